@@ -1,0 +1,6 @@
+//go:build !linux
+
+package reactor
+
+// None yet: Open says so with an UnknownBackendError.
+var backends []backend

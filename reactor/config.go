@@ -1,0 +1,154 @@
+package reactor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+)
+
+// EnvBackend is the environment variable that forces a backend where the
+// configuration does not.
+const EnvBackend = "SUIRO_BACKEND"
+
+// A Config describes one reactor. The zero value is what a server wants.
+type Config struct {
+	// Backend forces one: "io_uring" or "epoll". Empty: the value of
+	// SUIRO_BACKEND, else the best one that starts.
+	Backend string
+
+	// Entries is the length of io_uring's submission queue, rounded up to a
+	// power of two. 0: 1024. The queue is flushed when full, so this bounds
+	// batches, not operations in flight.
+	Entries int
+
+	// Buffers and BufferSize shape the receive memory: Buffers pieces (a
+	// power of two, at most 32768) of BufferSize bytes each, mapped off the
+	// heap and touched as they are used. A piece is filled by several
+	// receives where the backend can do that (epoll; io_uring since Linux
+	// 6.12), else by one. 0: 32 and 64 KiB.
+	Buffers, BufferSize int
+
+	// Without turns io_uring features off, as if the kernel lacked them:
+	// see the Feature constants. For tests and for kernels with a broken one.
+	Without []Feature
+
+	selected bool // every field is settled and the backend has been probed
+}
+
+// A Feature is a part of io_uring that the backend can do without.
+type Feature string
+
+// The features, each with the Linux version that brought it.
+const (
+	FeatureMultishotAccept Feature = "multishot-accept" // 5.19; else accept is re-armed each time
+	FeatureMultishotRecv   Feature = "multishot-recv"   // 6.0; else receive is re-armed each time
+	FeatureIncremental     Feature = "incremental"      // 6.12: one buffer takes several receives
+	FeatureCoopTaskrun     Feature = "coop-taskrun"     // 5.19: no interrupt for a completion
+	FeatureSkipSuccess     Feature = "skip-success"     // 5.17: no completion for a close that went well
+)
+
+// Backends lists the names Config.Backend takes on this platform, best first.
+func Backends() []string {
+	names := make([]string, len(backends))
+	for i, b := range backends {
+		names[i] = b.name
+	}
+	return names
+}
+
+type backend struct {
+	name  string
+	probe func(cfg *Config) error // can it start? why not, and what to do
+	open  func(cfg *Config) (Reactor, error)
+}
+
+func (cfg Config) withDefaults() (Config, error) {
+	cfg.Entries = cmp.Or(cfg.Entries, 1024)
+	cfg.Buffers = cmp.Or(cfg.Buffers, 32)
+	cfg.BufferSize = cmp.Or(cfg.BufferSize, 64<<10)
+	cfg.Backend = cmp.Or(cfg.Backend, os.Getenv(EnvBackend))
+	switch {
+	case cfg.Entries < 1 || cfg.Entries > 32768:
+		return cfg, fmt.Errorf("reactor: Entries is %d; use 1 to 32768", cfg.Entries)
+	case cfg.Buffers < 1 || cfg.Buffers > 32768 || cfg.Buffers&(cfg.Buffers-1) != 0:
+		return cfg, fmt.Errorf("reactor: Buffers is %d; use a power of two up to 32768", cfg.Buffers)
+	case cfg.BufferSize < 64 || cfg.BufferSize > 1<<24:
+		return cfg, fmt.Errorf("reactor: BufferSize is %d; use 64 to 16777216 bytes", cfg.BufferSize)
+	case cfg.Backend != "" && !slices.Contains(Backends(), cfg.Backend):
+		return cfg, &UnknownBackendError{Name: cfg.Backend}
+	}
+	return cfg, nil
+}
+
+// An UnknownBackendError is the answer to a name this platform does not have.
+// It matches errors.ErrUnsupported.
+type UnknownBackendError struct{ Name string }
+
+func (e *UnknownBackendError) Error() string {
+	if len(backends) == 0 {
+		return "reactor: no backend for this platform yet; Linux has io_uring and epoll"
+	}
+	return fmt.Sprintf("reactor: unknown backend %q; use %s", e.Name, strings.Join(Backends(), " or "))
+}
+
+// Is makes the error match errors.ErrUnsupported.
+func (e *UnknownBackendError) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// Select decides which backend a configuration leads to, and returns that
+// configuration with the backend's name and every default filled in, so that
+// each worker opens the same. A forced backend that cannot start is an error
+// naming cause and cure; with none forced the next one is tried, and log
+// (nil: no log) tells which won and why.
+func Select(cfg Config, log *slog.Logger) (Config, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return cfg, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	var refusals []error
+	for _, b := range backends {
+		if cfg.Backend != "" && cfg.Backend != b.name {
+			continue
+		}
+		try := cfg
+		if err := b.probe(&try); err != nil {
+			refusals = append(refusals, fmt.Errorf("reactor: backend %s cannot start: %w", b.name, err))
+			continue
+		}
+		try.Backend, try.selected = b.name, true
+		if len(refusals) > 0 {
+			log.Warn("reactor: fell back", "backend", b.name, "reason", errors.Join(refusals...).Error())
+		} else {
+			log.Debug("reactor: chosen", "backend", b.name, "forced", cfg.Backend != "", "without", try.Without)
+		}
+		return try, nil
+	}
+	if len(refusals) == 0 {
+		return cfg, &UnknownBackendError{Name: cfg.Backend}
+	}
+	return cfg, errors.Join(refusals...)
+}
+
+// Open starts a reactor. The calling goroutine must be locked to its thread
+// and becomes the owner. A configuration that Select has not returned is put
+// through Select first, without a log.
+func Open(cfg Config) (Reactor, error) {
+	if !cfg.selected {
+		var err error
+		if cfg, err = Select(cfg, nil); err != nil {
+			return nil, err
+		}
+	}
+	b := backends[slices.IndexFunc(backends, func(b backend) bool { return b.name == cfg.Backend })]
+	r, err := b.open(&cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reactor: backend %s cannot start: %w", b.name, err)
+	}
+	return r, nil
+}

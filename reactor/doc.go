@@ -1,0 +1,26 @@
+// Package reactor is Suiro's contract with the kernel: one Reactor per worker,
+// completion-shaped on every platform. An operation is submitted, and later a
+// [Completion] says what came of it: "n bytes arrived in this buffer", never
+// "the descriptor is readable". io_uring (and IOCP) complete by nature; a
+// readiness backend (epoll, kqueue) does the system call itself and reports
+// its outcome. The reverse cannot be built, so this is the shape.
+//
+// # Rules every backend keeps
+//
+//   - A completion names its target by [Token], a slot's index and generation:
+//     never by pointer or by descriptor. What arrives for a slot that has been
+//     given to somebody else carries the old generation and can be dropped.
+//   - At most one operation of each [Kind] is in flight for a token.
+//   - Every accepted operation ends in exactly one completion without More;
+//     multishot ones (Accept, Recv) report any number with More before it.
+//   - A descriptor is closed (by a Close operation) only after every operation
+//     on it has ended; Cancel hastens that end.
+//   - Memory given with Send stays unchanged and reachable until its
+//     completion; memory received stays valid until it is released.
+//   - Submit, Poll, Release and Close belong to the goroutine that owns the
+//     reactor, which stays locked to the thread that opened it. Wake may be
+//     called from anywhere.
+//
+// Open picks the backend: the one that was asked for, else the best that
+// starts, and it says why.
+package reactor

@@ -1,0 +1,221 @@
+package reactor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// epoll emulates completion on edge-triggered readiness: it remembers what an
+// edge promised, makes the system call itself, and reports the outcome.
+type epoll struct {
+	fd     int // the epoll descriptor
+	wakeFD int // an eventfd, registered level-triggered
+	closed bool
+	woken  atomic.Bool // a wake is on its way: further ones need no write
+
+	events  []unix.EpollEvent
+	noWait2 bool // epoll_pwait2 is missing (before Linux 5.11)
+
+	table fdTable
+	done  completionQueue // outcomes known, not yet handed out
+	ready []readyFD       // descriptors an edge promised something for
+	next  []readyFD       // the same for the next Poll; swapped with ready
+
+	mem     *pool
+	filling int32     // the buffer being filled, or -1
+	whole   []uint16  // buffers to fill next; the last released is the warmest
+	starved []readyFD // wait for a buffer
+}
+
+// minReceive is the least room worth a read: below it the next buffer is taken.
+const minReceive = 2048
+
+// maxAccepts bounds the connections one listener accepts in one Poll.
+const maxAccepts = 64
+
+func probeEpoll(*Config) error {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return explainEpoll(os.NewSyscallError("epoll_create1", err))
+	}
+	return unix.Close(fd)
+}
+
+func explainEpoll(err error) error {
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+	}
+	return err
+}
+
+func openEpoll(cfg *Config) (_ Reactor, err error) {
+	r := &epoll{fd: -1, wakeFD: -1, filling: -1, events: make([]unix.EpollEvent, 256)}
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
+	if r.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, explainEpoll(os.NewSyscallError("epoll_create1", err))
+	}
+	if r.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return nil, explainEpoll(os.NewSyscallError("eventfd", err))
+	}
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(r.wakeFD)}
+	if err = unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, r.wakeFD, &ev); err != nil {
+		return nil, os.NewSyscallError("epoll_ctl", err)
+	}
+	if r.mem, err = newPool(cfg.Buffers, cfg.BufferSize); err != nil {
+		return nil, err
+	}
+	for id := cfg.Buffers - 1; id >= 0; id-- {
+		r.whole = append(r.whole, uint16(id))
+	}
+	return r, nil
+}
+
+func (r *epoll) Name() string { return "epoll" }
+
+func (r *epoll) Close() error {
+	if r.closed {
+		return ErrClosed
+	}
+	r.closed = true
+	r.woken.Store(true) // no Wake writes to the descriptor from here on
+	for _, fd := range []int{r.fd, r.wakeFD} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	if r.mem != nil {
+		return r.mem.close()
+	}
+	return nil
+}
+
+// Wake writes only if no write is already on its way. The flag is cleared
+// after the eventfd has been read and before Poll returns, so a Wake that finds
+// it set is always followed by a return of Poll.
+func (r *epoll) Wake() error {
+	if r.woken.Swap(true) {
+		return nil
+	}
+	return eventfdWrite(r.wakeFD)
+}
+
+func (r *epoll) Release(b Buffer) {
+	if r.closed || !r.mem.drop(b.id) {
+		return
+	}
+	r.whole = append(r.whole, b.id)
+	r.ready = append(r.ready, r.starved...)
+	r.starved = r.starved[:0]
+}
+
+func (r *epoll) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
+	if r.closed {
+		return 0, ErrClosed
+	}
+	n := r.done.take(out)
+	if n > 0 && wait != 0 || n == len(out) {
+		return n, nil // there is something to do; new events can wait for the next call
+	}
+	if len(r.ready) > 0 {
+		wait = 0
+	}
+	events, errno := r.wait(wait, hold)
+	if errno != 0 && errno != unix.EINTR {
+		return n, os.NewSyscallError("epoll_pwait2", errno)
+	}
+	for i := range events {
+		r.edge(&r.events[i])
+	}
+	return r.serve(out, n), nil
+}
+
+// wait is epoll_pwait2, or epoll_pwait where it is missing.
+func (r *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
+	syscall6 := unix.Syscall6
+	if hold || wait == 0 {
+		syscall6 = unix.RawSyscall6
+	}
+	events, most := uintptr(unsafe.Pointer(unsafe.SliceData(r.events))), uintptr(len(r.events))
+	if !r.noWait2 {
+		var limit *kernelTimespec
+		if wait >= 0 {
+			ts := makeTimespec(wait)
+			limit = &ts
+		}
+		n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(r.fd), events, most, uintptr(unsafe.Pointer(limit)), 0, 0)
+		if errno != unix.ENOSYS {
+			return int(n), errno
+		}
+		r.noWait2 = true
+	}
+	ms := -1
+	if wait >= 0 {
+		ms = int((wait + time.Millisecond - 1) / time.Millisecond)
+	}
+	n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT, uintptr(r.fd), events, most, uintptr(ms), 0, 0)
+	return int(n), errno
+}
+
+// edge notes what an event promises.
+func (r *epoll) edge(ev *unix.EpollEvent) {
+	if int(ev.Fd) == r.wakeFD {
+		eventfdRead(r.wakeFD)
+		r.woken.Store(false)
+		return
+	}
+	f := r.table.get(int(ev.Fd))
+	if f == nil || !f.added || f.seq != uint32(ev.Pad) {
+		return // closed, or closed and opened again, since the kernel queued this
+	}
+	if ev.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		f.in = true
+	}
+	if ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		f.ended = true
+	}
+	if ev.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		f.out = true
+	}
+	r.enqueue(int(ev.Fd), f)
+}
+
+// enqueue puts a descriptor in line for the next serve, if an edge and an
+// operation meet there.
+func (r *epoll) enqueue(fd int, f *fdState) {
+	if f.queued || !(f.in && f.inKind != 0 || f.out && f.outKind != 0) {
+		return
+	}
+	f.queued = true
+	r.ready = append(r.ready, readyFD{fd: fd, seq: f.seq})
+}
+
+// eventfdWrite adds one; the count cannot overflow, since wakes coalesce.
+func eventfdWrite(fd int) error {
+	one := [8]byte{1}
+	for {
+		_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&one)), 8)
+		switch errno {
+		case 0, unix.EAGAIN:
+			return nil
+		case unix.EINTR:
+		default:
+			return os.NewSyscallError("write", errno)
+		}
+	}
+}
+
+func eventfdRead(fd int) {
+	var count [8]byte
+	_, _ = recvNonblock(fd, count[:])
+}

@@ -1,0 +1,230 @@
+package reactor
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func (r *epoll) Submit(op *Op) error {
+	if r.closed {
+		return ErrClosed
+	}
+	switch op.Kind {
+	case Close:
+		if f := r.table.get(op.FD); f != nil && f.added {
+			f.seq++ // voids events and places in line
+			*f = fdState{seq: f.seq}
+		}
+		_ = unix.Close(op.FD) // also takes it out of the epoll set; EINTR closes too, on Linux
+		return nil
+	case Cancel:
+		r.cancel(op)
+		return nil
+	}
+	f := r.table.make(op.FD)
+	if !f.added {
+		if err := r.add(op.FD, f); err != nil {
+			return err
+		}
+	}
+	switch op.Kind {
+	case Accept, Recv:
+		if f.inKind != 0 {
+			return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", f.inKind, op.FD, syscall.EALREADY)
+		}
+		f.inKind, f.inTok = op.Kind, op.Token
+		r.enqueue(op.FD, f)
+	case Send, Connect:
+		if f.outKind != 0 {
+			return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", f.outKind, op.FD, syscall.EALREADY)
+		}
+		f.outKind, f.outTok, f.outBuf = op.Kind, op.Token, op.Buf
+		if op.Kind == Connect {
+			return r.connect(op.FD, f, op)
+		}
+		r.trySend(op.FD, f)
+	default:
+		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
+	}
+	return nil
+}
+
+func (r *epoll) add(fd int, f *fdState) error {
+	ev := unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+		Fd:     int32(fd),
+		Pad:    int32(f.seq),
+	}
+	if err := unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		return os.NewSyscallError("epoll_ctl", err)
+	}
+	f.added = true
+	return nil
+}
+
+func (r *epoll) connect(fd int, f *fdState, op *Op) error {
+	var sa rawSockaddr
+	if err := sa.set(op.Addr); err != nil {
+		f.outKind = 0
+		return err
+	}
+	switch errno := connectNonblock(fd, &sa); errno {
+	case unix.EINPROGRESS, unix.EINTR, unix.EALREADY: // an edge will tell; an interrupted connect goes on
+		f.out = false
+	default: // connected or refused at once
+		r.finishOut(f, -int(errno))
+	}
+	return nil
+}
+
+// trySend sends now, not when an edge promises room: there nearly always is
+// some, and then the edge would have cost a system call.
+func (r *epoll) trySend(fd int, f *fdState) {
+	n, errno := sendNonblock(fd, f.outBuf)
+	switch errno {
+	case 0:
+		r.finishOut(f, n)
+	case unix.EAGAIN:
+		f.out = false // only an edge after this moment promises room
+	default:
+		r.finishOut(f, -int(errno))
+	}
+}
+
+func (r *epoll) finishOut(f *fdState, res int) {
+	r.done.push(Completion{Token: f.outTok, Kind: f.outKind, Res: res})
+	f.outKind, f.outBuf = 0, nil
+}
+
+func (r *epoll) cancel(op *Op) {
+	f := r.table.get(op.FD)
+	if f == nil || !f.added {
+		return
+	}
+	switch {
+	case f.inKind == op.Target && f.inTok == op.Token:
+		f.inKind = 0
+		r.done.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(unix.ECANCELED)})
+	case f.outKind == op.Target && f.outTok == op.Token:
+		r.finishOut(f, -int(unix.ECANCELED))
+	}
+}
+
+// serve makes the calls that edges and operations promise, each descriptor in
+// its turn and at most one buffer each, until out is full. out[:n] is taken.
+func (r *epoll) serve(out []Completion, n int) int {
+	turn := r.ready
+	r.ready = r.next[:0]
+	i := 0
+	for ; i < len(turn) && n < len(out); i++ {
+		f := r.table.get(turn[i].fd)
+		if f.seq != turn[i].seq {
+			continue // closed since it got in line
+		}
+		f.queued = false
+		if f.out && f.outKind != 0 {
+			r.serveOut(turn[i].fd, f)
+		}
+		if f.in && f.inKind == Accept {
+			n = r.accept(turn[i].fd, f, out, n)
+		}
+		if f.in && f.inKind == Recv {
+			if n = r.recv(turn[i].fd, f, out, n); f.queued {
+				continue // it waits for a buffer
+			}
+		}
+		r.enqueue(turn[i].fd, f)
+	}
+	r.ready = append(r.ready, turn[i:]...)
+	r.next = turn[:0]
+	return n + r.done.take(out[n:])
+}
+
+func (r *epoll) serveOut(fd int, f *fdState) {
+	if f.outKind == Send {
+		r.trySend(fd, f)
+		return
+	}
+	switch errno := socketError(fd); {
+	case errno != 0:
+		r.finishOut(f, -int(errno))
+	case !connected(fd): // the edge from before the connect
+		f.out = false
+	default:
+		r.finishOut(f, 0)
+	}
+}
+
+func (r *epoll) accept(fd int, f *fdState, out []Completion, n int) int {
+	for range min(maxAccepts, len(out)-n) {
+		conn, errno := acceptNonblock(fd)
+		switch errno {
+		case 0:
+			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn}
+			n++
+		case unix.EAGAIN:
+			f.in = false
+			return n
+		case unix.ECONNABORTED: // the peer gave up in the backlog: nobody's concern
+		default:
+			out[n] = Completion{Token: f.inTok, Kind: Accept, Res: -int(errno)}
+			f.inKind = 0
+			return n + 1
+		}
+	}
+	return n
+}
+
+func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
+	room := r.room()
+	if room == nil {
+		f.queued = true
+		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
+		return n
+	}
+	got, errno := recvNonblock(fd, room)
+	c := Completion{Token: f.inTok, Kind: Recv}
+	switch {
+	case errno == unix.EAGAIN:
+		f.in = false
+		return n
+	case errno != 0:
+		c.Res, f.inKind = -int(errno), 0
+	case got == 0:
+		f.inKind = 0
+	default:
+		c.Res, c.More, c.Buf = got, true, r.mem.took(uint16(r.filling), got)
+		// A short read has emptied the socket: what comes later makes a new
+		// edge. A FIN that had come already made its edge and must be read.
+		f.in = got == len(room) || f.ended
+	}
+	out[n] = c
+	return n + 1
+}
+
+// room is where the next receive goes: nil when every buffer is in use.
+func (r *epoll) room() []byte {
+	if r.filling >= 0 {
+		rest := r.mem.rest(uint16(r.filling))
+		if len(rest) >= min(minReceive, r.mem.size) {
+			return rest
+		}
+		id := uint16(r.filling)
+		r.filling = -1
+		if r.mem.drop(id) {
+			r.whole = append(r.whole, id)
+		}
+	}
+	last := len(r.whole) - 1
+	if last < 0 {
+		return nil
+	}
+	id := r.whole[last]
+	r.whole = r.whole[:last]
+	r.mem.open(id)
+	r.filling = int32(id)
+	return r.mem.rest(id)
+}

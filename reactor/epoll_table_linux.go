@@ -1,0 +1,64 @@
+package reactor
+
+// An fdState is what the epoll backend knows of one descriptor: the operations
+// in flight on it and what its last edges promised.
+type fdState struct {
+	seq    uint32 // counts registrations of this descriptor number; goes with each event
+	added  bool   // registered with the kernel
+	queued bool   // in ready, next or starved
+	in     bool   // an edge promised input, and no read has come up short since
+	out    bool   // the same for output
+	ended  bool   // the peer's FIN, a reset or an error is ahead: read until it shows
+
+	inKind, outKind Kind // Accept or Recv; Connect or Send; 0: none in flight
+	inTok, outTok   Token
+	outBuf          []byte
+}
+
+// A readyFD is a place in line. It is void if the descriptor has been closed
+// since: then the sequence number differs.
+type readyFD struct {
+	fd  int
+	seq uint32
+}
+
+// An fdTable finds the state of a descriptor. Chunks come as needed, so that
+// one high number costs no array up to it.
+type fdTable struct{ chunks [][]fdState }
+
+const fdChunk = 128
+
+func (t *fdTable) get(fd int) *fdState {
+	if c := fd / fdChunk; c < len(t.chunks) && t.chunks[c] != nil {
+		return &t.chunks[c][fd%fdChunk]
+	}
+	return nil
+}
+
+func (t *fdTable) make(fd int) *fdState {
+	c := fd / fdChunk
+	for c >= len(t.chunks) {
+		t.chunks = append(t.chunks, nil)
+	}
+	if t.chunks[c] == nil {
+		t.chunks[c] = make([]fdState, fdChunk)
+	}
+	return &t.chunks[c][fd%fdChunk]
+}
+
+// A completionQueue holds outcomes until Poll hands them out, in order.
+type completionQueue struct {
+	list []Completion
+	head int
+}
+
+func (q *completionQueue) push(c Completion) { q.list = append(q.list, c) }
+
+func (q *completionQueue) take(out []Completion) int {
+	n := copy(out, q.list[q.head:])
+	q.head += n
+	if q.head == len(q.list) {
+		q.list, q.head = q.list[:0], 0
+	}
+	return n
+}

@@ -1,0 +1,118 @@
+package reactor
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// A Reactor speaks to the kernel for one worker. See the package comment for
+// the rules that bind both sides.
+type Reactor interface {
+	// Name is the backend's name: "io_uring" or "epoll".
+	Name() string
+
+	// Submit accepts an operation; what comes of it is told by Poll. The
+	// operation itself may be reused as soon as Submit returns. It may stay
+	// queued until the next Poll. Errors: ErrClosed after Close; an error
+	// that matches the errno when the kernel refuses to take the operation,
+	// in which case no completion follows.
+	Submit(op *Op) error
+
+	// Poll hands everything queued to the kernel, then fills out with what
+	// has completed and returns how many. When nothing has, it waits: not at
+	// all for wait 0, for as long as it takes for wait < 0. It reports no
+	// completions and no error after a Wake, after the wait, or when a
+	// signal interrupted it. With hold the wait keeps the Go scheduler's
+	// processor (see DESIGN, "Parking has two phases"), so it must be short.
+	Poll(out []Completion, wait time.Duration, hold bool) (int, error)
+
+	// Release gives back the buffer of a Recv completion. Each such
+	// completion is released exactly once; releasing twice panics.
+	Release(b Buffer)
+
+	// Wake makes a Poll that is waiting, or else the next one that would
+	// wait, return at once. Calls coalesce. Any goroutine, at any time;
+	// after Close it does nothing.
+	Wake() error
+
+	// Close frees the reactor. Operations still in flight are abandoned
+	// without completions. A second Close returns ErrClosed.
+	Close() error
+}
+
+// Kind says what an operation does.
+type Kind uint8
+
+// The operations.
+const (
+	// Accept takes connections from the listening FD, multishot: each
+	// completion's Res is a descriptor, non-blocking and close-on-exec.
+	Accept Kind = iota + 1
+	// Connect connects FD to Addr. Its completion's Res is 0 or an errno.
+	Connect
+	// Recv receives from FD, multishot, into the reactor's own buffers. Res
+	// is the number of bytes, 0 for end of stream (without More). A lack of
+	// buffers is no error: receiving goes on when buffers are released.
+	Recv
+	// Send sends Buf. Res is the number of bytes the kernel took, which may
+	// be fewer than len(Buf); it is at least 1 unless it is an errno.
+	Send
+	// Cancel ends the operation of kind Target that is in flight for Token,
+	// if there is one: that one then completes, with ECANCELED or with
+	// whatever it had come to. Cancel itself has no completion.
+	Cancel
+	// Close closes FD and has no completion. Nothing else may be in flight
+	// on FD.
+	Close
+
+	kindWake // internal: the backend's own wake-up
+)
+
+var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", Cancel: "cancel", Close: "close", kindWake: "wake"}
+
+// String is the kind's name in lower case.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// An Op is one operation. Which fields count depends on Kind.
+type Op struct {
+	Kind   Kind
+	Target Kind     // Cancel: the kind of the operation to end
+	FD     int      // all but Cancel (where epoll and kqueue need it too): the descriptor
+	Token  Token    // all but Close
+	Buf    []byte   // Send: at least one byte
+	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
+}
+
+// A Completion tells what came of an operation.
+type Completion struct {
+	Token Token
+	Kind  Kind
+	More  bool   // the operation goes on and will complete again
+	Res   int    // >= 0: see the Kind; < 0: a negated errno
+	Buf   Buffer // Recv with Res > 0: the bytes, to be given back by Release
+}
+
+// Errno is the error of a completion that failed, else 0.
+func (c *Completion) Errno() syscall.Errno {
+	if c.Res >= 0 {
+		return 0
+	}
+	return syscall.Errno(-c.Res)
+}
+
+// A Buffer is a piece of the reactor's receive memory, off the Go heap.
+type Buffer struct {
+	Bytes []byte
+	id    uint16 // which of the pool's buffers the bytes lie in
+}
+
+// ErrClosed is what every method but Wake returns after Close. It matches
+// net.ErrClosed.
+var ErrClosed = fmt.Errorf("reactor: %w", net.ErrClosed)

@@ -1,0 +1,255 @@
+package reactor
+
+import (
+	"os"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/reactor/internal/uring"
+)
+
+// uringReactor is one ring. A tick of its worker is one system call: what the
+// handlers queued goes in, and what has happened since comes out.
+type uringReactor struct {
+	ring   *uring.Ring
+	has    features
+	closed bool
+
+	mem     *pool
+	bufs    *uring.BufRing
+	free    int  // buffers the kernel can still receive into
+	added   bool // buffers were put into bufs and not yet published
+	starved []Op // receives that wait for a buffer
+
+	wakeFD    int  // an eventfd that is read through the ring
+	wakeArmed bool // that read is in flight
+	woken     atomic.Bool
+	wakeBuf   [8]byte // where that read goes; the struct is on the heap, which does not move
+
+	sends int             // sends queued since the last Enter
+	addrs []*rawSockaddr  // of connects queued since the last Enter
+	stash completionQueue // taken out of a full ring by Submit
+	spare [64]Completion  // for that
+}
+
+const bufferGroup = 1
+
+func openURing(cfg *Config) (_ Reactor, err error) {
+	has := allFeatures.without(cfg.Without)
+	ring, err := setupRing(uint32(cfg.Entries), &has)
+	if err != nil {
+		return nil, err
+	}
+	r := &uringReactor{ring: ring, has: has, wakeFD: -1}
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
+	if err = r.openBuffers(cfg); err != nil {
+		return nil, explainURing(err)
+	}
+	// Not EFD_NONBLOCK: a read on such a descriptor would complete with EAGAIN instead of waiting.
+	if r.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		return nil, explainURing(os.NewSyscallError("eventfd", err))
+	}
+	return r, nil
+}
+
+// openBuffers gives the kernel the receive memory. A kernel that fills a buffer
+// by one receive only gets the same memory in smaller pieces.
+func (r *uringReactor) openBuffers(cfg *Config) (err error) {
+	buffers, size, flags := cfg.Buffers, cfg.BufferSize, uint16(uring.IOU_PBUF_RING_INC)
+	if !r.has.incremental {
+		flags = 0
+		for size > 8<<10 && buffers < 16384 {
+			buffers, size = buffers*2, size/2
+		}
+	}
+	if r.mem, err = newPool(buffers, size); err != nil {
+		return err
+	}
+	if r.bufs, err = r.ring.NewBufRing(bufferGroup, uint32(buffers), flags); err != nil {
+		return err
+	}
+	for id := range buffers {
+		r.provide(uint16(id))
+	}
+	return nil
+}
+
+// provide puts a whole buffer into the ring.
+func (r *uringReactor) provide(id uint16) {
+	r.mem.open(id)
+	rest := r.mem.rest(id)
+	r.bufs.Add(unsafe.Pointer(unsafe.SliceData(rest)), uint32(len(rest)), id)
+	r.free++
+	r.added = true
+}
+
+func (r *uringReactor) Name() string { return "io_uring" }
+
+func (r *uringReactor) Close() error {
+	if r.closed {
+		return ErrClosed
+	}
+	r.closed = true
+	r.woken.Store(true) // no Wake writes to the descriptor from here on
+	for r.ring.Prepared() > 0 {
+		if _, errno := r.ring.Enter(0, false, -1, false); errno != 0 && errno != unix.EINTR {
+			break // descriptors still to be closed go with the process
+		}
+	}
+	err := r.ring.Close() // ends every request, so that the memory below has no other user
+	if r.bufs != nil {
+		_ = r.bufs.Close()
+	}
+	if r.mem != nil {
+		_ = r.mem.close()
+	}
+	if r.wakeFD >= 0 {
+		_ = unix.Close(r.wakeFD)
+	}
+	return err
+}
+
+// Wake writes only if no write is already on its way; see epoll.Wake for why
+// none is lost.
+func (r *uringReactor) Wake() error {
+	if r.woken.Swap(true) {
+		return nil
+	}
+	return eventfdWrite(r.wakeFD)
+}
+
+func (r *uringReactor) Release(b Buffer) {
+	if !r.closed {
+		r.release(b.id)
+	}
+}
+
+func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
+	if r.closed {
+		return 0, ErrClosed
+	}
+	r.rearm()
+	n := r.stash.take(out)
+	n += r.reap(out[n:])
+	if n > 0 {
+		wait = 0
+	}
+	if wait == 0 && r.ring.Prepared() == 0 && !r.ring.TaskrunPending() && !r.ring.Overflowed() {
+		return n, nil
+	}
+	if err := r.enter(wait, hold || wait == 0); err != nil {
+		return n, err
+	}
+	return n + r.reap(out[n:]), nil
+}
+
+// rearm queues what earlier completions made necessary. It is not done while
+// reaping, because a full submission queue may have to reap.
+func (r *uringReactor) rearm() {
+	if !r.wakeArmed {
+		r.wakeArmed = true
+		e := r.entry()
+		e.PrepRead(r.wakeFD, r.wakeBuf[:], 0)
+		e.UserData = userData(kindWake, 0)
+	}
+	if len(r.starved) > 0 && r.free > 0 {
+		waiting := r.starved
+		r.starved = nil
+		for i := range waiting {
+			r.recv(&waiting[i])
+		}
+	}
+}
+
+// enter submits what is queued and waits for a completion.
+func (r *uringReactor) enter(wait time.Duration, hold bool) error {
+	if r.added {
+		r.bufs.Advance()
+		r.added = false
+	}
+	var atLeast uint32
+	if wait != 0 {
+		atLeast = 1
+		if hold {
+			// A send nearly always completes while it is submitted. Waiting
+			// for one more than those spares a return just to see them; a
+			// send that blocks costs at worst the rest of the short hold.
+			atLeast += uint32(r.sends)
+		}
+	}
+	_, errno := r.ring.Enter(atLeast, true, wait, hold)
+	if r.ring.Prepared() == 0 {
+		r.sends = 0
+		clear(r.addrs) // the kernel has copied them
+		r.addrs = r.addrs[:0]
+	}
+	switch errno {
+	case 0, unix.EINTR, unix.ETIME:
+	case unix.EBUSY, unix.EAGAIN: // no room or no memory: reap, run, come back
+	default:
+		return os.NewSyscallError("io_uring_enter", errno)
+	}
+	return nil
+}
+
+// reap copies completions out of the ring: collect first, so that the ring has
+// room again before any handler runs.
+func (r *uringReactor) reap(out []Completion) int {
+	if len(out) == 0 {
+		return 0
+	}
+	n := 0
+	ready := r.ring.CQReady()
+	seen := uint32(0)
+	for ; seen < ready && n < len(out); seen++ {
+		if r.complete(r.ring.CQE(seen), &out[n]) {
+			n++
+		}
+	}
+	if seen > 0 {
+		r.ring.AdvanceCQ(seen)
+	}
+	return n
+}
+
+// complete turns one entry of the ring into a completion; false: it was the
+// reactor's own business.
+func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
+	kind, token := splitUserData(e.UserData)
+	switch kind {
+	case kindWake:
+		r.wakeArmed = false
+		r.woken.Store(false)
+		return false
+	case Cancel, Close:
+		return false
+	}
+	*c = Completion{Token: token, Kind: kind, More: e.More(), Res: int(e.Res)}
+	if e.HasBuffer() {
+		id := e.BufferID()
+		c.Buf = r.mem.took(id, max(0, int(e.Res)))
+		if !e.BufMore() {
+			r.free--
+			r.release(id)
+		}
+		if e.Res <= 0 { // taken and not used
+			r.release(id)
+			c.Buf = Buffer{}
+		}
+	}
+	return true
+}
+
+// release takes one off a buffer's count and makes it whole at zero.
+func (r *uringReactor) release(id uint16) {
+	if r.mem.drop(id) {
+		r.provide(id)
+	}
+}

@@ -1,0 +1,103 @@
+package reactor
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/reactor/internal/uring"
+)
+
+func (r *uringReactor) Submit(op *Op) error {
+	if r.closed {
+		return ErrClosed
+	}
+	switch op.Kind {
+	case Accept:
+		e := r.entry()
+		e.PrepAccept(op.FD, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, r.has.multishotAccept)
+		e.UserData = userData(Accept, op.Token)
+	case Recv:
+		r.recv(op)
+	case Send:
+		e := r.entry()
+		e.PrepSend(op.FD, op.Buf, unix.MSG_NOSIGNAL)
+		e.UserData = userData(Send, op.Token)
+		r.sends++
+	case Connect:
+		sa := new(rawSockaddr)
+		if err := sa.set(op.Addr); err != nil {
+			return err
+		}
+		e := r.entry() // before keeping sa: a full ring forgets the addresses it submits
+		r.addrs = append(r.addrs, sa)
+		e.PrepConnect(op.FD, unsafe.Pointer(&sa.buf), sa.len)
+		e.UserData = userData(Connect, op.Token)
+	case Cancel:
+		r.cancel(op)
+	case Close:
+		e := r.entry()
+		e.PrepClose(op.FD)
+		r.silence(e, Close)
+	default:
+		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
+	}
+	return nil
+}
+
+// recv arms a receive, or keeps it until there is a buffer: armed without one
+// it would only come back with ENOBUFS.
+func (r *uringReactor) recv(op *Op) {
+	if r.free == 0 {
+		r.starved = append(r.starved, *op)
+		return
+	}
+	e := r.entry()
+	e.PrepRecv(op.FD, bufferGroup, r.has.multishotRecv)
+	e.UserData = userData(Recv, op.Token)
+}
+
+func (r *uringReactor) cancel(op *Op) {
+	if op.Target == Recv {
+		for i := range r.starved {
+			if r.starved[i].Token == op.Token {
+				r.starved = append(r.starved[:i], r.starved[i+1:]...)
+				r.stash.push(Completion{Token: op.Token, Kind: Recv, Res: -int(unix.ECANCELED)})
+				return
+			}
+		}
+	}
+	e := r.entry()
+	e.PrepCancel(userData(op.Target, op.Token), 0)
+	r.silence(e, Cancel)
+}
+
+// silence asks for no completion of an operation whose outcome nobody reads.
+func (r *uringReactor) silence(e *uring.SQE, k Kind) {
+	e.UserData = userData(k, 0)
+	if r.has.skipSuccess {
+		e.Flags |= uring.IOSQE_CQE_SKIP_SUCCESS
+	}
+}
+
+// entry is the next free place in the submission queue. A full queue is
+// submitted at once. Where the kernel will not take it because completions
+// have piled up, they are stashed for Poll first.
+func (r *uringReactor) entry() *uring.SQE {
+	for {
+		if e := r.ring.NextSQE(); e != nil {
+			return e
+		}
+		if err := r.enter(0, true); err != nil {
+			panic(err) // EBADF, EFAULT, EINVAL: the ring is not a ring any more
+		}
+		if r.ring.Prepared() == r.ring.SQEntries() {
+			n := r.reap(r.spare[:])
+			for _, c := range r.spare[:n] {
+				r.stash.push(c)
+			}
+		}
+	}
+}
