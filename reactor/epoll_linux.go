@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -15,10 +14,9 @@ import (
 // epoll emulates completion on edge-triggered readiness: it remembers what an
 // edge promised, makes the system call itself, and reports the outcome.
 type epoll struct {
-	fd     int // the epoll descriptor
-	wakeFD int // an eventfd, registered level-triggered
+	fd     int   // the epoll descriptor
+	waker  waker // registered level-triggered
 	closed bool
-	woken  atomic.Bool // a wake is on its way: further ones need no write
 
 	events  []unix.EpollEvent
 	noWait2 bool // epoll_pwait2 is missing (before Linux 5.11)
@@ -56,7 +54,7 @@ func explainEpoll(err error) error {
 }
 
 func openEpoll(cfg *Config) (_ Reactor, err error) {
-	r := &epoll{fd: -1, wakeFD: -1, filling: -1, events: make([]unix.EpollEvent, 256)}
+	r := &epoll{fd: -1, waker: waker{closed: true}, filling: -1, events: make([]unix.EpollEvent, 256)}
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -65,11 +63,11 @@ func openEpoll(cfg *Config) (_ Reactor, err error) {
 	if r.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, explainEpoll(os.NewSyscallError("epoll_create1", err))
 	}
-	if r.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return nil, explainEpoll(os.NewSyscallError("eventfd", err))
+	if err = r.waker.open(unix.EFD_NONBLOCK); err != nil {
+		return nil, explainEpoll(err)
 	}
-	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(r.wakeFD)}
-	if err = unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, r.wakeFD, &ev); err != nil {
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(r.waker.fd)}
+	if err = unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, r.waker.fd, &ev); err != nil {
 		return nil, os.NewSyscallError("epoll_ctl", err)
 	}
 	if r.mem, err = newPool(cfg.Buffers, cfg.BufferSize); err != nil {
@@ -88,27 +86,17 @@ func (r *epoll) Close() error {
 		return ErrClosed
 	}
 	r.closed = true
-	r.woken.Store(true) // no Wake writes to the descriptor from here on
-	for _, fd := range []int{r.fd, r.wakeFD} {
-		if fd >= 0 {
-			_ = unix.Close(fd)
-		}
+	if r.fd >= 0 {
+		_ = unix.Close(r.fd)
 	}
+	r.waker.close()
 	if r.mem != nil {
 		return r.mem.close()
 	}
 	return nil
 }
 
-// Wake writes only if no write is already on its way. The flag is cleared
-// after the eventfd has been read and before Poll returns, so a Wake that finds
-// it set is always followed by a return of Poll.
-func (r *epoll) Wake() error {
-	if r.woken.Swap(true) {
-		return nil
-	}
-	return eventfdWrite(r.wakeFD)
-}
+func (r *epoll) Wake() error { return r.waker.wake() }
 
 func (r *epoll) Release(b Buffer) {
 	if r.closed || !r.mem.drop(b.id) {
@@ -169,9 +157,10 @@ func (r *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 
 // edge notes what an event promises.
 func (r *epoll) edge(ev *unix.EpollEvent) {
-	if int(ev.Fd) == r.wakeFD {
-		eventfdRead(r.wakeFD)
-		r.woken.Store(false)
+	if int(ev.Fd) == r.waker.fd {
+		var count [8]byte
+		_, _ = recvNonblock(r.waker.fd, count[:])
+		r.waker.noticed()
 		return
 	}
 	f := r.table.get(int(ev.Fd))
@@ -198,24 +187,4 @@ func (r *epoll) enqueue(fd int, f *fdState) {
 	}
 	f.queued = true
 	r.ready = append(r.ready, readyFD{fd: fd, seq: f.seq})
-}
-
-// eventfdWrite adds one; the count cannot overflow, since wakes coalesce.
-func eventfdWrite(fd int) error {
-	one := [8]byte{1}
-	for {
-		_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&one)), 8)
-		switch errno {
-		case 0, unix.EAGAIN:
-			return nil
-		case unix.EINTR:
-		default:
-			return os.NewSyscallError("write", errno)
-		}
-	}
-}
-
-func eventfdRead(fd int) {
-	var count [8]byte
-	_, _ = recvNonblock(fd, count[:])
 }

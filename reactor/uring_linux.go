@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"os"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -43,7 +42,7 @@ func openURing(cfg *Config) (_ Reactor, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &uringReactor{ring: ring, has: has, wakeFD: -1}
+	r := &uringReactor{ring: ring, has: has, waker: waker{closed: true}}
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -53,8 +52,8 @@ func openURing(cfg *Config) (_ Reactor, err error) {
 		return nil, explainURing(err)
 	}
 	// Not EFD_NONBLOCK: a read on such a descriptor would complete with EAGAIN instead of waiting.
-	if r.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
-		return nil, explainURing(os.NewSyscallError("eventfd", err))
+	if err = r.waker.open(0); err != nil {
+		return nil, explainURing(err)
 	}
 	return r, nil
 }
@@ -97,7 +96,6 @@ func (r *uringReactor) Close() error {
 		return ErrClosed
 	}
 	r.closed = true
-	r.woken.Store(true) // no Wake writes to the descriptor from here on
 	for r.ring.Prepared() > 0 {
 		if _, errno := r.ring.Enter(0, false, -1, false); errno != 0 && errno != unix.EINTR {
 			break // descriptors still to be closed go with the process
@@ -110,20 +108,11 @@ func (r *uringReactor) Close() error {
 	if r.mem != nil {
 		_ = r.mem.close()
 	}
-	if r.wakeFD >= 0 {
-		_ = unix.Close(r.wakeFD)
-	}
+	r.waker.close()
 	return err
 }
 
-// Wake writes only if no write is already on its way; see epoll.Wake for why
-// none is lost.
-func (r *uringReactor) Wake() error {
-	if r.woken.Swap(true) {
-		return nil
-	}
-	return eventfdWrite(r.wakeFD)
-}
+func (r *uringReactor) Wake() error { return r.waker.wake() }
 
 func (r *uringReactor) Release(b Buffer) {
 	if !r.closed {
@@ -156,7 +145,7 @@ func (r *uringReactor) rearm() {
 	if !r.wakeArmed {
 		r.wakeArmed = true
 		e := r.entry()
-		e.PrepRead(r.wakeFD, r.wakeBuf[:], 0)
+		e.PrepRead(r.waker.fd, r.wakeBuf[:], 0)
 		e.UserData = userData(kindWake, 0)
 	}
 	if len(r.starved) > 0 && r.free > 0 {
@@ -226,7 +215,7 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 	switch kind {
 	case kindWake:
 		r.wakeArmed = false
-		r.woken.Store(false)
+		r.waker.noticed()
 		return false
 	case Cancel, Close:
 		return false

@@ -1,0 +1,63 @@
+package uring
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Enter publishes the prepared entries and enters the kernel: it submits them all, and then, with
+// minComplete above 0, waits until that many completions are ready. Owner only.
+//
+// getEvents runs waiting completion work and moves overflowed completions into the queue even if nothing
+// is to be waited for; minComplete above 0 implies it. timeout bounds the wait, below 0 it has no bound;
+// 0 tries once. A timeout needs IORING_FEAT_EXT_ARG; without that the kernel answers EINVAL.
+//
+// hold makes a raw system call, which keeps the Go P: cheap for a wait of microseconds, but until it ends
+// no other goroutine runs on that P and a garbage collection waits for it. Without hold, the runtime knows
+// that the thread may block.
+//
+// Enter returns how many entries the kernel took, and 0 or the errno, for the caller to interpret: ETIME
+// (the timeout passed), EINTR (a signal; enter again), EBUSY or EAGAIN (the kernel lacks room or memory:
+// reap, then enter again), EBADR (completions were lost, on a ring without IORING_FEAT_NODROP).
+//
+// The kernel reports one or the other: once it has taken an entry, an error of the wait that followed,
+// ETIME and EINTR included, is dropped and errno is 0. And when it takes fewer entries than there are, it
+// does not wait at all. So count completions after every call, whatever it returned. Without
+// IORING_SETUP_SUBMIT_ALL a bad entry, which completes with its error, ends the batch behind it; what is
+// left stays prepared.
+func (r *Ring) Enter(minComplete uint32, getEvents bool, timeout time.Duration, hold bool) (submitted uint32, errno unix.Errno) {
+	if r.fd < 0 {
+		return 0, unix.EBADF
+	}
+	// Release: the entries were written before this store, and the kernel, which loads the tail with
+	// acquire, reads them after it.
+	atomic.StoreUint32(r.sq.tail, r.sq.next)
+
+	var flags, arg, size uintptr
+	if getEvents || minComplete > 0 {
+		flags = IORING_ENTER_GETEVENTS
+	}
+	if minComplete > 0 && timeout >= 0 {
+		flags |= IORING_ENTER_EXT_ARG
+		r.ts = Timespec{Sec: int64(timeout / time.Second), Nsec: int64(timeout % time.Second)}
+		r.arg = getEventsArg{ts: addr(unsafe.Pointer(&r.ts))}
+		arg, size = uintptr(unsafe.Pointer(&r.arg)), unsafe.Sizeof(r.arg)
+	}
+	var n uintptr
+	if hold {
+		n, _, errno = unix.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(r.Prepared()),
+			uintptr(minComplete), flags, arg, size)
+	} else {
+		n, _, errno = unix.Syscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(r.Prepared()),
+			uintptr(minComplete), flags, arg, size)
+	}
+	runtime.KeepAlive(r) // arg is an address inside it
+	if errno != 0 {
+		return 0, errno
+	}
+	return uint32(n), 0
+}

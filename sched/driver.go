@@ -1,0 +1,51 @@
+package sched
+
+import "time"
+
+// A Driver is a worker's connection with the outside world. Poll and Close are
+// called by the worker's goroutine alone, Wake by any.
+type Driver interface {
+	// Poll submits what has been queued since the last call, takes what has
+	// completed, wakes the tasks concerned through cx, and returns the number
+	// of things that happened. If there is nothing it waits: not at all for
+	// wait 0, without bound for wait < 0. With hold the wait must keep the Go
+	// scheduler's processor; it is then short. Poll returns early, with 0 if
+	// need be, after Wake. An error is final: the runtime stops.
+	Poll(cx *Context, wait time.Duration, hold bool) (int, error)
+
+	// Wake makes a Poll that waits, or the next one that would, return.
+	Wake()
+
+	// Close frees what the driver owns, after the last Poll.
+	Close() error
+}
+
+// A sleeper is the driver of a runtime that has no I/O: it only waits.
+type sleeper struct{ wake chan struct{} }
+
+func newSleeper() *sleeper { return &sleeper{wake: make(chan struct{}, 1)} }
+
+func (s *sleeper) Poll(_ *Context, wait time.Duration, _ bool) (int, error) {
+	switch {
+	case wait == 0:
+	case wait < 0:
+		<-s.wake
+	default:
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-s.wake:
+		case <-t.C:
+		}
+	}
+	return 0, nil
+}
+
+func (s *sleeper) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // one is on its way
+	}
+}
+
+func (s *sleeper) Close() error { return nil }
