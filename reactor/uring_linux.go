@@ -23,10 +23,9 @@ type uringReactor struct {
 	added   bool // buffers were put into bufs and not yet published
 	starved []Op // receives that wait for a buffer
 
-	wakeFD    int  // an eventfd that is read through the ring
-	wakeArmed bool // that read is in flight
-	woken     atomic.Bool
-	wakeBuf   [8]byte // where that read goes; the struct is on the heap, which does not move
+	waker     waker
+	wakeArmed bool    // a read of its eventfd is in flight
+	wakeBuf   [8]byte // where that goes; the struct is on the heap, which does not move
 
 	sends int             // sends queued since the last Enter
 	addrs []*rawSockaddr  // of connects queued since the last Enter
