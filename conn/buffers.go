@@ -1,0 +1,59 @@
+package conn
+
+// A bufferPool keeps a worker's write and leftover buffers, so that an idle
+// connection holds none and a busy one allocates none. The last one given back
+// is the next one handed out: it is still in the cache.
+type bufferPool struct {
+	small, large [][]byte
+}
+
+const (
+	smallBuffer = 4 << 10
+	largeBuffer = 64 << 10
+	keepSmall   = 512 // 2 MiB
+	keepLarge   = 32  // 2 MiB
+)
+
+// get is an empty buffer with room for n bytes.
+func (p *bufferPool) get(n int) []byte {
+	switch {
+	case n <= smallBuffer:
+		return pop(&p.small, smallBuffer)
+	case n <= largeBuffer:
+		return pop(&p.large, largeBuffer)
+	default:
+		return make([]byte, 0, n)
+	}
+}
+
+func pop(from *[][]byte, size int) []byte {
+	if n := len(*from); n > 0 {
+		b := (*from)[n-1]
+		(*from)[n-1] = nil
+		*from = (*from)[:n-1]
+		return b
+	}
+	return make([]byte, 0, size)
+}
+
+// put takes a buffer that came from get, or nil.
+func (p *bufferPool) put(b []byte) {
+	switch {
+	case cap(b) == smallBuffer && len(p.small) < keepSmall:
+		p.small = append(p.small, b[:0])
+	case cap(b) == largeBuffer && len(p.large) < keepLarge:
+		p.large = append(p.large, b[:0])
+	}
+}
+
+// grow makes room for n more bytes in b, which may be nil, moving to a larger
+// buffer if need be.
+func (p *bufferPool) grow(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	bigger := p.get(max(len(b)+n, 2*len(b)))
+	bigger = append(bigger, b...)
+	p.put(b)
+	return bigger
+}

@@ -1,0 +1,140 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+var (
+	errAborted = fmt.Errorf("conn: aborted: %w", net.ErrClosed)
+	errGone    = fmt.Errorf("conn: the connection has ended: %w", net.ErrClosed)
+)
+
+// Close ends the connection in order: what was written is sent, then a FIN;
+// what still arrives is dropped, so that it cannot cause a reset which would
+// cost the peer the last bytes; with the peer's FIN, or after Config.Linger,
+// the connection is over. A second Close returns an error that matches
+// net.ErrClosed and does nothing.
+func (c *Conn) Close() error {
+	switch {
+	case c.is(closing | broken):
+		return c.opError("close", net.ErrClosed)
+	case !c.is(opened): // still connecting: there is nothing to end in order
+		c.fail(c.opError("dial", net.ErrClosed))
+		return nil
+	}
+	c.set(closing)
+	c.clear(paused)
+	k := &c.more().clock
+	k.linger = c.driver.cx.Now() + c.group.cfg.Linger
+	k.read = 0
+	return nil
+}
+
+// Abort ends the connection at once: what was written and not sent is dropped,
+// and the peer sees a reset.
+func (c *Conn) Abort() {
+	c.set(reset)
+	c.fail(errAborted)
+}
+
+// fail ends the connection without further ado.
+func (c *Conn) fail(err error) {
+	if c.cause == nil {
+		c.cause = err
+	}
+	c.set(broken)
+}
+
+// check closes the connection if the handler returned an error.
+func (c *Conn) check(err error) {
+	if err != nil && !c.is(closing|broken) {
+		c.cause = err
+		_ = c.Close()
+	}
+}
+
+// finish goes on with an orderly close once everything is sent.
+func (c *Conn) finish() {
+	switch {
+	case c.is(ended): // close sends our FIN
+		c.set(broken)
+	case !c.is(finished):
+		c.set(finished)
+		if err := shutdownWrite(c.fd); err != nil && !errors.Is(err, syscall.ENOTCONN) {
+			c.fail(c.opError("close", err))
+		} else if err != nil { // the peer has reset it meanwhile
+			c.set(broken)
+		}
+	}
+}
+
+// tearDown ends what is in flight, and once all of it has ended, the
+// connection. It reports whether that is the case; if not, the task runs again
+// with the next completion.
+func (c *Conn) tearDown() (done bool) {
+	if c.is(connecting) && !c.is(stopping) {
+		c.set(stopping)
+		c.driver.cancel(&c.endpoint, reactor.Connect)
+	}
+	if c.is(receiving) && !c.is(stopping) {
+		c.set(stopping)
+		c.driver.cancel(&c.endpoint, reactor.Recv)
+	}
+	c.mu.Lock()
+	sending := c.inbox.flight != nil
+	cancelSend := sending && !c.inbox.closed
+	c.inbox.closed, c.inbox.tellEnd = true, true
+	c.mu.Unlock()
+	if cancelSend {
+		c.driver.cancel(&c.endpoint, reactor.Send)
+	}
+	if sending || c.is(connecting|receiving) {
+		return false
+	}
+	c.over()
+	return true
+}
+
+// over is the end of the connection: the handler is told, then everything is
+// given back. Nothing is in flight, and the inbox takes no commands.
+func (c *Conn) over() {
+	c.tellOver()
+	if c.extras != nil {
+		c.group.rt.StopTimer(&c.extras.clock.timer)
+	}
+	d := c.driver
+	d.buffers.put(c.queued)
+	c.queued = nil
+	c.in.detach(d)
+	c.in.dropOwn(d)
+	c.group.table.remove(&c.endpoint)
+	if c.is(reset) {
+		resetOnClose(c.fd)
+	}
+	d.close(c.fd)
+	c.fd = -1
+	c.group.leave()
+}
+
+func (c *Conn) tellOver() {
+	defer c.recoverPanic()
+	if err := c.cause; c.extras != nil && len(c.extras.notifySent) > 0 {
+		if err == nil {
+			err = c.opError("write", net.ErrClosed)
+		}
+		c.notifySent(err)
+	}
+	c.handler.OnClose(c, c.cause)
+}
+
+// lingered ends an orderly close that took too long.
+func (c *Conn) lingered() {
+	c.set(reset)
+	c.fail(c.opError("close", os.ErrDeadlineExceeded))
+}

@@ -1,0 +1,62 @@
+package conn
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A Config describes a Group and the connections in it. Zero means default.
+type Config struct {
+	// Reactor configures each worker's reactor.
+	Reactor reactor.Config
+
+	// HighWater and LowWater bound what a connection has written and the
+	// kernel has not taken yet, in bytes: above HighWater its OnData is not
+	// called and nothing is received, until LowWater is reached.
+	// 0: 256 KiB, and a quarter of HighWater.
+	HighWater, LowWater int
+
+	// MaxWrite is the most a connection may have queued, in bytes. A write
+	// that finds the queue at or above it takes nothing and returns
+	// ErrWriteQueueFull. 0: 16 MiB.
+	MaxWrite int
+
+	// MaxRead is the most a handler may leave unread, in bytes. A handler that
+	// reads nothing of that many waits for bytes that cannot come: its
+	// connection ends with ErrReadBufferFull. 0: 1 MiB.
+	MaxRead int
+
+	// Linger is how long Close may take to send what was written and to see
+	// the peer's FIN; after that the connection is reset. 0: 5 s.
+	Linger time.Duration
+
+	// Logger hears of panics in handlers, of accept errors, and of a fall-back
+	// to another backend. nil: nobody does.
+	Logger *slog.Logger
+}
+
+func (cfg Config) withDefaults() (Config, error) {
+	cfg.HighWater = cmp.Or(cfg.HighWater, 256<<10)
+	cfg.LowWater = cmp.Or(cfg.LowWater, cfg.HighWater/4)
+	cfg.MaxWrite = cmp.Or(cfg.MaxWrite, 16<<20)
+	cfg.MaxRead = cmp.Or(cfg.MaxRead, 1<<20)
+	cfg.Linger = cmp.Or(cfg.Linger, 5*time.Second)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case cfg.LowWater < 0 || cfg.HighWater < 1 || cfg.LowWater > cfg.HighWater:
+		return cfg, fmt.Errorf("conn: LowWater is %d and HighWater %d; use 0 < LowWater <= HighWater", cfg.LowWater, cfg.HighWater)
+	case cfg.MaxWrite < cfg.HighWater:
+		return cfg, fmt.Errorf("conn: MaxWrite is %d; use at least HighWater, %d", cfg.MaxWrite, cfg.HighWater)
+	case cfg.MaxRead < 1:
+		return cfg, fmt.Errorf("conn: MaxRead is %d; use at least 1", cfg.MaxRead)
+	case cfg.Linger < 0:
+		return cfg, fmt.Errorf("conn: Linger is %v; use a positive duration", cfg.Linger)
+	}
+	return cfg, nil
+}

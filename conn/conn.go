@@ -1,0 +1,121 @@
+package conn
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Conn is one byte-stream connection. Its methods are for its handler, while
+// a method of that runs; Handle is for everybody else.
+type Conn struct {
+	endpoint
+	task    sched.Task
+	group   *Group
+	handler Handler
+	peer    netip.AddrPort // of TCP, fixed when the connection is established
+	unix    bool           // a Unix socket
+
+	// The task's alone, on whichever worker runs it.
+	driver   *Driver // that worker's
+	flags    flags
+	in       input
+	queued   []byte  // written, behind what is in flight
+	inFlight int     // at most this many bytes of the send in flight are unsent
+	extras   *extras // nil: none was ever needed
+	cause    error   // what OnClose is given
+	value    any
+	dial     net.Addr // where to connect to, until connected
+
+	mu    sync.Mutex // guards inbox; never held while a handler runs
+	inbox inbox
+}
+
+// extras are what few connections need.
+type extras struct {
+	clock      clock
+	notifySent []func(error)
+}
+
+func (c *Conn) more() *extras {
+	if c.extras == nil {
+		c.extras = new(extras)
+	}
+	return c.extras
+}
+
+type flags uint16
+
+const (
+	opened     flags = 1 << iota // OnOpen has been called
+	receiving                    // a Recv is in flight
+	stopping                     // and a Cancel for it
+	connecting                   // a Connect is in flight
+	paused                       // too much is queued: OnData waits for LowWater
+	unseen                       // bytes came in meanwhile
+	ended                        // the peer's FIN was received
+	endSeen                      // and OnEOF called
+	closing                      // Close was called: flush, FIN, wait for the peer's
+	finished                     // our FIN was sent
+	broken                       // nothing more is sent or received: tear down
+	reset                        // and the peer is to see that
+)
+
+func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
+
+func (c *Conn) set(f flags) { c.flags |= f }
+
+func (c *Conn) clear(f flags) { c.flags &^= f }
+
+// newConn attaches a descriptor, or for a dial the promise of one, to the group.
+func newConn(g *Group, fd int, h Handler) *Conn {
+	c := &Conn{group: g, handler: h}
+	c.fd, c.target = fd, c
+	g.live.Add(1)
+	g.table.add(&c.endpoint)
+	c.task.Init(g.rt, int(g.next.Add(1)), c)
+	return c
+}
+
+// Handle is a reference to the connection for other goroutines and for later.
+func (c *Conn) Handle() Handle { return Handle{group: c.group, token: c.token} }
+
+// Value is what SetValue stored, or nil: the handler's own state of this
+// connection.
+func (c *Conn) Value() any { return c.value }
+
+// SetValue stores the handler's own state of this connection.
+func (c *Conn) SetValue(v any) { c.value = v }
+
+// Now is the current time as of the worker's tick: it costs nearly nothing, and
+// is good to well under a millisecond as long as handlers are quick.
+func (c *Conn) Now() time.Time { return c.group.rt.Time(c.driver.cx.Now()) }
+
+// Group is the group the connection belongs to.
+func (c *Conn) Group() *Group { return c.group }
+
+// RemoteAddr is the peer's address: a *net.TCPAddr or a *net.UnixAddr. It stays
+// known after the connection has ended.
+func (c *Conn) RemoteAddr() net.Addr {
+	switch {
+	case c.unix:
+		return &net.UnixAddr{Net: "unix"} // clients rarely bind, so the peer has no name
+	case c.dial != nil:
+		return c.dial
+	default:
+		return net.TCPAddrFromAddrPort(c.peer)
+	}
+}
+
+// LocalAddr is this end's address, nil when the connection has ended.
+func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
+
+func (c *Conn) network() string {
+	if c.unix {
+		return "unix"
+	}
+	return "tcp"
+}

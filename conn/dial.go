@@ -1,0 +1,57 @@
+package conn
+
+import (
+	"net"
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// Dial starts connecting to a *net.TCPAddr or *net.UnixAddr and returns at once.
+// When the connection is established, h.OnOpen is called; if that fails,
+// h.OnClose alone, with the error. Closing the handle meanwhile ends the
+// attempt, also with an OnClose. The error is that of a socket that cannot be
+// made or of a runtime that cannot start; then h is not called.
+func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
+	if err := g.rt.Start(); err != nil {
+		return Handle{}, err
+	}
+	fd, err := newSocket(addr)
+	if err != nil {
+		return Handle{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+	}
+	c := newConn(g, fd, h)
+	_, c.unix = addr.(*net.UnixAddr)
+	c.dial = addr
+	h2 := c.Handle()
+	c.task.Wake()
+	return h2, nil
+}
+
+// connect is the first thing a dialled connection does.
+func (c *Conn) connect() {
+	if c.is(connecting) {
+		return
+	}
+	c.set(connecting)
+	c.submit(reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.dial})
+	if c.is(broken) {
+		c.clear(connecting)
+	}
+}
+
+func (c *Conn) connectEnd(errno syscall.Errno) {
+	c.clear(connecting | stopping)
+	switch {
+	case c.is(broken):
+	case errno != 0:
+		c.fail(c.sysError("dial", "connect", errno))
+	default:
+		if tcp, ok := c.dial.(*net.TCPAddr); ok {
+			c.peer = tcp.AddrPort()
+			c.dial = nil
+		} else {
+			c.dial = nil
+		}
+	}
+}

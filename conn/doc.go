@@ -1,0 +1,29 @@
+// Package conn makes connections of what a reactor reports: byte streams with
+// buffers, flow control, deadlines and an orderly close.
+//
+// A [Group] is the reactors of one runtime and everything attached to them:
+// listeners, accepted and dialled connections. A [Conn] is a task of that
+// runtime. What the kernel tells about it, and what other goroutines ask of it,
+// gathers in its inbox; its task then runs on one worker at a time, calls the
+// [Handler], and hands what that wrote to the kernel as one send.
+//
+// Most programs use package server, which is this package behind an interface
+// in the manner of net/http.
+//
+// # Who may call what
+//
+// The methods of a Conn are for its handler, while a handler's method runs. A
+// [Handle] is for everybody else: it can be copied, kept after the connection
+// has ended, and used from any goroutine.
+//
+// # The life of a connection
+//
+//	         OnOpen          OnData …            OnEOF
+//	accepted ──────► open ───────────► open ──────────► peer has finished
+//	dialled  ──────►  │                                   │
+//	                  └── Close: flush, FIN, peer's FIN, or the linger time ──► closed
+//	                  └── Abort, an error of the socket ──────────────────────► closed
+//
+// OnClose is called exactly once, last, when the kernel has ended every
+// operation on the descriptor; only then is that closed.
+package conn

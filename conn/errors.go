@@ -1,0 +1,55 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+)
+
+var (
+	// ErrWriteQueueFull is returned by a write that found MaxWrite bytes
+	// queued. Nothing of it was taken.
+	ErrWriteQueueFull = errors.New("conn: write queue full")
+
+	// ErrReadBufferFull ends a connection whose handler left MaxRead bytes
+	// unread.
+	ErrReadBufferFull = errors.New("conn: read buffer full: the handler reads nothing of what has come")
+
+	// ErrWouldBlock is returned by Read when nothing is buffered: return from
+	// OnData, which is called again when there is. It matches syscall.EAGAIN.
+	ErrWouldBlock error = fmt.Errorf("conn: nothing buffered: %w", syscall.EAGAIN)
+)
+
+// A PanicError is the error of a connection whose handler panicked.
+type PanicError struct {
+	Value any    // what was given to panic
+	Stack []byte // as debug.Stack formats it
+}
+
+// Error is the value; where it was raised is in Stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("conn: handler panicked: %v", e.Value) }
+
+// Unwrap is the value if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// opError wraps an error as package net does.
+func (c *Conn) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}
+
+func (c *Conn) sysError(op, call string, errno syscall.Errno) error {
+	return c.opError(op, os.NewSyscallError(call, errno))
+}
+
+// advise adds to an error what to do about it, where that is known.
+func advise(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package conn
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Group is the reactors of one runtime, and the listeners and connections
+// attached to them. Its methods may be called from any goroutine.
+type Group struct {
+	cfg   Config
+	rt    *sched.Runtime
+	table table
+	next  atomic.Uint32 // the worker that gets the next connection
+
+	live    atomic.Int64 // connections whose OnClose has not returned
+	drainMu sync.Mutex
+	drained chan struct{} // closed when live falls to 0; nil: nobody waits
+}
+
+// NewGroup chooses the backend (see reactor.Select) and makes a runtime of
+// workers that each have a reactor. They start with the first use. rc.NewDriver
+// is ignored.
+func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Reactor, err = reactor.Select(cfg.Reactor, cfg.Logger); err != nil {
+		return nil, err
+	}
+	g := &Group{cfg: cfg}
+	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g) }
+	if rc.Logger == nil {
+		rc.Logger = cfg.Logger
+	}
+	g.rt = sched.New(rc)
+	return g, nil
+}
+
+// Runtime is the runtime on whose workers the handlers run.
+func (g *Group) Runtime() *sched.Runtime { return g.rt }
+
+// Backend is the name of the backend the group's reactors have.
+func (g *Group) Backend() string { return g.cfg.Reactor.Backend }
+
+// Len is the number of connections that have not ended.
+func (g *Group) Len() int { return int(g.live.Load()) }
+
+// Drain tells every connection, through its handler's OnDrain, that it should
+// come to an end.
+func (g *Group) Drain() { g.tellAll(command{kind: cmdDrain}) }
+
+// Abort resets every connection.
+func (g *Group) Abort() { g.tellAll(command{kind: cmdAbort}) }
+
+func (g *Group) tellAll(cmd command) {
+	g.table.each(func(e *endpoint) {
+		if c, ok := e.target.(*Conn); ok {
+			_ = c.tell(cmd) // one that has ended needs no telling
+		}
+	})
+}
+
+// Wait waits until no connection is left, or until ctx ends, and then returns
+// its error.
+func (g *Group) Wait(ctx context.Context) error {
+	for {
+		g.drainMu.Lock()
+		if g.drained == nil {
+			g.drained = make(chan struct{})
+		}
+		drained := g.drained
+		g.drainMu.Unlock()
+		if g.live.Load() == 0 { // looked at after drained was put up: leave sees one or the other
+			return nil
+		}
+		select {
+		case <-drained:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (g *Group) leave() {
+	if g.live.Add(-1) > 0 {
+		return
+	}
+	g.drainMu.Lock()
+	defer g.drainMu.Unlock()
+	if g.drained != nil {
+		close(g.drained)
+		g.drained = nil
+	}
+}
+
+// Close stops the workers. Connections and listeners that are left are
+// abandoned: Abort and Wait come first.
+func (g *Group) Close() error { return g.rt.Close() }

@@ -1,0 +1,60 @@
+package conn
+
+import "os"
+
+// A Handler is told what happens to a connection. One handler usually serves
+// many connections, which differ by Conn.Value; its methods are called for one
+// connection by one goroutine at a time, for different ones at the same time.
+//
+// They run on the workers and must not block; what takes longer than some
+// milliseconds belongs in a goroutine that answers through Conn.Handle. They
+// must not call runtime.Goexit. A panic closes that connection, with the panic
+// as its error.
+//
+// An error that a method returns closes the connection as Conn.Close does, once
+// what was written has been sent, and is then given to OnClose.
+//
+// Embed Base to implement only what you need.
+type Handler interface {
+	// OnOpen: the connection is established. Nothing has been received yet.
+	OnOpen(c *Conn) error
+
+	// OnData: bytes have arrived. What the method leaves unread stays
+	// buffered, and it is called again when more has come.
+	OnData(c *Conn) error
+
+	// OnEOF: the peer will send no more; everything it sent has been given
+	// to OnData, and writing is still possible. Base closes the connection.
+	OnEOF(c *Conn) error
+
+	// OnDeadline: the time set by SetReadDeadline has come. The connection
+	// goes on if the method returns nil. Base returns os.ErrDeadlineExceeded.
+	OnDeadline(c *Conn) error
+
+	// OnDrain: the server is shutting down and waits for the connection to
+	// end. Base closes it.
+	OnDrain(c *Conn)
+
+	// OnClose: the connection has ended, whether or not OnOpen was called;
+	// the last call. err is nil after Close and after the peer's FIN, else
+	// what ended it. Writing is no longer possible.
+	OnClose(c *Conn, err error)
+}
+
+// Base implements all of Handler but OnData, each as its comment there says.
+type Base struct{}
+
+// OnOpen does nothing.
+func (Base) OnOpen(*Conn) error { return nil }
+
+// OnEOF closes the connection.
+func (Base) OnEOF(c *Conn) error { return c.Close() }
+
+// OnDeadline ends the connection with os.ErrDeadlineExceeded.
+func (Base) OnDeadline(*Conn) error { return os.ErrDeadlineExceeded }
+
+// OnDrain closes the connection.
+func (Base) OnDrain(c *Conn) { _ = c.Close() }
+
+// OnClose does nothing.
+func (Base) OnClose(*Conn, error) {}

@@ -1,0 +1,124 @@
+package conn
+
+import (
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// An inbox is where everything that concerns a connection waits for its task:
+// the kernel's completions and other goroutines' commands. Completions are put
+// in by the one worker that polls the reactor; the task takes everything out.
+type inbox struct {
+	chunks   []reactor.Buffer // received, in order
+	commands []command
+	bytes    int  // of the commands' data
+	closed   bool // commands are refused: the connection is about to be gone
+
+	recvEnded, sendEnded, connectEnded bool
+	recvErrno, sendErrno, connectErrno syscall.Errno
+
+	// The send in flight lies here, not with the task, so that its end can be
+	// dealt with where it is noticed: nearly always everything was sent and
+	// nothing waits for it, and then the task need not run.
+	flight  []byte // nil: none
+	sent    int    // how much of it the kernel has taken
+	tellEnd bool   // the task wants to run when it ends
+}
+
+// A command is what another goroutine asks of a connection.
+type command struct {
+	kind commandKind
+	data []byte
+	do   func(*Conn)
+}
+
+type commandKind uint8
+
+const (
+	cmdSend commandKind = iota
+	cmdDo
+	cmdClose
+	cmdAbort
+	cmdDrain
+)
+
+// deliver puts a completion into the inbox and wakes the task.
+func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
+	c.mu.Lock()
+	in := &c.inbox
+	wake := true
+	switch e.Kind {
+	case reactor.Recv:
+		if e.Res > 0 {
+			if in.chunks == nil {
+				in.chunks = d.chunkList()
+			}
+			in.chunks = append(in.chunks, e.Buf)
+		}
+		if !e.More {
+			in.recvEnded, in.recvErrno = true, e.Errno()
+			if e.Res > 0 {
+				in.recvErrno = syscall.EAGAIN // ended without a reason: arm again
+			}
+		}
+	case reactor.Send:
+		in.sent += max(0, e.Res)
+		if in.sent == len(in.flight) {
+			d.buffers.put(in.flight)
+			in.flight = nil
+			wake = in.tellEnd
+		} else {
+			in.sendEnded, in.sendErrno = true, e.Errno()
+		}
+	case reactor.Connect:
+		in.connectEnded, in.connectErrno = true, e.Errno()
+	}
+	c.mu.Unlock()
+	if wake {
+		d.cx.Wake(&c.task)
+	}
+}
+
+// tell puts a command into the inbox. It returns net.ErrClosed when the
+// connection is gone and ErrWriteQueueFull when too much data waits.
+func (c *Conn) tell(cmd command) error {
+	c.mu.Lock()
+	in := &c.inbox
+	switch {
+	case in.closed:
+		c.mu.Unlock()
+		return errGone
+	case len(cmd.data) > 0 && in.bytes+len(in.flight)-in.sent >= c.group.cfg.MaxWrite:
+		c.mu.Unlock()
+		return ErrWriteQueueFull
+	}
+	in.commands = append(in.commands, cmd)
+	in.bytes += len(cmd.data)
+	c.mu.Unlock()
+	c.task.Wake()
+	return nil
+}
+
+// news is what a run of the task has to deal with.
+type news struct {
+	chunks                             []reactor.Buffer
+	next                               int // the first chunk not yet dealt with
+	commands                           []command
+	recvEnded, connectEnded, sendEnded bool
+	recvErrno, connectErrno, sendErrno syscall.Errno
+	unsent                             int // bytes in flight
+}
+
+// collect empties the inbox.
+func (c *Conn) collect(n *news) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in := &c.inbox
+	n.chunks, in.chunks = in.chunks, nil
+	n.commands, in.commands, in.bytes = in.commands, nil, 0
+	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
+	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, in.sendErrno, false
+	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, in.connectErrno, false
+	n.unsent = len(in.flight) - in.sent
+}

@@ -1,0 +1,56 @@
+package conn
+
+import "github.com/suiro-go/suiro/reactor"
+
+// An input is what has been received and not read. While a handler runs it is
+// either a chunk of the reactor's memory, untouched, or the connection's own
+// buffer: what a handler leaves moves there, since the reactor needs its memory
+// back. So it is always contiguous, and bytes are copied only when a handler
+// could not use them yet.
+type input struct {
+	unread []byte         // lies in chunk or in own
+	own    []byte         // from the pool, or nil
+	chunk  reactor.Buffer // Bytes is nil: none attached
+}
+
+// attach adds a chunk behind what is unread.
+func (in *input) attach(d *Driver, b reactor.Buffer) {
+	if len(in.unread) == 0 {
+		in.dropOwn(d)
+		in.chunk, in.unread = b, b.Bytes
+		return
+	}
+	in.keep(d, b.Bytes)
+	d.r.Release(b)
+}
+
+// detach ends the use of the chunk: what is unread of it is kept.
+func (in *input) detach(d *Driver) {
+	switch {
+	case in.chunk.Bytes != nil:
+		b, rest := in.chunk, in.unread
+		in.chunk, in.unread = reactor.Buffer{}, nil
+		if len(rest) > 0 {
+			in.keep(d, rest)
+		}
+		d.r.Release(b)
+	case len(in.unread) == 0:
+		in.dropOwn(d)
+	}
+}
+
+// keep copies bytes behind what is unread, which lies in own.
+func (in *input) keep(d *Driver, p []byte) {
+	if start := len(in.own) - len(in.unread); start > 0 && cap(in.own)-len(in.own) < len(p) {
+		n := copy(in.own, in.unread) // what was read makes room
+		in.own = in.own[:n]
+	}
+	unread := len(in.unread)
+	in.own = append(d.buffers.grow(in.own, len(p)), p...)
+	in.unread = in.own[len(in.own)-unread-len(p):]
+}
+
+func (in *input) dropOwn(d *Driver) {
+	d.buffers.put(in.own)
+	in.own, in.unread = nil, nil
+}

@@ -1,0 +1,150 @@
+package conn
+
+import (
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Listener accepts connections for a group. One worker accepts; the
+// connections go to all workers in turn.
+type Listener struct {
+	endpoint
+	task    sched.Task
+	group   *Group
+	handler Handler
+	addr    net.Addr
+
+	// The task's alone.
+	accepting bool // an Accept is in flight
+	retry     sched.Timer
+	pause     time.Duration // how long the last back-off was
+	until     time.Duration // and when it ends
+
+	mu     sync.Mutex
+	ended  bool          // the Accept has ended
+	errno  syscall.Errno // and why
+	stop   bool          // Close was called
+	closed chan struct{} // closed when the descriptor is
+}
+
+// The back-off after an accept error, as net/http has it.
+const (
+	minPause = 5 * time.Millisecond
+	maxPause = time.Second
+)
+
+// Listen accepts connections from a listening socket, a *net.TCPListener or
+// *net.UnixListener, and has h told of each. The group works on a copy of the
+// descriptor, so ln may be closed at once, and a Unix listener must not be
+// before the server is done with its path.
+func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
+	fd, err := listenerFD(ln)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.rt.Start(); err != nil {
+		closeFD(fd)
+		return nil, err
+	}
+	l := &Listener{group: g, handler: h, addr: ln.Addr(), closed: make(chan struct{})}
+	l.fd, l.target = fd, l
+	g.table.add(&l.endpoint)
+	l.task.Init(g.rt, int(g.next.Add(1)), l)
+	l.task.Wake()
+	return l, nil
+}
+
+// Addr is the address the listener listens on.
+func (l *Listener) Addr() net.Addr { return l.addr }
+
+// Close stops accepting and returns when the descriptor is closed. Connections
+// in the backlog are refused unless another descriptor shares the socket. It
+// must not be called by a handler.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	again := l.stop
+	l.stop = true
+	l.mu.Unlock()
+	if again {
+		return &net.OpError{Op: "close", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
+	}
+	l.task.Wake()
+	select {
+	case <-l.closed:
+	case <-l.group.rt.Done():
+	}
+	return nil
+}
+
+// deliver attaches an accepted connection to the next worker. Nothing of it
+// runs before that worker's next tick.
+func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
+	if e.Res >= 0 {
+		c := newConn(l.group, e.Res, l.handler)
+		c.accepted()
+		d.cx.Wake(&c.task)
+		if e.More {
+			return
+		}
+	}
+	l.mu.Lock()
+	l.ended, l.errno = true, e.Errno()
+	l.mu.Unlock()
+	d.cx.Wake(&l.task)
+}
+
+// Run keeps an Accept in flight until the listener is closed. It is for the
+// scheduler.
+func (l *Listener) Run(cx *sched.Context) (done bool) {
+	d := cx.Driver().(*Driver)
+	l.mu.Lock()
+	ended, errno, stop := l.ended, l.errno, l.stop
+	l.ended = false
+	l.mu.Unlock()
+	if ended {
+		l.accepting = false
+	}
+	switch {
+	case stop && l.accepting:
+		d.cancel(&l.endpoint, reactor.Accept)
+		return false
+	case stop:
+		l.group.rt.StopTimer(&l.retry)
+		l.group.table.remove(&l.endpoint)
+		d.close(l.fd)
+		close(l.closed)
+		return true
+	case ended && errno != 0 && errno != syscall.ECONNABORTED && errno != syscall.EINTR:
+		l.backOff(cx, errno)
+	case !l.accepting && cx.Now() >= l.until:
+		l.accept(d)
+	}
+	return false
+}
+
+func (l *Listener) accept(d *Driver) {
+	l.accepting = true
+	if err := d.submit(reactor.Op{Kind: reactor.Accept, FD: l.fd, Token: l.token}); err != nil {
+		l.accepting = false
+		l.group.cfg.Logger.Error("conn: cannot accept", "addr", l.addr, "error", err)
+	}
+}
+
+// backOff waits before the next attempt: descriptors that are used up do not
+// come back by trying.
+func (l *Listener) backOff(cx *sched.Context, errno syscall.Errno) {
+	if cx.Now() > l.until+maxPause {
+		l.pause = 0 // it went well for a while
+	}
+	l.pause = min(max(minPause, 2*l.pause), maxPause)
+	l.until = cx.Now() + l.pause
+	err := advise(os.NewSyscallError("accept", errno))
+	l.group.cfg.Logger.Warn("conn: accept failed, trying again", "addr", l.addr, "in", l.pause, "error", err)
+	l.group.rt.StartTimer(&l.retry, l.until, l.task.Waker())
+}

@@ -1,0 +1,78 @@
+package conn
+
+import (
+	"io"
+	"net"
+)
+
+// Buffered is the number of bytes that have been received and not read.
+func (c *Conn) Buffered() int { return len(c.in.unread) }
+
+// Peek is the next n unread bytes without reading them; all of them for n < 0.
+// If there are fewer it returns those and io.ErrShortBuffer. The slice is valid
+// until the handler's method returns.
+func (c *Conn) Peek(n int) ([]byte, error) {
+	switch {
+	case n < 0:
+		n = len(c.in.unread)
+	case n > len(c.in.unread):
+		return c.in.unread, io.ErrShortBuffer
+	}
+	return c.in.unread[:n:n], nil
+}
+
+// Next reads the next n bytes, all of them for n < 0, without a copy. If there
+// are fewer it reads nothing and returns io.ErrShortBuffer. The slice is valid
+// until the handler's method returns.
+func (c *Conn) Next(n int) ([]byte, error) {
+	p, err := c.Peek(n)
+	if err != nil {
+		return nil, err
+	}
+	c.in.unread = c.in.unread[len(p):]
+	return p, nil
+}
+
+// Discard reads the next n bytes, all of them for n < 0, and drops them. It
+// returns how many those were, with io.ErrShortBuffer if fewer than n.
+func (c *Conn) Discard(n int) (int, error) {
+	p, err := c.Peek(n)
+	c.in.unread = c.in.unread[len(p):]
+	return len(p), err
+}
+
+// Read implements io.Reader over what is buffered. When that is nothing it
+// returns ErrWouldBlock, or io.EOF after the peer's FIN.
+func (c *Conn) Read(p []byte) (int, error) {
+	if len(c.in.unread) == 0 && len(p) > 0 {
+		switch {
+		case c.is(broken | closing):
+			return 0, c.opError("read", net.ErrClosed)
+		case c.is(ended):
+			return 0, io.EOF
+		}
+		return 0, ErrWouldBlock
+	}
+	n := copy(p, c.in.unread)
+	c.in.unread = c.in.unread[n:]
+	return n, nil
+}
+
+// WriteTo writes what is buffered to w, and reads as much of it as w took.
+func (c *Conn) WriteTo(w io.Writer) (int64, error) {
+	if len(c.in.unread) == 0 {
+		return 0, nil
+	}
+	n, err := w.Write(c.in.unread)
+	if err == nil && n < len(c.in.unread) {
+		err = io.ErrShortWrite
+	}
+	c.in.unread = c.in.unread[n:]
+	return int64(n), err
+}
+
+var (
+	_ io.Reader   = (*Conn)(nil)
+	_ io.WriterTo = (*Conn)(nil)
+	_ io.Writer   = (*Conn)(nil)
+)

@@ -1,0 +1,217 @@
+package conn
+
+import (
+	"runtime/debug"
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// Run is one run of the connection's task: it deals with what has gathered in
+// the inbox, lets the handler at it, and then hands the kernel everything that
+// follows from it. It is for the scheduler.
+func (c *Conn) Run(cx *sched.Context) (done bool) {
+	c.driver = cx.Driver().(*Driver)
+	var n news
+	c.collect(&n)
+	c.inFlight = n.unsent
+	c.work(&n)
+	for ; n.next < len(n.chunks); n.next++ { // after a panic
+		c.driver.r.Release(n.chunks[n.next])
+	}
+	c.driver.recycle(n.chunks)
+	return c.settle()
+}
+
+// work calls the handler as the news demands. It changes flags and queues;
+// settle draws the consequences.
+func (c *Conn) work(n *news) {
+	defer c.recoverPanic()
+	if n.sendEnded {
+		c.sendEnd(n.sendErrno)
+	}
+	if n.connectEnded {
+		c.connectEnd(n.connectErrno)
+	}
+	if !c.is(opened|broken) && c.dial == nil {
+		c.set(opened)
+		c.check(c.handler.OnOpen(c))
+	}
+	for i := range n.commands {
+		c.exec(&n.commands[i])
+	}
+	if c.is(paused) && c.Unsent() <= c.group.cfg.LowWater {
+		c.clear(paused)
+		if c.is(unseen) && !c.is(closing|broken) {
+			c.offer()
+		}
+	}
+	for n.next < len(n.chunks) {
+		n.next++
+		c.receive(n.chunks[n.next-1])
+	}
+	if n.recvEnded {
+		c.recvEnd(n.recvErrno)
+	}
+	if c.is(ended) && !c.is(endSeen|unseen|closing|broken) {
+		c.set(endSeen)
+		c.check(c.handler.OnEOF(c))
+	}
+	if c.extras != nil {
+		c.checkClock()
+		if c.Unsent() == 0 && !c.is(broken) {
+			c.notifySent(nil)
+		}
+	}
+}
+
+func (c *Conn) recoverPanic() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	err := &PanicError{Value: v, Stack: debug.Stack()}
+	c.group.cfg.Logger.Error("conn: handler panicked", "remote", c.RemoteAddr(), "panic", v, "stack", string(err.Stack))
+	c.in.detach(c.driver)
+	c.fail(err)
+}
+
+// receive takes one chunk of bytes.
+func (c *Conn) receive(b reactor.Buffer) {
+	switch {
+	case c.is(closing | broken):
+		c.driver.r.Release(b)
+	case c.is(paused):
+		c.set(unseen)
+		c.in.attach(c.driver, b)
+		c.in.detach(c.driver)
+	default:
+		c.in.attach(c.driver, b)
+		c.offer()
+	}
+}
+
+// offer calls OnData.
+func (c *Conn) offer() {
+	c.clear(unseen)
+	before := len(c.in.unread)
+	err := c.handler.OnData(c)
+	c.in.detach(c.driver)
+	cfg := &c.group.cfg
+	switch left := len(c.in.unread); {
+	case err != nil:
+		c.check(err)
+	case left >= cfg.MaxRead && left == before:
+		c.check(ErrReadBufferFull)
+	}
+	if c.Unsent() > cfg.HighWater {
+		c.set(paused)
+	}
+}
+
+func (c *Conn) recvEnd(errno syscall.Errno) {
+	c.clear(receiving | stopping)
+	switch errno {
+	case 0:
+		c.set(ended)
+	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
+		// settle receives again if that is wanted
+	default:
+		if c.is(unseen) && !c.is(closing|broken) {
+			c.offer() // what came before the error is not lost with it
+		}
+		if c.is(finished) { // we had said goodbye already
+			c.set(broken)
+		} else {
+			c.fail(c.sysError("read", "recv", errno))
+		}
+	}
+}
+
+// sendEnd deals with a send that ended before all was sent.
+func (c *Conn) sendEnd(errno syscall.Errno) {
+	switch errno {
+	case 0, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
+		if !c.is(broken) {
+			c.resend()
+			return
+		}
+	case syscall.ECANCELED:
+	default:
+		c.fail(c.sysError("write", "send", errno))
+	}
+	c.mu.Lock()
+	c.driver.buffers.put(c.inbox.flight)
+	c.inbox.flight, c.inFlight = nil, 0
+	c.mu.Unlock()
+}
+
+func (c *Conn) exec(cmd *command) {
+	if c.is(broken) {
+		return
+	}
+	switch cmd.kind {
+	case cmdSend:
+		if !c.is(closing) {
+			c.queued = append(c.driver.buffers.grow(c.queued, len(cmd.data)), cmd.data...)
+		}
+	case cmdDo:
+		cmd.do(c)
+		c.in.detach(c.driver)
+	case cmdClose:
+		if !c.is(closing) {
+			_ = c.Close()
+		}
+	case cmdAbort:
+		c.Abort()
+	case cmdDrain:
+		switch {
+		case !c.is(opened):
+			_ = c.Close()
+		case !c.is(closing):
+			c.handler.OnDrain(c)
+		}
+	}
+}
+
+// settle hands the kernel what has come of a run, and reports whether the
+// connection is over.
+func (c *Conn) settle() (done bool) {
+	if c.is(broken) {
+		return c.tearDown()
+	}
+	if !c.is(opened) {
+		c.connect()
+		return c.is(broken) && c.tearDown()
+	}
+	unsent := c.send(c.is(closing|paused) || c.extras != nil && len(c.extras.notifySent) > 0)
+	if c.is(closing) && unsent == 0 {
+		c.finish()
+	}
+	switch {
+	case c.is(broken):
+		return c.tearDown()
+	case c.is(receiving):
+		if c.is(paused) && c.is(unseen) && !c.is(stopping) {
+			c.set(stopping)
+			c.driver.cancel(&c.endpoint, reactor.Recv)
+		}
+	case !c.is(ended | paused):
+		c.set(receiving)
+		c.submit(reactor.Op{Kind: reactor.Recv, FD: c.fd, Token: c.token})
+		if c.is(broken) {
+			c.clear(receiving)
+			return c.tearDown()
+		}
+	}
+	c.armClock()
+	return false
+}
+
+// submit submits an operation whose refusal ends the connection.
+func (c *Conn) submit(op reactor.Op) {
+	if err := c.driver.submit(op); err != nil {
+		c.fail(c.opError(op.Kind.String(), err))
+	}
+}

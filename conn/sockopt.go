@@ -1,0 +1,27 @@
+package conn
+
+import "net"
+
+// SetNoDelay turns Nagle's algorithm off (true, the default) or on.
+func (c *Conn) SetNoDelay(on bool) error { return c.setOption(setNoDelay(c.fd, on)) }
+
+// SetReadBuffer sets the size of the kernel's receive buffer, in bytes.
+func (c *Conn) SetReadBuffer(bytes int) error { return c.setOption(setReadBuffer(c.fd, bytes)) }
+
+// SetWriteBuffer sets the size of the kernel's send buffer, in bytes.
+func (c *Conn) SetWriteBuffer(bytes int) error { return c.setOption(setWriteBuffer(c.fd, bytes)) }
+
+// SetKeepAlive configures keep-alive probes; a duration of 0 or less leaves the
+// system's default, and durations count in whole seconds.
+func (c *Conn) SetKeepAlive(k net.KeepAliveConfig) error { return c.setOption(setKeepAlive(c.fd, k)) }
+
+func (c *Conn) setOption(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case c.is(broken):
+		return c.opError("set", net.ErrClosed)
+	default:
+		return c.opError("set", err)
+	}
+}

@@ -1,0 +1,102 @@
+package conn
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A target receives the completions of one token.
+type target interface {
+	// deliver is called by the worker whose reactor completed, and must not
+	// run a handler: completions are collected first.
+	deliver(d *Driver, c *reactor.Completion)
+}
+
+// An endpoint is what a token names.
+type endpoint struct {
+	token  reactor.Token
+	fd     int
+	target target
+}
+
+// A table finds the endpoint of a token. Looking up takes no lock: a slot is
+// one atomic pointer, and the endpoint says itself whether it is the one that
+// was meant. The generation of a slot goes up with each endpoint, so a token
+// never names a second one (until 2³² have passed through the same slot).
+type table struct {
+	chunks [(reactor.MaxIndex + 1) / chunkSlots]atomic.Pointer[tableChunk]
+
+	mu   sync.Mutex // guards what follows, and the generations
+	free []uint32   // slots given back, used before new ones
+	used uint32     // slots that ever were in use
+}
+
+const chunkSlots = 4096
+
+type tableChunk [chunkSlots]struct {
+	endpoint   atomic.Pointer[endpoint]
+	generation uint32
+}
+
+// add gives an endpoint its token. It panics with 16 million endpoints, which
+// is more than there can be descriptors.
+func (t *table) add(e *endpoint) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var i uint32
+	if n := len(t.free); n > 0 {
+		i, t.free = t.free[n-1], t.free[:n-1]
+	} else {
+		if i = t.used; i > reactor.MaxIndex {
+			panic("conn: too many connections")
+		}
+		t.used++
+	}
+	chunk := t.chunks[i/chunkSlots].Load()
+	if chunk == nil {
+		chunk = new(tableChunk)
+		t.chunks[i/chunkSlots].Store(chunk)
+	}
+	s := &chunk[i%chunkSlots]
+	s.generation++
+	e.token = reactor.MakeToken(i, s.generation)
+	s.endpoint.Store(e)
+}
+
+// remove ends the token's life. No operation may be in flight for it.
+func (t *table) remove(e *endpoint) {
+	i := e.token.Index()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.chunks[i/chunkSlots].Load()[i%chunkSlots].endpoint.Store(nil)
+	t.free = append(t.free, i)
+}
+
+// get is the endpoint of a token, or nil if it has gone.
+func (t *table) get(token reactor.Token) *endpoint {
+	i := token.Index()
+	chunk := t.chunks[i/chunkSlots].Load()
+	if chunk == nil {
+		return nil
+	}
+	e := chunk[i%chunkSlots].endpoint.Load()
+	if e == nil || e.token != token {
+		return nil
+	}
+	return e
+}
+
+// each calls f for every endpoint that is there throughout the call, and for
+// some of those that come or go meanwhile.
+func (t *table) each(f func(*endpoint)) {
+	t.mu.Lock()
+	used := t.used
+	t.mu.Unlock()
+	for i := range used {
+		if e := t.chunks[i/chunkSlots].Load()[i%chunkSlots].endpoint.Load(); e != nil {
+			f(e)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package conn
+
+import (
+	"net"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// Write queues a copy of p. Everything written while a handler's method runs
+// leaves as one send when it returns; Flush sends sooner. The error is
+// ErrWriteQueueFull, or matches net.ErrClosed; then nothing of p was taken.
+func (c *Conn) Write(p []byte) (int, error) {
+	if err := c.writable(); err != nil {
+		return 0, err
+	}
+	c.queued = append(c.driver.buffers.grow(c.queued, len(p)), p...)
+	return len(p), nil
+}
+
+// WriteString is Write for a string.
+func (c *Conn) WriteString(s string) (int, error) {
+	if err := c.writable(); err != nil {
+		return 0, err
+	}
+	c.queued = append(c.driver.buffers.grow(c.queued, len(s)), s...)
+	return len(s), nil
+}
+
+// Writev queues a copy of all of bufs, or of none.
+func (c *Conn) Writev(bufs [][]byte) (int, error) {
+	if err := c.writable(); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, p := range bufs {
+		n += len(p)
+	}
+	c.queued = c.driver.buffers.grow(c.queued, n)
+	for _, p := range bufs {
+		c.queued = append(c.queued, p...)
+	}
+	return n, nil
+}
+
+// AvailableBuffer is room for n more bytes at the end of the queue: append at
+// most that many and give the result to Write, which then copies nothing.
+func (c *Conn) AvailableBuffer(n int) []byte {
+	if c.writable() != nil {
+		return make([]byte, 0, n)
+	}
+	c.queued = c.driver.buffers.grow(c.queued, n)
+	return c.queued[len(c.queued):]
+}
+
+// Unsent is the number of bytes written that the kernel has not taken yet, as
+// far as the connection has heard.
+func (c *Conn) Unsent() int { return len(c.queued) + c.inFlight }
+
+// NotifySent has f called on the connection's worker, before OnClose: with nil
+// once nothing is unsent any more, or with the error that kept it from that.
+func (c *Conn) NotifySent(f func(error)) {
+	x := c.more()
+	x.notifySent = append(x.notifySent, f)
+	c.task.Wake() // there may be nothing unsent now
+}
+
+func (c *Conn) notifySent(err error) {
+	if c.extras == nil {
+		return
+	}
+	for len(c.extras.notifySent) > 0 { // one may add another
+		f := c.extras.notifySent[0]
+		c.extras.notifySent = c.extras.notifySent[1:]
+		f(err)
+	}
+}
+
+// Flush hands what was written so far to the kernel with the worker's next
+// system call, unless a send is in flight: then it follows that.
+func (c *Conn) Flush() error {
+	if c.is(broken | finished) {
+		return c.opError("write", net.ErrClosed)
+	}
+	c.send(false)
+	return nil
+}
+
+func (c *Conn) writable() error {
+	switch {
+	case c.is(broken | closing | finished):
+		return c.opError("write", net.ErrClosed)
+	case c.Unsent() >= c.group.cfg.MaxWrite:
+		return ErrWriteQueueFull
+	}
+	return nil
+}
+
+// send starts a send if something is queued and none is in flight. It returns
+// the number of bytes that are unsent. If that is not zero, the task runs again
+// when the send in flight ends and there is something to do then: more to send,
+// or with tell whatever the caller is waiting to do.
+func (c *Conn) send(tell bool) int {
+	c.mu.Lock()
+	in := &c.inbox
+	var start []byte
+	if in.flight == nil && len(c.queued) > 0 {
+		in.flight, in.sent = c.queued, 0
+		c.queued = nil
+		start = in.flight
+	}
+	in.tellEnd = tell || len(c.queued) > 0
+	c.inFlight = len(in.flight) - in.sent
+	c.mu.Unlock()
+	if start != nil {
+		c.submit(reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: start})
+	}
+	return c.Unsent()
+}
+
+// resend goes on with a send that ended before all was sent.
+func (c *Conn) resend() {
+	c.mu.Lock()
+	rest := c.inbox.flight[c.inbox.sent:]
+	c.mu.Unlock()
+	c.submit(reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest})
+}
