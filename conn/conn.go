@@ -94,6 +94,10 @@ func (c *Conn) SetValue(v any) { c.value = v }
 // is good to well under a millisecond as long as handlers are quick.
 func (c *Conn) Now() time.Time { return c.group.rt.Time(c.driver.cx.Now()) }
 
+// Worker is the index of the worker the handler runs on, from 0: for state that
+// workers should not share. It may be another one next time.
+func (c *Conn) Worker() int { return c.driver.cx.Worker() }
+
 // Group is the group the connection belongs to.
 func (c *Conn) Group() *Group { return c.group }
 

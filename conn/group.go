@@ -67,7 +67,7 @@ func (g *Group) tellAll(cmd command) {
 }
 
 // Wait waits until no connection is left, or until ctx ends, and then returns
-// its error.
+// its error; sched.ErrClosed if the workers have stopped, which end connections.
 func (g *Group) Wait(ctx context.Context) error {
 	for {
 		g.drainMu.Lock()
@@ -81,6 +81,8 @@ func (g *Group) Wait(ctx context.Context) error {
 		}
 		select {
 		case <-drained:
+		case <-g.rt.Done():
+			return sched.ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -1,0 +1,194 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// What a handler needs is in package conn; these are its names here.
+type (
+	// Handler is told what happens to each connection.
+	Handler = conn.Handler
+	// Base implements all of Handler but OnData.
+	Base = conn.Base
+	// Conn is a connection.
+	Conn = conn.Conn
+	// Handle refers to a connection from any goroutine.
+	Handle = conn.Handle
+)
+
+// ErrServerClosed is what Serve and ListenAndServe return after Shutdown or
+// Close. It matches net.ErrClosed.
+var ErrServerClosed error = fmt.Errorf("server: %w", net.ErrClosed)
+
+// A Server serves connections with a Handler. The fields must not change once
+// it serves; the zero value of each but Handler is useful. A server serves once:
+// after Shutdown or Close, make another. It must not be copied.
+type Server struct {
+	// Addr is what ListenAndServe listens on: "host:port", or a path for
+	// Network "unix". "": ":0", any free port of every interface.
+	Addr string
+
+	// Network is "tcp", "tcp4", "tcp6" or "unix". "": "tcp".
+	Network string
+
+	// Handler is told what happens to each connection.
+	Handler Handler
+
+	// Backend forces "io_uring" or "epoll". "": the environment variable
+	// SUIRO_BACKEND, else the best one that starts, which the log tells.
+	Backend string
+
+	// Workers is the number of workers. 0: GOMAXPROCS.
+	Workers int
+
+	// Hold is how long a worker without work keeps its processor before it
+	// blocks. 0: 50 µs; negative: not at all. See sched.Config.
+	Hold time.Duration
+
+	// Conn configures connections: water marks, limits, the linger time.
+	Conn conn.Config
+
+	// Logger hears of accept errors, of panics in handlers and of a fall-back
+	// to another backend. nil: zerolog to the standard error, from warnings up.
+	Logger *slog.Logger
+
+	// Listening, if not nil, is called with each address that the server
+	// listens on, before it accepts the first connection there.
+	Listening func(net.Addr)
+
+	mu        sync.Mutex
+	group     *conn.Group
+	listeners map[*conn.Listener]struct{}
+	stopping  bool
+	stopped   chan struct{} // closed when the server starts to stop
+}
+
+// ListenAndServe listens on Addr and serves until Shutdown or Close, and then
+// returns ErrServerClosed; another error says why it could not start.
+func (s *Server) ListenAndServe() error {
+	network := s.Network
+	if network == "" {
+		network = "tcp"
+	}
+	addr := s.Addr
+	if addr == "" {
+		addr = ":0"
+	}
+	if _, err := s.start(); err != nil {
+		return err
+	}
+	ln, err := listen(network, addr)
+	if err != nil {
+		s.release()
+		return err
+	}
+	return s.Serve(ln)
+}
+
+// Serve serves the connections of a *net.TCPListener or *net.UnixListener,
+// which it closes on return. It may be called for several listeners.
+func (s *Server) Serve(ln net.Listener) error {
+	defer ln.Close()
+	group, err := s.start()
+	if err != nil {
+		return err
+	}
+	if s.Listening != nil {
+		s.Listening(ln.Addr())
+	}
+	l, err := group.Listen(ln, s.Handler)
+	if err != nil {
+		s.release()
+		return fmt.Errorf("server: %w", err)
+	}
+	if !s.track(l) {
+		_ = l.Close()
+		return ErrServerClosed
+	}
+	select {
+	case <-s.stopped:
+		return ErrServerClosed
+	case <-group.Runtime().Done(): // a driver failed, and said why
+		if err := group.Close(); err != nil {
+			return fmt.Errorf("server: %w", err)
+		}
+		return ErrServerClosed
+	}
+}
+
+// Group is what the server's connections belong to, for dialling others on the
+// same workers and for what runs; nil before it serves.
+func (s *Server) Group() *conn.Group {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.group
+}
+
+// start makes the workers, once.
+func (s *Server) start() (*conn.Group, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping:
+		return nil, ErrServerClosed
+	case s.group != nil:
+		return s.group, nil
+	case s.Handler == nil:
+		return nil, errors.New("server: Handler is nil; set one")
+	case s.Workers < 0:
+		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
+	}
+	cfg := s.Conn
+	if s.Backend != "" {
+		cfg.Reactor.Backend = s.Backend
+	}
+	if s.Logger != nil {
+		cfg.Logger = s.Logger
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = defaultLogger()
+	}
+	group, err := conn.NewGroup(cfg, sched.Config{Workers: s.Workers, Hold: s.Hold})
+	if err == nil {
+		err = group.Runtime().Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.group, s.stopped = group, make(chan struct{})
+	s.listeners = make(map[*conn.Listener]struct{})
+	return group, nil
+}
+
+// release stops the workers again if nothing is served after all.
+func (s *Server) release() {
+	s.mu.Lock()
+	group := s.group
+	if s.stopping || len(s.listeners) > 0 {
+		group = nil
+	} else {
+		s.group = nil
+	}
+	s.mu.Unlock()
+	if group != nil {
+		_ = group.Close()
+	}
+}
+
+func (s *Server) track(l *conn.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	return true
+}

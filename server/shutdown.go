@@ -1,0 +1,73 @@
+package server
+
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/conn"
+)
+
+// Shutdown ends the server in order:
+//
+//  1. New calls of Serve are refused, and those that block return.
+//  2. The listeners are closed: no new connection comes.
+//  3. Every handler is told by OnDrain. Base closes the connection, which
+//     sends what was written; others finish what they are doing first.
+//  4. Connections end, each with its OnClose; Shutdown waits for all of them.
+//     If ctx ends first, what is left is reset.
+//  5. The workers stop.
+//
+// 3 relies on 2: a connection accepted later would not be told. 5 relies on 4:
+// descriptors are closed by the workers.
+//
+// It returns nil, or ctx's error. A handler must not call it, nor Close: both
+// wait for handlers. A second call returns ErrServerClosed.
+func (s *Server) Shutdown(ctx context.Context) error {
+	group, err := s.stop()
+	if group == nil {
+		return err
+	}
+	group.Drain()
+	err = group.Wait(ctx)
+	s.finish(group, err != nil)
+	return err
+}
+
+// Close ends the server at once: listeners are closed and connections reset.
+func (s *Server) Close() error {
+	group, err := s.stop()
+	if group == nil {
+		return err
+	}
+	s.finish(group, true)
+	return nil
+}
+
+// stop is steps 1 and 2. It returns no group if there is nothing more to do.
+func (s *Server) stop() (*conn.Group, error) {
+	s.mu.Lock()
+	if s.stopping {
+		s.mu.Unlock()
+		return nil, ErrServerClosed
+	}
+	s.stopping = true
+	if s.group == nil {
+		s.mu.Unlock()
+		return nil, nil
+	}
+	close(s.stopped)
+	s.mu.Unlock()
+	for l := range s.listeners { // nothing adds to it once stopping is set
+		_ = l.Close()
+	}
+	return s.group, nil
+}
+
+// finish is what remains of step 4, and step 5.
+func (s *Server) finish(group *conn.Group, abort bool) {
+	if abort {
+		group.Abort()
+	}
+	// A reset needs no peer, so what this waits for is handlers.
+	_ = group.Wait(context.Background())
+	_ = group.Close() // a driver's error was returned by Serve
+}
