@@ -57,7 +57,8 @@ func (r *Ring) NewBufRing(group uint16, entries uint32, flags uint16) (*BufRing,
 	if entries == 0 || entries > maxBufRing || entries&(entries-1) != 0 || flags&IOU_PBUF_RING_MMAP != 0 {
 		return nil, os.NewSyscallError("io_uring_register", unix.EINVAL)
 	}
-	mem, err := mapMemory(-1, 0, uintptr(entries)*unsafe.Sizeof(bufEntry{}), unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
+	size := uintptr(entries) * unsafe.Sizeof(bufEntry{})
+	mem, err := mapMemory(-1, 0, size, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, err
 	}

@@ -179,6 +179,9 @@ func TestAdvanceKeepsEntryZero(t *testing.T) {
 			bid := uint16(i*40503 + 1)
 			b.Add(ptr(mem), i, bid)
 			model[i%entries] = bufEntry{addr: addr(ptr(mem)), n: i, bid: bid}
+			if tail := slots[0].resv; tail != b.tail {
+				t.Fatalf("adding moved the tail from %d to %d", b.tail, tail)
+			}
 			if i%5 == 0 {
 				b.Advance()
 				if tail := slots[0].resv; tail != uint16(i+1) {

@@ -29,7 +29,9 @@ import (
 // does not wait at all. So count completions after every call, whatever it returned. Without
 // IORING_SETUP_SUBMIT_ALL a bad entry, which completes with its error, ends the batch behind it; what is
 // left stays prepared.
-func (r *Ring) Enter(minComplete uint32, getEvents bool, timeout time.Duration, hold bool) (submitted uint32, errno unix.Errno) {
+func (r *Ring) Enter(
+	minComplete uint32, getEvents bool, timeout time.Duration, hold bool,
+) (submitted uint32, errno unix.Errno) {
 	if r.fd < 0 {
 		return 0, unix.EBADF
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,9 +26,9 @@ func TestNopRoundTrip(t *testing.T) {
 		{name: "two mappings, no index array", flags: IORING_SETUP_NO_SQARRAY, without: IORING_FEAT_SINGLE_MMAP},
 	} {
 		t.Run(setup.name, func(t *testing.T) {
-			r := newTestRingWithout(t, Params{Entries: 4, Flags: setup.flags}, setup.without)
+			r := newTestRingWithout(t, Params{Entries: 4, CQEntries: 1024, Flags: setup.flags}, setup.without)
 			require.Equal(t, setup.flags, r.Flags()&setup.flags)
-			for i := range uint64(50) { // around both queues several times
+			for i := range uint64(2500) { // around both queues, which span pages, more than once
 				prepare(t, r, i<<40|7, (*SQE).PrepNop)
 				require.EqualValues(t, 1, r.Prepared())
 				require.Equal(t, []CQE{{UserData: i<<40 | 7}}, reap(t, r, 1))
@@ -202,6 +203,47 @@ func TestInfiniteWaitForSeveral(t *testing.T) {
 		require.EqualValues(t, 5, r.CQReady())
 		r.AdvanceCQ(5)
 	})
+}
+
+// The consumer need not be the owner: completions go to another thread, in order and complete.
+func TestConsumerOnAnotherThread(t *testing.T) {
+	r := newTestRing(t, Params{Entries: 8, Flags: IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG})
+	const total = 20_000
+	done := make(chan string, 1)
+	var seen atomic.Uint32
+	go func() {
+		defer close(done)
+		for next := uint64(0); next < total; {
+			n := r.CQReady()
+			for i := range n {
+				if c := *r.CQE(i); c.UserData != next {
+					done <- fmt.Sprintf("want %d, got %v", next, c)
+					return
+				}
+				next++
+			}
+			r.AdvanceCQ(n)
+			seen.Add(n)
+			if n == 0 {
+				runtime.Gosched()
+			}
+		}
+	}()
+	for i := range uint64(total) {
+		for uint32(i)-seen.Load() >= r.CQEntries() { // leave no overflow: it would wait for the owner
+			runtime.Gosched()
+			select {
+			case msg := <-done:
+				t.Fatal(msg)
+			default:
+			}
+		}
+		prepare(t, r, i, (*SQE).PrepNop)
+		if i%8 == 7 || i == total-1 {
+			submit(t, r)
+		}
+	}
+	require.Empty(t, <-done)
 }
 
 func TestEnterDoesNotAllocate(t *testing.T) {

@@ -88,7 +88,7 @@ func TestLocalBufferSurvivesStackGrowth(t *testing.T) {
 	r := newTestRing(t, Params{Entries: 8})
 	a, b := socketpair(t, unix.SOCK_STREAM)
 	grown := make(chan byte)
-	fail := make(chan string, 1)
+	fail := make(chan string, 2)
 	go func() { // a fresh, small stack
 		defer close(grown)
 		var buf [32]byte
