@@ -1,0 +1,91 @@
+package h1
+
+import "iter"
+
+// inlineFields is how many header fields a Request holds before it allocates.
+const inlineFields = 16
+
+// Request is a parsed head. Its slices point into the bytes given to [Parser.ParseHead] and are valid
+// until the caller discards or overwrites those; no field is a copy. Reuse one Request for many: it
+// keeps its room for fields, and no parser stores anything in it between calls, so a worker may share one
+// among its connections.
+type Request struct {
+	Method []byte // case-sensitive; any token
+	Target []byte // as sent
+	Path   []byte // not decoded; "/" if an absolute target has none; empty for CONNECT
+	Query  []byte // without '?'; nil if there is no '?'
+	Host   []byte // the target's authority if it has one, else the Host field; may be empty
+
+	ContentLength  int64 // -1: none was sent, or Chunked
+	Minor          int   // 0 or 1
+	Chunked        bool
+	KeepAlive      bool // the connection may serve another request after this one
+	ExpectContinue bool // the client holds its body back until it has Continue100
+
+	framing framing
+	head    []byte // what field offsets count from
+	count   int
+	inline  [inlineFields]field
+	more    []field
+}
+
+// field is a header field as offsets into the head.
+type field struct{ name, nameEnd, value, valueEnd uint32 }
+
+// HasBody reports whether a body of at least one byte, or a chunked one, follows.
+func (r *Request) HasBody() bool { return r.Chunked || r.ContentLength > 0 }
+
+// NumHeaders counts the header fields, repeated ones each.
+func (r *Request) NumHeaders() int { return r.count }
+
+// HeaderAt is field i, 0 <= i < NumHeaders, in the order sent.
+func (r *Request) HeaderAt(i int) (name, value []byte) {
+	f := r.at(i)
+	return r.head[f.name:f.nameEnd:f.nameEnd], r.head[f.value:f.valueEnd:f.valueEnd]
+}
+
+// Header is the value of the first field of that name, whatever its case; nil if there is none, empty
+// but not nil if it has no value. It compares with each field in turn.
+func (r *Request) Header(name string) []byte {
+	for i := range r.count {
+		f := r.at(i)
+		if int(f.nameEnd-f.name) == len(name) && equalFold(r.head[f.name:f.nameEnd], name) {
+			return r.head[f.value:f.valueEnd:f.valueEnd]
+		}
+	}
+	return nil
+}
+
+// Headers yields all fields, name and value, in the order sent.
+func (r *Request) Headers() iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		for i := range r.count {
+			if !yield(r.HeaderAt(i)) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Request) at(i int) *field {
+	if i < inlineFields {
+		return &r.inline[i]
+	}
+	return &r.more[i-inlineFields]
+}
+
+func (r *Request) add(f field) {
+	if r.count < inlineFields {
+		r.inline[r.count] = f
+	} else {
+		r.more = append(r.more, f)
+	}
+	r.count++
+}
+
+// clear forgets the fields, not their room. requestLine and finish set all the rest.
+func (r *Request) clear() {
+	r.framing = framing{}
+	r.count = 0
+	r.more = r.more[:0]
+}
