@@ -33,6 +33,9 @@ func (t *Task) Wake() {
 	}
 }
 
+// Waker is a waker of the task.
+func (t *Task) Waker() Waker { return Waker{task: t} }
+
 // A Waker wakes one task. It may be copied and used from any goroutine. The
 // zero value wakes nothing.
 type Waker struct{ task *Task }

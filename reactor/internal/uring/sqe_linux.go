@@ -173,7 +173,8 @@ func addr(p unsafe.Pointer) uint64 { return uint64(uintptr(p)) }
 func addrOf(p []byte) uint64 { return addr(escape(unsafe.Pointer(unsafe.SliceData(p)))) }
 
 var (
-	neverTrue  bool
+	neverTrue bool
+	//lint:ignore U1000 it is only ever stored to: that is its purpose
 	escapeSink unsafe.Pointer
 )
 

@@ -1,0 +1,52 @@
+# make help lists what there is; .ci/run is the gate that runs all of it.
+.DEFAULT_GOAL := help
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+FUZZTIME ?= 20s
+CROSS := linux/amd64 linux/arm64 linux/386 linux/arm linux/riscv64 windows/amd64 windows/arm64 \
+	darwin/amd64 darwin/arm64 freebsd/amd64 netbsd/amd64 openbsd/amd64 dragonfly/amd64
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## all tests
+	go test ./...
+
+.PHONY: race
+race: ## all tests under the race detector
+	go test -race ./...
+
+.PHONY: lint
+lint: ## gofmt, vet and staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+.PHONY: cross
+cross: ## build and vet for every platform
+	@set -e; for p in $(CROSS); do \
+		echo "cross $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go build ./...; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go vet ./...; done
+
+.PHONY: test-386
+test-386: ## the tests on a 32-bit build, which this kernel runs as it is
+	GOARCH=386 CGO_ENABLED=0 go test ./timer ./sched ./reactor/... ./conn
+
+.PHONY: oracle
+oracle: ## compare the ring layer with giouring, byte for byte and live
+	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME each
+	@set -e; for pkg in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "fuzz $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+.PHONY: bench
+bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
+	bench/http.sh
+
+.PHONY: micro
+micro: ## the Go benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
