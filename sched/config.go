@@ -12,8 +12,9 @@ type Config struct {
 	Workers int
 
 	// Hold is how long a worker that has run out of work waits with its
-	// processor kept before it blocks; longer spares more hand-overs, and
-	// keeps other goroutines waiting longer. 0: 50 µs. Negative: not at all.
+	// processor kept before it blocks, at most: a second. Longer spares more
+	// hand-overs; a goroutine that becomes ready meanwhile, and finds no other
+	// processor, waits as long. 0: 200 µs. Negative: not at all.
 	Hold time.Duration
 
 	// NewDriver makes the driver of the worker with that index. It is called
@@ -29,8 +30,9 @@ func (cfg Config) withDefaults() Config {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	if cfg.Hold == 0 {
-		cfg.Hold = 50 * time.Microsecond
+		cfg.Hold = 200 * time.Microsecond
 	}
+	cfg.Hold = min(cfg.Hold, time.Second)
 	if cfg.NewDriver == nil {
 		cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil }
 		cfg.Hold = -1 // a sleeper cannot hold

@@ -13,7 +13,8 @@ type Driver interface {
 	// need be, after Wake. An error is final: the runtime stops.
 	Poll(cx *Context, wait time.Duration, hold bool) (int, error)
 
-	// Wake makes a Poll that waits, or the next one that would, return.
+	// Wake makes a Poll that waits, or the next one that would, return. It may
+	// come after Close, and then does nothing.
 	Wake()
 
 	// Close frees what the driver owns, after the last Poll.

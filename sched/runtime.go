@@ -93,10 +93,10 @@ func (rt *Runtime) Start() error {
 	return rt.startErr
 }
 
-// Close stops the workers, each after the task it is running, and waits for
-// them. Tasks that are not done are abandoned: whoever waits for one gets
-// ErrClosed. It returns the error that ended a worker early, if one did. It
-// must not be called by a task of this runtime.
+// Close stops the workers, each at the end of its tick (at most 128 runs of
+// tasks later), and waits for them. Tasks that are not done are abandoned:
+// whoever waits for one gets ErrClosed. It returns the error that ended a worker
+// early, if one did. It must not be called by a task of this runtime.
 func (rt *Runtime) Close() error {
 	rt.startOnce.Do(func() { // never started: there is nobody to wait for
 		rt.stopping.Store(true)

@@ -87,13 +87,17 @@ func (h *JoinHandle[T]) finish(v T, err error) {
 	}
 }
 
-// Poll makes the handle a future of the task's result.
+// Poll makes the handle a future of the task's result, or of ErrClosed if the
+// task's runtime has closed. Closing does not wake a task of another runtime
+// that was pending on the handle.
 func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	select {
 	case <-h.done:
 		return h.value, h.err
+	case <-h.closed:
+		return h.value, ErrClosed
 	default:
 		w := cx.Waker()
 		for i := range h.waiters {
@@ -109,16 +113,18 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 // Wait blocks a goroutine, never a task, until the task is done and returns its
 // result; ctx's error if that ends first, ErrClosed if the runtime closes.
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
+	var err error
 	select {
 	case <-h.done:
 	case <-ctx.Done():
-		return *new(T), ctx.Err()
+		err = ctx.Err()
 	case <-h.closed:
-		select {
-		case <-h.done:
-		default:
-			return *new(T), ErrClosed
-		}
+		err = ErrClosed
 	}
-	return h.value, h.err
+	select {
+	case <-h.done: // goes first: select picks any of those that are ready
+		return h.value, h.err
+	default:
+		return *new(T), err
+	}
 }

@@ -4,7 +4,8 @@ package sched
 type Body interface {
 	// Run goes on until the task has to wait or is done, and says which. It
 	// runs on one worker at a time. Before it returns false it must have
-	// arranged for a wake.
+	// arranged for a wake. It must not call runtime.Goexit (as FailNow of a
+	// test does): that ends the worker, and with it the runtime.
 	Run(cx *Context) (done bool)
 }
 
@@ -20,7 +21,7 @@ type Task struct {
 // Init prepares a task that runs on the worker with that index, modulo their
 // number. The first Wake starts it.
 func (t *Task) Init(rt *Runtime, home int, body Body) {
-	t.home = rt.workers[home%len(rt.workers)]
+	t.home = rt.workers[uint(home)%uint(len(rt.workers))] // a counter may have wrapped around to below 0
 	t.body = body
 }
 

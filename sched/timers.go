@@ -31,7 +31,12 @@ const (
 type Timer struct {
 	entry timer.Entry
 	waker Waker
+	fired atomic.Bool
 }
+
+// Fired reports whether the timer has come to its time since it was last
+// started. The task that it wakes sees true.
+func (t *Timer) Fired() bool { return t.fired.Load() }
 
 // StartTimer has the timer wake a task once, not before the runtime's time is
 // at (see Runtime.Now) and usually within 2 ms after; it replaces an earlier
@@ -41,6 +46,7 @@ func (rt *Runtime) StartTimer(t *Timer, at time.Duration, w Waker) {
 	ts.mu.Lock()
 	t.waker = w
 	t.entry.Value = t
+	t.fired.Store(false)
 	ts.wheel.Insert(&t.entry, uint64((max(0, int64(at))+oneTick-1)/oneTick)) // rounded up: never early
 	earlier := ts.publish()
 	ts.mu.Unlock()
@@ -76,8 +82,10 @@ func (ts *timers) fire(cx *Context) {
 	}
 	now := uint64(int64(cx.now) / oneTick)
 	for e := ts.wheel.Expire(now); e != nil; e = ts.wheel.Expire(now) {
-		if w := e.Value.(*Timer).waker; w.task != nil {
-			cx.Wake(w.task)
+		t := e.Value.(*Timer)
+		t.fired.Store(true)
+		if t.waker.task != nil {
+			cx.Wake(t.waker.task)
 		}
 	}
 	ts.publish()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,9 +27,11 @@ type worker struct {
 	}
 
 	// The worker's goroutine alone:
-	cx      Context
-	queue   taskList
-	yielded time.Duration // when other goroutines last had a chance to run
+	cx       Context
+	queue    taskList
+	ran      bool          // a task has run since wanted was last asked
+	yielded  time.Duration // when other goroutines last had a chance to run
+	runnable [1]metrics.Sample
 }
 
 // inject queues a task from any goroutine.
@@ -59,11 +62,22 @@ func (w *worker) run(ready chan<- error) {
 		return
 	}
 	<-w.rt.started
+	cut := true
+	defer func() { w.end(cut) }()
 	for !w.rt.stopping.Load() {
 		if err := w.tick(); err != nil {
 			w.rt.fail(fmt.Errorf("sched: worker %d: %w", w.index, err))
 			break
 		}
+	}
+	cut = false
+}
+
+// end closes the driver. A goroutine that was cut off stops the runtime: its
+// tasks would otherwise wait for ever.
+func (w *worker) end(cut bool) {
+	if cut {
+		w.rt.fail(fmt.Errorf("sched: worker %d: a task ended its goroutine (runtime.Goexit)", w.index))
 	}
 	if err := w.driver.Close(); err != nil {
 		w.rt.cfg.Logger.Error("sched: closing a worker's driver", "worker", w.index, "error", err)
@@ -96,14 +110,13 @@ func (w *worker) tick() error {
 
 // park waits in the driver: hold first, then block. tryPark has succeeded.
 func (w *worker) park() error {
-	if hold := w.rt.cfg.Hold; hold > 0 {
-		limit := w.untilTimer()
-		if limit < 0 || limit > hold {
-			limit = hold
-		}
-		n, err := w.driver.Poll(&w.cx, limit, true)
+	for w.mayHold() {
+		n, err := w.driver.Poll(&w.cx, w.rt.cfg.Hold, true)
 		if n > 0 || err != nil || !w.parker.isParked() {
 			return err
+		}
+		if w.rt.Now()-w.cx.now >= w.rt.cfg.Hold { // a hold may end early
+			break
 		}
 	}
 	if w.rt.stopping.Load() {
@@ -116,6 +129,24 @@ func (w *worker) park() error {
 	_, err := w.driver.Poll(&w.cx, limit, false)
 	w.yielded = w.rt.Now()
 	return err
+}
+
+// mayHold reports whether the worker may keep its processor while it waits: not
+// with goroutines waiting for one, such as one that a task has just started,
+// and not when a timer is due, for which a hold is too rough.
+func (w *worker) mayHold() bool {
+	hold := w.rt.cfg.Hold
+	if hold <= 0 {
+		return false
+	}
+	if w.ran {
+		w.ran = false
+		if w.wanted() {
+			return false
+		}
+	}
+	limit := w.untilTimer()
+	return limit < 0 || limit > hold
 }
 
 // untilTimer is how long the worker may wait for the sake of timers: worker 0
@@ -158,7 +189,7 @@ func (w *worker) runBatch(ran *int) (finished bool) {
 			break
 		}
 		t.state.start()
-		w.cx.task = t
+		w.cx.task, w.ran = t, true
 		if t.body.Run(&w.cx) {
 			t.state.complete()
 		} else if t.state.suspend() {

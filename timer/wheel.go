@@ -121,15 +121,15 @@ func (w *Wheel) place(e *Entry) {
 		w.overflow.pushBack(e)
 		return
 	}
-	slot := int(e.when>>(level*slotBits)) % slots
+	slot := int(e.when >> (level * slotBits) % slots)
 	e.at = int16(level*slots + slot)
 	w.slots[e.at].pushBack(e)
 	w.occupied[level] |= 1 << slot
 }
 
 // Next is a tick at or before the next expiry, and false if the wheel is empty:
-// the tick at which Advance has something to do. Calling Advance then either
-// expires entries or brings the next expiry closer.
+// the tick at which Expire has something to do. Calling Expire then either
+// expires entries or makes Next later.
 func (w *Wheel) Next() (uint64, bool) {
 	if !w.due.empty() {
 		return w.now, true
@@ -180,7 +180,7 @@ func (w *Wheel) turnTo(tick uint64) {
 		if tick&(1<<shift-1) != 0 {
 			continue
 		}
-		slot := int(tick>>shift) % slots
+		slot := int(tick >> shift % slots)
 		if bit := uint64(1) << slot; w.occupied[level]&bit != 0 {
 			w.occupied[level] &^= bit
 			w.cascade(&w.slots[level*slots+slot])
@@ -188,13 +188,14 @@ func (w *Wheel) turnTo(tick uint64) {
 	}
 }
 
+// cascade places the entries of a list anew. One that is still too far off goes
+// back to the end of overflow, so the last one is known by its address.
 func (w *Wheel) cascade(from *list) {
-	var rest list // an entry may go back to the list it came from
-	rest.init()
-	for !from.empty() {
-		rest.pushBack(from.popFront())
-	}
-	for !rest.empty() {
-		w.place(rest.popFront())
+	for last := from.root.prev; !from.empty(); {
+		e := from.popFront()
+		w.place(e)
+		if e == last {
+			return
+		}
 	}
 }

@@ -1,0 +1,280 @@
+package suiro_test
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/suiro-go/suiro"
+
+// A layer is what the packages under one directory may import beside each
+// other, the standard library and golang.org/x/{sys,net}.
+type layer struct {
+	ours   []string // layers
+	others []string // modules; "*" for any
+}
+
+// The arrows of the design. The longest name that fits a package is its layer.
+var layers = map[string]layer{
+	"timer":            {},
+	"reactor":          {},
+	"sched":            {ours: []string{"timer"}},
+	"syncx":            {ours: []string{"sched"}},
+	"chanx":            {ours: []string{"sched"}},
+	"blocking":         {ours: []string{"sched"}},
+	"conn":             {ours: []string{"reactor", "sched"}},
+	"server":           {ours: []string{"conn", "sched", "blocking"}, others: []string{"github.com/rs/zerolog"}},
+	"examples":         {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
+	"examples/http/h1": {},
+	"bench":            {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
+}
+
+var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "conn", "server"}
+
+// peers are compared with in a module of their own, so that they never enter
+// the graph of a user's module.
+var peers = []string{
+	"github.com/panjf2000/gnet", "github.com/cloudwego/netpoll", "github.com/lesismal/nbio",
+	"github.com/tidwall/evio", "github.com/valyala/fasthttp",
+}
+
+func within(dir, pkg string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
+
+// layerOf is the layer of a package, named by its directory in the module, or "".
+func layerOf(pkg string) string {
+	var best string
+	for name := range layers {
+		if within(name, pkg) && len(name) > len(best) {
+			best = name
+		}
+	}
+	return best
+}
+
+// missingArrow says which arrow the design would need for pkg to import what
+// it does, or "".
+func missingArrow(pkg, imported string) string {
+	from := layerOf(pkg)
+	if from == "" {
+		return fmt.Sprintf("%s, which has no layer, → %s", cmp.Or(pkg, "the root"), imported)
+	}
+	if !within(module, imported) {
+		return missingModule(pkg, from, imported)
+	}
+	target := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+	to := layerOf(target)
+	parent, _, internal := strings.Cut("/"+target+"/", "/internal/")
+	switch {
+	case internal && !within(strings.TrimPrefix(parent, "/"), pkg):
+		return from + " → the inside of " + strings.TrimPrefix(parent, "/")
+	case to == "":
+		return fmt.Sprintf("%s → %s, which has no layer", from, cmp.Or(target, "the root"))
+	case to == from || slices.Contains(layers[from].ours, to):
+		return ""
+	default:
+		return from + " → " + to
+	}
+}
+
+func missingModule(pkg, from, imported string) string {
+	first, _, _ := strings.Cut(imported, "/")
+	allowed := append([]string{"golang.org/x/sys", "golang.org/x/net"}, layers[from].others...)
+	if strings.HasSuffix(pkg, "test") { // helps tests, as net/http/httptest does
+		allowed = append(allowed, "github.com/stretchr/testify")
+	}
+	switch {
+	case !strings.Contains(first, ".") && imported != "C":
+		return "" // the standard library
+	case slices.Contains(allowed, "*"):
+		return ""
+	case slices.ContainsFunc(allowed, func(m string) bool { return within(m, imported) }):
+		return ""
+	default:
+		return from + " → " + imported
+	}
+}
+
+// An import is one line of a Go file.
+type goImport struct {
+	pkg, path string
+	at        token.Position
+}
+
+// importsOf lists the imports of every Go file of a module that is not a test,
+// whatever its build constraints. Directories that are modules of their own, or
+// that the go command ignores, are not part of it.
+func importsOf(fsys fs.FS) (all []goImport, err error) {
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return enter(fsys, name)
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, src, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			pkg := strings.TrimPrefix(path.Dir(name), ".")
+			all = append(all, goImport{pkg, imported, set.Position(spec.Pos())})
+		}
+		return nil
+	})
+	return all, err
+}
+
+func enter(fsys fs.FS, dir string) error {
+	base := path.Base(dir)
+	if dir == "." {
+		return nil
+	}
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "vendor" {
+		return fs.SkipDir
+	}
+	if _, err := fs.Stat(fsys, dir+"/go.mod"); err == nil {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// offences lists the imports that the design does not allow, as file:line and
+// the arrow that would be needed.
+func offences(fsys fs.FS) (all []string, err error) {
+	imports, err := importsOf(fsys)
+	for _, i := range imports {
+		if arrow := missingArrow(i.pkg, i.path); arrow != "" {
+			all = append(all, fmt.Sprintf("%s:%d: %s", i.at.Filename, i.at.Line, arrow))
+		}
+	}
+	return all, err
+}
+
+// required lists the peers that a go.mod names.
+func required(gomod string) (found []string) {
+	for lines := bufio.NewScanner(strings.NewReader(gomod)); lines.Scan(); {
+		line, _, _ := strings.Cut(lines.Text(), "//")
+		for _, word := range strings.Fields(line) {
+			if slices.ContainsFunc(peers, func(p string) bool { return within(p, strings.Trim(word, `"`)) }) {
+				found = append(found, word)
+			}
+		}
+	}
+	return found
+}
+
+func TestImportsFollowTheArrows(t *testing.T) {
+	found, err := offences(os.DirFS("."))
+	require.NoError(t, err)
+	require.Empty(t, found, "imports that need an arrow the design does not have")
+}
+
+func TestTheArrowsAreThere(t *testing.T) {
+	imports, err := importsOf(os.DirFS("."))
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, i := range imports {
+		if target, ours := strings.CutPrefix(i.path, module+"/"); ours {
+			seen[layerOf(i.pkg)+" → "+layerOf(target)] = true
+		}
+	}
+	for _, arrow := range []string{"sched → timer", "conn → reactor", "conn → sched", "server → conn"} {
+		require.Contains(t, seen, arrow, "the walk has missed files")
+	}
+}
+
+func TestNoPeerIsRequired(t *testing.T) {
+	gomod, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	require.Empty(t, required(string(gomod)))
+}
+
+func TestAPeerThatIsRequiredIsFound(t *testing.T) {
+	require.Equal(t, []string{"github.com/panjf2000/gnet/v2", "github.com/valyala/fasthttp"}, required(`
+require github.com/panjf2000/gnet/v2 v2.9.8
+require (
+	github.com/valyala/fasthttp v1.68.0 // indirect
+	github.com/valyala/fasthttprouter v1.0.0
+	// github.com/tidwall/evio v1.0.8
+)`))
+}
+
+func TestMissingArrow(t *testing.T) {
+	for _, c := range []struct{ pkg, imports, want string }{
+		{"timer", "math/bits", ""},
+		{"timer", module + "/sched", "timer → sched"},
+		{"reactor", module + "/reactor/internal/uring", ""},
+		{"reactor", module + "/timer", "reactor → timer"},
+		{"sched", module + "/timer", ""},
+		{"sched", module + "/reactor", "sched → reactor"},
+		{"syncx", module + "/sched", ""},
+		{"syncx", module + "/chanx", "syncx → chanx"},
+		{"conn", module + "/timer", "conn → timer"},
+		{"conn", module + "/server", "conn → server"},
+		{"conn", module + "/reactor/internal/uring", "conn → the inside of reactor"},
+		{"conn", "golang.org/x/sys/unix", ""},
+		{"conn", "github.com/rs/zerolog", "conn → github.com/rs/zerolog"},
+		{"conn", "github.com/stretchr/testify/require", "conn → github.com/stretchr/testify/require"},
+		{"conn/conntest", "github.com/stretchr/testify/require", ""},
+		{"conn/conntest", module + "/server", "conn → server"},
+		{"reactor", "github.com/pawelgaczynski/giouring", "reactor → github.com/pawelgaczynski/giouring"},
+		{"reactor", "C", "reactor → C"},
+		{"server", "github.com/rs/zerolog/log", ""},
+		{"server", module + "/reactor", "server → reactor"},
+		{"server", module + "/examples/http/h1", "server → examples/http/h1"},
+		{"examples/echo", module + "/syncx", ""},
+		{"examples/http", module + "/examples/http/h1", ""},
+		{"examples/http/h1", "strconv", ""},
+		{"examples/http/h1", module + "/timer", "examples/http/h1 → timer"},
+		{"examples/http/h1", module + "/server", "examples/http/h1 → server"},
+		{"bench/load", module + "/server", ""},
+		{"newcomer", "fmt", "newcomer, which has no layer, → fmt"},
+		{"server", module + "/newcomer", "server → newcomer, which has no layer"},
+		{"server", module, "server → the root, which has no layer"},
+		{"serverless", "fmt", "serverless, which has no layer, → fmt"},
+	} {
+		t.Run(c.pkg+" imports "+c.imports, func(t *testing.T) {
+			require.Equal(t, c.want, missingArrow(c.pkg, c.imports))
+		})
+	}
+}
+
+func TestOffencesAreFoundWhateverTheBuildTags(t *testing.T) {
+	file := func(src string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(src)} }
+	found, err := offences(fstest.MapFS{
+		"go.mod":               file("module " + module),
+		"sched/worker.go":      file("package sched\n\nimport \"" + module + "/timer\"\n"),
+		"sched/iocp_plan9.go":  file("//go:build ignore && never\n\npackage sched\n\nimport (\n\t\"fmt\"\n\tr \"" + module + "/reactor\"\n)\n"),
+		"sched/worker_test.go": file("package sched\n\nimport \"" + module + "/conn\"\n"),
+		"sched/testdata/x.go":  file("not Go at all"),
+		"bench/peers/go.mod":   file("module peers"),
+		"bench/peers/main.go":  file("package main\n\nimport \"" + module + "/nowhere\"\n"),
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"sched/iocp_plan9.go:7: sched → reactor"}, found)
+}

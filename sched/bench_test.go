@@ -1,0 +1,147 @@
+package sched_test
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+func benchRuntime(b *testing.B, workers int) *sched.Runtime {
+	b.Helper()
+	b.ReportAllocs()
+	return start(b, sched.Config{Workers: workers})
+}
+
+// One task that wakes itself: a run, and what surrounds it.
+func BenchmarkSelfWake(b *testing.B) {
+	rt := benchRuntime(b, 1)
+	done := make(chan struct{})
+	left := b.N
+	task := newTask(rt, 0, func(cx *sched.Context) bool {
+		if left--; left <= 0 {
+			close(done)
+			return true
+		}
+		cx.Waker().Wake()
+		return false
+	})
+	b.ResetTimer()
+	task.Wake()
+	<-done
+}
+
+// Two tasks of one worker that wake each other: per wake and run.
+func BenchmarkLocalWake(b *testing.B) {
+	rt := benchRuntime(b, 1)
+	done := make(chan struct{})
+	left := b.N
+	var tasks [2]sched.Task
+	for i := range tasks {
+		tasks[i].Init(rt, 0, body(func(cx *sched.Context) bool {
+			if left--; left == 0 {
+				close(done)
+			} else if left > 0 {
+				cx.Wake(&tasks[1-i])
+			}
+			return false
+		}))
+	}
+	b.ResetTimer()
+	tasks[0].Wake()
+	<-done
+}
+
+// A goroutine wakes a parked worker's task, which answers: there and back.
+func BenchmarkRemoteWakeRoundTrip(b *testing.B) {
+	rt := benchRuntime(b, 1)
+	answer := make(chan struct{})
+	task := newTask(rt, 0, func(*sched.Context) bool { answer <- struct{}{}; return false })
+	b.ResetTimer()
+	for range b.N {
+		task.Wake()
+		<-answer
+	}
+}
+
+// A goroutine wakes a worker that is busy: the sender's cost.
+func BenchmarkRemoteWakeOfABusyWorker(b *testing.B) {
+	rt := benchRuntime(b, 1)
+	release := occupy(b, rt, 0)
+	tasks := make([]sched.Task, b.N)
+	for i := range tasks {
+		tasks[i].Init(rt, 0, body(func(*sched.Context) bool { return true }))
+	}
+	b.ResetTimer()
+	for i := range tasks {
+		tasks[i].Wake()
+	}
+	b.StopTimer()
+	release()
+}
+
+// Two workers that wake each other: there and back.
+func BenchmarkWorkerToWorkerRoundTrip(b *testing.B) {
+	rt := benchRuntime(b, 2)
+	done := make(chan struct{})
+	left := 2 * b.N
+	var tasks [2]sched.Task
+	for i := range tasks {
+		tasks[i].Init(rt, i, body(func(cx *sched.Context) bool {
+			if left--; left == 0 {
+				close(done)
+			} else if left > 0 {
+				cx.Wake(&tasks[1-i])
+			}
+			return false
+		}))
+	}
+	b.ResetTimer()
+	tasks[0].Wake()
+	<-done
+}
+
+func BenchmarkSpawnAndWait(b *testing.B) {
+	rt := benchRuntime(b, 1)
+	f := ready(1, nil)
+	for b.Loop() {
+		if _, err := sched.Spawn(rt, f).Wait(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// From a task, one after the other: what spawning itself costs.
+func BenchmarkSpawnFromATask(b *testing.B) {
+	rt := benchRuntime(b, 1)
+	f := ready(1, nil)
+	var child *sched.JoinHandle[int]
+	left := b.N
+	b.ResetTimer()
+	_, err := wait(b, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+		for {
+			if child != nil {
+				if v, err := child.Poll(cx); err != nil {
+					return v, err
+				}
+			}
+			if left--; left < 0 {
+				return 0, nil
+			}
+			child = sched.Spawn(cx, f)
+		}
+	})))
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkStartAndStopATimer(b *testing.B) {
+	rt := benchRuntime(b, 1)
+	task := newTask(rt, 0, func(*sched.Context) bool { return false })
+	at := rt.Now() + 1<<40
+	var timer sched.Timer
+	for b.Loop() {
+		rt.StartTimer(&timer, at, task.Waker())
+		rt.StopTimer(&timer)
+	}
+}

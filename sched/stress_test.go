@@ -1,0 +1,188 @@
+package sched_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A mailbox is a task to which goroutines give numbers: every one must be seen
+// by a run that comes after its wake.
+type mailbox struct {
+	task      sched.Task
+	published atomic.Int64
+
+	mu   sync.Mutex
+	seen int64
+	cond sync.Cond
+}
+
+func newMailbox(rt *sched.Runtime, home int) *mailbox {
+	m := new(mailbox)
+	m.cond.L = &m.mu
+	m.task.Init(rt, home, m)
+	return m
+}
+
+func (m *mailbox) Run(*sched.Context) bool {
+	v := m.published.Load()
+	m.mu.Lock()
+	m.seen = v
+	m.mu.Unlock()
+	m.cond.Broadcast()
+	return false
+}
+
+func (m *mailbox) await(v int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.seen < v {
+		m.cond.Wait()
+	}
+}
+
+// onEndless runs a test where nothing ends a wait but a wake-up, whichever
+// phase it is in, so that one that is lost hangs.
+func onEndless(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
+	for _, workers := range []int{1, 2, 4} {
+		for name, c := range map[string]struct {
+			hold    time.Duration
+			endless bool
+		}{
+			"in hold":            {hold: 0, endless: true},
+			"in block":           {hold: -1},
+			"from hold to block": {hold: time.Microsecond},
+		} {
+			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
+				fakes := make([]*fake, workers)
+				for i := range fakes {
+					fakes[i] = newFake()
+					fakes[i].endless = c.endless
+				}
+				test(t, startOn(t, sched.Config{Hold: c.hold}, fakes))
+			})
+		}
+		t.Run(fmt.Sprintf("sleeper/%d", workers), func(t *testing.T) {
+			test(t, start(t, sched.Config{Workers: workers}))
+		})
+	}
+}
+
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
+func TestEveryWakeIsSeenByALaterRun(t *testing.T) {
+	onEndless(t, func(t *testing.T, rt *sched.Runtime) {
+		const tasks, goroutines = 6, 4
+		boxes := make([]*mailbox, tasks)
+		for i := range boxes {
+			boxes[i] = newMailbox(rt, i)
+		}
+		var wakers sync.WaitGroup
+		for g := range goroutines {
+			wakers.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(g), 1))
+				for range rounds(500) {
+					m := boxes[rng.IntN(tasks)]
+					v := m.published.Add(1)
+					m.task.Wake()
+					if rng.IntN(4) > 0 { // else the next one comes close behind
+						m.await(v)
+					}
+				}
+			})
+		}
+		awaitAll(t, &wakers)
+		for _, m := range boxes {
+			var last sync.WaitGroup
+			last.Go(func() { m.await(m.published.Load()) })
+			awaitAll(t, &last)
+		}
+	})
+}
+
+// Workers that wake each other's tasks and then park are what a wake-up can
+// slip between.
+func TestNoWakeIsLostBetweenWorkersThatPark(t *testing.T) {
+	onEndless(t, func(t *testing.T, rt *sched.Runtime) {
+		const ring = 5
+		hops := int64(rounds(3000))
+		var at atomic.Int64
+		done := make(chan struct{})
+		tasks := make([]sched.Task, ring)
+		for i := range tasks {
+			tasks[i].Init(rt, i, body(func(cx *sched.Context) bool {
+				switch n := at.Add(1); {
+				case n == hops:
+					close(done)
+				case n < hops:
+					cx.Wake(&tasks[(i+1)%ring])
+				}
+				return false
+			}))
+		}
+		tasks[0].Wake()
+		receive(t, "the token makes its rounds", done)
+	})
+}
+
+func TestWakesFromEverywhereAtOnce(t *testing.T) {
+	onEndless(t, func(t *testing.T, rt *sched.Runtime) {
+		var runs atomic.Int64
+		var wakers sync.WaitGroup
+		boxes := make([]*mailbox, 8)
+		for i := range boxes {
+			boxes[i] = newMailbox(rt, i)
+		}
+		// Tasks that wake tasks, themselves included, beside goroutines that do.
+		for i := range boxes {
+			newTask(rt, i, func(cx *sched.Context) bool {
+				m := boxes[(i+int(runs.Add(1)))%len(boxes)]
+				m.published.Add(1)
+				cx.Wake(&m.task)
+				if runs.Load() > int64(rounds(5000)) {
+					return true
+				}
+				cx.Waker().Wake()
+				return false
+			}).Wake()
+		}
+		for range 2 {
+			wakers.Go(func() {
+				for i := range rounds(1000) {
+					m := boxes[i%len(boxes)]
+					m.published.Add(1)
+					m.task.Wake()
+				}
+			})
+		}
+		awaitAll(t, &wakers)
+		eventually(t, "all that was published is seen", func() bool {
+			for _, m := range boxes {
+				m.mu.Lock()
+				seen := m.seen
+				m.mu.Unlock()
+				if seen != m.published.Load() {
+					return false
+				}
+			}
+			return runs.Load() > int64(rounds(5000))
+		})
+	})
+}
+
+func awaitAll(t *testing.T, wg *sync.WaitGroup) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	receive(t, "goroutines end", done)
+}

@@ -1,0 +1,123 @@
+package sched_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// patience is how long a condition may take that comes true within
+// milliseconds unless a wake-up was lost.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && !comesTrue(func() bool { return !strings.Contains(stacks(), "sched.(*worker)") }) {
+		fmt.Fprintf(os.Stderr, "workers outlived their runtimes:\n%s", stacks())
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func stacks() string {
+	buf := make([]byte, 4<<20)
+	return string(buf[:runtime.Stack(buf, true)])
+}
+
+func comesTrue(cond func() bool) bool {
+	for deadline := time.Now().Add(patience); !cond(); time.Sleep(50 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// eventually waits until cond holds; what says so in words.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	if !comesTrue(cond) {
+		t.Fatalf("not within %v: %s\n\n%s", patience, what, stacks())
+	}
+}
+
+// receive waits for a value, or for the channel to be closed.
+func receive[T any](t testing.TB, what string, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("not within %v: %s\n\n%s", patience, what, stacks())
+		panic("unreachable")
+	}
+}
+
+// A body is a task's body made of a function.
+type body func(cx *sched.Context) (done bool)
+
+func (f body) Run(cx *sched.Context) bool { return f(cx) }
+
+func newTask(rt *sched.Runtime, home int, f body) *sched.Task {
+	t := new(sched.Task)
+	t.Init(rt, home, f)
+	return t
+}
+
+// pass waits until the worker has run everything that was queued before.
+func pass(t testing.TB, rt *sched.Runtime, home int) {
+	t.Helper()
+	ran := make(chan struct{})
+	newTask(rt, home, func(*sched.Context) bool { close(ran); return true }).Wake()
+	receive(t, "a worker gets to a task", ran)
+}
+
+// occupy keeps a worker busy with a task until release is called.
+func occupy(t testing.TB, rt *sched.Runtime, home int) (release func()) {
+	t.Helper()
+	busy, leave := make(chan struct{}), make(chan struct{})
+	newTask(rt, home, func(*sched.Context) bool { close(busy); <-leave; return true }).Wake()
+	receive(t, "a worker gets to a task", busy)
+	release = sync.OnceFunc(func() { close(leave) })
+	t.Cleanup(release)
+	return release
+}
+
+func start(t testing.TB, cfg sched.Config) *sched.Runtime {
+	t.Helper()
+	rt := sched.New(cfg)
+	require.NoError(t, rt.Start())
+	t.Cleanup(func() { shut(t, rt) })
+	return rt
+}
+
+func shut(t testing.TB, rt *sched.Runtime) error {
+	t.Helper()
+	closed := make(chan error, 1)
+	go func() { closed <- rt.Close() }()
+	return receive(t, "a runtime closes", closed)
+}
+
+// onEach runs a test on runtimes with few workers and many, without I/O and
+// with a driver that holds and one that only blocks.
+func onEach(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
+	for _, workers := range []int{1, 2, 4} {
+		t.Run(fmt.Sprintf("sleeper/%d", workers), func(t *testing.T) {
+			test(t, start(t, sched.Config{Workers: workers}))
+		})
+		for name, hold := range map[string]time.Duration{"holding": 0, "blocking": -1} {
+			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
+				rt, _ := startFakes(t, sched.Config{Workers: workers, Hold: hold})
+				test(t, rt)
+			})
+		}
+	}
+}
