@@ -27,6 +27,12 @@ func suiro(backend, ring string) contender {
 		args: append([]string{"-backend", backend, "-workers", "1"}, anyPort...)}
 }
 
+// raw is Suiro with the handler that the raw peers run, for the cost of the framework alone.
+func raw(backend, ring string) contender {
+	return contender{name: "suiro-raw/" + backend, binary: "suiro-raw", dir: "bench/peers", build: goBuild("./cmd/suiro"), ring: ring,
+		args: append([]string{"-backend", backend}, anyPort...)}
+}
+
 func limit(name string) contender {
 	return contender{name: "c-" + name, binary: "c-" + name, dir: "bench/c", args: anyPort,
 		build: []string{"gcc", "-O2", "-std=gnu11", "-o", "BIN", name + ".c"}}
@@ -43,6 +49,8 @@ func goBuild(pkg string) []string { return []string{"go", "build", "-o", "BIN", 
 var contenders = []contender{
 	suiro("io_uring", "yes"),
 	suiro("epoll", "no"),
+	raw("io_uring", "yes"),
+	raw("epoll", "no"),
 	limit("uring"),
 	limit("epoll"),
 	rival("gnet-coalesced", "github.com/panjf2000/gnet/v2"),
