@@ -123,7 +123,7 @@ func Select(cfg Config, log *slog.Logger) (Config, error) {
 		}
 		try.Backend, try.selected = b.name, true
 		if len(refusals) > 0 {
-			log.Warn("reactor: fell back", "backend", b.name, "reason", errors.Join(refusals...).Error())
+			log.Warn("reactor: fell back", "backend", b.name, "reason", join(refusals).Error())
 		} else {
 			log.Debug("reactor: chosen", "backend", b.name, "forced", cfg.Backend != "", "without", try.Without)
 		}
@@ -132,7 +132,16 @@ func Select(cfg Config, log *slog.Logger) (Config, error) {
 	if len(refusals) == 0 {
 		return cfg, &UnknownBackendError{Name: cfg.Backend}
 	}
-	return cfg, errors.Join(refusals...)
+	return cfg, join(refusals)
+}
+
+// join is errors.Join on one line.
+func join(errs []error) error {
+	err := errs[0]
+	for _, next := range errs[1:] {
+		err = fmt.Errorf("%w; %w", err, next)
+	}
+	return err
 }
 
 // Open starts a reactor. The calling goroutine must be locked to its thread

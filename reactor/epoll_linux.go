@@ -16,10 +16,12 @@ import (
 type epoll struct {
 	fd     int   // the epoll descriptor
 	waker  waker // registered level-triggered
+	hold   holdTimer
 	closed bool
 
 	events  []unix.EpollEvent
-	noWait2 bool // epoll_pwait2 is missing (before Linux 5.11)
+	limit   kernelTimespec // of the wait; here because the kernel reads it, and the heap does not move
+	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11)
 
 	table fdTable
 	done  completionQueue // outcomes known, not yet handed out
@@ -54,7 +56,7 @@ func explainEpoll(err error) error {
 }
 
 func openEpoll(cfg *Config) (_ Reactor, err error) {
-	r := &epoll{fd: -1, waker: waker{closed: true}, filling: -1, events: make([]unix.EpollEvent, 256)}
+	r := &epoll{fd: -1, waker: waker{closed: true}, hold: holdTimer{fd: -1}, filling: -1, events: make([]unix.EpollEvent, 256)}
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -89,6 +91,9 @@ func (r *epoll) Close() error {
 	if r.fd >= 0 {
 		_ = unix.Close(r.fd)
 	}
+	if r.hold.fd >= 0 {
+		_ = unix.Close(r.hold.fd)
+	}
 	r.waker.close()
 	if r.mem != nil {
 		return r.mem.close()
@@ -103,7 +108,12 @@ func (r *epoll) Release(b Buffer) {
 		return
 	}
 	r.whole = append(r.whole, b.id)
-	r.ready = append(r.ready, r.starved...)
+	for _, s := range r.starved {
+		if f := r.table.get(s.fd); f.seq == s.seq {
+			f.starved = false
+			r.enqueue(s.fd, f)
+		}
+	}
 	r.starved = r.starved[:0]
 }
 
@@ -135,11 +145,14 @@ func (r *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 		syscall6 = unix.RawSyscall6
 	}
 	events, most := uintptr(unsafe.Pointer(unsafe.SliceData(r.events))), uintptr(len(r.events))
+	if hold && wait > 0 && r.hold.arm(r.fd, wait) {
+		wait = -1
+	}
 	if !r.noWait2 {
 		var limit *kernelTimespec
 		if wait >= 0 {
-			ts := makeTimespec(wait)
-			limit = &ts
+			r.limit = makeTimespec(wait)
+			limit = &r.limit
 		}
 		n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(r.fd), events, most, uintptr(unsafe.Pointer(limit)), 0, 0)
 		if errno != unix.ENOSYS {
@@ -163,15 +176,19 @@ func (r *epoll) edge(ev *unix.EpollEvent) {
 		r.waker.noticed()
 		return
 	}
+	if int(ev.Fd) == r.hold.fd {
+		r.hold.armed = false
+		return
+	}
 	f := r.table.get(int(ev.Fd))
 	if f == nil || !f.added || f.seq != uint32(ev.Pad) {
 		return // closed, or closed and opened again, since the kernel queued this
 	}
-	if ev.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+	if ev.Events&(unix.EPOLLIN|unix.EPOLLPRI|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		f.in = true
 	}
-	if ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		f.ended = true
+	if ev.Events&(unix.EPOLLPRI|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		f.ahead = true
 	}
 	if ev.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		f.out = true
@@ -182,7 +199,8 @@ func (r *epoll) edge(ev *unix.EpollEvent) {
 // enqueue puts a descriptor in line for the next serve, if an edge and an
 // operation meet there.
 func (r *epoll) enqueue(fd int, f *fdState) {
-	if f.queued || !(f.in && f.inKind != 0 || f.out && f.outKind != 0) {
+	in := f.in && f.inKind != 0 && !f.starved
+	if f.queued || !in && !(f.out && f.outKind != 0) {
 		return
 	}
 	f.queued = true

@@ -18,17 +18,20 @@ func (r *epoll) Submit(op *Op) error {
 			f.seq++ // voids events and places in line
 			*f = fdState{seq: f.seq}
 		}
-		_ = unix.Close(op.FD) // also takes it out of the epoll set; EINTR closes too, on Linux
+		_ = unix.Close(op.FD) // out of the epoll set too, if it was the socket's last one; EINTR closes as well
 		return nil
 	case Cancel:
 		r.cancel(op)
 		return nil
+	case Connect:
+		return r.connect(op)
+	case Accept, Recv, Send:
+	default:
+		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
-	f := r.table.make(op.FD)
-	if !f.added {
-		if err := r.add(op.FD, f); err != nil {
-			return err
-		}
+	f, err := r.register(op.FD)
+	if err != nil {
+		return err
 	}
 	switch op.Kind {
 	case Accept, Recv:
@@ -37,58 +40,95 @@ func (r *epoll) Submit(op *Op) error {
 		}
 		f.inKind, f.inTok = op.Kind, op.Token
 		r.enqueue(op.FD, f)
-	case Send, Connect:
+	case Send:
 		if f.outKind != 0 {
-			return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", f.outKind, op.FD, syscall.EALREADY)
+			return outBusy(f, op.FD)
 		}
-		f.outKind, f.outTok, f.outBuf = op.Kind, op.Token, op.Buf
-		if op.Kind == Connect {
-			return r.connect(op.FD, f, op)
-		}
-		r.trySend(op.FD, f)
-	default:
-		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
+		r.send(f, op)
 	}
 	return nil
 }
 
-func (r *epoll) add(fd int, f *fdState) error {
+func outBusy(f *fdState, fd int) error {
+	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", f.outKind, fd, syscall.EALREADY)
+}
+
+// register puts a descriptor into the epoll set, unless it is there.
+func (r *epoll) register(fd int) (*fdState, error) {
+	f := r.table.get(fd)
+	if f != nil && f.added {
+		return f, nil
+	}
 	ev := unix.EpollEvent{
-		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
 		Fd:     int32(fd),
-		Pad:    int32(f.seq),
 	}
-	if err := unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
-		return os.NewSyscallError("epoll_ctl", err)
+	if f != nil {
+		ev.Pad = int32(f.seq)
 	}
+	err := unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, fd, &ev)
+	if err == unix.EEXIST {
+		// Closed and now back under its number, while another descriptor of
+		// the same socket kept it registered: a listener duplicated twice.
+		err = unix.EpollCtl(r.fd, unix.EPOLL_CTL_MOD, fd, &ev)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_ctl", err)
+	}
+	f = r.table.make(fd)
 	f.added = true
-	return nil
+	return f, nil
 }
 
-func (r *epoll) connect(fd int, f *fdState, op *Op) error {
+func (r *epoll) connect(op *Op) error {
+	if f := r.table.get(op.FD); f != nil && f.outKind != 0 {
+		return outBusy(f, op.FD)
+	}
 	var sa rawSockaddr
 	if err := sa.set(op.Addr); err != nil {
-		f.outKind = 0
 		return err
 	}
-	switch errno := connectNonblock(fd, &sa); errno {
+	errno := connectNonblock(op.FD, &sa)
+	// Not before: a socket that is not connecting yet reports that it has hung
+	// up, and would be read twice each time for ever after.
+	f, err := r.register(op.FD)
+	if err != nil {
+		return err
+	}
+	f.in, f.out, f.ahead = false, false, false
+	f.outKind, f.outTok = Connect, op.Token
+	switch errno {
 	case unix.EINPROGRESS, unix.EINTR, unix.EALREADY: // an edge will tell; an interrupted connect goes on
-		f.out = false
 	default: // connected or refused at once
 		r.finishOut(f, -int(errno))
 	}
 	return nil
 }
 
-// trySend sends now, not when an edge promises room: there nearly always is
-// some, and then the edge would have cost a system call.
-func (r *epoll) trySend(fd int, f *fdState) {
-	n, errno := sendNonblock(fd, f.outBuf)
-	switch errno {
+// send sends now, not when an edge promises room: there nearly always is some,
+// and then the edge would have cost a system call.
+func (r *epoll) send(f *fdState, op *Op) {
+	n, errno := sendNonblock(op.FD, op.Buf)
+	if errno == 0 {
+		op.Sent = n
+		return
+	}
+	op.Sent = 0
+	f.outKind, f.outTok, f.outBuf = Send, op.Token, op.Buf
+	if errno == unix.EAGAIN {
+		f.out = false // only an edge after this moment promises room
+	} else {
+		r.finishOut(f, -int(errno))
+	}
+}
+
+// sendOn goes on with a send that had to wait for room.
+func (r *epoll) sendOn(fd int, f *fdState) {
+	switch n, errno := sendNonblock(fd, f.outBuf); errno {
 	case 0:
 		r.finishOut(f, n)
 	case unix.EAGAIN:
-		f.out = false // only an edge after this moment promises room
+		f.out = false
 	default:
 		r.finishOut(f, -int(errno))
 	}
@@ -131,10 +171,8 @@ func (r *epoll) serve(out []Completion, n int) int {
 		if f.in && f.inKind == Accept {
 			n = r.accept(turn[i].fd, f, out, n)
 		}
-		if f.in && f.inKind == Recv {
-			if n = r.recv(turn[i].fd, f, out, n); f.queued {
-				continue // it waits for a buffer
-			}
+		if f.in && f.inKind == Recv && !f.starved {
+			n = r.recv(turn[i].fd, f, out, n)
 		}
 		r.enqueue(turn[i].fd, f)
 	}
@@ -145,7 +183,7 @@ func (r *epoll) serve(out []Completion, n int) int {
 
 func (r *epoll) serveOut(fd int, f *fdState) {
 	if f.outKind == Send {
-		r.trySend(fd, f)
+		r.sendOn(fd, f)
 		return
 	}
 	switch errno := socketError(fd); {
@@ -181,7 +219,7 @@ func (r *epoll) accept(fd int, f *fdState, out []Completion, n int) int {
 func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 	room := r.room()
 	if room == nil {
-		f.queued = true
+		f.starved = true
 		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
 		return n
 	}
@@ -199,7 +237,7 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 		c.Res, c.More, c.Buf = got, true, r.mem.took(uint16(r.filling), got)
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
-		f.in = got == len(room) || f.ended
+		f.in = got == len(room) || f.ahead
 	}
 	out[n] = c
 	return n + 1
@@ -214,7 +252,7 @@ func (r *epoll) room() []byte {
 		}
 		id := uint16(r.filling)
 		r.filling = -1
-		if r.mem.drop(id) {
+		if r.mem.filled(id) {
 			r.whole = append(r.whole, id)
 		}
 	}

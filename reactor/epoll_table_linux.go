@@ -3,12 +3,13 @@ package reactor
 // An fdState is what the epoll backend knows of one descriptor: the operations
 // in flight on it and what its last edges promised.
 type fdState struct {
-	seq    uint32 // counts registrations of this descriptor number; goes with each event
-	added  bool   // registered with the kernel
-	queued bool   // in ready, next or starved
-	in     bool   // an edge promised input, and no read has come up short since
-	out    bool   // the same for output
-	ended  bool   // the peer's FIN, a reset or an error is ahead: read until it shows
+	seq     uint32 // counts registrations of this descriptor number; goes with each event
+	added   bool   // registered with the kernel
+	queued  bool   // in ready or next
+	starved bool   // in starved: receives when a buffer is released
+	in      bool   // an edge promised input, and no read has come up short since
+	out     bool   // the same for output
+	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
 
 	inKind, outKind Kind // Accept or Recv; Connect or Send; 0: none in flight
 	inTok, outTok   Token
@@ -29,7 +30,7 @@ type fdTable struct{ chunks [][]fdState }
 const fdChunk = 128
 
 func (t *fdTable) get(fd int) *fdState {
-	if c := fd / fdChunk; c < len(t.chunks) && t.chunks[c] != nil {
+	if c := uint(fd) / fdChunk; c < uint(len(t.chunks)) && t.chunks[c] != nil {
 		return &t.chunks[c][fd%fdChunk]
 	}
 	return nil

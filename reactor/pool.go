@@ -1,16 +1,16 @@
 package reactor
 
 // A pool is the receive memory of one reactor: equal buffers off the Go heap,
-// each shared by the slices that were received into it. The count of a buffer
-// is the number of slices handed out, plus one while more may still be
-// received into it; at zero it is whole again.
+// each shared by the slices that were received into it. A buffer is whole again
+// when it has been filled and every slice of it has been given back.
 //
 // Owner thread only.
 type pool struct {
-	mem  []byte
-	size int
-	refs []int32
-	used []int32 // bytes received into the buffer since it was last whole
+	mem     []byte
+	size    int
+	refs    []int32 // slices handed out
+	used    []int32 // bytes received into the buffer since it was last whole
+	filling []bool  // more may be received into it
 }
 
 func newPool(buffers, size int) (*pool, error) {
@@ -18,7 +18,13 @@ func newPool(buffers, size int) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pool{mem: mem, size: size, refs: make([]int32, buffers), used: make([]int32, buffers)}, nil
+	return &pool{
+		mem:     mem,
+		size:    size,
+		refs:    make([]int32, buffers),
+		used:    make([]int32, buffers),
+		filling: make([]bool, buffers),
+	}, nil
 }
 
 func (p *pool) close() error {
@@ -28,7 +34,13 @@ func (p *pool) close() error {
 }
 
 // open begins a buffer's use: it is whole and now takes bytes.
-func (p *pool) open(id uint16) { p.refs[id], p.used[id] = 1, 0 }
+func (p *pool) open(id uint16) { p.used[id], p.filling[id] = 0, true }
+
+// filled ends that and reports whether the buffer is whole again already.
+func (p *pool) filled(id uint16) bool {
+	p.filling[id] = false
+	return p.refs[id] == 0
+}
 
 // rest is the part of an open buffer that nothing was received into yet.
 func (p *pool) rest(id uint16) []byte {
@@ -44,11 +56,11 @@ func (p *pool) took(id uint16, n int) Buffer {
 	return Buffer{Bytes: b, id: id}
 }
 
-// drop takes one off the buffer's count and reports whether it is whole again.
+// drop takes a slice of the buffer back and reports whether it is whole again.
 func (p *pool) drop(id uint16) bool {
-	p.refs[id]--
-	if p.refs[id] < 0 {
+	if p.refs[id] == 0 {
 		panic("reactor: buffer released twice")
 	}
-	return p.refs[id] == 0
+	p.refs[id]--
+	return p.refs[id] == 0 && !p.filling[id]
 }

@@ -14,7 +14,7 @@ type Reactor interface {
 	Name() string
 
 	// Submit accepts an operation; what comes of it is told by Poll. The
-	// operation itself may be reused as soon as Submit returns. It may stay
+	// Op itself may be reused as soon as Submit returns. It may stay
 	// queued until the next Poll. Errors: ErrClosed after Close; an error
 	// that matches the errno when the kernel refuses to take the operation,
 	// in which case no completion follows.
@@ -25,7 +25,8 @@ type Reactor interface {
 	// all for wait 0, for as long as it takes for wait < 0. It reports no
 	// completions and no error after a Wake, after the wait, or when a
 	// signal interrupted it. With hold the wait keeps the Go scheduler's
-	// processor (see DESIGN, "Parking has two phases"), so it must be short.
+	// processor, so that no other goroutine can have it; it must be short
+	// (under a second), and it is rough: it may end at any time before.
 	Poll(out []Completion, wait time.Duration, hold bool) (int, error)
 
 	// Release gives back the buffer of a Recv completion. Each such
@@ -57,7 +58,8 @@ const (
 	// buffers is no error: receiving goes on when buffers are released.
 	Recv
 	// Send sends Buf. Res is the number of bytes the kernel took, which may
-	// be fewer than len(Buf); it is at least 1 unless it is an errno.
+	// be fewer than len(Buf); it is at least 1 unless it is an errno. A
+	// backend that knows the outcome at once says so in Op.Sent instead.
 	Send
 	// Cancel ends the operation of kind Target that is in flight for Token,
 	// if there is one: that one then completes, with ECANCELED or with
@@ -68,6 +70,8 @@ const (
 	Close
 
 	kindWake // internal: the backend's own wake-up
+	kindHold // internal: the end of a hold
+	kindStop // internal: the end of everything, for Close
 )
 
 var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", Cancel: "cancel", Close: "close", kindWake: "wake"}
@@ -88,6 +92,10 @@ type Op struct {
 	Token  Token    // all but Close
 	Buf    []byte   // Send: at least one byte
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
+
+	// Sent is set by Submit for a Send. Above 0, that many bytes were taken
+	// at once, and the operation has ended without a completion.
+	Sent int
 }
 
 // A Completion tells what came of an operation.

@@ -16,8 +16,8 @@ type rawSockaddr struct {
 	len uint32
 }
 
-// set fills in an address for the socket's family: an IPv4 address on an IPv6
-// socket becomes a mapped one.
+// set fills in an address. It decides the family, which must be the socket's:
+// also an IPv4 address mapped into IPv6 is one for an IPv4 socket.
 func (sa *rawSockaddr) set(addr net.Addr) error {
 	switch a := addr.(type) {
 	case *net.TCPAddr:

@@ -25,12 +25,18 @@ type uringReactor struct {
 
 	waker     waker
 	wakeArmed bool    // a read of its eventfd is in flight
+	woken     bool    // one has completed since the last Poll: this Poll must not wait
 	wakeBuf   [8]byte // where that goes; the struct is on the heap, which does not move
+
+	holdArmed bool           // a time-out of a hold is in flight
+	holdFor   uring.Timespec // its duration, until it is submitted
 
 	sends int             // sends queued since the last Enter
 	addrs []*rawSockaddr  // of connects queued since the last Enter
 	stash completionQueue // taken out of a full ring by Submit
 	spare [64]Completion  // for that
+
+	stopped int // while closing: operations ended by the last stop, -1 before its answer
 }
 
 const bufferGroup = 1
@@ -95,12 +101,8 @@ func (r *uringReactor) Close() error {
 		return ErrClosed
 	}
 	r.closed = true
-	for r.ring.Prepared() > 0 {
-		if _, errno := r.ring.Enter(0, false, -1, false); errno != 0 && errno != unix.EINTR {
-			break // descriptors still to be closed go with the process
-		}
-	}
-	err := r.ring.Close() // ends every request, so that the memory below has no other user
+	r.quiesce() // so that the memory below has no other user
+	err := r.ring.Close()
 	if r.bufs != nil {
 		_ = r.bufs.Close()
 	}
@@ -126,16 +128,19 @@ func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (in
 	r.rearm()
 	n := r.stash.take(out)
 	n += r.reap(out[n:])
-	if n > 0 {
+	if n > 0 || r.woken {
 		wait = 0
 	}
+	r.woken = false
 	if wait == 0 && r.ring.Prepared() == 0 && !r.ring.TaskrunPending() && !r.ring.Overflowed() {
 		return n, nil
 	}
 	if err := r.enter(wait, hold || wait == 0); err != nil {
 		return n, err
 	}
-	return n + r.reap(out[n:]), nil
+	n += r.reap(out[n:])
+	r.woken = false
+	return n, nil
 }
 
 // rearm queues what earlier completions made necessary. It is not done while
@@ -172,6 +177,15 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 			atLeast += uint32(r.sends)
 		}
 	}
+	if hold && wait > 0 {
+		r.armHold(wait)
+		// With a send that blocks, the time-out's completion is one too few.
+		// The wait then needs an end of its own, which is later than that of
+		// the time-out in flight: the hardware is not programmed for it.
+		if r.sends == 0 {
+			wait = -1
+		}
+	}
 	_, errno := r.ring.Enter(atLeast, true, wait, hold)
 	if r.ring.Prepared() == 0 {
 		r.sends = 0
@@ -185,6 +199,20 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		return os.NewSyscallError("io_uring_enter", errno)
 	}
 	return nil
+}
+
+// armHold bounds a hold by a time-out of its own, which stays in flight over
+// many holds until it fires. A time-out of the wait itself would have the timer
+// hardware programmed twice for each, which costs more than the wait.
+func (r *uringReactor) armHold(wait time.Duration) {
+	if r.holdArmed {
+		return
+	}
+	r.holdArmed = true
+	r.holdFor = uring.Timespec{Nsec: wait.Nanoseconds()}
+	e := r.entry()
+	e.PrepTimeout(&r.holdFor, 0, 0)
+	e.UserData = userData(kindHold, 0)
 }
 
 // reap copies completions out of the ring: collect first, so that the ring has
@@ -213,8 +241,14 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 	kind, token := splitUserData(e.UserData)
 	switch kind {
 	case kindWake:
-		r.wakeArmed = false
+		r.wakeArmed, r.woken = false, true
 		r.waker.noticed()
+		return false
+	case kindHold:
+		r.holdArmed = false
+		return false
+	case kindStop:
+		r.stopped = max(0, int(e.Res))
 		return false
 	case Cancel, Close:
 		return false
@@ -225,7 +259,7 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		c.Buf = r.mem.took(id, max(0, int(e.Res)))
 		if !e.BufMore() {
 			r.free--
-			r.release(id)
+			r.mem.filled(id) // not whole: Buf is out
 		}
 		if e.Res <= 0 { // taken and not used
 			r.release(id)
@@ -235,7 +269,7 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 	return true
 }
 
-// release takes one off a buffer's count and makes it whole at zero.
+// release takes a slice back and provides the buffer again when it is whole.
 func (r *uringReactor) release(id uint16) {
 	if r.mem.drop(id) {
 		r.provide(id)

@@ -25,6 +25,7 @@ func (r *uringReactor) Submit(op *Op) error {
 		e := r.entry()
 		e.PrepSend(op.FD, op.Buf, unix.MSG_NOSIGNAL)
 		e.UserData = userData(Send, op.Token)
+		op.Sent = 0
 		r.sends++
 	case Connect:
 		sa := new(rawSockaddr)

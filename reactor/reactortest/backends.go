@@ -1,0 +1,96 @@
+package reactortest
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A Backend is one way to open a reactor.
+type Backend struct {
+	Name   string
+	Config reactor.Config // what makes it this one; its sizes are the test's to choose
+
+	// Open replaces reactor.Open, for a backend that has no name there. The
+	// goroutine that calls it is locked to its thread.
+	Open func(reactor.Config) (reactor.Reactor, error) // nil: reactor.Open
+}
+
+// features are those that are tried without, one at a time and all together.
+var features = []reactor.Feature{
+	reactor.FeatureMultishotAccept,
+	reactor.FeatureMultishotRecv,
+	reactor.FeatureIncremental,
+	reactor.FeatureCoopTaskrun,
+	reactor.FeatureSkipSuccess,
+}
+
+// Backends returns every backend that starts here: each one this platform has,
+// and io_uring also without its features. What cannot start is logged.
+func Backends(t testing.TB) []Backend {
+	t.Helper()
+	var found []Backend
+	for _, name := range reactor.Backends() {
+		cfg, err := reactor.Select(reactor.Config{Backend: name}, nil)
+		if err != nil {
+			t.Logf("reactortest: NOT TESTED here: %v", err)
+			continue
+		}
+		found = append(found, Backend{Name: name, Config: cfg})
+		if len(cfg.Without) > 0 {
+			t.Logf("reactortest: %s lacks %v here", name, cfg.Without)
+		}
+		if name != "io_uring" {
+			continue
+		}
+		for _, f := range features {
+			if !slices.Contains(cfg.Without, f) {
+				found = append(found, without(t, name, f))
+			}
+		}
+		found = append(found, without(t, name, features...))
+	}
+	return found
+}
+
+// Complete is the best form of each backend that starts here, for tests too
+// long to run on all.
+func Complete(t testing.TB) []Backend {
+	t.Helper()
+	return slices.DeleteFunc(Backends(t), func(b Backend) bool { return strings.Contains(b.Name, "without") })
+}
+
+func without(t testing.TB, name string, lacking ...reactor.Feature) Backend {
+	t.Helper()
+	cfg, err := reactor.Select(reactor.Config{Backend: name, Without: lacking}, nil)
+	if err != nil {
+		t.Fatalf("%s starts, but not without %v: %v", name, lacking, err)
+	}
+	what := "features"
+	if len(lacking) == 1 {
+		what = string(lacking[0])
+	}
+	return Backend{Name: name + " without " + what, Config: cfg}
+}
+
+// open opens the backend in the given sizes; what is zero stays as it is.
+func (b Backend) open(sizes reactor.Config) (reactor.Reactor, error) {
+	cfg := b.Config
+	cfg.Entries = cmp.Or(sizes.Entries, cfg.Entries)
+	cfg.Buffers = cmp.Or(sizes.Buffers, cfg.Buffers)
+	cfg.BufferSize = cmp.Or(sizes.BufferSize, cfg.BufferSize)
+	if b.Open != nil {
+		return b.Open(cfg)
+	}
+	return reactor.Open(cfg)
+}
+
+// lock ties the test to its thread, as the owner of a reactor must be.
+func lock(t testing.TB) {
+	runtime.LockOSThread()
+	t.Cleanup(runtime.UnlockOSThread)
+}

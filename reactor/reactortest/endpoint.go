@@ -1,0 +1,202 @@
+package reactortest
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// An endpoint is a socket that the reactor works on, under one token.
+type endpoint struct {
+	l     *loop
+	fd    int
+	token reactor.Token
+
+	flying   [reactor.Close + 1]bool
+	stopping [reactor.Close + 1]bool // cancelled: not to be armed again
+	ends     [reactor.Close + 1][]reactor.Completion
+
+	data  []byte   // received
+	kept  []buffer // not released yet, if keep
+	keep  bool
+	conns []int // accepted, taken over by whoever empties it
+
+	unsent []byte // Send: what is in flight
+	sent   int
+	shorts int // sends of which the kernel took a part
+}
+
+// A buffer is a received piece and what it held when it came.
+type buffer struct {
+	reactor.Buffer
+	was string
+}
+
+// add makes the socket an endpoint of the loop, which closes it in the end.
+func (l *loop) add(fd int) *endpoint {
+	e := l.addAs(fd, reactor.MakeToken(l.next, 1))
+	l.next++
+	return e
+}
+
+func (l *loop) addAs(fd int, token reactor.Token) *endpoint {
+	l.t.Helper()
+	require.NotContains(l.t, l.endpoints, token)
+	e := &endpoint{l: l, fd: fd, token: token}
+	l.endpoints[token] = e
+	return e
+}
+
+func (e *endpoint) accept() { e.start(reactor.Op{Kind: reactor.Accept}) }
+func (e *endpoint) recv()   { e.start(reactor.Op{Kind: reactor.Recv}) }
+
+// send sends all of p, in as many operations as that takes.
+func (e *endpoint) send(p []byte) {
+	e.l.t.Helper()
+	e.unsent = p
+	e.start(reactor.Op{Kind: reactor.Send, Buf: p})
+}
+
+func (e *endpoint) connect(to net.Addr) { e.start(reactor.Op{Kind: reactor.Connect, Addr: to}) }
+
+func (e *endpoint) start(op reactor.Op) {
+	e.l.t.Helper()
+	op.FD, op.Token = e.fd, e.token
+	require.False(e.l.t, e.flying[op.Kind], "the test itself breaks the contract")
+	e.flying[op.Kind], e.stopping[op.Kind] = true, false
+	if sent := e.l.submit(op); sent > 0 { // known at once: taken like a completion
+		c := reactor.Completion{Token: e.token, Kind: reactor.Send, Res: sent}
+		e.l.record(&c)
+		require.Empty(e.l.t, e.breach(&c))
+		e.take(&c)
+	}
+}
+
+func (e *endpoint) cancel(k reactor.Kind) {
+	e.l.t.Helper()
+	e.stopping[k] = true
+	e.l.submit(reactor.Op{Kind: reactor.Cancel, Target: k, FD: e.fd, Token: e.token})
+}
+
+// stop cancels and waits for the end, which must be a single one.
+func (e *endpoint) stop(k reactor.Kind) {
+	e.l.t.Helper()
+	e.cancel(k)
+	e.l.until(fmt.Sprintf("the end of a cancelled %v", k), func() bool { return !e.flying[k] })
+}
+
+// close closes the socket through the reactor.
+func (e *endpoint) close() {
+	e.l.t.Helper()
+	require.False(e.l.t, e.inFlight(), "the test itself breaks the contract")
+	e.l.submit(reactor.Op{Kind: reactor.Close, FD: e.fd, Token: e.token})
+	e.fd = -1
+}
+
+func (e *endpoint) inFlight() bool {
+	for _, f := range e.flying {
+		if f {
+			return true
+		}
+	}
+	return false
+}
+
+// errno is how the last operation of the kind ended.
+func (e *endpoint) errno(k reactor.Kind) syscall.Errno {
+	if len(e.ends[k]) == 0 {
+		return 0
+	}
+	return e.ends[k][len(e.ends[k])-1].Errno()
+}
+
+// eof reports that the stream has ended properly.
+func (e *endpoint) eof() bool {
+	n := len(e.ends[reactor.Recv])
+	return n > 0 && e.ends[reactor.Recv][n-1].Res == 0
+}
+
+// breach says how the completion breaks the contract, if it does.
+func (e *endpoint) breach(c *reactor.Completion) string {
+	multishot := c.Kind == reactor.Accept || c.Kind == reactor.Recv
+	switch {
+	case c.Kind < reactor.Accept || c.Kind > reactor.Send:
+		return "such operations have no completion"
+	case !e.flying[c.Kind]:
+		return "nothing like that is in flight"
+	case c.More && (!multishot || c.Res < 0):
+		return "this must be the last one"
+	case c.Kind == reactor.Connect && c.Res > 0:
+		return "connecting yields nothing"
+	case c.Kind == reactor.Send && (c.Res == 0 || c.Res > len(e.unsent)):
+		return fmt.Sprintf("not a number of bytes out of %d", len(e.unsent))
+	case c.Kind == reactor.Recv && c.Res == 0 && c.More:
+		return "nothing can come after the end"
+	case len(c.Buf.Bytes) != 0 && c.Kind != reactor.Recv, c.Kind == reactor.Recv && len(c.Buf.Bytes) != max(0, c.Res):
+		return fmt.Sprintf("with %d bytes", len(c.Buf.Bytes))
+	}
+	return ""
+}
+
+func (e *endpoint) take(c *reactor.Completion) {
+	e.l.t.Helper()
+	if !c.More {
+		e.flying[c.Kind] = false
+		e.ends[c.Kind] = append(e.ends[c.Kind], reactor.Completion{Token: c.Token, Kind: c.Kind, Res: c.Res})
+	}
+	switch c.Kind {
+	case reactor.Accept:
+		if c.Res >= 0 {
+			requireModes(e.l.t, c.Res)
+			e.conns = append(e.conns, c.Res)
+		}
+	case reactor.Recv:
+		if c.Res > 0 {
+			e.data = append(e.data, c.Buf.Bytes...)
+			e.kept = append(e.kept, buffer{c.Buf, string(c.Buf.Bytes)})
+			if !e.keep {
+				e.release(len(e.kept))
+			}
+		}
+	case reactor.Send:
+		e.sent += max(0, c.Res)
+		if c.Res >= 0 && c.Res < len(e.unsent) {
+			e.shorts++
+			if !e.stopping[reactor.Send] {
+				e.send(e.unsent[c.Res:])
+			}
+		}
+	case reactor.Connect:
+	}
+	// As any user must: what ended without having failed is armed again.
+	again := c.Kind == reactor.Accept && c.Res >= 0 ||
+		c.Kind == reactor.Recv && (c.Res > 0 || c.Errno() == syscall.ENOBUFS)
+	if again && !c.More && !e.stopping[c.Kind] {
+		e.start(reactor.Op{Kind: c.Kind})
+	}
+}
+
+// release gives the oldest n buffers back; until then they have to stay as they came.
+func (e *endpoint) release(n int) {
+	e.l.t.Helper()
+	for _, b := range e.kept[:n] {
+		require.Equal(e.l.t, b.was, string(b.Bytes), "a buffer changed before its release")
+		e.l.r.Release(b.Buffer)
+	}
+	e.kept = e.kept[n:]
+}
+
+func (e *endpoint) String() string {
+	s := fmt.Sprintf("%d/%d fd %d:", e.token.Index(), e.token.Generation(), e.fd)
+	for k, f := range e.flying {
+		if f {
+			s += fmt.Sprintf(" %v", reactor.Kind(k))
+		}
+	}
+	return fmt.Sprintf("%s; received %d, keeps %d buffers, sent %d, %d in flight",
+		s, len(e.data), len(e.kept), e.sent, len(e.unsent))
+}

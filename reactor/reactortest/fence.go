@@ -1,0 +1,37 @@
+package reactortest
+
+import (
+	"net"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A fence is a listener of the loop. A connection to it is reported after everything that happened before
+// it, and it takes no buffer.
+type fence struct {
+	l  *loop
+	at *endpoint
+	to net.Addr
+}
+
+func newFence(l *loop) *fence {
+	l.t.Helper()
+	fd, addr := listenSocket(l.t, "tcp")
+	f := &fence{l: l, at: l.add(fd), to: addr}
+	f.at.accept()
+	return f
+}
+
+// pass goes through twice: a backend that takes turns may report the newest event in the round in which it
+// first sees it.
+func (f *fence) pass() {
+	f.l.t.Helper()
+	for range 2 {
+		c, err := net.Dial(f.to.Network(), f.to.String())
+		require.NoError(f.l.t, err)
+		f.l.until("a connection through the fence", func() bool { return len(f.at.conns) == 1 })
+		closeSocket(f.at.conns[0])
+		f.at.conns = nil
+		require.NoError(f.l.t, c.Close())
+	}
+}

@@ -1,0 +1,135 @@
+package reactortest
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// networks are those that every transfer is tried on.
+var networks = []string{"tcp", "tcp6", "unix"}
+
+// address is one to listen at, any free one.
+func address(t testing.TB, network string) string {
+	switch network {
+	case "tcp6":
+		return "[::1]:0"
+	case "unix":
+		return filepath.Join(t.TempDir(), "socket")
+	default:
+		return "127.0.0.1:0"
+	}
+}
+
+func listen(t testing.TB, network string) net.Listener {
+	t.Helper()
+	ln, err := net.Listen(network, address(t, network))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ln.Close() }) // a test may have closed it
+	return ln
+}
+
+// pair is a connection: its one end belongs to the loop, the other one is the test's.
+func (l *loop) pair(network string) (*endpoint, net.Conn) {
+	l.t.Helper()
+	ends, peers := l.pairs(network, 1)
+	return ends[0], peers[0]
+}
+
+func (l *loop) pairs(network string, n int) ([]*endpoint, []net.Conn) {
+	l.t.Helper()
+	ln := listen(l.t, network)
+	ends, peers := make([]*endpoint, n), make([]net.Conn, n)
+	for i := range n {
+		ends[i] = l.add(dialSocket(l.t, network, ln.Addr()))
+		peers[i] = accept(l.t, ln)
+	}
+	require.NoError(l.t, ln.Close())
+	return ends, peers
+}
+
+func accept(t testing.TB, ln net.Listener) net.Conn {
+	t.Helper()
+	c, err := ln.Accept()
+	require.NoError(t, err)
+	return prepared(t, c)
+}
+
+func dial(t testing.TB, to net.Addr) net.Conn {
+	t.Helper()
+	c, err := net.Dial(to.Network(), to.String())
+	require.NoError(t, err)
+	return prepared(t, c)
+}
+
+func prepared(t testing.TB, c net.Conn) net.Conn {
+	t.Helper()
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	t.Cleanup(func() { _ = c.Close() }) // a test may have closed it
+	return c
+}
+
+func write(t testing.TB, c net.Conn, p string) {
+	t.Helper()
+	_, err := io.WriteString(c, p)
+	require.NoError(t, err)
+}
+
+// read wants exactly this from the peer.
+func read(t testing.TB, c net.Conn, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	_, err := io.ReadFull(c, got)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
+}
+
+// finish ends the peer's sending; it goes on reading.
+func finish(t testing.TB, c net.Conn) {
+	t.Helper()
+	require.NoError(t, c.(interface{ CloseWrite() error }).CloseWrite())
+}
+
+// reset makes the peer abort.
+func reset(t testing.TB, c net.Conn) {
+	t.Helper()
+	require.NoError(t, c.(*net.TCPConn).SetLinger(0))
+	require.NoError(t, c.Close())
+}
+
+// text is n bytes that differ from one seed to the next.
+func text(seed uint64, n int) []byte {
+	var key [32]byte
+	for i := range 8 {
+		key[i] = byte(seed >> (8 * i))
+	}
+	p := make([]byte, n)
+	_, _ = rand.NewChaCha8(key).Read(p) // never fails
+	return p
+}
+
+// requireSame compares bytes without printing megabytes of them.
+func requireSame(t testing.TB, want, got []byte) {
+	t.Helper()
+	if bytes.Equal(want, got) {
+		return
+	}
+	i := 0
+	for i < min(len(want), len(got)) && want[i] == got[i] {
+		i++
+	}
+	t.Fatalf("%d bytes, want %d; they differ from byte %d on", len(got), len(want), i)
+}
+
+// inBackground runs fn beside the test and returns a channel with its outcome.
+func inBackground(fn func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- fn() }()
+	return done
+}

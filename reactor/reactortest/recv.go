@@ -1,0 +1,178 @@
+package reactortest
+
+import (
+	"testing"
+
+	"syscall"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+var receiving = []behaviour{
+	onNetworks("receives what comes in pieces", testRecvPieces),
+	onNetworks("receives a stream larger than its buffers", testRecvStream),
+	onNetworks("reports the end of the stream once", testRecvEnd),
+	onNetworks("receives what was there before the operation", testRecvBefore),
+	{"receives data and the end in one segment", testRecvDataAndEnd},
+	{"reports a reset as an error", testRecvReset},
+	{"urgent data does not hold the stream up", testRecvUrgent},
+	{"sends after the peer has finished", testRecvHalfClosed},
+	{"serves all of many connections", testRecvMany},
+}
+
+func testRecvPieces(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	e.recv()
+	want := ""
+	for i := range 50 {
+		piece := string(text(uint64(i), 1+i*17))
+		want += piece
+		write(t, peer, piece)
+		l.until("the piece", func() bool { return len(e.data) == len(want) })
+		require.Equal(t, want, string(e.data))
+	}
+}
+
+func testRecvStream(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	e.recv()
+	want := text(1, 1<<20)
+	written := inBackground(func() error { _, err := peer.Write(want); return err })
+	l.until("the stream", func() bool { return len(e.data) >= len(want) })
+	require.NoError(t, <-written)
+	requireSame(t, want, e.data)
+}
+
+func testRecvEnd(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	for _, settled := range []bool{true, false} {
+		e, peer := l.pair(network)
+		e.recv()
+		if settled {
+			l.settle()
+		}
+		require.NoError(t, peer.Close())
+		l.until("the end", func() bool { return !e.flying[reactor.Recv] })
+		require.True(t, e.eof())
+		l.settle()
+		require.Len(t, e.ends[reactor.Recv], 1)
+		require.Empty(t, e.data)
+
+		e.recv() // who asks again hears it again
+		l.until("the end, again", func() bool { return !e.flying[reactor.Recv] })
+		require.True(t, e.eof())
+		e.close()
+	}
+}
+
+func testRecvBefore(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	write(t, peer, "early")
+	require.NoError(t, peer.Close())
+	e.recv()
+	l.until("data and the end", e.eof)
+	require.Equal(t, "early", string(e.data))
+}
+
+func testRecvDataAndEnd(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	for i := range 60 {
+		e, peer := l.pair("tcp")
+		corked := i%2 == 0
+		if corked {
+			cork(t, peer)
+		}
+		switch i % 3 {
+		case 0: // armed, and the kernel knows
+			e.recv()
+			l.settle()
+		case 1: // in one batch with what comes next
+			e.recv()
+		}
+		write(t, peer, "last words")
+		finish(t, peer)
+		if i%3 == 2 {
+			l.settle() // there before the operation
+			e.recv()
+		}
+		l.until("data and the end", e.eof)
+		require.Equal(t, "last words", string(e.data))
+		require.NoError(t, peer.Close())
+		e.close()
+	}
+}
+
+func testRecvReset(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	for _, before := range []bool{false, true} {
+		e, peer := l.pair("tcp")
+		if before {
+			reset(t, peer)
+			e.recv()
+		} else {
+			e.recv()
+			l.settle()
+			reset(t, peer)
+		}
+		l.until("the reset", func() bool { return !e.flying[reactor.Recv] })
+		require.Equal(t, syscall.ECONNRESET, e.errno(reactor.Recv))
+		l.settle()
+		require.Len(t, e.ends[reactor.Recv], 1)
+		e.close()
+	}
+}
+
+// A read stops short at urgent data, without having emptied the socket.
+func testRecvUrgent(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	for range 3 {
+		e.data = nil
+		write(t, peer, "before")
+		sendUrgent(t, peer)
+		write(t, peer, "after")
+		if !e.flying[reactor.Recv] {
+			e.recv()
+		}
+		l.until("both sides of the urgent byte", func() bool { return len(e.data) >= len("beforeafter") })
+		require.Equal(t, "beforeafter", string(e.data))
+	}
+}
+
+func testRecvHalfClosed(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	e.recv()
+	finish(t, peer)
+	l.until("the end", e.eof)
+	e.send([]byte("still here"))
+	l.until("sent", func() bool { return e.sent == 10 })
+	read(t, peer, "still here")
+}
+
+func testRecvMany(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	ends, peers := l.pairs("tcp", 100)
+	for _, e := range ends {
+		e.recv()
+	}
+	for range 3 {
+		for i, c := range peers {
+			write(t, c, string(text(uint64(i), 300)))
+		}
+	}
+	for _, c := range peers {
+		finish(t, c)
+	}
+	l.until("all streams to their ends", func() bool { return !flying(ends, reactor.Recv) })
+	for i, e := range ends {
+		once := text(uint64(i), 300)
+		requireSame(t, append(append(once[:300:300], once...), once...), e.data)
+		require.True(t, e.eof())
+	}
+}

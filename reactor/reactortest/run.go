@@ -1,0 +1,43 @@
+package reactortest
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A behaviour is one thing that every backend does.
+type behaviour struct {
+	name string
+	test func(t *testing.T, b Backend)
+}
+
+// Run tries every behaviour on the backend, each as a sub-test.
+func Run(t *testing.T, b Backend) {
+	if !supported {
+		t.Skip("reactortest: no sockets for this platform yet")
+	}
+	for _, group := range [][]behaviour{
+		accepting, connecting, receiving, sending, cancelling, reusing, starving, waking, waiting, interrupting,
+		overflowing, refusing, closing, mixing,
+	} {
+		for _, v := range group {
+			t.Run(v.name, func(t *testing.T) { v.test(t, b) })
+		}
+	}
+}
+
+// onNetworks is the behaviour on every kind of socket.
+func onNetworks(name string, test func(t *testing.T, b Backend, network string)) behaviour {
+	return behaviour{name, func(t *testing.T, b Backend) {
+		for _, network := range networks {
+			t.Run(network, func(t *testing.T) { test(t, b, network) })
+		}
+	}}
+}
+
+// scarce is a reactor with little memory to receive into.
+var scarce = reactor.Config{Entries: 64, Buffers: 4, BufferSize: 4096}
+
+// small is a reactor that costs little to open.
+var small = reactor.Config{Entries: 64, Buffers: 4, BufferSize: 16 << 10}

@@ -1,0 +1,126 @@
+package reactortest
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+var sending = []behaviour{
+	onNetworks("sends", testSendSmall),
+	onNetworks("sends more than the socket takes, in parts", testSendParts),
+	{"sends and receives at once", testSendBothWays},
+	{"a send to a closed peer is an error and no signal", testSendClosed},
+	{"a send that waits leaves Poll to wait as well", testSendIdle},
+	{"a send that waits ends when the peer resets", testSendReset},
+}
+
+func testSendSmall(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	for i := range 20 {
+		p := text(uint64(i), 1+100*i)
+		before := e.sent
+		e.send(p)
+		l.until("sent", func() bool { return !e.flying[reactor.Send] })
+		require.Equal(t, len(p), e.sent-before)
+		read(t, peer, string(p))
+	}
+	l.settle()
+	require.Len(t, e.ends[reactor.Send], 20)
+}
+
+func testSendParts(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	shrink(t, e.fd)
+	want := text(2, 2<<20)
+	e.send(want)
+	l.settle()
+	require.Positive(t, e.sent)
+	require.True(t, e.flying[reactor.Send], "the rest waits: nobody has read a byte")
+	require.Positive(t, e.shorts)
+	l.idle()
+
+	got := make([]byte, len(want))
+	taken := inBackground(func() error { _, err := io.ReadFull(peer, got); return err })
+	l.until("all sent", func() bool { return e.sent == len(want) })
+	require.NoError(t, <-taken)
+	requireSame(t, want, got)
+	l.settle()
+	require.False(t, e.flying[reactor.Send])
+}
+
+func testSendBothWays(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	there, back := text(3, 1<<20), text(4, 1<<20)
+	e.recv()
+	e.send(there)
+	got := make([]byte, len(there))
+	written := inBackground(func() error { _, err := peer.Write(back); return err })
+	taken := inBackground(func() error { _, err := io.ReadFull(peer, got); return err })
+	l.until("both streams", func() bool { return e.sent == len(there) && len(e.data) == len(back) })
+	require.NoError(t, <-written)
+	require.NoError(t, <-taken)
+	requireSame(t, there, got)
+	requireSame(t, back, e.data)
+}
+
+func testSendClosed(t *testing.T, b Backend) {
+	signals := make(chan os.Signal, 100)
+	signal.Notify(signals, syscall.Signal(13)) // SIGPIPE, where there is one
+	defer signal.Stop(signals)
+	l := newLoop(t, b, small)
+	for i := range 10 {
+		e, peer := l.pair(networks[i%len(networks)])
+		require.NoError(t, peer.Close())
+		l.until("a send to fail", func() bool {
+			if !e.flying[reactor.Send] && e.errno(reactor.Send) == 0 {
+				e.send([]byte("anybody there?"))
+			}
+			return e.errno(reactor.Send) != 0
+		})
+		require.Contains(t, []syscall.Errno{syscall.EPIPE, syscall.ECONNRESET}, e.errno(reactor.Send))
+		l.settle()
+		e.close()
+	}
+	require.Empty(t, signals)
+}
+
+// Room was seen once, and then it is used up: news of the other direction must not bring it back.
+func testSendIdle(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	shrink(t, e.fd)
+	e.recv()
+	e.send([]byte("x"))
+	l.settle()
+	e.send(text(17, 2<<20))
+	l.settle()
+	require.True(t, e.flying[reactor.Send])
+	write(t, peer, "y")
+	l.until("data", func() bool { return len(e.data) == 1 })
+	l.settle()
+	l.idle()
+	require.True(t, e.flying[reactor.Send])
+}
+
+func testSendReset(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	shrink(t, e.fd)
+	e.send(text(5, 2<<20))
+	l.settle()
+	require.True(t, e.flying[reactor.Send])
+	reset(t, peer)
+	l.until("the send to fail", func() bool { return !e.flying[reactor.Send] })
+	require.Contains(t, []syscall.Errno{syscall.EPIPE, syscall.ECONNRESET}, e.errno(reactor.Send))
+	l.settle()
+}

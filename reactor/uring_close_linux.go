@@ -1,0 +1,47 @@
+package reactor
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/reactor/internal/uring"
+)
+
+// maxStops bounds the attempts to end everything: an operation that runs in a
+// thread of the kernel may outlast some.
+const maxStops = 64
+
+// quiesce submits what is queued, ends what is in flight, and returns when the
+// kernel holds none of the reactor's memory and sockets any more. Closing the
+// ring ends everything as well, but some time after it has returned.
+func (r *uringReactor) quiesce() {
+	for range maxStops {
+		e := r.entry()
+		e.PrepCancel(0, uring.IORING_ASYNC_CANCEL_ANY|uring.IORING_ASYNC_CANCEL_ALL)
+		e.UserData = userData(kindStop, 0)
+		for r.stopped = -1; r.stopped < 0; r.discard() {
+			if r.enter(-1, false) != nil {
+				return // not a ring any more
+			}
+		}
+		if r.stopped == 0 {
+			return
+		}
+	}
+}
+
+// discard takes all completions. Connections that were accepted and now will
+// not be seen are closed.
+func (r *uringReactor) discard() {
+	for {
+		n := r.stash.take(r.spare[:])
+		n += r.reap(r.spare[n:])
+		if n == 0 {
+			return
+		}
+		for _, c := range r.spare[:n] {
+			if c.Kind == Accept && c.Res >= 0 {
+				_ = unix.Close(c.Res)
+			}
+		}
+	}
+}
