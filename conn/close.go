@@ -31,7 +31,7 @@ func (c *Conn) Close() error {
 	c.set(closing)
 	c.clear(paused)
 	k := &c.more().clock
-	k.linger = c.driver.cx.Now() + c.group.cfg.Linger
+	k.linger = c.group.rt.Now() + c.group.cfg.Linger // not cx.Now: the handler may have taken long
 	k.read = 0
 	return nil
 }
@@ -123,14 +123,20 @@ func (c *Conn) over() {
 }
 
 func (c *Conn) tellOver() {
-	defer c.recoverPanic()
-	if err := c.cause; c.extras != nil && len(c.extras.notifySent) > 0 {
-		if err == nil {
-			err = c.opError("write", net.ErrClosed)
-		}
-		c.notifySent(err)
+	for c.extras != nil && len(c.extras.notifySent) > 0 { // again after a panic
+		c.tellUnsent()
 	}
+	defer c.recoverPanic()
 	c.handler.OnClose(c, c.cause)
+}
+
+func (c *Conn) tellUnsent() {
+	defer c.recoverPanic()
+	err := c.cause
+	if err == nil {
+		err = c.opError("write", net.ErrClosed)
+	}
+	c.notifySent(err)
 }
 
 // lingered ends an orderly close that took too long.

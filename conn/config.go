@@ -25,9 +25,10 @@ type Config struct {
 	// ErrWriteQueueFull. 0: 16 MiB.
 	MaxWrite int
 
-	// MaxRead is the most a handler may leave unread, in bytes. A handler that
-	// reads nothing of that many waits for bytes that cannot come: its
-	// connection ends with ErrReadBufferFull. 0: 1 MiB.
+	// MaxRead bounds what a handler may leave unread, in bytes: with that many
+	// or more OnData is called again before anything is added. A handler that
+	// then reads nothing waits for bytes that cannot come: its connection ends
+	// with ErrReadBufferFull. 0: 1 MiB.
 	MaxRead int
 
 	// Linger is how long Close may take to send what was written and to see

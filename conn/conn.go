@@ -17,7 +17,7 @@ type Conn struct {
 	group   *Group
 	handler Handler
 	peer    netip.AddrPort // of TCP, fixed when the connection is established
-	unix    bool           // a Unix socket
+	unix    *net.UnixAddr  // the same of a Unix socket; nil: TCP
 
 	// The task's alone, on whichever worker runs it.
 	driver   *Driver // that worker's
@@ -105,8 +105,8 @@ func (c *Conn) Group() *Group { return c.group }
 // known after the connection has ended.
 func (c *Conn) RemoteAddr() net.Addr {
 	switch {
-	case c.unix:
-		return &net.UnixAddr{Net: "unix"} // clients rarely bind, so the peer has no name
+	case c.unix != nil:
+		return c.unix
 	case c.dial != nil:
 		return c.dial
 	default:
@@ -118,7 +118,7 @@ func (c *Conn) RemoteAddr() net.Addr {
 func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
 
 func (c *Conn) network() string {
-	if c.unix {
+	if c.unix != nil {
 		return "unix"
 	}
 	return "tcp"

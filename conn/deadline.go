@@ -46,10 +46,11 @@ func (k *clock) next() time.Duration {
 
 // checkClock acts on the deadlines that have passed.
 func (c *Conn) checkClock() {
-	k, now := &c.extras.clock, c.driver.cx.Now()
-	if k.armed == 0 || now < k.armed {
+	k := &c.extras.clock
+	if k.armed == 0 || !k.timer.Fired() {
 		return
 	}
+	now := c.group.rt.Now() // not cx.Now: another worker may have fired it since this one's tick began
 	k.armed = 0
 	if k.linger != 0 && now >= k.linger {
 		k.linger = 0

@@ -21,7 +21,7 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 		return Handle{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
 	}
 	c := newConn(g, fd, h)
-	_, c.unix = addr.(*net.UnixAddr)
+	c.unix, _ = addr.(*net.UnixAddr)
 	c.dial = addr
 	h2 := c.Handle()
 	c.task.Wake()
@@ -49,9 +49,7 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 	default:
 		if tcp, ok := c.dial.(*net.TCPAddr); ok {
 			c.peer = tcp.AddrPort()
-			c.dial = nil
-		} else {
-			c.dial = nil
 		}
+		c.dial = nil
 	}
 }

@@ -20,7 +20,8 @@ type Handler interface {
 	OnOpen(c *Conn) error
 
 	// OnData: bytes have arrived. What the method leaves unread stays
-	// buffered, and it is called again when more has come.
+	// buffered, and it is called again when more has come, or at once if
+	// that is Config.MaxRead or more.
 	OnData(c *Conn) error
 
 	// OnEOF: the peer will send no more; everything it sent has been given

@@ -13,6 +13,7 @@ type inbox struct {
 	chunks   []reactor.Buffer // received, in order
 	commands []command
 	bytes    int  // of the commands' data
+	queued   int  // bytes in Conn.queued, as far as other goroutines need to know
 	closed   bool // commands are refused: the connection is about to be gone
 
 	recvEnded, sendEnded, connectEnded bool
@@ -22,7 +23,7 @@ type inbox struct {
 	// dealt with where it is noticed: nearly always everything was sent and
 	// nothing waits for it, and then the task need not run.
 	flight  []byte // nil: none
-	sent    int    // how much of it the kernel has taken
+	sent    int    // how much of it the kernel has taken; 0 when there is none
 	tellEnd bool   // the task wants to run when it ends
 }
 
@@ -66,7 +67,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		in.sent += max(0, e.Res)
 		if in.sent == len(in.flight) {
 			d.buffers.put(in.flight)
-			in.flight = nil
+			in.flight, in.sent = nil, 0
 			wake = in.tellEnd
 		} else {
 			in.sendEnded, in.sendErrno = true, e.Errno()
@@ -89,7 +90,7 @@ func (c *Conn) tell(cmd command) error {
 	case in.closed:
 		c.mu.Unlock()
 		return errGone
-	case len(cmd.data) > 0 && in.bytes+len(in.flight)-in.sent >= c.group.cfg.MaxWrite:
+	case len(cmd.data) > 0 && in.bytes+in.queued+len(in.flight)-in.sent >= c.group.cfg.MaxWrite:
 		c.mu.Unlock()
 		return ErrWriteQueueFull
 	}
@@ -113,12 +114,13 @@ type news struct {
 // collect empties the inbox.
 func (c *Conn) collect(n *news) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	in := &c.inbox
 	n.chunks, in.chunks = in.chunks, nil
-	n.commands, in.commands, in.bytes = in.commands, nil, 0
+	n.commands, in.commands = in.commands, nil
+	in.queued, in.bytes = in.queued+in.bytes, 0 // send sets queued right again
 	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
 	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, in.sendErrno, false
 	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, in.connectErrno, false
 	n.unsent = len(in.flight) - in.sent
+	c.mu.Unlock()
 }

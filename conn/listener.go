@@ -21,7 +21,8 @@ type Listener struct {
 	addr    net.Addr
 
 	// The task's alone.
-	accepting bool // an Accept is in flight
+	accepting bool          // an Accept is in flight
+	closing   time.Duration // the tick in which the descriptor's Close was submitted
 	retry     sched.Timer
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
@@ -114,15 +115,20 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 	case stop && l.accepting:
 		d.cancel(&l.endpoint, reactor.Accept)
 		return false
-	case stop:
-		l.group.rt.StopTimer(&l.retry)
-		l.group.table.remove(&l.endpoint)
-		d.close(l.fd)
+	case stop && l.closing != 0 && cx.Now() > l.closing:
 		close(l.closed)
 		return true
+	case stop:
+		if l.closing == 0 {
+			l.closing = cx.Now()
+			l.group.table.remove(&l.endpoint)
+			d.close(l.fd)
+		}
+		// The kernel gets to see that with this worker's next poll: look again in a later tick.
+		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
 	case ended && errno != 0 && errno != syscall.ECONNABORTED && errno != syscall.EINTR:
 		l.backOff(cx, errno)
-	case !l.accepting && cx.Now() >= l.until:
+	case !l.accepting && l.group.rt.Now() >= l.until: // cx.Now may be from before the timer fired, elsewhere
 		l.accept(d)
 	}
 	return false

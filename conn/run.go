@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"errors"
 	"runtime/debug"
 	"syscall"
 
@@ -92,21 +93,31 @@ func (c *Conn) receive(b reactor.Buffer) {
 	}
 }
 
-// offer calls OnData.
+// offer calls OnData, and again as long as it reads and MaxRead bytes are left.
 func (c *Conn) offer() {
 	c.clear(unseen)
-	before := len(c.in.unread)
-	err := c.handler.OnData(c)
-	c.in.detach(c.driver)
 	cfg := &c.group.cfg
-	switch left := len(c.in.unread); {
-	case err != nil:
-		c.check(err)
-	case left >= cfg.MaxRead && left == before:
-		c.check(ErrReadBufferFull)
-	}
-	if c.Unsent() > cfg.HighWater {
-		c.set(paused)
+	for {
+		before := len(c.in.unread)
+		err := c.handler.OnData(c)
+		c.in.detach(c.driver)
+		left := len(c.in.unread)
+		switch {
+		case err != nil:
+			c.check(err)
+		case left >= cfg.MaxRead && left == before:
+			c.check(ErrReadBufferFull)
+		}
+		if !c.is(closing|broken) && c.Unsent() > cfg.HighWater {
+			c.set(paused)
+		}
+		if left < cfg.MaxRead || c.is(closing|broken) {
+			return
+		}
+		if c.is(paused) {
+			c.set(unseen)
+			return
+		}
 	}
 }
 
@@ -123,9 +134,12 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 		}
 		if c.is(finished) { // we had said goodbye already
 			c.set(broken)
-		} else {
-			c.fail(c.sysError("read", "recv", errno))
+			return
 		}
+		if errors.Is(c.cause, syscall.EPIPE) {
+			c.cause = nil // the send was told no more than that because the reason had gone to this
+		}
+		c.fail(c.sysError("read", "recv", errno))
 	}
 }
 
@@ -143,7 +157,7 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 	}
 	c.mu.Lock()
 	c.driver.buffers.put(c.inbox.flight)
-	c.inbox.flight, c.inFlight = nil, 0
+	c.inbox.flight, c.inbox.sent, c.inFlight = nil, 0, 0
 	c.mu.Unlock()
 }
 

@@ -18,8 +18,8 @@ func (c *Conn) accepted() {
 	if err != nil {
 		return
 	}
-	if _, ok := sa.(*unix.SockaddrUnix); ok {
-		c.unix = true
+	if un, ok := sa.(*unix.SockaddrUnix); ok {
+		c.unix = &net.UnixAddr{Name: un.Name, Net: "unix"} // clients rarely bind: mostly no name
 		return
 	}
 	c.peer = addrPort(sa)

@@ -81,7 +81,9 @@ func (c *Conn) Flush() error {
 	if c.is(broken | finished) {
 		return c.opError("write", net.ErrClosed)
 	}
-	c.send(false)
+	if c.is(opened) { // else it is sent once the connection is there
+		c.send(false)
+	}
 	return nil
 }
 
@@ -109,10 +111,11 @@ func (c *Conn) send(tell bool) int {
 		start = in.flight
 	}
 	in.tellEnd = tell || len(c.queued) > 0
+	in.queued = len(c.queued)
 	c.inFlight = len(in.flight) - in.sent
 	c.mu.Unlock()
 	if start != nil {
-		c.submit(reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: start})
+		c.transmit(start)
 	}
 	return c.Unsent()
 }
@@ -122,5 +125,42 @@ func (c *Conn) resend() {
 	c.mu.Lock()
 	rest := c.inbox.flight[c.inbox.sent:]
 	c.mu.Unlock()
-	c.submit(reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest})
+	c.transmit(rest)
+}
+
+// transmit hands the kernel what is left of the flight. A backend may know at
+// once what became of it.
+func (c *Conn) transmit(rest []byte) {
+	d := c.driver
+	for len(rest) > 0 {
+		err := d.submit(reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest})
+		if err != nil {
+			c.fail(c.opError("write", err))
+			c.land(len(rest))
+			return
+		}
+		if d.op.Sent == 0 {
+			return
+		}
+		rest = rest[d.op.Sent:]
+		c.land(d.op.Sent)
+	}
+}
+
+// land notes that n bytes of the flight are dealt with.
+func (c *Conn) land(n int) {
+	c.mu.Lock()
+	in := &c.inbox
+	in.sent += n
+	c.inFlight = len(in.flight) - in.sent
+	over := c.inFlight == 0
+	if over {
+		c.driver.buffers.put(in.flight)
+		in.flight, in.sent = nil, 0
+	}
+	tell := over && in.tellEnd
+	c.mu.Unlock()
+	if tell {
+		c.driver.cx.Wake(&c.task)
+	}
 }

@@ -50,7 +50,7 @@ type Server struct {
 	Workers int
 
 	// Hold is how long a worker without work keeps its processor before it
-	// blocks. 0: 50 µs; negative: not at all. See sched.Config.
+	// blocks. 0: 200 µs; negative: not at all. See sched.Config.
 	Hold time.Duration
 
 	// Conn configures connections: water marks, limits, the linger time.
@@ -66,7 +66,8 @@ type Server struct {
 
 	mu        sync.Mutex
 	group     *conn.Group
-	listeners map[*conn.Listener]struct{}
+	serving   int // calls of Serve and ListenAndServe that use group
+	listeners map[*conn.Listener]net.Listener
 	stopping  bool
 	stopped   chan struct{} // closed when the server starts to stop
 }
@@ -85,9 +86,9 @@ func (s *Server) ListenAndServe() error {
 	if _, err := s.start(); err != nil {
 		return err
 	}
+	defer s.release()
 	ln, err := listen(network, addr)
 	if err != nil {
-		s.release()
 		return err
 	}
 	return s.Serve(ln)
@@ -101,17 +102,12 @@ func (s *Server) Serve(ln net.Listener) error {
 	if err != nil {
 		return err
 	}
+	defer s.release()
 	if s.Listening != nil {
 		s.Listening(ln.Addr())
 	}
-	l, err := group.Listen(ln, s.Handler)
-	if err != nil {
-		s.release()
-		return fmt.Errorf("server: %w", err)
-	}
-	if !s.track(l) {
-		_ = l.Close()
-		return ErrServerClosed
+	if err := s.accept(group, ln); err != nil {
+		return err
 	}
 	select {
 	case <-s.stopped:
@@ -140,6 +136,7 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.stopping:
 		return nil, ErrServerClosed
 	case s.group != nil:
+		s.serving++
 		return s.group, nil
 	case s.Handler == nil:
 		return nil, errors.New("server: Handler is nil; set one")
@@ -164,15 +161,18 @@ func (s *Server) start() (*conn.Group, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.group, s.stopped = group, make(chan struct{})
-	s.listeners = make(map[*conn.Listener]struct{})
+	s.listeners = make(map[*conn.Listener]net.Listener)
+	s.serving = 1
 	return group, nil
 }
 
-// release stops the workers again if nothing is served after all.
+// release ends what start began: it stops the workers again if nothing is
+// served after all. If the server is stopping, stop does that.
 func (s *Server) release() {
 	s.mu.Lock()
+	s.serving--
 	group := s.group
-	if s.stopping || len(s.listeners) > 0 {
+	if s.stopping || s.serving > 0 {
 		group = nil
 	} else {
 		s.group = nil
@@ -183,12 +183,18 @@ func (s *Server) release() {
 	}
 }
 
-func (s *Server) track(l *conn.Listener) bool {
+// accept accepts from a listener, unless the server is stopping: a connection
+// that came after stop would not be told.
+func (s *Server) accept(group *conn.Group, ln net.Listener) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping {
-		return false
+		return ErrServerClosed
 	}
-	s.listeners[l] = struct{}{}
-	return true
+	l, err := group.Listen(ln, s.Handler)
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	s.listeners[l] = ln
+	return nil
 }

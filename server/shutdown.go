@@ -56,8 +56,9 @@ func (s *Server) stop() (*conn.Group, error) {
 	}
 	close(s.stopped)
 	s.mu.Unlock()
-	for l := range s.listeners { // nothing adds to it once stopping is set
+	for l, ln := range s.listeners { // nothing adds to it once stopping is set
 		_ = l.Close()
+		_ = ln.Close() // it shares the socket, which refuses only when both are closed
 	}
 	return s.group, nil
 }

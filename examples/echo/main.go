@@ -40,7 +40,8 @@ func main() {
 	}
 }
 
-// run serves until SIGINT or SIGTERM, then gives connections five seconds.
+// run serves until SIGINT or SIGTERM, then gives connections ten seconds: twice
+// what the server waits for a peer that does not close its end.
 func run(s *server.Server) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,7 +52,7 @@ func run(s *server.Server) error {
 		return err
 	case <-ctx.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	err := s.Shutdown(ctx)
 	if serr := <-served; !errors.Is(serr, server.ErrServerClosed) {

@@ -22,7 +22,8 @@ type handler struct {
 type perWorker struct {
 	req    h1.Request
 	answer answers
-	_      [64]byte // workers write to theirs all the time
+	now    time.Time // of the call of OnData
+	_      [64]byte  // workers write to theirs all the time
 }
 
 func newHandler() *handler {
@@ -39,6 +40,9 @@ type session struct {
 	draining bool     // the server shuts down: the next response is the last
 }
 
+// over reports whether the last response is complete.
+func (s *session) over() bool { return s.response.last && !s.parser.InBody() }
+
 func (h *handler) OnOpen(c *server.Conn) error {
 	s := &session{}
 	s.parser.Limits = &h.limits
@@ -50,57 +54,61 @@ func (h *handler) OnOpen(c *server.Conn) error {
 // pipelined ones leave as one send.
 func (h *handler) OnData(c *server.Conn) error {
 	s, w := c.Value().(*session), &h.workers[c.Worker()]
-	for c.Buffered() > 0 {
-		more, err := h.step(c, s, w)
-		var bad *h1.Error
-		switch {
-		case errors.As(err, &bad):
-			return h.reject(c, s, w, bad)
-		case err != nil:
-			return err
-		case !more:
-			return h.await(c, s)
+	w.now = c.Now()
+	buf, _ := c.Peek(-1)
+	rest := buf
+	for len(rest) > 0 {
+		n, err := h.step(c, s, w, rest)
+		if err != nil {
+			return h.refuse(c, s, w, err)
+		}
+		if rest = rest[n:]; n == 0 || s.over() {
+			break
 		}
 	}
-	return h.await(c, s)
+	_, _ = c.Discard(len(buf) - len(rest))
+	return h.await(c, s, w)
 }
 
-// step takes one head, or one piece of a body. more is false when that needs
-// bytes that have not come, or when the connection closes.
-func (h *handler) step(c *server.Conn, s *session, w *perWorker) (more bool, err error) {
-	buf, _ := c.Peek(-1)
+// refuse answers an error of the parser; any other is the connection's.
+func (h *handler) refuse(c *server.Conn, s *session, w *perWorker, err error) error {
+	if bad := (*h1.Error)(nil); errors.As(err, &bad) {
+		return h.reject(c, s, w, bad)
+	}
+	return err
+}
+
+// step takes one head, or one piece of a body, from the front of buf and returns
+// its length: 0 when that needs bytes that have not come.
+func (h *handler) step(c *server.Conn, s *session, w *perWorker, buf []byte) (int, error) {
 	if s.parser.InBody() {
 		n, piece, done, err := s.parser.ParseBody(buf)
-		if err != nil || n == 0 && !done {
-			return false, err
+		if err == nil && (n > 0 || done) {
+			err = s.response.body(c, w, piece, done)
 		}
-		err = s.response.body(c, w, piece, done)
-		_, _ = c.Discard(n)
-		return err == nil && !(done && s.response.last), err
+		return n, err
 	}
 	n, err := s.parser.ParseHead(buf, &w.req)
-	if err != nil || n == 0 {
-		s.partial = n == 0
-		return false, err
+	s.partial = n == 0
+	if err == nil && n > 0 {
+		s.response.headBy = time.Time{} // the next head has its own time
+		err = h.respond(c, s, w)
 	}
-	s.partial = false
-	err = h.respond(c, s, w)
-	_, _ = c.Discard(n)
-	return err == nil && (!s.response.last || s.parser.InBody()), err
+	return n, err
 }
 
 // await sets the time by which the next bytes must have come.
-func (h *handler) await(c *server.Conn, s *session) error {
+func (h *handler) await(c *server.Conn, s *session, w *perWorker) error {
 	switch {
-	case !s.parser.InBody() && s.response.last:
+	case s.over():
 		return c.Close()
 	case s.parser.InBody():
-		return c.SetReadDeadline(c.Now().Add(h.timeouts.body))
+		return c.SetReadDeadline(w.now.Add(h.timeouts.body))
 	case !s.partial:
 		s.response.headBy = time.Time{}
-		return c.SetReadDeadline(c.Now().Add(h.timeouts.idle))
+		return c.SetReadDeadline(w.now.Add(h.timeouts.idle))
 	case s.response.headBy.IsZero(): // from the head's first bytes on, whatever trickles in after
-		s.response.headBy = c.Now().Add(h.timeouts.header)
+		s.response.headBy = w.now.Add(h.timeouts.header)
 	}
 	return c.SetReadDeadline(s.response.headBy)
 }
@@ -111,7 +119,7 @@ func (h *handler) reject(c *server.Conn, s *session, w *perWorker, bad *h1.Error
 	if s.response.started {
 		return bad // too late for another answer
 	}
-	if _, err := c.Write(h1.AppendError(c.AvailableBuffer(512), bad, w.answer.date(c))); err != nil {
+	if _, err := c.Write(h1.AppendError(c.AvailableBuffer(512), bad, w.date())); err != nil {
 		return err
 	}
 	return c.Close()
@@ -124,7 +132,9 @@ func (h *handler) OnDeadline(c *server.Conn) error {
 	if !s.partial && !s.parser.InBody() {
 		return c.Close()
 	}
-	return h.reject(c, s, &h.workers[c.Worker()], &h1.Error{Status: 408, Reason: "request took too long"})
+	w := &h.workers[c.Worker()]
+	w.now = c.Now()
+	return h.reject(c, s, w, &h1.Error{Status: 408, Reason: "request took too long"})
 }
 
 // OnDrain closes an idle connection, and a busy one after the response.

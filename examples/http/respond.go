@@ -44,7 +44,7 @@ func (h *handler) respond(c *server.Conn, s *session, w *perWorker) error {
 
 // write sends a whole response.
 func write(c *server.Conn, w *perWorker, head h1.Head, body []byte, headOnly bool) error {
-	head.ContentLength, head.Date = int64(len(body)), w.answer.date(c)
+	head.ContentLength, head.Date = int64(len(body)), w.date()
 	b := h1.AppendHead(c.AvailableBuffer(512), head)
 	if !headOnly {
 		b = append(b, body...)
@@ -87,7 +87,7 @@ func (r *response) body(c *server.Conn, w *perWorker, piece []byte, done bool) e
 	}
 	if !r.started {
 		r.started = true
-		head := h1.Head{Status: 200, ContentType: "application/octet-stream", ContentLength: r.length, Close: r.last, Minor: r.minor, Date: w.answer.date(c)}
+		head := h1.Head{Status: 200, ContentType: "application/octet-stream", ContentLength: r.length, Close: r.last, Minor: r.minor, Date: w.date()}
 		if _, err := c.Write(h1.AppendHead(c.AvailableBuffer(512), head)); err != nil {
 			return err
 		}
@@ -108,7 +108,8 @@ type answers struct {
 	plain, json answer
 }
 
-func (a *answers) date(c *server.Conn) []byte { return a.dates.At(c.Now().Unix()) }
+// date is the Date of a response.
+func (w *perWorker) date() []byte { return w.answer.dates.At(w.now.Unix()) }
 
 // An answer is a response to a plain keep-alive request, formatted once a second.
 type answer struct {
@@ -120,8 +121,8 @@ func (a *answer) write(c *server.Conn, w *perWorker, last, headOnly bool, conten
 	if last || headOnly || w.req.Minor == 0 {
 		return write(c, w, h1.Head{Status: 200, ContentType: contentType, Close: last, Minor: w.req.Minor}, []byte(body), headOnly)
 	}
-	if now := c.Now().Unix(); now != a.second || a.whole == nil {
-		head := h1.Head{Status: 200, ContentType: contentType, ContentLength: int64(len(body)), Minor: 1, Date: w.answer.date(c)}
+	if now := w.now.Unix(); now != a.second || a.whole == nil {
+		head := h1.Head{Status: 200, ContentType: contentType, ContentLength: int64(len(body)), Minor: 1, Date: w.date()}
 		a.second, a.whole = now, append(h1.AppendHead(a.whole[:0], head), body...)
 	}
 	_, err := c.Write(a.whole)

@@ -1,0 +1,252 @@
+package conn_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/conn/conntest"
+)
+
+// Scenario 59. The audit of every test sees to "one OnClose, no re-entry".
+func TestCloseInEveryCallbackEndsTheConnectionOnce(t *testing.T) {
+	end := map[string]func(*conn.Conn) error{
+		"Close":        (*conn.Conn).Close,
+		"Abort":        func(c *conn.Conn) error { c.Abort(); return nil },
+		"Handle.Close": func(c *conn.Conn) error { return c.Handle().Close() },
+		"Handle.Abort": func(c *conn.Conn) error { return c.Handle().Abort() },
+		"an error":     func(*conn.Conn) error { return errTest },
+		"Close twice": func(c *conn.Conn) error {
+			err := c.Close()
+			if again := c.Close(); !errors.Is(again, net.ErrClosed) {
+				return fmt.Errorf("the second Close returned %w", again)
+			}
+			return err
+		},
+		"Close, then Abort": func(c *conn.Conn) error { err := c.Close(); c.Abort(); return err },
+		"Abort, then Close": func(c *conn.Conn) error { c.Abort(); _ = c.Close(); return nil },
+	}
+	places := map[string]func(f func(*conn.Conn) error) funcs{
+		"OnOpen": func(f func(*conn.Conn) error) funcs { return funcs{open: f} },
+		"OnData": func(f func(*conn.Conn) error) funcs { return funcs{data: f} },
+		"OnEOF":  func(f func(*conn.Conn) error) funcs { return funcs{eof: f} },
+		"OnDeadline": func(f func(*conn.Conn) error) funcs {
+			return funcs{deadline: f, data: func(c *conn.Conn) error { return c.SetReadDeadline(c.Now()) }}
+		},
+		"NotifySent": func(f func(*conn.Conn) error) funcs {
+			return funcs{data: func(c *conn.Conn) error {
+				c.NotifySent(func(error) { _ = f(c) })
+				_, err := c.WriteString("x")
+				return err
+			}}
+		},
+		"Do": func(f func(*conn.Conn) error) funcs {
+			return funcs{data: func(c *conn.Conn) error { return c.Handle().Do(func(c *conn.Conn) { _ = f(c) }) }}
+		},
+		"OnClose": func(f func(*conn.Conn) error) funcs {
+			return funcs{close: func(c *conn.Conn, _ error) { _ = f(c) }}
+		},
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for place, in := range places {
+			for name, how := range end {
+				if name == "an error" && (place == "NotifySent" || place == "Do" || place == "OnClose") {
+					continue // these cannot return one
+				}
+				t.Run(name+" in "+place, func(t *testing.T) {
+					h := in(how)
+					closed, tell := ends(2)
+					inner := h.close
+					h.close = func(c *conn.Conn, err error) {
+						if inner != nil {
+							inner(c, err)
+						}
+						tell(c, err)
+					}
+					f := serve(t, backend, 2, h)
+					if c, err := dial(f.addr); err == nil { // the server may be that fast
+						defer c.Close()
+						_, _ = c.Write([]byte("x"))
+						if place == "OnEOF" || place == "OnClose" {
+							_ = c.(*net.TCPConn).CloseWrite()
+						}
+						_, _ = io.Copy(io.Discard, c)
+						_ = c.Close()
+					}
+					err := conntest.Receive(t, closed)
+					if name == "an error" {
+						require.Equal(t, errTest, err)
+					} else if place != "OnClose" && (name == "Abort" || name == "Handle.Abort") {
+						require.ErrorIs(t, err, net.ErrClosed)
+					}
+					conntest.Eventually(t, func() bool { return f.Len() == 0 })
+				})
+			}
+		}
+	})
+}
+
+func TestCloseSendsWhatWasWrittenAndThenFIN(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(1)
+		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+			if _, err := c.Write(noise); err != nil { // 1 MiB: more than the socket takes at once
+				return err
+			}
+			return c.Close()
+		}})
+		c := f.dial()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(16<<10))
+		write(t, c, "go")
+		got := readEOF(t, c)
+		require.Equal(t, len(noise), len(got))
+		require.True(t, string(noise) == string(got))
+		select {
+		case err := <-closed:
+			t.Fatalf("over before the peer has finished: %v", err)
+		default:
+		}
+		require.NoError(t, c.Close())
+		require.NoError(t, conntest.Receive(t, closed))
+	})
+}
+
+func TestCloseDropsWhatStillArrivesSoThatTheResponseIsNotLost(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(1)
+		var calls atomic.Int32
+		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+			calls.Add(1)
+			if _, err := c.WriteString("no, thanks"); err != nil {
+				return err
+			}
+			return c.Close() // what has come is unread, and more is on its way
+		}})
+		c := f.dial()
+		for range 8 {
+			write(t, c, noise) // would fail with a reset
+		}
+		require.NoError(t, c.(*net.TCPConn).CloseWrite())
+		require.Equal(t, "no, thanks", string(readEOF(t, c)))
+		require.NoError(t, conntest.Receive(t, closed))
+		require.EqualValues(t, 1, calls.Load(), "OnData after Close")
+	})
+}
+
+func TestCloseResetsAPeerThatDoesNotFinishInTime(t *testing.T) {
+	for name, written := range map[string]int{"nothing to send": 0, "peer never reads": 16 << 20} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				const linger = 150 * time.Millisecond
+				closed, tell := ends(1)
+				var started atomic.Int64
+				f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+					if _, err := c.Write(make([]byte, written)); err != nil {
+						return err
+					}
+					started.Store(time.Now().UnixNano())
+					return c.Close()
+				}}, func(cfg *conn.Config) { cfg.Linger = linger })
+				c := f.dial()
+				write(t, c, "go")
+				err := conntest.Receive(t, closed)
+				require.GreaterOrEqual(t, time.Now().UnixNano()-started.Load(), int64(linger), "early")
+				requireOpError(t, err, "close", os.ErrDeadlineExceeded)
+				_, err = io.Copy(io.Discard, c)
+				if written > 0 {
+					require.ErrorIs(t, err, syscall.ECONNRESET)
+				} else { // it got the FIN before; the reset shows when it writes
+					conntest.Eventually(t, func() bool { _, err := c.Write([]byte("x")); return err != nil })
+				}
+			})
+		})
+	}
+}
+
+func TestAbortResetsThePeer(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(1)
+		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+			c.Abort()
+			_, err := c.WriteString("x")
+			return err
+		}})
+		c := f.dial()
+		write(t, c, "go")
+		_, err := io.Copy(io.Discard, c)
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+		require.ErrorIs(t, conntest.Receive(t, closed), net.ErrClosed)
+	})
+}
+
+// Scenario 63, first third; scenario 64, ours.
+func TestFINIsToldOnceAndWritingGoesOn(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		var eofs atomic.Int32
+		handles := make(chan conn.Handle, 1)
+		closed, tell := ends(1)
+		f := serve(t, backend, 2, funcs{close: tell, data: echo, eof: func(c *conn.Conn) error {
+			eofs.Add(1)
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				return fmt.Errorf("Read after the FIN: %w", err)
+			}
+			_, err := c.WriteString("after FIN")
+			handles <- c.Handle()
+			return err
+		}})
+		c := f.dial()
+		write(t, c, "before")
+		require.NoError(t, c.(*net.TCPConn).CloseWrite())
+		require.Equal(t, "beforeafter FIN", string(read(t, c, 15)))
+		h := conntest.Receive(t, handles)
+		for range 50 { // it lives on
+			require.NoError(t, h.Send([]byte("more")))
+			require.Equal(t, "more", string(read(t, c, 4)))
+		}
+		require.NoError(t, h.Close())
+		require.Empty(t, readEOF(t, c))
+		require.NoError(t, conntest.Receive(t, closed))
+		require.EqualValues(t, 1, eofs.Load())
+	})
+}
+
+// Bytes and FIN in the same moment: the bytes come first.
+func TestFINComesAfterTheBytesBeforeIt(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		var bad atomic.Int32
+		f := serve(t, backend, workers, funcs{
+			data: func(*conn.Conn) error { return nil }, // leaves everything
+			eof: func(c *conn.Conn) error {
+				if p, _ := c.Next(-1); string(p) != "all of it" {
+					bad.Add(1)
+				}
+				return c.Close()
+			},
+		})
+		conntest.Crowd(t, 200, 20, func(int) error {
+			c, err := dial(f.addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if _, err := c.Write([]byte("all of it")); err != nil {
+				return err
+			}
+			if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+				return err
+			}
+			_, err = io.Copy(io.Discard, c)
+			return err
+		})
+		require.Zero(t, bad.Load())
+	})
+}

@@ -1,0 +1,209 @@
+// Package conntest helps to test what is built on package conn: it runs a test
+// on every backend, finds what a test leaves behind, and turns a hang into a
+// failure that shows who waits for whom.
+//
+//	func TestSomething(t *testing.T) {
+//		conntest.Backends(t, func(t *testing.T, backend string) { … })
+//	}
+package conntest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// Patience is how long a condition may take to come true. It is no assertion
+// about speed: a test that reaches it hangs.
+const Patience = 30 * time.Second
+
+// Backends runs f, guarded, as a subtest on every backend that starts here.
+func Backends(t *testing.T, f func(t *testing.T, backend string)) {
+	for _, name := range reactor.Backends() {
+		t.Run(name, func(t *testing.T) {
+			if _, err := reactor.Select(reactor.Config{Backend: name}, nil); err != nil {
+				t.Skipf("%s cannot start here: %v", name, err)
+			}
+			Guard(t)
+			f(t, name)
+		})
+	}
+}
+
+// Matrix is Backends with 1, 2 and 4 workers.
+func Matrix(t *testing.T, f func(t *testing.T, backend string, workers int)) {
+	Backends(t, func(t *testing.T, backend string) {
+		for _, workers := range []int{1, 2, 4} {
+			t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
+				Guard(t)
+				f(t, backend, workers)
+			})
+		}
+	})
+}
+
+// Guard fails the test if it ends with more descriptors or goroutines than
+// there are now, and the whole process, with a Dump, if the test hangs. It
+// comes first in a test, so that it looks last.
+func Guard(t testing.TB) {
+	warm.Do(func() { // what the runtime opens once, and keeps
+		r, w, err := os.Pipe()
+		if err == nil {
+			_ = r.Close()
+			_ = w.Close()
+		}
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGUSR1)
+		signal.Stop(signals)
+	})
+	goroutines, descriptors := runtime.NumGoroutine(), Descriptors()
+	hang := time.AfterFunc(4*Patience, func() {
+		fmt.Fprintf(os.Stderr, "%s hangs\n%s", t.Name(), Dump())
+		panic(t.Name() + " hangs")
+	})
+	t.Cleanup(func() {
+		hang.Stop()
+		if t.Failed() {
+			return
+		}
+		Eventually(t, func() bool { return len(Descriptors()) <= len(descriptors) },
+			func() string {
+				return fmt.Sprintf("descriptors left:\nbefore %v\nafter  %v", descriptors, Descriptors())
+			})
+		Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines },
+			func() string { return fmt.Sprintf("goroutines left: %d, had %d", runtime.NumGoroutine(), goroutines) })
+	})
+}
+
+var warm sync.Once
+
+// Descriptors lists the process's open descriptors and what they are.
+func Descriptors() []string {
+	dir, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil // no such thing here: nothing is compared
+	}
+	open := make([]string, 0, len(dir))
+	for _, e := range dir {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil { // not the one just used
+			open = append(open, e.Name()+":"+to)
+		}
+	}
+	return open
+}
+
+// Eventually fails the test, with a Dump, if cond does not come true. what
+// (strings, or functions that return one) says what that was.
+func Eventually(t testing.TB, cond func() bool, what ...any) {
+	t.Helper()
+	end := time.Now().Add(Patience)
+	for wait := 50 * time.Microsecond; !cond(); wait = min(2*wait, 5*time.Millisecond) {
+		if time.Now().After(end) {
+			fatal(t, what)
+		}
+		time.Sleep(wait)
+	}
+}
+
+// Receive is what comes out of ch; the test fails, with a Dump, if nothing does.
+func Receive[T any](t testing.TB, ch <-chan T, what ...any) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(Patience):
+		fatal(t, what)
+		panic("unreachable")
+	}
+}
+
+// Each calls f with 0 to n-1, each in its own goroutine, and fails the test
+// with the first error, or with a Dump if one does not return.
+func Each(t testing.TB, n int, f func(i int) error) {
+	t.Helper()
+	Crowd(t, n, n, f)
+}
+
+// Crowd is Each with only so many goroutines at a time.
+func Crowd(t testing.TB, n, atOnce int, f func(i int) error) {
+	t.Helper()
+	next, done := make(chan int), make(chan error, n)
+	for range min(n, atOnce) {
+		go func() {
+			for i := range next {
+				done <- f(i)
+			}
+		}()
+	}
+	go func() {
+		defer close(next)
+		for i := range n {
+			next <- i
+		}
+	}()
+	var first error
+	for i := range n {
+		if err := Receive(t, done, "only ", fmt.Sprint(i), " of ", fmt.Sprint(n), " returned; first error: ", fmt.Sprint(first)); err != nil && first == nil {
+			first = err
+		}
+	}
+	if first != nil {
+		t.Fatal(first)
+	}
+}
+
+func fatal(t testing.TB, what []any) {
+	t.Helper()
+	var text bytes.Buffer
+	for _, w := range what {
+		if f, ok := w.(func() string); ok {
+			text.WriteString(f())
+		} else {
+			fmt.Fprint(&text, w)
+		}
+	}
+	t.Fatalf("gave up waiting: %s\n%s", text.String(), Dump())
+}
+
+var reporters struct {
+	sync.Mutex
+	list []*func() string
+}
+
+// Report has every Dump until the end of the test contain what f returns: the
+// state of its connections, say.
+func Report(t testing.TB, f func() string) {
+	reporters.Lock()
+	defer reporters.Unlock()
+	reporters.list = append(reporters.list, &f)
+	t.Cleanup(func() {
+		reporters.Lock()
+		defer reporters.Unlock()
+		reporters.list = slices.DeleteFunc(reporters.list, func(p *func() string) bool { return p == &f })
+	})
+}
+
+// Dump is all that may explain a hang: what Report was given, descriptors, and
+// the stacks of all goroutines.
+func Dump() string {
+	var b bytes.Buffer
+	reporters.Lock()
+	list := slices.Clone(reporters.list)
+	reporters.Unlock()
+	for _, f := range list {
+		fmt.Fprintln(&b, (*f)())
+	}
+	fmt.Fprintln(&b, Descriptors())
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 2)
+	return b.String()
+}

@@ -1,0 +1,167 @@
+package conntest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// Main is a TestMain that builds the program of the package under test first,
+// and passes where it is to keep.
+func Main(m *testing.M, keep func(path string)) {
+	dir, err := os.MkdirTemp("", "program")
+	if err != nil {
+		panic(err)
+	}
+	path := filepath.Join(dir, "program")
+	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v\n%s", err, out))
+	}
+	keep(path)
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// A Program is a server that runs as a process of its own.
+type Program struct {
+	Addr   string
+	t      *testing.T
+	cmd    *exec.Cmd
+	out    *bufio.Reader
+	stderr bytes.Buffer
+}
+
+// Start runs a program and waits for the line with its address. The program is
+// killed at the end of the test, if it has not been stopped.
+func Start(t *testing.T, path string, args ...string) *Program {
+	t.Helper()
+	p := &Program{t: t, cmd: exec.Command(path, append([]string{"-addr", "127.0.0.1:0"}, args...)...)}
+	p.cmd.Stderr = &p.stderr
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+	})
+	p.out = bufio.NewReader(out)
+	line, err := p.out.ReadString('\n')
+	require.NoError(t, err, "%s", &p.stderr)
+	_, err = fmt.Sscanf(line, "listening on %s\n", &p.Addr)
+	require.NoError(t, err, line)
+	_, port, err := net.SplitHostPort(p.Addr)
+	require.NoError(t, err)
+	require.NotEqual(t, "0", port)
+	return p
+}
+
+// Dial connects to the program.
+func (p *Program) Dial() net.Conn {
+	p.t.Helper()
+	c, err := net.DialTimeout("tcp", p.Addr, Patience)
+	require.NoError(p.t, err)
+	require.NoError(p.t, c.SetDeadline(time.Now().Add(Patience)))
+	p.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Signal sends a signal to the program.
+func (p *Program) Signal(s syscall.Signal) {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(s))
+}
+
+// Wait waits for the program's end and checks that it was a clean one: exit
+// code 0, nothing on the standard error, no more than one line on the output.
+func (p *Program) Wait() {
+	p.t.Helper()
+	rest, err := io.ReadAll(p.out)
+	require.NoError(p.t, err)
+	require.Empty(p.t, string(rest), "more than one line")
+	require.NoError(p.t, p.cmd.Wait(), "%s", &p.stderr)
+	require.Empty(p.t, p.stderr.String())
+}
+
+// CommandLine tests what every example's command line promises. exchange talks
+// to the program over a connection, which it leaves open.
+func CommandLine(t *testing.T, path string, exchange func(t *testing.T, c net.Conn)) {
+	t.Run("signals end it in order with connections open", func(t *testing.T) {
+		Guard(t)
+		var all []*Program
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			for _, backend := range reactor.Backends() {
+				if _, err := reactor.Select(reactor.Config{Backend: backend}, nil); err != nil {
+					t.Logf("without %s: %v", backend, err)
+					continue
+				}
+				for _, workers := range []string{"1", "2", "4"} {
+					p := Start(t, path, "-backend", backend, "-workers", workers)
+					all = append(all, p)
+					for range 3 { // they do not react to the FIN
+						exchange(t, p.Dial())
+					}
+					p.Signal(s)
+				}
+			}
+		}
+		for _, p := range all { // all wait for their peers at the same time
+			p.Wait()
+		}
+	})
+	t.Run("errors are one line and exit code 1", func(t *testing.T) {
+		Backends(t, func(t *testing.T, backend string) {
+			taken, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer taken.Close()
+			for name, c := range map[string]struct{ args, says string }{
+				"address in use":  {"exec $0 -backend " + backend + " -addr " + taken.Addr().String(), "address already in use"},
+				"bad address":     {"exec $0 -backend " + backend + " -addr nonsense", "use host:port"},
+				"unknown backend": {"exec $0 -backend " + backend + "x -addr 127.0.0.1:0", "use io_uring or epoll"},
+				"its environment": {"SUIRO_BACKEND=select exec $0 -addr 127.0.0.1:0", "use io_uring or epoll"},
+				"too many files":  {"ulimit -n 6; exec $0 -addr 127.0.0.1:0 -workers 4 -backend " + backend, "ulimit -n"},
+				"hardly any file": {"ulimit -n 4; exec $0 -addr 127.0.0.1:0", "ulimit -n"},
+			} {
+				t.Run(name, func(t *testing.T) {
+					var stdout, stderr bytes.Buffer
+					cmd := exec.Command("/bin/sh", "-c", c.args, path)
+					cmd.Stdout, cmd.Stderr = &stdout, &stderr
+					err := cmd.Run()
+					var exit *exec.ExitError
+					require.True(t, errors.As(err, &exit), err)
+					require.Equal(t, 1, exit.ExitCode(), "%s", &stderr)
+					require.Empty(t, stdout.String())
+					require.Equal(t, 1, strings.Count(stderr.String(), "\n"), "%s", &stderr)
+					require.Contains(t, stderr.String(), c.says)
+				})
+			}
+		})
+	})
+	t.Run("it uses the backend of the environment", func(t *testing.T) {
+		Backends(t, func(t *testing.T, backend string) {
+			t.Setenv("SUIRO_BACKEND", backend)
+			p := Start(t, path)
+			c := p.Dial()
+			exchange(t, c)
+			require.NoError(t, c.Close())
+			p.Signal(syscall.SIGTERM)
+			p.Wait()
+		})
+	})
+}

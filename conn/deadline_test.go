@@ -1,0 +1,194 @@
+package conn_test
+
+import (
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/conn/conntest"
+)
+
+func TestReadDeadlineIsNotEarlyAndEndsAConnectionWithBase(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const d = 30 * time.Millisecond
+		deadline := make(chan time.Time, 1)
+		early := make(chan time.Duration, 1)
+		closed, tell := ends(1)
+		f := serve(t, backend, 2, funcs{
+			open: func(c *conn.Conn) error {
+				at := time.Now().Add(d)
+				deadline <- at
+				return c.SetReadDeadline(at)
+			},
+			deadline: func(c *conn.Conn) error {
+				early <- time.Until(<-deadline)
+				return conn.Base{}.OnDeadline(c)
+			},
+			close: tell,
+		})
+		c := f.dial()
+		require.LessOrEqual(t, conntest.Receive(t, early), time.Duration(0))
+		require.Empty(t, readEOF(t, c)) // an orderly close
+		require.NoError(t, c.Close())
+		require.ErrorIs(t, conntest.Receive(t, closed), os.ErrDeadlineExceeded)
+	})
+}
+
+// Scenario 69, second third: traffic extends, and OnDeadline runs once per deadline.
+func TestReadDeadlineMovesWithEachMessage(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const d = 250 * time.Millisecond
+		var last atomic.Int64
+		var fired atomic.Int32
+		early := make(chan time.Duration, 10)
+		f := serve(t, backend, 2, funcs{
+			data: func(c *conn.Conn) error {
+				at := time.Now().Add(d)
+				last.Store(at.UnixNano())
+				if err := c.SetReadDeadline(at); err != nil {
+					return err
+				}
+				return echo(c)
+			},
+			deadline: func(*conn.Conn) error {
+				fired.Add(1)
+				early <- time.Duration(last.Load() - time.Now().UnixNano())
+				return nil
+			},
+		})
+		c := f.dial()
+		for start := time.Now(); time.Since(start) < 2*d; { // beyond the first deadline
+			write(t, c, "x")
+			read(t, c, 1)
+		}
+		require.LessOrEqual(t, conntest.Receive(t, early), time.Millisecond, "the clocks may differ that much")
+		write(t, c, "still here")
+		require.Equal(t, "still here", string(read(t, c, 10)))
+		require.LessOrEqual(t, fired.Load(), int32(2), "once, and once more if this machine stood still meanwhile")
+	})
+}
+
+// Scenario 69, last third.
+func TestOneConnectionsTrafficDoesNotExtendAnothers(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		_, tell := ends(100)
+		f := serve(t, backend, workers, funcs{data: echo, close: tell,
+			open: func(c *conn.Conn) error { return c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) }})
+		quiet := f.dial()
+		busy := make(chan struct{})
+		go func() {
+			defer close(busy)
+			for range 20 {
+				if c, err := dial(f.addr); err == nil {
+					_, _ = c.Write([]byte("x"))
+					_, _ = c.Read(make([]byte, 1))
+					_ = c.Close()
+				}
+			}
+		}()
+		require.Empty(t, readEOF(t, quiet))
+		conntest.Receive(t, busy)
+	})
+}
+
+func TestAnEarlierReadDeadlineReplacesALaterOneAndZeroClearsIt(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		fired := make(chan string, 10)
+		handles := make(chan conn.Handle, 10)
+		f := serve(t, backend, 1, funcs{
+			open: func(c *conn.Conn) error {
+				handles <- c.Handle()
+				return nil
+			},
+			deadline: func(c *conn.Conn) error {
+				fired <- c.Value().(string)
+				return nil
+			},
+		})
+		set := func(name string, ats ...time.Time) {
+			t.Helper()
+			f.dial()
+			require.NoError(t, conntest.Receive(t, handles).Do(func(c *conn.Conn) {
+				c.SetValue(name)
+				for _, at := range ats {
+					if err := c.SetReadDeadline(at); err != nil {
+						t.Error(err)
+					}
+				}
+			}))
+		}
+		in := func(d time.Duration) time.Time { return time.Now().Add(d) }
+		set("cleared", in(10*time.Millisecond), time.Time{})
+		set("far off", time.Unix(1<<60, 0))
+		set("sooner", in(time.Hour), in(20*time.Millisecond))
+		set("past", in(-time.Hour))
+		set("before there were computers", time.Unix(-1<<40, 0))
+		set("later", in(10*time.Millisecond), in(80*time.Millisecond))
+		got := map[string]int{}
+		for range 4 {
+			got[conntest.Receive(t, fired)]++
+		}
+		require.Equal(t, map[string]int{"sooner": 1, "past": 1, "before there were computers": 1, "later": 1}, got)
+		require.Empty(t, fired)
+	})
+}
+
+// A timer may be fired by one worker while the connection is in line at another,
+// whose tick began before.
+func TestADeadlineIsNotLostOnAWorkerThatIsBusy(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		type place struct {
+			worker int
+			handle conn.Handle
+		}
+		opened, fired := make(chan place, 6), make(chan struct{}, 1)
+		f := serve(t, backend, 2, funcs{
+			open:     func(c *conn.Conn) error { opened <- place{c.Worker(), c.Handle()}; return nil },
+			deadline: func(*conn.Conn) error { fired <- struct{}{}; return nil },
+		})
+		var there []conn.Handle // on worker 1; worker 0 waits for timers
+		for len(there) < 3 {
+			f.dial()
+			if p := conntest.Receive(t, opened); p.worker == 1 {
+				there = append(there, p.handle)
+			}
+		}
+		deadline := time.Now().Add(150 * time.Millisecond)
+		set := make(chan struct{})
+		require.NoError(t, there[2].Do(func(c *conn.Conn) { _ = c.SetReadDeadline(deadline); close(set) }))
+		conntest.Receive(t, set)
+		// The first keeps the worker until the other two are in line behind it,
+		// for the same tick; the second until the third's timer has fired.
+		gate := make(chan struct{})
+		require.NoError(t, there[0].Do(func(*conn.Conn) { <-gate }))
+		require.NoError(t, there[1].Do(func(*conn.Conn) { time.Sleep(time.Until(deadline) + 50*time.Millisecond) }))
+		require.NoError(t, there[2].Do(func(*conn.Conn) {}))
+		close(gate)
+		conntest.Receive(t, fired)
+	})
+}
+
+func TestSetReadDeadlineAfterCloseMatchesNetErrClosed(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		errs := make(chan error, 2)
+		f := serve(t, backend, 1, funcs{
+			data: func(c *conn.Conn) error {
+				_ = c.Close()
+				errs <- c.SetReadDeadline(time.Time{})
+				return nil
+			},
+			close: func(c *conn.Conn, _ error) { errs <- c.SetReadDeadline(time.Now()) },
+		})
+		c := f.dial()
+		write(t, c, "x")
+		require.Empty(t, readEOF(t, c))
+		require.NoError(t, c.Close())
+		requireOpError(t, conntest.Receive(t, errs), "set", net.ErrClosed)
+		requireOpError(t, conntest.Receive(t, errs), "set", net.ErrClosed)
+	})
+}

@@ -1,0 +1,194 @@
+package conn_test
+
+import (
+	"errors"
+	"net"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/conn/conntest"
+	"github.com/suiro-go/suiro/sched"
+)
+
+func TestDialledConnectionsTalkToAccepted(t *testing.T) {
+	for network, addr := range map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": ""} {
+		t.Run(network, func(t *testing.T) {
+			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+				f := newFixture(t, backend, workers)
+				if network == "unix" {
+					addr = t.TempDir() + "/socket"
+				}
+				f.listen(network, addr, funcs{data: echo})
+				answers := make(chan string, 50)
+				h := f.audit.of(funcs{
+					open: func(c *conn.Conn) error {
+						if c.RemoteAddr().String() != f.addr.String() || c.RemoteAddr().Network() != f.addr.Network() {
+							return errors.New("RemoteAddr is " + c.RemoteAddr().String())
+						}
+						_, err := c.WriteString("hello")
+						return err
+					},
+					data: func(c *conn.Conn) error {
+						if c.Buffered() < 5 {
+							return nil
+						}
+						p, _ := c.Next(-1)
+						answers <- string(p)
+						return c.Close()
+					},
+					close: func(_ *conn.Conn, err error) {
+						if err != nil {
+							answers <- err.Error()
+						}
+					},
+				})
+				for range 50 {
+					_, err := f.Dial(f.addr, h)
+					require.NoError(t, err)
+				}
+				for range 50 {
+					require.Equal(t, "hello", conntest.Receive(t, answers))
+				}
+				conntest.Eventually(t, func() bool { return f.Len() == 0 })
+			})
+		})
+	}
+}
+
+// Scenario 58, second third.
+func TestDialToAClosedPortEndsInOneECONNREFUSED(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, ln.Close())
+		closed, tell := ends(2)
+		f := newFixture(t, backend, 2)
+		_, err = f.Dial(ln.Addr(), f.audit.of(funcs{close: tell,
+			open: func(*conn.Conn) error { t.Error("OnOpen"); return nil }}))
+		require.NoError(t, err)
+		err = conntest.Receive(t, closed)
+		requireOpError(t, err, "dial", syscall.ECONNREFUSED)
+		require.Contains(t, err.Error(), ln.Addr().String())
+		_, err = f.Dial(&net.UnixAddr{Net: "unix", Name: t.TempDir() + "/nobody"}, f.audit.of(funcs{close: tell}))
+		require.NoError(t, err)
+		requireOpError(t, conntest.Receive(t, closed), "dial", syscall.ENOENT)
+		conntest.Eventually(t, func() bool { return f.Len() == 0 })
+		require.Empty(t, closed)
+	})
+}
+
+// full is the address of a listener whose backlog is full, so that connecting
+// to it takes as long as the test wants.
+func full(t *testing.T) net.Addr {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	require.NoError(t, syscall.Listen(fd, 0))
+	sa, err := syscall.Getsockname(fd)
+	require.NoError(t, err)
+	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: sa.(*syscall.SockaddrInet4).Port}
+	c, err := dial(addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return addr
+}
+
+// Scenario 59, first third.
+func TestCloseWhileConnectingEndsTheAttemptWithOneOnClose(t *testing.T) {
+	ways := map[string]func(h conn.Handle) error{
+		"Handle.Close":          conn.Handle.Close,
+		"Handle.Abort":          conn.Handle.Abort,
+		"Close in Do":           func(h conn.Handle) error { return h.Do(func(c *conn.Conn) { _ = c.Close() }) },
+		"Close and Abort in Do": func(h conn.Handle) error { return h.Do(func(c *conn.Conn) { _ = c.Close(); c.Abort() }) },
+		"panic in Do":           func(h conn.Handle) error { return h.Do(func(*conn.Conn) { panic(net.ErrClosed) }) },
+		"twice":                 func(h conn.Handle) error { _ = h.Close(); return h.Close() },
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for name, end := range ways {
+			t.Run(name, func(t *testing.T) {
+				addr := full(t)
+				f := newFixture(t, backend, 2)
+				for _, late := range []bool{false, true} { // before and while the kernel is at it
+					closed, tell := ends(2)
+					h, err := f.Dial(addr, f.audit.of(funcs{close: tell,
+						open: func(*conn.Conn) error { t.Error("OnOpen"); return nil }}))
+					require.NoError(t, err)
+					if late {
+						for range 3 {
+							ran := make(chan struct{})
+							require.NoError(t, h.Do(func(*conn.Conn) { close(ran) }))
+							conntest.Receive(t, ran)
+							runtime.Gosched()
+						}
+					}
+					_ = end(h)
+					require.ErrorIs(t, conntest.Receive(t, closed), net.ErrClosed)
+					conntest.Eventually(t, func() bool { return f.Len() == 0 })
+					require.Empty(t, closed)
+				}
+			})
+		}
+	})
+}
+
+// What is written before the connection is there waits for it, Flush or not.
+func TestWritesWhileConnectingAreSentAfterwards(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := serve(t, backend, 2, funcs{data: echo})
+		gate, held := make(chan struct{}), make(chan struct{})
+		for range 2 { // both workers: nothing of what follows begins before all of it is there
+			_, err := f.Dial(f.addr, f.audit.of(funcs{open: func(*conn.Conn) error { held <- struct{}{}; <-gate; return nil }}))
+			require.NoError(t, err)
+		}
+		got := make(chan string, 1)
+		for range 2 {
+			conntest.Receive(t, held)
+		}
+		closed, tell := ends(1)
+		h, err := f.Dial(f.addr, f.audit.of(funcs{close: tell, data: func(c *conn.Conn) error {
+			if c.Buffered() < 9 {
+				return nil
+			}
+			p, _ := c.Next(-1)
+			got <- string(p)
+			return nil
+		}}))
+		require.NoError(t, err)
+		require.NoError(t, h.Send([]byte("one")))
+		require.NoError(t, h.Do(func(c *conn.Conn) {
+			_, werr := c.WriteString("two")
+			if err := errors.Join(werr, c.Flush()); err != nil {
+				t.Error(err)
+			}
+		}))
+		require.NoError(t, h.Send([]byte("six")))
+		close(gate)
+		select {
+		case err := <-closed:
+			t.Fatal(err)
+		case text := <-got:
+			require.Equal(t, "onetwosix", text)
+		}
+	})
+}
+
+func TestDialRefusesWhatItCannotDo(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		_, err := f.Dial(&net.UDPAddr{}, funcs{})
+		requireOpError(t, err, "dial", errors.ErrUnsupported)
+		closed, tell := ends(1)
+		_, err = f.Dial(&net.UnixAddr{Net: "unix"}, f.audit.of(funcs{close: tell})) // no name
+		require.NoError(t, err)
+		requireOpError(t, conntest.Receive(t, closed), "connect", syscall.EINVAL)
+		require.NoError(t, f.Group.Close())
+		_, err = f.Dial(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, funcs{})
+		require.ErrorIs(t, err, sched.ErrClosed)
+	})
+}

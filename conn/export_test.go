@@ -1,0 +1,37 @@
+package conn
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Dump is the state of every connection, read without regard to who owns it:
+// for the report of a hang.
+func (g *Group) Dump() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "group on %s: %d connections\n", g.Backend(), g.Len())
+	n := 0
+	g.table.each(func(e *endpoint) {
+		if n++; n > 50 {
+			return
+		}
+		c, ok := e.target.(*Conn)
+		if !ok {
+			fmt.Fprintf(&b, "  %#x fd %d %T\n", e.token, e.fd, e.target)
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		in := &c.inbox
+		fmt.Fprintf(&b, "  %#x fd %d flags %013b unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
+			e.token, e.fd, c.flags, len(c.in.unread), len(c.queued), len(in.flight), in.sent,
+			len(in.chunks), len(in.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed, in.tellEnd)
+	})
+	return b.String()
+}
+
+// Slot is the table slot a handle names, and its generation.
+func (h Handle) Slot() (index, generation uint32) { return h.token.Index(), h.token.Generation() }
+
+// FD is the descriptor of the connection a handle names.
+func (h Handle) FD() int { return h.group.table.get(h.token).fd }

@@ -1,0 +1,91 @@
+package conn_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/conn/conntest"
+)
+
+// Scenario 70.
+func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
+	boom := func(*conn.Conn) error { panic(fmt.Errorf("boom: %w", errTest)) }
+	places := map[string]funcs{
+		"OnOpen":     {open: boom},
+		"OnData":     {data: boom},
+		"OnEOF":      {eof: boom},
+		"OnDeadline": {deadline: boom, data: func(c *conn.Conn) error { return c.SetReadDeadline(c.Now()) }},
+		"OnDrain":    {drain: func(c *conn.Conn) { _ = boom(c) }},
+		"OnClose":    {},
+		"Do": {data: func(c *conn.Conn) error {
+			return c.Handle().Do(func(c *conn.Conn) { _ = boom(c) })
+		}},
+		"NotifySent": {data: func(c *conn.Conn) error { c.NotifySent(func(error) { _ = boom(c) }); return nil }},
+		"NotifySent on Abort": {data: func(c *conn.Conn) error {
+			c.NotifySent(func(error) { _ = boom(c) })
+			_, _ = c.Write(make([]byte, 1<<20))
+			c.Abort()
+			return nil
+		}},
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for place, h := range places {
+			t.Run(place, func(t *testing.T) {
+				closed := make(chan error, 1)
+				h.close = func(c *conn.Conn, err error) {
+					closed <- err
+					if place == "OnClose" {
+						_ = boom(c)
+					}
+				}
+				f := newFixture(t, backend, 1) // the bystander shares the worker
+				f.listen("tcp", "127.0.0.1:0", funcs{data: echo, drain: func(*conn.Conn) {}})
+				bystander := f.dial()
+				write(t, bystander, "before")
+				require.Equal(t, "before", string(read(t, bystander, 6)))
+				f.listen("tcp", "127.0.0.1:0", h)
+				if c, err := dial(f.addr); err == nil {
+					defer c.Close()
+					switch place {
+					case "OnEOF", "OnClose":
+						_ = c.(*net.TCPConn).CloseWrite()
+					case "OnDrain":
+						conntest.Eventually(t, func() bool { return f.audit.opened.Load() == 2 })
+						f.Drain()
+					default:
+						_, _ = c.Write([]byte("x"))
+					}
+				}
+				err := conntest.Receive(t, closed)
+				switch place {
+				case "OnClose":
+					require.NoError(t, err)
+				case "NotifySent on Abort":
+					require.ErrorIs(t, err, net.ErrClosed)
+				default:
+					var p *conn.PanicError
+					require.ErrorAs(t, err, &p)
+					require.ErrorIs(t, err, errTest, "the panic's value is an error")
+					require.Contains(t, string(p.Stack), "panic_test.go", "the stack says where")
+					require.False(t, strings.Contains(err.Error(), "\n"))
+				}
+				conntest.Eventually(t, func() bool { return f.log.Count("panicked") == 1 })
+				require.Equal(t, 1, f.log.Count("boom"), "%v", f.log)
+				conntest.Eventually(t, func() bool { return f.Len() == 1 })
+				write(t, bystander, "after")
+				require.Equal(t, "after", string(read(t, bystander, 5)))
+			})
+		}
+	})
+}
+
+func TestAPanicThatIsNoErrorUnwrapsToNothing(t *testing.T) {
+	require.NoError(t, errors.Unwrap(&conn.PanicError{Value: 7}))
+	require.Equal(t, "conn: handler panicked: 7", (&conn.PanicError{Value: 7}).Error())
+}

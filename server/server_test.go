@@ -1,0 +1,176 @@
+package server_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/conn/conntest"
+	"github.com/suiro-go/suiro/server"
+)
+
+func TestListenAndServeServesUntilShutdown(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: workers})
+		require.Equal(t, backend, s.Group().Backend())
+		require.Equal(t, workers, s.Group().Runtime().Workers())
+		c := s.dial()
+		roundTrip(t, c, "hello")
+		require.Empty(t, s.served)
+		require.NoError(t, s.Shutdown(t.Context()))
+		require.Equal(t, server.ErrServerClosed, conntest.Receive(t, s.served))
+		require.ErrorIs(t, server.ErrServerClosed, net.ErrClosed)
+		p, err := io.ReadAll(c)
+		require.NoError(t, err, "Base closes in order")
+		require.Empty(t, p)
+	})
+}
+
+func TestAddrAndNetworkHaveDefaults(t *testing.T) {
+	conntest.Guard(t)
+	listening := make(chan net.Addr, 1)
+	s := &server.Server{Handler: echo{}, Listening: func(a net.Addr) { listening <- a }}
+	served := make(chan error, 1)
+	go func() { served <- s.ListenAndServe() }()
+	addr := conntest.Receive(t, listening).(*net.TCPAddr)
+	require.True(t, addr.IP.IsUnspecified())
+	require.NotZero(t, addr.Port)
+	require.NoError(t, s.Close())
+	require.Equal(t, server.ErrServerClosed, conntest.Receive(t, served))
+}
+
+// Scenario 78, its beginning.
+func TestServesOnEveryNetwork(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for network, addr := range map[string]string{
+			"tcp": "127.0.0.1:0", "tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": t.TempDir() + "/socket",
+		} {
+			t.Run(network, func(t *testing.T) {
+				s := run(t, &server.Server{Handler: echo{}, Backend: backend, Network: network, Addr: addr})
+				roundTrip(t, s.dial(), "hello")
+				require.NoError(t, s.Shutdown(t.Context()))
+				require.Equal(t, server.ErrServerClosed, conntest.Receive(t, s.served))
+				if network == "unix" {
+					require.NoFileExists(t, addr, "the path is cleaned up")
+				}
+			})
+		}
+	})
+}
+
+func TestServeTakesSeveralListenersAndClosesThem(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := &server.Server{Handler: echo{}, Backend: backend, Workers: 2}
+		s.Conn.Linger = 200 * time.Millisecond // its peers leave it to the end of the test
+		served := make(chan error, 3)
+		var listeners []net.Listener
+		for _, on := range []string{"tcp 127.0.0.1:0", "tcp [::1]:0", "unix " + t.TempDir() + "/s"} {
+			network, addr, _ := strings.Cut(on, " ")
+			ln, err := net.Listen(network, addr)
+			require.NoError(t, err)
+			listeners = append(listeners, ln)
+			go func() { served <- s.Serve(ln) }()
+		}
+		for _, ln := range listeners {
+			c, err := net.Dial(ln.Addr().Network(), ln.Addr().String())
+			require.NoError(t, err)
+			defer c.Close()
+			roundTrip(t, c, "hello")
+		}
+		require.NoError(t, s.Shutdown(t.Context()))
+		for _, ln := range listeners {
+			require.Equal(t, server.ErrServerClosed, conntest.Receive(t, served))
+			_, err := net.Dial(ln.Addr().Network(), ln.Addr().String())
+			require.Error(t, err)
+		}
+		// Serve after Shutdown: refused, and the listener is closed all the same.
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.Equal(t, server.ErrServerClosed, s.Serve(ln))
+		_, err = ln.Accept()
+		require.ErrorIs(t, err, net.ErrClosed)
+		require.Equal(t, server.ErrServerClosed, s.ListenAndServe())
+	})
+}
+
+func TestSeveralServersInOneProcess(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		var all []*running
+		for i := range 4 {
+			all = append(all, run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: 1 + i%2}))
+		}
+		for i, s := range all {
+			for _, alive := range all[i:] {
+				roundTrip(t, alive.dial(), "hello")
+			}
+			require.NoError(t, s.Shutdown(t.Context()))
+		}
+	})
+}
+
+type panics struct{ server.Base }
+
+func (panics) OnData(*server.Conn) error { panic("what the default logger tells") }
+
+// The default logger is zerolog to the standard error, from warnings up.
+func TestDefaultLogger(t *testing.T) {
+	conntest.Guard(t)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	old := os.Stderr
+	os.Stderr = w
+	s := &server.Server{Handler: panics{}, Addr: "127.0.0.1:0"}
+	listening := make(chan net.Addr, 1)
+	s.Listening = func(a net.Addr) { listening <- a }
+	served := make(chan error, 1)
+	go func() { served <- s.ListenAndServe() }()
+	addr := conntest.Receive(t, listening)
+	os.Stderr = old
+	c, err := net.Dial("tcp", addr.String())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte("x"))
+	require.NoError(t, err)
+	_, _ = io.Copy(io.Discard, c)
+	require.NoError(t, s.Shutdown(t.Context()))
+	require.Equal(t, server.ErrServerClosed, conntest.Receive(t, served))
+	require.NoError(t, w.Close())
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	require.Len(t, lines, 1, "from warnings up: %s", text)
+	for _, part := range []string{`{"level":"error"`, `"panic":"what the default logger tells"`, `"time":`} {
+		require.Contains(t, lines[0], part)
+	}
+}
+
+func TestALoggerOfConnIsUsedUnlessTheServerHasOne(t *testing.T) {
+	conntest.Guard(t)
+	var mine, conns conntest.Log
+	for _, logger := range []*slog.Logger{nil, mine.Logger()} {
+		listening := make(chan net.Addr, 1)
+		s := &server.Server{Handler: panics{}, Addr: "127.0.0.1:0", Logger: logger,
+			Conn: conn.Config{Logger: conns.Logger()}, Listening: func(a net.Addr) { listening <- a }}
+		served := make(chan error, 1)
+		go func() { served <- s.ListenAndServe() }()
+		c, err := net.Dial("tcp", conntest.Receive(t, listening).String())
+		require.NoError(t, err)
+		_, err = c.Write([]byte("x"))
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, c)
+		require.NoError(t, c.Close())
+		require.NoError(t, s.Shutdown(context.Background()))
+		conntest.Receive(t, served)
+	}
+	require.Equal(t, 1, conns.Count("panicked"))
+	require.Equal(t, 1, mine.Count("panicked"))
+}
