@@ -20,22 +20,24 @@ type Reactor interface {
 	// in which case no completion follows.
 	Submit(op *Op) error
 
-	// Poll hands everything queued to the kernel, then fills out with what
-	// has completed and returns how many. When nothing has, it waits: not at
-	// all for wait 0, for as long as it takes for wait < 0. It reports no
-	// completions and no error after a Wake, after the wait, or when a
-	// signal interrupted it. With hold the wait keeps the Go scheduler's
-	// processor, so that no other goroutine can have it; it must be short
-	// (under a second), and it is rough: it may end at any time before.
+	// Poll hands everything queued to the kernel, then fills out, which must
+	// not be empty, with what has completed and returns how many. When nothing
+	// has, it waits: not at all for wait 0, for as long as it takes for
+	// wait < 0. It may return 0 and no error before that: after a Wake, when a
+	// signal interrupts it, and on business of its own. With hold the wait
+	// keeps the Go scheduler's processor, so that no other goroutine can have
+	// it; it must be short (under a second), and it is rough: it may end at
+	// any time before.
 	Poll(out []Completion, wait time.Duration, hold bool) (int, error)
 
 	// Release gives back the buffer of a Recv completion. Each such
-	// completion is released exactly once; releasing twice panics.
+	// completion is released exactly once; once too often panics, unless it
+	// goes unnoticed because other bytes in the same memory are still out.
 	Release(b Buffer)
 
-	// Wake makes a Poll that is waiting, or else the next one that would
-	// wait, return at once. Calls coalesce. Any goroutine, at any time;
-	// after Close it does nothing.
+	// Wake makes a Poll that is waiting, or else the next one, return without
+	// waiting any longer. Calls coalesce until then. Any goroutine, at any
+	// time; after Close it does nothing.
 	Wake() error
 
 	// Close frees the reactor. Operations still in flight are abandoned
@@ -49,13 +51,15 @@ type Kind uint8
 // The operations.
 const (
 	// Accept takes connections from the listening FD, multishot: each
-	// completion's Res is a descriptor, non-blocking and close-on-exec.
+	// completion's Res is a descriptor, non-blocking and close-on-exec. One
+	// without More has ended the operation, whatever its Res: submit it again.
 	Accept Kind = iota + 1
 	// Connect connects FD to Addr. Its completion's Res is 0 or an errno.
 	Connect
 	// Recv receives from FD, multishot, into the reactor's own buffers. Res
-	// is the number of bytes, 0 for end of stream (without More). A lack of
-	// buffers is no error: receiving goes on when buffers are released.
+	// is the number of bytes, 0 for end of stream. It may end, without More,
+	// with some bytes, or with ENOBUFS when the buffers have run out; submitted
+	// again it goes on, in the latter case once one is released.
 	Recv
 	// Send sends Buf. Res is the number of bytes the kernel took, which may
 	// be fewer than len(Buf); it is at least 1 unless it is an errno. A
