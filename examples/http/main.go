@@ -7,16 +7,12 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/examples/internal/app"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -37,29 +33,5 @@ func main() {
 		h.describe(s.Group())
 		fmt.Println("listening on", addr)
 	}
-	if err := run(s); err != nil {
-		fmt.Fprintln(os.Stderr, "http:", err)
-		os.Exit(1)
-	}
-}
-
-// run serves until SIGINT or SIGTERM, then gives connections ten seconds: twice
-// what the server waits for a peer that does not close its end.
-func run(s *server.Server) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- s.ListenAndServe() }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err := s.Shutdown(ctx)
-	if serr := <-served; !errors.Is(serr, server.ErrServerClosed) {
-		err = errors.Join(err, serr)
-	}
-	return err
+	app.Main("http", s)
 }

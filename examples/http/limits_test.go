@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn/conntest"
+)
+
+func TestRequestsOverTheLimitsAreRejectedAndTheConnectionCloses(t *testing.T) {
+	for name, c := range map[string]struct {
+		status  int
+		request string
+	}{
+		"Content-Length": {413, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8388609\r\n\r\n"},
+		"chunk":          {413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n800001\r\n"},
+		"chunks":         {413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat(fmt.Sprintf("10000\r\n%s\r\n", strings.Repeat("x", 1<<16)), 128) + "1\r\n"},
+		"line":           {414, "GET /" + strings.Repeat("x", 9000) + " HTTP/1.1\r\nHost: a\r\n\r\n"},
+		"endless line":   {414, "GET /" + strings.Repeat("x", 9000)},
+		"header":         {431, "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 70_000) + "\r\n\r\n"},
+		"fields":         {431, "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: y\r\n", 300) + "\r\n"},
+		"endless header": {431, "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 70_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				s := serve(t, backend, 1)
+				conn := s.dial()
+				sent := make(chan error, 1)
+				go func() {
+					_, err := io.WriteString(conn, c.request+"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
+					sent <- err
+				}()
+				in := bufio.NewReader(conn)
+				resp, _ := readResponse(t, in, "GET")
+				require.Equal(t, c.status, resp.StatusCode)
+				require.True(t, resp.Close)
+				rest, err := io.ReadAll(in)
+				require.NoError(t, err)
+				require.Empty(t, rest)
+				require.NoError(t, conntest.Receive(t, sent))
+			})
+		})
+	}
+}
+
+// A head that trickles in gets the time of one head, however often a byte comes.
+func TestAHeadThatTricklesInIsAnswered408(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := serve(t, backend, 1, func(h *handler) { h.timeouts.header = 100 * time.Millisecond })
+		c := s.dial()
+		require.NoError(t, pipeline(c, bufio.NewReader(c), 3, 0, nil))
+		go func() {
+			head := "GET / HTTP/1.1\r\nHost: a\r\nX: "
+			for i := 0; ; i++ { // until the connection is closed
+				b := "x"
+				if i < len(head) {
+					b = head[i : i+1]
+				}
+				if _, err := io.WriteString(c, b); err != nil {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		in := bufio.NewReader(c)
+		resp, _ := readResponse(t, in, "GET")
+		require.Equal(t, 408, resp.StatusCode)
+		require.True(t, resp.Close)
+		rest, err := io.ReadAll(in)
+		require.NoError(t, err)
+		require.Empty(t, rest)
+		require.NoError(t, c.Close())
+	})
+}
+
+// The time of one head is not taken off that of the next.
+func TestTheNextHeadHasItsOwnTime(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const head = 200 * time.Millisecond
+		s := serve(t, backend, 1, func(h *handler) { h.timeouts.header = head })
+		c := s.dial()
+		in := bufio.NewReader(c)
+		// The first head comes in two parts; its body takes longer than a head
+		// may; with its end comes the beginning of the second head.
+		write := func(text string) {
+			t.Helper()
+			_, err := io.WriteString(c, text)
+			require.NoError(t, err)
+		}
+		write("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-")
+		c2 := s.dial() // the one worker has seen that when it has answered this
+		require.NoError(t, pipeline(c2, bufio.NewReader(c2), 1, 0, nil))
+		write("continue\r\nContent-Length: 5\r\n\r\n")
+		resp, _ := readResponse(t, in, "POST")
+		require.Equal(t, 100, resp.StatusCode)
+		time.Sleep(head + head/4)
+		write("helloGET /plaintext HT")
+		resp, body := readResponse(t, in, "POST")
+		require.Equal(t, 200, resp.StatusCode)
+		require.Equal(t, "hello", body)
+		require.NoError(t, pipeline(c2, bufio.NewReader(c2), 3, 0, nil)) // a tick or more
+		write("TP/1.1\r\nHost: a\r\n\r\n")
+		resp, body = readResponse(t, in, "GET")
+		require.Equal(t, 200, resp.StatusCode)
+		require.Equal(t, plaintext, body)
+	})
+}
+
+func TestABodyThatStopsIsAnswered408(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := serve(t, backend, 1, func(h *handler) { h.timeouts.body = 50 * time.Millisecond })
+		c := s.dial()
+		_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel")
+		require.NoError(t, err)
+		resp, _ := readResponse(t, bufio.NewReader(c), "POST")
+		require.Equal(t, 408, resp.StatusCode)
+	})
+}
+
+func TestAnIdleConnectionIsClosedWithoutAWord(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := serve(t, backend, 2, func(h *handler) { h.timeouts.idle = 50 * time.Millisecond })
+		fresh, used := s.dial(), s.dial()
+		in := bufio.NewReader(used)
+		require.NoError(t, pipeline(used, in, 5, 0, nil))
+		for _, r := range []io.Reader{fresh, in} {
+			rest, err := io.ReadAll(r)
+			require.NoError(t, err)
+			require.Empty(t, string(rest))
+		}
+	})
+}
+
+// A plain keep-alive request allocates nothing in steady state.
+func TestPlainRequestsDoNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := serve(t, backend, 1)
+		c := s.dial()
+		request := []byte("GET /plaintext HTTP/1.1\r\nHost: a\r\nUser-Agent: test\r\n\r\n")
+		answer := make([]byte, 1024)
+		ask := func(times int) {
+			for range times {
+				_, _ = c.Write(request)
+				if n, err := c.Read(answer); err != nil || n < len(plaintext) || string(answer[n-len(plaintext):n]) != plaintext {
+					t.Fatal(n, err)
+				}
+			}
+		}
+		ask(1000)
+		const n = 10_000
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		ask(n)
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.Mallocs-before.Mallocs, uint64(n/50), "allocations in %d requests: a few are the date's and the runtime's", n)
+	})
+}
