@@ -42,7 +42,7 @@ func TestReadDeadlineIsNotEarlyAndEndsAConnectionWithBase(t *testing.T) {
 // Scenario 69, second third: traffic extends, and OnDeadline runs once per deadline.
 func TestReadDeadlineMovesWithEachMessage(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		const d = 250 * time.Millisecond
+		const d = 120 * time.Millisecond
 		var last atomic.Int64
 		var fired atomic.Int32
 		early := make(chan time.Duration, 10)

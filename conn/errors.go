@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"github.com/suiro-go/suiro/sched"
 )
 
 var (
@@ -23,19 +25,7 @@ var (
 )
 
 // A PanicError is the error of a connection whose handler panicked.
-type PanicError struct {
-	Value any    // what was given to panic
-	Stack []byte // as debug.Stack formats it
-}
-
-// Error is the value; where it was raised is in Stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("conn: handler panicked: %v", e.Value) }
-
-// Unwrap is the value if that is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+type PanicError = sched.PanicError
 
 // opError wraps an error as package net does.
 func (c *Conn) opError(op string, err error) error {

@@ -1,10 +1,12 @@
 package conn_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -285,3 +287,43 @@ func requireOpError(t *testing.T, err error, op string, is ...error) {
 }
 
 var errTest = errors.New("the handler's own error")
+
+// noise is random bytes to send pieces of; few offsets in it look alike.
+var noise = func() []byte {
+	p := make([]byte, 1<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(p)
+	return p
+}()
+
+// piece is n bytes of noise from a random place.
+func piece(r *rand.Rand, n int) []byte {
+	at := r.IntN(len(noise) - n + 1)
+	return noise[at : at+n]
+}
+
+// roundTrip sends p in random pieces to a server that echoes, and compares.
+func roundTrip(c net.Conn, r *rand.Rand, p []byte) error {
+	sent := make(chan error, 1)
+	seed := r.Uint64()
+	go func() {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for rest := p; len(rest) > 0; {
+			n := min(len(rest), 1+r.IntN(1+r.IntN(64<<10)))
+			if _, err := c.Write(rest[:n]); err != nil {
+				sent <- err
+				return
+			}
+			rest = rest[n:]
+		}
+		sent <- nil
+	}()
+	back := make([]byte, len(p))
+	n, err := io.ReadFull(c, back)
+	if err != nil {
+		return fmt.Errorf("%d of %d bytes came back: %w", n, len(p), err)
+	}
+	if !bytes.Equal(p, back) {
+		return fmt.Errorf("%d bytes came back changed", n)
+	}
+	return <-sent
+}

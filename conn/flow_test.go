@@ -50,7 +50,7 @@ func (h *flow) requireBounds(t *testing.T, receive int) {
 // Scenario 65.
 func TestAnEchoToASlowReaderStaysBelowHighWaterAndLosesNothing(t *testing.T) {
 	t.Run("default buffers", func(t *testing.T) { echoToASlowReader(t, 64<<20, 32, 64<<10) })
-	t.Run("small buffers", func(t *testing.T) { echoToASlowReader(t, 16<<20, 4, 8<<10) })
+	t.Run("small buffers", func(t *testing.T) { echoToASlowReader(t, 8<<20, 4, 8<<10) })
 }
 
 func echoToASlowReader(t *testing.T, total, buffers, size int) {
@@ -72,6 +72,7 @@ func echoToASlowReader(t *testing.T, total, buffers, size int) {
 			}
 			written <- c.(*net.TCPConn).CloseWrite()
 		}()
+		conntest.Eventually(t, func() bool { return h.most.Load() > flowHigh }) // as slow as that
 		buf := make([]byte, 128<<10)
 		for at, pieces := 0, 0; at < total; pieces++ {
 			n, err := io.ReadFull(c, buf[:min(len(buf), total-at)])
@@ -82,7 +83,7 @@ func echoToASlowReader(t *testing.T, total, buffers, size int) {
 			}
 			at += n
 			if pieces%64 == 0 {
-				time.Sleep(time.Millisecond) // slow, so that the queue fills
+				time.Sleep(time.Millisecond) // and it stays slow
 			}
 		}
 		require.NoError(t, conntest.Receive(t, written))

@@ -87,5 +87,5 @@ func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 
 func TestAPanicThatIsNoErrorUnwrapsToNothing(t *testing.T) {
 	require.NoError(t, errors.Unwrap(&conn.PanicError{Value: 7}))
-	require.Equal(t, "conn: handler panicked: 7", (&conn.PanicError{Value: 7}).Error())
+	require.Equal(t, "sched: task panicked: 7", (&conn.PanicError{Value: 7}).Error())
 }

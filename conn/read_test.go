@@ -142,7 +142,7 @@ func TestLeftoversStayInFrontOfWhatComesNext(t *testing.T) {
 			defer c.Close()
 			r := rand.New(rand.NewPCG(uint64(i), 3))
 			var stream, want []byte
-			for range 60 {
+			for range 30 {
 				p := piece(r, r.IntN(1+r.IntN(40<<10)))
 				stream = append(stream, byte(len(p)>>16), byte(len(p)>>8), byte(len(p)))
 				stream = append(stream, p...)

@@ -76,7 +76,9 @@ func (rt *Runtime) Start() error {
 			}()
 		}
 		for range rt.workers {
-			rt.startErr = errors.Join(rt.startErr, <-ready)
+			if err := <-ready; rt.startErr == nil {
+				rt.startErr = err // the others' would say the same
+			}
 		}
 		if rt.startErr != nil {
 			rt.stopping.Store(true)

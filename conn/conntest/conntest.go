@@ -16,7 +16,6 @@ import (
 	"runtime/pprof"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -63,7 +62,7 @@ func Guard(t testing.TB) {
 			_ = w.Close()
 		}
 		signals := make(chan os.Signal, 1)
-		signal.Notify(signals, syscall.SIGUSR1)
+		signal.Notify(signals, os.Interrupt)
 		signal.Stop(signals)
 	})
 	goroutines, descriptors := runtime.NumGoroutine(), Descriptors()

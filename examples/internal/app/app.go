@@ -13,8 +13,9 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// grace is how long connections have to finish after a signal.
-const grace = 5 * time.Second
+// grace is how long connections have to finish after a signal: longer than an
+// idle one whose peer does not close its end is waited for (conn.Config.Linger).
+const grace = 10 * time.Second
 
 // Main serves until SIGINT or SIGTERM, then shuts down. An error is one line on
 // the standard error, and the exit code 1.

@@ -98,9 +98,9 @@ func TestClosingAtRandomMidTraffic(t *testing.T) {
 // events of that may be on their way. Each says who it is before it echoes.
 func TestNoEventCrossesWhenADescriptorNumberIsReused(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		rounds := 300
+		rounds := 100
 		if testing.Short() {
-			rounds = 50
+			rounds = 20
 		}
 		var id atomic.Int64
 		f := serve(t, backend, workers, funcs{
@@ -179,9 +179,8 @@ func TestNothingIsLeftOfFiftyThousandConnections(t *testing.T) {
 		conntest.Crowd(t, n, 8, func(i int) error { return touch(port, i) })
 		conntest.Eventually(t, func() bool { return closed.Load() == int64(n) }, func() string { return fmt.Sprint(closed.Load(), " closed") })
 		conntest.Eventually(t, func() bool { return f.Len() == 0 }) // a moment after the last OnClose
-		conntest.Eventually(t, func() bool { // while the group is there: the listener and its copy
-			return sockets() == before+2
-		})
+		// While the group is there: the listener and its copy.
+		conntest.Eventually(t, func() bool { return sockets() == before+2 })
 	})
 }
 

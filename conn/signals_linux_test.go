@@ -1,0 +1,62 @@
+package conn_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn/conntest"
+)
+
+// Scenario 61.
+func TestSignalsDoNotDisturbAnEcho(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		got := make(chan os.Signal, 1)
+		signal.Notify(got, syscall.SIGUSR1)
+		defer signal.Stop(got)
+		f := serve(t, backend, workers, funcs{data: echo})
+		stop, stopped := make(chan struct{}), make(chan int)
+		go func() {
+			fired := 0
+			defer func() { stopped <- fired }()
+			for {
+				threads, _ := os.ReadDir("/proc/self/task")
+				for _, th := range threads {
+					tid, _ := strconv.Atoi(th.Name())
+					if syscall.Tgkill(syscall.Getpid(), tid, syscall.SIGUSR1) == nil {
+						fired++
+					}
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Microsecond):
+				}
+			}
+		}()
+		conntest.Each(t, 8, func(i int) error {
+			c, err := dial(f.addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			r := rand.New(rand.NewPCG(uint64(i), 61))
+			for range 30 {
+				if err := roundTrip(c, r, piece(r, 1+r.IntN(20<<10))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		close(stop)
+		require.Greater(t, conntest.Receive(t, stopped), 50, "signals fired")
+		conntest.Eventually(t, func() bool { return f.Len() == 0 })
+		require.Zero(t, f.log.Count("ERROR"), "%v", f.log)
+	})
+}
