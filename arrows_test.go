@@ -29,17 +29,18 @@ type layer struct {
 
 // The arrows of the design. The longest name that fits a package is its layer.
 var layers = map[string]layer{
-	"timer":            {},
-	"reactor":          {},
-	"sched":            {ours: []string{"timer"}},
-	"syncx":            {ours: []string{"sched"}},
-	"chanx":            {ours: []string{"sched"}},
-	"blocking":         {ours: []string{"sched"}},
-	"conn":             {ours: []string{"reactor", "sched"}},
-	"server":           {ours: []string{"conn", "sched", "blocking"}, others: []string{"github.com/rs/zerolog"}},
-	"examples":         {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
-	"examples/http/h1": {},
-	"bench":            {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
+	"timer":             {},
+	"reactor":           {},
+	"sched":             {ours: []string{"timer"}},
+	"syncx":             {ours: []string{"sched"}},
+	"chanx":             {ours: []string{"sched"}},
+	"blocking":          {ours: []string{"sched"}},
+	"conn":              {ours: []string{"reactor", "sched"}},
+	"server":            {ours: []string{"conn", "sched", "blocking"}, others: []string{"github.com/rs/zerolog"}},
+	"examples":          {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
+	"examples/http/h1":  {},
+	"internal/conntest": {ours: []string{"reactor"}},
+	"bench":             {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 }
 
 var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "conn", "server"}
@@ -240,8 +241,8 @@ func TestMissingArrow(t *testing.T) {
 		{"conn", "golang.org/x/sys/unix", ""},
 		{"conn", "github.com/rs/zerolog", "conn → github.com/rs/zerolog"},
 		{"conn", "github.com/stretchr/testify/require", "conn → github.com/stretchr/testify/require"},
-		{"conn/conntest", "github.com/stretchr/testify/require", ""},
-		{"conn/conntest", module + "/server", "conn → server"},
+		{"internal/conntest", "github.com/stretchr/testify/require", ""},
+		{"internal/conntest", module + "/server", "internal/conntest → server"},
 		{"reactor", "github.com/pawelgaczynski/giouring", "reactor → github.com/pawelgaczynski/giouring"},
 		{"reactor", "C", "reactor → C"},
 		{"server", "github.com/rs/zerolog/log", ""},

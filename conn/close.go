@@ -17,8 +17,8 @@ var (
 
 // Close ends the connection in order: what was written is sent, then a FIN;
 // what still arrives is dropped, so that it cannot cause a reset which would
-// cost the peer the last bytes; with the peer's FIN, or after Config.Linger,
-// the connection is over. A second Close returns an error that matches
+// cost the peer the last bytes; with the peer's FIN the connection is over.
+// Config.Linger bounds the waiting. A second Close returns an error that matches
 // net.ErrClosed and does nothing.
 func (c *Conn) Close() error {
 	switch {
@@ -30,10 +30,32 @@ func (c *Conn) Close() error {
 	}
 	c.set(closing)
 	c.clear(paused)
-	k := &c.more().clock
-	k.linger = c.group.rt.Now() + c.group.cfg.Linger // not cx.Now: the handler may have taken long
-	k.read = 0
+	c.more().clock.read = 0
+	c.linger()
 	return nil
+}
+
+// linger starts a period of Config.Linger.
+func (c *Conn) linger() {
+	k := &c.extras.clock
+	k.linger = c.group.rt.Now() + c.group.cfg.Linger // not cx.Now: the handler may have taken long
+	k.unsent = c.Unsent()
+}
+
+// lingered is the end of such a period: the next one begins if the peer has
+// taken some of what was written. One that took all but does not end its side
+// has cost enough; the kernel goes on to deliver what it has.
+func (c *Conn) lingered() {
+	c.extras.clock.linger = 0
+	switch left := c.Unsent(); {
+	case c.is(finished):
+		c.set(broken)
+	case left < c.extras.clock.unsent:
+		c.linger()
+	default:
+		c.set(reset)
+		c.fail(c.opError("close", os.ErrDeadlineExceeded))
+	}
 }
 
 // Abort ends the connection at once: what was written and not sent is dropped,
@@ -66,6 +88,7 @@ func (c *Conn) finish() {
 		c.set(broken)
 	case !c.is(finished):
 		c.set(finished)
+		c.linger()
 		if err := shutdownWrite(c.fd); err != nil && !errors.Is(err, syscall.ENOTCONN) {
 			c.fail(c.opError("close", err))
 		} else if err != nil { // the peer has reset it meanwhile
@@ -137,10 +160,4 @@ func (c *Conn) tellUnsent() {
 		err = c.opError("write", net.ErrClosed)
 	}
 	c.notifySent(err)
-}
-
-// lingered ends an orderly close that took too long.
-func (c *Conn) lingered() {
-	c.set(reset)
-	c.fail(c.opError("close", os.ErrDeadlineExceeded))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/conn/conntest"
+	"github.com/suiro-go/suiro/internal/conntest"
 )
 
 // Scenario 59. The audit of every test sees to "one OnClose, no re-entry".
@@ -142,34 +142,71 @@ func TestCloseDropsWhatStillArrivesSoThatTheResponseIsNotLost(t *testing.T) {
 	})
 }
 
-func TestCloseResetsAPeerThatDoesNotFinishInTime(t *testing.T) {
-	for name, written := range map[string]int{"nothing to send": 0, "peer never reads": 16 << 20} {
-		t.Run(name, func(t *testing.T) {
-			conntest.Backends(t, func(t *testing.T, backend string) {
-				const linger = 150 * time.Millisecond
-				closed, tell := ends(1)
-				var started atomic.Int64
-				f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
-					if _, err := c.Write(make([]byte, written)); err != nil {
-						return err
-					}
-					started.Store(time.Now().UnixNano())
-					return c.Close()
-				}}, func(cfg *conn.Config) { cfg.Linger = linger })
-				c := f.dial()
-				write(t, c, "go")
-				err := conntest.Receive(t, closed)
-				require.GreaterOrEqual(t, time.Now().UnixNano()-started.Load(), int64(linger), "early")
-				requireOpError(t, err, "close", os.ErrDeadlineExceeded)
-				_, err = io.Copy(io.Discard, c)
-				if written > 0 {
-					require.ErrorIs(t, err, syscall.ECONNRESET)
-				} else { // it got the FIN before; the reset shows when it writes
-					conntest.Eventually(t, func() bool { _, err := c.Write([]byte("x")); return err != nil })
-				}
-			})
-		})
-	}
+const shortLinger = 150 * time.Millisecond
+
+// closer writes that much and closes, and notes when.
+func closer(written int, at *atomic.Int64, tell func(*conn.Conn, error)) funcs {
+	return funcs{close: tell, data: func(c *conn.Conn) error {
+		if _, err := c.Write(make([]byte, written)); err != nil {
+			return err
+		}
+		at.Store(time.Now().UnixNano())
+		return c.Close()
+	}}
+}
+
+func TestCloseResetsAPeerThatTakesNothingMore(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(1)
+		var at atomic.Int64
+		f := serve(t, backend, 2, closer(16<<20, &at, tell), func(cfg *conn.Config) { cfg.Linger = shortLinger })
+		c := f.dial()
+		write(t, c, "go")
+		requireOpError(t, conntest.Receive(t, closed), "close", os.ErrDeadlineExceeded)
+		require.GreaterOrEqual(t, time.Now().UnixNano()-at.Load(), int64(shortLinger), "early")
+		_, err := io.Copy(io.Discard, c)
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	})
+}
+
+func TestCloseDoesNotWaitForEverForThePeersFIN(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(1)
+		var at atomic.Int64
+		f := serve(t, backend, 2, closer(100<<10, &at, tell), func(cfg *conn.Config) { cfg.Linger = shortLinger })
+		c := f.dial()
+		write(t, c, "go")
+		require.NoError(t, conntest.Receive(t, closed))
+		require.GreaterOrEqual(t, time.Now().UnixNano()-at.Load(), int64(shortLinger), "early")
+		got, err := io.ReadAll(c) // the connection is over, and nothing that was sent is lost
+		require.NoError(t, err)
+		require.Len(t, got, 100<<10)
+	})
+}
+
+// A slow reader is waited for as long as it reads, however long that is.
+func TestCloseWaitsForAReaderThatGoesOn(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const written, linger = 8 << 20, 4 * shortLinger
+		closed, tell := ends(1)
+		var at atomic.Int64
+		f := serve(t, backend, 2, closer(written, &at, tell), func(cfg *conn.Config) { cfg.Linger = linger })
+		c := f.dial()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+		write(t, c, "go")
+		got := 0
+		for buf := make([]byte, written/16); got < written; {
+			n, err := io.ReadFull(c, buf)
+			got += n
+			require.NoError(t, err, "after %d bytes", got)
+			time.Sleep(linger / 8) // 16 of these are longer than the linger time
+		}
+		_, err := c.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+		require.Greater(t, time.Now().UnixNano()-at.Load(), int64(linger), "nothing was shown")
+		require.NoError(t, c.Close())
+		require.NoError(t, conntest.Receive(t, closed))
+	})
 }
 
 func TestAbortResetsThePeer(t *testing.T) {

@@ -31,8 +31,9 @@ type Config struct {
 	// with ErrReadBufferFull. 0: 1 MiB.
 	MaxRead int
 
-	// Linger is how long Close may take to send what was written and to see
-	// the peer's FIN; after that the connection is reset. 0: 5 s.
+	// Linger is how long Close waits for the peer: to take some more of what
+	// was written, else the connection is reset; and then to end its side,
+	// else ours is closed alone. 0: 5 s.
 	Linger time.Duration
 
 	// Logger hears of panics in handlers, of accept errors, and of a fall-back

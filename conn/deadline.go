@@ -17,6 +17,7 @@ type clock struct {
 	armed  time.Duration // when the timer fires
 	read   time.Duration
 	linger time.Duration
+	unsent int // when linger was set
 }
 
 // SetReadDeadline has OnDeadline called at t, once, whatever has been received
@@ -53,7 +54,6 @@ func (c *Conn) checkClock() {
 	now := c.group.rt.Now() // not cx.Now: another worker may have fired it since this one's tick began
 	k.armed = 0
 	if k.linger != 0 && now >= k.linger {
-		k.linger = 0
 		c.lingered()
 	}
 	if k.read != 0 && now >= k.read && !c.is(closing|broken) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/conn/conntest"
+	"github.com/suiro-go/suiro/internal/conntest"
 )
 
 // Scenario 73.

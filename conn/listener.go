@@ -127,30 +127,29 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 		// The kernel gets to see that with this worker's next poll: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
 	case ended && errno != 0 && errno != syscall.ECONNABORTED && errno != syscall.EINTR:
-		l.backOff(cx, errno)
+		l.backOff(cx, os.NewSyscallError("accept", errno))
 	case !l.accepting && l.group.rt.Now() >= l.until: // cx.Now may be from before the timer fired, elsewhere
-		l.accept(d)
+		l.accept(cx, d)
 	}
 	return false
 }
 
-func (l *Listener) accept(d *Driver) {
+func (l *Listener) accept(cx *sched.Context, d *Driver) {
 	l.accepting = true
 	if err := d.submit(reactor.Op{Kind: reactor.Accept, FD: l.fd, Token: l.token}); err != nil {
 		l.accepting = false
-		l.group.cfg.Logger.Error("conn: cannot accept", "addr", l.addr, "error", err)
+		l.backOff(cx, err)
 	}
 }
 
 // backOff waits before the next attempt: descriptors that are used up do not
 // come back by trying.
-func (l *Listener) backOff(cx *sched.Context, errno syscall.Errno) {
+func (l *Listener) backOff(cx *sched.Context, err error) {
 	if cx.Now() > l.until+maxPause {
 		l.pause = 0 // it went well for a while
 	}
 	l.pause = min(max(minPause, 2*l.pause), maxPause)
 	l.until = cx.Now() + l.pause
-	err := advise(os.NewSyscallError("accept", errno))
-	l.group.cfg.Logger.Warn("conn: accept failed, trying again", "addr", l.addr, "in", l.pause, "error", err)
+	l.group.cfg.Logger.Warn("conn: accept failed, trying again", "addr", l.addr, "in", l.pause, "error", advise(err))
 	l.group.rt.StartTimer(&l.retry, l.until, l.task.Waker())
 }

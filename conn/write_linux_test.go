@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/conn/conntest"
+	"github.com/suiro-go/suiro/internal/conntest"
 )
 
 // segments is the number of TCP segments with data that have arrived at c: on

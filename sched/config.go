@@ -13,8 +13,10 @@ type Config struct {
 
 	// Hold is how long a worker that has run out of work waits with its
 	// processor kept before it blocks, at most: a second. Longer spares more
-	// hand-overs; a goroutine that becomes ready meanwhile, and finds no other
-	// processor, waits as long. 0: 200 µs. Negative: not at all.
+	// hand-overs of the processor, and timer interrupts, of which a shorter
+	// one has more; a goroutine that becomes ready meanwhile, and finds no
+	// other processor, waits as long. It is not done while goroutines are
+	// waiting already. 0: 1 ms. Negative: not at all.
 	Hold time.Duration
 
 	// NewDriver makes the driver of the worker with that index. It is called
@@ -30,7 +32,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	if cfg.Hold == 0 {
-		cfg.Hold = 200 * time.Microsecond
+		cfg.Hold = time.Millisecond
 	}
 	cfg.Hold = min(cfg.Hold, time.Second)
 	if cfg.NewDriver == nil {

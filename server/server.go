@@ -50,7 +50,7 @@ type Server struct {
 	Workers int
 
 	// Hold is how long a worker without work keeps its processor before it
-	// blocks. 0: 200 µs; negative: not at all. See sched.Config.
+	// blocks. 0: 1 ms; negative: not at all. See sched.Config.
 	Hold time.Duration
 
 	// Conn configures connections: water marks, limits, the linger time.

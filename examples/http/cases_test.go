@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn/conntest"
+	"github.com/suiro-go/suiro/internal/conntest"
 )
 
 // testCase is bytes sent on one connection, and the outcomes that are right: see
