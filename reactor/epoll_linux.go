@@ -59,7 +59,7 @@ func openEpoll(cfg *Config) (_ Reactor, err error) {
 	r := &epoll{fd: -1, waker: waker{closed: true}, hold: holdTimer{fd: -1}, filling: -1, events: make([]unix.EpollEvent, 256)}
 	defer func() {
 		if err != nil {
-			r.Close()
+			_ = r.Close()
 		}
 	}()
 	if r.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {

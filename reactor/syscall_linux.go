@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"errors"
 	"syscall"
 	"time"
 	"unsafe"
@@ -50,8 +51,9 @@ func makeTimespec(d time.Duration) kernelTimespec {
 // socketError takes the pending error of a socket.
 func socketError(fd int) syscall.Errno {
 	v, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
-	if err != nil {
-		return err.(syscall.Errno)
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
 	}
 	return syscall.Errno(v)
 }

@@ -65,7 +65,7 @@ func probeURing(cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	defer ring.Close()
+	defer func() { _ = ring.Close() }()
 	if lacks := neededFeatures &^ ring.Features(); lacks != 0 {
 		return fmt.Errorf("%w (features %#x are missing)", errOldKernel, lacks)
 	}
@@ -106,7 +106,7 @@ func probeReceive(ring *uring.Ring, has *features) error {
 			return fmt.Errorf("%w (buffer rings are missing: %w)", errOldKernel, err)
 		}
 	}
-	defer bufs.Close()
+	defer func() { _ = bufs.Close() }()
 	bufs.Add(unsafe.Pointer(unsafe.SliceData(mem)), size, 0)
 	bufs.Advance()
 
@@ -166,7 +166,7 @@ var errOldKernel = errors.New("this kernel's io_uring is too old; use Linux 5.19
 
 // explainURing adds to an error of io_uring what it comes from and what to do.
 func explainURing(err error) error {
-	why := ""
+	var why string
 	switch {
 	case err == nil:
 		return nil
@@ -177,8 +177,7 @@ func explainURing(err error) error {
 	case errors.Is(err, unix.ENOMEM):
 		why = "too little lockable memory; raise the limit (ulimit -l)"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		why = "too many open files; raise the limit (ulimit -n)"
-		return fmt.Errorf("%s: %w", why, err)
+		return fmt.Errorf("too many open files; raise the limit (ulimit -n): %w", err)
 	default:
 		return err
 	}

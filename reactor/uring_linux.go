@@ -50,7 +50,7 @@ func openURing(cfg *Config) (_ Reactor, err error) {
 	r := &uringReactor{ring: ring, has: has, waker: waker{closed: true}}
 	defer func() {
 		if err != nil {
-			r.Close()
+			_ = r.Close()
 		}
 	}()
 	if err = r.openBuffers(cfg); err != nil {

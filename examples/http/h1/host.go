@@ -8,7 +8,7 @@ import (
 // authority checks a host with an optional port, without user information. port is the index of the
 // port's first digit, 0 if there is no colon; a port may be empty, and so may a host.
 func authority(b []byte) (port int, ok bool) {
-	i := 0
+	var i int
 	if len(b) > 0 && b[0] == '[' {
 		end := bytes.IndexByte(b, ']')
 		if end < 0 || !literal(b[1:end]) {
