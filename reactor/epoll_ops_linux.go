@@ -36,21 +36,21 @@ func (r *epoll) Submit(op *Op) error {
 	switch op.Kind {
 	case Accept, Recv:
 		if f.inKind != 0 {
-			return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", f.inKind, op.FD, syscall.EALREADY)
+			return busy(f.inKind, op.FD)
 		}
 		f.inKind, f.inTok = op.Kind, op.Token
 		r.enqueue(op.FD, f)
 	case Send:
 		if f.outKind != 0 {
-			return outBusy(f, op.FD)
+			return busy(f.outKind, op.FD)
 		}
 		r.send(f, op)
 	}
 	return nil
 }
 
-func outBusy(f *fdState, fd int) error {
-	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", f.outKind, fd, syscall.EALREADY)
+func busy(k Kind, fd int) error {
+	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
 // register puts a descriptor into the epoll set, unless it is there.
@@ -82,7 +82,7 @@ func (r *epoll) register(fd int) (*fdState, error) {
 
 func (r *epoll) connect(op *Op) error {
 	if f := r.table.get(op.FD); f != nil && f.outKind != 0 {
-		return outBusy(f, op.FD)
+		return busy(f.outKind, op.FD)
 	}
 	var sa rawSockaddr
 	if err := sa.set(op.Addr); err != nil {
