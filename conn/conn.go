@@ -76,7 +76,8 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 	c.fd, c.target = fd, c
 	g.live.Add(1)
 	g.table.add(&c.endpoint)
-	c.task.Init(g.rt, int(g.next.Add(1)), c)
+	c.task.Init(g.rt, c)
+	c.task.Pin(int(g.next.Add(1)))
 	return c
 }
 

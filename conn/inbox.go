@@ -77,7 +77,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	}
 	c.mu.Unlock()
 	if wake {
-		d.cx.Wake(&c.task)
+		d.cx.Wake(c.task.Waker())
 	}
 }
 

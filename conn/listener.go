@@ -56,7 +56,8 @@ func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
 	l := &Listener{group: g, handler: h, addr: ln.Addr(), closed: make(chan struct{})}
 	l.fd, l.target = fd, l
 	g.table.add(&l.endpoint)
-	l.task.Init(g.rt, int(g.next.Add(1)), l)
+	l.task.Init(g.rt, l)
+	l.task.Pin(int(g.next.Add(1)))
 	l.task.Wake()
 	return l, nil
 }
@@ -89,7 +90,7 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 	if e.Res >= 0 {
 		c := newConn(l.group, e.Res, l.handler)
 		c.accepted()
-		d.cx.Wake(&c.task)
+		d.cx.Wake(c.task.Waker())
 		if e.More {
 			return
 		}
@@ -97,7 +98,7 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 	l.mu.Lock()
 	l.ended, l.errno = true, e.Errno()
 	l.mu.Unlock()
-	d.cx.Wake(&l.task)
+	d.cx.Wake(l.task.Waker())
 }
 
 // Run keeps an Accept in flight until the listener is closed. It is for the

@@ -161,6 +161,6 @@ func (c *Conn) land(n int) {
 	tell := over && in.tellEnd
 	c.mu.Unlock()
 	if tell {
-		c.driver.cx.Wake(&c.task)
+		c.driver.cx.Wake(c.task.Waker())
 	}
 }

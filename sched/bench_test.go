@@ -37,11 +37,11 @@ func BenchmarkLocalWake(b *testing.B) {
 	left := b.N
 	var tasks [2]sched.Task
 	for i := range tasks {
-		tasks[i].Init(rt, 0, body(func(cx *sched.Context) bool {
+		tasks[i].Init(rt, body(func(cx *sched.Context) bool {
 			if left--; left == 0 {
 				close(done)
 			} else if left > 0 {
-				cx.Wake(&tasks[1-i])
+				cx.Wake(tasks[1-i].Waker())
 			}
 			return false
 		}))
@@ -69,7 +69,7 @@ func BenchmarkRemoteWakeOfABusyWorker(b *testing.B) {
 	release := occupy(b, rt, 0)
 	tasks := make([]sched.Task, b.N)
 	for i := range tasks {
-		tasks[i].Init(rt, 0, body(func(*sched.Context) bool { return true }))
+		tasks[i].Init(rt, body(func(*sched.Context) bool { return true }))
 	}
 	b.ResetTimer()
 	for i := range tasks {
@@ -86,11 +86,11 @@ func BenchmarkWorkerToWorkerRoundTrip(b *testing.B) {
 	left := 2 * b.N
 	var tasks [2]sched.Task
 	for i := range tasks {
-		tasks[i].Init(rt, i, body(func(cx *sched.Context) bool {
+		tasks[i].Init(rt, body(func(cx *sched.Context) bool {
 			if left--; left == 0 {
 				close(done)
 			} else if left > 0 {
-				cx.Wake(&tasks[1-i])
+				cx.Wake(tasks[1-i].Waker())
 			}
 			return false
 		}))

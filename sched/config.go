@@ -16,15 +16,36 @@ type Config struct {
 	// hand-overs of the processor, and timer interrupts, of which a shorter
 	// one has more; a goroutine that becomes ready meanwhile, and finds no
 	// other processor, waits as long. It is not done while goroutines are
-	// waiting already. 0: 1 ms. Negative: not at all.
+	// waiting already, and gets shorter while it is of no use. 0: 1 ms.
+	// Negative: not at all.
 	Hold time.Duration
+
+	// WakeCost is what waking a parked worker is taken to cost. A worker whose
+	// I/O has queued less work than that does it alone. 0: 20 µs.
+	WakeCost time.Duration
+
+	// StealScan is the number of other workers that one without work tries to
+	// steal from before it looks elsewhere. 0: 4.
+	StealScan int
+
+	// Coroutines is the number of unused stacks a worker keeps for stackful
+	// tasks. 0: 256.
+	Coroutines int
 
 	// NewDriver makes the driver of the worker with that index. It is called
 	// on the worker's own locked thread. nil: no I/O.
 	NewDriver func(worker int) (Driver, error)
 
-	// Logger hears of panics that escape a task. nil: nobody does.
+	// Hooks are told what happens.
+	Hooks Hooks
+
+	// Logger hears of panics that become no task's result. nil: nobody does.
 	Logger *slog.Logger
+
+	// For tests: waits end by a wake-up alone, so that one that is lost hangs;
+	// and queues of another size, a power of two.
+	endless   bool
+	queueSize int
 }
 
 func (cfg Config) withDefaults() Config {
@@ -35,6 +56,18 @@ func (cfg Config) withDefaults() Config {
 		cfg.Hold = time.Millisecond
 	}
 	cfg.Hold = min(cfg.Hold, time.Second)
+	if cfg.WakeCost == 0 {
+		cfg.WakeCost = 20 * time.Microsecond
+	}
+	if cfg.StealScan <= 0 {
+		cfg.StealScan = 4
+	}
+	if cfg.Coroutines <= 0 {
+		cfg.Coroutines = 256
+	}
+	if cfg.queueSize == 0 {
+		cfg.queueSize = ringSize
+	}
 	if cfg.NewDriver == nil {
 		cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil }
 		cfg.Hold = -1 // a sleeper cannot hold

@@ -3,44 +3,84 @@ package sched
 import "time"
 
 // A Context is what a running task knows of the world: Go has no thread-locals,
-// so it is passed. It is valid until Run or Poll returns, on that goroutine.
+// so it is passed. It is valid until Run or Poll returns, on that goroutine; that
+// of a stackful task until its function returns.
 type Context struct {
-	worker *worker
-	task   *Task
-	now    time.Duration
+	rt        *Runtime
+	worker    *worker // nil: an ordinary goroutine, in Block
+	task      *Task
+	coroutine *coroutine // nil: not a stackful task
+	word      uint64     // the task's state when its run began
+	budget    int
+	deferred  bool // the task yields
 }
 
-// Runtime is the runtime the task runs in.
-func (cx *Context) Runtime() *Runtime { return cx.worker.rt }
+// budgetPerRun is how much a task may do before it has to let others run.
+const budgetPerRun = 128
 
-// Worker is the index of the worker that runs the task, from 0.
-func (cx *Context) Worker() int { return cx.worker.index }
+// begin prepares the context for a run of a task.
+func (cx *Context) begin(t *Task) {
+	cx.task, cx.budget = t, budgetPerRun
+	cx.word = t.state.start()
+}
 
-// Driver is that worker's driver.
-func (cx *Context) Driver() Driver { return cx.worker.driver }
+// Runtime is the runtime the task runs in; in Block, the one that was given.
+func (cx *Context) Runtime() *Runtime { return cx.rt }
+
+// Worker is the index of the worker that runs the task, from 0; -1 in Block.
+func (cx *Context) Worker() int {
+	if cx.worker == nil {
+		return -1
+	}
+	return cx.worker.index
+}
+
+// Driver is that worker's driver; nil in Block.
+func (cx *Context) Driver() Driver {
+	if cx.worker == nil {
+		return nil
+	}
+	return cx.worker.driver
+}
 
 // Now is the runtime's time (see Runtime.Now) as of the worker's current tick:
 // good to well under a millisecond as long as tasks are short, and free.
-func (cx *Context) Now() time.Duration { return cx.now }
+func (cx *Context) Now() time.Duration {
+	if cx.worker == nil {
+		return cx.rt.Now()
+	}
+	return cx.worker.now
+}
 
 // Waker wakes the running task.
-func (cx *Context) Waker() Waker { return Waker{task: cx.task} }
+func (cx *Context) Waker() Waker { return cx.task.Waker() }
 
-// Wake is t.Wake from a worker: one whose home is this worker is queued without
-// a lock.
-func (cx *Context) Wake(t *Task) {
-	if !t.state.wake() {
+// Wake is w.Wake from a task or a driver: what it wakes runs on this worker soon,
+// without a lock, unless it is pinned elsewhere or another worker is quicker.
+func (cx *Context) Wake(w Waker) {
+	if !w.mustQueue() {
 		return
 	}
-	if t.home == cx.worker {
-		cx.worker.queue.push(t)
-	} else {
-		t.home.inject(t)
+	t := w.task
+	if cx.worker == nil || t.rt != cx.rt || t.home != nil && t.home != cx.worker {
+		t.schedule()
+		return
 	}
+	cx.worker.wake(t)
 }
 
-func (cx *Context) spawn(t *Task, body Body) error {
-	t.Init(cx.worker.rt, cx.worker.index, body)
-	cx.Wake(t)
-	return nil
+// Cancelled reports that the task has been aborted and no shield is up: it should
+// come to its end.
+func (cx *Context) Cancelled() bool {
+	return dueToEnd(cx.task.state.word.Load()) || cx.coroutine != nil && cx.coroutine.closing
 }
+
+// Shield defers an abort of the running task until as many calls of Unshield:
+// for what must not be left half done. It may be nested, 255 deep.
+func (cx *Context) Shield() { cx.task.state.shield() }
+
+// Unshield takes back one Shield. If that was the last one, and the task has been
+// aborted, it ends at its next suspension.
+func (cx *Context) Unshield() { cx.task.state.unshield() }
+
+func (cx *Context) where() (*Runtime, *worker) { return cx.rt, cx.worker }

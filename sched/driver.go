@@ -21,6 +21,15 @@ type Driver interface {
 	Close() error
 }
 
+// A Rescuer is a Driver whose completions another worker can take over while its
+// own is stuck in a task.
+type Rescuer interface {
+	// Rescue takes what has completed, wakes the tasks concerned through cx,
+	// the caller's, and returns the number of things that happened: 0 at once
+	// if the owner is in Poll or another rescuer is at it, and after Close.
+	Rescue(cx *Context) int
+}
+
 // A sleeper is the driver of a runtime that has no I/O: it only waits.
 type sleeper struct{ wake chan struct{} }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,21 +90,69 @@ func TestEveryTaskOfATickMayPanic(t *testing.T) {
 	})
 }
 
-// Nothing can bring the worker's goroutine back, so waiting on would be for ever.
-func TestGoexitInATaskStopsTheRuntime(t *testing.T) {
+// Nothing stops runtime.Goexit: the worker goes on in a deferred call.
+func TestGoexitIsTheTasksError(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		other := sched.Spawn(rt, new(gate))
-		h := sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) {
-			runtime.Goexit()
-			return 1, nil
-		}))
-		_, err := wait(t, h)
-		require.ErrorIs(t, err, sched.ErrClosed)
-		_, err = wait(t, other)
-		require.ErrorIs(t, err, sched.ErrClosed)
-		receive(t, "the runtime ends", rt.Done())
-		require.ErrorContains(t, shut(t, rt), "Goexit")
+		before, other := sched.Spawn(rt, ready(1, nil)), new(gate)
+		waiting := sched.Spawn(rt, other)
+		for range 3 * rt.Workers() {
+			_, err := wait(t, sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) {
+				runtime.Goexit()
+				return 1, nil
+			})))
+			require.ErrorIs(t, err, sched.ErrGoexit)
+		}
+		for home := range rt.Workers() {
+			pass(t, rt, home)
+		}
+		_, err := wait(t, before)
+		require.NoError(t, err)
+		other.Open("still there")
+		v, err := wait(t, waiting)
+		require.NoError(t, err)
+		require.Equal(t, "still there", v)
+		require.NoError(t, shut(t, rt))
 	})
+}
+
+func TestEveryTaskOfATickMayGoexit(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		release := occupy(t, rt, 0)
+		var deferred atomic.Int64
+		for range 300 {
+			newTask(rt, 0, func(*sched.Context) bool {
+				defer deferred.Add(1)
+				runtime.Goexit()
+				return true
+			}).Wake()
+		}
+		release()
+		pass(t, rt, 0)
+		require.EqualValues(t, 300, deferred.Load())
+	})
+}
+
+func TestAPanicOrAnExitAfterAYieldIsTheEnd(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("late") }, "exit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, rt *sched.Runtime) {
+				var polls atomic.Int64
+				_, err := wait(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+					polls.Add(1)
+					_, _ = sched.Yield().Poll(cx) // it is to run once more
+					cx.Waker().Wake()             // and once more
+					end()
+					return 0, nil
+				})))
+				require.Error(t, err)
+				for home := range rt.Workers() {
+					pass(t, rt, home)
+					pass(t, rt, home)
+				}
+				require.EqualValues(t, 1, polls.Load())
+			})
+		})
+	}
 }
 
 // A lockedBuffer is a bytes.Buffer for several goroutines.

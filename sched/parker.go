@@ -1,17 +1,17 @@
 package sched
 
-import "sync/atomic"
-
 // A parker says whether a worker waits in its driver, so that waking one that
 // runs costs no system call.
 //
 // No wake-up is lost. Whoever has something for the worker first puts it where
-// the worker looks (inbox, timers, the stop flag) and then calls unpark. The
-// worker first calls tryPark and only then looks and waits. Both go through
-// this word, so one comes first. The unpark: tryPark fails, and the worker goes
-// around and looks. The tryPark: unpark finds parked and wakes the driver,
-// whose promise is that a wake which comes before the wait ends the wait too.
-type parker struct{ state atomic.Uint32 }
+// the worker looks (a queue, its inbox, timers, the stop flag) and then calls
+// unpark. The worker first calls tryPark and only then looks and waits: parked
+// stands for "about to wait" too, which other schedulers call transitioning to
+// park. Both go through this word, so one comes first. The unpark: tryPark
+// fails, and the worker goes around and looks. The tryPark: unpark finds parked
+// and wakes the driver, whose promise is that a wake which comes before the
+// wait ends the wait too.
+type parker struct{ state atomicUint32 }
 
 const (
 	unparked  = iota // running, and has looked

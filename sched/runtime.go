@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,24 +8,30 @@ import (
 	"github.com/suiro-go/suiro/timer"
 )
 
-// ErrClosed is what is returned for work given to a runtime that has closed.
-var ErrClosed = errors.New("sched: runtime closed")
-
 // A Runtime is a set of workers. Make one with New. There may be any number in
 // a process.
 type Runtime struct {
-	cfg      Config
-	epoch    time.Time
-	workers  []*worker
-	timers   timers
-	nextHome atomic.Uint32
+	cfg     Config
+	epoch   time.Time
+	workers []*worker
+	global  globalQueue
+	idle    idleState
+	timers  timers
+	watch   watch
+	depots  depots
+
+	spawnedRemote atomic.Uint64
+	lastID        atomic.Uint64
 
 	startOnce sync.Once
 	startErr  error
 	started   chan struct{} // closed when every driver is there, or on the way out
 	stopping  atomic.Bool
-	stopped   chan struct{} // closed when every worker has ended
+	stopped   chan struct{} // closed when every worker has ended, and every task
 	running   sync.WaitGroup
+
+	draining atomic.Bool   // Shutdown waits for tasks to end
+	ended    chan struct{} // and hears of it here
 
 	failMu sync.Mutex
 	failed error // the first driver error
@@ -39,13 +44,13 @@ func New(cfg Config) *Runtime {
 		epoch:   time.Now(),
 		started: make(chan struct{}),
 		stopped: make(chan struct{}),
+		ended:   make(chan struct{}, 1),
 	}
 	rt.timers.wheel = timer.New(0)
 	rt.timers.next.Store(never)
+	rt.idle.init(rt.cfg.Workers)
 	for i := range rt.cfg.Workers {
-		w := &worker{rt: rt, index: i}
-		w.cx.worker = w
-		rt.workers = append(rt.workers, w)
+		rt.workers = append(rt.workers, newWorker(rt, i))
 	}
 	return rt
 }
@@ -86,7 +91,7 @@ func (rt *Runtime) Start() error {
 		close(rt.started)
 		go func() {
 			rt.running.Wait()
-			close(rt.stopped)
+			rt.endTasks()
 		}()
 	})
 	if rt.startErr == nil && rt.stopping.Load() {
@@ -95,56 +100,26 @@ func (rt *Runtime) Start() error {
 	return rt.startErr
 }
 
-// Close stops the workers, each at the end of its tick (at most 128 runs of
-// tasks later), and waits for them. Tasks that are not done are abandoned:
-// whoever waits for one gets ErrClosed. It returns the error that ended a worker
-// early, if one did. It must not be called by a task of this runtime.
-func (rt *Runtime) Close() error {
-	rt.startOnce.Do(func() { // never started: there is nobody to wait for
-		rt.stopping.Store(true)
-		rt.startErr = ErrClosed
-		close(rt.started)
-		close(rt.stopped)
-	})
-	rt.stop()
-	<-rt.stopped
-	rt.failMu.Lock()
-	defer rt.failMu.Unlock()
-	return rt.failed
+// worker is the one with that index, modulo their number.
+func (rt *Runtime) worker(index int) *worker {
+	return rt.workers[uint(index)%uint(len(rt.workers))] // a counter may have wrapped around to below 0
 }
 
-// Done is closed when the workers have ended: after Close, or after a driver's
-// error, which Close then returns.
-func (rt *Runtime) Done() <-chan struct{} { return rt.stopped }
-
-// stop sets the flag before it unparks: a worker that parks after the flag is
-// set sees it or is woken.
-func (rt *Runtime) stop() {
-	<-rt.started
-	rt.stopping.Store(true)
-	if rt.startErr != nil {
-		return
+// inject queues a task from outside the workers; false: the runtime has closed.
+func (rt *Runtime) inject(t *Task) bool {
+	if !rt.global.push(t) {
+		return false
 	}
-	for _, w := range rt.workers {
-		w.unpark()
+	rt.notify()
+	return true
+}
+
+// notify has a parked worker look for work that has been queued, unless one is
+// looking.
+func (rt *Runtime) notify() {
+	if i := rt.idle.claim(); i >= 0 {
+		rt.workers[i].unpark()
 	}
 }
 
-func (rt *Runtime) fail(err error) {
-	rt.failMu.Lock()
-	if rt.failed == nil {
-		rt.failed = err
-	}
-	rt.failMu.Unlock()
-	rt.cfg.Logger.Error("sched: stopping", "error", err)
-	rt.stop()
-}
-
-func (rt *Runtime) spawn(t *Task, body Body) error {
-	if err := rt.Start(); err != nil {
-		return err
-	}
-	t.Init(rt, int(rt.nextHome.Add(1)%uint32(len(rt.workers))), body)
-	t.Wake()
-	return nil
-}
+func (rt *Runtime) where() (*Runtime, *worker) { return rt, nil }

@@ -94,9 +94,9 @@ func TestCloseWhileTasksWakeThemselvesAndEachOther(t *testing.T) {
 		var runs atomic.Int64
 		tasks := make([]sched.Task, 8)
 		for i := range tasks {
-			tasks[i].Init(rt, i, body(func(cx *sched.Context) bool {
+			tasks[i].Init(rt, body(func(cx *sched.Context) bool {
 				runs.Add(1)
-				cx.Wake(&tasks[(i+1)%len(tasks)])
+				cx.Wake(tasks[(i+1)%len(tasks)].Waker())
 				cx.Waker().Wake()
 				return false
 			}))

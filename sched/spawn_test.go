@@ -3,6 +3,7 @@ package sched_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -152,34 +153,66 @@ func TestATaskMayAwaitAnother(t *testing.T) {
 	})
 }
 
-func TestATaskSpawnedByATaskStaysOnItsWorker(t *testing.T) {
+// Others may steal it, so they are kept busy.
+func TestATaskSpawnedByATaskRunsOnItsWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		where := sched.FutureFunc[int](func(cx *sched.Context) (int, error) { return cx.Worker(), nil })
-		for range 2 * rt.Workers() {
-			type pair struct {
-				outer int
-				inner *sched.JoinHandle[int]
+		for home := range rt.Workers() {
+			var releases []func()
+			for other := range rt.Workers() {
+				if other != home {
+					releases = append(releases, occupy(t, rt, other))
+				}
 			}
-			p, err := wait(t, sched.Spawn(rt, sched.FutureFunc[pair](func(cx *sched.Context) (pair, error) {
-				return pair{cx.Worker(), sched.Spawn(cx, where)}, nil
-			})))
+			inner := make(chan *sched.JoinHandle[int], 1)
+			newTask(rt, home, func(cx *sched.Context) bool {
+				inner <- sched.Spawn(cx, sched.FutureFunc[int](func(cx *sched.Context) (int, error) { return cx.Worker(), nil }))
+				return true
+			}).Wake()
+			at, err := wait(t, receive(t, "a task runs", inner))
 			require.NoError(t, err)
-			inner, err := wait(t, p.inner)
-			require.NoError(t, err)
-			require.Equal(t, p.outer, inner)
+			require.Equal(t, home, at)
+			for _, release := range releases {
+				release()
+			}
 		}
 	})
 }
 
-func TestSpawnFromOutsideUsesEveryWorker(t *testing.T) {
-	rt := start(t, sched.Config{Workers: 4})
-	used := map[int]int{}
-	for range 8 {
-		w, err := wait(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) { return cx.Worker(), nil })))
-		require.NoError(t, err)
-		used[w]++
+// Each task waits for the others, so each needs a worker of its own.
+func TestWhatIsSpawnedUsesEveryWorker(t *testing.T) {
+	for _, from := range []string{"outside", "a task"} {
+		for _, workers := range []int{2, 4, 7} {
+			t.Run(fmt.Sprintf("from %s/%d", from, workers), func(t *testing.T) {
+				rt := start(t, sched.Config{Workers: workers}) // with watches: a task may wait behind one that waits for it
+				var all sync.WaitGroup
+				all.Add(workers)
+				var used sync.Map
+				meet := sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+					used.Store(cx.Worker(), true)
+					all.Done()
+					all.Wait()
+					return cx.Worker(), nil
+				})
+				if from == "outside" {
+					for range workers {
+						sched.Spawn(rt, meet).Detach()
+					}
+				} else {
+					sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+						for range workers {
+							sched.Spawn(cx, meet).Detach()
+						}
+						return 0, nil
+					})).Detach()
+				}
+				awaitAll(t, &all)
+				for i := range workers {
+					_, ok := used.Load(i)
+					require.True(t, ok, "worker %d", i)
+				}
+			})
+		}
 	}
-	require.Equal(t, map[int]int{0: 2, 1: 2, 2: 2, 3: 2}, used)
 }
 
 func TestSpawnStartsTheRuntime(t *testing.T) {

@@ -1,14 +1,12 @@
 package sched
 
-import "sync/atomic"
-
 // The state word of a task:
 //
-//	bits 40-63  reference count (with recycled tasks; not used yet)
-//	bits 32-39  shield depth    (with cancellation; not used yet)
+//	bits 40-63  references: who may still touch the envelope (see envelope.go)
+//	bits 32-39  shield depth: cancellation waits while it is not 0
 //	bits 24-31  flags
 //	bits 16-23  lifecycle
-//	bits  0-15  spare
+//	bits  0-15  the low bits of the generation
 //
 // Lifecycle, and who may leave each state:
 //
@@ -19,72 +17,174 @@ import "sync/atomic"
 //	running   → complete   that worker
 //
 // A wake is never lost: the waker first publishes what it has to tell and then
-// looks at the state. Idle: it schedules the task, which will look. Scheduled:
-// the task has still to start, and will look then. Running: it may have looked
-// already, so notified is set, and the worker cannot leave running for idle
-// past that bit, because both go through a compare-and-swap of this word.
+// changes this word or finds it complete. Idle: it schedules the task, which
+// will look. Scheduled: the task has still to start, and will look then.
+// Running: it may have looked already, so notified is set, and the worker cannot
+// leave running for idle past that bit, because both go through a
+// compare-and-swap of this word. A wake that changes nothing still writes the
+// word, so that what was published before it is seen by the run after it.
+//
+// A cancellation is a wake that also sets cancelled. The worker that would leave
+// running for idle with cancelled set, and no shield up, schedules instead.
+//
+// The generation goes up when an envelope is used for another task. A waker
+// knows which one it means. It compares all 32 bits first and then changes the
+// word by a compare-and-swap that contains the low 16: to mistake a new task for
+// its own, it would have to stand still between these two instructions while the
+// envelope is used exactly a multiple of 65,536 times, and would then cause one
+// poll too many.
 const (
+	generationMask = 1<<16 - 1
+
 	lifecycleMask  = 0xff << 16
 	stateIdle      = 0 << 16
 	stateScheduled = 1 << 16
 	stateRunning   = 2 << 16
 	stateComplete  = 3 << 16
 
-	notified = 1 << 24 // a wake arrived while running: run once more
+	notified     = 1 << 24 // a wake arrived while running: run once more
+	cancelled    = 1 << 25 // the task is to end at its next suspension
+	joinInterest = 1 << 26 // somebody is to be woken when it completes
+	detached     = 1 << 27 // nobody will take its result
+
+	oneShield  = 1 << 32
+	shieldMask = 0xff << 32
+
+	oneRef = 1 << 40
 )
 
-type state struct{ word atomic.Uint64 }
+type state struct{ word atomicUint64 }
 
-// wake notes a wake and reports whether the caller must queue the task.
-func (s *state) wake() bool {
+// dueToEnd reports that the task of a word is cancelled and not shielded.
+func dueToEnd(word uint64) bool { return word&cancelled != 0 && word&shieldMask == 0 }
+
+// wake notes a wake of the task with that generation and reports whether the
+// caller must queue the task.
+func (s *state) wake(generation uint32) (mustQueue bool) { return s.notify(generation, 0) }
+
+// cancel notes a wish that the task end, like a wake.
+func (s *state) cancel(generation uint32) (mustQueue bool) { return s.notify(generation, cancelled) }
+
+func (s *state) notify(generation uint32, flag uint64) (mustQueue bool) {
 	for {
 		old := s.word.Load()
+		if old&generationMask != uint64(generation)&generationMask {
+			return false
+		}
+		next := old | flag
 		switch old & lifecycleMask {
 		case stateIdle:
-			if s.word.CompareAndSwap(old, old&^lifecycleMask|stateScheduled) {
-				return true
-			}
+			next = next&^lifecycleMask | stateScheduled
 		case stateRunning:
-			if old&notified != 0 || s.word.CompareAndSwap(old, old|notified) {
-				return false
-			}
-		default:
+			next |= notified
+		case stateComplete:
 			return false
+		}
+		if s.word.CompareAndSwap(old, next) {
+			return old&lifecycleMask == stateIdle
 		}
 	}
 }
 
-// start is the way from scheduled to running.
-func (s *state) start() {
+// start is the way from scheduled to running. Nobody else leaves scheduled, and
+// notified is not set there, so adding the difference is enough.
+func (s *state) start() uint64 { return s.word.Add(stateRunning - stateScheduled) }
+
+// suspend leaves running. It reports whether the caller must queue the task: a
+// wake arrived meanwhile, or the task is due to end.
+func (s *state) suspend() (mustQueue bool) {
 	for {
 		old := s.word.Load()
-		if s.word.CompareAndSwap(old, old&^(lifecycleMask|notified)|stateRunning) {
+		next, again := old&^(lifecycleMask|notified), old&notified != 0 || dueToEnd(old)
+		if again {
+			next |= stateScheduled
+		}
+		if s.word.CompareAndSwap(old, next) {
+			return again
+		}
+	}
+}
+
+// reschedule leaves running for scheduled: the caller must queue the task.
+func (s *state) reschedule() {
+	for {
+		old := s.word.Load()
+		if s.word.CompareAndSwap(old, old&^(lifecycleMask|notified)|stateScheduled) {
 			return
 		}
 	}
 }
 
-// suspend leaves running. It reports whether a wake arrived meanwhile, in which
-// case the task is scheduled and the caller must queue it.
-func (s *state) suspend() bool {
+// complete leaves running for good, and returns the word. It keeps the
+// caller's reference.
+func (s *state) complete() uint64 {
 	for {
 		old := s.word.Load()
-		if old&notified != 0 {
-			if s.word.CompareAndSwap(old, old&^(lifecycleMask|notified)|stateScheduled) {
-				return true
-			}
-		} else if s.word.CompareAndSwap(old, old&^lifecycleMask|stateIdle) {
-			return false
+		next := old&^(lifecycleMask|notified) | stateComplete
+		if s.word.CompareAndSwap(old, next) {
+			return next
 		}
 	}
 }
 
-// complete leaves running for good.
-func (s *state) complete() {
+// seize is the way to running for whoever ends a task that no worker will run
+// any more; false: somebody else has done so, or it is complete.
+func (s *state) seize() bool {
 	for {
 		old := s.word.Load()
-		if s.word.CompareAndSwap(old, old&^(lifecycleMask|notified)|stateComplete) {
-			return
+		if l := old & lifecycleMask; l == stateRunning || l == stateComplete {
+			return false
+		}
+		if s.word.CompareAndSwap(old, old&^lifecycleMask|stateRunning) {
+			return true
 		}
 	}
+}
+
+// wantJoin asks for joiners to be woken; false: the task is complete.
+func (s *state) wantJoin() bool {
+	for {
+		old := s.word.Load()
+		if old&lifecycleMask == stateComplete {
+			return false
+		}
+		if s.word.CompareAndSwap(old, old|joinInterest) {
+			return true
+		}
+	}
+}
+
+func (s *state) isComplete() bool { return s.word.Load()&lifecycleMask == stateComplete }
+
+// detach says that nobody will take the result, and gives up the reference of
+// who would have, unless the task is complete. It returns the word before. Of it
+// and complete, the later one sees the other and releases the result.
+func (s *state) detach() uint64 {
+	for {
+		old := s.word.Load()
+		if old&lifecycleMask == stateComplete || s.word.CompareAndSwap(old, (old|detached)-oneRef) {
+			return old
+		}
+	}
+}
+
+// unref gives up a reference, and reports whether it was the last.
+func (s *state) unref() bool {
+	word := s.word.Add(^uint64(oneRef - 1))
+	return word>>40 == 0
+}
+
+// shield defers cancellation until as many calls of unshield; at most 255 deep.
+func (s *state) shield() {
+	if s.word.Load()&shieldMask == shieldMask {
+		panic("sched: more than 255 shields in one another")
+	}
+	s.word.Add(oneShield)
+}
+
+func (s *state) unshield() {
+	if s.word.Load()&shieldMask == 0 {
+		panic("sched: more shields lowered than raised")
+	}
+	s.word.Add(^uint64(oneShield - 1))
 }

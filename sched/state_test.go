@@ -60,7 +60,7 @@ func (m taskModel) steps(doneAfter int) (all []taskModel) {
 			next.wakers[i] = wakerWakes
 		case wakerWakes:
 			next = m.with(func(s *state) {
-				if s.wake() {
+				if s.wake(0) {
 					at = wakerMustQueue
 				} else {
 					at = wakerEnded
@@ -81,7 +81,7 @@ func (m taskModel) steps(doneAfter int) (all []taskModel) {
 		if m.queued == 0 {
 			return all
 		}
-		next = m.with((*state).start)
+		next = m.with(func(s *state) { s.start() })
 		next.queued--
 		next.runs++
 		next.worker = workerStarted
@@ -155,11 +155,11 @@ func TestStateTransitions(t *testing.T) {
 		do          func(s *state) bool
 		mustEnqueue bool
 	}{
-		{"a wake schedules an idle task", stateIdle, stateScheduled, (*state).wake, true},
-		{"one that is scheduled stays so", stateScheduled, stateScheduled, (*state).wake, false},
-		{"a running one is notified", stateRunning, stateRunning | notified, (*state).wake, false},
-		{"once", stateRunning | notified, stateRunning | notified, (*state).wake, false},
-		{"a complete one is left alone", stateComplete, stateComplete, (*state).wake, false},
+		{"a wake schedules an idle task", stateIdle, stateScheduled, func(s *state) bool { return s.wake(0) }, true},
+		{"one that is scheduled stays so", stateScheduled, stateScheduled, func(s *state) bool { return s.wake(0) }, false},
+		{"a running one is notified", stateRunning, stateRunning | notified, func(s *state) bool { return s.wake(0) }, false},
+		{"once", stateRunning | notified, stateRunning | notified, func(s *state) bool { return s.wake(0) }, false},
+		{"a complete one is left alone", stateComplete, stateComplete, func(s *state) bool { return s.wake(0) }, false},
 		{"suspend without a wake", stateRunning, stateIdle, (*state).suspend, false},
 		{"suspend after a wake", stateRunning | notified, stateScheduled, (*state).suspend, true},
 		{"other bits are kept", 5<<40 | 3<<32 | 9 | stateRunning | notified, 5<<40 | 3<<32 | 9 | stateScheduled, (*state).suspend, true},

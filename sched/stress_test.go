@@ -12,7 +12,7 @@ import (
 )
 
 // A mailbox is a task to which goroutines give numbers: every one must be seen
-// by a run that comes after its wake.
+// by a run that comes after its wake. Every other one is pinned.
 type mailbox struct {
 	task      sched.Task
 	published atomic.Int64
@@ -25,7 +25,10 @@ type mailbox struct {
 func newMailbox(rt *sched.Runtime, home int) *mailbox {
 	m := new(mailbox)
 	m.cond.L = &m.mu
-	m.task.Init(rt, home, m)
+	m.task.Init(rt, m)
+	if home%2 == 0 {
+		m.task.Pin(home / 2)
+	}
 	return m
 }
 
@@ -64,20 +67,13 @@ func onEndless(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 					fakes[i] = newFake()
 					fakes[i].endless = c.endless
 				}
-				test(t, startOn(t, sched.Config{Hold: c.hold}, fakes))
+				test(t, startOn(t, sched.Config{Hold: c.hold}.Endless(), fakes))
 			})
 		}
 		t.Run(fmt.Sprintf("sleeper/%d", workers), func(t *testing.T) {
-			test(t, start(t, sched.Config{Workers: workers}))
+			test(t, start(t, sched.Config{Workers: workers}.Endless()))
 		})
 	}
-}
-
-func rounds(n int) int {
-	if testing.Short() {
-		return n / 10
-	}
-	return n
 }
 
 func TestEveryWakeIsSeenByALaterRun(t *testing.T) {
@@ -114,21 +110,24 @@ func TestEveryWakeIsSeenByALaterRun(t *testing.T) {
 // slip between.
 func TestNoWakeIsLostBetweenWorkersThatPark(t *testing.T) {
 	onEndless(t, func(t *testing.T, rt *sched.Runtime) {
-		const ring = 5
+		const ring = 6
 		hops := int64(rounds(3000))
 		var at atomic.Int64
 		done := make(chan struct{})
 		tasks := make([]sched.Task, ring)
 		for i := range tasks {
-			tasks[i].Init(rt, i, body(func(cx *sched.Context) bool {
+			tasks[i].Init(rt, body(func(cx *sched.Context) bool {
 				switch n := at.Add(1); {
 				case n == hops:
 					close(done)
 				case n < hops:
-					cx.Wake(&tasks[(i+1)%ring])
+					cx.Wake(tasks[(i+1)%ring].Waker())
 				}
 				return false
 			}))
+			if i%3 > 0 {
+				tasks[i].Pin(i) // with an even number of workers, and two in a row: on another one than the last
+			}
 		}
 		tasks[0].Wake()
 		receive(t, "the token makes its rounds", done)
@@ -148,7 +147,7 @@ func TestWakesFromEverywhereAtOnce(t *testing.T) {
 			newTask(rt, i, func(cx *sched.Context) bool {
 				m := boxes[(i+int(runs.Add(1)))%len(boxes)]
 				m.published.Add(1)
-				cx.Wake(&m.task)
+				cx.Wake(m.task.Waker())
 				if runs.Load() > int64(rounds(5000)) {
 					return true
 				}

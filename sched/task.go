@@ -1,94 +1,90 @@
 package sched
 
+import "sync/atomic"
+
 // A Body is what a task does.
 type Body interface {
 	// Run goes on until the task has to wait or is done, and says which. It
-	// runs on one worker at a time. Before it returns false it must have
-	// arranged for a wake. It must not call runtime.Goexit (as FailNow of a
-	// test does): that ends the worker, and with it the runtime.
+	// runs on one worker at a time, not always the same. Before it returns
+	// false it must have arranged for a wake.
 	Run(cx *Context) (done bool)
 }
 
 // A Task is something a worker runs when it is woken. Embed it to spare an
 // allocation, and call Init before anything else. It must not be copied.
 type Task struct {
-	state state
-	next  *Task // in the queue the task is in
-	home  *worker
-	body  Body
+	state      state
+	next       *Task // in the list the task is in
+	rt         *Runtime
+	home       *worker // the only worker that may run it; nil: any
+	body       Body
+	envelope   envelope      // of a spawned task; nil: somebody else's memory
+	generation atomic.Uint32 // counts the uses of an envelope
 }
 
-// Init prepares a task that runs on the worker with that index, modulo their
-// number. The first Wake starts it.
-func (t *Task) Init(rt *Runtime, home int, body Body) {
-	t.home = rt.workers[uint(home)%uint(len(rt.workers))] // a counter may have wrapped around to below 0
-	t.body = body
-}
+// Init prepares a task that any worker may run. The first Wake starts it.
+func (t *Task) Init(rt *Runtime, body Body) { t.rt, t.body = rt, body }
+
+// Pin has the task run on the worker with that index alone, modulo their
+// number. It comes between Init and the first Wake.
+func (t *Task) Pin(worker int) { t.home = t.rt.worker(worker) }
 
 // Wake has the task run soon, once for any number of wakes that come before it
-// does. Any goroutine; on a worker, Context.Wake is cheaper. After the task is
-// done, or its runtime closed, it does nothing.
-func (t *Task) Wake() {
-	if t.state.wake() {
+// does. What was done before the call is seen by that run. Any goroutine; on a
+// worker, Context.Wake is cheaper. After the task is done, or its runtime
+// closed, it does nothing.
+func (t *Task) Wake() { t.Waker().Wake() }
+
+// WakeOn is Wake, but the run is to be on the worker with that index, modulo
+// their number, unless that one is stuck or the
+// task pinned: to spread what comes in over the
+// workers.
+func (t *Task) WakeOn(worker int) {
+	switch {
+	case !t.state.wake(t.generation.Load()):
+	case t.home != nil:
 		t.home.inject(t)
+	default:
+		t.rt.worker(worker).inject(t)
 	}
 }
 
 // Waker is a waker of the task.
-func (t *Task) Waker() Waker { return Waker{task: t} }
+func (t *Task) Waker() Waker { return Waker{task: t, generation: t.generation.Load()} }
 
-// A Waker wakes one task. It may be copied and used from any goroutine. The
-// zero value wakes nothing.
-type Waker struct{ task *Task }
+// schedule queues the task from any goroutine.
+func (t *Task) schedule() {
+	switch {
+	case t.home != nil:
+		t.home.inject(t)
+	case t.rt != nil:
+		t.rt.inject(t)
+	default:
+		t.body.(*blocker).signal()
+	}
+}
+
+// A Waker wakes one task. It may be copied, compared and kept, and used from any
+// goroutine. One that has outlived its task wakes nothing, nor does the zero
+// value.
+type Waker struct {
+	task       *Task
+	generation uint32
+}
 
 // Wake is Task.Wake.
 func (w Waker) Wake() {
-	if w.task != nil {
-		w.task.Wake()
+	if w.mustQueue() {
+		w.task.schedule()
 	}
 }
 
-// A taskList is a FIFO queue of tasks linked through them.
-type taskList struct {
-	head, tail *Task
-	len        int
+func (w Waker) mustQueue() bool {
+	t := w.task
+	return t != nil && t.generation.Load() == w.generation && t.state.wake(w.generation)
 }
 
-func (l *taskList) push(t *Task) {
-	t.next = nil
-	if l.head == nil {
-		l.head = t
-	} else {
-		l.tail.next = t
-	}
-	l.tail = t
-	l.len++
-}
-
-func (l *taskList) pop() *Task {
-	t := l.head
-	if t == nil {
-		return nil
-	}
-	if l.head = t.next; l.head == nil {
-		l.tail = nil
-	}
-	t.next = nil
-	l.len--
-	return t
-}
-
-// pushAll moves every task of another list to the end of this one.
-func (l *taskList) pushAll(from *taskList) {
-	if from.head == nil {
-		return
-	}
-	if l.head == nil {
-		l.head = from.head
-	} else {
-		l.tail.next = from.head
-	}
-	l.tail = from.tail
-	l.len += from.len
-	*from = taskList{}
+// alive reports whether the waker could still wake its task.
+func (w Waker) alive() bool {
+	return w.task != nil && w.task.generation.Load() == w.generation && !w.task.state.isComplete()
 }

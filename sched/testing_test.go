@@ -18,6 +18,17 @@ import (
 // milliseconds unless a wake-up was lost.
 const patience = 30 * time.Second
 
+// slow says that tests have to do with fewer rounds.
+var slow bool
+
+// rounds scales what a stress test repeats.
+func rounds(n int) int {
+	if slow || testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && !comesTrue(func() bool { return !strings.Contains(stacks(), "sched.(*worker)") }) {
@@ -68,7 +79,15 @@ func (f body) Run(cx *sched.Context) bool { return f(cx) }
 
 func newTask(rt *sched.Runtime, home int, f body) *sched.Task {
 	t := new(sched.Task)
-	t.Init(rt, home, f)
+	t.Init(rt, f)
+	t.Pin(home)
+	return t
+}
+
+// freeTask is a task that any worker may run.
+func freeTask(rt *sched.Runtime, f body) *sched.Task {
+	t := new(sched.Task)
+	t.Init(rt, f)
 	return t
 }
 

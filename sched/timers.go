@@ -11,15 +11,33 @@ import (
 
 // timers is the runtime's one wheel, in ticks of a millisecond.
 //
-// Worker 0 sleeps until the next expiry; whichever worker finds it due in its
-// tick advances the wheel. A timer that becomes the earliest is published in
-// next before worker 0 is unparked, and worker 0 reads next after it has
-// announced its wait, so it cannot sleep past it (see parker).
+// One parked worker, the keeper, sleeps until the next expiry; whichever worker
+// finds it due in its tick advances the wheel. A keeper that runs stays keeper
+// until another worker parks and takes the office over, so whenever all are
+// parked one of them is the keeper: of two that park, the one that announces its
+// wait later sees that the other is parked, or that it is keeper itself.
+//
+// A timer that becomes the earliest is published in next before the keeper is
+// unparked, and a worker reads next after it has announced its wait and looked
+// who is keeper, so the keeper cannot sleep past it (see parker).
 type timers struct {
-	next  atomic.Int64 // Runtime.Now in nanoseconds of the next expiry, or never
-	mu    sync.Mutex
-	wheel *timer.Wheel
+	next   atomic.Int64 // Runtime.Now in nanoseconds of the next expiry, or never
+	keeper atomic.Int32 // a worker's index
+	mu     sync.Mutex
+	wheel  *timer.Wheel
 }
+
+// keep reports whether the worker, which is parked, is the keeper.
+func (ts *timers) keep(w *worker) bool {
+	k := ts.keeper.Load()
+	if k == int32(w.index) {
+		return true
+	}
+	return !w.rt.idle.isParked(int(k)) && ts.keeper.CompareAndSwap(k, int32(w.index))
+}
+
+// due reports whether a timer's time has come.
+func (ts *timers) due(now time.Duration) bool { return int64(now) >= ts.next.Load() }
 
 const (
 	never   = math.MaxInt64
@@ -51,7 +69,7 @@ func (rt *Runtime) StartTimer(t *Timer, at time.Duration, w Waker) {
 	earlier := ts.publish()
 	ts.mu.Unlock()
 	if earlier {
-		rt.workers[0].unpark()
+		rt.workers[ts.keeper.Load()].unpark()
 	}
 }
 
@@ -77,16 +95,14 @@ func (ts *timers) publish() bool {
 
 // fire wakes the tasks whose timers are due, unless another worker is at it.
 func (ts *timers) fire(cx *Context) {
-	if int64(cx.now) < ts.next.Load() || !ts.mu.TryLock() {
+	if !ts.due(cx.worker.now) || !ts.mu.TryLock() {
 		return
 	}
-	now := uint64(int64(cx.now) / oneTick)
+	now := uint64(int64(cx.worker.now) / oneTick)
 	for e := ts.wheel.Expire(now); e != nil; e = ts.wheel.Expire(now) {
 		t := e.Value.(*Timer)
 		t.fired.Store(true)
-		if t.waker.task != nil {
-			cx.Wake(t.waker.task)
-		}
+		cx.Wake(t.waker)
 	}
 	ts.publish()
 	ts.mu.Unlock()

@@ -26,8 +26,14 @@ type alarm struct {
 }
 
 func newAlarm(rt *sched.Runtime, home int) *alarm {
+	a := freeAlarm(rt)
+	a.task.Pin(home)
+	return a
+}
+
+func freeAlarm(rt *sched.Runtime) *alarm {
 	a := new(alarm)
-	a.task.Init(rt, home, body(func(cx *sched.Context) bool {
+	a.task.Init(rt, body(func(cx *sched.Context) bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.ran = append(a.ran, cx.Now())
@@ -265,7 +271,9 @@ func TestTenThousandTimers(t *testing.T) {
 		alarms := make([]*alarm, 10_000)
 		stopped := 0
 		for i := range alarms {
-			alarms[i] = newAlarm(rt, i)
+			if alarms[i] = freeAlarm(rt); i%2 == 0 {
+				alarms[i].task.Pin(i / 2)
+			}
 			alarms[i].start(rt, rt.Now()+time.Duration(1+rng.Int64N(int64(time.Minute))))
 		}
 		time.Sleep(10 * time.Second)
@@ -306,7 +314,10 @@ func TestTimersStartedFromEverywhereFireNotEarly(t *testing.T) {
 			starters.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(g), 3))
 				for i := g; i < len(alarms); i += 4 {
-					a := newAlarm(rt, i)
+					a := freeAlarm(rt)
+					if i%2 == 0 {
+						a.task.Pin(i / 2)
+					}
 					alarms[i] = a
 					a.start(rt, rt.Now()+time.Hour)
 					a.start(rt, rt.Now()+time.Duration(rng.Int64N(int64(30*time.Millisecond))))
@@ -353,5 +364,21 @@ func TestATimerFiresThoughWorkerZeroIsStuckWhenAnotherIsAwake(t *testing.T) {
 		eventually(t, "the timer fires", func() bool { return len(a.runs()) == 1 })
 		close(stop)
 		release()
+	}
+}
+
+// Whoever keeps the timers is stuck, and all others sleep.
+func TestATimerFiresWhicheverWorkerIsStuck(t *testing.T) {
+	for _, workers := range []int{2, 4} {
+		rt := start(t, sched.Config{Workers: workers})
+		for stuck := range workers {
+			eventually(t, "all workers park", func() bool { return rt.Stats().Parked == workers })
+			release := occupy(t, rt, stuck)
+			a := freeAlarm(rt)
+			a.start(rt, rt.Now()+5*time.Millisecond)
+			eventually(t, "the timer fires", func() bool { return len(a.runs()) == 1 })
+			require.GreaterOrEqual(t, a.runs()[0], a.at)
+			release()
+		}
 	}
 }

@@ -105,7 +105,7 @@ func TestATaskRunsOnItsHomeWhoeverWakesIt(t *testing.T) {
 		ran := make(chan int, rt.Workers())
 		for home := range rt.Workers() {
 			task := newTask(rt, home, func(cx *sched.Context) bool { ran <- cx.Worker(); return true })
-			newTask(rt, home+1, func(cx *sched.Context) bool { cx.Wake(task); return true }).Wake()
+			newTask(rt, home+1, func(cx *sched.Context) bool { cx.Wake(task.Waker()); return true }).Wake()
 			require.Equal(t, home, receive(t, "a task runs", ran))
 		}
 	})
@@ -165,7 +165,7 @@ func TestALocalWakeFromTheDriverIsQueuedWithoutAWake(t *testing.T) {
 	d := fakes[0]
 	ran := make(chan struct{})
 	task := newTask(rt, 0, func(*sched.Context) bool { close(ran); return true })
-	d.events <- func(cx *sched.Context) (int, error) { cx.Wake(task); return 1, nil }
+	d.events <- func(cx *sched.Context) (int, error) { cx.Wake(task.Waker()); return 1, nil }
 	receive(t, "the task runs", ran)
 	require.Zero(t, d.count(&d.wakes))
 }

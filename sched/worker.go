@@ -8,33 +8,77 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/cpu"
 )
 
 // tasksPerTick bounds the tasks between two polls of the driver.
 const tasksPerTick = 128
 
-// A worker runs tasks on one thread.
+// A worker runs tasks on one thread. What a task's run queues goes to this
+// worker; others take it from there when they have nothing to do (steal.go), or
+// when this one is stuck in a task (watch.go).
 type worker struct {
 	rt     *Runtime
 	index  int
 	driver Driver
-	parker parker
 
-	inbox struct {
-		len atomic.Int64 // of list; read without the lock
-		sync.Mutex
-		list taskList // tasks woken by other goroutines
-	}
+	// What others look at or take from:
+	queue  ring // FIFO
+	batch  ring // fetched from the global queue; runs before all else
+	_      [2]cpu.CacheLinePad
+	lifo   atomicTask   // what the running task has woken last: its data is still in the cache
+	urgent atomic.Bool  // queue holds tasks that no I/O woke: others are to take them however few
+	cost   atomic.Int64 // average nanoseconds of a task's run
+	tickAt atomic.Int64 // Runtime.Now when the tick began
+	_      [2]cpu.CacheLinePad
+	parker parker
+	inbox  inbox
+	counts publishedCounts
+	gone   atomic.Bool // it has left its loop
+	_      [2]cpu.CacheLinePad
 
 	// The worker's goroutine alone:
-	cx       Context
-	queue    taskList
-	ran      bool          // a task has run since wanted was last asked
-	yielded  time.Duration // when other goroutines last had a chance to run
-	runnable [1]metrics.Sample
+	cx        Context
+	now       time.Duration // of the tick
+	first     *Task         // stolen, to be run next
+	pinned    taskList      // tasks that only this worker may run
+	deferred  taskList      // tasks that yielded: they run after the next poll of the driver
+	running   bool          // a task is running, so that what is woken is woken by it
+	searching bool          // counted by idle
+	wasParked bool          // until the tick that follows
+	lifoRuns  int           // tasks run from lifo since the last from elsewhere
+	pinnedDue bool          // pinned goes before queue
+	adapt     adaptive
+	post      post
+	random    uint64
+	stacks    coroutines
+	depots    depotCache
+	count     WorkerStats   // published now and then
+	hooked    bool          // there are hooks for the runs of tasks
+	ran       bool          // a task has run since wanted was last asked
+	yielded   time.Duration // when other goroutines last had a chance to run
+	runnable  [1]metrics.Sample
 }
 
-// inject queues a task from any goroutine.
+// An inbox takes what is meant for one worker.
+type inbox struct {
+	len atomic.Int64 // of list; read without the lock
+	sync.Mutex
+	list taskList
+}
+
+func newWorker(rt *Runtime, index int) *worker {
+	w := &worker{rt: rt, index: index, random: uint64(index)*0x9e3779b97f4a7c15 + 1}
+	w.cx = Context{rt: rt, worker: w}
+	w.queue.init(rt.cfg.queueSize)
+	w.batch.init(min(batchSize, rt.cfg.queueSize))
+	w.hooked = rt.cfg.Hooks.TaskPollStart != nil || rt.cfg.Hooks.TaskPollEnd != nil
+	w.adapt.init(w)
+	return w
+}
+
+// inject gives the worker a task, from any goroutine.
 func (w *worker) inject(t *Task) {
 	w.inbox.Lock()
 	w.inbox.list.push(t)
@@ -62,140 +106,309 @@ func (w *worker) run(ready chan<- error) {
 		return
 	}
 	<-w.rt.started
-	cut := true
-	defer func() { w.end(cut) }()
+	defer w.end()
+	call(w.rt.cfg.Hooks.WorkerStart, w.index)
+	w.loop()
+}
+
+// loop ticks until the runtime stops. A task that ends the goroutine
+// (runtime.Goexit) cannot be stopped from that, but while the goroutine's
+// deferred calls run it is alive: the worker goes on in one of them.
+func (w *worker) loop() {
+	ended := false
+	defer func() {
+		if !ended && w.survive() {
+			w.loop()
+		}
+	}()
 	for !w.rt.stopping.Load() {
 		if err := w.tick(); err != nil {
 			w.rt.fail(fmt.Errorf("sched: worker %d: %w", w.index, err))
 			break
 		}
 	}
-	cut = false
+	ended = true
 }
 
-// end closes the driver. A goroutine that was cut off stops the runtime: its
-// tasks would otherwise wait for ever.
-func (w *worker) end(cut bool) {
-	if cut {
-		w.rt.fail(fmt.Errorf("sched: worker %d: a task ended its goroutine (runtime.Goexit)", w.index))
+// survive makes a task's exit that task's error; false: no task was running.
+func (w *worker) survive() bool {
+	t := w.cx.task
+	if t == nil {
+		w.rt.fail(fmt.Errorf("sched: worker %d: a driver, a hook or a Releaser ended the goroutine (runtime.Goexit)", w.index))
+		return false
 	}
+	w.crash(t, ErrGoexit)
+	w.running = false
+	return true
+}
+
+// crash ends a task whose run did not return.
+func (w *worker) crash(t *Task, err error) {
+	if t.envelope != nil {
+		t.envelope.crashed(err)
+	} else if p, ok := err.(*PanicError); ok {
+		w.rt.cfg.Logger.Error("sched: a task panicked", "worker", w.index, "panic", p.Value, "stack", string(p.Stack))
+	} else {
+		w.rt.cfg.Logger.Error("sched: a task ended its goroutine", "worker", w.index, "error", err)
+	}
+	w.complete(t)
+}
+
+// end is the last thing the worker does. The tasks it leaves in its queues are
+// ended by the runtime.
+func (w *worker) end() {
+	defer w.stacks.closeExited() // last: it may end the goroutine
+	w.gone.Store(true)
+	w.stacks.close()
+	w.publish()
+	call(w.rt.cfg.Hooks.WorkerStop, w.index)
 	if err := w.driver.Close(); err != nil {
 		w.rt.cfg.Logger.Error("sched: closing a worker's driver", "worker", w.index, "error", err)
 	}
 }
 
 func (w *worker) tick() error {
-	var err error
-	if w.queue.head == nil && w.parker.tryPark() {
-		err = w.park()
-	} else {
-		_, err = w.driver.Poll(&w.cx, 0, false)
-	}
+	n, err := w.poll()
 	if err != nil {
 		return err
 	}
-	w.cx.now = w.rt.Now()
+	w.now = w.rt.Now()
+	w.tickAt.Store(int64(w.now))
 	w.parker.looking()
-	if w.inbox.len.Load() > 0 {
-		w.inbox.Lock()
-		w.queue.pushAll(&w.inbox.list)
-		w.inbox.len.Store(0)
-		w.inbox.Unlock()
-	}
+	w.drainInbox()
+	w.drainDeferred()
 	w.rt.timers.fire(&w.cx)
-	w.runTasks()
+	if w.wasParked {
+		w.wasParked = false
+		if w.searching || w.hasWork() {
+			w.toWork()
+		}
+	}
+	if n > 0 {
+		w.shareBacklog()
+	}
+	if ran := w.runTasks(); ran > 0 {
+		w.adapt.measure(w, ran)
+	}
+	w.look()
 	w.yield()
 	return nil
 }
 
-// park waits in the driver: hold first, then block. tryPark has succeeded.
-func (w *worker) park() error {
-	for w.mayHold() {
-		n, err := w.driver.Poll(&w.cx, w.rt.cfg.Hold, true)
-		if n > 0 || err != nil || !w.parker.isParked() {
-			return err
+// poll submits what the last tick queued and takes what has completed. With
+// nothing to run it searches for work in others' queues, or parks.
+func (w *worker) poll() (int, error) {
+	switch {
+	case w.hasWork():
+		return w.driver.Poll(&w.cx, 0, false)
+	case w.mayFind():
+		n, err := w.driver.Poll(&w.cx, 0, false)
+		if n == 0 && err == nil {
+			w.search()
 		}
-		if w.rt.Now()-w.cx.now >= w.rt.cfg.Hold { // a hold may end early
+		return n, err
+	default:
+		return w.park()
+	}
+}
+
+// hasWork reports that there is something to run without searching.
+func (w *worker) hasWork() bool {
+	return w.first != nil || w.pinned.head != nil || w.deferred.head != nil ||
+		w.queue.len() > 0 || w.lifo.Load() != nil || w.batch.len() > 0
+}
+
+// drainInbox takes what others gave this worker.
+func (w *worker) drainInbox() {
+	if w.inbox.len.Load() == 0 {
+		return
+	}
+	w.inbox.Lock()
+	list := w.inbox.list
+	w.inbox.list = taskList{}
+	w.inbox.len.Store(0)
+	w.inbox.Unlock()
+	w.enqueueAll(&list)
+}
+
+func (w *worker) drainDeferred() {
+	if w.deferred.head != nil {
+		list := w.deferred
+		w.deferred = taskList{}
+		w.enqueueAll(&list)
+	}
+}
+
+// enqueueAll queues a list of tasks.
+func (w *worker) enqueueAll(list *taskList) {
+	for t := list.pop(); t != nil; t = list.pop() {
+		w.enqueue(t)
+	}
+}
+
+// enqueue puts a task at the end of the worker's queue.
+func (w *worker) enqueue(t *Task) {
+	if t.home != nil {
+		w.pinned.push(t)
+	} else if w.queue.push(t, &w.rt.global) {
+		w.count.Overflows++
+		w.rt.notify()
+	}
+}
+
+// wake queues a task that this worker's goroutine has woken, for the running
+// task in lifo: it runs next. What was there has been waiting and goes to the
+// queue, where others may take it.
+func (w *worker) wake(t *Task) {
+	if t.home != nil || !w.running {
+		w.enqueue(t)
+		return
+	}
+	if last := w.lifo.Swap(t); last != nil {
+		w.enqueue(last)
+		w.offer()
+	}
+}
+
+// offer has others take from the queue, if any have nothing to do.
+func (w *worker) offer() {
+	if !w.urgent.Load() {
+		w.urgent.Store(true)
+	}
+	w.rt.notify()
+}
+
+// next takes the task to run. The order: what was fetched from the global queue,
+// lifo (at most maxLIFO times in a row: two tasks that wake each other would
+// keep everybody else from running, tokio #5686), then the queues by turns.
+func (w *worker) next() *Task {
+	if w.adapt.globalDue() {
+		w.fetch(fairBatch(int(w.rt.global.len.Load()), len(w.rt.workers)))
+	}
+	if t := w.first; t != nil {
+		w.first = nil
+		return t
+	}
+	if t := w.batch.pop(); t != nil {
+		w.lifoRuns = 0
+		return t
+	}
+	if w.lifo.Load() != nil {
+		if t := w.lifo.Swap(nil); t != nil {
+			if w.lifoRuns < maxLIFO {
+				w.lifoRuns++
+				w.count.LIFOHits++
+				return t
+			}
+			w.enqueue(t) // where it is found below if there is nothing else
+		}
+	}
+	w.lifoRuns = 0
+	w.pinnedDue = !w.pinnedDue
+	if w.pinnedDue {
+		if t := w.pinned.pop(); t != nil {
+			return t
+		}
+	}
+	if t := w.queue.pop(); t != nil {
+		return t
+	}
+	if t := w.pinned.pop(); t != nil {
+		return t
+	}
+	if w.rt.global.len.Load() > 0 && w.fetch(idleBatch) {
+		return w.batch.pop()
+	}
+	return nil
+}
+
+const (
+	maxLIFO   = 3
+	idleBatch = 32 // tasks fetched from the global queue by a worker that has none
+)
+
+// fetch moves tasks from the global queue to the batch buffer.
+func (w *worker) fetch(n int) bool {
+	var list taskList
+	w.rt.global.popBatch(&list, min(n, w.batch.room()))
+	if list.head == nil {
+		return false
+	}
+	w.count.BatchFetches++
+	w.batch.pushAll(&list)
+	return true
+}
+
+func (w *worker) runTasks() (ran int) {
+	for ran < tasksPerTick {
+		if w.runBatch(&ran) {
 			break
 		}
 	}
-	if w.rt.stopping.Load() {
-		return nil
-	}
-	limit := w.untilTimer()
-	if limit == 0 {
-		return nil
-	}
-	_, err := w.driver.Poll(&w.cx, limit, false)
-	w.yielded = w.rt.Now()
-	return err
+	w.cx.task, w.running = nil, false
+	w.count.Polled += uint64(ran)
+	return ran
 }
 
-// mayHold reports whether the worker may keep its processor while it waits: not
-// with goroutines waiting for one, such as one that a task has just started,
-// and not when a timer is due, for which a hold is too rough.
-func (w *worker) mayHold() bool {
-	hold := w.rt.cfg.Hold
-	if hold <= 0 {
-		return false
-	}
-	if w.ran {
-		w.ran = false
-		if w.wanted() {
-			return false
-		}
-	}
-	limit := w.untilTimer()
-	return limit < 0 || limit > hold
-}
-
-// untilTimer is how long the worker may wait for the sake of timers: worker 0
-// sleeps until the next one, the others need not.
-func (w *worker) untilTimer() time.Duration {
-	if w.index != 0 {
-		return -1
-	}
-	next := w.rt.timers.next.Load()
-	if next == never {
-		return -1
-	}
-	return max(0, time.Duration(next)-w.rt.Now())
-}
-
-func (w *worker) runTasks() {
-	for ran := 0; ran < tasksPerTick; {
-		if w.runBatch(&ran) {
-			return
-		}
-	}
-}
-
-// runBatch runs tasks until the tick's share is done. A panic that a body let
-// escape ends the batch and that task, not the worker.
+// runBatch runs tasks until the tick's share is done. A panic ends the batch and
+// that task, not the worker.
 func (w *worker) runBatch(ran *int) (finished bool) {
 	defer func() {
 		if finished {
 			return
 		}
 		*ran++
-		if v := recover(); v != nil {
-			w.rt.cfg.Logger.Error("sched: a task panicked", "worker", w.index, "panic", v, "stack", string(debug.Stack()))
-			w.cx.task.state.complete()
+		v := recover()
+		switch t := w.cx.task; {
+		case v == nil: // an exit: see loop
+		case t == nil:
+			w.rt.cfg.Logger.Error("sched: a hook panicked", "worker", w.index, "panic", v, "stack", string(debug.Stack()))
+		default:
+			w.crash(t, &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
+	cx := &w.cx
+	w.running = true
 	for ; *ran < tasksPerTick; *ran++ {
-		t := w.queue.pop()
+		t := w.next()
 		if t == nil {
 			break
 		}
-		t.state.start()
-		w.cx.task, w.ran = t, true
-		if t.body.Run(&w.cx) {
-			t.state.complete()
-		} else if t.state.suspend() {
-			w.queue.push(t)
+		if w.searching {
+			w.found()
+		}
+		w.ran = true
+		cx.begin(t)
+		done := false
+		if w.hooked {
+			done = w.runHooked(t)
+		} else {
+			done = t.body.Run(cx)
+		}
+		if done {
+			w.complete(t)
+		} else {
+			w.suspend(t)
 		}
 	}
-	w.cx.task = nil
 	return true
+}
+
+// suspend queues the running task again if it is to run once more.
+func (w *worker) suspend(t *Task) {
+	if w.cx.deferred {
+		w.cx.deferred = false
+		t.state.reschedule()
+		w.deferred.push(t)
+	} else if t.state.suspend() {
+		w.enqueue(t)
+	}
+}
+
+func (w *worker) complete(t *Task) {
+	w.cx.task, w.cx.deferred = nil, false // what goes wrong from here on is not the task's run
+	word := t.state.complete()
+	if t.envelope != nil {
+		t.envelope.completed(&w.cx, word)
+	}
 }

@@ -13,10 +13,11 @@ const yieldEvery = time.Millisecond
 // yield lets other goroutines run if some are waiting to. Gosched is dear on a
 // locked thread, about 10 µs, so it is not called without a reason.
 func (w *worker) yield() {
-	if w.cx.now-w.yielded < yieldEvery {
+	if w.now-w.yielded < yieldEvery {
 		return
 	}
-	w.yielded = w.cx.now
+	w.yielded = w.now
+	w.publish()
 	if w.wanted() {
 		runtime.Gosched()
 	}

@@ -1,0 +1,301 @@
+package sched
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// settle is how long a thread is left alone after it has announced a wait, so
+// that it sleeps when it is woken.
+const settle = 50 * time.Microsecond
+
+// How long a task that a busy worker queues waits until another one runs it, and
+// what that is made of:
+//
+//	eventfd          write(2) until read(2) returns in another thread, without Go's scheduler
+//	eventfd-syscall  the same with a wait that gives the processor up, as a Poll that blocks does
+//	searching        push until run, by a thief that looks all the time
+//	parked           push until run, by a worker that blocks in its driver and must be woken
+//
+// Times are medians and percentiles; x-eventfd is the median as a multiple of
+// eventfd's in the same run. Two processors are needed that nothing else uses.
+func BenchmarkStealLatency(b *testing.B) {
+	if runtime.GOMAXPROCS(0) < 2 || runtime.NumCPU() < 2 {
+		b.Skip("a thief needs a processor of its own")
+	}
+	var bare time.Duration
+	run := func(name string, measure func(b *testing.B) []time.Duration) {
+		b.Run(name, func(b *testing.B) {
+			median := report(b, measure(b))
+			if name == "eventfd" {
+				bare = median
+			} else if bare > 0 {
+				b.ReportMetric(float64(median)/float64(bare), "x-eventfd")
+			}
+		})
+	}
+	run("eventfd", func(b *testing.B) []time.Duration { return eventfdLatency(b, unix.RawSyscall) })
+	run("eventfd-syscall", func(b *testing.B) []time.Duration { return eventfdLatency(b, unix.Syscall) })
+	run("searching", searchingLatency)
+	run("parked", parkedLatency)
+}
+
+func report(b *testing.B, samples []time.Duration) (median time.Duration) {
+	slices.Sort(samples)
+	at := func(percent int) time.Duration { return samples[(len(samples)-1)*percent/100] }
+	b.ReportMetric(0, "ns/op") // says nothing: most of it is the pause between two samples
+	b.ReportMetric(float64(at(50)), "p50-ns")
+	b.ReportMetric(float64(at(95)), "p95-ns")
+	b.ReportMetric(float64(at(99)), "p99-ns")
+	return at(50)
+}
+
+// spin keeps the processor.
+func spin(d time.Duration) {
+	for began := time.Now(); time.Since(began) < d; {
+	}
+}
+
+// until spins until cond holds. It calls no scheduler: whoever comes here must
+// keep its processor, and cond becomes true by another one's doing.
+func until(cond func() bool) {
+	for !cond() {
+	}
+}
+
+func newEventfd(b *testing.B, flags int) int {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|flags)
+	if err != nil {
+		b.Fatal(os.NewSyscallError("eventfd", err))
+	}
+	return fd
+}
+
+func signal(fd int) {
+	one := uint64(1)
+	unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&one)), 8)
+}
+
+type syscall3 func(trap, a1, a2, a3 uintptr) (r1, r2 uintptr, errno unix.Errno)
+
+// eventfdLatency measures the wake-up of a thread that reads an eventfd.
+func eventfdLatency(b *testing.B, read syscall3) []time.Duration {
+	// A thread in a raw read cannot be stopped, so nothing may stop the world
+	// while it sleeps.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	fd := newEventfd(b, 0)
+	defer unix.Close(fd)
+	samples := make([]time.Duration, b.N)
+	var wrote, waiting, returned atomic.Int64 // a time; numbers of samples
+	epoch := time.Now()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		count := new(uint64)
+		for i := range samples {
+			waiting.Store(int64(i + 1))
+			for n := uintptr(0); n != 8; { // a signal may interrupt it
+				n, _, _ = read(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(count)), 8)
+			}
+			samples[i] = time.Since(epoch) - time.Duration(wrote.Load())
+			returned.Store(int64(i + 1))
+		}
+		runtime.KeepAlive(count)
+	}()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for i := range int64(len(samples)) {
+		until(func() bool { return waiting.Load() == i+1 })
+		spin(settle)
+		wrote.Store(int64(time.Since(epoch)))
+		signal(fd)
+		until(func() bool { return returned.Load() == i+1 })
+	}
+	<-done
+	return samples
+}
+
+// stopwatch is the body of a task that is queued at a time and runs later.
+type stopwatch struct {
+	epoch   time.Time
+	pushed  atomic.Int64 // since epoch
+	samples []time.Duration
+	ran     atomic.Int64 // the number of them
+}
+
+func newStopwatch(n int) *stopwatch {
+	return &stopwatch{epoch: time.Now(), samples: make([]time.Duration, n)}
+}
+
+func (s *stopwatch) push() { s.pushed.Store(int64(time.Since(s.epoch))) }
+
+func (s *stopwatch) stop() {
+	n := s.ran.Load()
+	s.samples[n] = time.Since(s.epoch) - time.Duration(s.pushed.Load())
+	s.ran.Store(n + 1)
+}
+
+func (s *stopwatch) Run(*Context) (done bool) { s.stop(); return false }
+
+// searchingLatency measures the way of a task through a queue alone: the thief
+// looks all the time, and does not poll a driver between two looks.
+func searchingLatency(b *testing.B) []time.Duration {
+	rt := New(Config{Workers: 2}) // never started: this drives the workers
+	owner, thief := rt.workers[0], rt.workers[1]
+	s := newStopwatch(b.N)
+	var tasks [2]Task // by turns: the last one may still be about to suspend
+	for i := range tasks {
+		tasks[i].Init(rt, s)
+	}
+	var stop atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for !stop.Load() {
+			if thief.mayFind() {
+				thief.search()
+				thief.runTasks()
+			}
+		}
+	}()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for i := range b.N {
+		spin(time.Duration(1000 + owner.next64()%1000)) // not in step with the thief's loop
+		t := &tasks[i%2]
+		s.push()
+		if t.Waker().mustQueue() {
+			owner.enqueue(t)
+			owner.offer()
+		}
+		until(func() bool { return s.ran.Load() == int64(i+1) })
+	}
+	stop.Store(true)
+	<-done
+	return s.samples
+}
+
+// parkedLatency measures the whole way: a task spawns one, and does not return;
+// the other worker sleeps in the kernel, is woken, finds it and runs it.
+func parkedLatency(b *testing.B) []time.Duration {
+	var drivers [2]*eventDriver
+	rt := New(Config{
+		Workers: 2,
+		Hold:    -1,   // block at once
+		endless: true, // no looking after stuck workers, which would wake the sleeper too
+		NewDriver: func(worker int) (Driver, error) {
+			var err error
+			drivers[worker], err = newEventDriver()
+			return drivers[worker], err
+		},
+	})
+	if err := rt.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer rt.Close()
+	s := newStopwatch(b.N)
+	_, err := Spawn(rt, FutureFunc[int](func(cx *Context) (int, error) {
+		asleep := &drivers[1-cx.Worker()].blocked
+		child := FutureFunc[int](func(*Context) (int, error) {
+			if s.ran.Load() < int64(b.N) { // the last one is spawned to push the one before
+				s.stop()
+			}
+			return 0, nil
+		})
+		Spawn(cx, child).Detach() // the latest spawn stays with this worker: each pushes the one before
+		for i := range b.N {
+			until(asleep.Load)
+			spin(settle)
+			s.push()
+			Spawn(cx, child).Detach()
+			until(func() bool { return s.ran.Load() == int64(i+1) })
+		}
+		return 0, nil
+	})).Wait(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s.samples
+}
+
+// An eventDriver is a Driver without I/O that waits in the kernel as one with I/O
+// does: an epoll that nothing but Wake's eventfd ends.
+type eventDriver struct {
+	epoll, event int
+	events       [1]unix.EpollEvent
+	blocked      atomic.Bool // waits with the processor given up, or is about to
+
+	mu     sync.Mutex // held by Wake, so that event is not closed, and its number not reused, meanwhile
+	closed bool
+}
+
+var _ Driver = (*eventDriver)(nil)
+
+func newEventDriver() (*eventDriver, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		_ = unix.Close(epoll)
+		return nil, os.NewSyscallError("eventfd", err)
+	}
+	d := &eventDriver{epoll: epoll, event: event}
+	// Edge-triggered: each write is reported once, and need not be read.
+	interest := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET}
+	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, event, &interest); err != nil {
+		return nil, os.NewSyscallError("epoll_ctl", err)
+	}
+	return d, nil
+}
+
+func (d *eventDriver) Poll(_ *Context, wait time.Duration, hold bool) (int, error) {
+	syscall6 := unix.Syscall6
+	if hold || wait == 0 {
+		syscall6 = unix.RawSyscall6
+	}
+	milliseconds := int((wait + time.Millisecond - 1) / time.Millisecond)
+	if wait < 0 {
+		milliseconds = -1
+	}
+	if !hold && wait != 0 {
+		d.blocked.Store(true)
+		defer d.blocked.Store(false)
+	}
+	_, _, errno := syscall6(unix.SYS_EPOLL_PWAIT, uintptr(d.epoll),
+		uintptr(unsafe.Pointer(&d.events)), 1, uintptr(milliseconds), 0, 0)
+	if errno != 0 && errno != unix.EINTR {
+		return 0, os.NewSyscallError("epoll_pwait", errno)
+	}
+	return 0, nil
+}
+
+func (d *eventDriver) Wake() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		signal(d.event)
+	}
+}
+
+func (d *eventDriver) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	_ = unix.Close(d.event)
+	return os.NewSyscallError("close", unix.Close(d.epoll))
+}

@@ -1,0 +1,53 @@
+package sched_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// An again is pending once each time it is awaited, and wakes its task at once.
+type again struct{ pending bool }
+
+func (a *again) Poll(cx *sched.Context) (struct{}, error) {
+	a.pending = !a.pending
+	if a.pending {
+		cx.Wake(cx.Waker())
+		return struct{}{}, sched.ErrPending
+	}
+	return struct{}{}, nil
+}
+
+// A stackful task awaits and is resumed: per pair. Beside it, the bare switch of
+// iter.Pull there and back.
+func BenchmarkStackfulSwitch(b *testing.B) {
+	b.Run("await", func(b *testing.B) {
+		rt := start(b, sched.Config{Workers: 1})
+		b.ReportAllocs()
+		_, err := sched.Go(rt, func(cx *sched.Context) (int, error) {
+			f := sched.Future[struct{}](new(again))
+			for range b.N {
+				if _, err := sched.Await(cx, f); err != nil {
+					return 0, err
+				}
+			}
+			return 0, nil
+		}).Wait(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+	})
+	b.Run("pull", func(b *testing.B) {
+		b.ReportAllocs()
+		next, stop := iter.Pull(func(yield func(struct{}) bool) {
+			for yield(struct{}{}) {
+			}
+		})
+		defer stop()
+		for range b.N {
+			next()
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package sched
+
+import (
+	"runtime/debug"
+	"slices"
+	"sync"
+)
+
+// An envelope is the memory of a spawned task, whatever its result's type.
+type envelope interface {
+	Body
+
+	// crashed makes an error the result of a run that did not return.
+	crashed(err error)
+
+	taskID() TaskID
+
+	// completed comes once, after the state word has become complete; word is
+	// what it then was. The envelope may be another task's when it returns.
+	completed(cx *Context, word uint64)
+}
+
+// A Releaser is a result that owns something. If nobody will take it because
+// the task's handle was detached, Release is called, once.
+type Releaser interface{ Release() }
+
+// A cell is the envelope of a task with results of type T. Cells are recycled;
+// the references in the state word say when. The scheduler holds one from the
+// spawn until completed has returned, the JoinHandle one until it has taken the
+// result or was detached. Wakers hold none: they know the generation.
+//
+// value and err are written before the state becomes complete and read after.
+type cell[T any] struct {
+	task      Task
+	depot     *depot[T]
+	next      *cell[T] // in a list of free cells
+	future    Future[T]
+	fn        func(*Context) (T, error) // of a stackful task
+	coroutine *coroutine                // that fn runs on
+	id        TaskID
+	value     T
+	err       error
+
+	mu      sync.Mutex
+	waiters waiters // those to be woken on completion
+}
+
+// waiters are wakers, of which there is nearly always one at most.
+type waiters struct {
+	one  Waker
+	more []Waker
+}
+
+func (ws *waiters) add(w Waker) {
+	if ws.one == w || !ws.one.alive() {
+		ws.one = w
+		return
+	}
+	ws.more = slices.DeleteFunc(ws.more, func(m Waker) bool { return m == w || !m.alive() })
+	ws.more = append(ws.more, w)
+}
+
+// Run polls the future. It is for the worker.
+func (c *cell[T]) Run(cx *Context) (done bool) {
+	if c.fn != nil {
+		return c.runStackful(cx)
+	}
+	if dueToEnd(cx.word) {
+		c.err = ErrCancelled
+		c.drop()
+		return true
+	}
+	v, err := c.future.Poll(cx)
+	if err == ErrPending {
+		return false
+	}
+	c.value, c.err = v, err
+	return true
+}
+
+func (c *cell[T]) taskID() TaskID { return c.id }
+
+// drop abandons the future. A panic of its Cancel is the result unless there
+// is one already that says more.
+func (c *cell[T]) drop() {
+	defer func() {
+		if v := recover(); v != nil {
+			err := &PanicError{Value: v, Stack: debug.Stack()}
+			if _, already := c.err.(*PanicError); already {
+				c.log("sched: a task panicked while it was dropped", err)
+			} else {
+				c.err = err
+			}
+		}
+	}()
+	abandon(c.future)
+}
+
+func (c *cell[T]) log(what string, err *PanicError) {
+	c.depot.rt.cfg.Logger.Error(what, "panic", err.Value, "stack", string(err.Stack))
+}
+
+func (c *cell[T]) crashed(err error) {
+	c.err = err
+	if c.fn == nil {
+		c.drop()
+	}
+}
+
+// end completes a task that no worker will run.
+func (c *cell[T]) end(err error) {
+	if !c.task.state.seize() {
+		return
+	}
+	c.err = err
+	if c.fn == nil {
+		c.drop()
+	}
+	c.completed(nil, c.task.state.complete())
+}
+
+func (c *cell[T]) completed(cx *Context, word uint64) {
+	c.future, c.fn = nil, nil
+	if hooks := &c.depot.rt.cfg.Hooks; hooks.TaskEnd != nil {
+		hooks.TaskEnd(c.id, c.err)
+	}
+	if word&detached != 0 {
+		c.release()
+	}
+	if word&joinInterest != 0 {
+		c.mu.Lock()
+		ws := c.waiters
+		c.waiters = waiters{}
+		c.mu.Unlock()
+		wake(cx, ws.one)
+		for _, w := range ws.more {
+			wake(cx, w)
+		}
+	}
+	c.depot.rt.taskEnded()
+	if word>>40 == 1 || c.task.state.unref() { // nobody else can add one
+		c.depot.put(cx.on(c.depot.rt), c)
+	}
+}
+
+func wake(cx *Context, w Waker) {
+	if cx != nil {
+		cx.Wake(w)
+	} else {
+		w.Wake()
+	}
+}
+
+// release gives back a result that nobody takes.
+func (c *cell[T]) release() {
+	if !c.depot.releases || c.err != nil {
+		return
+	}
+	r, ok := any(c.value).(Releaser)
+	if !ok {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.log("sched: releasing a task's result panicked", &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	r.Release()
+}
+
+// unref gives up the handle's reference.
+func (c *cell[T]) unref(cx *Context) {
+	if c.task.state.unref() {
+		c.depot.put(cx.on(c.depot.rt), c)
+	}
+}
+
+// on is the worker of a context, which may be nil, if it belongs to rt.
+func (cx *Context) on(rt *Runtime) *worker {
+	if cx == nil || cx.rt != rt {
+		return nil
+	}
+	return cx.worker
+}

@@ -1,0 +1,44 @@
+package sched
+
+import "unsafe"
+
+// Timers is the number of timers in the runtime's wheel.
+func (rt *Runtime) Timers() int {
+	rt.timers.mu.Lock()
+	defer rt.timers.mu.Unlock()
+	return rt.timers.wheel.Len()
+}
+
+// Memory is where the waker's task is, or was.
+func (w Waker) Memory() unsafe.Pointer { return unsafe.Pointer(w.task) }
+
+// Waiters is the number of futures that wait for the token.
+func (t *CancellationToken) Waiters() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiters.len
+}
+
+// Children is the number of those that the token keeps.
+func (t *CancellationToken) Children() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for c := t.children; c != nil; c = c.next {
+		n++
+	}
+	return n
+}
+
+// Waiters is the number of futures that wait for the set's tasks.
+func (s *JoinSet[T]) Waiters() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiters.len
+}
+
+// Waiters is the number of futures that wait for the tracker.
+func (t *TaskTracker) Waiters() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiters.len
+}

@@ -1,0 +1,11 @@
+package sched
+
+// Endless is cfg with waits that nothing but a wake-up or a timer ends, so that a
+// wake-up that is lost hangs.
+func (cfg Config) Endless() Config { cfg.endless = true; return cfg }
+
+// QueueSize is cfg with workers' queues for so many tasks, a power of two.
+func (cfg Config) QueueSize(n int) Config { cfg.queueSize = n; return cfg }
+
+// Batched is the number of tasks in a worker's batch buffer.
+func (rt *Runtime) Batched(worker int) int { return rt.workers[worker].batch.len() }

@@ -1,0 +1,72 @@
+package sched
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A globalQueue takes what comes from outside the workers, and what does not
+// fit into a worker's ring.
+type globalQueue struct {
+	len atomic.Int64 // of list; read without the lock
+
+	mu     sync.Mutex
+	list   taskList
+	closed bool
+}
+
+// push queues a task; false: the queue is closed, and the task was not taken.
+func (q *globalQueue) push(t *Task) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.list.push(t)
+	q.len.Store(int64(q.list.len))
+	return true
+}
+
+// pushBatch queues all of a list. A closed queue drops it: those are tasks that
+// the end of the runtime finds elsewhere.
+func (q *globalQueue) pushBatch(l *taskList) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.list.pushAll(l)
+	q.len.Store(int64(q.list.len))
+}
+
+// popBatch moves the oldest tasks, at most n, to the end of l.
+func (q *globalQueue) popBatch(l *taskList, n int) {
+	if n <= 0 || q.len.Load() == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for range n {
+		t := q.list.pop()
+		if t == nil {
+			break
+		}
+		l.push(t)
+	}
+	q.len.Store(int64(q.list.len))
+}
+
+// close refuses further tasks and forgets those queued.
+func (q *globalQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.list = taskList{}
+	q.len.Store(0)
+}
+
+// fairBatch is how many tasks a worker fetches at a time: its share of the
+// queue, within bounds, and all there are if that is fewer.
+func fairBatch(queued, workers int) int {
+	return min(queued, max(4, min(queued/workers, batchSize)))
+}

@@ -1,0 +1,47 @@
+package sched
+
+// Hooks are called on what happens in a runtime: for tracing and tests. They run
+// on the worker concerned, or the goroutine that spawns, in the middle of things:
+// they must be quick and must not call into the runtime. Any may be nil.
+type Hooks struct {
+	WorkerStart  func(worker int) // before its first tick
+	WorkerStop   func(worker int) // after its last
+	WorkerPark   func(worker int) // it is about to wait in its driver
+	WorkerUnpark func(worker int) // and has stopped to
+
+	TaskSpawn     func(id TaskID)
+	TaskPollStart func(worker int, id TaskID)
+	TaskPollEnd   func(worker int, id TaskID) // not after a panic or an exit
+	TaskEnd       func(id TaskID, err error)  // err is the task's result
+}
+
+// A TaskID names a spawned task to hooks; 0 is a Task that nobody spawned. IDs are
+// given in the order of the spawns, from 1, and only while there are hooks.
+type TaskID uint64
+
+func (h *Hooks) ofTasks() bool {
+	return h.TaskSpawn != nil || h.TaskPollStart != nil || h.TaskPollEnd != nil || h.TaskEnd != nil
+}
+
+func call(hook func(int), worker int) {
+	if hook != nil {
+		hook(worker)
+	}
+}
+
+// runHooked runs a task between its hooks.
+func (w *worker) runHooked(t *Task) (done bool) {
+	var id TaskID
+	if t.envelope != nil {
+		id = t.envelope.taskID()
+	}
+	hooks := &w.rt.cfg.Hooks
+	if hooks.TaskPollStart != nil {
+		hooks.TaskPollStart(w.index, id)
+	}
+	done = t.body.Run(&w.cx)
+	if hooks.TaskPollEnd != nil {
+		hooks.TaskPollEnd(w.index, id)
+	}
+	return done
+}

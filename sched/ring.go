@@ -1,0 +1,211 @@
+package sched
+
+import "golang.org/x/sys/cpu"
+
+// ringSize is the capacity of a worker's queue, batchSize that of its batch
+// buffer. Powers of two.
+const (
+	ringSize  = 256
+	batchSize = 64
+)
+
+// A ring is a bounded queue that its owner fills and empties, and from which
+// others steal half at a time: Tokio's, with the two heads of blitz-io in one
+// 64-bit word (of 32 bits each, since 16 wrap around soon enough for a
+// compare-and-swap to mistake an old head for a new one, tokio #5041).
+//
+//	head = steal<<32 | real      steal <= real <= tail, modulo 2³²
+//
+//	[real, tail)   queued
+//	[steal, real)  claimed by the one thief at work, and by the pops since;
+//	               none is at work while steal == real
+//
+// Who writes what: tail is the owner's alone, and so are the slots outside
+// [steal, tail). The slots a thief has claimed are the thief's until it
+// releases them. head changes by compare-and-swap only.
+//
+// Each task is delivered once:
+//   - A pop takes the task at real, a claim those from real on. Both move real
+//     past what they take with a compare-and-swap of the word, so no two take
+//     the same one.
+//   - What a claim took stays in its slots until the thief has copied it: the
+//     owner writes to no slot before steal, and steal stays where it is until
+//     the thief's release. Pops move real meanwhile, which is why the release
+//     is a compare-and-swap in a loop that keeps their real, and is never given
+//     up: nobody else would bring steal forward again.
+//   - A slot's plain write happens before the store of tail that publishes it;
+//     whoever takes the slot has loaded that tail, or a later one.
+type ring struct {
+	_     [2]cpu.CacheLinePad // two lines: the processor fetches them in pairs
+	head  atomicUint64
+	_     [2]cpu.CacheLinePad
+	tail  atomicUint32
+	_     [2]cpu.CacheLinePad
+	slots []*Task
+	mask  uint32
+}
+
+// init gives the ring its capacity, a power of two.
+func (r *ring) init(capacity int) {
+	r.slots = make([]*Task, capacity)
+	r.mask = uint32(capacity - 1)
+}
+
+func heads(word uint64) (steal, real uint32) { return uint32(word >> 32), uint32(word) }
+
+func packHeads(steal, real uint32) uint64 { return uint64(steal)<<32 | uint64(real) }
+
+// len is the number of tasks queued, as of some moment during the call. Any
+// goroutine.
+func (r *ring) len() int {
+	_, real := heads(r.head.Load())
+	n := int32(r.tail.Load() - real) // the head first: a later tail can only be larger
+	return int(max(0, n))
+}
+
+// room is how many tasks can be pushed before the ring is full. Owner only.
+func (r *ring) room() int {
+	steal, _ := heads(r.head.Load())
+	return len(r.slots) - int(r.tail.Load()-steal)
+}
+
+// push queues a task. If the ring is full, the newer half of it and the task go
+// to the global queue instead, in one batch: the older half, which has waited
+// longer, stays next in line (tokio #8029). It reports whether that happened.
+// Owner only.
+func (r *ring) push(t *Task, global *globalQueue) (overflowed bool) {
+	for {
+		head := r.head.Load()
+		steal, real := heads(head)
+		tail := r.tail.Load()
+		if int(tail-steal) < len(r.slots) {
+			r.slots[tail&r.mask] = t
+			r.tail.Store(tail + 1)
+			return false
+		}
+		if steal != real { // a thief is about to make room; this one cannot wait for it
+			global.push(t)
+			return true
+		}
+		if r.overflow(head, tail, t, global) {
+			return true
+		}
+		// A thief was quicker: now there is room, or it is at work.
+	}
+}
+
+// overflow moves the newer half of a full ring to the global queue.
+//
+// The owner claims all of it, as a thief would, so that nobody else takes
+// anything; takes the newer half away by moving tail back; and gives the older
+// half back by moving real to where it was. A thief that has loaded the same
+// head before, and a tail from before, may then still succeed with its claim:
+// it claims half of what was there, which is the older half or less.
+func (r *ring) overflow(head uint64, tail uint32, t *Task, global *globalQueue) bool {
+	_, real := heads(head)
+	if !r.head.CompareAndSwap(head, packHeads(real, tail)) {
+		return false
+	}
+	from := tail - uint32(len(r.slots)/2)
+	var batch taskList
+	for i := from; i != tail; i++ {
+		batch.push(r.slots[i&r.mask])
+		r.slots[i&r.mask] = nil
+	}
+	batch.push(t)
+	r.tail.Store(from)
+	r.head.Store(head) // nobody else moves the head of a ring that is claimed
+	global.pushBatch(&batch)
+	return true
+}
+
+// pushAll queues as many of a list as there is room for, and takes them off it.
+// Others see them all at once. Owner only.
+func (r *ring) pushAll(list *taskList) {
+	tail := r.tail.Load()
+	room := r.room()
+	for ; room > 0 && list.head != nil; room-- {
+		r.slots[tail&r.mask] = list.pop()
+		tail++
+	}
+	r.tail.Store(tail)
+}
+
+// pop takes the oldest task, nil if there is none. Owner only.
+func (r *ring) pop() *Task {
+	head := r.head.Load()
+	for {
+		steal, real := heads(head)
+		if real == r.tail.Load() {
+			return nil
+		}
+		next := packHeads(steal, real+1)
+		if steal == real {
+			next = packHeads(real+1, real+1)
+		}
+		if r.head.CompareAndSwap(head, next) {
+			t := r.slots[real&r.mask]
+			r.slots[real&r.mask] = nil
+			return t
+		}
+		head = r.head.Load()
+	}
+}
+
+// stealInto moves the older half of the tasks, rounded up, to dst, which the
+// caller owns, and returns the newest of them instead of queueing it, with the
+// number taken. nil: there is none, another thief is at work, or dst is more
+// than half full. Any goroutine.
+func (r *ring) stealInto(dst *ring) (*Task, int) {
+	to := dst.tail.Load()
+	if steal, _ := heads(dst.head.Load()); int(to-steal) > len(dst.slots)/2 {
+		return nil, 0
+	}
+	from, n := r.claim(uint32(len(dst.slots) / 2))
+	if n == 0 {
+		return nil, 0
+	}
+	last := from + n - 1
+	for i := range n - 1 {
+		dst.slots[(to+i)&dst.mask] = r.slots[(from+i)&r.mask]
+		r.slots[(from+i)&r.mask] = nil
+	}
+	t := r.slots[last&r.mask]
+	r.slots[last&r.mask] = nil
+	r.release()
+	if n > 1 {
+		dst.tail.Store(to + n - 1)
+	}
+	return t, int(n)
+}
+
+// claim makes the older half, at most so many, the caller's.
+func (r *ring) claim(most uint32) (from, n uint32) {
+	head := r.head.Load()
+	for {
+		steal, real := heads(head)
+		if steal != real {
+			return 0, 0
+		}
+		queued := r.tail.Load() - real
+		n = min(queued-queued/2, most)
+		if n == 0 || int32(queued) < 0 { // below 0: the head is an old one
+			return 0, 0
+		}
+		if r.head.CompareAndSwap(head, packHeads(steal, real+n)) {
+			return real, n
+		}
+		head = r.head.Load()
+	}
+}
+
+// release ends a claim.
+func (r *ring) release() {
+	for {
+		head := r.head.Load()
+		_, real := heads(head)
+		if r.head.CompareAndSwap(head, packHeads(real, real)) {
+			return
+		}
+	}
+}
