@@ -27,9 +27,10 @@ const settle = 50 * time.Microsecond
 //	parked           push until run, by a worker that blocks in its driver and must be woken
 //
 // Times are medians and percentiles; x-eventfd is the median as a multiple of
-// eventfd's in the same run. Two processors are needed that nothing else uses.
+// eventfd's in the same run. Each side has a processor of its own,
+// which nothing else should use.
 func BenchmarkStealLatency(b *testing.B) {
-	if runtime.GOMAXPROCS(0) < 2 || runtime.NumCPU() < 2 {
+	if runtime.GOMAXPROCS(0) < 2 || len(usable()) < 2 {
 		b.Skip("a thief needs a processor of its own")
 	}
 	var bare time.Duration
@@ -72,6 +73,43 @@ func until(cond func() bool) {
 	}
 }
 
+// usable is the processors that the process may use: asked once, before a thread
+// is bound to one of them.
+var usable = sync.OnceValue(func() (cpus []int) {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	for cpu := range 8 * int(unsafe.Sizeof(set)) {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
+})
+
+// pin binds the calling goroutine to a thread, and that to the processor with
+// that index of the usable ones. It must not be unlocked: the thread ends with
+// the goroutine.
+func pin(index int) {
+	runtime.LockOSThread()
+	var set unix.CPUSet
+	set.Set(usable()[index])
+	_ = unix.SchedSetaffinity(0, &set) // without, the figures are only rougher
+}
+
+// onBoth runs two functions, each with a processor of its own.
+func onBoth(functions ...func()) {
+	var wg sync.WaitGroup
+	for i, f := range functions {
+		wg.Go(func() {
+			pin(i)
+			f()
+		})
+	}
+	wg.Wait()
+}
+
 func newEventfd(b *testing.B, flags int) int {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|flags)
 	if err != nil {
@@ -97,11 +135,15 @@ func eventfdLatency(b *testing.B, read syscall3) []time.Duration {
 	samples := make([]time.Duration, b.N)
 	var wrote, waiting, returned atomic.Int64 // a time; numbers of samples
 	epoch := time.Now()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+	onBoth(func() {
+		for i := range int64(len(samples)) {
+			until(func() bool { return waiting.Load() == i+1 })
+			spin(settle)
+			wrote.Store(int64(time.Since(epoch)))
+			signal(fd)
+			until(func() bool { return returned.Load() == i+1 })
+		}
+	}, func() {
 		count := new(uint64)
 		for i := range samples {
 			waiting.Store(int64(i + 1))
@@ -112,17 +154,7 @@ func eventfdLatency(b *testing.B, read syscall3) []time.Duration {
 			returned.Store(int64(i + 1))
 		}
 		runtime.KeepAlive(count)
-	}()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for i := range int64(len(samples)) {
-		until(func() bool { return waiting.Load() == i+1 })
-		spin(settle)
-		wrote.Store(int64(time.Since(epoch)))
-		signal(fd)
-		until(func() bool { return returned.Load() == i+1 })
-	}
-	<-done
+	})
 	return samples
 }
 
@@ -159,32 +191,26 @@ func searchingLatency(b *testing.B) []time.Duration {
 		tasks[i].Init(rt, s)
 	}
 	var stop atomic.Bool
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+	onBoth(func() {
+		for i := range b.N {
+			spin(time.Duration(1000 + owner.next64()%1000)) // not in step with the thief's loop
+			t := &tasks[i%2]
+			s.push()
+			if t.Waker().mustQueue() {
+				owner.enqueue(t)
+				owner.offer()
+			}
+			until(func() bool { return s.ran.Load() == int64(i+1) })
+		}
+		stop.Store(true)
+	}, func() {
 		for !stop.Load() {
 			if thief.mayFind() {
 				thief.search()
 				thief.runTasks()
 			}
 		}
-	}()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for i := range b.N {
-		spin(time.Duration(1000 + owner.next64()%1000)) // not in step with the thief's loop
-		t := &tasks[i%2]
-		s.push()
-		if t.Waker().mustQueue() {
-			owner.enqueue(t)
-			owner.offer()
-		}
-		until(func() bool { return s.ran.Load() == int64(i+1) })
-	}
-	stop.Store(true)
-	<-done
+	})
 	return s.samples
 }
 
@@ -197,6 +223,7 @@ func parkedLatency(b *testing.B) []time.Duration {
 		Hold:    -1,   // block at once
 		endless: true, // no looking after stuck workers, which would wake the sleeper too
 		NewDriver: func(worker int) (Driver, error) {
+			pin(worker) // on the worker's thread
 			var err error
 			drivers[worker], err = newEventDriver()
 			return drivers[worker], err

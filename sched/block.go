@@ -3,8 +3,9 @@ package sched
 import "context"
 
 // Block polls f on the calling goroutine, which must not be a worker's, until it
-// is done, and returns its result; ctx's error, with f abandoned, if that ends
-// first. The futures of rt find it in the context; its workers are started.
+// is done, and returns its result; with f abandoned, ctx's error if that ends
+// first, and ErrClosed if rt closes. f finds rt in the context; its workers are
+// started.
 func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	if err := rt.Start(); err != nil {
 		abandon(f)
@@ -29,27 +30,43 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	b := &blocker{woke: make(chan struct{}, 1)}
 	b.task.body = b
 	cx := Context{rt: rt}
+	var closed <-chan struct{}
+	if rt != nil {
+		closed = rt.stopped
+	}
+	polled := false // to its end
+	defer func() {
+		b.task.state.complete()
+		if !polled {
+			abandon(f)
+		}
+	}()
+	var ended error // why not to wait any longer
 	b.task.state.word.Store(stateScheduled)
-	defer b.task.state.complete()
 	for {
 		cx.begin(&b.task)
 		v, err := f.Poll(&cx)
 		if err != ErrPending {
+			polled = true
 			return v, err
+		}
+		if ended != nil {
+			return *new(T), ended
 		}
 		if b.task.state.suspend() {
 			continue
 		}
-		select {
+		select { // picks any case that is ready: a last poll lets the result go first
 		case <-b.woke:
+			continue
 		case <-ctx.Done():
-			b.task.state.seize() // so that late wakes are noted and queue nothing
-			cx.budget = budgetPerRun
-			if v, err := f.Poll(&cx); err != ErrPending {
-				return v, err // it goes first: select picks any case that is ready
-			}
-			abandon(f)
-			return *new(T), ctx.Err()
+			ended = ctx.Err()
+		case <-closed:
+			ended = ErrClosed
 		}
+		if b.task.state.wake(0) {
+			continue
+		}
+		<-b.woke // somebody else scheduled it
 	}
 }

@@ -148,13 +148,13 @@ func TestSelectOfNothingIsAnError(t *testing.T) {
 func TestSelectPrefersNoFuture(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	wins := [3]int{}
-	for range 3000 { // each new: a loop would do so
+	for range 900 { // each new: a loop would do so
 		got, err := do(t, rt, sched.Select(ready(1, nil), ready(2, nil), ready(3, nil)))
 		require.NoError(t, err)
 		wins[got.Index]++
 	}
 	for _, n := range wins {
-		require.Greater(t, n, 500)
+		require.Greater(t, n, 150)
 	}
 }
 

@@ -1,27 +1,59 @@
 // Package sched runs tasks on workers. A worker is a goroutine locked to its
-// thread that owns a [Driver], its connection with the outside world, and a
-// queue of tasks; it knows nothing of sockets.
+// thread that owns a [Driver], its connection with the outside world, and queues
+// of tasks; workers that have nothing to do take tasks from others. It knows
+// nothing of sockets.
 //
-// A [Task] runs to its next suspension point and is queued again when somebody
-// wakes it. A [Future] is the usual way to write one:
+// # Tasks
+//
+// A stackless task polls a [Future] to its end:
 //
 //	rt := sched.New(sched.Config{})
 //	defer rt.Close()
 //	h := sched.Spawn(rt, fut)
 //	v, err := h.Wait(ctx)
 //
+// It costs tens of nanoseconds and some 200 bytes, which are used again once it
+// has been joined or detached, and runs on any worker, not always on the same. A
+// stackful task is a plain function that awaits:
+//
+//	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+//		a, err := sched.Await(cx, futA)
+//		...
+//	})
+//
+// It runs on a coroutine, and from its first run on stays on one worker. A [Task]
+// with a [Body] of its own is the plain form that both are made of.
+//
+// Neither may block its thread: that holds up the worker. Other workers notice
+// after a millisecond or so and take over what waits behind it, but that is the
+// exception. A task that panics, or calls runtime.Goexit, ends with that as its
+// error, and its worker goes on.
+//
 // # One tick of a worker
 //
 //  1. Poll the driver: without waiting when there are tasks to run, else parked
 //     (see below). What arrived wakes the tasks it concerns.
-//  2. Take the tasks that other goroutines woke (the inbox).
+//  2. Take what other goroutines gave this worker (its inbox), and the tasks that
+//     yielded in the last tick.
 //  3. Fire the timers that are due.
-//  4. Run at most 128 tasks.
-//  5. Once a millisecond, let other goroutines run if any are waiting to: under
+//  4. Wake another worker if the backlog is worth it.
+//  5. Run at most 128 tasks.
+//  6. Learn from how long they took: how often to look at the global queue, when
+//     a backlog is worth a wake.
+//  7. At most twice a millisecond, look after workers that are stuck.
+//  8. Once a millisecond, let other goroutines run if any are waiting to: under
 //     steady load a worker would keep its processor from them.
 //
-// What the tasks queued in step 4 goes to the kernel with the poll of the next
+// What the tasks queued in step 5 goes to the kernel with the poll of the next
 // tick, so that a tick costs one system call.
+//
+// # The next task
+//
+// comes from the batch buffer (fetched from the global queue), the LIFO slot (the
+// task woken last, three times in a row at most), the worker's queues, the global
+// queue, another worker's queue, and the global queue once more; from that one
+// also first, every so many tasks. The files are worker.go, steal.go, ring.go,
+// global.go, idle.go; each says why nothing is lost or run twice.
 //
 // # Parking
 //
@@ -30,7 +62,9 @@
 // scheduler is not told, so that it keeps its processor. Only then does it
 // block in an ordinary one. Blocking at once costs a hand-over of the processor
 // and two futex calls on every wait; holding spares them as long as traffic
-// flows.
+// flows, and gives itself up when it does not.
 //
-// No wake-up is lost between the last look and the wait: see parker.
+// No wake-up is lost between the last look and the wait: see parker and
+// idleState, the explorer's tests (go test -tags explore) and the model in the
+// folder model.
 package sched

@@ -1,5 +1,7 @@
 package sched
 
+import "time"
+
 // Endless is cfg with waits that nothing but a wake-up or a timer ends, so that a
 // wake-up that is lost hangs.
 func (cfg Config) Endless() Config { cfg.endless = true; return cfg }
@@ -9,3 +11,7 @@ func (cfg Config) QueueSize(n int) Config { cfg.queueSize = n; return cfg }
 
 // Batched is the number of tasks in a worker's batch buffer.
 func (rt *Runtime) Batched(worker int) int { return rt.workers[worker].batch.len() }
+
+// SetHold changes how long a worker that waits will hold next, HoldOf says it.
+func (rt *Runtime) SetHold(worker int, d time.Duration) { rt.workers[worker].adapt.hold = d }
+func (rt *Runtime) HoldOf(worker int) time.Duration     { return rt.workers[worker].adapt.hold }

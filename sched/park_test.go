@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -17,11 +18,12 @@ import (
 
 const hold = 50 * time.Microsecond
 
-// inBubble runs a test on one fake driver per worker, parked.
+// inBubble runs a test on one fake driver per worker, parked. No worker stands on
+// post: see the tests of the watch.
 func inBubble(t *testing.T, cfg sched.Config, test func(t *testing.T, rt *sched.Runtime, fakes []*fake)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		rt, fakes := startFakes(t, cfg)
+		rt, fakes := startFakes(t, cfg.Endless())
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		test(t, rt, fakes)
@@ -50,9 +52,11 @@ func requireCalls(t *testing.T, d *fake, happen func(), wanted []call, others ..
 	t.Fatalf("never %v", wanted)
 }
 
-// wakeUp gives a worker a moment's work and time to park.
-func wakeUp(rt *sched.Runtime, home int) func() {
+// wakeUp gives a worker that is to hold as long as ever a moment's work and time
+// to park.
+func wakeUp(rt *sched.Runtime, home int, hold time.Duration) func() {
 	return func() {
+		rt.SetHold(home, hold)
 		newTask(rt, home, func(*sched.Context) bool { return true }).Wake()
 		time.Sleep(time.Minute)
 	}
@@ -61,7 +65,7 @@ func wakeUp(rt *sched.Runtime, home int) func() {
 func TestAWorkerHoldsThenBlocksAndThenStaysSo(t *testing.T) {
 	inBubble(t, sched.Config{Workers: 2, Hold: hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		for i, d := range fakes {
-			requireCalls(t, d, wakeUp(rt, i), []call{{holding, hold}, {blocking, -1}}, []call{{blocking, -1}})
+			requireCalls(t, d, wakeUp(rt, i, hold), []call{{holding, hold}, {blocking, -1}}, []call{{blocking, -1}})
 		}
 		time.Sleep(time.Hour)
 		for _, d := range fakes {
@@ -72,64 +76,157 @@ func TestAWorkerHoldsThenBlocksAndThenStaysSo(t *testing.T) {
 
 func TestAWorkerHoldsByDefault(t *testing.T) {
 	inBubble(t, sched.Config{Workers: 1}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
-		d := fakes[0]
-		for {
-			d.takeCalls()
-			wakeUp(rt, 0)()
-			calls := d.takeCalls()
-			if len(calls) == 1 {
-				continue // a goroutine waited for a processor
-			}
-			require.Len(t, calls, 2)
-			require.Equal(t, holding, calls[0].phase)
-			require.Positive(t, calls[0].wait)
-			return
-		}
+		requireCalls(t, fakes[0], wakeUp(rt, 0, time.Millisecond), []call{{holding, time.Millisecond}, {blocking, -1}}, []call{{blocking, -1}})
 	})
 }
 
 func TestWithoutHoldAWorkerBlocksAtOnce(t *testing.T) {
 	inBubble(t, sched.Config{Workers: 1, Hold: -1}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
-		requireCalls(t, fakes[0], wakeUp(rt, 0), []call{{blocking, -1}})
+		requireCalls(t, fakes[0], wakeUp(rt, 0, 0), []call{{blocking, -1}})
+		for range 100 { // nor does it begin to
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			time.Sleep(time.Microsecond)
+			synctest.Wait()
+		}
+		for _, c := range fakes[0].takeCalls() {
+			require.NotEqual(t, holding, c.phase)
+		}
 	})
 }
 
-func TestAHoldIsASecondAtMost(t *testing.T) {
-	inBubble(t, sched.Config{Workers: 1, Hold: time.Hour}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
-		requireCalls(t, fakes[0], wakeUp(rt, 0), []call{{holding, time.Second}, {blocking, -1}}, []call{{blocking, -1}})
+// longest is the longest hold among the calls.
+func longest(calls []call) (d time.Duration) {
+	for _, c := range calls {
+		if c.phase == holding {
+			d = max(d, c.wait)
+		}
+	}
+	return d
+}
+
+func TestAHoldIsNeverLongerThanConfigured(t *testing.T) {
+	for _, c := range []struct{ hold, atMost time.Duration }{
+		{time.Microsecond, time.Microsecond},
+		{hold, hold},
+		{0, time.Millisecond},
+		{time.Hour, time.Second},
+	} {
+		inBubble(t, sched.Config{Workers: 1, Hold: c.hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+			rng := rand.New(rand.NewPCG(uint64(c.hold), 7))
+			most := time.Duration(0)
+			for round := 0; round < 300 || most == 0; round++ {
+				newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+				time.Sleep(time.Duration(rng.Int64N(int64(2 * c.atMost))))
+				synctest.Wait()
+				most = max(most, longest(fakes[0].takeCalls()))
+			}
+			require.LessOrEqual(t, most, c.atMost)
+		})
+	}
+}
+
+func TestAHoldGetsShorterWhileItIsOfNoUseUntilThereIsNone(t *testing.T) {
+	const first = 8 * hold
+	inBubble(t, sched.Config{Workers: 1, Hold: first}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+		rt.SetHold(0, first)
+		last, fails := first, 0
+		for last > 0 {
+			fakes[0].takeCalls()
+			before := rt.HoldOf(0)
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if longest(fakes[0].takeCalls()) == 0 {
+				continue // a goroutine waited for a processor
+			}
+			fails++
+			last = rt.HoldOf(0)
+			require.Less(t, last, before)
+			require.Less(t, fails, 10)
+		}
+		for range 100 {
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Zero(t, longest(fakes[0].takeCalls()))
+		}
 	})
 }
 
+func TestAHoldComesBackWhenBlocksTurnOutShort(t *testing.T) {
+	const most = 8 * hold
+	inBubble(t, sched.Config{Workers: 1, Hold: most}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+		rt.SetHold(0, 0)
+		for range 20 { // blocks that would have outlasted the hold do not bring it back
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			time.Sleep(most)
+			synctest.Wait()
+			require.Zero(t, rt.HoldOf(0))
+		}
+		fakes[0].takeCalls()
+		rounds := 0
+		for last := time.Duration(0); last < most; rounds++ {
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			time.Sleep(hold / 10) // the hold lasts, or the block is short
+			synctest.Wait()
+			now := rt.HoldOf(0)
+			require.GreaterOrEqual(t, now, last)
+			last = now
+			require.Less(t, rounds, 100)
+		}
+		for range 1000 { // then it holds for so long unless a goroutine waits for a processor
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			time.Sleep(hold / 10)
+			synctest.Wait()
+			if longest(fakes[0].takeCalls()) == most {
+				return
+			}
+		}
+		t.Fatal("it never held")
+	})
+}
+
+// The hold's length doubles, since it has been of use.
 func TestWhatHappensInAHoldIsFollowedByAHold(t *testing.T) {
-	inBubble(t, sched.Config{Workers: 1, Hold: hold}, func(t *testing.T, _ *sched.Runtime, fakes []*fake) {
+	inBubble(t, sched.Config{Workers: 1, Hold: 4 * hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		d := fakes[0]
-		nothing := func(*sched.Context) (int, error) { return 1, nil }
-		happen := func() {
+		for range 1000 {
 			time.Sleep(time.Minute) // until it blocks
 			synctest.Wait()
+			rt.SetHold(0, hold)
 			d.takeCalls()
-			d.events <- nothing
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
 			time.Sleep(hold / 2)
-			d.events <- nothing
-			time.Sleep(hold / 4)
+			synctest.Wait()
+			if longest(d.takeCalls()) != hold {
+				continue // a goroutine waited for a processor
+			}
+			d.events <- func(*sched.Context) (int, error) { return 1, nil }
+			synctest.Wait()
+			require.Equal(t, []call{{holding, 2 * hold}}, d.takeCalls())
+			return
 		}
-		requireCalls(t, d, happen, []call{{holding, hold}, {holding, hold}},
-			[]call{{holding, hold}}, []call{{blocking, -1}}, []call{{holding, hold}, {blocking, -1}}, []call{{blocking, -1}, {holding, hold}})
+		t.Fatal("it never held")
 	})
 }
 
-func TestAHoldThatEndsEarlyIsResumed(t *testing.T) {
+func TestAHoldThatEndsEarlyIsResumedForItsRest(t *testing.T) {
 	inBubble(t, sched.Config{Workers: 1, Hold: hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		d := fakes[0]
 		happen := func() {
+			rt.SetHold(0, hold)
 			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
-			time.Sleep(hold / 2)
-			d.events <- func(*sched.Context) (int, error) { return 0, nil } // as a signal does
+			synctest.Wait()
+			for range 4 { // as a signal does
+				time.Sleep(hold / 5)
+				d.events <- func(*sched.Context) (int, error) { return 0, nil }
+				synctest.Wait()
+			}
 			time.Sleep(time.Minute)
 		}
-		requireCalls(t, d, happen, []call{{holding, hold}, {holding, hold}, {blocking, -1}},
-			[]call{{blocking, -1}, {blocking, -1}}, []call{{blocking, -1}, {holding, hold}, {blocking, -1}},
-			[]call{{holding, hold}, {blocking, -1}})
+		requireCalls(t, d, happen,
+			[]call{{holding, hold}, {holding, hold * 4 / 5}, {holding, hold * 3 / 5}, {holding, hold * 2 / 5}, {holding, hold / 5}, {blocking, -1}},
+			[]call{{blocking, -1}, {blocking, -1}, {blocking, -1}, {blocking, -1}, {blocking, -1}})
 	})
 }
 
@@ -149,33 +246,47 @@ func TestAWorkerWithWorkPollsWithoutWaiting(t *testing.T) {
 	})
 }
 
-func TestWorkerZeroWaitsNoLongerThanTheNextTimer(t *testing.T) {
+func TestOneWorkerWaitsNoLongerThanTheNextTimer(t *testing.T) {
 	const in = 3 * time.Millisecond
-	inBubble(t, sched.Config{Workers: 2, Hold: hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
-		var timer sched.Timer
-		happen := func() {
-			rt.StartTimer(&timer, rt.Now()+in, sched.Waker{})
-			time.Sleep(time.Minute)
-		}
-		fakes[1].takeCalls()
-		requireCalls(t, fakes[0], happen,
-			[]call{{holding, hold}, {blocking, in - hold}, {holding, hold}, {blocking, -1}},
-			[]call{{holding, hold}, {blocking, in - hold}, {blocking, -1}},
-			[]call{{blocking, in}, {holding, hold}, {blocking, -1}},
-			[]call{{blocking, in}, {blocking, -1}})
-		require.Empty(t, fakes[1].takeCalls(), "the other worker sleeps on")
-	})
+	for _, workers := range []int{1, 2, 4} {
+		inBubble(t, sched.Config{Workers: workers, Hold: -1}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+			for range 20 {
+				var timer sched.Timer
+				for _, d := range fakes {
+					d.takeCalls()
+				}
+				rt.StartTimer(&timer, expiry(rt.Now())+in, sched.Waker{})
+				synctest.Wait()
+				keepers := 0
+				for _, d := range fakes {
+					switch calls := d.takeCalls(); {
+					case len(calls) == 0: // sleeps on
+					default:
+						require.Equal(t, []call{{blocking, in}}, calls)
+						keepers++
+					}
+				}
+				require.Equal(t, 1, keepers)
+				newTask(rt, int(rt.Now()), func(*sched.Context) bool { return true }).Wake() // the office may change hands
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				require.True(t, timer.Fired())
+			}
+		})
+	}
 }
 
 func TestAWorkerDoesNotHoldWhenATimerIsNear(t *testing.T) {
+	const near = 2 * time.Millisecond
 	inBubble(t, sched.Config{Workers: 1, Hold: 10 * time.Millisecond}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		var timer sched.Timer
 		happen := func() {
-			rt.StartTimer(&timer, rt.Now()+2*time.Millisecond, sched.Waker{})
+			rt.SetHold(0, 10*time.Millisecond)
+			rt.StartTimer(&timer, expiry(rt.Now())+near, sched.Waker{})
 			time.Sleep(time.Minute)
 		}
 		requireCalls(t, fakes[0], happen,
-			[]call{{blocking, 2 * time.Millisecond}, {holding, 10 * time.Millisecond}, {blocking, -1}},
-			[]call{{blocking, 2 * time.Millisecond}, {blocking, -1}})
+			[]call{{blocking, near}, {holding, 10 * time.Millisecond}, {blocking, -1}},
+			[]call{{blocking, near}, {blocking, -1}})
 	})
 }

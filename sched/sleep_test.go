@@ -147,7 +147,7 @@ func TestAValueThatIsReadyAtTheDeadlineIsTheTimeoutsResult(t *testing.T) {
 		h2 := sched.Spawn(rt, sched.FutureFunc[string](func(cx *sched.Context) (string, error) {
 			v, err := timeout.Poll(cx)
 			if err == sched.ErrPending {
-				time.Sleep(time.Minute)
+				time.Sleep(time.Second)
 				late.finish("late", nil)
 			}
 			return v, err

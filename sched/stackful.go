@@ -11,18 +11,22 @@ func Await[T any](cx *Context, f Future[T]) (T, error) {
 	if co == nil {
 		panic("sched: Await needs the context of a task started by Go: a stackless task polls the future, an ordinary goroutine uses Block")
 	}
-	for {
-		if cx.Cancelled() {
+	polled := false // to its end
+	defer func() {
+		if !polled { // cancelled, or its Poll panicked
 			abandon(f)
-			co.cancelledAwait()
-			return *new(T), ErrCancelled
 		}
+	}()
+	for !cx.Cancelled() {
 		v, err := f.Poll(cx)
 		if err != ErrPending {
+			polled = true
 			return v, err
 		}
 		co.suspend()
 	}
+	co.cancelledAwait()
+	return *new(T), ErrCancelled
 }
 
 // runStackful runs the task's function until it waits. The first run ties the

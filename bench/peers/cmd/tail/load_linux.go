@@ -71,8 +71,7 @@ type load struct {
 type socket struct {
 	fd       int
 	message  []byte // one byte throughout, by which its echo is known
-	received int    // bytes
-	began    int    // of them, those before the run
+	received int    // bytes, of the run
 }
 
 // loadMain is the child process "tail load".
@@ -199,7 +198,7 @@ func (l *load) receive(i int) error {
 	s.received += n
 	last := s.received / messageSize
 	if i < l.slow {
-		return l.burnt(s, last-first, now)
+		return l.receiveSlow(s, last-first, now)
 	}
 	for k := first; k < last; k++ {
 		due := l.due(k*l.others + i - l.slow)
@@ -211,8 +210,8 @@ func (l *load) receive(i int) error {
 	return nil
 }
 
-// burnt takes in a slow connection's echoes, of which there is one at most at a time.
-func (l *load) burnt(s *socket, n int, now time.Duration) error {
+// receiveSlow takes in a slow connection's echoes, of which there is one at most at a time.
+func (l *load) receiveSlow(s *socket, n int, now time.Duration) error {
 	if n == 0 || now >= l.end {
 		return nil
 	}

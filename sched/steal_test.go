@@ -1,0 +1,317 @@
+package sched_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// atRest waits until all workers are parked.
+func atRest(t *testing.T, rt *sched.Runtime) {
+	t.Helper()
+	eventually(t, "all workers park", func() bool { return rt.Stats().Parked == rt.Workers() })
+}
+
+// inBed has all workers sleep without a limit, as they do when nobody has run for
+// a while.
+func inBed(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+	t.Helper()
+	eventually(t, "all workers sleep without a limit", func() bool {
+		for _, d := range fakes {
+			if c := d.lastCall(); c.phase != blocking || c.wait >= 0 || !d.waitsIn(blocking) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Scenario 8. The stuck task ends only when all that waits behind it has run
+// elsewhere: in the ring, the LIFO slot, the inbox, or put off by a yield.
+func TestWhatWaitsBehindAStuckTaskIsRunByOthers(t *testing.T) {
+	const behind = 100
+	type count = *sync.WaitGroup
+	for name, queue := range map[string]func(cx *sched.Context, ran count){
+		"spawned": func(cx *sched.Context, ran count) {
+			for range behind {
+				sched.Spawn(cx, sched.FutureFunc[int](func(*sched.Context) (int, error) { ran.Done(); return 0, nil })).Detach()
+			}
+		},
+		"spawned stackful": func(cx *sched.Context, ran count) {
+			for range behind {
+				sched.Go(cx, func(*sched.Context) (int, error) { ran.Done(); return 0, nil }).Detach()
+			}
+		},
+		"in the LIFO slot alone": func(cx *sched.Context, ran count) { // tokio #4941
+			ran.Add(1 - behind)
+			cx.Wake(freeTask(cx.Runtime(), func(*sched.Context) bool { ran.Done(); return true }).Waker())
+		},
+		"in the inbox": func(cx *sched.Context, ran count) {
+			for range behind {
+				freeTask(cx.Runtime(), func(*sched.Context) bool { ran.Done(); return true }).WakeOn(cx.Worker())
+			}
+		},
+		"in the global queue": func(cx *sched.Context, ran count) {
+			for range behind {
+				freeTask(cx.Runtime(), func(*sched.Context) bool { ran.Done(); return true }).Wake()
+			}
+		},
+		"more than the ring holds": func(cx *sched.Context, ran count) {
+			ran.Add(9 * behind)
+			for range 10 * behind {
+				cx.Wake(freeTask(cx.Runtime(), func(*sched.Context) bool { ran.Done(); return true }).Waker())
+			}
+		},
+	} {
+		for _, workers := range []int{2, 4} {
+			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
+				rt, fakes := startFakes(t, sched.Config{Workers: workers})
+				for home := range 2 * workers {
+					var ran sync.WaitGroup
+					ran.Add(behind)
+					stuck, leave := make(chan struct{}), make(chan struct{})
+					b := func(cx *sched.Context) bool {
+						queue(cx, &ran)
+						close(stuck)
+						<-leave
+						return true
+					}
+					if home < workers {
+						inBed(t, rt, fakes)
+						newTask(rt, home, b).Wake()
+					} else { // the driver wakes it
+						inBed(t, rt, fakes)
+						task := freeTask(rt, b)
+						fakes[home-workers].events <- func(cx *sched.Context) (int, error) { cx.Wake(task.Waker()); return 1, nil }
+					}
+					receive(t, "the task gets stuck", stuck)
+					awaitAll(t, &ran)
+					close(leave)
+				}
+			})
+		}
+	}
+}
+
+func TestWhatHasYieldedBehindAStuckTaskIsRunByOthers(t *testing.T) {
+	for _, workers := range []int{2, 4} {
+		rt, fakes := startFakes(t, sched.Config{Workers: workers})
+		inBed(t, rt, fakes)
+		release := occupy(t, rt, 0)
+		yielded, stuck, leave := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		free := func(b body) *sched.Task {
+			task := freeTask(rt, b)
+			return task
+		}
+		// Both are fetched by worker 0 in one tick, since it alone is told of them.
+		runs := 0
+		first := free(func(cx *sched.Context) bool {
+			if runs++; runs == 1 {
+				_, _ = sched.Yield().Poll(cx)
+				return false
+			}
+			close(yielded)
+			return true
+		})
+		newTask(rt, 0, func(cx *sched.Context) bool {
+			cx.Wake(first.Waker()) // runs next
+			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			return true
+		}).Wake()
+		newTask(rt, 0, func(*sched.Context) bool { close(stuck); <-leave; return true }).Wake()
+		release()
+		receive(t, "a task gets stuck", stuck)
+		receive(t, "the task that yielded runs again", yielded)
+		close(leave)
+	}
+}
+
+// What only one worker may run stays there, however long it takes.
+func TestWhatIsPinnedWaitsForItsWorker(t *testing.T) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 4})
+	inBed(t, rt, fakes)
+	release := occupy(t, rt, 2)
+	var at sync.Map
+	var ran sync.WaitGroup
+	for i := range 20 {
+		ran.Add(1)
+		task := newTask(rt, 2, func(cx *sched.Context) bool { at.Store(i, cx.Worker()); ran.Done(); return true })
+		if i%2 == 0 {
+			task.Wake()
+		} else {
+			task.WakeOn(1)
+		}
+	}
+	for range 20 { // the others have every chance
+		eventually(t, "others run", func() bool {
+			_, err := wait(t, sched.Spawn(rt, ready(1, nil)))
+			return err == nil
+		})
+	}
+	at.Range(func(i, worker any) bool { t.Errorf("task %d ran on worker %d", i, worker); return true })
+	release()
+	awaitAll(t, &ran)
+	at.Range(func(_, worker any) bool { require.Equal(t, 2, worker); return true })
+}
+
+// A rescued is a fake whose events others may take.
+type rescued struct {
+	*fake
+	mu      sync.Mutex // of the consumer
+	rescues atomic.Int64
+}
+
+func (r *rescued) Poll(cx *sched.Context, wait time.Duration, hold bool) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fake.Poll(cx, wait, hold)
+}
+
+func (r *rescued) Rescue(cx *sched.Context) (n int) {
+	if !r.mu.TryLock() {
+		return 0
+	}
+	defer r.mu.Unlock()
+	for {
+		select {
+		case e := <-r.events:
+			more, _ := e(cx)
+			n += more
+			r.rescues.Add(int64(more))
+		default:
+			return n
+		}
+	}
+}
+
+// Scenario 9, with drivers for the connections: each has a task that its driver
+// wakes with a request.
+func TestWhatAStuckWorkersDriverHasIsDoneByOthers(t *testing.T) {
+	const connections = 100
+	for _, workers := range []int{2, 4} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			drivers := make([]*rescued, workers)
+			for i := range drivers {
+				drivers[i] = &rescued{fake: newFake()}
+				drivers[i].events = make(chan event, connections)
+			}
+			rt := start(t, sched.Config{Workers: workers, NewDriver: func(i int) (sched.Driver, error) { return drivers[i], nil }})
+			for home := range workers {
+				atRest(t, rt)
+				release := occupy(t, rt, home)
+				for range 3 { // requests one after the other
+					var answered sync.WaitGroup
+					for range connections {
+						answered.Add(1)
+						task := freeTask(rt, func(cx *sched.Context) bool {
+							if cx.Worker() == home {
+								t.Error("it ran on the stuck worker")
+							}
+							answered.Done()
+							return true
+						})
+						drivers[home].events <- func(cx *sched.Context) (int, error) { cx.Wake(task.Waker()); return 1, nil }
+					}
+					awaitAll(t, &answered)
+				}
+				require.EqualValues(t, 3*connections, drivers[home].rescues.Load())
+				release()
+				pass(t, rt, home)
+			}
+			require.NoError(t, shut(t, rt))
+			total := rt.Stats().Total
+			require.EqualValues(t, workers*3*connections, total.Rescued)
+			require.Positive(t, total.Rescues)
+		})
+	}
+}
+
+// Scenario 11. The worker is kept between its last look and the wait while
+// something is put down for it. Nothing but the wake-up ends the wait.
+func TestWhatComesBetweenTheLastLookAndTheWaitIsNoticed(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		for name, put := range map[string]func(t *testing.T, rt *sched.Runtime, ran func()){
+			"a spawn": func(_ *testing.T, rt *sched.Runtime, ran func()) {
+				sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) { ran(); return 0, nil })).Detach()
+			},
+			"a wake of a pinned task": func(_ *testing.T, rt *sched.Runtime, ran func()) {
+				newTask(rt, 0, func(*sched.Context) bool { ran(); return true }).Wake()
+			},
+			"a wake on a worker": func(_ *testing.T, rt *sched.Runtime, ran func()) {
+				freeTask(rt, func(*sched.Context) bool { ran(); return true }).WakeOn(0)
+			},
+			"a timer": func(_ *testing.T, rt *sched.Runtime, ran func()) {
+				task := freeTask(rt, func(*sched.Context) bool { ran(); return true })
+				rt.StartTimer(new(sched.Timer), rt.Now(), task.Waker())
+			},
+			"a close": func(_ *testing.T, rt *sched.Runtime, ran func()) {
+				go func() { _ = rt.Close(); ran() }()
+			},
+		} {
+			for holdName, hold := range map[string]time.Duration{"hold": 0, "block": -1} {
+				t.Run(fmt.Sprintf("%s/%s/%d", name, holdName, workers), func(t *testing.T) {
+					var gated atomic.Bool
+					gated.Store(true)
+					announced, goOn := make(chan int), make(chan struct{})
+					cfg := sched.Config{Hold: hold, Hooks: sched.Hooks{WorkerPark: func(w int) {
+						if gated.Load() {
+							announced <- w
+							<-goOn
+						}
+					}}}.Endless()
+					fakes := make([]*fake, workers)
+					for i := range fakes {
+						fakes[i] = newFake()
+						fakes[i].endless = true
+					}
+					rt := startOn(t, cfg, fakes)
+					for range workers {
+						receive(t, "a worker is about to wait", announced)
+					}
+					ran := make(chan struct{})
+					put(t, rt, func() { close(ran) })
+					gated.Store(false)
+					close(goOn)
+					receive(t, "it is noticed", ran)
+				})
+			}
+		}
+	}
+}
+
+// Scenario 18. The worker leaves at the end of a tick, with tasks in its batch
+// buffer, its queue and the global queue.
+func TestTasksLeftInABatchBufferAreEnded(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		seen := false
+		for attempt := 0; !seen; attempt++ {
+			require.Less(t, attempt, 100, "the buffer was never half used")
+			rt := start(t, sched.Config{Workers: workers})
+			for home := range workers {
+				occupy(t, rt, home) // released by the end of the test at the latest
+			}
+			const n = 1000
+			var done atomic.Int64
+			handles := make([]*sched.JoinHandle[int], n)
+			closed := make(chan error, 1)
+			at := int64(100 + attempt)
+			for i := range handles {
+				handles[i] = sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) {
+					if done.Add(1) == at {
+						go func() { closed <- rt.Close() }()
+						for rt.Start() == nil { // until it is on its way
+						}
+					}
+					return 1, nil
+				}))
+			}
+			_ = closed
+		}
+	}
+}
