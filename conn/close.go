@@ -103,11 +103,11 @@ func (c *Conn) finish() {
 func (c *Conn) tearDown() (done bool) {
 	if c.is(connecting) && !c.is(stopping) {
 		c.set(stopping)
-		c.driver.cancel(&c.endpoint, reactor.Connect)
+		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Connect)
 	}
 	if c.is(receiving) && !c.is(stopping) {
 		c.set(stopping)
-		c.driver.cancel(&c.endpoint, reactor.Recv)
+		c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
 	}
 	c.mu.Lock()
 	sending := c.inbox.flight != nil
@@ -115,7 +115,7 @@ func (c *Conn) tearDown() (done bool) {
 	c.inbox.closed, c.inbox.tellEnd = true, true
 	c.mu.Unlock()
 	if cancelSend {
-		c.driver.cancel(&c.endpoint, reactor.Send)
+		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Send)
 	}
 	if sending || c.is(connecting|receiving) {
 		return false
@@ -134,13 +134,13 @@ func (c *Conn) over() {
 	d := c.driver
 	d.buffers.put(c.queued)
 	c.queued = nil
-	c.in.detach(d)
+	c.in.detach(d, c.home)
 	c.in.dropOwn(d)
 	c.group.table.remove(&c.endpoint)
 	if c.is(reset) {
 		resetOnClose(c.fd)
 	}
-	d.close(c.fd)
+	d.close(c.home, c.fd)
 	c.fd = -1
 	c.group.leave()
 }

@@ -21,6 +21,8 @@ type Conn struct {
 
 	// The task's alone, on whichever worker runs it.
 	driver   *Driver // that worker's
+	home     *Driver // where it receives, or last did, and its chunks lie; before that, where its first operation went
+	outgoing *Driver // where its last Connect or Send went
 	flags    flags
 	in       input
 	queued   []byte  // written, behind what is in flight
@@ -70,15 +72,19 @@ func (c *Conn) set(f flags) { c.flags |= f }
 
 func (c *Conn) clear(f flags) { c.flags &^= f }
 
-// newConn attaches a descriptor, or for a dial the promise of one, to the group.
+// newConn makes a connection of a descriptor, which nobody knows before attach.
 func newConn(g *Group, fd int, h Handler) *Conn {
 	c := &Conn{group: g, handler: h}
 	c.fd, c.target = fd, c
-	g.live.Add(1)
-	g.table.add(&c.endpoint)
 	c.task.Init(g.rt, c)
-	c.task.Pin(int(g.next.Add(1)))
 	return c
+}
+
+// attach makes the connection known to the group. From then on commands may
+// reach it, and run its task.
+func (c *Conn) attach() {
+	c.group.live.Add(1)
+	c.group.table.add(&c.endpoint)
 }
 
 // Handle is a reference to the connection for other goroutines and for later.

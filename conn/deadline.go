@@ -59,7 +59,7 @@ func (c *Conn) checkClock() {
 	if k.read != 0 && now >= k.read && !c.is(closing|broken) {
 		k.read = 0
 		c.check(c.handler.OnDeadline(c))
-		c.in.detach(c.driver)
+		c.in.detach(c.driver, c.home)
 	}
 }
 

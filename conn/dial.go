@@ -23,8 +23,9 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	c := newConn(g, fd, h)
 	c.unix, _ = addr.(*net.UnixAddr)
 	c.dial = addr
+	c.attach()
 	h2 := c.Handle()
-	c.task.Wake()
+	c.task.WakeOn(g.nextWorker())
 	return h2, nil
 }
 
@@ -34,7 +35,7 @@ func (c *Conn) connect() {
 		return
 	}
 	c.set(connecting)
-	c.submit(reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.dial})
+	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.dial})
 	if c.is(broken) {
 		c.clear(connecting)
 	}

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"sync"
 	"time"
 
 	"github.com/suiro-go/suiro/reactor"
@@ -8,19 +9,34 @@ import (
 )
 
 // A Driver joins a worker with its reactor: it passes completions on to the
-// connections they belong to. The worker's goroutine alone uses it.
+// connections they belong to.
+//
+// A connection's task runs on any worker, and uses what is that worker's: its
+// context, its pools, and for what it submits the reactor that via names. What
+// completes on this driver's reactor is mostly passed on by its worker, and by
+// another one (Rescue) while that is stuck. taker is held from the taking of
+// completions to the delivery of the last: so a connection's inbox, as far as it
+// comes from one reactor, is filled by one worker at a time and in order. The
+// owner holds it also while it waits, so that a rescuer cannot take from under
+// it the completion, or the wake-up, that it waits for.
 type Driver struct {
 	group *Group
-	r     reactor.Reactor
-	cx    *sched.Context // the worker's
+	r     reactor.Reactor // its methods say who may call them
+	taker sync.Mutex      // guards taking completions from r
 
+	// The worker's goroutine alone, for whichever reactor it works.
+	cx          *sched.Context // the worker's
 	completions [256]reactor.Completion
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
+	budget      int        // calls of OnData left to the task that runs
 	buffers     bufferPool
 	chunks      [][]reactor.Buffer // empty lists for inboxes
 }
 
-var _ sched.Driver = (*Driver)(nil)
+var (
+	_ sched.Driver  = (*Driver)(nil)
+	_ sched.Rescuer = (*Driver)(nil)
+)
 
 func newDriver(g *Group) (*Driver, error) {
 	r, err := reactor.Open(g.cfg.Reactor)
@@ -33,16 +49,40 @@ func newDriver(g *Group) (*Driver, error) {
 // Poll implements sched.Driver.
 func (d *Driver) Poll(cx *sched.Context, wait time.Duration, hold bool) (int, error) {
 	d.cx = cx
+	d.taker.Lock()
+	defer d.taker.Unlock()
 	n, err := d.r.Poll(d.completions[:], wait, hold)
+	d.pass(d, n)
+	return n, err
+}
+
+// Rescue implements sched.Rescuer.
+func (d *Driver) Rescue(cx *sched.Context) int {
+	if !d.taker.TryLock() {
+		return 0
+	}
+	defer d.taker.Unlock()
+	by := cx.Driver().(*Driver)
+	by.cx = cx
+	n, err := d.r.Rescue(by.completions[:])
+	if err != nil {
+		n = 0 // the owner will meet the same error, and has the say about it
+	}
+	d.pass(by, n)
+	return n
+}
+
+// pass delivers n completions of this driver's reactor on the worker that has
+// taken them.
+func (d *Driver) pass(by *Driver, n int) {
 	for i := range n {
-		c := &d.completions[i]
+		c := &by.completions[i]
 		if e := d.group.table.get(c.Token); e != nil {
-			e.target.deliver(d, c)
+			e.target.deliver(by, c)
 		} else {
 			d.drop(c)
 		}
 	}
-	return n, err
 }
 
 // drop disposes of what came for an endpoint that has gone.
@@ -51,7 +91,7 @@ func (d *Driver) drop(c *reactor.Completion) {
 	case c.Kind == reactor.Recv && c.Res > 0:
 		d.r.Release(c.Buf)
 	case c.Kind == reactor.Accept && c.Res >= 0:
-		d.close(c.Res)
+		closeFD(c.Res) // no reactor knows it yet
 	}
 }
 
@@ -63,21 +103,39 @@ func (d *Driver) Wake() {
 }
 
 // Close implements sched.Driver.
-func (d *Driver) Close() error { return d.r.Close() }
+func (d *Driver) Close() error {
+	d.taker.Lock() // no rescue is under way, nor will one find the reactor open
+	defer d.taker.Unlock()
+	return d.r.Close()
+}
 
-func (d *Driver) submit(op reactor.Op) error {
+// via is the driver through whose reactor an operation goes that this worker
+// has for a descriptor at home with another; nil: with none yet.
+func (d *Driver) via(home *Driver) *Driver {
+	if home == nil || home == d || home.r.Carrier(d.r) == d.r {
+		return d
+	}
+	return home
+}
+
+// submit submits an operation to the reactor of any driver.
+func (d *Driver) submit(to *Driver, op reactor.Op) error {
 	d.op = op
-	err := d.r.Submit(&d.op)
+	err := to.r.Submit(&d.op)
 	d.op.Buf, d.op.Addr = nil, nil
 	return err
 }
 
-func (d *Driver) cancel(e *endpoint, kind reactor.Kind) {
-	_ = d.submit(reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.token, FD: e.fd}) // only a closed reactor refuses
+// cancel ends an operation that went to the reactor of that driver.
+func (d *Driver) cancel(at *Driver, e *endpoint, kind reactor.Kind) {
+	_ = d.submit(at, reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.token, FD: e.fd}) // only a closed reactor refuses
 }
 
-func (d *Driver) close(fd int) {
-	_ = d.submit(reactor.Op{Kind: reactor.Close, FD: fd}) // only a closed reactor refuses
+// close closes a descriptor at home with that driver; nil: with none.
+func (d *Driver) close(home *Driver, fd int) {
+	if home == nil || d.submit(home, reactor.Op{Kind: reactor.Close, FD: fd}) != nil {
+		closeFD(fd) // the reactor is closed
+	}
 }
 
 // chunkList is an empty list for the inbox of a connection.

@@ -35,3 +35,7 @@ func (h Handle) Slot() (index, generation uint32) { return h.token.Index(), h.to
 
 // FD is the descriptor of the connection a handle names.
 func (h Handle) FD() int { return h.group.table.get(h.token).fd }
+
+// Move has the connection's task run on another worker from its next run on. It
+// is for the handler: while the task runs, nobody looks where it is to run.
+func (c *Conn) Move(worker int) { c.task.Pin(worker) }

@@ -89,6 +89,18 @@ func (g *Group) Wait(ctx context.Context) error {
 	}
 }
 
+// nextWorker spreads what is new over the workers.
+func (g *Group) nextWorker() int { return int(g.next.Add(1) % uint32(g.rt.Workers())) }
+
+// start has a new task run first on the next worker. d is the caller's.
+func (g *Group) start(d *Driver, t *sched.Task) {
+	if at := g.nextWorker(); at != d.cx.Worker() {
+		t.WakeOn(at)
+	} else {
+		d.cx.Wake(t.Waker())
+	}
+}
+
 func (g *Group) leave() {
 	if g.live.Add(-1) > 0 {
 		return

@@ -23,8 +23,8 @@ func (h Handle) Send(p []byte) error {
 	return h.tell(command{kind: cmdSend, data: slices.Clone(p)})
 }
 
-// Do has f called on the connection's worker, where it may use the connection
-// as a handler does. If that ends first, f is not called.
+// Do has f called on a worker, where it may use the connection as a handler
+// does. If that ends first, f is not called.
 func (h Handle) Do(f func(*Conn)) error { return h.tell(command{kind: cmdDo, do: f}) }
 
 // Close is Conn.Close.

@@ -8,9 +8,11 @@ import (
 
 // An inbox is where everything that concerns a connection waits for its task:
 // the kernel's completions and other goroutines' commands. Completions are put
-// in by the one worker that polls the reactor; the task takes everything out.
+// in by the worker that takes them from a reactor (see Driver), perhaps while
+// the task runs on another; the task takes everything out. Nothing else of a
+// connection is touched by both.
 type inbox struct {
-	chunks   []reactor.Buffer // received, in order
+	chunks   []reactor.Buffer // received, in order, all of them at home
 	commands []command
 	bytes    int  // of the commands' data
 	queued   int  // bytes in Conn.queued, as far as other goroutines need to know
@@ -44,7 +46,8 @@ const (
 	cmdDrain
 )
 
-// deliver puts a completion into the inbox and wakes the task.
+// deliver puts a completion into the inbox and wakes the task, which by then
+// may have seen the completion, and be over: waking it does nothing then.
 func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	c.mu.Lock()
 	in := &c.inbox
@@ -123,4 +126,21 @@ func (c *Conn) collect(n *news) {
 	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, in.connectErrno, false
 	n.unsent = len(in.flight) - in.sent
 	c.mu.Unlock()
+}
+
+// putBack returns what has not been dealt with to the inbox, before what came
+// meanwhile: chunks alone, since with the end of the receive none comes.
+func (c *Conn) putBack(n *news) {
+	rest := n.chunks[:copy(n.chunks, n.chunks[n.next:])]
+	n.chunks, n.next = nil, 0
+	c.mu.Lock()
+	in := &c.inbox
+	came := in.chunks
+	in.chunks = append(rest, came...)
+	if n.recvEnded {
+		n.recvEnded = false
+		in.recvEnded, in.recvErrno = true, n.recvErrno
+	}
+	c.mu.Unlock()
+	c.driver.recycle(came)
 }

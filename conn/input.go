@@ -13,19 +13,20 @@ type input struct {
 	chunk  reactor.Buffer // Bytes is nil: none attached
 }
 
-// attach adds a chunk behind what is unread.
-func (in *input) attach(d *Driver, b reactor.Buffer) {
+// attach adds a chunk, of home's memory, behind what is unread. What it needs
+// besides comes from d, the running worker's driver.
+func (in *input) attach(d, home *Driver, b reactor.Buffer) {
 	if len(in.unread) == 0 {
 		in.dropOwn(d)
 		in.chunk, in.unread = b, b.Bytes
 		return
 	}
 	in.keep(d, b.Bytes)
-	d.r.Release(b)
+	home.r.Release(b)
 }
 
 // detach ends the use of the chunk: what is unread of it is kept.
-func (in *input) detach(d *Driver) {
+func (in *input) detach(d, home *Driver) {
 	switch {
 	case in.chunk.Bytes != nil:
 		b, rest := in.chunk, in.unread
@@ -33,7 +34,7 @@ func (in *input) detach(d *Driver) {
 		if len(rest) > 0 {
 			in.keep(d, rest)
 		}
-		d.r.Release(b)
+		home.r.Release(b)
 	case len(in.unread) == 0:
 		in.dropOwn(d)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Listener accepts connections for a group. One worker accepts; the
+// A Listener accepts connections for a group. One worker accepts at a time; the
 // connections go to all workers in turn.
 type Listener struct {
 	endpoint
@@ -21,8 +21,9 @@ type Listener struct {
 	addr    net.Addr
 
 	// The task's alone.
+	home      *Driver       // where its last Accept went; nil: there was none
 	accepting bool          // an Accept is in flight
-	closing   time.Duration // the tick in which the descriptor's Close was submitted
+	closing   time.Duration // the tick in which the descriptor was closed
 	retry     sched.Timer
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
@@ -57,8 +58,7 @@ func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
 	l.fd, l.target = fd, l
 	g.table.add(&l.endpoint)
 	l.task.Init(g.rt, l)
-	l.task.Pin(int(g.next.Add(1)))
-	l.task.Wake()
+	l.task.WakeOn(g.nextWorker())
 	return l, nil
 }
 
@@ -84,13 +84,14 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// deliver attaches an accepted connection to the next worker. Nothing of it
-// runs before that worker's next tick.
+// deliver attaches an accepted connection to the next worker. Its task may run
+// as soon as it is attached, so all there is to be known of it is, by then.
 func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 	if e.Res >= 0 {
 		c := newConn(l.group, e.Res, l.handler)
 		c.accepted()
-		d.cx.Wake(c.task.Waker())
+		c.attach()
+		l.group.start(d, &c.task)
 		if e.More {
 			return
 		}
@@ -114,7 +115,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 	}
 	switch {
 	case stop && l.accepting:
-		d.cancel(&l.endpoint, reactor.Accept)
+		d.cancel(l.home, &l.endpoint, reactor.Accept)
 		return false
 	case stop && l.closing != 0 && cx.Now() > l.closing:
 		close(l.closed)
@@ -123,9 +124,9 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 		if l.closing == 0 {
 			l.closing = cx.Now()
 			l.group.table.remove(&l.endpoint)
-			d.close(l.fd)
+			d.close(l.home, l.fd)
 		}
-		// The kernel gets to see that with this worker's next poll: look again in a later tick.
+		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
 	case ended && errno != 0 && errno != syscall.ECONNABORTED && errno != syscall.EINTR:
 		l.backOff(cx, os.NewSyscallError("accept", errno))
@@ -137,7 +138,8 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 
 func (l *Listener) accept(cx *sched.Context, d *Driver) {
 	l.accepting = true
-	if err := d.submit(reactor.Op{Kind: reactor.Accept, FD: l.fd, Token: l.token}); err != nil {
+	l.home = d.via(l.home)
+	if err := d.submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.fd, Token: l.token}); err != nil {
 		l.accepting = false
 		l.backOff(cx, err)
 	}

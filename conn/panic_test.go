@@ -89,3 +89,18 @@ func TestAPanicThatIsNoErrorUnwrapsToNothing(t *testing.T) {
 	require.NoError(t, errors.Unwrap(&conn.PanicError{Value: 7}))
 	require.Equal(t, "sched: task panicked: 7", (&conn.PanicError{Value: 7}).Error())
 }
+
+func TestAPanicWithTheEndOfTheStreamRightBehindEndsTheConnection(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(1)
+		f := serve(t, backend, 1, funcs{data: func(*conn.Conn) error { panic("no") }, close: tell})
+		c := f.dial()
+		conntest.Eventually(t, func() bool { return f.Len() == 1 })
+		release := f.stick(0) // so that both come at once
+		write(t, c, "x")
+		require.NoError(t, c.(*net.TCPConn).CloseWrite())
+		release()
+		var p *conn.PanicError
+		require.ErrorAs(t, conntest.Receive(t, closed), &p)
+	})
+}

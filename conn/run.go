@@ -9,17 +9,24 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
+// maxCalls is how often one run of a task calls OnData: then others have a turn.
+const maxCalls = 128
+
 // Run is one run of the connection's task: it deals with what has gathered in
 // the inbox, lets the handler at it, and then hands the kernel everything that
 // follows from it. It is for the scheduler.
 func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.driver = cx.Driver().(*Driver)
+	c.driver.budget = maxCalls
 	var n news
 	c.collect(&n)
 	c.inFlight = n.unsent
 	c.work(&n)
 	for ; n.next < len(n.chunks); n.next++ { // after a panic
-		c.driver.r.Release(n.chunks[n.next])
+		c.home.r.Release(n.chunks[n.next])
+	}
+	if n.recvEnded { // the same: nothing is left to be cancelled
+		c.clear(receiving | stopping)
 	}
 	c.driver.recycle(n.chunks)
 	return c.settle()
@@ -44,15 +51,20 @@ func (c *Conn) work(n *news) {
 	}
 	if c.is(paused) && c.Unsent() <= c.group.cfg.LowWater {
 		c.clear(paused)
-		if c.is(unseen) && !c.is(closing|broken) {
-			c.offer()
-		}
 	}
-	for n.next < len(n.chunks) {
+	if c.is(unseen) && !c.is(paused|closing|broken) {
+		c.offer()
+	}
+	for n.next < len(n.chunks) && !c.spent() {
 		n.next++
 		c.receive(n.chunks[n.next-1])
 	}
-	if n.recvEnded {
+	switch {
+	case c.spent() && (n.next < len(n.chunks) || c.is(unseen)):
+		c.putBack(n)
+		c.driver.cx.Wake(c.task.Waker())
+	case n.recvEnded:
+		n.recvEnded = false
 		c.recvEnd(n.recvErrno)
 	}
 	if c.is(ended) && !c.is(endSeen|unseen|closing|broken) {
@@ -74,33 +86,39 @@ func (c *Conn) recoverPanic() {
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
 	c.group.cfg.Logger.Error("conn: handler panicked", "remote", c.RemoteAddr(), "panic", v, "stack", string(err.Stack))
-	c.in.detach(c.driver)
+	c.in.detach(c.driver, c.home)
 	c.fail(err)
 }
+
+// spent reports whether OnData ought to be called and this run may not: it has
+// done so often enough.
+func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(paused|closing|broken) }
 
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
 	switch {
 	case c.is(closing | broken):
-		c.driver.r.Release(b)
+		c.home.r.Release(b)
 	case c.is(paused):
 		c.set(unseen)
-		c.in.attach(c.driver, b)
-		c.in.detach(c.driver)
+		c.in.attach(c.driver, c.home, b)
+		c.in.detach(c.driver, c.home)
 	default:
-		c.in.attach(c.driver, b)
+		c.in.attach(c.driver, c.home, b)
 		c.offer()
 	}
 }
 
 // offer calls OnData, and again as long as it reads and MaxRead bytes are left.
+// If it has to stop before, unseen says that there is something to go on with.
 func (c *Conn) offer() {
 	c.clear(unseen)
 	cfg := &c.group.cfg
 	for {
 		before := len(c.in.unread)
+		c.driver.budget--
 		err := c.handler.OnData(c)
-		c.in.detach(c.driver)
+		c.in.detach(c.driver, c.home)
 		left := len(c.in.unread)
 		switch {
 		case err != nil:
@@ -114,7 +132,7 @@ func (c *Conn) offer() {
 		if left < cfg.MaxRead || c.is(closing|broken) {
 			return
 		}
-		if c.is(paused) {
+		if c.is(paused) || c.spent() {
 			c.set(unseen)
 			return
 		}
@@ -172,7 +190,7 @@ func (c *Conn) exec(cmd *command) {
 		}
 	case cmdDo:
 		cmd.do(c)
-		c.in.detach(c.driver)
+		c.in.detach(c.driver, c.home)
 	case cmdClose:
 		if !c.is(closing) {
 			_ = c.Close()
@@ -199,8 +217,12 @@ func (c *Conn) settle() (done bool) {
 		c.connect()
 		return c.is(broken) && c.tearDown()
 	}
-	unsent := c.send(c.is(closing|paused) || c.extras != nil && len(c.extras.notifySent) > 0)
-	if c.is(closing) && unsent == 0 {
+	waits := c.is(paused) || c.extras != nil && len(c.extras.notifySent) > 0
+	unsent := c.send(waits || c.is(closing))
+	if unsent == 0 && waits { // all was sent since work looked, or is now
+		c.driver.cx.Wake(c.task.Waker())
+	}
+	if unsent == 0 && c.is(closing) {
 		c.finish()
 	}
 	switch {
@@ -209,11 +231,16 @@ func (c *Conn) settle() (done bool) {
 	case c.is(receiving):
 		if c.is(paused) && c.is(unseen) && !c.is(stopping) {
 			c.set(stopping)
-			c.driver.cancel(&c.endpoint, reactor.Recv)
+			c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
 		}
 	case !c.is(ended | paused):
+		// The chunks of the receive before came with its end or earlier, and
+		// all of them have been dealt with: work puts the end back with those
+		// it leaves. So none is left of the memory at home, and this receive
+		// may go to another reactor.
+		c.home = c.driver.via(c.home)
 		c.set(receiving)
-		c.submit(reactor.Op{Kind: reactor.Recv, FD: c.fd, Token: c.token})
+		c.submit(c.home, reactor.Op{Kind: reactor.Recv, FD: c.fd, Token: c.token})
 		if c.is(broken) {
 			c.clear(receiving)
 			return c.tearDown()
@@ -224,8 +251,8 @@ func (c *Conn) settle() (done bool) {
 }
 
 // submit submits an operation whose refusal ends the connection.
-func (c *Conn) submit(op reactor.Op) {
-	if err := c.driver.submit(op); err != nil {
+func (c *Conn) submit(to *Driver, op reactor.Op) {
+	if err := c.driver.submit(to, op); err != nil {
 		c.fail(c.opError(op.Kind.String(), err))
 	}
 }

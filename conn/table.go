@@ -9,8 +9,11 @@ import (
 
 // A target receives the completions of one token.
 type target interface {
-	// deliver is called by the worker whose reactor completed, and must not
-	// run a handler: completions are collected first.
+	// deliver is called by the worker with that driver, which took the
+	// completion, for one target and reactor by one worker at a time, perhaps
+	// beside the target's task. It must not run a handler: completions are
+	// collected first. Until the last completion of an operation is delivered,
+	// the task knows the operation to be in flight, and does not end.
 	deliver(d *Driver, c *reactor.Completion)
 }
 

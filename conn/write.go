@@ -56,7 +56,7 @@ func (c *Conn) AvailableBuffer(n int) []byte {
 // far as the connection has heard.
 func (c *Conn) Unsent() int { return len(c.queued) + c.inFlight }
 
-// NotifySent has f called on the connection's worker, before OnClose: with nil
+// NotifySent has f called as a handler's method is, before OnClose: with nil
 // once nothing is unsent any more, or with the error that kept it from that.
 func (c *Conn) NotifySent(f func(error)) {
 	x := c.more()
@@ -100,7 +100,8 @@ func (c *Conn) writable() error {
 // send starts a send if something is queued and none is in flight. It returns
 // the number of bytes that are unsent. If that is not zero, the task runs again
 // when the send in flight ends and there is something to do then: more to send,
-// or with tell whatever the caller is waiting to do.
+// or with tell whatever the caller is waiting to do. The end comes either before
+// the lock is taken here, and is seen, or after, and sees tellEnd.
 func (c *Conn) send(tell bool) int {
 	c.mu.Lock()
 	in := &c.inbox
@@ -128,12 +129,23 @@ func (c *Conn) resend() {
 	c.transmit(rest)
 }
 
+// out is the driver that takes a Connect or Send. There is one of either in
+// flight at a time, so that the order is kept whichever reactor carries it.
+func (c *Conn) out() *Driver {
+	c.outgoing = c.driver.via(c.home)
+	if c.home == nil {
+		c.home = c.outgoing
+	}
+	return c.outgoing
+}
+
 // transmit hands the kernel what is left of the flight. A backend may know at
-// once what became of it.
+// once what became of it; else that may be told, on another worker, before
+// Submit has returned, and from then on the flight is not to be touched.
 func (c *Conn) transmit(rest []byte) {
-	d := c.driver
+	d, to := c.driver, c.out()
 	for len(rest) > 0 {
-		err := d.submit(reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest})
+		err := d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest})
 		if err != nil {
 			c.fail(c.opError("write", err))
 			c.land(len(rest))

@@ -48,7 +48,7 @@ const (
 	FeatureMultishotRecv   Feature = "multishot-recv"   // 6.0; else receive is re-armed each time
 	FeatureIncremental     Feature = "incremental"      // 6.12: one buffer takes several receives
 	FeatureCoopTaskrun     Feature = "coop-taskrun"     // 5.19: no interrupt for a completion
-	FeatureSkipSuccess     Feature = "skip-success"     // 5.17: no completion for a close that went well
+	FeatureSkipSuccess     Feature = "skip-success"     // 5.17: no completion for a cancel that found its target
 )
 
 // Backends lists the names Config.Backend takes on this platform, best first.

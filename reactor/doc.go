@@ -17,9 +17,11 @@
 //     on it has ended; Cancel hastens that end.
 //   - Memory given with Send stays unchanged and reachable until its
 //     completion; memory received stays valid until it is released.
-//   - Submit, Poll, Release and Close belong to the goroutine that owns the
-//     reactor, which stays locked to the thread that opened it. Wake may be
-//     called from anywhere.
+//   - Poll and Close belong to the goroutine that owns the reactor, which stays
+//     locked to the thread that opened it. Wake, Release, and Submit of Cancel
+//     and Close may be called from anywhere; whether the other operations may,
+//     [Reactor.Carrier] says. Rescue takes completions in the owner's stead, one
+//     taker at a time: the users of a reactor see to that with a lock of theirs.
 //
 // Open picks the backend: the one that was asked for, else the best that
 // starts, and it says why.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -13,22 +15,31 @@ import (
 
 // epoll emulates completion on edge-triggered readiness: it remembers what an
 // edge promised, makes the system call itself, and reports the outcome.
+//
+// Any goroutine may submit and release, so a mutex guards what an operation
+// touches. Poll and Rescue, which exclude each other by the contract, hold it
+// too, except while they wait. The events they get lie untouched until they have
+// it again; what was submitted meanwhile is met by them as by any later edge,
+// and what was closed meanwhile has another sequence number.
 type epoll struct {
 	fd     int   // the epoll descriptor
 	waker  waker // registered level-triggered
-	hold   holdTimer
-	closed bool
+	closed atomic.Bool
 
+	// Poll's and Rescue's.
+	hold    holdTimer
 	events  []unix.EpollEvent
 	limit   kernelTimespec // of the wait; here because the kernel reads it, and the heap does not move
 	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11)
 
-	table fdTable
-	done  completionQueue // outcomes known, not yet handed out
-	ready []readyFD       // descriptors an edge promised something for
-	next  []readyFD       // the same for the next Poll; swapped with ready
+	mu      sync.Mutex
+	waiting bool // Poll waits: what gets in line or done has to wake it
+	table   fdTable
+	done    completionQueue // outcomes known, not yet handed out
+	ready   []readyFD       // descriptors an edge promised something for
+	next    []readyFD       // the same for the next Poll; swapped with ready
 
-	mem     *pool
+	mem     *pool     // but for drop
 	filling int32     // the buffer being filled, or -1
 	whole   []uint16  // buffers to fill next; the last released is the warmest
 	starved []readyFD // wait for a buffer
@@ -83,11 +94,14 @@ func openEpoll(cfg *Config) (_ Reactor, err error) {
 
 func (r *epoll) Name() string { return "epoll" }
 
+func (r *epoll) Carrier(Reactor) Reactor { return r }
+
 func (r *epoll) Close() error {
-	if r.closed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed.Swap(true) {
 		return ErrClosed
 	}
-	r.closed = true
 	if r.fd >= 0 {
 		_ = unix.Close(r.fd)
 	}
@@ -104,9 +118,11 @@ func (r *epoll) Close() error {
 func (r *epoll) Wake() error { return r.waker.wake() }
 
 func (r *epoll) Release(b Buffer) {
-	if r.closed || !r.mem.drop(b.id) {
+	if r.closed.Load() || !r.mem.drop(b.id) {
 		return
 	}
+	r.mu.Lock()
+	defer r.unlock()
 	r.whole = append(r.whole, b.id)
 	for _, s := range r.starved {
 		if f := r.table.get(s.fd); f.seq == s.seq {
@@ -117,8 +133,20 @@ func (r *epoll) Release(b Buffer) {
 	r.starved = r.starved[:0]
 }
 
+// unlock ends a Submit or a Release, which may have left Poll something to do.
+// The owner's own never finds it waiting.
+func (r *epoll) unlock() {
+	wake := r.waiting && (len(r.ready) > 0 || !r.done.empty())
+	r.mu.Unlock()
+	if wake {
+		_ = r.waker.wake() // writing to an eventfd of ours does not fail
+	}
+}
+
 func (r *epoll) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
-	if r.closed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed.Load() {
 		return 0, ErrClosed
 	}
 	n := r.done.take(out)
@@ -128,12 +156,43 @@ func (r *epoll) Poll(out []Completion, wait time.Duration, hold bool) (int, erro
 	if len(r.ready) > 0 {
 		wait = 0
 	}
+	r.waiting = wait != 0
+	if r.waiting {
+		r.mu.Unlock()
+	}
 	events, errno := r.wait(wait, hold)
+	if r.waiting { // only Poll writes it
+		r.mu.Lock()
+		r.waiting = false
+	}
 	if errno != 0 && errno != unix.EINTR {
 		return n, os.NewSyscallError("epoll_pwait2", errno)
 	}
 	for i := range events {
 		r.edge(&r.events[i])
+	}
+	return r.serve(out, n), nil
+}
+
+// Rescue leaves wake-ups alone: the waker is level-triggered.
+func (r *epoll) Rescue(out []Completion) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed.Load() {
+		return 0, ErrClosed
+	}
+	n := r.done.take(out)
+	if n == len(out) {
+		return n, nil
+	}
+	events, errno := r.wait(0, false)
+	if errno != 0 && errno != unix.EINTR {
+		return n, os.NewSyscallError("epoll_pwait2", errno)
+	}
+	for i := range events {
+		if int(r.events[i].Fd) != r.waker.fd {
+			r.edge(&r.events[i])
+		}
 	}
 	return r.serve(out, n), nil
 }

@@ -9,17 +9,33 @@ import (
 )
 
 func (r *epoll) Submit(op *Op) error {
-	if r.closed {
+	if r.closed.Load() {
+		return ErrClosed
+	}
+	var tried syscall.Errno // of a send
+	switch op.Kind {
+	case Close:
+		r.forget(op.FD)
+		_ = unix.Close(op.FD) // out of the epoll set too, if it was the socket's last one; EINTR closes as well
+		return nil
+	case Send:
+		// Now, not when an edge promises room: there nearly always is some, and
+		// then the edge would have cost a system call. And without the lock,
+		// so that workers that send do not wait for each other: with nothing
+		// in flight that goes out, nobody else writes to this descriptor.
+		n, errno := sendNonblock(op.FD, op.Buf)
+		if errno == 0 {
+			op.Sent = n
+			return nil
+		}
+		op.Sent, tried = 0, errno
+	}
+	r.mu.Lock()
+	defer r.unlock()
+	if r.closed.Load() { // again: its descriptor may be somebody else's by now
 		return ErrClosed
 	}
 	switch op.Kind {
-	case Close:
-		if f := r.table.get(op.FD); f != nil && f.added {
-			f.seq++ // voids events and places in line
-			*f = fdState{seq: f.seq}
-		}
-		_ = unix.Close(op.FD) // out of the epoll set too, if it was the socket's last one; EINTR closes as well
-		return nil
 	case Cancel:
 		r.cancel(op)
 		return nil
@@ -44,9 +60,19 @@ func (r *epoll) Submit(op *Op) error {
 		if f.outKind != 0 {
 			return busy(f.outKind, op.FD)
 		}
-		r.send(f, op)
+		r.send(f, op, tried)
 	}
 	return nil
+}
+
+// forget voids what is known of a descriptor that is about to be closed. After
+// the close its number may be registered anew at any moment.
+func (r *epoll) forget(fd int) {
+	r.mu.Lock()
+	if f := r.table.get(fd); f != nil && f.added {
+		*f = fdState{seq: f.seq + 1} // voids events and places in line
+	}
+	r.mu.Unlock()
 }
 
 func busy(k Kind, fd int) error {
@@ -105,18 +131,12 @@ func (r *epoll) connect(op *Op) error {
 	return nil
 }
 
-// send sends now, not when an edge promises room: there nearly always is some,
-// and then the edge would have cost a system call.
-func (r *epoll) send(f *fdState, op *Op) {
-	n, errno := sendNonblock(op.FD, op.Buf)
-	if errno == 0 {
-		op.Sent = n
-		return
-	}
-	op.Sent = 0
+// send notes a send that did not go through. If that is for want of room, it is
+// tried once more, now that no edge can come between the outcome and the note.
+func (r *epoll) send(f *fdState, op *Op, errno syscall.Errno) {
 	f.outKind, f.outTok, f.outBuf = Send, op.Token, op.Buf
 	if errno == unix.EAGAIN {
-		f.out = false // only an edge after this moment promises room
+		r.sendOn(op.FD, f)
 	} else {
 		r.finishOut(f, -int(errno))
 	}

@@ -55,6 +55,8 @@ type completionQueue struct {
 
 func (q *completionQueue) push(c Completion) { q.list = append(q.list, c) }
 
+func (q *completionQueue) empty() bool { return q.head == len(q.list) }
+
 func (q *completionQueue) take(out []Completion) int {
 	n := copy(out, q.list[q.head:])
 	q.head += n

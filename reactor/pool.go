@@ -1,17 +1,30 @@
 package reactor
 
+import (
+	"runtime"
+	"sync/atomic"
+)
+
 // A pool is the receive memory of one reactor: equal buffers off the Go heap,
 // each shared by the slices that were received into it. A buffer is whole again
 // when it has been filled and every slice of it has been given back.
 //
-// Owner thread only.
+// drop may be called by any goroutine, the rest by one at a time: whoever takes
+// the reactor's completions.
 type pool struct {
-	mem     []byte
-	size    int
-	refs    []int32 // slices handed out
-	used    []int32 // bytes received into the buffer since it was last whole
-	filling []bool  // more may be received into it
+	mem  []byte
+	size int
+	used []int32 // bytes received into the buffer since it was last whole
+
+	// refs counts the slices handed out, and filling for as long as more may be
+	// received into the buffer. All of them go through one atomic word, so the
+	// one that brings it to 0, and nobody else, has the buffer whole.
+	refs []atomic.Int32
 }
+
+// filling is what the receiving side adds to a buffer's refs. Slices, each of
+// at least one byte, are fewer.
+const filling = 1 << 30
 
 func newPool(buffers, size int) (*pool, error) {
 	mem, err := mapMemory(buffers * size)
@@ -19,28 +32,36 @@ func newPool(buffers, size int) (*pool, error) {
 		return nil, err
 	}
 	return &pool{
-		mem:     mem,
-		size:    size,
-		refs:    make([]int32, buffers),
-		used:    make([]int32, buffers),
-		filling: make([]bool, buffers),
+		mem:  mem,
+		size: size,
+		used: make([]int32, buffers),
+		refs: make([]atomic.Int32, buffers),
 	}, nil
 }
 
+// close frees the memory. If slices of it are out, which other workers may be
+// reading at this moment and will not give back to a closed reactor, that is
+// left to the garbage collector: it goes with the pool.
 func (p *pool) close() error {
 	mem := p.mem
 	p.mem = nil
+	for id := range p.refs {
+		if p.refs[id].Load()&(filling-1) != 0 {
+			runtime.AddCleanup(p, func(mem []byte) { _ = unmapMemory(mem) }, mem)
+			return nil
+		}
+	}
 	return unmapMemory(mem)
 }
 
 // open begins a buffer's use: it is whole and now takes bytes.
-func (p *pool) open(id uint16) { p.used[id], p.filling[id] = 0, true }
+func (p *pool) open(id uint16) {
+	p.used[id] = 0
+	p.refs[id].Store(filling)
+}
 
 // filled ends that and reports whether the buffer is whole again already.
-func (p *pool) filled(id uint16) bool {
-	p.filling[id] = false
-	return p.refs[id] == 0
-}
+func (p *pool) filled(id uint16) bool { return p.refs[id].Add(-filling) == 0 }
 
 // rest is the part of an open buffer that nothing was received into yet.
 func (p *pool) rest(id uint16) []byte {
@@ -51,16 +72,17 @@ func (p *pool) rest(id uint16) []byte {
 // took hands out the n bytes just received into an open buffer.
 func (p *pool) took(id uint16, n int) Buffer {
 	b := p.rest(id)[:n:n]
-	p.refs[id]++
+	p.refs[id].Add(1)
 	p.used[id] += int32(n)
 	return Buffer{Bytes: b, id: id}
 }
 
 // drop takes a slice of the buffer back and reports whether it is whole again.
 func (p *pool) drop(id uint16) bool {
-	if p.refs[id] == 0 {
+	n := p.refs[id].Add(-1)
+	if n == -1 || n == filling-1 { // there was none
+		p.refs[id].Add(1)
 		panic("reactor: buffer released twice")
 	}
-	p.refs[id]--
-	return p.refs[id] == 0 && !p.filling[id]
+	return n == 0
 }

@@ -17,8 +17,17 @@ type Reactor interface {
 	// Op itself may be reused as soon as Submit returns. It may stay
 	// queued until the next Poll. Errors: ErrClosed after Close; an error
 	// that matches the errno when the kernel refuses to take the operation,
-	// in which case no completion follows.
+	// in which case no completion follows. Who may call it: Carrier says so
+	// for Accept, Connect, Recv and Send; for Cancel and Close any goroutine.
 	Submit(op *Op) error
+
+	// Carrier is the reactor that takes the next operation on a descriptor
+	// of this one, where the goroutine that submits it owns runner, a
+	// reactor of the same backend: io_uring answers runner, because a
+	// submission queue is its owner's alone; epoll answers itself, because it
+	// knows the descriptor, and takes operations from any goroutine. The
+	// operation completes, and is cancelled, at its carrier. Any goroutine.
+	Carrier(runner Reactor) Reactor
 
 	// Poll hands everything queued to the kernel, then fills out, which must
 	// not be empty, with what has completed and returns how many. When nothing
@@ -27,12 +36,21 @@ type Reactor interface {
 	// signal interrupts it, and on business of its own. With hold the wait
 	// keeps the Go scheduler's processor, so that no other goroutine can have
 	// it; it must be short (under a second), and it is rough: it may end at
-	// any time before.
+	// any time before. Owner only.
 	Poll(out []Completion, wait time.Duration, hold bool) (int, error)
+
+	// Rescue fills out with what has completed, as Poll would, for an owner
+	// that is stuck between two Polls: it neither waits nor submits, and
+	// does not use up a Wake. Any goroutine, but never during Poll, Close or
+	// another Rescue, which is the caller's to ensure; the owner may go on
+	// submitting meanwhile. Completions come in the same order as if all
+	// had been taken by Poll. ErrClosed after Close.
+	Rescue(out []Completion) (int, error)
 
 	// Release gives back the buffer of a Recv completion. Each such
 	// completion is released exactly once; once too often panics, unless it
 	// goes unnoticed because other bytes in the same memory are still out.
+	// Any goroutine; after Close it does nothing.
 	Release(b Buffer)
 
 	// Wake makes a Poll that is waiting, or else the next one, return without
@@ -41,7 +59,9 @@ type Reactor interface {
 	Wake() error
 
 	// Close frees the reactor. Operations still in flight are abandoned
-	// without completions. A second Close returns ErrClosed.
+	// without completions; buffers that have not been released stay readable
+	// for as long as the reactor is reachable. A second Close returns
+	// ErrClosed. Owner only.
 	Close() error
 }
 
@@ -67,10 +87,13 @@ const (
 	Send
 	// Cancel ends the operation of kind Target that is in flight for Token,
 	// if there is one: that one then completes, with ECANCELED or with
-	// whatever it had come to. Cancel itself has no completion.
+	// whatever it had come to. Cancel itself has no completion. One that
+	// another goroutine submits may take until the owner's next Poll, and
+	// end the next operation of that kind and token if there is one by then.
 	Cancel
-	// Close closes FD and has no completion. Nothing else may be in flight
-	// on FD.
+	// Close closes FD at once and has no completion. Nothing else may be in
+	// flight on FD. It goes to the carrier of FD's operations, if there were
+	// any.
 	Close
 
 	kindWake // internal: the backend's own wake-up

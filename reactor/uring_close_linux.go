@@ -30,7 +30,7 @@ func (r *uringReactor) quiesce() {
 }
 
 // discard takes all completions. Connections that were accepted and now will
-// not be seen are closed.
+// not be seen are closed, and what was received is not out.
 func (r *uringReactor) discard() {
 	for {
 		n := r.stash.take(r.spare[:])
@@ -39,8 +39,11 @@ func (r *uringReactor) discard() {
 			return
 		}
 		for _, c := range r.spare[:n] {
-			if c.Kind == Accept && c.Res >= 0 {
+			switch {
+			case c.Kind == Accept && c.Res >= 0:
 				_ = unix.Close(c.Res)
+			case c.Kind == Recv && c.Res > 0:
+				r.mem.drop(c.Buf.id)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ const neededFeatures = uring.IORING_FEAT_NODROP | uring.IORING_FEAT_EXT_ARG | ur
 
 var neededOps = []uint8{
 	uring.IORING_OP_ACCEPT, uring.IORING_OP_RECV, uring.IORING_OP_SEND, uring.IORING_OP_CONNECT,
-	uring.IORING_OP_CLOSE, uring.IORING_OP_READ, uring.IORING_OP_ASYNC_CANCEL,
+	uring.IORING_OP_READ, uring.IORING_OP_ASYNC_CANCEL,
 }
 
 // probeURing tries everything the backend uses on a small ring, and adds to

@@ -2,6 +2,8 @@ package reactor
 
 import (
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -12,31 +14,44 @@ import (
 
 // uringReactor is one ring. A tick of its worker is one system call: what the
 // handlers queued goes in, and what has happened since comes out.
+//
+// Its state falls into three parts that share nothing but free and starving:
+//
+//   - The submission side is the owner's alone: Submit and Poll.
+//   - The completion side belongs to one taker at a time, who is in Poll or in
+//     Rescue; those exclude each other by the contract. A Submit that finds both
+//     queues full, or cancels what is starved, touches it as well. It is the
+//     owner's, so it is no Poll's rival; between it and a Rescue stands the
+//     mutex taking.
+//   - What other goroutines hand in lies in two lists, each under its own mutex.
 type uringReactor struct {
 	ring   *uring.Ring
 	has    features
-	closed bool
+	closed atomic.Bool
+	waker  waker
 
-	mem     *pool
-	bufs    *uring.BufRing
-	free    int  // buffers the kernel can still receive into
-	added   bool // buffers were put into bufs and not yet published
-	starved []Op // receives that wait for a buffer
+	// The submission side.
+	sends   int            // sends queued since the last Enter
+	addrs   []*rawSockaddr // of connects queued since the last Enter
+	starved []Op           // receives that wait for a buffer
+	holdFor uring.Timespec // of the time-out being submitted
+	wakeBuf [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
 
-	waker     waker
-	wakeArmed bool    // a read of its eventfd is in flight
-	woken     bool    // one has completed since the last Poll: this Poll must not wait
-	wakeBuf   [8]byte // where that goes; the struct is on the heap, which does not move
+	// The completion side.
+	taking    sync.Mutex // see above
+	stash     completionQueue
+	spare     [64]Completion // for what goes there
+	mem       *pool          // but for drop
+	bufs      *uring.BufRing
+	wakeArmed bool // a read of the waker is in flight
+	woken     bool // one has completed since the last Poll: this Poll must not wait
+	holdArmed bool // a time-out of a hold is in flight
+	stopped   int  // while closing: operations ended by the last stop, -1 before its answer
 
-	holdArmed bool           // a time-out of a hold is in flight
-	holdFor   uring.Timespec // its duration, until it is submitted
-
-	sends int             // sends queued since the last Enter
-	addrs []*rawSockaddr  // of connects queued since the last Enter
-	stash completionQueue // taken out of a full ring by Submit
-	spare [64]Completion  // for that
-
-	stopped int // while closing: operations ended by the last stop, -1 before its answer
+	free     atomic.Int32   // buffers the kernel can still receive into
+	starving atomic.Bool    // something is starved: a buffer that comes back wakes the owner
+	whole    handIn[uint16] // buffers that came back, for the next taker
+	cancels  handIn[Op]     // for the owner's next Submit or Poll
 }
 
 const bufferGroup = 1
@@ -82,25 +97,38 @@ func (r *uringReactor) openBuffers(cfg *Config) (err error) {
 	for id := range buffers {
 		r.provide(uint16(id))
 	}
+	r.bufs.Advance()
 	return nil
 }
 
-// provide puts a whole buffer into the ring.
+// provide puts a whole buffer into the ring, for Advance to publish.
 func (r *uringReactor) provide(id uint16) {
 	r.mem.open(id)
 	rest := r.mem.rest(id)
 	r.bufs.Add(unsafe.Pointer(unsafe.SliceData(rest)), uint32(len(rest)), id)
-	r.free++
-	r.added = true
+	r.free.Add(1)
+}
+
+// reclaim provides the buffers that have come back.
+func (r *uringReactor) reclaim() {
+	whole := r.whole.take()
+	if len(whole) == 0 {
+		return
+	}
+	for _, id := range whole {
+		r.provide(id)
+	}
+	r.bufs.Advance()
 }
 
 func (r *uringReactor) Name() string { return "io_uring" }
 
+func (r *uringReactor) Carrier(runner Reactor) Reactor { return runner }
+
 func (r *uringReactor) Close() error {
-	if r.closed {
+	if r.closed.Swap(true) {
 		return ErrClosed
 	}
-	r.closed = true
 	r.quiesce() // so that the memory below has no other user
 	err := r.ring.Close()
 	if r.bufs != nil {
@@ -115,16 +143,39 @@ func (r *uringReactor) Close() error {
 
 func (r *uringReactor) Wake() error { return r.waker.wake() }
 
+// Release wakes an owner with receives that wait for the buffer: it may be
+// sleeping. The list is added to before starving is read, and read by Poll after
+// starving was set, so one of the two sees the other.
 func (r *uringReactor) Release(b Buffer) {
-	if !r.closed {
-		r.release(b.id)
+	if r.closed.Load() || !r.mem.drop(b.id) {
+		return
+	}
+	r.whole.add(b.id)
+	if r.starving.Load() {
+		_ = r.waker.wake() // writing to an eventfd of ours does not fail
 	}
 }
 
-func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
-	if r.closed {
+// Rescue only looks into the completion queue: what the kernel still has to do
+// for completions, it does on the owner's thread, which the timer tick of the
+// processor sees to about every millisecond even if that never enters the
+// kernel. A wake-up that turns up here is kept for the owner in woken.
+func (r *uringReactor) Rescue(out []Completion) (int, error) {
+	if r.closed.Load() {
 		return 0, ErrClosed
 	}
+	r.taking.Lock()
+	defer r.taking.Unlock()
+	r.reclaim()
+	n := r.stash.take(out)
+	return n + r.reap(out[n:]), nil
+}
+
+func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
+	if r.closed.Load() {
+		return 0, ErrClosed
+	}
+	r.reclaim()
 	r.rearm()
 	n := r.stash.take(out)
 	n += r.reap(out[n:])
@@ -143,30 +194,29 @@ func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (in
 	return n, nil
 }
 
-// rearm queues what earlier completions made necessary. It is not done while
-// reaping, because a full submission queue may have to reap.
+// rearm queues what earlier completions and other goroutines made necessary. It
+// is not done while reaping, because a full submission queue may have to reap.
 func (r *uringReactor) rearm() {
+	r.takeCancels()
 	if !r.wakeArmed {
 		r.wakeArmed = true
 		e := r.entry()
 		e.PrepRead(r.waker.fd, r.wakeBuf[:], 0)
 		e.UserData = userData(kindWake, 0)
 	}
-	if len(r.starved) > 0 && r.free > 0 {
+	if len(r.starved) > 0 && r.free.Load() > 0 {
 		waiting := r.starved
 		r.starved = nil
 		for i := range waiting {
 			r.recv(&waiting[i])
 		}
+		r.starving.Store(len(r.starved) > 0)
 	}
 }
 
-// enter submits what is queued and waits for a completion.
+// enter submits what is queued and waits for a completion. It reads the
+// completion side only if it is to wait, as only Poll does.
 func (r *uringReactor) enter(wait time.Duration, hold bool) error {
-	if r.added {
-		r.bufs.Advance()
-		r.added = false
-	}
 	var atLeast uint32
 	if wait != 0 {
 		atLeast = 1
@@ -250,7 +300,7 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 	case kindStop:
 		r.stopped = max(0, int(e.Res))
 		return false
-	case Cancel, Close:
+	case Cancel:
 		return false
 	}
 	*c = Completion{Token: token, Kind: kind, More: e.More(), Res: int(e.Res)}
@@ -258,20 +308,13 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		id := e.BufferID()
 		c.Buf = r.mem.took(id, max(0, int(e.Res)))
 		if !e.BufMore() {
-			r.free--
+			r.free.Add(-1)
 			r.mem.filled(id) // not whole: Buf is out
 		}
 		if e.Res <= 0 { // taken and not used
-			r.release(id)
+			r.Release(c.Buf)
 			c.Buf = Buffer{}
 		}
 	}
 	return true
-}
-
-// release takes a slice back and provides the buffer again when it is whole.
-func (r *uringReactor) release(id uint16) {
-	if r.mem.drop(id) {
-		r.provide(id)
-	}
 }

@@ -11,8 +11,11 @@ import (
 )
 
 func (r *uringReactor) Submit(op *Op) error {
-	if r.closed {
+	if r.closed.Load() {
 		return ErrClosed
+	}
+	if op.Kind < Cancel {
+		r.takeCancels() // the owner's own must not hit what it submits later
 	}
 	switch op.Kind {
 	case Accept:
@@ -37,11 +40,12 @@ func (r *uringReactor) Submit(op *Op) error {
 		e.PrepConnect(op.FD, unsafe.Pointer(&sa.buf), sa.len)
 		e.UserData = userData(Connect, op.Token)
 	case Cancel:
-		r.cancel(op)
+		// Whose goroutine this is cannot be told cheaply, and it is rare: even
+		// the owner's goes through the list, and wakes it once in vain.
+		r.cancels.add(*op)
+		return r.waker.wake()
 	case Close:
-		e := r.entry()
-		e.PrepClose(op.FD)
-		r.silence(e, Close)
+		_ = unix.Close(op.FD) // EINTR closes as well
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
@@ -51,8 +55,9 @@ func (r *uringReactor) Submit(op *Op) error {
 // recv arms a receive, or keeps it until there is a buffer: armed without one
 // it would only come back with ENOBUFS.
 func (r *uringReactor) recv(op *Op) {
-	if r.free == 0 {
+	if r.free.Load() == 0 {
 		r.starved = append(r.starved, *op)
+		r.starving.Store(true)
 		return
 	}
 	e := r.entry()
@@ -60,32 +65,36 @@ func (r *uringReactor) recv(op *Op) {
 	e.UserData = userData(Recv, op.Token)
 }
 
+// takeCancels queues the cancels that were submitted. Owner only.
+func (r *uringReactor) takeCancels() {
+	for _, op := range r.cancels.take() {
+		r.cancel(&op)
+	}
+}
+
 func (r *uringReactor) cancel(op *Op) {
 	if op.Target == Recv {
 		for i := range r.starved {
 			if r.starved[i].Token == op.Token {
 				r.starved = append(r.starved[:i], r.starved[i+1:]...)
+				r.taking.Lock()
 				r.stash.push(Completion{Token: op.Token, Kind: Recv, Res: -int(unix.ECANCELED)})
+				r.taking.Unlock()
 				return
 			}
 		}
 	}
 	e := r.entry()
 	e.PrepCancel(userData(op.Target, op.Token), 0)
-	r.silence(e, Cancel)
-}
-
-// silence asks for no completion of an operation whose outcome nobody reads.
-func (r *uringReactor) silence(e *uring.SQE, k Kind) {
-	e.UserData = userData(k, 0)
-	if r.has.skipSuccess {
+	e.UserData = userData(Cancel, 0)
+	if r.has.skipSuccess { // nobody reads the outcome
 		e.Flags |= uring.IOSQE_CQE_SKIP_SUCCESS
 	}
 }
 
 // entry is the next free place in the submission queue. A full queue is
 // submitted at once. Where the kernel will not take it because completions
-// have piled up, they are stashed for Poll first.
+// have piled up, they are stashed first, ahead of those that come later.
 func (r *uringReactor) entry() *uring.SQE {
 	for {
 		if e := r.ring.NextSQE(); e != nil {
@@ -95,10 +104,12 @@ func (r *uringReactor) entry() *uring.SQE {
 			panic(err) // EBADF, EFAULT, EINVAL: the ring is not a ring any more
 		}
 		if r.ring.Prepared() == r.ring.SQEntries() {
+			r.taking.Lock()
 			n := r.reap(r.spare[:])
 			for _, c := range r.spare[:n] {
 				r.stash.push(c)
 			}
+			r.taking.Unlock()
 		}
 	}
 }

@@ -3,7 +3,7 @@ package sched
 import "time"
 
 // A Driver is a worker's connection with the outside world. Poll and Close are
-// called by the worker's goroutine alone, Wake by any.
+// called by the worker's goroutine alone, Wake by any. It may be a Rescuer.
 type Driver interface {
 	// Poll submits what has been queued since the last call, takes what has
 	// completed, wakes the tasks concerned through cx, and returns the number
@@ -21,12 +21,13 @@ type Driver interface {
 	Close() error
 }
 
-// A Rescuer is a Driver whose completions another worker can take over while its
-// own is stuck in a task.
+// A Rescuer is a Driver that others can look after while its worker is stuck in
+// a task. Any worker's goroutine may call it, outside its own driver's Poll.
 type Rescuer interface {
-	// Rescue takes what has completed, wakes the tasks concerned through cx,
-	// the caller's, and returns the number of things that happened: 0 at once
-	// if the owner is in Poll or another rescuer is at it, and after Close.
+	// Rescue takes what has completed on the driver, wakes the tasks concerned
+	// through cx, which is the caller's context, on another worker, and returns
+	// the number of things that happened. It never waits: it returns 0 at once
+	// if the owner is in Poll, or somebody else in Rescue.
 	Rescue(cx *Context) int
 }
 

@@ -132,6 +132,16 @@ func (d *fake) waitsIn(p phase) bool {
 	return d.waits == p && len(d.wake) == 0 && len(d.events) == 0
 }
 
+// lastCall is the one of Poll that came last.
+func (d *fake) lastCall() call {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.calls) == 0 {
+		return call{}
+	}
+	return d.calls[len(d.calls)-1]
+}
+
 func (d *fake) count(what *int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

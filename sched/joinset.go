@@ -86,7 +86,7 @@ type joinNext[T any] struct {
 }
 
 func (j *joinNext[T]) Poll(cx *Context) (T, error) {
-	v, err, empty := j.set.take(cx, &j.node)
+	v, empty, err := j.set.take(cx, &j.node)
 	if empty {
 		return v, ErrEmpty
 	}
@@ -101,10 +101,10 @@ func (s *JoinSet[T]) forget(n *waitNode) {
 	s.waiters.remove(n)
 }
 
-// take is a poll of JoinNext, which waits with that node.
-func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, err error, empty bool) {
+// take is a poll of JoinNext, which waits with that node. empty: there is no task.
+func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, empty bool, err error) {
 	if !cx.Proceed() {
-		return v, ErrPending, false
+		return v, false, ErrPending
 	}
 	s.mu.Lock()
 	m := s.ended
@@ -112,16 +112,16 @@ func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, err error, empty bool)
 		defer s.mu.Unlock()
 		if s.len == 0 {
 			s.waiters.remove(n)
-			return v, nil, true
+			return v, true, nil
 		}
 		s.waiters.add(n, cx.Waker())
-		return v, ErrPending, false
+		return v, false, ErrPending
 	}
 	s.waiters.remove(n)
 	v, err = m.take(cx)
 	if err == ErrPending { // its last run is about to return, and wakes us
 		s.mu.Unlock()
-		return v, err, false
+		return v, false, err
 	}
 	if s.ended = m.nextEnded; s.ended == nil {
 		s.newest = nil
@@ -132,7 +132,7 @@ func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, err error, empty bool)
 	} else {
 		s.mu.Unlock()
 	}
-	return v, err, false
+	return v, false, err
 }
 
 func (s *JoinSet[T]) leave(m *member[T]) {
@@ -197,7 +197,7 @@ func (f *setShutdown[T]) Poll(cx *Context) (struct{}, error) {
 		f.set.AbortAll()
 	}
 	for {
-		v, err, empty := f.set.take(cx, &f.node)
+		v, empty, err := f.set.take(cx, &f.node)
 		switch {
 		case empty:
 			return struct{}{}, nil

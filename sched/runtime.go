@@ -28,7 +28,8 @@ type Runtime struct {
 	started   chan struct{} // closed when every driver is there, or on the way out
 	stopping  atomic.Bool
 	stopped   chan struct{} // closed when every worker has ended, and every task
-	running   sync.WaitGroup
+	looping   sync.WaitGroup // workers that may still run tasks
+	running   sync.WaitGroup // workers that have not ended
 
 	draining atomic.Bool   // Shutdown waits for tasks to end
 	ended    chan struct{} // and hears of it here
@@ -74,6 +75,7 @@ func (rt *Runtime) Start() error {
 	rt.startOnce.Do(func() {
 		ready := make(chan error, len(rt.workers))
 		rt.running.Add(len(rt.workers))
+		rt.looping.Add(len(rt.workers))
 		for _, w := range rt.workers {
 			go func() {
 				defer rt.running.Done()

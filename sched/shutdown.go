@@ -15,7 +15,8 @@ import (
 //  2. Each worker leaves its loop at the end of its tick. Nothing but that ends a
 //     worker, so from here on tasks are found in queues only.
 //  3. Each worker unwinds its own suspended stackful tasks, on its own thread: to
-//     them Await fails. Then it closes its driver and ends.
+//     them Await fails. When all have, each closes its driver and ends: until
+//     then one's tasks may use another's driver.
 //  4. When all have ended, the global queue is closed: what is spawned or woken
 //     from outside is refused. Before that it may still have been queued, which
 //     is why the next step looks at all tasks and not at the queues.

@@ -100,6 +100,19 @@ func TestSleepInBlock(t *testing.T) {
 	})
 }
 
+func TestASleepInBlockEndsWithItsRuntime(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	failed := make(chan error, 1)
+	go func() {
+		_, err := sched.Block(context.Background(), rt, sched.Sleep(time.Hour))
+		failed <- err
+	}()
+	eventually(t, "it sleeps", func() bool { return rt.Timers() == 1 })
+	require.NoError(t, shut(t, rt))
+	require.Equal(t, sched.ErrClosed, receive(t, "Block returns", failed))
+	require.Zero(t, rt.Timers())
+}
+
 func TestSleepWakesTheTaskThatPolledItLast(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
 		s := sched.Sleep(time.Second)

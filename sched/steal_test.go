@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -105,13 +106,10 @@ func TestWhatHasYieldedBehindAStuckTaskIsRunByOthers(t *testing.T) {
 		inBed(t, rt, fakes)
 		release := occupy(t, rt, 0)
 		yielded, stuck, leave := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		free := func(b body) *sched.Task {
-			task := freeTask(rt, b)
-			return task
-		}
-		// Both are fetched by worker 0 in one tick, since it alone is told of them.
+		leaveOnce := sync.OnceFunc(func() { close(leave) })
+		t.Cleanup(leaveOnce)
 		runs := 0
-		first := free(func(cx *sched.Context) bool {
+		first := freeTask(rt, func(cx *sched.Context) bool {
 			if runs++; runs == 1 {
 				_, _ = sched.Yield().Poll(cx)
 				return false
@@ -120,15 +118,14 @@ func TestWhatHasYieldedBehindAStuckTaskIsRunByOthers(t *testing.T) {
 			return true
 		})
 		newTask(rt, 0, func(cx *sched.Context) bool {
-			cx.Wake(first.Waker()) // runs next
-			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
+			cx.Wake(first.Waker()) // it runs next
 			return true
 		}).Wake()
-		newTask(rt, 0, func(*sched.Context) bool { close(stuck); <-leave; return true }).Wake()
+		newTask(rt, 0, func(*sched.Context) bool { close(stuck); <-leave; return true }).Wake() // and then this
 		release()
 		receive(t, "a task gets stuck", stuck)
 		receive(t, "the task that yielded runs again", yielded)
-		close(leave)
+		leaveOnce()
 	}
 }
 
@@ -248,7 +245,7 @@ func TestWhatComesBetweenTheLastLookAndTheWaitIsNoticed(t *testing.T) {
 			},
 			"a timer": func(_ *testing.T, rt *sched.Runtime, ran func()) {
 				task := freeTask(rt, func(*sched.Context) bool { ran(); return true })
-				rt.StartTimer(new(sched.Timer), rt.Now(), task.Waker())
+				rt.StartTimer(new(sched.Timer), 0, task.Waker()) // an endless wait cannot end in time for a later one
 			},
 			"a close": func(_ *testing.T, rt *sched.Runtime, ran func()) {
 				go func() { _ = rt.Close(); ran() }()
@@ -289,29 +286,131 @@ func TestWhatComesBetweenTheLastLookAndTheWaitIsNoticed(t *testing.T) {
 // buffer, its queue and the global queue.
 func TestTasksLeftInABatchBufferAreEnded(t *testing.T) {
 	for _, workers := range []int{1, 2} {
-		seen := false
-		for attempt := 0; !seen; attempt++ {
-			require.Less(t, attempt, 100, "the buffer was never half used")
-			rt := start(t, sched.Config{Workers: workers})
+		halfUsed := false
+		for attempt := 0; !halfUsed; attempt++ {
+			require.Less(t, attempt, 100, "no buffer was ever half used")
+			rt := start(t, sched.Config{Workers: workers}.Endless())
+			var releases []func()
 			for home := range workers {
-				occupy(t, rt, home) // released by the end of the test at the latest
+				releases = append(releases, occupy(t, rt, home))
 			}
 			const n = 1000
 			var done atomic.Int64
-			handles := make([]*sched.JoinHandle[int], n)
 			closed := make(chan error, 1)
-			at := int64(100 + attempt)
-			for i := range handles {
-				handles[i] = sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) {
-					if done.Add(1) == at {
-						go func() { closed <- rt.Close() }()
-						for rt.Start() == nil { // until it is on its way
-						}
+			f := func(*sched.Context) (int, error) {
+				if done.Add(1) == int64(30+attempt) {
+					go func() { closed <- rt.Close() }()
+					for rt.Start() == nil { // until it is on its way
+						runtime.Gosched()
 					}
-					return 1, nil
-				}))
+				}
+				return 1, nil
 			}
-			_ = closed
+			handles := make([]*sched.JoinHandle[int], n)
+			for i := range handles {
+				handles[i] = sched.Spawn(rt, sched.FutureFunc[int](f))
+			}
+			for _, release := range releases {
+				release()
+			}
+			require.NoError(t, receive(t, "the runtime closes", closed))
+			for home := range workers {
+				b := rt.Batched(home)
+				halfUsed = halfUsed || b > 0 && b < 64
+			}
+			ended := 0
+			for _, h := range handles {
+				if _, err := wait(t, h); err != nil {
+					require.ErrorIs(t, err, sched.ErrClosed)
+					ended++
+				}
+			}
+			require.EqualValues(t, n, done.Load()+int64(ended))
 		}
+	}
+}
+
+func TestABatchBufferBehindAStuckTaskIsEmptiedByOthers(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 2})
+	releases := []func(){occupy(t, rt, 0), occupy(t, rt, 1)}
+	const n = 200
+	var left sync.WaitGroup
+	left.Add(n - 1)
+	leave := make(chan struct{})
+	var ran atomic.Int64
+	for range n {
+		freeTask(rt, func(*sched.Context) bool {
+			if ran.Add(1) == 5 {
+				<-leave // with the rest of what was fetched behind it
+			} else {
+				left.Done()
+			}
+			return true
+		}).Wake()
+	}
+	for _, release := range releases {
+		release()
+	}
+	awaitAll(t, &left)
+	close(leave)
+}
+
+func TestWakeOnSpreadsTasks(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		n := rt.Workers()
+		var all sync.WaitGroup // so that nobody has time to steal
+		all.Add(n)
+		at := make([]atomic.Int64, n)
+		for i := range n {
+			freeTask(rt, func(cx *sched.Context) bool {
+				at[cx.Worker()].Add(1)
+				all.Done()
+				all.Wait()
+				return true
+			}).WakeOn(i + n)
+		}
+		awaitAll(t, &all)
+		for i := range at {
+			require.EqualValues(t, 1, at[i].Load(), "worker %d", i)
+		}
+	})
+}
+
+func TestWakeOnIsAWake(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		var runs atomic.Int64
+		task := freeTask(rt, func(*sched.Context) bool { return runs.Add(1) == 3 })
+		for i := range 5 {
+			task.WakeOn(i)
+			eventually(t, "it runs", func() bool { return runs.Load() == int64(min(i+1, 3)) })
+		}
+		for home := range rt.Workers() {
+			pass(t, rt, home)
+		}
+		require.EqualValues(t, 3, runs.Load())
+	})
+}
+
+// A queue of four overflows all the time.
+func TestSmallQueuesLoseNothing(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		rt := start(t, sched.Config{Workers: workers}.Endless().QueueSize(4))
+		var ran sync.WaitGroup
+		var spawn func(depth int) sched.Future[int]
+		spawn = func(depth int) sched.Future[int] {
+			return sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+				defer ran.Done()
+				for range depth {
+					ran.Add(1)
+					sched.Spawn(cx, spawn(depth-1)).Detach()
+				}
+				return 0, nil
+			})
+		}
+		ran.Add(1)
+		sched.Spawn(rt, spawn(7)).Detach()
+		awaitAll(t, &ran)
+		require.NoError(t, shut(t, rt))
+		require.Positive(t, rt.Stats().Total.Overflows)
 	}
 }

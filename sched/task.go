@@ -26,7 +26,8 @@ type Task struct {
 func (t *Task) Init(rt *Runtime, body Body) { t.rt, t.body = rt, body }
 
 // Pin has the task run on the worker with that index alone, modulo their
-// number. It comes between Init and the first Wake.
+// number. It comes between Init and the first Wake, or from the running task
+// itself.
 func (t *Task) Pin(worker int) { t.home = t.rt.worker(worker) }
 
 // Wake has the task run soon, once for any number of wakes that come before it

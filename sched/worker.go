@@ -103,6 +103,7 @@ func (w *worker) run(ready chan<- error) {
 	w.driver = driver
 	ready <- err
 	if err != nil {
+		w.rt.looping.Done()
 		return
 	}
 	<-w.rt.started
@@ -160,6 +161,8 @@ func (w *worker) end() {
 	defer w.stacks.closeExited() // last: it may end the goroutine
 	w.gone.Store(true)
 	w.stacks.close()
+	w.rt.looping.Done()
+	w.rt.looping.Wait()
 	w.publish()
 	call(w.rt.cfg.Hooks.WorkerStop, w.index)
 	if err := w.driver.Close(); err != nil {
@@ -248,9 +251,12 @@ func (w *worker) enqueueAll(list *taskList) {
 
 // enqueue puts a task at the end of the worker's queue.
 func (w *worker) enqueue(t *Task) {
-	if t.home != nil {
+	switch {
+	case t.home == w:
 		w.pinned.push(t)
-	} else if w.queue.push(t, &w.rt.global) {
+	case t.home != nil: // its run has pinned it elsewhere
+		t.home.inject(t)
+	case w.queue.push(t, &w.rt.global):
 		w.count.Overflows++
 		w.rt.notify()
 	}

@@ -198,6 +198,7 @@ func testReleaseTwice(t *testing.T, b Backend) {
 	kept := e.kept[0].Buffer
 	e.release(len(e.kept))
 	require.Panics(t, func() { l.r.Release(kept) })
+	require.Panics(t, func() { l.r.Release(kept) }, "the first time changed nothing")
 
 	write(t, peer, "two") // the panic is about the caller: the reactor is as it was
 	l.until("data", func() bool { return string(e.data) == "onetwo" })

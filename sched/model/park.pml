@@ -150,7 +150,7 @@ inline fetch(found) { // all there are
 	fi
 }
 
-inline steal() { // half of a queue, rounded up
+inline steal() { // one task or all: queues are too short here for half to differ from one
 	w = (_pid == 0 -> 1 : 0);
 	do
 	:: first || w >= WORKERS -> break
@@ -158,7 +158,10 @@ inline steal() { // half of a queue, rounded up
 		atomic {
 			if
 			:: queue[w] > 0 ->
-				n = (queue[w] + 1) / 2;
+				if
+				:: n = 1
+				:: queue[w] > 1 -> n = queue[w]
+				fi;
 				queue[w] = queue[w] - n;
 				n--;
 				take()
@@ -183,6 +186,34 @@ inline take() { // a task; what it will do is settled here
 	if
 	:: true
 	:: stuckLeft > 0 -> stuckLeft--; stuck = true; stuckBits = stuckBits | bit_(_pid)
+	fi
+}
+
+inline poll() { // Driver.Poll without a wait
+	atomic {
+		wake[_pid] = false;
+		if
+		:: ready[_pid] -> ready[_pid] = false; take()
+		:: else
+		fi
+	}
+}
+
+inline leavePark() {
+	atomic {
+		if
+		:: parkedBits & bit_(_pid) -> parkedBits = parkedBits & ~bit_(_pid)
+		:: else -> found = search; search = true // claimed
+		fi
+	};
+	if
+	:: found ->
+#ifdef MUTANT_COUNTED_TWICE
+		found = false
+#else
+		atomic { addSearching(-1); found = false } // by itself as well
+#endif
+	:: else
 	fi
 }
 
@@ -216,12 +247,12 @@ next: // runTasks
 			fetch(found);
 			if
 			:: found -> found = false; goto next
-			:: else -> goto poll
+			:: else -> goto search_
 			fi
 		fi
 	fi;
 	if
-	:: search -> goto found_
+	:: search -> goto hasFound
 	:: else
 	fi;
 	first = false;
@@ -238,7 +269,7 @@ end_stuck:
 	:: else -> goto next
 	fi;
 
-poll:
+search_:
 	workFor(_pid, found); // mayFind
 	if
 	:: !found -> goto park
@@ -252,13 +283,11 @@ poll:
 	:: search
 	:: else -> goto park
 	fi;
-	atomic { // Poll without a wait
-		wake[_pid] = false;
-		if
-		:: ready[_pid] -> ready[_pid] = false; take(); goto tick
-		:: else
-		fi
-	};
+	poll();
+	if
+	:: first -> goto tick
+	:: else
+	fi;
 	fetch(found); // search
 	if
 	:: found
@@ -269,7 +298,7 @@ poll:
 	:: else -> goto tick
 	fi;
 
-found_:
+hasFound:
 	atomic { search = false; addSearching(-1); found = (searching == 0) };
 #ifdef MUTANT_NO_LAST_SEARCHER
 	found = false;
@@ -292,7 +321,7 @@ park:
 	atomic { // tryPark
 		if
 		:: parker[_pid] == unparked -> parker[_pid] = parked
-		:: else -> found = false; goto tick
+		:: else -> found = false; goto polls
 		fi
 	};
 #ifdef MUTANT_LOOK_BEFORE_BIT
@@ -306,7 +335,7 @@ park:
 	fi;
 #endif
 	if // mustNotSleep
-	:: inbox[_pid] > 0 -> goto leave
+	:: inbox[_pid] > 0 -> found = false; goto stay
 	:: inbox[_pid] == 0
 	fi;
 #if !defined(MUTANT_LOOK_BEFORE_TRYPARK) && !defined(MUTANT_LOOK_BEFORE_BIT) && !defined(MUTANT_NO_LOOK)
@@ -323,13 +352,13 @@ park:
 	:: else
 	fi;
 	if
-	:: search -> goto leave
+	:: search -> goto stay
 	:: else
 	fi;
 
 wait:
 	if
-	:: parker[_pid] != parked -> goto leave
+	:: parker[_pid] != parked -> poll(); goto leave
 	:: parker[_pid] == parked
 	fi;
 #ifdef MUTANT_WAKE_NOT_KEPT
@@ -353,38 +382,23 @@ end_wait:
 	fi;
 
 leave:
-	atomic { // idleState.unpark
-		if
-		:: parkedBits & bit_(_pid) -> parkedBits = parkedBits & ~bit_(_pid); goto tick
-		:: else // claimed
-		fi;
-		found = search; search = true
-	};
-#ifndef MUTANT_COUNTED_TWICE
-	if
-	:: found -> atomic { found = false; addSearching(-1) } // by itself, and by whoever claimed it
-	:: else
-	fi;
-#endif
-	found = false;
+	leavePark();
+	goto tick;
+
+stay: // must not sleep
+	leavePark();
+polls:
+	poll();
 	goto tick
 }
 
-active [EVENTS] proctype outside() {
+active [EVENTS] proctype outside() { // one after the other, to halve the states
 	byte w, was;
-	atomic { // a task from outside
-		begun == _pid - WORKERS && !locked -> begun++; global++; notTaken++
-#ifdef PRIVATE
-		; if
-		:: true
-		:: true -> global--; w = WORKERS
-		fi
-#endif
-	};
-#ifdef PRIVATE
 	if
-	:: w == WORKERS -> // for one worker
-		atomic {
+	:: atomic { begun == _pid - WORKERS && !locked -> begun++; global++; notTaken++ };
+		notify()
+#ifdef PRIVATE // or something for the first worker or the last
+	:: atomic { begun == _pid - WORKERS -> begun++; notTaken++;
 			if
 			:: w = 0
 			:: w = WORKERS - 1
@@ -398,13 +412,9 @@ active [EVENTS] proctype outside() {
 		:: w != none -> unpark(w)
 		:: else
 		fi;
-		w = 0; was = 0;
-		goto done
-	:: else
-	fi;
+		w = 0; was = unparked
 #endif
-	notify();
-done:	skip
+	fi
 }
 
 // Nothing can happen any more: every worker waits, or is stuck in a task.

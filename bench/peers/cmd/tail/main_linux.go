@@ -2,8 +2,7 @@
 // server's other connections while some connections keep it busy. bench/tail.sh runs it; bench/README.md
 // says what the figures mean.
 //
-// The command is also its own servers and client, as child processes, so that nothing is shared with what
-// measures. Contenders take turns within a round, and ratios are taken within rounds.
+// The command is also its own servers and client, as child processes of their own. Contenders take turns within a round, and ratios are taken within rounds.
 //
 // The exit status is 1 if any run failed: a lost or a wrong echo, a contender that did not start.
 package main

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -79,7 +80,7 @@ func measure(ctx context.Context, cfg config, name string, slow, round int) samp
 
 func measureServer(ctx context.Context, cfg config, c *child, s *sample) error {
 	cpus := strings.Split(cfg.CPUs, ",")
-	if cfg.ClientCPU != "" {
+	if cfg.ClientCPU != "" && !slices.Contains(cpus, cfg.ClientCPU) {
 		cpus = append(cpus, cfg.ClientCPU)
 	}
 	busy, err := busyCPU(cpus)

@@ -1,0 +1,34 @@
+package reactor
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A handIn is a list that any goroutine adds to and one at a time takes from.
+// Finding it empty costs a load, so that the taker can look often.
+type handIn[T any] struct {
+	len   atomic.Int32
+	mu    sync.Mutex
+	list  []T
+	taken []T // the taker's: becomes list with the next take
+}
+
+func (h *handIn[T]) add(v T) {
+	h.mu.Lock()
+	h.list = append(h.list, v)
+	h.len.Store(int32(len(h.list)))
+	h.mu.Unlock()
+}
+
+// take empties the list. What it returns is valid until the next call.
+func (h *handIn[T]) take() []T {
+	if h.len.Load() == 0 {
+		return nil
+	}
+	h.mu.Lock()
+	h.list, h.taken = h.taken[:0], h.list
+	h.len.Store(0)
+	h.mu.Unlock()
+	return h.taken
+}

@@ -1,0 +1,107 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func adaptiveOf(cfg Config) (*worker, *adaptive) {
+	cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil } // else there is no hold
+	w := New(cfg).workers[0]
+	return w, &w.adapt
+}
+
+// Scenario 6: the interval is clamp(1 ms / the average task, 8, 255).
+func TestTheGlobalIntervalFollowsTheTasksLength(t *testing.T) {
+	w, a := adaptiveOf(Config{Workers: 1})
+	require.Equal(t, 20, a.interval, "of 50 µs, to begin with")
+	for _, c := range []struct {
+		cost time.Duration
+		want int
+	}{
+		{1, 255}, {time.Microsecond, 255}, {3921, 255}, {3922, 254}, {4 * time.Microsecond, 250}, {5 * time.Microsecond, 200},
+		{50 * time.Microsecond, 20}, {100 * time.Microsecond, 10}, {125 * time.Microsecond, 8}, {time.Millisecond, 8}, {time.Hour, 8},
+	} {
+		a.set(w, float64(c.cost))
+		require.Equal(t, c.want, a.interval, "%v", c.cost)
+	}
+}
+
+// The last tick counts for a tenth.
+func TestTheAverageMovesTowardsWhatIsMeasured(t *testing.T) {
+	w, a := adaptiveOf(Config{Workers: 1})
+	measure := func(perTask time.Duration) {
+		w.now = w.rt.Now() - 100*perTask
+		a.measure(w, 100)
+	}
+	for range 100 {
+		last := a.cost
+		measure(20 * time.Millisecond)
+		require.Greater(t, a.cost, last, "longer tasks")
+		require.InEpsilon(t, 0.9*last+0.1*20e6, a.cost, 0.5)
+	}
+	require.Equal(t, minInterval, a.interval)
+	for range 200 {
+		last := a.cost
+		w.now = w.rt.Now()
+		a.measure(w, 1<<30) // however long that took, it is nothing for each
+		require.Less(t, a.cost, last)
+		require.GreaterOrEqual(t, a.cost, 1.0)
+	}
+	require.Equal(t, maxInterval, a.interval)
+	require.LessOrEqual(t, w.cost.Load(), int64(2), "others see it roughly")
+}
+
+func TestTheGlobalQueueIsDueOnceAnInterval(t *testing.T) {
+	w, a := adaptiveOf(Config{Workers: 1})
+	a.set(w, float64(100*time.Microsecond))
+	for !a.globalDue() {
+	}
+	for range 5 {
+		for range 9 {
+			require.False(t, a.globalDue())
+		}
+		require.True(t, a.globalDue())
+	}
+}
+
+func TestAHoldHalvesInVainDownToNothingAndDoublesWithSuccess(t *testing.T) {
+	_, a := adaptiveOf(Config{Workers: 1, Hold: 400 * time.Microsecond})
+	var seen []time.Duration
+	for range 6 {
+		a.held(false)
+		seen = append(seen, a.hold/time.Microsecond)
+	}
+	require.Equal(t, []time.Duration{200, 100, 50, 0, 0, 0}, seen)
+	a.blocked(400 * time.Microsecond)
+	require.Zero(t, a.hold, "a hold would not have lasted as long")
+	seen = nil
+	for range 6 {
+		a.blocked(399 * time.Microsecond)
+		seen = append(seen, a.hold/time.Microsecond)
+	}
+	require.Equal(t, []time.Duration{50, 100, 200, 400, 400, 400}, seen)
+	a.hold = 150 * time.Microsecond
+	a.held(true)
+	require.Equal(t, 300*time.Microsecond, a.hold)
+	a.held(true)
+	require.Equal(t, 400*time.Microsecond, a.hold)
+}
+
+func TestAHoldShorterThanTheLeastOneIsAllOrNothing(t *testing.T) {
+	_, a := adaptiveOf(Config{Workers: 1, Hold: time.Microsecond})
+	require.Equal(t, time.Microsecond, a.hold)
+	a.held(false)
+	require.Zero(t, a.hold)
+	a.blocked(999)
+	require.Equal(t, time.Microsecond, a.hold)
+}
+
+func TestWithoutHoldNothingBringsOne(t *testing.T) {
+	_, a := adaptiveOf(Config{Workers: 1, Hold: -1})
+	a.blocked(0)
+	a.held(true)
+	require.Zero(t, a.hold)
+}

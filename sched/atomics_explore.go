@@ -1,0 +1,15 @@
+//go:build explore
+
+package sched
+
+import "github.com/suiro-go/suiro/sched/internal/explore"
+
+// Under the tag explore, each operation on an atomic word of the lock-free parts
+// is a point at which the interleaving explorer may let another thread go on.
+// Outside of its threads they act as those of sync/atomic do.
+type (
+	atomicInt32  = explore.Word[int32]
+	atomicUint32 = explore.Word[uint32]
+	atomicUint64 = explore.Word[uint64]
+	atomicTask   = explore.Pointer[Task]
+)
