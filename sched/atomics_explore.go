@@ -2,14 +2,14 @@
 
 package sched
 
-import "github.com/suiro-go/suiro/sched/internal/explore"
+import explorer "github.com/suiro-go/suiro/sched/internal/explore"
 
 // Under the tag explore, each operation on an atomic word of the lock-free parts
 // is a point at which the interleaving explorer may let another thread go on.
 // Outside of its threads they act as those of sync/atomic do.
 type (
-	atomicInt32  = explore.Word[int32]
-	atomicUint32 = explore.Word[uint32]
-	atomicUint64 = explore.Word[uint64]
-	atomicTask   = explore.Pointer[Task]
+	atomicInt32  = explorer.Word[int32]
+	atomicUint32 = explorer.Word[uint32]
+	atomicUint64 = explorer.Word[uint64]
+	atomicTask   = explorer.Pointer[Task]
 )

@@ -211,7 +211,7 @@ func TestEachTaskRunsAsOftenAsItIsWoken(t *testing.T) {
 // The last wake of a burst is the one that nothing makes up for if it is lost.
 func TestASmallBurstOnAnIdlePoolLeavesNothingLying(t *testing.T) {
 	onEndless(t, func(t *testing.T, rt *sched.Runtime) {
-		for i := range rounds(300) {
+		for i := range rounds(80) {
 			p := &population{rt: rt, enough: int64(1 + i%40), outside: make(chan *person, 64)}
 			p.run(t)
 		}

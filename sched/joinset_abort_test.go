@@ -133,6 +133,24 @@ func TestShutdownOfASetIsDoneWhenItsTasksHaveEnded(t *testing.T) {
 	})
 }
 
+func TestAnAbandonedShutdownOfASetLeavesTheRest(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 2})
+	var set sched.JoinSet[int]
+	p := new(probe[int])
+	set.Spawn(rt, sched.Shield(p))
+	p.polled(t)
+	h := sched.Spawn(rt, set.Shutdown())
+	eventually(t, "it waits", func() bool { return set.Waiters() == 1 })
+	h.Abort()
+	_, err := outcome(t, h)
+	require.Equal(t, sched.ErrCancelled, err)
+	require.Zero(t, set.Waiters())
+	p.finish(1, nil)
+	v, err := do(t, rt, set.JoinNext())
+	require.NoError(t, err)
+	require.Equal(t, 1, v)
+}
+
 func TestTasksOfAClosedRuntimeAreJoinedWithErrClosed(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		other := start(t, sched.Config{Workers: 1})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,4 +169,33 @@ func TestATaskMaySpawnIntoItsSet(t *testing.T) {
 		}
 		require.Equal(t, 255, sum)
 	})
+}
+
+// Its future has told the set already, but the result is not there yet.
+func TestJoinNextWaitsForATaskWhoseLastRunIsReturning(t *testing.T) {
+	hold, leave := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	rt := start(t, sched.Config{Workers: 1, Hooks: sched.Hooks{TaskPollEnd: func(int, sched.TaskID) {
+		once.Do(func() { close(hold); <-leave })
+	}}})
+	release := sync.OnceFunc(func() { close(leave) })
+	t.Cleanup(release)
+	other := start(t, sched.Config{Workers: 1})
+	var set sched.JoinSet[int]
+	set.Spawn(rt, ready(8, nil))
+	receive(t, "the run is over", hold)
+	next, polls := set.JoinNext(), new(atomic.Int64)
+	h := sched.Spawn(other, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+		v, err := next.Poll(cx)
+		polls.Add(1)
+		return v, err
+	}))
+	eventually(t, "it is polled", func() bool { return polls.Load() == 1 })
+	require.False(t, h.Done())
+	require.Equal(t, 1, set.Len())
+	release()
+	v, err := outcome(t, h)
+	require.NoError(t, err)
+	require.Equal(t, 8, v)
+	require.Zero(t, set.Len())
 }

@@ -44,8 +44,7 @@ func TestNothingIsLostOrReleasedTwiceWhenEverythingHappensAtOnce(t *testing.T) {
 			case 3:
 				wait = sched.Shield(sched.Timeout(time.Millisecond, token.Cancelled()))
 			}
-			waited := false
-			return sched.Track(&tracker, sched.Future[lease](&steps{wait, &waited, made}))
+			return sched.Track(&tracker, sched.Future[lease](&steps{wait: wait, then: made}))
 		}
 		take := func(l lease, err error) {
 			if err == nil {
@@ -110,22 +109,22 @@ func TestNothingIsLostOrReleasedTwiceWhenEverythingHappensAtOnce(t *testing.T) {
 // steps is one future after another.
 type steps struct {
 	wait   sched.Future[struct{}]
-	waited *bool
+	waited bool
 	then   sched.Future[lease]
 }
 
 func (s *steps) Poll(cx *sched.Context) (lease, error) {
-	if !*s.waited {
+	if !s.waited {
 		if _, err := s.wait.Poll(cx); err == sched.ErrPending {
 			return lease{}, err
 		}
-		*s.waited = true
+		s.waited = true
 	}
 	return s.then.Poll(cx)
 }
 
 func (s *steps) Cancel() {
-	if c, ok := s.wait.(sched.Canceler); ok && !*s.waited {
+	if c, ok := s.wait.(sched.Canceler); ok && !s.waited {
 		c.Cancel()
 	}
 }

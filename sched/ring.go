@@ -131,6 +131,12 @@ func (r *ring) pushAll(list *taskList) {
 	r.tail.Store(tail)
 }
 
+// before reports whether the oldest task lies before a place: what tail was.
+func (r *ring) before(place uint32) bool {
+	_, real := heads(r.head.Load())
+	return int32(real-place) < 0
+}
+
 // pop takes the oldest task, nil if there is none. Owner only.
 func (r *ring) pop() *Task {
 	head := r.head.Load()

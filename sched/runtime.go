@@ -27,11 +27,12 @@ type Runtime struct {
 	startErr  error
 	started   chan struct{} // closed when every driver is there, or on the way out
 	stopping  atomic.Bool
-	stopped   chan struct{} // closed when every worker has ended, and every task
+	stopped   chan struct{}  // closed when every worker has ended, and every task
 	looping   sync.WaitGroup // workers that may still run tasks
 	running   sync.WaitGroup // workers that have not ended
 
 	draining atomic.Bool   // Shutdown waits for tasks to end
+	late     atomic.Uint64 // tasks spawned since then
 	ended    chan struct{} // and hears of it here
 
 	failMu sync.Mutex

@@ -82,9 +82,20 @@ func (rt *Runtime) stuck() string {
 }
 
 // living is the number of spawned tasks that are not done.
-func (rt *Runtime) living() (n int) {
-	rt.depots.each(func(d anyDepot) { n += d.living() })
-	return n
+//
+// It is not of one moment: a task that the count has still to come to may spawn
+// one where the count has been, and end. So a count of none is believed only if
+// nothing was spawned meanwhile. A spawn stores the task's state and then looks
+// whether anybody is draining; Shutdown says so and then counts. A spawn that is
+// not in late was therefore there to be counted.
+func (rt *Runtime) living() int {
+	for {
+		n, before := 0, rt.late.Load()
+		rt.depots.each(func(d anyDepot) { n += d.living() })
+		if n > 0 || rt.late.Load() == before {
+			return n
+		}
+	}
 }
 
 // taskEnded tells Shutdown to count again.

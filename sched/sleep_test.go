@@ -56,6 +56,7 @@ func TestSleepForNoTimeIsDoneAtOnce(t *testing.T) {
 
 func TestSleepForEverIsNotDone(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
+		time.Sleep(time.Second) // so that the sum would overflow
 		h := sched.Spawn(rt, sched.Sleep(math.MaxInt64))
 		time.Sleep(1000 * time.Hour)
 		synctest.Wait()
@@ -128,6 +129,24 @@ func TestSleepWakesTheTaskThatPolledItLast(t *testing.T) {
 		require.True(t, second.Done())
 		require.False(t, first.Done())
 		require.Equal(t, 1, polls)
+	})
+}
+
+func TestSleepStaysWithTheRuntimeThatPolledItFirst(t *testing.T) {
+	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
+		time.Sleep(time.Hour) // the other's time begins now
+		other := start(t, sched.Config{Workers: 1})
+		s, began := sched.Sleep(time.Second), rt.Now()
+		first := sched.Spawn(rt, sched.FutureFunc[struct{}](s.Poll))
+		synctest.Wait()
+		h := sched.Spawn(other, s)
+		sleepUntil(rt, began+time.Second-1)
+		require.False(t, h.Done())
+		sleepUntil(rt, expiry(began+time.Second))
+		require.True(t, h.Done())
+		require.Zero(t, other.Timers())
+		require.False(t, first.Done())
+		require.NoError(t, other.Close())
 	})
 }
 

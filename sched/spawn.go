@@ -38,6 +38,9 @@ func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell
 			hooks.TaskSpawn(c.id)
 		}
 	}
+	if rt.draining.Load() {
+		rt.late.Add(1)
+	}
 	if w != nil {
 		w.count.SpawnedLocal++
 		w.wake(t)

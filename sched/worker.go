@@ -43,7 +43,9 @@ type worker struct {
 	now       time.Duration // of the tick
 	first     *Task         // stolen, to be run next
 	pinned    taskList      // tasks that only this worker may run
-	deferred  taskList      // tasks that yielded: they run after the next poll of the driver
+	deferred  taskList      // pinned tasks that yielded: they run after the next poll of the driver
+	marked    bool          // a task in queue has yielded since the last poll:
+	mark      uint32        // tasks from this place on run after the next
 	running   bool          // a task is running, so that what is woken is woken by it
 	searching bool          // counted by idle
 	wasParked bool          // until the tick that follows
@@ -179,7 +181,8 @@ func (w *worker) tick() error {
 	w.tickAt.Store(int64(w.now))
 	w.parker.looking()
 	w.drainInbox()
-	w.drainDeferred()
+	w.pinned.pushAll(&w.deferred)
+	w.marked = false
 	w.rt.timers.fire(&w.cx)
 	if w.wasParked {
 		w.wasParked = false
@@ -234,14 +237,6 @@ func (w *worker) drainInbox() {
 	w.enqueueAll(&list)
 }
 
-func (w *worker) drainDeferred() {
-	if w.deferred.head != nil {
-		list := w.deferred
-		w.deferred = taskList{}
-		w.enqueueAll(&list)
-	}
-}
-
 // enqueueAll queues a list of tasks.
 func (w *worker) enqueueAll(list *taskList) {
 	for t := list.pop(); t != nil; t = list.pop() {
@@ -260,6 +255,22 @@ func (w *worker) enqueue(t *Task) {
 		w.count.Overflows++
 		w.rt.notify()
 	}
+}
+
+// enqueueYielded queues a task that is not to run before the next poll of the
+// driver. In the queue others can take it, should this worker get stuck.
+func (w *worker) enqueueYielded(t *Task) {
+	if t.home == w {
+		w.deferred.push(t)
+		return
+	}
+	if !w.marked {
+		w.marked, w.mark = true, w.queue.tail.Load()
+	}
+	if !w.urgent.Load() {
+		w.urgent.Store(true)
+	}
+	w.enqueue(t)
 }
 
 // wake queues a task that this worker's goroutine has woken, for the running
@@ -316,8 +327,10 @@ func (w *worker) next() *Task {
 			return t
 		}
 	}
-	if t := w.queue.pop(); t != nil {
-		return t
+	if !w.marked || w.queue.before(w.mark) {
+		if t := w.queue.pop(); t != nil {
+			return t
+		}
 	}
 	if t := w.pinned.pop(); t != nil {
 		return t
@@ -405,7 +418,7 @@ func (w *worker) suspend(t *Task) {
 	if w.cx.deferred {
 		w.cx.deferred = false
 		t.state.reschedule()
-		w.deferred.push(t)
+		w.enqueueYielded(t)
 	} else if t.state.suspend() {
 		w.enqueue(t)
 	}

@@ -9,21 +9,19 @@ import (
 	"unsafe"
 )
 
-// burnt keeps the loop's result, and with it the loop.
-var burnt uint64
-
 // burn uses the CPU for so many iterations, whose number calibrate has found. It counts work, not time: a
-// goroutine that loses its CPU, or moves to another thread, still has all of the rest before it.
-func burn(iterations uint64) {
+// goroutine that loses its CPU, or moves to another thread, still has all of the rest before it. What it
+// returns is of no use, but keeps the loop in the program.
+//
+//go:noinline
+func burn(iterations uint64) uint64 {
 	x := iterations | 1
 	for range iterations {
 		x ^= x << 13
 		x ^= x >> 7
 		x ^= x << 17
 	}
-	if x == 0 { // never: but the compiler does not know
-		burnt++
-	}
+	return x
 }
 
 // calibrate finds the iterations that take so much CPU time of a thread, and the time that they took. It
@@ -35,14 +33,14 @@ func calibrate(want time.Duration) (iterations uint64, took time.Duration) {
 	fastest := time.Duration(math.MaxInt64)
 	for range 40 {
 		before := threadCPU()
-		burn(trial)
+		_ = burn(trial)
 		fastest = min(fastest, threadCPU()-before)
 	}
 	iterations = uint64(float64(trial) * float64(want) / float64(fastest))
 	took = math.MaxInt64
 	for range 5 {
 		before := threadCPU()
-		burn(iterations)
+		_ = burn(iterations)
 		took = min(took, threadCPU()-before)
 	}
 	return iterations, took

@@ -49,7 +49,7 @@ type burner struct{ iterations uint64 }
 
 func (b burner) handle(message []byte) {
 	if len(message) > 0 && message[0] == burnByte {
-		burn(b.iterations)
+		_ = burn(b.iterations)
 	}
 }
 

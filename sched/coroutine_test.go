@@ -1,0 +1,256 @@
+package sched_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// coroutineStacks is the number of stacks that serve stackful tasks.
+func coroutineStacks() int { return strings.Count(stacks(), "sched.(*coroutine).serve(") }
+
+// inParallel runs n stackful tasks that all exist at the same time, and then end.
+func inParallel(t *testing.T, rt *sched.Runtime, n int, end func()) {
+	t.Helper()
+	gates := make([]gate, n)
+	var handles []*sched.JoinHandle[string]
+	for i := range gates {
+		handles = append(handles, sched.Go(rt, func(cx *sched.Context) (string, error) {
+			v, err := sched.Await[string](cx, &gates[i])
+			end()
+			return v, err
+		}))
+	}
+	for i := range gates {
+		eventually(t, "a task waits", func() bool { return gates[i].polls.Load() == 1 })
+	}
+	for i := range gates {
+		gates[i].Open("")
+	}
+	for _, h := range handles {
+		_, _ = wait(t, h)
+	}
+}
+
+func TestAStackIsUsedAgain(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	before := coroutineStacks()
+	for range 100 {
+		_, err := wait(t, sched.Go(rt, func(*sched.Context) (int, error) { return 0, nil }))
+		require.NoError(t, err)
+	}
+	require.Equal(t, before+1, coroutineStacks())
+	require.EqualValues(t, 99, atEnd(t, rt).Total.CoroutinesReused)
+	require.LessOrEqual(t, coroutineStacks(), before)
+}
+
+func TestUnusedStacksAreBounded(t *testing.T) {
+	const most = 5
+	rt := start(t, sched.Config{Workers: 1, Coroutines: most})
+	before := coroutineStacks()
+	for range 3 {
+		inParallel(t, rt, 50, func() {})
+		pass(t, rt, 0)
+		require.Equal(t, before+most, coroutineStacks())
+	}
+	require.NoError(t, shut(t, rt))
+	require.Equal(t, before, coroutineStacks())
+}
+
+// A stack with an exit in it cannot end alone, but serves on.
+func TestAStackThatATaskHasExitedServesOn(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		for range 5 {
+			inParallel(t, rt, 10, runtime.Goexit)
+		}
+		for range 20 {
+			v, err := wait(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
+				_, err := sched.Await(cx, sched.Yield())
+				return 7, err
+			}))
+			require.NoError(t, err)
+			require.Equal(t, 7, v)
+		}
+		for home := range rt.Workers() {
+			pass(t, rt, home)
+		}
+		require.NoError(t, shut(t, rt))
+	})
+}
+
+func TestGoexitInAStackfulTaskIsItsError(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		for range 10 {
+			deferred := false
+			_, err := wait(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
+				defer func() { deferred = true }()
+				if _, err := sched.Await(cx, sched.Yield()); err != nil {
+					return 0, err
+				}
+				runtime.Goexit()
+				return 1, nil
+			}))
+			require.ErrorIs(t, err, sched.ErrGoexit)
+			require.True(t, deferred)
+		}
+	})
+}
+
+func TestAPanicInAStackfulTaskIsItsError(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		_, err := wait(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
+			if _, err := sched.Await(cx, sched.Yield()); err != nil {
+				return 0, err
+			}
+			return raise("deep")
+		}))
+		var p *sched.PanicError
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, "deep", p.Value)
+		require.Contains(t, string(p.Stack), "sched_test.raise")
+		_, err = wait(t, sched.Go(rt, func(*sched.Context) (int, error) { return 1, nil }))
+		require.NoError(t, err)
+	})
+}
+
+// Nothing stays behind: neither workers nor stacks, whatever state they are in.
+func TestNoGoroutineOutlivesItsRuntime(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for i := range 10 {
+		rt := start(t, sched.Config{Workers: 1 + i%4})
+		inParallel(t, rt, 20, func() {})
+		inParallel(t, rt, 5, runtime.Goexit)
+		for range 10 {
+			sched.Go(rt, func(cx *sched.Context) (string, error) { return sched.Await[string](cx, new(gate)) }).Detach()
+		}
+		require.NoError(t, shut(t, rt))
+	}
+	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// A suspended stack is unwound on its own thread, so that what is deferred runs,
+// and may even try to wait.
+func TestCloseUnwindsSuspendedTasks(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		var deferred, waiting atomic.Int64
+		const n = 20
+		var handles []*sched.JoinHandle[string]
+		for range n {
+			handles = append(handles, sched.Go(rt, func(cx *sched.Context) (string, error) {
+				defer func() {
+					if _, err := sched.Await[string](cx, new(gate)); err == sched.ErrCancelled {
+						deferred.Add(1)
+					}
+				}()
+				waiting.Add(1)
+				return sched.Await[string](cx, new(gate))
+			}))
+		}
+		eventually(t, "all wait", func() bool { return waiting.Load() == n })
+		require.NoError(t, shut(t, rt))
+		require.EqualValues(t, n, deferred.Load())
+		for _, h := range handles {
+			_, err := wait(t, h)
+			require.ErrorIs(t, err, sched.ErrCancelled)
+		}
+	})
+}
+
+func TestATaskThatWillNotEndIsUnwoundAtClose(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		waiting := make(chan struct{})
+		deferred := false
+		h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+			defer func() { deferred = true }()
+			close(waiting)
+			for {
+				_, _ = sched.Await[string](cx, new(gate))
+			}
+		})
+		receive(t, "it waits", waiting)
+		require.NoError(t, shut(t, rt))
+		_, err := wait(t, h)
+		require.Error(t, err)
+		require.True(t, deferred)
+	})
+}
+
+// A stackful task stays on the worker that has run it first, whoever wakes it.
+func TestAStackfulTaskStaysOnItsWorker(t *testing.T) {
+	for _, workers := range []int{2, 4} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			rt := start(t, sched.Config{Workers: workers})
+			var all sync.WaitGroup
+			for range rounds(100) {
+				all.Add(1)
+				sched.Go(rt, func(cx *sched.Context) (int, error) {
+					defer all.Done()
+					home := cx.Worker()
+					for range 20 {
+						if _, err := sched.Await[int](cx, sched.Spawn(cx, ready(1, nil))); err != nil {
+							return 0, err
+						}
+						if _, err := sched.Await(cx, sched.Yield()); err != nil {
+							return 0, err
+						}
+						if cx.Worker() != home {
+							t.Errorf("from worker %d to %d", home, cx.Worker())
+						}
+					}
+					return 0, nil
+				}).Detach()
+			}
+			awaitAll(t, &all)
+		})
+	}
+}
+
+// More than one runtime: each wakes the other's tasks, and nothing else ends a
+// wait.
+func TestRuntimesWakeEachOthersTasks(t *testing.T) {
+	rts := []*sched.Runtime{start(t, sched.Config{Workers: 1}.Endless()), start(t, sched.Config{Workers: 2}.Endless()), start(t, sched.Config{Workers: 3}.Endless())}
+	hops := int64(rounds(5000))
+	var at atomic.Int64
+	done := make(chan struct{})
+	tasks := make([]*sched.Task, 2*len(rts))
+	for i := range tasks {
+		rt := rts[i%len(rts)]
+		tasks[i] = freeTask(rt, func(cx *sched.Context) bool {
+			if cx.Runtime() != rt {
+				t.Error("a task ran in another runtime")
+			}
+			switch n := at.Add(1); {
+			case n == hops:
+				close(done)
+			case n < hops:
+				cx.Wake(tasks[(i+1)%len(tasks)].Waker())
+			}
+			return false
+		})
+		if i >= len(rts) {
+			tasks[i].Pin(i)
+		}
+	}
+	tasks[0].Wake()
+	receive(t, "the token makes its rounds", done)
+	v, err := wait(t, sched.Go(rts[0], func(cx *sched.Context) (int, error) {
+		sum := 0
+		for _, rt := range rts {
+			v, err := sched.Await[int](cx, sched.Spawn(rt, ready(1, nil)))
+			if err != nil {
+				return 0, err
+			}
+			sum += v
+		}
+		return sum, nil
+	}))
+	require.NoError(t, err)
+	require.Equal(t, len(rts), v)
+}
