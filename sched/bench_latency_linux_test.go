@@ -207,7 +207,7 @@ func searchingLatency(b *testing.B) []time.Duration {
 		for !stop.Load() {
 			if thief.mayFind() {
 				thief.search()
-				thief.runTasks()
+				thief.runTasks(tasksPerTick)
 			}
 		}
 	})

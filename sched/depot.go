@@ -92,7 +92,7 @@ func (d *depot[T]) put(w *worker, c *cell[T]) {
 	if c.waiters.one != (Waker{}) {
 		c.waiters = waiters{}
 	}
-	c.task.home = nil
+	c.task.home, c.task.long = nil, false
 	c.task.generation.Store(c.task.generation.Load() + 1) // nobody else writes it
 	if w == nil {
 		d.mu.Lock()

@@ -2,6 +2,9 @@ package sched
 
 import "time"
 
+// Slow says that tests have to do with fewer rounds.
+var Slow bool
+
 // Endless is cfg with waits that nothing but a wake-up or a timer ends, so that a
 // wake-up that is lost hangs.
 func (cfg Config) Endless() Config { cfg.endless = true; return cfg }

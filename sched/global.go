@@ -39,13 +39,29 @@ func (q *globalQueue) pushBatch(l *taskList) {
 	q.len.Store(int64(q.list.len))
 }
 
-// popBatch moves the oldest tasks, at most n, to the end of l.
-func (q *globalQueue) popBatch(l *taskList, n int) {
-	if n <= 0 || q.len.Load() == 0 {
-		return
+// pop takes the oldest task, nil if there is none.
+func (q *globalQueue) pop() *Task {
+	if q.len.Load() == 0 {
+		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	t := q.list.pop()
+	q.len.Store(int64(q.list.len))
+	return t
+}
+
+// popBatch moves the oldest tasks, at most n, to a ring that has room for them
+// and belongs to the caller. They are to be seen there before they cease to be
+// seen here: a worker that looks here and then into the rings, and goes to sleep
+// if there is nothing, must not miss them.
+func (q *globalQueue) popBatch(to *ring, n int) (moved int) {
+	if n <= 0 || q.len.Load() == 0 {
+		return 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var l taskList
 	for range n {
 		t := q.list.pop()
 		if t == nil {
@@ -53,7 +69,10 @@ func (q *globalQueue) popBatch(l *taskList, n int) {
 		}
 		l.push(t)
 	}
+	moved = l.len
+	to.pushAll(&l)
 	q.len.Store(int64(q.list.len))
+	return moved
 }
 
 // close refuses further tasks and forgets those queued.

@@ -82,7 +82,7 @@ func TestAWorkerThatWakesByItselfWasNotClaimed(t *testing.T) {
 func TestClaimsAtOnceAgree(t *testing.T) {
 	const workers = 6
 	n := 20_000
-	if testing.Short() {
+	if Slow || testing.Short() {
 		n /= 10
 	}
 	s := new(idleState)

@@ -1,6 +1,6 @@
 //go:build race
 
-package sched_test
+package sched
 
 // The race detector makes everything about ten times slower.
-func init() { slow = true }
+func init() { Slow = true }

@@ -222,7 +222,7 @@ func TestExploreABatchPushedWhileAThiefSteals(t *testing.T) {
 // Whoever looks whether there is work must not overlook any: of a queue that is
 // not empty at any time, and does not overflow, len is not 0.
 func TestExploreLenOverlooksNoTask(t *testing.T) {
-	exploreRing(t, 4, 3, func(m *ringTest) {
+	exploreRing(t, 3, 3, func(m *ringTest) {
 		m.x.Go("owner", func() {
 			m.push(m.r)
 			m.pop(m.r)
@@ -234,8 +234,8 @@ func TestExploreLenOverlooksNoTask(t *testing.T) {
 			m.delivered(got)
 		})
 		m.x.Go("looks", func() {
-			n := m.r.len()
-			m.x.Require(0 < n && n <= 4, "len is %d", n)
+			n := m.r.len() // perhaps too many: an early head and a late tail
+			m.x.Require(n > 0, "len is %d", n)
 		})
 	})
 }

@@ -43,7 +43,7 @@ func newTasks(n int) (tasks []*Task, index map[*Task]int) {
 // Scenario 14. The ring keeps its older half, which has waited longer.
 func TestAFullRingGivesItsNewerHalfAway(t *testing.T) {
 	onCapacities(t, func(t *testing.T, capacity int) {
-		for start := range 2 * capacity { // wherever in its slots it begins
+		for _, start := range []int{0, 1, capacity / 2, capacity - 1, capacity, 2*capacity - 1} { // in its slots
 			r, global := newRing(capacity), new(globalQueue)
 			for range start {
 				require.False(t, r.push(new(Task), global))
@@ -58,12 +58,10 @@ func TestAFullRingGivesItsNewerHalfAway(t *testing.T) {
 			require.Equal(t, kept, r.len())
 			require.EqualValues(t, capacity+1-kept, global.len.Load())
 			require.Equal(t, tasks[:kept], popAll(r))
-			var list taskList
-			global.popBatch(&list, capacity+1)
 			for _, want := range tasks[kept:] {
-				require.Same(t, want, list.pop())
+				require.Same(t, want, global.pop())
 			}
-			require.Nil(t, list.pop())
+			require.Nil(t, global.pop())
 			require.Zero(t, r.len())
 			require.Equal(t, capacity, r.room())
 		}
@@ -146,10 +144,10 @@ func TestAClaimedPartIsLeftAloneUntilItsRelease(t *testing.T) {
 func TestARingWorksAcrossTheWrapOfItsIndices(t *testing.T) {
 	onCapacities(t, func(t *testing.T, capacity int) {
 		r, dst, global := newRing(capacity), newRing(capacity), new(globalQueue)
-		begin := ^uint32(0) - uint32(capacity)
+		begin := ^uint32(0) - uint32(4*capacity)
 		r.head.Store(packHeads(begin, begin))
 		r.tail.Store(begin)
-		for range 3 * capacity {
+		for range 10 {
 			tasks, _ := newTasks(capacity)
 			for _, task := range tasks {
 				require.False(t, r.push(task, global))
@@ -185,7 +183,7 @@ func TestOwnerAndThievesDeliverEachTaskOnce(t *testing.T) {
 	onCapacities(t, func(t *testing.T, capacity int) {
 		const thieves = 3
 		n, times := 50_000, 20
-		if testing.Short() {
+		if Slow || testing.Short() {
 			times = 2
 		}
 		tasks, index := newTasks(n)
@@ -214,7 +212,6 @@ func TestOwnerAndThievesDeliverEachTaskOnce(t *testing.T) {
 					}
 				})
 			}
-			var overflown taskList
 			for i, task := range tasks {
 				r.push(task, global)
 				if i%(capacity+1) < capacity/4 {
@@ -227,8 +224,7 @@ func TestOwnerAndThievesDeliverEachTaskOnce(t *testing.T) {
 				for task := r.pop(); task != nil; task = r.pop() {
 					deliver(task)
 				}
-				global.popBatch(&overflown, capacity/2)
-				r.pushAll(&overflown)
+				global.popBatch(r, min(capacity/2, r.room()))
 				runtime.Gosched()
 			}
 			all.Wait()
@@ -260,7 +256,7 @@ func TestAClosedGlobalQueueTakesNothing(t *testing.T) {
 	var list taskList
 	list.push(new(Task))
 	q.pushBatch(&list)
-	q.popBatch(&list, 10)
+	require.Nil(t, q.pop())
 	require.Equal(t, 1, list.len, "what was given is not given back")
 	require.Zero(t, q.len.Load())
 }

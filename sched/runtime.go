@@ -15,6 +15,7 @@ type Runtime struct {
 	epoch   time.Time
 	workers []*worker
 	global  globalQueue
+	long    globalQueue // long tasks (long.go)
 	idle    idleState
 	timers  timers
 	watch   watch

@@ -133,6 +133,7 @@ func (rt *Runtime) stop() {
 // endTasks are steps 4 to 6.
 func (rt *Runtime) endTasks() {
 	rt.global.close()
+	rt.long.close()
 	rt.depots.each(func(d anyDepot) { d.endAll(ErrClosed) })
 	close(rt.stopped)
 }

@@ -39,6 +39,7 @@ type Stats struct {
 
 	// As of the snapshot.
 	GlobalQueued int // tasks in the global queue
+	LongQueued   int // tasks set aside because their last run was long
 	Searching    int // workers that look for work
 	Parked       int // workers that wait
 }
@@ -65,6 +66,7 @@ func (rt *Runtime) Stats() Stats {
 	s := Stats{
 		SpawnedRemote: rt.spawnedRemote.Load(),
 		GlobalQueued:  int(rt.global.len.Load()),
+		LongQueued:    int(rt.long.len.Load()),
 		Searching:     int(rt.idle.searching.Load()),
 		Parked:        rt.idle.parked(),
 	}

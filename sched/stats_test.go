@@ -50,9 +50,9 @@ func TestTheTotalIsTheSumOfTheWorkers(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var ran sync.WaitGroup
 		for range 500 {
-			ran.Add(1)
+			ran.Add(2)
 			sched.Go(rt, func(cx *sched.Context) (int, error) {
-				sched.Spawn(cx, ready(1, nil)).Detach()
+				sched.Spawn(cx, sched.FutureFunc[int](func(*sched.Context) (int, error) { ran.Done(); return 0, nil })).Detach()
 				_, err := sched.Await(cx, sched.Yield())
 				ran.Done()
 				return 0, err

@@ -41,7 +41,7 @@ func (w *worker) mayFind() bool {
 // to: in the global queue, or in the queue of one that has more than it will
 // soon have run.
 func (rt *Runtime) workFor(w *worker) bool {
-	if rt.global.len.Load() > 0 {
+	if rt.global.len.Load() > 0 || rt.long.len.Load() > 0 {
 		return true
 	}
 	for _, v := range rt.workers {
@@ -67,7 +67,6 @@ func (w *worker) steal() bool {
 	at := int(w.next64() % uint64(n))
 	for range min(n, w.rt.cfg.StealScan+1) {
 		if v := w.rt.workers[at]; v != w {
-			w.count.StealAttempts++
 			if w.takeFrom(&v.queue) || w.takeFrom(&v.batch) {
 				return true
 			}
@@ -78,11 +77,15 @@ func (w *worker) steal() bool {
 }
 
 func (w *worker) takeFrom(r *ring) bool {
+	w.count.StealAttempts++
 	t, n := r.stealInto(&w.queue)
 	if t == nil {
 		return false
 	}
 	w.first = t
+	if n > 1 && !w.urgent.Load() {
+		w.urgent.Store(true) // as they may have been where they come from
+	}
 	w.count.Steals++
 	w.count.Stolen += uint64(n)
 	return true

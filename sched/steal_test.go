@@ -73,7 +73,8 @@ func TestWhatWaitsBehindAStuckTaskIsRunByOthers(t *testing.T) {
 		for _, workers := range []int{2, 4} {
 			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
 				rt, fakes := startFakes(t, sched.Config{Workers: workers})
-				for home := range 2 * workers {
+				for home, fromDriver := range []bool{false, true} {
+					inBed(t, rt, fakes)
 					var ran sync.WaitGroup
 					ran.Add(behind)
 					stuck, leave := make(chan struct{}), make(chan struct{})
@@ -83,13 +84,10 @@ func TestWhatWaitsBehindAStuckTaskIsRunByOthers(t *testing.T) {
 						<-leave
 						return true
 					}
-					if home < workers {
-						inBed(t, rt, fakes)
-						newTask(rt, home, b).Wake()
-					} else { // the driver wakes it
-						inBed(t, rt, fakes)
-						task := freeTask(rt, b)
-						fakes[home-workers].events <- func(cx *sched.Context) (int, error) { cx.Wake(task.Waker()); return 1, nil }
+					if task := freeTask(rt, b); !fromDriver {
+						task.WakeOn(home)
+					} else {
+						fakes[home].events <- func(cx *sched.Context) (int, error) { cx.Wake(task.Waker()); return 1, nil }
 					}
 					receive(t, "the task gets stuck", stuck)
 					awaitAll(t, &ran)

@@ -20,6 +20,7 @@ type Task struct {
 	body       Body
 	envelope   envelope      // of a spawned task; nil: somebody else's memory
 	generation atomic.Uint32 // counts the uses of an envelope
+	long       bool          // its last run was (long.go); whoever runs it writes this
 }
 
 // Init prepares a task that any worker may run. The first Wake starts it.

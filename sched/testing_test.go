@@ -19,7 +19,7 @@ import (
 const patience = 30 * time.Second
 
 // slow says that tests have to do with fewer rounds.
-var slow bool
+var slow = sched.Slow
 
 // rounds scales what a stress test repeats.
 func rounds(n int) int {

@@ -33,10 +33,10 @@ func newAlarm(rt *sched.Runtime, home int) *alarm {
 
 func freeAlarm(rt *sched.Runtime) *alarm {
 	a := new(alarm)
-	a.task.Init(rt, body(func(cx *sched.Context) bool {
+	a.task.Init(rt, body(func(*sched.Context) bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.ran = append(a.ran, cx.Now())
+		a.ran = append(a.ran, rt.Now())
 		return false
 	}))
 	return a

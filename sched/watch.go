@@ -156,8 +156,9 @@ func (w *worker) watch() (found bool) {
 // relieve takes from a stuck worker: half of its queues, its lifo slot, what
 // others gave it that is not pinned to it, and what its driver has completed.
 func (w *worker) relieve(v *worker) (found bool) {
-	if w.first == nil {
-		found = w.takeFrom(&v.queue) || w.takeFrom(&v.batch)
+	if w.first == nil && (w.takeFrom(&v.queue) || w.takeFrom(&v.batch)) {
+		found = true
+		w.rt.notify() // for a moment they were to be seen nowhere
 	}
 	if t := v.lifo.Swap(nil); t != nil {
 		w.enqueue(t)

@@ -3,7 +3,6 @@ package sched
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
@@ -48,6 +47,10 @@ type worker struct {
 	mark      uint32        // tasks from this place on run after the next
 	running   bool          // a task is running, so that what is woken is woken by it
 	searching bool          // counted by idle
+	wary      bool          // tasks are timed, to find those that are long
+	longTurn  bool          // a long task may run now
+	lastRun   time.Duration // when the last run of a task ended, while wary
+	lastLong  time.Duration // when the last long one did
 	wasParked bool          // until the tick that follows
 	lifoRuns  int           // tasks run from lifo since the last from elsewhere
 	pinnedDue bool          // pinned goes before queue
@@ -141,20 +144,8 @@ func (w *worker) survive() bool {
 		return false
 	}
 	w.crash(t, ErrGoexit)
-	w.running = false
+	w.running, w.longTurn = false, false
 	return true
-}
-
-// crash ends a task whose run did not return.
-func (w *worker) crash(t *Task, err error) {
-	if t.envelope != nil {
-		t.envelope.crashed(err)
-	} else if p, ok := err.(*PanicError); ok {
-		w.rt.cfg.Logger.Error("sched: a task panicked", "worker", w.index, "panic", p.Value, "stack", string(p.Stack))
-	} else {
-		w.rt.cfg.Logger.Error("sched: a task ended its goroutine", "worker", w.index, "error", err)
-	}
-	w.complete(t)
 }
 
 // end is the last thing the worker does. The tasks it leaves in its queues are
@@ -193,19 +184,23 @@ func (w *worker) tick() error {
 	if n > 0 {
 		w.shareBacklog()
 	}
-	if ran := w.runTasks(); ran > 0 {
+	w.lastRun = w.now
+	if ran := w.runTasks(tasksPerTick); ran > 0 {
 		w.adapt.measure(w, ran)
 	}
 	w.look()
+	if w.longDue() {
+		err = w.runLong()
+	}
 	w.yield()
-	return nil
+	return err
 }
 
 // poll submits what the last tick queued and takes what has completed. With
 // nothing to run it searches for work in others' queues, or parks.
 func (w *worker) poll() (int, error) {
 	switch {
-	case w.hasWork():
+	case w.hasWork(), w.rt.long.len.Load() > 0:
 		return w.driver.Poll(&w.cx, 0, false)
 	case w.mayFind():
 		n, err := w.driver.Poll(&w.cx, 0, false)
@@ -215,219 +210,5 @@ func (w *worker) poll() (int, error) {
 		return n, err
 	default:
 		return w.park()
-	}
-}
-
-// hasWork reports that there is something to run without searching.
-func (w *worker) hasWork() bool {
-	return w.first != nil || w.pinned.head != nil || w.deferred.head != nil ||
-		w.queue.len() > 0 || w.lifo.Load() != nil || w.batch.len() > 0
-}
-
-// drainInbox takes what others gave this worker.
-func (w *worker) drainInbox() {
-	if w.inbox.len.Load() == 0 {
-		return
-	}
-	w.inbox.Lock()
-	list := w.inbox.list
-	w.inbox.list = taskList{}
-	w.inbox.len.Store(0)
-	w.inbox.Unlock()
-	w.enqueueAll(&list)
-}
-
-// enqueueAll queues a list of tasks.
-func (w *worker) enqueueAll(list *taskList) {
-	for t := list.pop(); t != nil; t = list.pop() {
-		w.enqueue(t)
-	}
-}
-
-// enqueue puts a task at the end of the worker's queue.
-func (w *worker) enqueue(t *Task) {
-	switch {
-	case t.home == w:
-		w.pinned.push(t)
-	case t.home != nil: // its run has pinned it elsewhere
-		t.home.inject(t)
-	case w.queue.push(t, &w.rt.global):
-		w.count.Overflows++
-		w.rt.notify()
-	}
-}
-
-// enqueueYielded queues a task that is not to run before the next poll of the
-// driver. In the queue others can take it, should this worker get stuck.
-func (w *worker) enqueueYielded(t *Task) {
-	if t.home == w {
-		w.deferred.push(t)
-		return
-	}
-	if !w.marked {
-		w.marked, w.mark = true, w.queue.tail.Load()
-	}
-	if !w.urgent.Load() {
-		w.urgent.Store(true)
-	}
-	w.enqueue(t)
-}
-
-// wake queues a task that this worker's goroutine has woken, for the running
-// task in lifo: it runs next. What was there has been waiting and goes to the
-// queue, where others may take it.
-func (w *worker) wake(t *Task) {
-	if t.home != nil || !w.running {
-		w.enqueue(t)
-		return
-	}
-	if last := w.lifo.Swap(t); last != nil {
-		w.enqueue(last)
-		w.offer()
-	}
-}
-
-// offer has others take from the queue, if any have nothing to do.
-func (w *worker) offer() {
-	if !w.urgent.Load() {
-		w.urgent.Store(true)
-	}
-	w.rt.notify()
-}
-
-// next takes the task to run. The order: what was fetched from the global queue,
-// lifo (at most maxLIFO times in a row: two tasks that wake each other would
-// keep everybody else from running, tokio #5686), then the queues by turns.
-func (w *worker) next() *Task {
-	if w.adapt.globalDue() {
-		w.fetch(fairBatch(int(w.rt.global.len.Load()), len(w.rt.workers)))
-	}
-	if t := w.first; t != nil {
-		w.first = nil
-		return t
-	}
-	if t := w.batch.pop(); t != nil {
-		w.lifoRuns = 0
-		return t
-	}
-	if w.lifo.Load() != nil {
-		if t := w.lifo.Swap(nil); t != nil {
-			if w.lifoRuns < maxLIFO {
-				w.lifoRuns++
-				w.count.LIFOHits++
-				return t
-			}
-			w.enqueue(t) // where it is found below if there is nothing else
-		}
-	}
-	w.lifoRuns = 0
-	w.pinnedDue = !w.pinnedDue
-	if w.pinnedDue {
-		if t := w.pinned.pop(); t != nil {
-			return t
-		}
-	}
-	if !w.marked || w.queue.before(w.mark) {
-		if t := w.queue.pop(); t != nil {
-			return t
-		}
-	}
-	if t := w.pinned.pop(); t != nil {
-		return t
-	}
-	if w.rt.global.len.Load() > 0 && w.fetch(idleBatch) {
-		return w.batch.pop()
-	}
-	return nil
-}
-
-const (
-	maxLIFO   = 3
-	idleBatch = 32 // tasks fetched from the global queue by a worker that has none
-)
-
-// fetch moves tasks from the global queue to the batch buffer.
-func (w *worker) fetch(n int) bool {
-	var list taskList
-	w.rt.global.popBatch(&list, min(n, w.batch.room()))
-	if list.head == nil {
-		return false
-	}
-	w.count.BatchFetches++
-	w.batch.pushAll(&list)
-	return true
-}
-
-func (w *worker) runTasks() (ran int) {
-	for ran < tasksPerTick {
-		if w.runBatch(&ran) {
-			break
-		}
-	}
-	w.cx.task, w.running = nil, false
-	w.count.Polled += uint64(ran)
-	return ran
-}
-
-// runBatch runs tasks until the tick's share is done. A panic ends the batch and
-// that task, not the worker.
-func (w *worker) runBatch(ran *int) (finished bool) {
-	defer func() {
-		if finished {
-			return
-		}
-		*ran++
-		v := recover()
-		switch t := w.cx.task; {
-		case v == nil: // an exit: see loop
-		case t == nil:
-			w.rt.cfg.Logger.Error("sched: a hook panicked", "worker", w.index, "panic", v, "stack", string(debug.Stack()))
-		default:
-			w.crash(t, &PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	cx := &w.cx
-	w.running = true
-	for ; *ran < tasksPerTick; *ran++ {
-		t := w.next()
-		if t == nil {
-			break
-		}
-		if w.searching {
-			w.found()
-		}
-		w.ran = true
-		cx.begin(t)
-		done := false
-		if w.hooked {
-			done = w.runHooked(t)
-		} else {
-			done = t.body.Run(cx)
-		}
-		if done {
-			w.complete(t)
-		} else {
-			w.suspend(t)
-		}
-	}
-	return true
-}
-
-// suspend queues the running task again if it is to run once more.
-func (w *worker) suspend(t *Task) {
-	if w.cx.deferred {
-		w.cx.deferred = false
-		t.state.reschedule()
-		w.enqueueYielded(t)
-	} else if t.state.suspend() {
-		w.enqueue(t)
-	}
-}
-
-func (w *worker) complete(t *Task) {
-	w.cx.task, w.cx.deferred = nil, false // what goes wrong from here on is not the task's run
-	word := t.state.complete()
-	if t.envelope != nil {
-		t.envelope.completed(&w.cx, word)
 	}
 }

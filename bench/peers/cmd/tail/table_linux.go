@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -87,12 +86,13 @@ func medianOver(samples []sample, value func(result) float64) float64 {
 	return median(xs)
 }
 
-func median[T cmp.Ordered](xs []T) (zero T) {
-	if len(xs) == 0 {
-		return zero
-	}
+func median(xs []float64) float64 {
 	slices.Sort(xs)
-	return xs[(len(xs)-1)/2]
+	mid := len(xs) / 2
+	if len(xs)%2 == 0 {
+		return (xs[mid-1] + xs[mid]) / 2
+	}
+	return xs[mid]
 }
 
 // ratioTo takes ratios within rounds, what slowed a whole round down cancels out, and prints their median.

@@ -27,8 +27,8 @@ func TestRatiosAreTakenWithinRounds(t *testing.T) {
 	}
 	own := []sample{at(0, 2), at(1, 30), at(2, 100)}
 	bases := []sample{at(0, 1), at(1, 10), at(3, 1)} // 2, 3 and no pair
-	if got := ratioTo(own, bases, p50); got != "2.00" {
-		t.Errorf("ratio %s, want the lower of the two rounds' in the middle, 2.00", got)
+	if got := ratioTo(own, bases, p50); got != "2.50" {
+		t.Errorf("ratio %s, want the mean of the two in the middle, 2.50", got)
 	}
 	if got := ratioTo(own, nil, p50); got != "–" {
 		t.Errorf("ratio to nothing: %s", got)

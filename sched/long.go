@@ -1,0 +1,71 @@
+package sched
+
+import "time"
+
+// A long task, one whose last run took longLimit or more, is likely to take long
+// again, and everything behind it would wait. So it does not run in its turn. It
+// goes to a queue from which any worker takes one when its other tasks are done,
+// and after it has submitted what they queued. Only when a tick has taken so long
+// are tasks timed, for waryFor.
+const (
+	longLimit = time.Millisecond
+	longEvery = 5 * time.Millisecond // a worker that is never done with the others runs one as often as this
+	waryFor   = time.Second
+)
+
+// beWary begins or ends the timing of tasks, after tasks that have taken so long.
+func (w *worker) beWary(took time.Duration) {
+	if took >= longLimit {
+		w.lastLong, w.wary = w.now, true
+	} else if w.wary {
+		w.wary = w.now-w.lastLong < waryFor
+	}
+}
+
+// timeRun notes how long the task's run took.
+func (w *worker) timeRun(t *Task) {
+	now := w.rt.Now()
+	t.long = now-w.lastRun >= longLimit
+	w.lastRun = now
+}
+
+// setAside has a long task wait for its turn. One that is pinned stays here.
+func (w *worker) setAside(t *Task) bool {
+	if t.home != nil || !w.rt.long.push(t) {
+		return false
+	}
+	w.rt.notify()
+	return true
+}
+
+// longDue reports that it is a long task's turn.
+func (w *worker) longDue() bool {
+	return w.rt.long.len.Load() > 0 && (!w.hasWork() || w.now-w.lastLong >= longEvery)
+}
+
+// runLong runs a long task. What has been queued for the kernel, and what has
+// arrived, must not wait for it: the one is submitted, the other offered to the
+// other workers.
+func (w *worker) runLong() error {
+	_, err := w.driver.Poll(&w.cx, 0, false)
+	if err != nil {
+		return err
+	}
+	t := w.rt.long.pop()
+	if t == nil {
+		return nil
+	}
+	if w.hasWork() {
+		w.offer()
+	}
+	w.now = w.rt.Now()
+	w.tickAt.Store(int64(w.now))
+	w.lastRun = w.now
+	w.first, w.longTurn = t, true
+	w.runTasks(1)
+	w.longTurn = false
+	w.now = w.rt.Now()
+	w.beWary(w.now - w.lastRun)
+	w.lastLong = w.now
+	return nil
+}

@@ -1,0 +1,138 @@
+package sched
+
+// hasWork reports that there is something to run without searching.
+func (w *worker) hasWork() bool {
+	return w.first != nil || w.pinned.head != nil || w.deferred.head != nil ||
+		w.queue.len() > 0 || w.lifo.Load() != nil || w.batch.len() > 0
+}
+
+// drainInbox takes what others gave this worker.
+func (w *worker) drainInbox() {
+	if w.inbox.len.Load() == 0 {
+		return
+	}
+	w.inbox.Lock()
+	list := w.inbox.list
+	w.inbox.list = taskList{}
+	w.inbox.len.Store(0)
+	w.inbox.Unlock()
+	w.enqueueAll(&list)
+}
+
+// enqueueAll queues a list of tasks.
+func (w *worker) enqueueAll(list *taskList) {
+	for t := list.pop(); t != nil; t = list.pop() {
+		w.enqueue(t)
+	}
+}
+
+// enqueue puts a task at the end of the worker's queue.
+func (w *worker) enqueue(t *Task) {
+	switch {
+	case t.home == w:
+		w.pinned.push(t)
+	case t.home != nil: // its run has pinned it elsewhere
+		t.home.inject(t)
+	case w.queue.push(t, &w.rt.global):
+		w.count.Overflows++
+		w.rt.notify()
+	}
+}
+
+// enqueueYielded queues a task that is not to run before the next poll of the
+// driver. In the queue others can take it, should this worker get stuck.
+func (w *worker) enqueueYielded(t *Task) {
+	if t.home == w {
+		w.deferred.push(t)
+		return
+	}
+	if !w.marked {
+		w.marked, w.mark = true, w.queue.tail.Load()
+	}
+	if !w.urgent.Load() {
+		w.urgent.Store(true)
+	}
+	w.enqueue(t)
+}
+
+// wake queues a task that this worker's goroutine has woken, for the running
+// task in lifo: it runs next. What was there has been waiting and goes to the
+// queue, where others may take it.
+func (w *worker) wake(t *Task) {
+	if t.home != nil || !w.running {
+		w.enqueue(t)
+		return
+	}
+	if last := w.lifo.Swap(t); last != nil {
+		w.enqueue(last)
+		w.offer()
+	}
+}
+
+// offer has others take from the queue, if any have nothing to do.
+func (w *worker) offer() {
+	if !w.urgent.Load() {
+		w.urgent.Store(true)
+	}
+	w.rt.notify()
+}
+
+// next takes the task to run. The order: what was fetched from the global queue,
+// lifo (at most maxLIFO times in a row: two tasks that wake each other would
+// keep everybody else from running, tokio #5686), then the queues by turns.
+func (w *worker) next() *Task {
+	if w.adapt.globalDue() {
+		w.fetch(fairBatch(int(w.rt.global.len.Load()), len(w.rt.workers)))
+	}
+	if t := w.first; t != nil {
+		w.first = nil
+		return t
+	}
+	if t := w.batch.pop(); t != nil {
+		w.lifoRuns = 0
+		return t
+	}
+	if w.lifo.Load() != nil {
+		if t := w.lifo.Swap(nil); t != nil {
+			if w.lifoRuns < maxLIFO {
+				w.lifoRuns++
+				w.count.LIFOHits++
+				return t
+			}
+			w.enqueue(t) // where it is found below if there is nothing else
+		}
+	}
+	w.lifoRuns = 0
+	w.pinnedDue = !w.pinnedDue
+	if w.pinnedDue {
+		if t := w.pinned.pop(); t != nil {
+			return t
+		}
+	}
+	if !w.marked || w.queue.before(w.mark) {
+		if t := w.queue.pop(); t != nil {
+			return t
+		}
+	}
+	if t := w.pinned.pop(); t != nil {
+		return t
+	}
+	if w.rt.global.len.Load() > 0 && w.fetch(idleBatch) {
+		return w.batch.pop()
+	}
+	return nil
+}
+
+const (
+	maxLIFO   = 3
+	idleBatch = 32 // tasks fetched from the global queue by a worker that has none
+)
+
+// fetch moves tasks from the global queue to the batch buffer.
+func (w *worker) fetch(n int) bool {
+	if w.rt.global.popBatch(&w.batch, min(n, w.batch.room())) == 0 {
+		return false
+	}
+	w.count.BatchFetches++
+	return true
+}

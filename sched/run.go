@@ -1,0 +1,94 @@
+package sched
+
+import "runtime/debug"
+
+// runTasks runs at most so many tasks, and returns how many those were.
+func (w *worker) runTasks(limit int) (ran int) {
+	for ran < limit && !w.runBatch(&ran, limit) {
+	}
+	w.cx.task, w.running = nil, false
+	w.count.Polled += uint64(ran)
+	return ran
+}
+
+// runBatch runs tasks until the limit is reached or there are none. A panic ends
+// the batch and that task, not the worker.
+func (w *worker) runBatch(ran *int, limit int) (finished bool) {
+	defer func() {
+		if finished {
+			return
+		}
+		*ran++
+		v := recover()
+		switch t := w.cx.task; {
+		case v == nil: // an exit: see loop
+		case t == nil:
+			w.rt.cfg.Logger.Error("sched: a hook panicked", "worker", w.index, "panic", v, "stack", string(debug.Stack()))
+		default:
+			w.crash(t, &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	cx := &w.cx
+	w.running = true
+	for *ran < limit {
+		t := w.next()
+		if t == nil {
+			break
+		}
+		if t.long && !w.longTurn && w.setAside(t) {
+			continue
+		}
+		if w.searching {
+			w.found()
+		}
+		w.ran = true
+		cx.begin(t)
+		done := false
+		if w.hooked {
+			done = w.runHooked(t)
+		} else {
+			done = t.body.Run(cx)
+		}
+		if w.wary {
+			w.timeRun(t)
+		}
+		if done {
+			w.complete(t)
+		} else {
+			w.suspend(t)
+		}
+		*ran++
+	}
+	return true
+}
+
+// suspend queues the running task again if it is to run once more.
+func (w *worker) suspend(t *Task) {
+	if w.cx.deferred {
+		w.cx.deferred = false
+		t.state.reschedule()
+		w.enqueueYielded(t)
+	} else if t.state.suspend() {
+		w.enqueue(t)
+	}
+}
+
+func (w *worker) complete(t *Task) {
+	w.cx.task, w.cx.deferred = nil, false // what goes wrong from here on is not the task's run
+	word := t.state.complete()
+	if t.envelope != nil {
+		t.envelope.completed(&w.cx, word)
+	}
+}
+
+// crash ends a task whose run did not return.
+func (w *worker) crash(t *Task, err error) {
+	if t.envelope != nil {
+		t.envelope.crashed(err)
+	} else if p, ok := err.(*PanicError); ok {
+		w.rt.cfg.Logger.Error("sched: a task panicked", "worker", w.index, "panic", p.Value, "stack", string(p.Stack))
+	} else {
+		w.rt.cfg.Logger.Error("sched: a task ended its goroutine", "worker", w.index, "error", err)
+	}
+	w.complete(t)
+}

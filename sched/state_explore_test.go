@@ -1,0 +1,244 @@
+//go:build explore
+
+package sched
+
+import (
+	"fmt"
+	"testing"
+
+	explorer "github.com/suiro-go/suiro/sched/internal/explore"
+)
+
+// A taskTest is a task, a queue of one worker, and what wakers have to tell.
+type taskTest struct {
+	x         *explorer.Execution
+	state     state
+	queued    int // entries of the task
+	published int // what wakers have told
+	told      int // how much of it a run has seen
+	runs      int
+	ended     bool
+}
+
+var allOrders = explorer.Options{Preemptions: explorer.Unbounded}
+
+// queue puts the task in the worker's queue.
+func (m *taskTest) queue() {
+	explorer.Step(m.x, "queues", &m.queued, func() {
+		m.queued++
+		m.x.Require(m.queued == 1 && !m.ended, "queued %d times, ended: %v", m.queued, m.ended)
+	})
+}
+
+func (m *taskTest) wakes() {
+	explorer.Step(m.x, "publishes", &m.published, func() { m.published++ })
+	if m.state.wake(0) {
+		m.queue()
+	}
+}
+
+func (m *taskTest) cancels() {
+	if m.state.cancel(0) {
+		m.queue()
+	}
+}
+
+// worker runs the task whenever it is queued. run leaves running and says
+// whether the task is to be queued again.
+func (m *taskTest) worker(run func(word uint64) (again bool)) {
+	for !m.ended {
+		explorer.Rest(m.x, "dequeues", &m.queued, func() bool { return m.queued > 0 }, func() { m.queued-- })
+		word := m.state.start()
+		m.runs++
+		m.x.Require(word&lifecycleMask == stateRunning, "run in state %#x", word)
+		explorer.Step(m.x, "looks", &m.published, func() { m.told = m.published })
+		if run(word) {
+			m.queue()
+		}
+	}
+}
+
+func (m *taskTest) complete() {
+	m.ended = true
+	m.state.complete()
+}
+
+// No wake is lost, none queues the task twice, and a task that has been done is
+// not queued.
+func TestExploreWakersAgainstRunSuspendAndComplete(t *testing.T) {
+	for _, doneAfter := range []int{0, 1, 2} { // 0: never
+		t.Run(fmt.Sprintf("done after %d runs", doneAfter), func(t *testing.T) {
+			explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+				m := &taskTest{x: x}
+				x.Go("worker", func() {
+					m.worker(func(uint64) bool {
+						if m.runs == doneAfter {
+							m.complete()
+							return false
+						}
+						return m.state.suspend()
+					})
+				})
+				x.Go("waker", m.wakes)
+				x.Go("other", m.wakes)
+				x.Finally(func() {
+					x.Require(m.ended || m.told == 2, "%d of 2 wakes were seen", m.told)
+					x.Require(m.ended || m.state.word.Load() == stateIdle, "left in state %#x", m.state.word.Load())
+					x.Require(0 < m.runs && m.runs <= 2, "%d runs", m.runs)
+				})
+			})
+		})
+	}
+}
+
+func TestExploreAWakeOfATaskThatYields(t *testing.T) {
+	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+		m := &taskTest{x: x}
+		x.Go("worker", func() {
+			m.worker(func(uint64) bool {
+				if m.runs == 1 {
+					m.state.reschedule()
+					return true
+				}
+				return m.state.suspend()
+			})
+		})
+		x.Go("waker", m.wakes)
+		x.Go("other", m.wakes)
+		x.Finally(func() {
+			x.Require(m.told == 2, "%d of 2 wakes were seen", m.told)
+			x.Require(m.state.word.Load() == stateIdle, "left in state %#x", m.state.word.Load())
+		})
+	})
+}
+
+// A task that raises a shield waits behind it until it is woken, lowers it and
+// waits for ever. It is cancelled at some time, and must notice.
+func TestExploreCancelAgainstSuspendWithAShield(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 4}, func(x *explorer.Execution) {
+		m := &taskTest{x: x}
+		m.state.word.Store(stateScheduled)
+		m.queued = 1
+		shielded := false
+		x.Go("worker", func() {
+			m.worker(func(word uint64) bool {
+				x.Require(!dueToEnd(word) || !shielded, "to end behind a shield")
+				switch {
+				case dueToEnd(word):
+					m.complete()
+					return false
+				case m.runs == 1:
+					m.state.shield()
+					shielded = true
+				case shielded && m.told > 0:
+					m.state.unshield()
+					shielded = false
+				}
+				return m.state.suspend()
+			})
+		})
+		x.Go("waker", m.wakes)
+		x.Go("canceller", m.cancels)
+		x.Finally(func() { x.Require(m.ended, "the cancellation went unnoticed, state %#x", m.state.word.Load()) })
+	})
+}
+
+// The envelope of a task that is complete becomes that of another task while a
+// waker of the first is at work. It must do nothing to the second one; a waker
+// of the second must do its work. The generation is no shim: hence Plain, and a
+// bound, which is more than these few steps need.
+func TestExploreAStaleWakerAgainstARecycledEnvelope(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 6, Plain: true}, func(x *explorer.Execution) {
+		task := new(Task)
+		task.state.word.Store(oneRef | stateRunning)
+		stale := task.Waker()
+		var fresh Waker
+		x.Go("worker", func() {
+			task.state.complete()
+			x.Require(task.state.unref(), "not the last reference")
+			task.generation.Store(1) // see depot.put, and spawn
+			task.state.word.Store(2*oneRef | stateIdle | 1)
+			fresh = task.Waker()
+		})
+		x.Go("stale waker", func() { x.Require(!stale.mustQueue(), "a stale waker queues a task") })
+		queued := false
+		x.Go("fresh waker", func() {
+			explorer.Wait(x, "the second task", &fresh, func() bool { return fresh != Waker{} }, nil)
+			queued = fresh.mustQueue()
+		})
+		x.Finally(func() {
+			x.Require(queued, "a wake was lost")
+			x.Require(task.state.word.Load() == 2*oneRef|stateScheduled|1, "state %#x", task.state.word.Load())
+		})
+	})
+}
+
+// Both sides as in JoinHandle.Detach and cell.completed.
+func TestExploreDetachAgainstComplete(t *testing.T) {
+	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+		var s state
+		s.word.Store(2*oneRef | stateRunning)
+		releases, recycled := 0, 0
+		release := func() { explorer.Step(x, "releases", &releases, func() { releases++ }) }
+		recycle := func() {
+			explorer.Step(x, "recycles", &recycled, func() {
+				recycled++
+				x.Require(releases == 1, "recycled before the result was released")
+			})
+		}
+		x.Go("worker", func() {
+			word := s.complete()
+			if word&detached != 0 {
+				release()
+			}
+			if word>>40 == 1 || s.unref() {
+				recycle()
+			}
+		})
+		x.Go("holder", func() {
+			if s.detach()&lifecycleMask == stateComplete {
+				release()
+				if s.unref() {
+					recycle()
+				}
+			}
+		})
+		x.Go("waker", func() { s.wake(0) })
+		x.Finally(func() {
+			x.Require(releases == 1, "released %d times", releases)
+			x.Require(recycled == 1, "recycled %d times", recycled)
+		})
+	})
+}
+
+func TestExploreTheLastReferenceIsGivenUpOnce(t *testing.T) {
+	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+		var s state
+		s.word.Store(3*oneRef | stateComplete)
+		last := 0
+		unref := func() {
+			if s.unref() {
+				explorer.Step(x, "is the last", &last, func() { last++ })
+			}
+		}
+		x.Go("one", unref)
+		x.Go("two", unref)
+		x.Go("three", unref)
+		x.Finally(func() { x.Require(last == 1, "%d were the last", last) })
+	})
+}
+
+// Whoever wants to be woken on completion is, or is told that it has happened.
+func TestExploreWantJoinAgainstComplete(t *testing.T) {
+	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+		var s state
+		s.word.Store(2*oneRef | stateRunning)
+		var waits, woken bool
+		x.Go("worker", func() {
+			woken = s.complete()&joinInterest != 0
+		})
+		x.Go("joiner", func() { waits = s.wantJoin() })
+		x.Go("waker", func() { s.wake(0) })
+		x.Finally(func() { x.Require(waits == woken, "waits: %v, woken: %v", waits, woken) })
+	})
+}
