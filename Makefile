@@ -37,6 +37,15 @@ test-386: ## the tests on a 32-bit build, which this kernel runs as it is
 oracle: ## compare the ring layer with giouring, byte for byte and live
 	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/
 
+.PHONY: explore
+explore: ## every interleaving of the scheduler's lock-free parts, within bounds, and the mutants it must find
+	go test -tags explore ./sched/internal/explore/
+	go test -tags explore -run 'Explor|Interleav|Mutant' ./sched/
+
+.PHONY: model
+model: ## the Promela model of parking (needs spin)
+	sched/model/check.sh
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME each
 	@set -e; for pkg in $$(go list ./...); do \
@@ -46,6 +55,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 .PHONY: bench
 bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
 	bench/http.sh
+
+.PHONY: tail
+tail: ## compare the tail latency beside slow handlers with the peers'
+	bench/tail.sh
 
 .PHONY: micro
 micro: ## the Go benchmarks

@@ -53,7 +53,14 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 		if ended != nil {
 			return *new(T), ended
 		}
-		if b.task.state.suspend() {
+		if b.task.state.suspend() { // it has woken itself: do not wait
+			select {
+			case <-ctx.Done():
+				ended = ctx.Err()
+			case <-closed:
+				ended = ErrClosed
+			default:
+			}
 			continue
 		}
 		select { // picks any case that is ready: a last poll lets the result go first

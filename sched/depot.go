@@ -112,7 +112,8 @@ func (d *depot[T]) put(w *worker, c *cell[T]) {
 	d.mu.Unlock()
 }
 
-// endAll ends every task that is not complete. The workers have ended.
+// endAll ends every task that is not complete. The workers have ended. If a
+// task's Cancel exits the goroutine, it can be called again for the rest.
 func (d *depot[T]) endAll(err error) {
 	d.mu.Lock()
 	slabs := d.slabs

@@ -87,17 +87,13 @@ func (c *cell[T]) drop() {
 		if v := recover(); v != nil {
 			err := &PanicError{Value: v, Stack: debug.Stack()}
 			if _, already := c.err.(*PanicError); already {
-				c.log("sched: a task panicked while it was dropped", err)
+				c.depot.log("sched: a task panicked while it was dropped", err)
 			} else {
 				c.err = err
 			}
 		}
 	}()
 	abandon(c.future)
-}
-
-func (c *cell[T]) log(what string, err *PanicError) {
-	c.depot.rt.cfg.Logger.Error(what, "panic", err.Value, "stack", string(err.Stack))
 }
 
 func (c *cell[T]) crashed(err error) {
@@ -113,19 +109,16 @@ func (c *cell[T]) end(err error) {
 		return
 	}
 	c.err = err
+	defer func() { c.completed(nil, c.task.state.complete()) }() // also if Cancel exits the goroutine
 	if c.fn == nil {
 		c.drop()
 	}
-	c.completed(nil, c.task.state.complete())
 }
 
 func (c *cell[T]) completed(cx *Context, word uint64) {
 	c.future, c.fn = nil, nil
 	if hooks := &c.depot.rt.cfg.Hooks; hooks.TaskEnd != nil {
 		hooks.TaskEnd(c.id, c.err)
-	}
-	if word&detached != 0 {
-		c.release()
 	}
 	if word&joinInterest != 0 {
 		c.mu.Lock()
@@ -137,9 +130,14 @@ func (c *cell[T]) completed(cx *Context, word uint64) {
 			wake(cx, w)
 		}
 	}
-	c.depot.rt.taskEnded()
+	d, value := c.depot, c.value
+	release := word&detached != 0 && c.err == nil
+	d.rt.taskEnded()
 	if word>>40 == 1 || c.task.state.unref() { // nobody else can add one
-		c.depot.put(cx.on(c.depot.rt), c)
+		d.put(cx.on(d.rt), c)
+	}
+	if release { // last: it may not return
+		d.release(value)
 	}
 }
 
@@ -152,20 +150,24 @@ func wake(cx *Context, w Waker) {
 }
 
 // release gives back a result that nobody takes.
-func (c *cell[T]) release() {
-	if !c.depot.releases || c.err != nil {
+func (d *depot[T]) release(value T) {
+	if !d.releases {
 		return
 	}
-	r, ok := any(c.value).(Releaser)
+	r, ok := any(value).(Releaser)
 	if !ok {
 		return
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			c.log("sched: releasing a task's result panicked", &PanicError{Value: v, Stack: debug.Stack()})
+			d.log("sched: releasing a task's result panicked", &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
 	r.Release()
+}
+
+func (d *depot[T]) log(what string, err *PanicError) {
+	d.rt.cfg.Logger.Error(what, "panic", err.Value, "stack", string(err.Stack))
 }
 
 // unref gives up the handle's reference.

@@ -71,10 +71,12 @@ func (h *JoinHandle[T]) Detach() {
 		return
 	}
 	h.cell, h.err = nil, ErrDetached
-	word := c.task.state.detach()
-	if word&lifecycleMask == stateComplete {
-		c.release()
+	if word := c.task.state.detach(); word&lifecycleMask == stateComplete {
+		d, value, err := c.depot, c.value, c.err
 		c.unref(nil)
+		if err == nil {
+			d.release(value)
+		}
 	}
 }
 

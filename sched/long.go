@@ -55,6 +55,9 @@ func (w *worker) runLong() error {
 	if t == nil {
 		return nil
 	}
+	if w.first != nil {
+		w.enqueue(w.first)
+	}
 	if w.hasWork() {
 		w.offer()
 	}

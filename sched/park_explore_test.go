@@ -5,313 +5,128 @@ package sched
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	explorer "github.com/suiro-go/suiro/sched/internal/explore"
 )
 
-// A parkTest is the workers of a runtime with what they park, search and are
-// woken by: the production code of ring, globalQueue, idleState and parker, and
-// the steps of worker.go, park.go and steal.go that use them. Waits are endless.
-type parkTest struct {
-	x       *explorer.Execution
-	order   parkingOrder
-	idle    idleState
-	global  globalQueue
-	workers []*workerTest
-	coming  int // workers that were claimed and search still
-	runs    [len(ringTestTasks)]int
-	body    map[int]func(w *workerTest) // of a task, by number
-}
-
-type workerTest struct {
-	*parkTest
-	index     int
-	name      string
-	queue     *ring
-	parker    parker
-	wake      bool // the driver's: kept until a wait takes it
-	inbox     int  // things for this worker alone
-	taken     int
-	searching bool
-	stuck     bool
-}
-
-// A parkingOrder is an order in which a worker may do things wrongly.
-type parkingOrder struct {
-	looksFirst     bool // looks at the queues before it says that it parks
-	waitsAtOnce    bool // does not look
-	takesTooEarly  bool // looks into its inbox before it forgets what was announced
-	leavesTheRest  bool // the last searcher does not see to what is left
-	keepsSearching bool // and does not say so when it is claimed meanwhile
-}
-
-// exploreParking explores workers of which the first so many are awake when it
-// begins, with what start adds.
-func exploreParking(preemptions, workers, awake int, order parkingOrder, start func(m *parkTest)) (explorer.Options, func(*explorer.Execution)) {
-	return explorer.Options{Preemptions: preemptions}, func(x *explorer.Execution) {
-		m := &parkTest{x: x, order: order, body: make(map[int]func(*workerTest))}
-		m.idle.init(workers)
-		for i := range workers {
-			w := &workerTest{parkTest: m, index: i, name: "worker " + string(rune('0'+i)), queue: newRing(4)}
-			m.workers = append(m.workers, w)
-			asleep := i >= awake
-			if asleep {
-				w.parker.tryPark()
-				m.idle.park(i, false)
+// parking are the scenarios, each with the number of preemptions that is
+// affordable. Waits are endless: what a lost wake-up leaves lying is found when
+// everything has come to rest.
+var parking = map[string]struct {
+	preemptions, workers, awake int
+	start                       func(m *parkTest)
+}{
+	"a push while the only worker parks": {6, 1, 1, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse))
+	}},
+	"two pushes while the only worker parks": {4, 1, 1, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse))
+		m.outside("other", m.task(nothingElse))
+	}},
+	"things for one worker while it parks": {4, 1, 1, func(m *parkTest) {
+		m.injector("injector", m.workers[0])
+		m.injector("other", m.workers[0])
+	}},
+	"pushes while two workers park": {2, 2, 2, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse))
+		m.outside("other", m.task(nothingElse))
+	}},
+	"pushes while one worker parks and one is parked": {2, 2, 1, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse), m.task(nothingElse))
+		m.injector("injector", m.workers[1])
+	}},
+	"a burst onto two idle workers": {3, 2, 0, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse), m.task(nothingElse), m.task(nothingElse))
+	}},
+	"a burst onto three idle workers": {2, 3, 0, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse), m.task(nothingElse), m.task(nothingElse))
+	}},
+	"a push while three workers park": {2, 3, 3, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse))
+	}},
+	"a push while one of four workers parks": {1, 4, 1, func(m *parkTest) {
+		m.outside("pusher", m.task(nothingElse))
+	}},
+	"a task that spawns two while another worker parks": {3, 2, 2, func(m *parkTest) {
+		one, two := m.task(nothingElse), m.task(nothingElse)
+		m.outside("pusher", m.task(func(w *workerTest) { w.spawn(one); w.spawn(two) }))
+	}},
+	"tasks behind one that never ends": {3, 2, 1, func(m *parkTest) {
+		m.outside("pusher", m.task(isStuck), m.task(nothingElse))
+	}},
+	"a push while a worker searches for a task that never ends": {2, 2, 2, func(m *parkTest) {
+		m.outside("pusher", m.task(isStuck))
+		m.outside("other", m.task(nothingElse))
+	}},
+	"tasks that came with one that never ends": {2, 3, 0, func(m *parkTest) {
+		m.outside("pusher", m.task(isStuck), m.task(isStuck), m.task(nothingElse))
+	}},
+	"tasks spawned by one that never ends": {3, 2, 2, func(m *parkTest) {
+		one, two := m.task(nothingElse), m.task(nothingElse)
+		m.outside("pusher", m.task(func(w *workerTest) { w.spawn(one); w.spawn(two); isStuck(w) }))
+	}},
+	"a queue that overflows before its worker is stuck": {3, 2, 1, func(m *parkTest) {
+		var all []*Task
+		for range 5 {
+			all = append(all, m.task(nothingElse))
+		}
+		m.outside("pusher", m.task(func(w *workerTest) {
+			for _, t := range all {
+				w.spawn(t)
 			}
-			x.Go(w.name, func() { w.loop(asleep) })
-		}
-		start(m)
-		x.Always(m.fewSearch)
-		x.Finally(m.atRest)
+			isStuck(w)
+		}))
+	}},
+}
+
+// Scenarios 11 and 12: nothing that was pushed lies about while a worker sleeps
+// that could run it, one worker at a time is woken, at most half of them search,
+// and in the end all are parked and none searches.
+func TestExploreParkingLosesNoWakeUp(t *testing.T) {
+	for name, c := range parking {
+		t.Run(name, func(t *testing.T) {
+			o, scenario := parkingScenario(c.preemptions, c.workers, c.awake, parkingOrder{}, c.start)
+			explorer.Explore(t, o, scenario)
+		})
 	}
 }
 
-func (m *parkTest) fewSearch() {
-	n, most := m.idle.searching.Load(), max(1, int32(len(m.workers)/2))
-	m.x.Require(0 <= n && n <= most, "%d workers search", n)
-	m.x.Require(m.coming <= 1, "%d workers were woken at once", m.coming)
-}
-
-// atRest: everything that could be run was, and who is not stuck is parked.
-func (m *parkTest) atRest() {
-	for i, n := range m.runs[:m.pushed()] {
-		m.x.Require(n == 1, "task %d was run %d times: a wake-up was lost", i, n)
-	}
-	for _, w := range m.workers {
-		m.x.Require(w.inbox == w.taken, "%s has not taken what is in its inbox: a wake-up was lost", w.name)
-		m.x.Require(w.stuck || m.idle.isParked(w.index), "%s is not parked", w.name)
-	}
-	m.x.Require(m.idle.searching.Load() == 0, "%d workers search at the end", m.idle.searching.Load())
-}
-
-// pushed is how many tasks there have been: those whose body is known.
-func (m *parkTest) pushed() int { return len(m.body) }
-
-// task gives a new task its body.
-func (m *parkTest) task(body func(w *workerTest)) *Task {
-	i := len(m.body)
-	m.body[i] = body
-	return &ringTestTasks[i]
-}
-
-func nothingElse(*workerTest) {}
-
-// isStuck is the body of a task that never ends.
-func isStuck(w *workerTest) {
-	w.stuck = true
-	explorer.Rest(w.x, "is stuck", &w.stuck, func() bool { return false }, nil)
-}
-
-// outside is a thread that is no worker and queues tasks.
-func (m *parkTest) outside(name string, tasks ...*Task) {
-	m.x.Go(name, func() {
-		for _, t := range tasks {
-			explorer.Step(m.x, "global.push", &m.global, func() { m.global.push(t) })
-			m.notify()
-		}
-	})
-}
-
-// injector is a thread that has something for one worker.
-func (m *parkTest) injector(name string, w *workerTest) {
-	m.x.Go(name, func() {
-		explorer.Step(m.x, "puts into the inbox", &w.inbox, func() { w.inbox++ })
-		w.unpark()
-	})
-}
-
-func (m *parkTest) notify() {
-	if i := m.idle.claim(); i >= 0 {
-		m.coming++
-		m.workers[i].unpark()
-	}
-}
-
-func (w *workerTest) unpark() {
-	if w.parker.unpark() {
-		explorer.Step(w.x, "driver.Wake", &w.wake, func() { w.wake = true })
-	}
-}
-
-func (m *parkTest) globalLen() (n int) {
-	explorer.Step(m.x, "global.len", &m.global, func() { n = int(m.global.len.Load()) })
-	return n
-}
-
-func (m *parkTest) workFor(w *workerTest) bool {
-	if m.globalLen() > 0 {
-		return true
-	}
-	for _, v := range m.workers {
-		if v != w && v.queue.len() > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// The worker's loop.
-
-func (w *workerTest) loop(asleep bool) {
-	if asleep {
-		w.sleep()
-	}
-	for {
-		w.takeInbox()
-		for t := w.next(); t != nil; t = w.next() {
-			w.run(t)
-		}
-		if t := w.poll(); t != nil {
-			w.run(t)
-		}
-	}
-}
-
-func (w *workerTest) takeInbox() {
-	take := func() {
-		explorer.Step(w.x, "takes from the inbox", &w.inbox, func() { w.taken = w.inbox })
-	}
-	if w.order.takesTooEarly {
-		take()
-		w.parker.looking()
-		return
-	}
-	w.parker.looking()
-	take()
-}
-
-func (w *workerTest) run(t *Task) {
-	if w.searching {
-		w.found()
-	}
-	i := int(t.generation.Load())
-	w.runs[i]++
-	w.x.Require(w.runs[i] == 1, "task %d is run twice", i)
-	w.body[i](w)
-}
-
-// spawn queues a task on the worker that runs the caller.
-func (w *workerTest) spawn(t *Task) {
-	w.queue.push(t, &w.global)
-	w.notify()
-}
-
-func (w *workerTest) next() *Task {
-	if t := w.queue.pop(); t != nil {
-		return t
-	}
-	if w.globalLen() > 0 {
-		return w.fetch()
-	}
-	return nil
-}
-
-func (w *workerTest) fetch() *Task {
-	var list taskList
-	explorer.Step(w.x, "global.popBatch", &w.global, func() { w.global.popBatch(&list, w.queue.room()) })
-	t := list.pop()
-	if list.head != nil {
-		w.queue.pushAll(&list)
-	}
-	return t
-}
-
-// poll searches or parks.
-func (w *workerTest) poll() *Task {
-	if !w.mayFind() {
-		w.park()
-		return nil
-	}
-	t := w.fetch()
-	for i := 1; i < len(w.workers) && t == nil; i++ {
-		t, _ = w.workers[(w.index+i)%len(w.workers)].queue.stealInto(w.queue)
-	}
-	if t == nil {
-		w.x.Yield() // somebody else has been quicker, or is at it
-	}
-	return t
-}
-
-func (w *workerTest) mayFind() bool {
-	if !w.workFor(w) {
-		return false
-	}
-	if !w.searching {
-		w.searching = w.idle.startSearch()
-	}
-	return w.searching
-}
-
-func (w *workerTest) found() {
-	w.endSearch()
-	if w.idle.stopSearch() && !w.order.leavesTheRest && w.workFor(nil) {
-		w.notify()
-	}
-}
-
-func (w *workerTest) endSearch() {
-	if w.searching {
-		w.searching = false
-		w.coming = 0
-	}
-}
-
-func (w *workerTest) park() {
-	if !w.parker.tryPark() {
-		return
-	}
-	must := w.order.looksFirst && w.mustNotSleep()
-	searching := w.searching
-	w.endSearch()
-	w.idle.park(w.index, searching)
-	if !w.order.looksFirst && !w.order.waitsAtOnce {
-		must = w.mustNotSleep()
-	}
-	if must {
-		w.leavePark()
-		w.x.Yield()
-		return
-	}
-	w.sleep()
-}
-
-func (w *workerTest) sleep() {
-	explorer.Rest(w.x, "waits in the driver", &w.wake, func() bool { return w.wake }, func() { w.wake = false })
-	w.leavePark()
-}
-
-func (w *workerTest) leavePark() {
-	if !w.idle.unpark(w.index) {
-		return
-	}
-	if w.searching && !w.order.keepsSearching {
-		w.idle.searching.Add(-1)
-	}
-	w.searching = true
-}
-
-func (w *workerTest) mustNotSleep() bool {
-	inbox := false
-	explorer.Step(w.x, "inbox.len", &w.inbox, func() { inbox = w.inbox > w.taken })
-	if inbox {
-		return true
-	}
-	if !w.workFor(w) || !w.idle.startSearch() {
-		return false
-	}
-	w.searching = true
-	return true
-}
-
-func exploreParkingOf(t *testing.T, preemptions, workers, awake int, start func(m *parkTest)) {
-	t.Helper()
-	o, scenario := exploreParking(preemptions, workers, awake, parkingOrder{}, start)
+// What is put down for one worker alone, such as a timer, needs the parker only.
+func TestExploreTheParkerAloneLosesNoWakeUp(t *testing.T) {
+	c := parking["things for one worker while it parks"]
+	o, scenario := parkingScenario(c.preemptions, c.workers, c.awake, parkingOrder{trustsParker: true}, c.start)
 	explorer.Explore(t, o, scenario)
 }
 
-// Scenario 11.
-func TestExploreAPushWhileAWorkerParksIsNoticed(t *testing.T) {
-	exploreParkingOf(t, 3, 1, 1, func(m *parkTest) {
-		m.outside("pusher", m.task(nothingElse))
-	})
+func TestExploreFindsWhatAWrongOrderOfParkingDoes(t *testing.T) {
+	for name, c := range map[string]struct {
+		order        parkingOrder
+		in, complain string
+	}{
+		"looking before parking is announced": {
+			parkingOrder{looksFirst: true}, "a push while the only worker parks", "a wake-up was lost",
+		},
+		"looking between the end of the search and the announcement": {
+			parkingOrder{saysSoLast: true}, "a push while a worker searches for a task that never ends", "a wake-up was lost",
+		},
+		"not looking": {
+			parkingOrder{waitsAtOnce: true}, "a push while the only worker parks", "a wake-up was lost",
+		},
+		"looking into the inbox before announcements are forgotten": {
+			parkingOrder{takesTooEarly: true, trustsParker: true}, "things for one worker while it parks", "a wake-up was lost",
+		},
+		"leaving what is left": {
+			parkingOrder{leavesTheRest: true}, "tasks that came with one that never ends", "a wake-up was lost",
+		},
+		"counting a search twice": {
+			parkingOrder{keepsSearching: true}, "a push while one of four workers parks", "workers search",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := parking[c.in]
+			o, scenario := parkingScenario(in.preemptions, in.workers, in.awake, c.order, in.start)
+			require.Contains(t, explorer.Run(o, scenario).Failure, c.complain)
+		})
+	}
 }

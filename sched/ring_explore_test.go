@@ -82,9 +82,7 @@ func (m *ringTest) thief(name string, times int) {
 }
 
 func (m *ringTest) allDelivered() {
-	var list taskList
-	m.global.popBatch(&list, len(ringTestTasks))
-	for t := list.pop(); t != nil; t = list.pop() {
+	for t := m.global.pop(); t != nil; t = m.global.pop() {
 		m.delivered(t)
 	}
 	for _, r := range m.rings {

@@ -49,7 +49,7 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 		} else {
 			done = t.body.Run(cx)
 		}
-		if w.wary {
+		if w.wary || w.longTurn {
 			w.timeRun(t)
 		}
 		if done {

@@ -132,10 +132,29 @@ func (rt *Runtime) stop() {
 
 // endTasks are steps 4 to 6.
 func (rt *Runtime) endTasks() {
+	defer close(rt.stopped)
 	rt.global.close()
 	rt.long.close()
-	rt.depots.each(func(d anyDepot) { d.endAll(ErrClosed) })
-	close(rt.stopped)
+	err := rt.startErr
+	if err == nil {
+		err = ErrClosed
+	}
+	var all []anyDepot
+	rt.depots.each(func(d anyDepot) { all = append(all, d) })
+	endEach(all, err)
+}
+
+// endEach goes on in a deferred call if a task's Cancel exits the goroutine.
+func endEach(all []anyDepot, err error) {
+	defer func() {
+		if len(all) > 0 {
+			endEach(all, err)
+		}
+	}()
+	for len(all) > 0 {
+		all[0].endAll(err)
+		all = all[1:]
+	}
 }
 
 func (rt *Runtime) fail(err error) {

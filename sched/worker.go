@@ -136,11 +136,16 @@ func (w *worker) loop() {
 	ended = true
 }
 
-// survive makes a task's exit that task's error; false: no task was running.
+// survive makes a task's exit that task's error; false: it was none of a task.
 func (w *worker) survive() bool {
 	t := w.cx.task
+	if t == nil && w.running {
+		w.rt.cfg.Logger.Error("sched: a hook or a Releaser ended its goroutine (runtime.Goexit)", "worker", w.index)
+		w.running, w.longTurn = false, false
+		return true
+	}
 	if t == nil {
-		w.rt.fail(fmt.Errorf("sched: worker %d: a driver, a hook or a Releaser ended the goroutine (runtime.Goexit)", w.index))
+		w.rt.fail(fmt.Errorf("sched: worker %d: its driver or a hook ended the goroutine (runtime.Goexit)", w.index))
 		return false
 	}
 	w.crash(t, ErrGoexit)
@@ -168,10 +173,10 @@ func (w *worker) tick() error {
 	if err != nil {
 		return err
 	}
-	w.now = w.rt.Now()
-	w.tickAt.Store(int64(w.now))
 	w.parker.looking()
 	w.drainInbox()
+	w.now = w.rt.Now() // not before: a task that a timer has sent here is not to find itself too early
+	w.tickAt.Store(int64(w.now))
 	w.pinned.pushAll(&w.deferred)
 	w.marked = false
 	w.rt.timers.fire(&w.cx)

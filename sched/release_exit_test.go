@@ -1,0 +1,67 @@
+package sched_test
+
+import (
+	"io"
+	"log/slog"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// exiting is a result whose release ends its goroutine, as FailNow of a test does.
+type exiting struct{}
+
+func (exiting) Release() { runtime.Goexit() }
+
+// What goes wrong after a task's end is not the task's: it must not end twice, or
+// its memory would be that of two tasks.
+func TestWhatGoesWrongAfterATasksEndDoesNotEndItTwice(t *testing.T) {
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	for name, c := range map[string]struct {
+		hooks sched.Hooks
+		spawn func(rt *sched.Runtime)
+	}{
+		"a release exits": {spawn: func(rt *sched.Runtime) {
+			sched.Spawn(rt, sched.FutureFunc[exiting](func(*sched.Context) (exiting, error) { return exiting{}, nil })).Detach()
+		}},
+		"a hook panics": {
+			hooks: sched.Hooks{TaskEnd: func(_ sched.TaskID, err error) {
+				if err == io.ErrNoProgress {
+					panic("in a hook")
+				}
+			}},
+			spawn: func(rt *sched.Runtime) { sched.Spawn(rt, ready(0, io.ErrNoProgress)).Detach() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := start(t, sched.Config{Workers: 1, Hooks: c.hooks, Logger: quiet})
+			for range 10 {
+				c.spawn(rt)
+				pass(t, rt, 0)
+				pass(t, rt, 0)
+			}
+			var handles []*sched.JoinHandle[int]
+			gates := make([]gate, 200)
+			for i := range gates { // if one cell were free twice, two of these would have it
+				handles = append(handles, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+					if _, err := gates[i].Poll(cx); err != nil {
+						return 0, err
+					}
+					return i, nil
+				})))
+			}
+			for i := range gates {
+				eventually(t, "a task waits", func() bool { return gates[i].polls.Load() > 0 })
+				gates[i].Open("")
+			}
+			for i, h := range handles {
+				v, err := wait(t, h)
+				require.NoError(t, err)
+				require.Equal(t, i, v)
+			}
+		})
+	}
+}
