@@ -9,7 +9,9 @@ import explorer "github.com/suiro-go/suiro/sched/internal/explore"
 // Outside of its threads they act as those of sync/atomic do.
 type (
 	atomicInt32  = explorer.Word[int32]
+	atomicInt64  = explorer.Word[int64]
 	atomicUint32 = explorer.Word[uint32]
 	atomicUint64 = explorer.Word[uint64]
 	atomicTask   = explorer.Pointer[Task]
+	mutex        = explorer.Mutex
 )

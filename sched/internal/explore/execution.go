@@ -20,6 +20,7 @@ type Execution struct {
 	preemptions int
 	asleep      set     // what they do next was tried before, and nothing since has had to do with it
 	target      *thread // the next to run; nil: none
+	yielded     bool    // some thread has: be fair from now on
 	aside       bool    // shims act plainly
 	over        bool    // threads are to unwind
 	cut         bool
@@ -102,8 +103,14 @@ func (x *Execution) wait(what string, at unsafe.Pointer, condition func() bool, 
 // again. The search takes it that they do: schedules in which others that could
 // do so never go on while this one tries again and again are not visited.
 func (x *Execution) Yield() {
+	if x.options.Preemptions == Unbounded {
+		panic("explore: Yield needs a bound")
+	}
 	th := running.Load()
-	th.yields = true
+	if x.over {
+		panic(unwind{})
+	}
+	th.yields, x.yielded = true, true
 	enter(nil, nothing)
 	th.yields = false
 	th.leave(func() string { return "yields" })

@@ -133,6 +133,9 @@ func (x *Execution) pick(from *thread, may set) *thread {
 // waits for those which could have run all the time since it last did, and have
 // not.
 func (x *Execution) fair(from *thread, could set) set {
+	if !x.yielded {
+		return could
+	}
 	if from != nil && from.yields {
 		from.after |= from.able &^ from.scheduled &^ only(from)
 		from.able, from.scheduled = could, 0
@@ -151,6 +154,9 @@ func (x *Execution) fair(from *thread, could set) set {
 
 // ran notes a step for fairness.
 func (x *Execution) ran(to *thread, could set) {
+	if !x.yielded {
+		return
+	}
 	for _, th := range x.threads {
 		th.scheduled |= only(to)
 		th.able &= could
