@@ -1,16 +1,11 @@
 package sched
 
-import (
-	"sync"
-	"sync/atomic"
-)
-
 // A globalQueue takes what comes from outside the workers, and what does not
 // fit into a worker's ring.
 type globalQueue struct {
-	len atomic.Int64 // of list; read without the lock
+	len atomicInt64 // of list; read without the lock
 
-	mu     sync.Mutex
+	mu     mutex
 	list   taskList
 	closed bool
 }

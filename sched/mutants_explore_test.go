@@ -24,37 +24,39 @@ type mutant struct {
 
 type edit struct{ from, to string }
 
-const ringTests = "TestExplore(Owner|Two|Pop|Push|Overflow|A)"
+// fullRings are tests in which a ring fills up, so that its owner comes around to
+// where a thief reads.
+const fullRings = "TestExplore(Push|ABatch|TwoThieves|Overflow)"
 
 var mutants = map[string]mutant{
 	"a release that stores instead of comparing": {"ring.go", []edit{{
 		"if r.head.CompareAndSwap(head, packHeads(real, real)) {\n\t\t\treturn\n\t\t}",
 		"r.head.Store(packHeads(real, real))\n\t\treturn",
-	}}, ringTests},
+	}}, "TestExploreOwner"},
 	"a release before the tasks are copied": {"ring.go", []edit{{
 		"t := r.slots[last&r.mask]\n\tr.slots[last&r.mask] = nil\n\tr.release()",
 		"r.release()\n\tt := r.slots[last&r.mask]\n\tr.slots[last&r.mask] = nil",
-	}}, ringTests},
+	}}, fullRings},
 	"a push where a thief reads": {"ring.go", []edit{{
 		"if int(tail-steal) < len(r.slots) {", "if int(tail-real) < len(r.slots) {",
-	}}, ringTests},
+	}}, "TestExplorePush"},
 	"a pop that stores instead of comparing": {"ring.go", []edit{{
 		"if r.head.CompareAndSwap(head, next) {", "if r.head.Store(next); true {",
-	}}, ringTests},
+	}}, fullRings},
 	"a pop that forgets the thief": {"ring.go", []edit{{
 		"next := packHeads(steal, real+1)\n\t\tif steal == real {",
 		"next := packHeads(steal, real+1)\n\t\tif true {",
-	}}, ringTests},
+	}}, fullRings},
 	"a second thief at work": {"ring.go", []edit{{
 		"if steal != real {\n\t\t\treturn 0, 0", "if false {\n\t\t\treturn 0, 0",
-	}}, ringTests},
+	}}, fullRings},
 	"an overflow that claims nothing": {"ring.go", []edit{
 		{"if !r.head.CompareAndSwap(head, packHeads(real, tail)) {\n\t\treturn false\n\t}", "_ = real"},
 		{"r.head.Store(head) // nobody", "// nobody"},
-	}, ringTests},
+	}, "TestExploreOverflowWhileA"},
 	"a batch pushed where a thief reads": {"ring.go", []edit{{
 		"steal, _ := heads(r.head.Load())\n\treturn len(r.slots)", "_, steal := heads(r.head.Load())\n\treturn len(r.slots)",
-	}}, ringTests},
+	}}, "TestExploreABatch"},
 	"a suspend that stores instead of comparing": {"state.go", []edit{{
 		"if s.word.CompareAndSwap(old, next) {\n\t\t\treturn again", "if s.word.Store(next); true {\n\t\t\treturn again",
 	}}, "TestExploreWakers"},
@@ -73,7 +75,7 @@ var mutants = map[string]mutant{
 	}}, "TestExploreParking/two_pushes"},
 	"a claim whoever searches": {"idle.go", []edit{{
 		"if !s.searching.CompareAndSwap(0, 1) {", "if s.searching.Add(1) < 0 {",
-	}}, "TestExploreParking"},
+	}}, "TestExploreParking/a_burst_onto_two"},
 	"a worker that takes itself off the parked with a store": {"idle.go", []edit{{
 		"return s.words[worker/64].bits.And(^bit)&bit == 0",
 		"w := &s.words[worker/64].bits\n\tset := w.Load()\n\tw.Store(set &^ bit)\n\treturn set&bit == 0",
@@ -129,7 +131,8 @@ func (m mutant) write(t *testing.T) (overlay string) {
 }
 
 func firstFailure(out string) string {
-	_, after, _ := strings.Cut(out, explorer.Failed)
+	test, after, _ := strings.Cut(out, explorer.Failed)
+	test, _, _ = strings.Cut(test[max(0, strings.LastIndex(test, "Test")):], " ")
 	line, _, _ := strings.Cut(after, "\n")
-	return line
+	return test + ": " + line
 }

@@ -20,7 +20,7 @@ var parking = map[string]struct {
 	"a push while the only worker parks": {6, 1, 1, func(m *parkTest) {
 		m.outside("pusher", m.task(nothingElse))
 	}},
-	"two pushes while the only worker parks": {3, 1, 1, func(m *parkTest) {
+	"two pushes while the only worker parks": {4, 1, 1, func(m *parkTest) {
 		m.outside("pusher", m.task(nothingElse))
 		m.outside("other", m.task(nothingElse))
 	}},
@@ -93,10 +93,19 @@ func TestExploreParkingLosesNoWakeUp(t *testing.T) {
 }
 
 // What is put down for one worker alone, such as a timer, needs the parker only.
+// It must not be lost either if a hold, which takes the driver's wake, comes
+// before the wait.
 func TestExploreTheParkerAloneLosesNoWakeUp(t *testing.T) {
 	c := parking["things for one worker while it parks"]
-	o, scenario := parkingScenario(c.preemptions, c.workers, c.awake, parkingOrder{trustsParker: true}, c.start)
-	explorer.Explore(t, o, scenario)
+	for name, order := range map[string]parkingOrder{
+		"blocking at once": {trustsParker: true},
+		"holding first":    {trustsParker: true, holds: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, scenario := parkingScenario(c.preemptions, c.workers, c.awake, order, c.start)
+			explorer.Explore(t, o, scenario)
+		})
+	}
 }
 
 func TestExploreFindsWhatAWrongOrderOfParkingDoes(t *testing.T) {
@@ -115,6 +124,9 @@ func TestExploreFindsWhatAWrongOrderOfParkingDoes(t *testing.T) {
 		},
 		"looking into the inbox before announcements are forgotten": {
 			parkingOrder{takesTooEarly: true, trustsParker: true}, "things for one worker while it parks", "a wake-up was lost",
+		},
+		"blocking after a hold without a look": {
+			parkingOrder{holds: true, waitsAnyhow: true}, "things for one worker while it parks", "a wake-up was lost",
 		},
 		"leaving what is left": {
 			parkingOrder{leavesTheRest: true}, "tasks that came with one that never ends", "a wake-up was lost",

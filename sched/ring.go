@@ -55,8 +55,8 @@ func heads(word uint64) (steal, real uint32) { return uint32(word >> 32), uint32
 
 func packHeads(steal, real uint32) uint64 { return uint64(steal)<<32 | uint64(real) }
 
-// len is the number of tasks queued, as of some moment during the call. Any
-// goroutine.
+// len is the number of tasks queued. Any goroutine; to others than the owner it
+// may say too many, but never none of a queue that was not empty for a moment.
 func (r *ring) len() int {
 	_, real := heads(r.head.Load())
 	n := int32(r.tail.Load() - real) // the head first: a later tail can only be larger

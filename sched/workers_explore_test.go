@@ -33,7 +33,9 @@ type workerTest struct {
 
 // A parkingOrder is what a worker may do otherwise, most of it wrong.
 type parkingOrder struct {
-	trustsParker   bool // does not look into its inbox before it sleeps; this is right
+	trustsParker   bool // does not look into its inbox before it sleeps: this is right
+	holds          bool // holds before it blocks: this is right
+	waitsAnyhow    bool // blocks after a hold whatever has happened
 	looksFirst     bool // looks at the queues before it says that it parks
 	waitsAtOnce    bool // does not look
 	saysSoLast     bool // stops searching, looks, and only then says that it parks
@@ -294,6 +296,13 @@ func (w *workerTest) park() {
 }
 
 func (w *workerTest) sleep() {
+	if w.order.holds { // the driver ends a hold at a time of its own, and with it takes a wake
+		explorer.Step(w.x, "holds no longer", &w.wake, func() { w.wake = false })
+		if !w.order.waitsAnyhow && !w.parker.isParked() {
+			w.leavePark()
+			return
+		}
+	}
 	explorer.Rest(w.x, "waits in the driver", &w.wake, func() bool { return w.wake }, func() { w.wake = false })
 	w.leavePark()
 }
