@@ -18,7 +18,6 @@ func (w *worker) park() (n int, err error) {
 		return w.driver.Poll(&w.cx, 0, false)
 	}
 	w.count.Parks++
-	w.publish()
 	call(w.rt.cfg.Hooks.WorkerPark, w.index)
 	n, err = w.wait()
 	call(w.rt.cfg.Hooks.WorkerUnpark, w.index)
@@ -57,7 +56,7 @@ func (w *worker) mustNotSleep() bool {
 // wait holds first, then blocks. A worker on watch interrupts that to look after
 // the others.
 func (w *worker) wait() (int, error) {
-	began := w.rt.Now()
+	began := w.now // the tasks since then were few, or measured
 	if w.mayHold() {
 		hold := w.adapt.hold
 		for left := hold; left > 0; left = hold - (w.rt.Now() - began) { // a hold may end early
@@ -69,6 +68,7 @@ func (w *worker) wait() (int, error) {
 		}
 		w.adapt.held(false)
 	}
+	w.publish()
 	for {
 		limit := w.untilTimer()
 		if limit == 0 || w.rt.stopping.Load() || !w.parker.isParked() {
@@ -88,6 +88,10 @@ func (w *worker) wait() (int, error) {
 	}
 }
 
+// askEvery is how often a worker asks whether goroutines wait for a processor:
+// under load it goes to park more often than that.
+const askEvery = 50 * time.Microsecond
+
 // mayHold reports whether the worker may keep its processor while it waits: not
 // with goroutines waiting for one, such as one that a task has just started,
 // and not when a timer is due, for which a hold is too rough.
@@ -95,8 +99,8 @@ func (w *worker) mayHold() bool {
 	if w.adapt.hold <= 0 {
 		return false
 	}
-	if w.ran {
-		w.ran = false
+	if w.ran && w.now-w.asked >= askEvery {
+		w.ran, w.asked = false, w.now
 		if w.wanted() {
 			return false
 		}

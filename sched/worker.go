@@ -62,6 +62,7 @@ type worker struct {
 	count     WorkerStats   // published now and then
 	hooked    bool          // there are hooks for the runs of tasks
 	ran       bool          // a task has run since wanted was last asked
+	asked     time.Duration // when wanted was last asked
 	yielded   time.Duration // when other goroutines last had a chance to run
 	runnable  [1]metrics.Sample
 }
