@@ -156,13 +156,20 @@ func (r *uringReactor) Release(b Buffer) {
 	}
 }
 
-// Rescue only looks into the completion queue: what the kernel still has to do
-// for completions, it does on the owner's thread, which the timer tick of the
-// processor sees to about every millisecond even if that never enters the
-// kernel. A wake-up that turns up here is kept for the owner in woken.
+// Rescue only looks into the completion queue. What the kernel still has to do
+// for completions, it does on the owner's thread, which may not enter the kernel
+// for long: it is made to. A wake-up that turns up here is kept for the owner in
+// woken.
 func (r *uringReactor) Rescue(out []Completion) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
+	}
+	if r.ring.TaskrunPending() && nudge() {
+		for range nudgeSpins { // it takes a few microseconds
+			if !r.ring.TaskrunPending() {
+				break
+			}
+		}
 	}
 	r.taking.Lock()
 	defer r.taking.Unlock()
@@ -170,6 +177,8 @@ func (r *uringReactor) Rescue(out []Completion) (int, error) {
 	n := r.stash.take(out)
 	return n + r.reap(out[n:]), nil
 }
+
+const nudgeSpins = 10_000
 
 func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
 	if r.closed.Load() {
