@@ -45,7 +45,7 @@ func (a *adaptive) measure(w *worker, ran int) {
 	began := w.now
 	w.now = w.rt.Now()
 	a.set(w, 0.9*a.cost+0.1*max(1, float64(w.now-began)/float64(ran)))
-	w.beWary(w.now - began)
+	w.suspect(w.now - began)
 }
 
 func (a *adaptive) set(w *worker, cost float64) {

@@ -3,6 +3,7 @@ package sched_test
 import (
 	"context"
 	"iter"
+	"runtime"
 	"testing"
 
 	"github.com/suiro-go/suiro/sched"
@@ -40,6 +41,8 @@ func BenchmarkStackfulSwitch(b *testing.B) {
 		}
 	})
 	b.Run("pull", func(b *testing.B) {
+		runtime.LockOSThread() // as a worker's goroutine is
+		defer runtime.UnlockOSThread()
 		b.ReportAllocs()
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
 			for yield(struct{}{}) {

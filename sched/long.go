@@ -8,17 +8,18 @@ import "time"
 // and after it has submitted what they queued. Only when a tick has taken so long
 // are tasks timed, for waryFor.
 const (
-	longLimit = time.Millisecond
-	longEvery = 5 * time.Millisecond // a worker that is never done with the others runs one as often as this
-	waryFor   = time.Second
+	longLimit  = time.Millisecond
+	longEvery  = 5 * time.Millisecond // a worker that is never done with the others runs one as often as this
+	waryFor    = time.Second
+	suspectFor = 200 * time.Millisecond
 )
 
-// beWary begins or ends the timing of tasks, after tasks that have taken so long.
-func (w *worker) beWary(took time.Duration) {
+// suspect begins or ends the timing of tasks, after a tick that has taken so long.
+func (w *worker) suspect(took time.Duration) {
 	if took >= longLimit {
-		w.lastLong, w.wary = w.now, true
+		w.waryUntil, w.wary = max(w.waryUntil, w.now+suspectFor), true
 	} else if w.wary {
-		w.wary = w.now-w.lastLong < waryFor
+		w.wary = w.now < w.waryUntil
 	}
 }
 
@@ -26,6 +27,7 @@ func (w *worker) beWary(took time.Duration) {
 func (w *worker) timeRun(t *Task) {
 	now := w.rt.Now()
 	t.long = now-w.lastRun >= longLimit
+	w.ranLong = t.long
 	w.lastRun = now
 }
 
@@ -68,7 +70,9 @@ func (w *worker) runLong() error {
 	w.runTasks(1)
 	w.longTurn = false
 	w.now = w.rt.Now()
-	w.beWary(w.now - w.lastRun)
 	w.lastLong = w.now
+	if w.ranLong { // t may be somebody else's by now
+		w.waryUntil, w.wary = w.now+waryFor, true
+	}
 	return nil
 }

@@ -43,6 +43,7 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 		}
 		w.ran = true
 		cx.begin(t)
+	again:
 		done := false
 		if w.hooked {
 			done = w.runHooked(t)
@@ -52,14 +53,26 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 		if w.wary || w.longTurn {
 			w.timeRun(t)
 		}
-		if done {
+		*ran++
+		switch {
+		case done:
 			w.complete(t)
-		} else {
+		case *ran < limit && w.runsOn(t):
+			cx.budget = budgetPerRun
+			goto again
+		default:
 			w.suspend(t)
 		}
-		*ran++
 	}
 	return true
+}
+
+// runsOn reports whether the running task, which has been woken meanwhile, is the
+// only one there is: then it need not be queued to be found again at once.
+func (w *worker) runsOn(t *Task) bool {
+	return !w.cx.deferred && t.state.word.Load()&notified != 0 && !t.long &&
+		w.pinned.head == nil && w.lifo.Load() == nil && w.queue.len() == 0 && w.batch.len() == 0 &&
+		t.state.goOn()
 }
 
 // suspend queues the running task again if it is to run once more.

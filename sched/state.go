@@ -105,6 +105,20 @@ func (s *state) suspend() (mustQueue bool) {
 	}
 }
 
+// goOn stays running, as if the task had left it, had been scheduled by the wake
+// that has arrived, and had been started: false if none has, or it is due to end.
+func (s *state) goOn() bool {
+	for {
+		old := s.word.Load()
+		if old&notified == 0 || dueToEnd(old) {
+			return false
+		}
+		if s.word.CompareAndSwap(old, old&^notified) {
+			return true
+		}
+	}
+}
+
 // reschedule leaves running for scheduled: the caller must queue the task.
 func (s *state) reschedule() {
 	for {

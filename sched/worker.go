@@ -48,7 +48,9 @@ type worker struct {
 	running   bool          // a task is running, so that what is woken is woken by it
 	searching bool          // counted by idle
 	wary      bool          // tasks are timed, to find those that are long
+	waryUntil time.Duration
 	longTurn  bool          // a long task may run now
+	ranLong   bool          // the last run that was timed was long
 	lastRun   time.Duration // when the last run of a task ended, while wary
 	lastLong  time.Duration // when the last long one did
 	wasParked bool          // until the tick that follows
