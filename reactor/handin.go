@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -31,4 +32,15 @@ func (h *handIn[T]) take() []T {
 	h.len.Store(0)
 	h.mu.Unlock()
 	return h.taken
+}
+
+// sift takes those out that f says true of. Any goroutine.
+func (h *handIn[T]) sift(f func(v T) bool) {
+	if h.len.Load() == 0 {
+		return
+	}
+	h.mu.Lock()
+	h.list = slices.DeleteFunc(h.list, f)
+	h.len.Store(int32(len(h.list)))
+	h.mu.Unlock()
 }

@@ -159,11 +159,13 @@ func (r *uringReactor) Release(b Buffer) {
 // Rescue only looks into the completion queue. What the kernel still has to do
 // for completions, it does on the owner's thread, which may not enter the kernel
 // for long: it is made to. A wake-up that turns up here is kept for the owner in
-// woken.
+// woken. Cancels that wait for the owner are made without it, but for those of
+// receives that are starved, of which only the owner knows.
 func (r *uringReactor) Rescue(out []Completion) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
 	}
+	r.cancels.sift(func(op Op) bool { return r.ring.SyncCancel(userData(op.Target, op.Token)) == nil })
 	if r.ring.TaskrunPending() && nudge() {
 		for range nudgeSpins { // it takes a few microseconds
 			if !r.ring.TaskrunPending() {

@@ -18,6 +18,25 @@ func (r *Ring) register(op uint32, arg unsafe.Pointer, n uint32) error {
 	return nil
 }
 
+// syncCancelReg is struct io_uring_sync_cancel_reg.
+type syncCancelReg struct {
+	addr    uint64
+	fd      int32
+	flags   uint32
+	timeout Timespec
+	opcode  uint8
+	_       [7]byte
+	_       [3]uint64
+}
+
+// SyncCancel cancels the operation with that user data from any thread, without
+// the queues, and does not wait for its end. The error matches ENOENT if there is
+// none, EINVAL before Linux 6.0.
+func (r *Ring) SyncCancel(userData uint64) error {
+	reg := syncCancelReg{addr: userData, fd: -1}
+	return r.register(IORING_REGISTER_SYNC_CANCEL, unsafe.Pointer(&reg), 1)
+}
+
 // probeOps is the most operations that the kernel takes in a probe.
 const probeOps = 256
 
