@@ -13,6 +13,7 @@ type Context struct {
 	word      uint64     // the task's state when its run began
 	budget    int
 	deferred  bool // the task yields
+	woken     bool // the task has woken itself: no need to tell its state, which others look at
 }
 
 // budgetPerRun is how much a task may do before it has to let others run.
@@ -58,10 +59,14 @@ func (cx *Context) Waker() Waker { return cx.task.Waker() }
 // Wake is w.Wake from a task or a driver: what it wakes runs on this worker soon,
 // without a lock, unless it is pinned elsewhere or another worker is quicker.
 func (cx *Context) Wake(w Waker) {
+	t := w.task
+	if t != nil && t == cx.task && cx.worker != nil { // it runs, so its generation is the waker's or a later one
+		cx.woken = cx.woken || t.generation.Load() == w.generation
+		return
+	}
 	if !w.mustQueue() {
 		return
 	}
-	t := w.task
 	if cx.worker == nil || t.rt != cx.rt || t.home != nil && t.home != cx.worker {
 		t.schedule()
 		return

@@ -3,6 +3,7 @@ package sched
 import (
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
 )
@@ -141,6 +142,7 @@ func (d *depot[T]) living() (n int) {
 
 // depots are a runtime's, by the type of the result.
 type depots struct {
+	last   atomic.Pointer[anyDepot] // the one used last from outside the workers
 	mu     sync.Mutex
 	byType map[reflect.Type]anyDepot
 }
@@ -170,7 +172,15 @@ type depotCache struct {
 
 func depotFor[T any](rt *Runtime, w *worker) *depot[T] {
 	if w == nil {
-		return depotOf[T](rt)
+		if last := rt.depots.last.Load(); last != nil {
+			if d, ok := (*last).(*depot[T]); ok {
+				return d
+			}
+		}
+		d := depotOf[T](rt)
+		last := anyDepot(d)
+		rt.depots.last.Store(&last)
+		return d
 	}
 	if d, ok := w.depots.last.(*depot[T]); ok {
 		return d

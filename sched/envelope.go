@@ -14,6 +14,7 @@ type envelope interface {
 	crashed(err error)
 
 	taskID() TaskID
+	setID(id TaskID)
 
 	// completed comes once, after the state word has become complete; word is
 	// what it then was. The envelope may be another task's when it returns.
@@ -79,6 +80,8 @@ func (c *cell[T]) Run(cx *Context) (done bool) {
 }
 
 func (c *cell[T]) taskID() TaskID { return c.id }
+
+func (c *cell[T]) setID(id TaskID) { c.id = id }
 
 // drop abandons the future. A panic of its Cancel is the result unless there
 // is one already that says more.

@@ -23,6 +23,15 @@ func (h *Hooks) ofTasks() bool {
 	return h.TaskSpawn != nil || h.TaskPollStart != nil || h.TaskPollEnd != nil || h.TaskEnd != nil
 }
 
+// identify gives a task its ID and announces it.
+func (rt *Runtime) identify(e envelope) {
+	id := TaskID(rt.lastID.Add(1))
+	e.setID(id)
+	if rt.cfg.Hooks.TaskSpawn != nil {
+		rt.cfg.Hooks.TaskSpawn(id)
+	}
+}
+
 func call(hook func(int), worker int) {
 	if hook != nil {
 		hook(worker)

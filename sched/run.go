@@ -70,24 +70,40 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 // runsOn reports whether the running task, which has been woken meanwhile, is the
 // only one there is: then it need not be queued to be found again at once.
 func (w *worker) runsOn(t *Task) bool {
-	return !w.cx.deferred && t.state.word.Load()&notified != 0 && !t.long &&
-		w.pinned.head == nil && w.lifo.Load() == nil && w.queue.len() == 0 && w.batch.len() == 0 &&
-		t.state.goOn()
+	word := t.state.word.Load()
+	if !w.cx.woken && word&notified == 0 || w.cx.deferred || t.long || w.pinned.head != nil ||
+		w.lifo.Load() != nil || w.queue.len() > 0 || w.batch.len() > 0 {
+		return false
+	}
+	if w.cx.woken && word&(notified|cancelled) == 0 {
+		w.cx.woken = false
+		return true
+	}
+	if t.state.goOn() {
+		w.cx.woken = false
+		return true
+	}
+	return false
 }
 
 // suspend queues the running task again if it is to run once more.
 func (w *worker) suspend(t *Task) {
-	if w.cx.deferred {
-		w.cx.deferred = false
+	switch {
+	case w.cx.deferred:
+		w.cx.deferred, w.cx.woken = false, false
 		t.state.reschedule()
 		w.enqueueYielded(t)
-	} else if t.state.suspend() {
+	case w.cx.woken:
+		w.cx.woken = false
+		t.state.reschedule()
+		w.enqueue(t)
+	case t.state.suspend():
 		w.enqueue(t)
 	}
 }
 
 func (w *worker) complete(t *Task) {
-	w.cx.task, w.cx.deferred = nil, false // what goes wrong from here on is not the task's run
+	w.cx.task, w.cx.deferred, w.cx.woken = nil, false, false // what goes wrong from here on is not the task's run
 	word := t.state.complete()
 	if t.envelope != nil {
 		t.envelope.completed(&w.cx, word)

@@ -21,6 +21,7 @@ type Runtime struct {
 	watch   watch
 	depots  depots
 
+	hooked        bool // there are hooks for tasks
 	spawnedRemote atomic.Uint64
 	lastID        atomic.Uint64
 
@@ -51,6 +52,7 @@ func New(cfg Config) *Runtime {
 	}
 	rt.timers.wheel = timer.New(0)
 	rt.timers.next.Store(never)
+	rt.hooked = rt.cfg.Hooks.ofTasks()
 	rt.idle.init(rt.cfg.Workers)
 	for i := range rt.cfg.Workers {
 		rt.workers = append(rt.workers, newWorker(rt, i))

@@ -32,11 +32,8 @@ func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell
 	c.future, c.fn = f, fn
 	t := &c.task
 	t.state.word.Store(2*oneRef | stateScheduled | uint64(t.generation.Load())&generationMask)
-	if hooks := &rt.cfg.Hooks; hooks.ofTasks() {
-		c.id = TaskID(rt.lastID.Add(1))
-		if hooks.TaskSpawn != nil {
-			hooks.TaskSpawn(c.id)
-		}
+	if rt.hooked {
+		rt.identify(c)
 	}
 	if rt.draining.Load() {
 		rt.late.Add(1)

@@ -46,12 +46,11 @@ func (c *cell[T]) runStackful(cx *Context) (done bool) {
 	co.cx.budget = budgetPerRun
 	co.resume()
 	if co.job != nil {
-		if co.cx.deferred {
-			co.cx.deferred, cx.deferred = false, true
-		}
+		cx.deferred, cx.woken = co.cx.deferred, co.cx.woken
+		co.cx.deferred, co.cx.woken = false, false
 		return false
 	}
-	co.cx.deferred = false
+	co.cx.deferred, co.cx.woken = false, false
 	w.stacks.unhold(co)
 	c.coroutine = nil
 	w.stacks.put(w, co)

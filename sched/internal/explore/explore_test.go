@@ -73,9 +73,9 @@ func TestADeadlockIsFound(t *testing.T) {
 		both := func(first, second *explore.Mutex) func() {
 			return func() {
 				first.Lock()
+				defer first.Unlock()
 				second.Lock()
-				second.Unlock()
-				first.Unlock()
+				defer second.Unlock()
 			}
 		}
 		x.Go("one", both(&a, &b))
@@ -193,6 +193,10 @@ func TestOutsideOfThreadsTheShimsActPlainly(t *testing.T) {
 	require.Nil(t, p.Load())
 
 	var m explore.Mutex
-	m.Lock()
-	m.Unlock()
+	for range 2 { // the second finds it unlocked
+		func() {
+			m.Lock()
+			defer m.Unlock()
+		}()
+	}
 }
