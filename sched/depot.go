@@ -90,8 +90,8 @@ func (d *depot[T]) refill() {
 // already by the word, which is complete until it says another generation.
 func (d *depot[T]) put(w *worker, c *cell[T]) {
 	c.value, c.err = *new(T), nil
-	if c.waiters.one != (Waker{}) {
-		c.waiters = waiters{}
+	if c.waited {
+		c.waited, c.waiters = false, waiters{}
 	}
 	c.task.home, c.task.long = nil, false
 	c.task.generation.Store(c.task.generation.Load() + 1) // nobody else writes it

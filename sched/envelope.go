@@ -31,19 +31,24 @@ type Releaser interface{ Release() }
 // result or was detached. Wakers hold none: they know the generation.
 //
 // value and err are written before the state becomes complete and read after.
+//
+// What every task touches comes first, on two or three lines of the cache: they
+// move between processors when one spawns what the other runs. The rest keeps them
+// apart from the next cell's.
 type cell[T any] struct {
-	task      Task
-	depot     *depot[T]
-	next      *cell[T] // in a list of free cells
-	future    Future[T]
-	fn        func(*Context) (T, error) // of a stackful task
-	coroutine *coroutine                // that fn runs on
-	id        TaskID
-	value     T
-	err       error
+	task   Task
+	depot  *depot[T]
+	future Future[T]
+	fn     func(*Context) (T, error) // of a stackful task
+	next   *cell[T]                  // in a list of free cells
+	err    error
+	value  T
+	waited bool // waiters is not empty
 
-	mu      sync.Mutex
-	waiters waiters // those to be woken on completion
+	coroutine *coroutine // that fn runs on
+	id        TaskID
+	mu        sync.Mutex
+	waiters   waiters // those to be woken on completion
 }
 
 // waiters are wakers, of which there is nearly always one at most.

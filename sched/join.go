@@ -26,6 +26,7 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 	}
 	if !c.task.state.isComplete() {
 		c.mu.Lock()
+		c.waited = true
 		c.waiters.add(cx.Waker()) // before asking to be woken: whoever completes then finds it
 		c.mu.Unlock()
 		if c.task.state.wantJoin() {
