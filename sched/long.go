@@ -5,8 +5,8 @@ import "time"
 // A long task, one whose last run took longLimit or more, is likely to take long
 // again, and everything behind it would wait. So it does not run in its turn. It
 // goes to a queue from which any worker takes one when its other tasks are done,
-// and after it has submitted what they queued. Only when a tick has taken so long
-// are tasks timed, for waryFor.
+// and after it has submitted what they queued. Tasks are timed only for suspectFor
+// after a tick that has taken so long, and for waryFor after a long task's turn.
 const (
 	longLimit  = time.Millisecond
 	longEvery  = 5 * time.Millisecond // a worker that is never done with the others runs one as often as this

@@ -49,9 +49,7 @@ func (w *worker) enqueueYielded(t *Task) {
 	if !w.marked {
 		w.marked, w.mark = true, w.queue.tail.Load()
 	}
-	if !w.urgent.Load() {
-		w.urgent.Store(true)
-	}
+	w.beUrgent()
 	w.enqueue(t)
 }
 
@@ -71,10 +69,14 @@ func (w *worker) wake(t *Task) {
 
 // offer has others take from the queue, if any have nothing to do.
 func (w *worker) offer() {
-	if !w.urgent.Load() {
+	w.beUrgent()
+	w.rt.notify()
+}
+
+func (w *worker) beUrgent() {
+	if !w.urgent.Load() { // others read it often
 		w.urgent.Store(true)
 	}
-	w.rt.notify()
 }
 
 // next takes the task to run. The order: what was fetched from the global queue,

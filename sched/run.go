@@ -72,7 +72,7 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 func (w *worker) runsOn(t *Task) bool {
 	word := t.state.word.Load()
 	if !w.cx.woken && word&notified == 0 || w.cx.deferred || t.long || w.pinned.head != nil ||
-		w.lifo.Load() != nil || w.queue.len() > 0 || w.batch.len() > 0 {
+		w.lifo.Load() != nil || w.queue.len() > 0 || w.batch.len() > 0 || w.rt.global.len.Load() > 0 {
 		return false
 	}
 	if w.cx.woken && word&(notified|cancelled) == 0 {

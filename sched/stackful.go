@@ -46,7 +46,7 @@ func (c *cell[T]) runStackful(cx *Context) (done bool) {
 	co.cx.budget = budgetPerRun
 	co.resume()
 	if co.job != nil {
-		cx.deferred, cx.woken = co.cx.deferred, co.cx.woken
+		cx.deferred, cx.woken = co.cx.deferred, cx.woken || co.cx.woken
 		co.cx.deferred, co.cx.woken = false, false
 		return false
 	}

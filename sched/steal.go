@@ -83,8 +83,8 @@ func (w *worker) takeFrom(r *ring) bool {
 		return false
 	}
 	w.first = t
-	if n > 1 && !w.urgent.Load() {
-		w.urgent.Store(true) // as they may have been where they come from
+	if n > 1 {
+		w.beUrgent() // as they may have been where they come from
 	}
 	w.count.Steals++
 	w.count.Stolen += uint64(n)
