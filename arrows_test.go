@@ -31,14 +31,17 @@ type layer struct {
 var layers = map[string]layer{
 	"timer":             {},
 	"reactor":           {},
-	"sched":             {ours: []string{"timer"}},
-	"syncx":             {ours: []string{"sched"}},
-	"chanx":             {ours: []string{"sched"}},
-	"blocking":          {ours: []string{"sched"}},
+	"sched":             {ours: []string{"timer", "internal/list", "internal/atomics"}},
+	"syncx":             {ours: []string{"sched", "internal/list", "internal/atomics"}},
+	"chanx":             {ours: []string{"sched", "internal/list", "internal/atomics"}},
+	"blocking":          {ours: []string{"sched", "internal/list"}},
 	"conn":              {ours: []string{"reactor", "sched"}},
 	"server":            {ours: []string{"conn", "sched", "blocking"}, others: []string{"github.com/rs/zerolog"}},
 	"examples":          {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":  {},
+	"internal/list":     {},
+	"internal/atomics":  {ours: []string{"internal/explore"}},
+	"internal/explore":  {},
 	"internal/conntest": {ours: []string{"reactor"}},
 	"bench":             {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 }
@@ -79,7 +82,7 @@ func missingArrow(pkg, imported string) string {
 	to := layerOf(target)
 	parent, _, internal := strings.Cut("/"+target+"/", "/internal/")
 	switch {
-	case internal && !within(strings.TrimPrefix(parent, "/"), pkg):
+	case internal && parent != "" && !within(strings.TrimPrefix(parent, "/"), pkg):
 		return from + " → the inside of " + strings.TrimPrefix(parent, "/")
 	case to == "":
 		return fmt.Sprintf("%s → %s, which has no layer", from, cmp.Or(target, "the root"))
@@ -233,6 +236,8 @@ func TestMissingArrow(t *testing.T) {
 		{"reactor", module + "/timer", "reactor → timer"},
 		{"sched", module + "/timer", ""},
 		{"sched", module + "/reactor", "sched → reactor"},
+		{"sched", module + "/internal/list", ""},
+		{"timer", module + "/internal/list", "timer → internal/list"},
 		{"syncx", module + "/sched", ""},
 		{"syncx", module + "/chanx", "syncx → chanx"},
 		{"conn", module + "/timer", "conn → timer"},

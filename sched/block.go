@@ -1,6 +1,10 @@
 package sched
 
-import "context"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // Block polls f on the calling goroutine, which must not be a worker's, until it
 // is done, and returns its result; with f abandoned, ctx's error if that ends
@@ -14,10 +18,18 @@ func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	return block(ctx, rt, f)
 }
 
+// Wait polls f on the calling goroutine, which must not be a worker's, until it is
+// done, and returns its result; with f abandoned, ctx's error if that ends first.
+// Unlike Block it needs no runtime: f finds none in the context, so it may be what
+// others complete, as the wait for a lock or a channel is, but not a Sleep. Waiting
+// allocates nothing.
+func Wait[T any](ctx context.Context, f Future[T]) (T, error) { return block(ctx, nil, f) }
+
 // A blocker is the task of a goroutine that blocks. It is never queued: when it
 // is scheduled, the goroutine is told, and runs it.
 type blocker struct {
 	task Task
+	cx   Context
 	woke chan struct{}
 }
 
@@ -26,26 +38,61 @@ func (b *blocker) Run(*Context) bool { return false }
 
 func (b *blocker) signal() { b.woke <- struct{}{} } // scheduled once until it runs, so there is room
 
-func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
+// blockers are those not in use. When a goroutine gives one back nobody is about to
+// signal it, because it runs, or was told and has answered; and the generation makes
+// wakers that were kept void, as it does for a spawned task.
+var blockers = sync.Pool{New: func() any { return makeBlocker() }}
+
+func makeBlocker() *blocker {
 	b := &blocker{woke: make(chan struct{}, 1)}
 	b.task.body = b
-	cx := Context{rt: rt}
+	b.task.state.word.Store(stateComplete)
+	return b
+}
+
+func getBlocker() (b *blocker) {
+	if inBubble() {
+		b = makeBlocker()
+	} else {
+		b = blockers.Get().(*blocker)
+	}
+	b.task.state.word.Store(stateScheduled | uint64(b.task.generation.Load())&generationMask)
+	return b
+}
+
+func (b *blocker) put() {
+	b.task.state.complete()
+	b.task.generation.Add(1)
+	b.cx = Context{}
+	if !inBubble() {
+		blockers.Put(b)
+	}
+}
+
+// inBubble reports whether the goroutine may be in a bubble of testing/synctest, where
+// it is the year 2000. Its channels must not get out, and with those from outside its
+// time would stand still.
+func inBubble() bool { return time.Now().UTC().Year() == 2000 }
+
+func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	var closed <-chan struct{}
 	if rt != nil {
 		closed = rt.stopped
 	}
+	b := getBlocker()
 	polled := false // to its end
 	defer func() {
-		b.task.state.complete()
+		b.put()
 		if !polled {
 			abandon(f)
 		}
 	}()
+	b.cx = Context{rt: rt}
+	cx := &b.cx
 	var ended error // why not to wait any longer
-	b.task.state.word.Store(stateScheduled)
 	for {
 		cx.begin(&b.task)
-		v, err := f.Poll(&cx)
+		v, err := f.Poll(cx)
 		if err != ErrPending {
 			polled = true
 			return v, err
@@ -71,7 +118,7 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 		case <-closed:
 			ended = ErrClosed
 		}
-		if b.task.state.wake(0) {
+		if b.task.state.wake(b.task.generation.Load()) {
 			continue
 		}
 		<-b.woke // somebody else scheduled it

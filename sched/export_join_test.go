@@ -16,7 +16,7 @@ func (w Waker) Memory() unsafe.Pointer { return unsafe.Pointer(w.task) }
 func (t *CancellationToken) Waiters() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.waiters.len
+	return t.waiters.Len()
 }
 
 // Children is the number of those that the token keeps.
@@ -33,12 +33,12 @@ func (t *CancellationToken) Children() (n int) {
 func (s *JoinSet[T]) Waiters() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waiters.len
+	return s.waiters.Len()
 }
 
 // Waiters is the number of futures that wait for the tracker.
 func (t *TaskTracker) Waiters() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.waiters.len
+	return t.waiters.Len()
 }

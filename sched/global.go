@@ -1,11 +1,13 @@
 package sched
 
+import "github.com/suiro-go/suiro/internal/atomics"
+
 // A globalQueue takes what comes from outside the workers, and what does not
 // fit into a worker's ring.
 type globalQueue struct {
-	len atomicInt64 // of list; read without the lock
+	len atomics.Int64 // of list; read without the lock
 
-	mu     mutex
+	mu     atomics.Mutex
 	list   taskList
 	closed bool
 }

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // An idleState knows which workers are parked and how many are searching, that
@@ -30,7 +32,7 @@ import (
 // meanwhile: it looks for a bit once more after taking searching back.
 type idleState struct {
 	_         [2]cpu.CacheLinePad
-	searching atomicInt32
+	searching atomics.Int32
 	_         [2]cpu.CacheLinePad
 	words     []parkedWord
 	workers   int32
@@ -38,7 +40,7 @@ type idleState struct {
 
 // A parkedWord has a bit for each of 64 workers that is parked.
 type parkedWord struct {
-	bits atomicUint64
+	bits atomics.Uint64
 	_    [2]cpu.CacheLinePad
 }
 

@@ -41,7 +41,7 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 // Wait blocks a goroutine, never a task, until the task is done and returns its
 // result; ctx's error if that ends first. A task uses Await or polls.
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
-	return block(ctx, nil, Future[T](h))
+	return Wait(ctx, Future[T](h))
 }
 
 // Done reports whether the task is done.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	explorer "github.com/suiro-go/suiro/sched/internal/explore"
+	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
 // parking are the scenarios, each with the number of preemptions that is

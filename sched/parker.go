@@ -1,5 +1,7 @@
 package sched
 
+import "github.com/suiro-go/suiro/internal/atomics"
+
 // A parker says whether a worker waits in its driver, so that waking one that
 // runs costs no system call.
 //
@@ -11,7 +13,7 @@ package sched
 // fails, and the worker goes around and looks. The tryPark: unpark finds parked
 // and wakes the driver, whose promise is that a wake which comes before the
 // wait ends the wait too.
-type parker struct{ state atomicUint32 }
+type parker struct{ state atomics.Uint32 }
 
 const (
 	unparked  = iota // running, and has looked

@@ -1,6 +1,10 @@
 package sched
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/suiro-go/suiro/internal/atomics"
+)
 
 // ringSize is the capacity of a worker's queue, batchSize that of its batch
 // buffer. Powers of two.
@@ -37,9 +41,9 @@ const (
 //     whoever takes the slot has loaded that tail, or a later one.
 type ring struct {
 	_     [2]cpu.CacheLinePad // two lines: the processor fetches them in pairs
-	head  atomicUint64
+	head  atomics.Uint64
 	_     [2]cpu.CacheLinePad
-	tail  atomicUint32
+	tail  atomics.Uint32
 	_     [2]cpu.CacheLinePad
 	slots []*Task
 	mask  uint32

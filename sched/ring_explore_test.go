@@ -5,7 +5,7 @@ package sched
 import (
 	"testing"
 
-	explorer "github.com/suiro-go/suiro/sched/internal/explore"
+	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
 // A ringTest is a ring of capacity 4, a global queue, and tasks that are to be

@@ -1,5 +1,7 @@
 package sched
 
+import "github.com/suiro-go/suiro/internal/atomics"
+
 // The state word of a task:
 //
 //	bits 40-63  references: who may still touch the envelope (see envelope.go)
@@ -53,7 +55,7 @@ const (
 	oneRef = 1 << 40
 )
 
-type state struct{ word atomicUint64 }
+type state struct{ word atomics.Uint64 }
 
 // dueToEnd reports that the task of a word is cancelled and not shielded.
 func dueToEnd(word uint64) bool { return word&cancelled != 0 && word&shieldMask == 0 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	explorer "github.com/suiro-go/suiro/sched/internal/explore"
+	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
 // A taskTest is a task, a queue of one worker, and what wakers have to tell.

@@ -94,7 +94,7 @@ func (w *trackerWait) Poll(cx *Context) (struct{}, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// Whoever makes this true looks for waiters under the lock afterwards.
-	if w.entered && !w.node.waits() || t.state.Load() == trackerClosed {
+	if w.entered && !w.node.Listed() || t.state.Load() == trackerClosed {
 		t.waiters.remove(&w.node)
 		return struct{}{}, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // tasksPerTick bounds the tasks between two polls of the driver.
@@ -26,10 +28,10 @@ type worker struct {
 	queue  ring // FIFO
 	batch  ring // fetched from the global queue; runs before all else
 	_      [2]cpu.CacheLinePad
-	lifo   atomicTask   // what the running task has woken last: its data is still in the cache
-	urgent atomic.Bool  // queue holds tasks that no I/O woke: others are to take them however few
-	cost   atomic.Int64 // average nanoseconds of a task's run
-	tickAt atomic.Int64 // Runtime.Now when the tick began
+	lifo   atomics.Pointer[Task] // what the running task has woken last: its data is still in the cache
+	urgent atomic.Bool           // queue holds tasks that no I/O woke: others are to take them however few
+	cost   atomic.Int64          // average nanoseconds of a task's run
+	tickAt atomic.Int64          // Runtime.Now when the tick began
 	_      [2]cpu.CacheLinePad
 	parker parker
 	inbox  inbox

@@ -2,7 +2,7 @@
 
 package sched
 
-import explorer "github.com/suiro-go/suiro/sched/internal/explore"
+import explorer "github.com/suiro-go/suiro/internal/explore"
 
 // A parkTest is the workers of a runtime with what they park, search and are
 // woken by: the production code of ring, globalQueue, idleState and parker, and

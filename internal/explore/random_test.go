@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/sched/internal/explore"
+	"github.com/suiro-go/suiro/internal/explore"
 )
 
 // outcomes are the ends that schedules of three threads come to, which do random

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/sched/internal/explore"
+	"github.com/suiro-go/suiro/internal/explore"
 )
 
 type word = explore.Word[int32]

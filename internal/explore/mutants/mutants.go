@@ -1,0 +1,84 @@
+// Package mutants shows that a test finds what it is there to find: it makes a
+// mistake in a copy of a source file and expects the test to fail.
+package mutants
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/suiro-go/suiro/internal/explore"
+)
+
+// A Mutant is a mistake made in a source file of the package under test.
+type Mutant struct {
+	file, tests string
+	edits       []string // in pairs: the old text, the new
+}
+
+// In makes a mutant of a file in the current directory: edits are pairs of a piece
+// of text that the file has exactly once, and what replaces it. tests, a regular
+// expression for -run, are to find it.
+func In(file, tests string, edits ...string) Mutant {
+	if len(edits) == 0 || len(edits)%2 != 0 {
+		panic("mutants: edits come in pairs")
+	}
+	return Mutant{file, tests, edits}
+}
+
+// File is the file's name.
+func (m Mutant) File() string { return m.file }
+
+// MustBeCaught fails the test unless the explorer, in one of the mutant's tests,
+// finds a schedule that goes wrong. It compiles the package's tests once more.
+func (m Mutant) MustBeCaught(t *testing.T) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), "go", "test", "-tags", "explore", "-vet=off", "-count=1", "-failfast",
+		"-ldflags=-s -w", "-overlay", m.write(t), "-timeout", "60s", "-run", m.tests, ".")
+	out, err := child.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), explore.Failed) {
+		t.Fatalf("not caught: %v\n%s", err, out)
+	}
+	t.Log(firstFailure(string(out)))
+}
+
+// write makes the mistake in a copy, and returns what has go test use it.
+func (m Mutant) write(t *testing.T) (overlay string) {
+	t.Helper()
+	source, err := os.ReadFile(m.file)
+	must(t, err)
+	text := string(source)
+	for e := range slices.Chunk(m.edits, 2) {
+		if n := strings.Count(text, e[0]); n != 1 {
+			t.Fatalf("%s has %d times, not once: %s", m.file, n, e[0])
+		}
+		text = strings.Replace(text, e[0], e[1], 1)
+	}
+	dir := t.TempDir()
+	mutated, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
+	must(t, os.WriteFile(mutated, []byte(text), 0o600))
+	path, err := filepath.Abs(m.file)
+	must(t, err)
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
+	must(t, err)
+	must(t, os.WriteFile(overlay, replace, 0o600))
+	return overlay
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func firstFailure(out string) string {
+	test, after, _ := strings.Cut(out, explore.Failed)
+	test, _, _ = strings.Cut(test[max(0, strings.LastIndex(test, "Test")):], " ")
+	line, _, _ := strings.Cut(after, "\n")
+	return test + ": " + line
+}

@@ -1,0 +1,52 @@
+package list_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/list"
+)
+
+func drain(l *list.List[int]) (all []int) {
+	for n := l.Front(); n != nil; n = l.Front() {
+		all = append(all, n.Value)
+		l.Remove(n)
+	}
+	return all
+}
+
+func TestFirstComeFirst(t *testing.T) {
+	var l list.List[int]
+	require.Nil(t, l.Front())
+	for i := range 3 {
+		l.PushBack(&list.Node[int]{Value: i})
+	}
+	require.Equal(t, 3, l.Len())
+	require.Equal(t, []int{0, 1, 2}, drain(&l))
+	require.Zero(t, l.Len())
+}
+
+func TestANodeLeavesFromAnywhere(t *testing.T) {
+	for leaver := range 3 {
+		var l list.List[int]
+		nodes := [3]list.Node[int]{{Value: 0}, {Value: 1}, {Value: 2}}
+		for i := range nodes {
+			l.PushBack(&nodes[i])
+		}
+		require.True(t, l.Remove(&nodes[leaver]))
+		require.False(t, nodes[leaver].Listed())
+		require.False(t, l.Remove(&nodes[leaver]), "it is in no list any more")
+		require.NotContains(t, drain(&l), leaver)
+	}
+}
+
+func TestANodeIsInOneListOnce(t *testing.T) {
+	var l list.List[int]
+	n := &list.Node[int]{Value: 7}
+	l.PushBack(n)
+	require.Panics(t, func() { l.PushBack(n) })
+	l.Remove(n)
+	l.PushBack(n)
+	require.Equal(t, []int{7}, drain(&l))
+}
