@@ -31,7 +31,7 @@ type layer struct {
 var layers = map[string]layer{
 	"timer":             {},
 	"reactor":           {},
-	"sched":             {ours: []string{"timer", "internal/list", "internal/atomics"}},
+	"sched":             {ours: []string{"timer", "internal/list", "internal/atomics", "internal/testmode"}},
 	"syncx":             {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":             {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"blocking":          {ours: []string{"sched", "internal/list"}},
@@ -40,6 +40,7 @@ var layers = map[string]layer{
 	"examples":          {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":  {},
 	"internal/list":     {},
+	"internal/testmode": {},
 	"internal/atomics":  {ours: []string{"internal/explore"}},
 	"internal/explore":  {},
 	"internal/conntest": {ours: []string{"reactor"}},

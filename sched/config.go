@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"runtime"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/testmode"
 )
 
 // A Config describes a runtime. The zero value is one without I/O.
@@ -72,6 +74,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil }
 		cfg.Hold = -1 // a sleeper cannot hold
 	}
+	cfg.endless = cfg.endless || testmode.EndlessParks.Load()
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
