@@ -22,35 +22,46 @@ func (a *again) Poll(cx *sched.Context) (struct{}, error) {
 }
 
 // A stackful task awaits and is resumed: per pair. Beside it, the bare switch of
-// iter.Pull there and back.
+// iter.Pull there and back. Both on a plain goroutine, as a worker without I/O is, and
+// on one that is locked to its thread, where Go's switch costs more.
 func BenchmarkStackfulSwitch(b *testing.B) {
-	b.Run("await", func(b *testing.B) {
-		rt := start(b, sched.Config{Workers: 1})
-		b.ReportAllocs()
-		_, err := sched.Go(rt, func(cx *sched.Context) (int, error) {
-			f := sched.Future[struct{}](new(again))
-			for range b.N {
-				if _, err := sched.Await(cx, f); err != nil {
-					return 0, err
-				}
-			}
-			return 0, nil
-		}).Wait(context.Background())
-		if err != nil {
-			b.Fatal(err)
-		}
+	b.Run("await", func(b *testing.B) { awaitMany(b, start(b, sched.Config{Workers: 1})) })
+	b.Run("pull", func(b *testing.B) { pullMany(b) })
+	b.Run("await-locked", func(b *testing.B) {
+		rt, _ := startFakes(b, sched.Config{Workers: 1})
+		awaitMany(b, rt)
 	})
-	b.Run("pull", func(b *testing.B) {
-		runtime.LockOSThread() // as a worker's goroutine is
+	b.Run("pull-locked", func(b *testing.B) {
+		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		b.ReportAllocs()
-		next, stop := iter.Pull(func(yield func(struct{}) bool) {
-			for yield(struct{}{}) {
-			}
-		})
-		defer stop()
+		pullMany(b)
+	})
+}
+
+func awaitMany(b *testing.B, rt *sched.Runtime) {
+	b.ReportAllocs()
+	_, err := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		f := sched.Future[struct{}](new(again))
 		for range b.N {
-			next()
+			if _, err := sched.Await(cx, f); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	}).Wait(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func pullMany(b *testing.B) {
+	b.ReportAllocs()
+	next, stop := iter.Pull(func(yield func(struct{}) bool) {
+		for yield(struct{}{}) {
 		}
 	})
+	defer stop()
+	for range b.N {
+		next()
+	}
 }

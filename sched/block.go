@@ -56,13 +56,12 @@ func getBlocker() (b *blocker) {
 	} else {
 		b = blockers.Get().(*blocker)
 	}
-	b.task.state.word.Store(stateScheduled | uint64(b.task.generation.Load())&generationMask)
+	b.task.renew(stateScheduled)
 	return b
 }
 
 func (b *blocker) put() {
 	b.task.state.complete()
-	b.task.generation.Add(1)
 	b.cx = Context{}
 	if !inBubble() {
 		blockers.Put(b)
@@ -118,7 +117,7 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 		case <-closed:
 			ended = ErrClosed
 		}
-		if b.task.state.wake(b.task.generation.Load()) {
+		if b.task.state.wake(b.task.generation()) {
 			continue
 		}
 		<-b.woke // somebody else scheduled it

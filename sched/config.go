@@ -44,6 +44,9 @@ type Config struct {
 	// Logger hears of panics that become no task's result. nil: nobody does.
 	Logger *slog.Logger
 
+	// Workers have threads of their own, for their drivers' sake.
+	ownThreads bool
+
 	// For tests: waits end by a wake-up alone, so that one that is lost hangs;
 	// and queues of another size, a power of two.
 	endless   bool
@@ -70,7 +73,8 @@ func (cfg Config) withDefaults() Config {
 	if cfg.queueSize == 0 {
 		cfg.queueSize = ringSize
 	}
-	if cfg.NewDriver == nil {
+	cfg.ownThreads = cfg.NewDriver != nil
+	if !cfg.ownThreads {
 		cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil }
 		cfg.Hold = -1 // a sleeper cannot hold
 	}

@@ -54,14 +54,16 @@ func (cx *Context) Now() time.Duration {
 }
 
 // Waker wakes the running task.
-func (cx *Context) Waker() Waker { return cx.task.Waker() }
+func (cx *Context) Waker() Waker {
+	return Waker{task: cx.task, generation: cx.task.generationOf(cx.word)}
+}
 
 // Wake is w.Wake from a task or a driver: what it wakes runs on this worker soon,
 // without a lock, unless it is pinned elsewhere or another worker is quicker.
 func (cx *Context) Wake(w Waker) {
 	t := w.task
 	if t != nil && t == cx.task && cx.worker != nil { // it runs, so its generation is the waker's or a later one
-		cx.woken = cx.woken || t.generation.Load() == w.generation
+		cx.woken = cx.woken || t.generationOf(cx.word) == w.generation
 		return
 	}
 	if !w.mustQueue() {

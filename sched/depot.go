@@ -13,66 +13,103 @@ import (
 // that each spawn would have to enter. What was once needed at the same time
 // stays for reuse until the runtime is gone, as Go's runtime keeps its
 // goroutines' descriptors.
+//
+// Free cells are kept by their addresses, in magazines (Bonwick and Adams,
+// "Magazines and Vmem", 2001): whoever takes or gives one touches no cell, which
+// another processor may have in its cache, and full ones change hands whole.
 type depot[T any] struct {
 	rt       *Runtime
 	local    []localCells[T] // one per worker, its goroutine's alone
 	releases bool            // a T may be a Releaser
 
-	mu    sync.Mutex
-	free  cellList[T]
-	slabs [][]cell[T]
+	mu          sync.Mutex
+	outside     *magazine[T] // for those who are no worker
+	full, empty *magazine[T]
+	slabs       [][]cell[T]
 }
 
+// localCells are two magazines, so that a worker that goes to and fro between one
+// cell too few and one too many does not exchange one each time.
 type localCells[T any] struct {
-	cellList[T]
-	_ [2]cpu.CacheLinePad
+	loaded, spare *magazine[T]
+	_             [2]cpu.CacheLinePad
 }
 
-type cellList[T any] struct {
-	head *cell[T]
-	len  int
+// A magazine has up to slabCells free cells.
+type magazine[T any] struct {
+	next  *magazine[T]
+	len   int
+	cells [slabCells]*cell[T]
 }
 
-func (l *cellList[T]) push(c *cell[T]) {
-	c.next, l.head = l.head, c
-	l.len++
-}
-
-func (l *cellList[T]) pop() *cell[T] {
-	c := l.head
-	l.head, c.next = c.next, nil
-	l.len--
-	return c
-}
-
-// slabCells is the number of cells made, and moved between a worker and the
-// others, at a time.
 const slabCells = 64
+
+func (m *magazine[T]) push(c *cell[T]) {
+	m.cells[m.len] = c
+	m.len++
+}
+
+func (m *magazine[T]) pop() *cell[T] {
+	m.len--
+	return m.cells[m.len]
+}
 
 // get is an unused cell. w is the calling worker, or nil.
 func (d *depot[T]) get(w *worker) *cell[T] {
 	if w == nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.refill()
-		return d.free.pop()
+		if d.outside.len == 0 {
+			d.outside = d.load(d.outside)
+		}
+		return d.outside.pop()
 	}
 	l := &d.local[w.index]
-	if l.head == nil {
-		d.mu.Lock()
-		d.refill()
-		for l.len < slabCells && d.free.head != nil {
-			l.push(d.free.pop())
+	if l.loaded.len == 0 {
+		l.loaded, l.spare = l.spare, l.loaded
+		if l.loaded.len == 0 {
+			d.mu.Lock()
+			l.loaded = d.load(l.loaded)
+			d.mu.Unlock()
 		}
-		d.mu.Unlock()
 	}
-	return l.pop()
+	return l.loaded.pop()
 }
 
-// refill makes a slab if none is free. The lock is held.
-func (d *depot[T]) refill() {
-	if d.free.head != nil {
+// put takes a cell back to which there is no reference.
+func (d *depot[T]) put(w *worker, c *cell[T]) {
+	c.value, c.err = *new(T), nil
+	if c.waited {
+		c.waited, c.waiters = false, waiters{}
+	}
+	c.task.home, c.task.long = nil, false
+	if w == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.outside.len == slabCells {
+			d.outside = d.unload(d.outside)
+		}
+		d.outside.push(c)
 		return
+	}
+	l := &d.local[w.index]
+	if l.loaded.len == slabCells {
+		l.loaded, l.spare = l.spare, l.loaded
+		if l.loaded.len == slabCells { // others spawn what this worker only runs
+			d.mu.Lock()
+			l.loaded = d.unload(l.loaded)
+			d.mu.Unlock()
+		}
+	}
+	l.loaded.push(c)
+}
+
+// load is a full magazine for an empty one. The lock is held.
+func (d *depot[T]) load(m *magazine[T]) *magazine[T] {
+	if full := d.full; full != nil {
+		d.full, full.next = full.next, nil
+		m.next, d.empty = d.empty, m
+		return full
 	}
 	slab := make([]cell[T], slabCells)
 	d.slabs = append(d.slabs, slab)
@@ -81,36 +118,20 @@ func (d *depot[T]) refill() {
 		c.depot = d
 		c.task.rt, c.task.body, c.task.envelope = d.rt, c, c
 		c.task.state.word.Store(stateComplete)
-		d.free.push(c)
+		m.push(c)
 	}
+	return m
 }
 
-// put takes a cell back to which there is no reference. Wakers of its task are
-// void from now on: by the generation they compare, or if they have done that
-// already by the word, which is complete until it says another generation.
-func (d *depot[T]) put(w *worker, c *cell[T]) {
-	c.value, c.err = *new(T), nil
-	if c.waited {
-		c.waited, c.waiters = false, waiters{}
+// unload is an empty magazine for a full one. The lock is held.
+func (d *depot[T]) unload(m *magazine[T]) *magazine[T] {
+	m.next, d.full = d.full, m
+	empty := d.empty
+	if empty == nil {
+		return new(magazine[T])
 	}
-	c.task.home, c.task.long = nil, false
-	c.task.generation.Store(c.task.generation.Load() + 1) // nobody else writes it
-	if w == nil {
-		d.mu.Lock()
-		d.free.push(c)
-		d.mu.Unlock()
-		return
-	}
-	l := &d.local[w.index]
-	l.push(c)
-	if l.len < 2*slabCells {
-		return
-	}
-	d.mu.Lock() // others spawn what this worker only runs
-	for l.len > slabCells {
-		d.free.push(l.pop())
-	}
-	d.mu.Unlock()
+	d.empty, empty.next = empty.next, nil
+	return empty
 }
 
 // endAll ends every task that is not complete. The workers have ended. If a
@@ -205,7 +226,10 @@ func depotOf[T any](rt *Runtime) *depot[T] {
 	if d, ok := rt.depots.byType[t].(*depot[T]); ok {
 		return d
 	}
-	d := &depot[T]{rt: rt, local: make([]localCells[T], len(rt.workers))}
+	d := &depot[T]{rt: rt, local: make([]localCells[T], len(rt.workers)), outside: new(magazine[T])}
+	for i := range d.local {
+		d.local[i].loaded, d.local[i].spare = new(magazine[T]), new(magazine[T])
+	}
 	d.releases = t.Kind() == reflect.Interface || t.Implements(reflect.TypeFor[Releaser]())
 	if rt.depots.byType == nil {
 		rt.depots.byType = make(map[reflect.Type]anyDepot)

@@ -40,7 +40,6 @@ type cell[T any] struct {
 	depot  *depot[T]
 	future Future[T]
 	fn     func(*Context) (T, error) // of a stackful task
-	next   *cell[T]                  // in a list of free cells
 	err    error
 	value  T
 	waited bool // waiters is not empty

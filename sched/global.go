@@ -1,39 +1,54 @@
 package sched
 
-import "github.com/suiro-go/suiro/internal/atomics"
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/suiro-go/suiro/internal/atomics"
+)
 
 // A globalQueue takes what comes from outside the workers, and what does not
 // fit into a worker's ring.
+//
+// It has two ends with a lock each, so that those who push never wait for a worker
+// that walks along a batch of tasks, which may be in another processor's cache. What
+// has come in moves to the other end whole.
 type globalQueue struct {
-	len atomics.Int64 // of list; read without the lock
+	len atomics.Int64 // of both lists; read without the locks
+	_   [2]cpu.CacheLinePad
 
-	mu     atomics.Mutex
-	list   taskList
+	inMu   atomics.Mutex
+	in     taskList
 	closed bool
+	_      [2]cpu.CacheLinePad
+
+	outMu atomics.Mutex // is locked before inMu
+	out   taskList      // older than what is in in
 }
 
 // push queues a task; false: the queue is closed, and the task was not taken.
 func (q *globalQueue) push(t *Task) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	atomics.Lock(&q.inMu)
 	if q.closed {
+		q.inMu.Unlock()
 		return false
 	}
-	q.list.push(t)
-	q.len.Store(int64(q.list.len))
+	q.in.push(t)
+	q.len.Add(1)
+	q.inMu.Unlock()
 	return true
 }
 
 // pushBatch queues all of a list. A closed queue drops it: those are tasks that
 // the end of the runtime finds elsewhere.
 func (q *globalQueue) pushBatch(l *taskList) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	atomics.Lock(&q.inMu)
+	defer q.inMu.Unlock()
 	if q.closed {
 		return
 	}
-	q.list.pushAll(l)
-	q.len.Store(int64(q.list.len))
+	n := l.len
+	q.in.pushAll(l)
+	q.len.Add(int64(n))
 }
 
 // pop takes the oldest task, nil if there is none.
@@ -41,11 +56,23 @@ func (q *globalQueue) pop() *Task {
 	if q.len.Load() == 0 {
 		return nil
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.list.pop()
-	q.len.Store(int64(q.list.len))
+	atomics.Lock(&q.outMu)
+	defer q.outMu.Unlock()
+	t := q.oldest()
+	if t != nil {
+		q.len.Add(-1)
+	}
 	return t
+}
+
+// oldest takes the oldest task, which stays counted. outMu is held.
+func (q *globalQueue) oldest() *Task {
+	if q.out.head == nil {
+		atomics.Lock(&q.inMu)
+		q.out.pushAll(&q.in)
+		q.inMu.Unlock()
+	}
+	return q.out.pop()
 }
 
 // popBatch moves the oldest tasks, at most n, to a ring that has room for them
@@ -56,11 +83,11 @@ func (q *globalQueue) popBatch(to *ring, n int) (moved int) {
 	if n <= 0 || q.len.Load() == 0 {
 		return 0
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	atomics.Lock(&q.outMu)
+	defer q.outMu.Unlock()
 	var l taskList
 	for range n {
-		t := q.list.pop()
+		t := q.oldest()
 		if t == nil {
 			break
 		}
@@ -68,16 +95,18 @@ func (q *globalQueue) popBatch(to *ring, n int) (moved int) {
 	}
 	moved = l.len
 	to.pushAll(&l)
-	q.len.Store(int64(q.list.len))
+	q.len.Add(int64(-moved))
 	return moved
 }
 
 // close refuses further tasks and forgets those queued.
 func (q *globalQueue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.outMu.Lock()
+	defer q.outMu.Unlock()
+	q.inMu.Lock()
+	defer q.inMu.Unlock()
 	q.closed = true
-	q.list = taskList{}
+	q.in, q.out = taskList{}, taskList{}
 	q.len.Store(0)
 }
 

@@ -58,7 +58,7 @@ func (h *JoinHandle[T]) Abort() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.cell; c != nil {
-		if c.task.state.cancel(c.task.generation.Load()) {
+		if c.task.state.cancel(c.task.generation()) {
 			c.task.schedule()
 		}
 	}

@@ -38,7 +38,7 @@ var mistakes = map[string]mutants.Mutant{
 	"a suspend that forgets a cancellation": mutants.In("state.go", "TestExploreCancel",
 		"old&notified != 0 || dueToEnd(old)", "old&notified != 0"),
 	"a wake that looks at no generation": mutants.In("state.go", "TestExploreAStale",
-		"if old&generationMask != uint64(generation)&generationMask {", "if false {"),
+		"if (old^generation)&generationMask != 0 {", "if false {"),
 	"a detach that stores instead of comparing": mutants.In("state.go", "TestExploreDetach",
 		"if old&lifecycleMask == stateComplete || s.word.CompareAndSwap(old, (old|detached)-oneRef) {",
 		"if s.word.Store((old | detached) - oneRef); true {"),
@@ -50,7 +50,7 @@ var mistakes = map[string]mutants.Mutant{
 		"return s.words[worker/64].bits.And(^bit)&bit == 0",
 		"w := &s.words[worker/64].bits\n\tset := w.Load()\n\tw.Store(set &^ bit)\n\treturn set&bit == 0"),
 	"a batch that for a moment is to be seen nowhere": mutants.In("global.go", "TestExploreParking/tasks_behind",
-		"to.pushAll(&l)\n\tq.len.Store(int64(q.list.len))", "q.len.Store(int64(q.list.len))\n\tto.pushAll(&l)"),
+		"to.pushAll(&l)\n\tq.len.Add(int64(-moved))", "q.len.Add(int64(-moved))\n\tto.pushAll(&l)"),
 	"a parker that forgets an unpark": mutants.In("parker.go", "TestExploreTheParker",
 		"return p.state.CompareAndSwap(unparked, parked)", "p.state.Store(parked); return true"),
 }

@@ -20,11 +20,11 @@ type ringTest struct {
 	times  [len(ringTestTasks)]int
 }
 
-var ringTestTasks [16]Task // their generation is their number
+var ringTestTasks [16]Task // their era is their number
 
 func init() {
 	for i := range ringTestTasks {
-		ringTestTasks[i].generation.Store(uint32(i))
+		ringTestTasks[i].era.Store(uint32(i))
 	}
 }
 
@@ -63,7 +63,7 @@ func (m *ringTest) delivered(t *Task) {
 	if t == nil {
 		return
 	}
-	i := t.generation.Load()
+	i := t.era.Load()
 	m.times[i]++
 	m.x.Require(m.times[i] == 1, "task %d was delivered twice", i)
 }

@@ -31,7 +31,7 @@ func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell
 	c := depotFor[T](rt, w).get(w)
 	c.future, c.fn = f, fn
 	t := &c.task
-	t.state.word.Store(2*oneRef | stateScheduled | uint64(t.generation.Load())&generationMask)
+	t.renew(2*oneRef | stateScheduled)
 	if rt.hooked {
 		rt.identify(c)
 	}

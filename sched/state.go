@@ -30,13 +30,14 @@ import "github.com/suiro-go/suiro/internal/atomics"
 // running for idle with cancelled set, and no shield up, schedules instead.
 //
 // The generation goes up when an envelope is used for another task. A waker
-// knows which one it means. It compares all 32 bits first and then changes the
-// word by a compare-and-swap that contains the low 16: to mistake a new task for
-// its own, it would have to stand still between these two instructions while the
-// envelope is used exactly a multiple of 65,536 times, and would then cause one
-// poll too many.
+// knows which one it means. It compares the high bits first, which are kept beside
+// the word and seldom change, and then changes the word by a compare-and-swap that
+// contains the low 16: to mistake a new task for its own, it would have to stand
+// still between these two instructions while the envelope is used exactly a
+// multiple of 65,536 times, and would then cause one poll too many.
 const (
-	generationMask = 1<<16 - 1
+	generationBits = 16
+	generationMask = 1<<generationBits - 1
 
 	lifecycleMask  = 0xff << 16
 	stateIdle      = 0 << 16
@@ -62,15 +63,15 @@ func dueToEnd(word uint64) bool { return word&cancelled != 0 && word&shieldMask 
 
 // wake notes a wake of the task with that generation and reports whether the
 // caller must queue the task.
-func (s *state) wake(generation uint32) (mustQueue bool) { return s.notify(generation, 0) }
+func (s *state) wake(generation uint64) (mustQueue bool) { return s.notify(generation, 0) }
 
 // cancel notes a wish that the task end, like a wake.
-func (s *state) cancel(generation uint32) (mustQueue bool) { return s.notify(generation, cancelled) }
+func (s *state) cancel(generation uint64) (mustQueue bool) { return s.notify(generation, cancelled) }
 
-func (s *state) notify(generation uint32, flag uint64) (mustQueue bool) {
+func (s *state) notify(generation uint64, flag uint64) (mustQueue bool) {
 	for {
 		old := s.word.Load()
-		if old&generationMask != uint64(generation)&generationMask {
+		if (old^generation)&generationMask != 0 {
 			return false
 		}
 		next := old | flag
@@ -171,6 +172,12 @@ func (s *state) wantJoin() bool {
 }
 
 func (s *state) isComplete() bool { return s.word.Load()&lifecycleMask == stateComplete }
+
+// isLive reports whether the task has that generation and is not complete.
+func (s *state) isLive(generation uint64) bool {
+	word := s.word.Load()
+	return (word^generation)&generationMask == 0 && word&lifecycleMask != stateComplete
+}
 
 // detach says that nobody will take the result, and gives up the reference of
 // who would have, unless the task is complete. It returns the word before. Of it

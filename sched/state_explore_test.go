@@ -145,8 +145,8 @@ func TestExploreCancelAgainstSuspendWithAShield(t *testing.T) {
 
 // The envelope of a task that is complete becomes that of another task while a
 // waker of the first is at work. It must do nothing to the second one; a waker
-// of the second must do its work. The generation is no shim: hence Plain, and a
-// bound, which is more than these few steps need.
+// of the second must do its work. The era is no shim: hence Plain, and a bound,
+// which is more than these few steps need.
 func TestExploreAStaleWakerAgainstARecycledEnvelope(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 6, Plain: true}, func(x *explorer.Execution) {
 		task := new(Task)
@@ -156,8 +156,7 @@ func TestExploreAStaleWakerAgainstARecycledEnvelope(t *testing.T) {
 		x.Go("worker", func() {
 			task.state.complete()
 			x.Require(task.state.unref(), "not the last reference")
-			task.generation.Store(1) // see depot.put, and spawn
-			task.state.word.Store(2*oneRef | stateIdle | 1)
+			task.renew(2*oneRef | stateIdle)
 			fresh = task.Waker()
 		})
 		x.Go("stale waker", func() { x.Require(!stale.mustQueue(), "a stale waker queues a task") })

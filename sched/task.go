@@ -13,14 +13,14 @@ type Body interface {
 // A Task is something a worker runs when it is woken. Embed it to spare an
 // allocation, and call Init before anything else. It must not be copied.
 type Task struct {
-	state      state
-	next       *Task // in the list the task is in
-	rt         *Runtime
-	home       *worker // the only worker that may run it; nil: any
-	body       Body
-	envelope   envelope      // of a spawned task; nil: somebody else's memory
-	generation atomic.Uint32 // counts the uses of an envelope
-	long       bool          // its last run was (long.go); whoever runs it writes this
+	state    state
+	next     *Task // in the list the task is in
+	rt       *Runtime
+	home     *worker // the only worker that may run it; nil: any
+	body     Body
+	envelope envelope      // of a spawned task; nil: somebody else's memory
+	era      atomic.Uint32 // how often the generation in the state word has wrapped around
+	long     bool          // its last run was (long.go); whoever runs it writes this
 }
 
 // Init prepares a task that any worker may run. The first Wake starts it.
@@ -43,7 +43,7 @@ func (t *Task) Wake() { t.Waker().Wake() }
 // workers.
 func (t *Task) WakeOn(worker int) {
 	switch {
-	case !t.state.wake(t.generation.Load()):
+	case !t.state.wake(t.generation()):
 	case t.home != nil:
 		t.home.inject(t)
 	default:
@@ -52,7 +52,32 @@ func (t *Task) WakeOn(worker int) {
 }
 
 // Waker is a waker of the task.
-func (t *Task) Waker() Waker { return Waker{task: t, generation: t.generation.Load()} }
+func (t *Task) Waker() Waker { return Waker{task: t, generation: t.generation()} }
+
+// generation counts the tasks that have had this memory. It is for those who know
+// that the task is not recycled meanwhile.
+func (t *Task) generation() uint64 { return t.generationOf(t.state.word.Load()) }
+
+func (t *Task) generationOf(word uint64) uint64 {
+	return uint64(t.era.Load())<<generationBits | word&generationMask
+}
+
+// is reports whether the memory may still be that generation's task: the state word
+// has the last say.
+func (t *Task) is(generation uint64) bool {
+	return uint64(t.era.Load()) == generation>>generationBits
+}
+
+// renew makes the memory of a task that is complete, and to which there is no
+// reference, that of a new one. Wakers of the old one are void: until now because it
+// is complete, from now on by the generation.
+func (t *Task) renew(word uint64) {
+	generation := (t.state.word.Load() + 1) & generationMask
+	if generation == 0 {
+		t.era.Add(1)
+	}
+	t.state.word.Store(word | generation)
+}
 
 // schedule queues the task from any goroutine.
 func (t *Task) schedule() {
@@ -71,7 +96,7 @@ func (t *Task) schedule() {
 // value.
 type Waker struct {
 	task       *Task
-	generation uint32
+	generation uint64
 }
 
 // Wake is Task.Wake.
@@ -83,10 +108,10 @@ func (w Waker) Wake() {
 
 func (w Waker) mustQueue() bool {
 	t := w.task
-	return t != nil && t.generation.Load() == w.generation && t.state.wake(w.generation)
+	return t != nil && t.is(w.generation) && t.state.wake(w.generation)
 }
 
 // alive reports whether the waker could still wake its task.
 func (w Waker) alive() bool {
-	return w.task != nil && w.task.generation.Load() == w.generation && !w.task.state.isComplete()
+	return w.task != nil && w.task.is(w.generation) && w.task.state.isLive(w.generation)
 }

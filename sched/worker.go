@@ -106,9 +106,11 @@ func (w *worker) unpark() {
 // run is the worker's goroutine. It reports on ready once, when the driver is
 // there or cannot be.
 func (w *worker) run(ready chan<- error) {
-	// Never unlocked: the thread ends with the goroutine, and with it whatever
-	// the driver tied to the thread.
-	runtime.LockOSThread()
+	if w.rt.cfg.ownThreads {
+		// Never unlocked: the thread ends with the goroutine, and with it whatever
+		// the driver tied to the thread.
+		runtime.LockOSThread()
+	}
 	driver, err := w.rt.cfg.NewDriver(w.index)
 	w.driver = driver
 	ready <- err

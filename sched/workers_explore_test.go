@@ -141,7 +141,7 @@ func (m *parkTest) globalLen() (n int) {
 }
 
 func globalIsShimmed() bool {
-	_, shim := any(&new(globalQueue).mu).(*explorer.Mutex)
+	_, shim := any(&new(globalQueue).inMu).(*explorer.Mutex)
 	return shim
 }
 
@@ -200,7 +200,7 @@ func (w *workerTest) run(t *Task) {
 	if w.searching {
 		w.found()
 	}
-	i := int(t.generation.Load())
+	i := int(t.era.Load())
 	w.runs[i]++
 	w.x.Require(w.runs[i] == 1, "task %d is run twice", i)
 	w.body[i](w)

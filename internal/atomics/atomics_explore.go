@@ -12,3 +12,6 @@ type (
 	Pointer[T any] = explore.Pointer[T]
 	Mutex          = explore.Mutex
 )
+
+// Lock locks a mutex.
+func Lock(mu *Mutex) { mu.Lock() }
