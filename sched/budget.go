@@ -22,7 +22,7 @@ func (cx *Context) yield() {
 		cx.Waker().Wake()
 		return
 	}
-	cx.deferred = true
+	cx.worker.yields = true
 }
 
 // Unconstrained is f without a budget: Proceed never stops it. It is for a task

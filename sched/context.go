@@ -10,10 +10,8 @@ type Context struct {
 	worker    *worker // nil: an ordinary goroutine, in Block
 	task      *Task
 	coroutine *coroutine // nil: not a stackful task
-	word      uint64     // the task's state when its run began
+	word      uint64     // the task's state when its run, or that of a stackful task its first, began
 	budget    int
-	deferred  bool // the task yields
-	woken     bool // the task has woken itself: no need to tell its state, which others look at
 }
 
 // budgetPerRun is how much a task may do before it has to let others run.
@@ -63,7 +61,9 @@ func (cx *Context) Waker() Waker {
 func (cx *Context) Wake(w Waker) {
 	t := w.task
 	if t != nil && t == cx.task && cx.worker != nil { // it runs, so its generation is the waker's or a later one
-		cx.woken = cx.woken || t.generationOf(cx.word) == w.generation
+		if t.generationOf(cx.word) == w.generation {
+			cx.worker.woken = true
+		}
 		return
 	}
 	if !w.mustQueue() {

@@ -72,6 +72,13 @@ func (co *coroutine) work() {
 	returned = true
 }
 
+// goOn lets the coroutine run its job until that waits or is done.
+func (co *coroutine) goOn() (done bool) {
+	co.cx.budget = budgetPerRun
+	co.resume()
+	return co.job == nil
+}
+
 // suspend returns to the worker until the task is run again.
 func (co *coroutine) suspend() { co.yield(struct{}{}) }
 
@@ -148,7 +155,8 @@ func (cs *coroutines) close() {
 	for co := cs.suspended; co != nil; co = cs.suspended {
 		co.closing = true
 		t := co.cx.task
-		if t.state.seize() && t.body.Run(&co.cx) {
+		if t.state.seize() && co.goOn() {
+			co.cx.worker.dismiss(t)
 			t.envelope.completed(nil, t.state.complete())
 		} else {
 			cs.unhold(co) // cannot be: Await gives up

@@ -44,7 +44,6 @@ type cell[T any] struct {
 	value  T
 	waited bool // waiters is not empty
 
-	coroutine *coroutine // that fn runs on
 	id        TaskID
 	mu        sync.Mutex
 	waiters   waiters // those to be woken on completion

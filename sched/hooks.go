@@ -48,7 +48,11 @@ func (w *worker) runHooked(t *Task) (done bool) {
 	if hooks.TaskPollStart != nil {
 		hooks.TaskPollStart(w.index, id)
 	}
-	done = t.body.Run(&w.cx)
+	if t.coroutine != nil {
+		done = t.coroutine.goOn()
+	} else {
+		done = t.body.Run(&w.cx)
+	}
 	if hooks.TaskPollEnd != nil {
 		hooks.TaskPollEnd(w.index, id)
 	}

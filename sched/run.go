@@ -44,10 +44,13 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 		w.ran = true
 		cx.begin(t)
 	again:
-		done := false
-		if w.hooked {
+		var done bool
+		switch {
+		case w.hooked:
 			done = w.runHooked(t)
-		} else {
+		case t.coroutine != nil:
+			done = t.coroutine.goOn()
+		default:
 			done = t.body.Run(cx)
 		}
 		if w.wary || w.longTurn {
@@ -71,16 +74,16 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 // only one there is: then it need not be queued to be found again at once.
 func (w *worker) runsOn(t *Task) bool {
 	word := t.state.word.Load()
-	if !w.cx.woken && word&notified == 0 || w.cx.deferred || t.long || w.pinned.head != nil ||
+	if !w.woken && word&notified == 0 || w.yields || t.long || w.pinned.head != nil ||
 		w.lifo.Load() != nil || w.queue.len() > 0 || w.batch.len() > 0 || w.rt.global.len.Load() > 0 {
 		return false
 	}
-	if w.cx.woken && word&(notified|cancelled) == 0 {
-		w.cx.woken = false
+	if w.woken && word&(notified|cancelled) == 0 {
+		w.woken = false
 		return true
 	}
 	if t.state.goOn() {
-		w.cx.woken = false
+		w.woken = false
 		return true
 	}
 	return false
@@ -89,12 +92,12 @@ func (w *worker) runsOn(t *Task) bool {
 // suspend queues the running task again if it is to run once more.
 func (w *worker) suspend(t *Task) {
 	switch {
-	case w.cx.deferred:
-		w.cx.deferred, w.cx.woken = false, false
+	case w.yields:
+		w.yields, w.woken = false, false
 		t.state.reschedule()
 		w.enqueueYielded(t)
-	case w.cx.woken:
-		w.cx.woken = false
+	case w.woken:
+		w.woken = false
 		t.state.reschedule()
 		w.enqueue(t)
 	case t.state.suspend():
@@ -103,7 +106,10 @@ func (w *worker) suspend(t *Task) {
 }
 
 func (w *worker) complete(t *Task) {
-	w.cx.task, w.cx.deferred, w.cx.woken = nil, false, false // what goes wrong from here on is not the task's run
+	w.cx.task, w.yields, w.woken = nil, false, false // what goes wrong from here on is not the task's run
+	if t.coroutine != nil {
+		w.dismiss(t)
+	}
 	word := t.state.complete()
 	if t.envelope != nil {
 		t.envelope.completed(&w.cx, word)
@@ -112,6 +118,10 @@ func (w *worker) complete(t *Task) {
 
 // crash ends a task whose run did not return.
 func (w *worker) crash(t *Task, err error) {
+	if t.coroutine != nil { // it is not to be used again
+		w.stacks.unhold(t.coroutine)
+		t.coroutine = nil
+	}
 	if t.envelope != nil {
 		t.envelope.crashed(err)
 	} else if p, ok := err.(*PanicError); ok {

@@ -29,32 +29,27 @@ func Await[T any](cx *Context, f Future[T]) (T, error) {
 	return *new(T), ErrCancelled
 }
 
-// runStackful runs the task's function until it waits. The first run ties the
-// task to the worker.
+// runStackful runs the task's function until it waits. This first run ties the task
+// to the worker, which from then on lets the coroutine go on (see worker.runBatch).
 func (c *cell[T]) runStackful(cx *Context) (done bool) {
-	w, co := cx.worker, c.coroutine
-	if co == nil {
-		if dueToEnd(cx.word) {
-			c.err = ErrCancelled
-			return true
-		}
-		co = w.stacks.get(w)
-		w.stacks.hold(co)
-		c.coroutine, c.task.home = co, w
-		co.cx.task, co.job = &c.task, c
+	if dueToEnd(cx.word) {
+		c.err = ErrCancelled
+		return true
 	}
-	co.cx.budget = budgetPerRun
-	co.resume()
-	if co.job != nil {
-		cx.deferred, cx.woken = co.cx.deferred, cx.woken || co.cx.woken
-		co.cx.deferred, co.cx.woken = false, false
-		return false
-	}
-	co.cx.deferred, co.cx.woken = false, false
+	w := cx.worker
+	co := w.stacks.get(w)
+	w.stacks.hold(co)
+	c.task.coroutine, c.task.home = co, w
+	co.cx.task, co.cx.word, co.job = &c.task, cx.word, c
+	return co.goOn()
+}
+
+// dismiss takes its coroutine from a task that is done.
+func (w *worker) dismiss(t *Task) {
+	co := t.coroutine
+	t.coroutine = nil
 	w.stacks.unhold(co)
-	c.coroutine = nil
 	w.stacks.put(w, co)
-	return true
 }
 
 func (c *cell[T]) call(cx *Context) { c.value, c.err = c.fn(cx) }

@@ -13,14 +13,15 @@ type Body interface {
 // A Task is something a worker runs when it is woken. Embed it to spare an
 // allocation, and call Init before anything else. It must not be copied.
 type Task struct {
-	state    state
-	next     *Task // in the list the task is in
-	rt       *Runtime
-	home     *worker // the only worker that may run it; nil: any
-	body     Body
-	envelope envelope      // of a spawned task; nil: somebody else's memory
-	era      atomic.Uint32 // how often the generation in the state word has wrapped around
-	long     bool          // its last run was (long.go); whoever runs it writes this
+	state     state
+	next      *Task // in the list the task is in
+	rt        *Runtime
+	home      *worker // the only worker that may run it; nil: any
+	body      Body
+	envelope  envelope      // of a spawned task; nil: somebody else's memory
+	era       atomic.Uint32 // how often the generation in the state word has wrapped around
+	coroutine *coroutine    // of a stackful task between its first run and its last
+	long      bool          // its last run was (long.go); whoever runs it writes this
 }
 
 // Init prepares a task that any worker may run. The first Wake starts it.

@@ -48,6 +48,8 @@ type worker struct {
 	marked    bool          // a task in queue has yielded since the last poll:
 	mark      uint32        // tasks from this place on run after the next
 	running   bool          // a task is running, so that what is woken is woken by it
+	yields    bool          // the running task yields
+	woken     bool          // it has woken itself: no need to tell its state, which others look at
 	searching bool          // counted by idle
 	wary      bool          // tasks are timed, to find those that are long
 	waryUntil time.Duration
