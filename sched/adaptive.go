@@ -38,7 +38,7 @@ const measureEvery = 4
 
 // measure takes in a tick's tasks. The tick's time is brought up to date then.
 func (a *adaptive) measure(w *worker, ran int) {
-	if a.skipped++; ran < tasksPerTick/8 && a.skipped < measureEvery && !w.wary {
+	if a.skipped++; ran < tasksPerTick/8 && a.skipped < measureEvery && !w.long.wary {
 		return
 	}
 	a.skipped = 0

@@ -292,3 +292,34 @@ func TestAYieldGoesBehindOnePollOfTheDriver(t *testing.T) {
 		require.Equal(t, at[i]+1, at[i+1], "%v", at)
 	}
 }
+
+// A worker lets a task that is alone and keeps waking itself go on without queueing
+// it. What others put into the global queue meanwhile must have its turn all the
+// same: after 255 tasks at most.
+func TestATaskThatKeepsWakingItselfAloneLeavesTheGlobalQueueItsTurn(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	const rounds = 50
+	var longest, runs, spawnedAt int
+	waiting, seen := false, 0
+	ended := make(chan struct{})
+	freeTask(rt, func(cx *sched.Context) bool {
+		runs++
+		if seen == rounds || runs-spawnedAt > 1_000_000 {
+			close(ended)
+			return true
+		}
+		if !waiting && runs-spawnedAt > 1000 { // as if from outside: it goes to the global queue
+			waiting, spawnedAt = true, runs
+			sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) {
+				waiting, longest = false, max(longest, runs-spawnedAt)
+				seen++
+				return 0, nil
+			})).Detach()
+		}
+		cx.Wake(cx.Waker())
+		return false
+	}).Wake()
+	receive(t, "the task ends", ended)
+	require.Equal(t, rounds, seen)
+	require.LessOrEqual(t, longest, 256, "runs of the one before the other got its turn")
+}

@@ -14,21 +14,31 @@ const (
 	suspectFor = 200 * time.Millisecond
 )
 
+// longTasks is what a worker knows of them. Its goroutine alone uses it.
+type longTasks struct {
+	wary     bool          // tasks are timed, to find those that are long:
+	until    time.Duration // until then at least
+	turn     bool          // a long task may run now
+	ran      bool          // the last run that was timed was long
+	lastRun  time.Duration // when the last run of a task ended, while wary
+	lastTurn time.Duration // when a long task's turn last ended
+}
+
 // suspect begins or ends the timing of tasks, after a tick that has taken so long.
 func (w *worker) suspect(took time.Duration) {
 	if took >= longLimit {
-		w.waryUntil, w.wary = max(w.waryUntil, w.now+suspectFor), true
-	} else if w.wary {
-		w.wary = w.now < w.waryUntil
+		w.long.until, w.long.wary = max(w.long.until, w.now+suspectFor), true
+	} else if w.long.wary {
+		w.long.wary = w.now < w.long.until
 	}
 }
 
 // timeRun notes how long the task's run took.
 func (w *worker) timeRun(t *Task) {
 	now := w.rt.Now()
-	t.long = now-w.lastRun >= longLimit
-	w.ranLong = t.long
-	w.lastRun = now
+	t.long = now-w.long.lastRun >= longLimit
+	w.long.ran = t.long
+	w.long.lastRun = now
 }
 
 // setAside has a long task wait for its turn. One that is pinned stays here.
@@ -42,7 +52,7 @@ func (w *worker) setAside(t *Task) bool {
 
 // longDue reports that it is a long task's turn.
 func (w *worker) longDue() bool {
-	return w.rt.long.len.Load() > 0 && (!w.hasWork() || w.now-w.lastLong >= longEvery)
+	return w.rt.long.len.Load() > 0 && (!w.hasWork() || w.now-w.long.lastTurn >= longEvery)
 }
 
 // runLong runs a long task. What has been queued for the kernel, and what has
@@ -65,14 +75,14 @@ func (w *worker) runLong() error {
 	}
 	w.now = w.rt.Now()
 	w.tickAt.Store(int64(w.now))
-	w.lastRun = w.now
-	w.first, w.longTurn = t, true
+	w.long.lastRun = w.now
+	w.first, w.long.turn = t, true
 	w.runTasks(1)
-	w.longTurn = false
+	w.long.turn = false
 	w.now = w.rt.Now()
-	w.lastLong = w.now
-	if w.ranLong { // t may be somebody else's by now
-		w.waryUntil, w.wary = w.now+waryFor, true
+	w.long.lastTurn = w.now
+	if w.long.ran { // t may be somebody else's by now
+		w.long.until, w.long.wary = w.now+waryFor, true
 	}
 	return nil
 }

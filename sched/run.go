@@ -35,7 +35,7 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 		if t == nil {
 			break
 		}
-		if t.long && !w.longTurn && w.setAside(t) {
+		if t.long && !w.long.turn && w.setAside(t) {
 			continue
 		}
 		if w.searching {
@@ -53,7 +53,7 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 		default:
 			done = t.body.Run(cx)
 		}
-		if w.wary || w.longTurn {
+		if w.long.wary || w.long.turn {
 			w.timeRun(t)
 		}
 		*ran++

@@ -51,16 +51,11 @@ type worker struct {
 	yields    bool          // the running task yields
 	woken     bool          // it has woken itself: no need to tell its state, which others look at
 	searching bool          // counted by idle
-	wary      bool          // tasks are timed, to find those that are long
-	waryUntil time.Duration
-	longTurn  bool          // a long task may run now
-	ranLong   bool          // the last run that was timed was long
-	lastRun   time.Duration // when the last run of a task ended, while wary
-	lastLong  time.Duration // when the last long one did
 	wasParked bool          // until the tick that follows
 	lifoRuns  int           // tasks run from lifo since the last from elsewhere
 	pinnedDue bool          // pinned goes before queue
 	adapt     adaptive
+	long      longTasks
 	post      post
 	random    uint64
 	stacks    coroutines
@@ -150,7 +145,7 @@ func (w *worker) survive() bool {
 	t := w.cx.task
 	if t == nil && w.running {
 		w.rt.cfg.Logger.Error("sched: a hook or a Releaser ended its goroutine (runtime.Goexit)", "worker", w.index)
-		w.running, w.longTurn = false, false
+		w.running, w.long.turn = false, false
 		return true
 	}
 	if t == nil {
@@ -158,7 +153,7 @@ func (w *worker) survive() bool {
 		return false
 	}
 	w.crash(t, ErrGoexit)
-	w.running, w.longTurn = false, false
+	w.running, w.long.turn = false, false
 	return true
 }
 
@@ -198,7 +193,7 @@ func (w *worker) tick() error {
 	if n > 0 {
 		w.shareBacklog()
 	}
-	w.lastRun = w.now
+	w.long.lastRun = w.now
 	if ran := w.runTasks(tasksPerTick); ran > 0 {
 		w.adapt.measure(w, ran)
 	}
