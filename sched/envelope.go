@@ -44,9 +44,9 @@ type cell[T any] struct {
 	value  T
 	waited bool // waiters is not empty
 
-	id        TaskID
-	mu        sync.Mutex
-	waiters   waiters // those to be woken on completion
+	id      TaskID
+	mu      sync.Mutex
+	waiters waiters // those to be woken on completion
 }
 
 // waiters are wakers, of which there is nearly always one at most.
