@@ -29,9 +29,36 @@ func (c *Conn) Close() error {
 		return nil
 	}
 	c.set(closing)
-	c.clear(paused)
-	c.more().clock.read = 0
+	c.clear(waiting)
+	k := &c.more().clock
+	k.read, k.write, k.idle = 0, 0, 0
 	c.linger()
+	return nil
+}
+
+// CloseWrite says that nothing more will be written: what was written is sent, then
+// a FIN, and reading goes on. Once the peer's FIN has been seen as well the
+// connection is over. A second call, or one after Close, returns an error that
+// matches net.ErrClosed and does nothing.
+func (c *Conn) CloseWrite() error {
+	if c.is(mute | closing | broken) {
+		return c.opError("close", net.ErrClosed)
+	}
+	c.set(mute)
+	return nil
+}
+
+// CloseRead says that nothing more will be read: what is buffered is dropped, and so
+// is what still arrives, without a word to the peer, and OnData and OnEOF are not
+// called any more. A second call, or one after Close, returns an error that matches
+// net.ErrClosed and does nothing.
+func (c *Conn) CloseRead() error {
+	if c.is(deaf | closing | broken) {
+		return c.opError("close", net.ErrClosed)
+	}
+	c.set(deaf)
+	c.clear(held | unseen)
+	c.in.unread = nil
 	return nil
 }
 
@@ -81,19 +108,24 @@ func (c *Conn) check(err error) {
 	}
 }
 
-// finish goes on with an orderly close once everything is sent.
+// finish goes on with an orderly close, or half of one, once everything is sent.
+// When both sides have said that they are done, the connection is over.
 func (c *Conn) finish() {
 	switch {
-	case c.is(ended): // close sends our FIN
+	case c.is(closing) && c.is(ended): // close sends our FIN
 		c.set(broken)
 	case !c.is(finished):
 		c.set(finished)
-		c.linger()
-		if err := shutdownWrite(c.fd); err != nil && !errors.Is(err, syscall.ENOTCONN) {
-			c.fail(c.opError("close", err))
-		} else if err != nil { // the peer has reset it meanwhile
-			c.set(broken)
+		if c.is(closing) {
+			c.linger()
 		}
+		switch err := shutdownWrite(c.fd); {
+		case err == nil:
+		case !errors.Is(err, syscall.ENOTCONN):
+			c.fail(c.opError("close", err))
+		case c.is(closing): // the peer has reset it meanwhile
+			c.set(broken)
+		} // else the receive is about to say so
 	}
 }
 

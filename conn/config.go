@@ -31,6 +31,19 @@ type Config struct {
 	// with ErrReadBufferFull. 0: 1 MiB.
 	MaxRead int
 
+	// ConnectTimeout bounds the establishment of a dialled connection. 0: the
+	// system's limit, some two minutes.
+	ConnectTimeout time.Duration
+
+	// IdleTimeout ends a connection on which nothing was received and nothing
+	// sent for so long, with os.ErrDeadlineExceeded. 0: never. Conn.SetIdleTimeout
+	// changes it for one connection.
+	IdleTimeout time.Duration
+
+	// WriteTimeout resets a connection whose peer has taken nothing of what was
+	// written for so long, with os.ErrDeadlineExceeded. 0: never.
+	WriteTimeout time.Duration
+
 	// Linger is how long Close waits for the peer: to take some more of what
 	// was written, else the connection is reset; and then to end its side,
 	// else ours is closed alone. 0: 5 s.
@@ -57,8 +70,12 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, fmt.Errorf("conn: MaxWrite is %d; use at least HighWater, %d", cfg.MaxWrite, cfg.HighWater)
 	case cfg.MaxRead < 1:
 		return cfg, fmt.Errorf("conn: MaxRead is %d; use at least 1", cfg.MaxRead)
-	case cfg.Linger < 0:
-		return cfg, fmt.Errorf("conn: Linger is %v; use a positive duration", cfg.Linger)
+	}
+	for name, d := range map[string]time.Duration{"Linger": cfg.Linger, "ConnectTimeout": cfg.ConnectTimeout,
+		"IdleTimeout": cfg.IdleTimeout, "WriteTimeout": cfg.WriteTimeout} {
+		if d < 0 {
+			return cfg, fmt.Errorf("conn: %s is %v; use a positive duration, or 0 for the default", name, d)
+		}
 	}
 	return cfg, nil
 }

@@ -16,7 +16,7 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.AddrPort // of TCP, fixed when the connection is established
+	peer    netip.AddrPort // of TCP, fixed before attach
 	unix    *net.UnixAddr  // the same of a Unix socket; nil: TCP
 
 	// The task's alone, on whichever worker runs it.
@@ -31,6 +31,7 @@ type Conn struct {
 	cause    error   // what OnClose is given
 	value    any
 	dial     net.Addr // where to connect to, until connected
+	received uint64   // bytes
 
 	mu    sync.Mutex // guards inbox; never held while a handler runs
 	inbox inbox
@@ -57,14 +58,21 @@ const (
 	stopping                     // and a Cancel for it
 	connecting                   // a Connect is in flight
 	paused                       // too much is queued: OnData waits for LowWater
+	held                         // PauseRead was called: OnData waits for ResumeRead
 	unseen                       // bytes came in meanwhile
+	deaf                         // CloseRead was called: what comes in is dropped
 	ended                        // the peer's FIN was received
 	endSeen                      // and OnEOF called
+	mute                         // CloseWrite was called: flush, FIN
+	overdue                      // the write deadline has passed: writes fail
 	closing                      // Close was called: flush, FIN, wait for the peer's
 	finished                     // our FIN was sent
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
 )
+
+// waiting are the reasons why a handler is not called with what has come.
+const waiting = paused | held
 
 func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
 
@@ -97,6 +105,12 @@ func (c *Conn) Value() any { return c.value }
 // SetValue stores the handler's own state of this connection.
 func (c *Conn) SetValue(v any) { c.value = v }
 
+// ValueOf is what SetValue stored in the connection, as a T; false: it is none.
+func ValueOf[T any](c *Conn) (v T, ok bool) {
+	v, ok = c.value.(T)
+	return v, ok
+}
+
 // Now is the current time as of the worker's tick: it costs nearly nothing, and
 // is good to well under a millisecond as long as handlers are quick.
 func (c *Conn) Now() time.Time { return c.group.rt.Time(c.driver.cx.Now()) }
@@ -111,14 +125,10 @@ func (c *Conn) Group() *Group { return c.group }
 // RemoteAddr is the peer's address: a *net.TCPAddr or a *net.UnixAddr. It stays
 // known after the connection has ended.
 func (c *Conn) RemoteAddr() net.Addr {
-	switch {
-	case c.unix != nil:
+	if c.unix != nil {
 		return c.unix
-	case c.dial != nil:
-		return c.dial
-	default:
-		return net.TCPAddrFromAddrPort(c.peer)
 	}
+	return net.TCPAddrFromAddrPort(c.peer)
 }
 
 // LocalAddr is this end's address, nil when the connection has ended.

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"net"
+	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/sched"
@@ -13,36 +14,122 @@ import (
 //
 // Times are the runtime's; 0 means none.
 type clock struct {
-	timer  sched.Timer
-	armed  time.Duration // when the timer fires
-	read   time.Duration
-	linger time.Duration
-	unsent int // when linger was set
+	timer   sched.Timer
+	armed   time.Duration // when the timer fires
+	connect time.Duration // until when the connection must be established
+	read    time.Duration
+	write   time.Duration
+	linger  time.Duration
+	unsent  int // when linger was set
+
+	idle   time.Duration // how long nothing may come or go
+	active time.Duration // when something last came, or was seen to have gone
+	taken  uint64        // how much had gone by then
+
+	stalled time.Duration // when what is unsent was last seen to get less; 0: nothing is unsent
+	left    uint64        // bytes that had gone by then
 }
 
 // SetReadDeadline has OnDeadline called at t, once, whatever has been received
 // by then: a handler that is content sets a later time. A zero t means never.
 // A t in the past means now. The error matches net.ErrClosed.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	if c.is(closing | broken) {
+	return c.setDeadline(t, func(k *clock, at time.Duration) { k.read = at })
+}
+
+// SetWriteDeadline has writes fail from t on with an error that matches
+// os.ErrDeadlineExceeded. If anything is unsent then, the connection is reset and
+// ends with that error. A zero t means never; a later deadline lets writes succeed
+// again. The error matches net.ErrClosed.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	c.clear(overdue)
+	err := c.setDeadline(t, func(k *clock, at time.Duration) { k.write = at })
+	if err == nil && !t.IsZero() && c.extras.clock.write <= c.group.rt.Now() {
+		c.writeOverdue()
+	}
+	return err
+}
+
+// writeOverdue is what happens at the write deadline.
+func (c *Conn) writeOverdue() {
+	c.extras.clock.write = 0
+	c.set(overdue)
+	if c.Unsent() > 0 {
+		c.stuck()
+	}
+}
+
+// SetDeadline is SetReadDeadline and SetWriteDeadline.
+func (c *Conn) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+func (c *Conn) setDeadline(t time.Time, set func(*clock, time.Duration)) error {
+	switch {
+	case c.is(closing | broken):
 		return c.opError("set", net.ErrClosed)
+	case !t.IsZero():
+		set(&c.more().clock, max(1, c.group.rt.At(t)))
+	case c.extras != nil:
+		set(&c.extras.clock, 0)
 	}
-	if t.IsZero() {
-		if c.extras != nil {
-			c.extras.clock.read = 0
-		}
-		return nil
-	}
-	c.more().clock.read = max(1, c.group.rt.At(t))
 	return nil
 }
 
-// next is the earliest deadline, or 0.
-func (k *clock) next() time.Duration {
-	if k.linger != 0 && (k.read == 0 || k.linger < k.read) {
-		return k.linger
+// SetIdleTimeout ends the connection, with an error that matches
+// os.ErrDeadlineExceeded, when for that long nothing has been received and the peer
+// has taken nothing. 0: never. It counts from now on. The error matches
+// net.ErrClosed.
+func (c *Conn) SetIdleTimeout(d time.Duration) error {
+	switch {
+	case c.is(closing | broken):
+		return c.opError("set", net.ErrClosed)
+	case d > 0:
+		c.more().clock.idle = d
+		c.seenActive(c.group.rt.Now())
+	case c.extras != nil:
+		c.extras.clock.idle = 0
 	}
-	return k.read
+	return nil
+}
+
+// startClock sets the deadlines that the configuration has for every connection,
+// when it is established.
+func (c *Conn) startClock() {
+	if d := c.group.cfg.IdleTimeout; d > 0 {
+		_ = c.SetIdleTimeout(d)
+	}
+	if c.group.cfg.WriteTimeout > 0 {
+		c.more()
+	}
+}
+
+func (c *Conn) seenActive(now time.Duration) {
+	k := &c.extras.clock
+	k.active, k.taken = now, c.taken()
+}
+
+// next is the earliest deadline, or 0.
+func (k *clock) next(stall time.Duration) (at time.Duration) {
+	earlier := func(d time.Duration) {
+		if d != 0 && (at == 0 || d < at) {
+			at = d
+		}
+	}
+	earlier(k.connect)
+	earlier(k.read)
+	earlier(k.write)
+	earlier(k.linger)
+	if k.idle != 0 {
+		earlier(k.active + k.idle)
+	}
+	if k.stalled != 0 {
+		earlier(k.stalled + stall)
+	}
+	return at
 }
 
 // checkClock acts on the deadlines that have passed.
@@ -53,13 +140,49 @@ func (c *Conn) checkClock() {
 	}
 	now := c.group.rt.Now() // not cx.Now: another worker may have fired it since this one's tick began
 	k.armed = 0
-	if k.linger != 0 && now >= k.linger {
+	due := func(at time.Duration) bool { return at != 0 && now >= at && !c.is(broken) }
+	if due(k.connect) {
+		c.fail(c.opError("dial", os.ErrDeadlineExceeded))
+	}
+	if due(k.linger) {
 		c.lingered()
 	}
-	if k.read != 0 && now >= k.read && !c.is(closing|broken) {
+	if due(k.read) && !c.is(closing) {
 		k.read = 0
 		c.check(c.handler.OnDeadline(c))
 		c.in.detach(c.driver, c.home)
+	}
+	if due(k.write) && !c.is(closing) {
+		c.writeOverdue()
+	}
+	if k.stalled != 0 && due(k.stalled+c.group.cfg.WriteTimeout) && !c.is(closing) {
+		c.checkStall(now)
+	}
+	if k.idle != 0 && due(k.active+k.idle) && !c.is(closing) {
+		if c.taken() != k.taken {
+			c.seenActive(now)
+		} else {
+			c.check(c.opError("idle", os.ErrDeadlineExceeded))
+		}
+	}
+}
+
+// stuck ends a connection whose peer takes too little.
+func (c *Conn) stuck() {
+	c.set(reset)
+	c.fail(c.opError("write", os.ErrDeadlineExceeded))
+}
+
+// checkStall ends the connection unless the peer has taken something since.
+func (c *Conn) checkStall(now time.Duration) {
+	k := &c.extras.clock
+	switch taken := c.taken(); {
+	case c.Unsent() == 0:
+		k.stalled = 0
+	case taken != k.left:
+		k.stalled, k.left = now, taken
+	default:
+		c.stuck()
 	}
 }
 
@@ -68,8 +191,16 @@ func (c *Conn) armClock() {
 	if c.extras == nil {
 		return
 	}
-	k := &c.extras.clock
-	if next := k.next(); next != 0 && (k.armed == 0 || next < k.armed) {
+	k, stall := &c.extras.clock, c.group.cfg.WriteTimeout
+	if stall > 0 {
+		switch {
+		case c.Unsent() == 0 || c.is(closing): // then it is linger that counts
+			k.stalled = 0
+		case k.stalled == 0:
+			k.stalled, k.left = c.group.rt.Now(), c.taken()
+		}
+	}
+	if next := k.next(stall); next != 0 && (k.armed == 0 || next < k.armed) {
 		k.armed = next
 		c.group.rt.StartTimer(&k.timer, next, c.task.Waker())
 	}

@@ -21,8 +21,16 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 		return Handle{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
 	}
 	c := newConn(g, fd, h)
-	c.unix, _ = addr.(*net.UnixAddr)
+	switch a := addr.(type) {
+	case *net.TCPAddr:
+		c.peer = a.AddrPort()
+	case *net.UnixAddr:
+		c.unix = a
+	}
 	c.dial = addr
+	if limit := g.cfg.ConnectTimeout; limit > 0 {
+		c.more().clock.connect = g.rt.Now() + limit
+	}
 	c.attach()
 	h2 := c.Handle()
 	c.task.WakeOn(g.nextWorker())
@@ -48,9 +56,9 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 	case errno != 0:
 		c.fail(c.sysError("dial", "connect", errno))
 	default:
-		if tcp, ok := c.dial.(*net.TCPAddr); ok {
-			c.peer = tcp.AddrPort()
-		}
 		c.dial = nil
+		if c.extras != nil {
+			c.extras.clock.connect = 0
+		}
 	}
 }

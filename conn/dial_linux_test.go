@@ -3,9 +3,11 @@ package conn_test
 import (
 	"errors"
 	"net"
+	"os"
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -190,5 +192,39 @@ func TestDialRefusesWhatItCannotDo(t *testing.T) {
 		require.NoError(t, f.Group.Close())
 		_, err = f.Dial(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, funcs{})
 		require.ErrorIs(t, err, sched.ErrClosed)
+	})
+}
+
+// Scenario 58, last third.
+func TestAConnectTimeoutEndsInOneErrorThatSaysSo(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		addr := full(t)
+		closed, tell := ends(2)
+		f := newFixture(t, backend, workers, func(cfg *conn.Config) { cfg.ConnectTimeout = 30 * time.Millisecond })
+		_, err := f.Dial(addr, f.audit.of(funcs{close: tell, open: func(*conn.Conn) error { t.Error("OnOpen"); return nil }}))
+		require.NoError(t, err)
+		err = conntest.Receive(t, closed)
+		requireOpError(t, err, "dial", os.ErrDeadlineExceeded)
+		var ne net.Error
+		require.ErrorAs(t, err, &ne)
+		require.True(t, ne.Timeout())
+		conntest.Eventually(t, func() bool { return f.Len() == 0 })
+		require.Empty(t, closed)
+	})
+}
+
+func TestAConnectTimeoutDoesNotConcernAnEstablishedConnection(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := serve(t, backend, 2, funcs{data: echo}, func(cfg *conn.Config) { cfg.ConnectTimeout = 20 * time.Millisecond })
+		got := make(chan string, 1)
+		h, err := f.Dial(f.addr, f.audit.of(funcs{data: func(c *conn.Conn) error {
+			p, _ := c.Next(-1)
+			got <- string(p)
+			return nil
+		}}))
+		require.NoError(t, err)
+		time.Sleep(60 * time.Millisecond) // not for anything to happen, but for nothing to
+		require.NoError(t, h.Send([]byte("still here")))
+		require.Equal(t, "still here", conntest.Receive(t, got))
 	})
 }

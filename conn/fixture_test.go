@@ -133,15 +133,17 @@ func readEOF(t *testing.T, c net.Conn) []byte {
 
 // funcs is a handler of functions; what is nil is Base's.
 type funcs struct {
-	open, data, eof, deadline func(*conn.Conn) error
-	drain                     func(*conn.Conn)
-	close                     func(*conn.Conn, error)
+	open, data, eof, deadline, writable func(*conn.Conn) error
+	drain                               func(*conn.Conn)
+	close                               func(*conn.Conn, error)
 }
 
 func (h funcs) OnOpen(c *conn.Conn) error     { return or(h.open, conn.Base{}.OnOpen)(c) }
 func (h funcs) OnData(c *conn.Conn) error     { return or(h.data, discard)(c) }
 func (h funcs) OnEOF(c *conn.Conn) error      { return or(h.eof, conn.Base{}.OnEOF)(c) }
 func (h funcs) OnDeadline(c *conn.Conn) error { return or(h.deadline, conn.Base{}.OnDeadline)(c) }
+
+func (h funcs) OnWritable(c *conn.Conn) error { return or(h.writable, conn.Base{}.OnWritable)(c) }
 
 func (h funcs) OnDrain(c *conn.Conn) {
 	if h.drain == nil {
@@ -257,6 +259,11 @@ func (a *audited) OnEOF(c *conn.Conn) error {
 func (a *audited) OnDeadline(c *conn.Conn) error {
 	defer a.call(c, "OnDeadline")()
 	return a.Handler.OnDeadline(c)
+}
+
+func (a *audited) OnWritable(c *conn.Conn) error {
+	defer a.call(c, "OnWritable")()
+	return a.Handler.OnWritable(c)
 }
 
 func (a *audited) OnDrain(c *conn.Conn) {

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"net"
 	"slices"
 
 	"github.com/suiro-go/suiro/reactor"
@@ -33,13 +34,30 @@ func (h Handle) Close() error { return h.tell(command{kind: cmdClose}) }
 // Abort is Conn.Abort.
 func (h Handle) Abort() error { return h.tell(command{kind: cmdAbort}) }
 
+// Remote is Conn.RemoteAddr; nil when the connection has ended.
+func (h Handle) Remote() net.Addr {
+	if c := h.conn(); c != nil {
+		return c.RemoteAddr()
+	}
+	return nil
+}
+
 func (h Handle) tell(cmd command) error {
+	if c := h.conn(); c != nil {
+		return c.tell(cmd)
+	}
+	return errGone
+}
+
+// conn is the connection, or nil if it has ended. Of what it has, others than its
+// task may use what is fixed and what has a lock.
+func (h Handle) conn() *Conn {
 	if h.group == nil {
-		return errGone
+		return nil
 	}
 	e := h.group.table.get(h.token)
 	if e == nil {
-		return errGone
+		return nil
 	}
-	return e.target.(*Conn).tell(cmd)
+	return e.target.(*Conn)
 }

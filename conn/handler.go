@@ -28,6 +28,10 @@ type Handler interface {
 	// to OnData, and writing is still possible. Base closes the connection.
 	OnEOF(c *Conn) error
 
+	// OnWritable: the write queue has been above Config.HighWater and is at or
+	// below LowWater again: whoever had to stop writing can go on.
+	OnWritable(c *Conn) error
+
 	// OnDeadline: the time set by SetReadDeadline has come. The connection
 	// goes on if the method returns nil. Base returns os.ErrDeadlineExceeded.
 	OnDeadline(c *Conn) error
@@ -50,6 +54,9 @@ func (Base) OnOpen(*Conn) error { return nil }
 
 // OnEOF closes the connection.
 func (Base) OnEOF(c *Conn) error { return c.Close() }
+
+// OnWritable does nothing.
+func (Base) OnWritable(*Conn) error { return nil }
 
 // OnDeadline ends the connection with os.ErrDeadlineExceeded.
 func (Base) OnDeadline(*Conn) error { return os.ErrDeadlineExceeded }

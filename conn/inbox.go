@@ -26,6 +26,7 @@ type inbox struct {
 	// nothing waits for it, and then the task need not run.
 	flight  []byte // nil: none
 	sent    int    // how much of it the kernel has taken; 0 when there is none
+	taken   uint64 // bytes the kernel has taken in all
 	tellEnd bool   // the task wants to run when it ends
 }
 
@@ -68,6 +69,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		}
 	case reactor.Send:
 		in.sent += max(0, e.Res)
+		in.taken += uint64(max(0, e.Res))
 		if in.sent == len(in.flight) {
 			d.buffers.put(in.flight)
 			in.flight, in.sent = nil, 0
@@ -126,6 +128,13 @@ func (c *Conn) collect(n *news) {
 	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, in.connectErrno, false
 	n.unsent = len(in.flight) - in.sent
 	c.mu.Unlock()
+}
+
+// taken is how many bytes the kernel has taken in all.
+func (c *Conn) taken() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inbox.taken
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came

@@ -46,7 +46,7 @@ func (c *Conn) Discard(n int) (int, error) {
 func (c *Conn) Read(p []byte) (int, error) {
 	if len(c.in.unread) == 0 && len(p) > 0 {
 		switch {
-		case c.is(broken | closing):
+		case c.is(broken | closing | deaf):
 			return 0, c.opError("read", net.ErrClosed)
 		case c.is(ended):
 			return 0, io.EOF

@@ -21,6 +21,9 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	var n news
 	c.collect(&n)
 	c.inFlight = n.unsent
+	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
+		c.extras.clock.active = c.group.rt.Now()
+	}
 	c.work(&n)
 	for ; n.next < len(n.chunks); n.next++ { // after a panic
 		c.home.r.Release(n.chunks[n.next])
@@ -44,6 +47,7 @@ func (c *Conn) work(n *news) {
 	}
 	if !c.is(opened|broken) && c.dial == nil {
 		c.set(opened)
+		c.startClock()
 		c.check(c.handler.OnOpen(c))
 	}
 	for i := range n.commands {
@@ -51,8 +55,12 @@ func (c *Conn) work(n *news) {
 	}
 	if c.is(paused) && c.Unsent() <= c.group.cfg.LowWater {
 		c.clear(paused)
+		if !c.is(mute | closing | broken) {
+			c.check(c.handler.OnWritable(c))
+			c.in.detach(c.driver, c.home)
+		}
 	}
-	if c.is(unseen) && !c.is(paused|closing|broken) {
+	if c.is(unseen) && !c.is(waiting|closing|broken) {
 		c.offer()
 	}
 	for n.next < len(n.chunks) && !c.spent() {
@@ -67,9 +75,11 @@ func (c *Conn) work(n *news) {
 		n.recvEnded = false
 		c.recvEnd(n.recvErrno)
 	}
-	if c.is(ended) && !c.is(endSeen|unseen|closing|broken) {
+	if c.is(ended) && !c.is(endSeen|unseen|held|closing|broken) {
 		c.set(endSeen)
-		c.check(c.handler.OnEOF(c))
+		if !c.is(deaf) {
+			c.check(c.handler.OnEOF(c))
+		}
 	}
 	if c.extras != nil {
 		c.checkClock()
@@ -92,14 +102,15 @@ func (c *Conn) recoverPanic() {
 
 // spent reports whether OnData ought to be called and this run may not: it has
 // done so often enough.
-func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(paused|closing|broken) }
+func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closing|broken) }
 
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
+	c.received += uint64(len(b.Bytes))
 	switch {
-	case c.is(closing | broken):
+	case c.is(closing | broken | deaf):
 		c.home.r.Release(b)
-	case c.is(paused):
+	case c.is(waiting):
 		c.set(unseen)
 		c.in.attach(c.driver, c.home, b)
 		c.in.detach(c.driver, c.home)
@@ -123,16 +134,16 @@ func (c *Conn) offer() {
 		switch {
 		case err != nil:
 			c.check(err)
-		case left >= cfg.MaxRead && left == before:
+		case left >= cfg.MaxRead && left == before && !c.is(held|deaf):
 			c.check(ErrReadBufferFull)
 		}
 		if !c.is(closing|broken) && c.Unsent() > cfg.HighWater {
 			c.set(paused)
 		}
-		if left < cfg.MaxRead || c.is(closing|broken) {
+		if left < cfg.MaxRead || c.is(deaf|closing|broken) {
 			return
 		}
-		if c.is(paused) || c.spent() {
+		if c.is(waiting) || c.spent() {
 			c.set(unseen)
 			return
 		}
@@ -150,7 +161,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 		if c.is(unseen) && !c.is(closing|broken) {
 			c.offer() // what came before the error is not lost with it
 		}
-		if c.is(finished) { // we had said goodbye already
+		if c.is(closing) && c.is(finished) { // we had said goodbye already
 			c.set(broken)
 			return
 		}
@@ -185,7 +196,7 @@ func (c *Conn) exec(cmd *command) {
 	}
 	switch cmd.kind {
 	case cmdSend:
-		if !c.is(closing) {
+		if !c.is(mute | overdue | closing) {
 			c.queued = append(c.driver.buffers.grow(c.queued, len(cmd.data)), cmd.data...)
 		}
 	case cmdDo:
@@ -215,25 +226,32 @@ func (c *Conn) settle() (done bool) {
 	}
 	if !c.is(opened) {
 		c.connect()
+		c.armClock()
 		return c.is(broken) && c.tearDown()
 	}
+	if !c.is(closing) && c.Unsent() > c.group.cfg.HighWater {
+		c.set(paused)
+	}
 	waits := c.is(paused) || c.extras != nil && len(c.extras.notifySent) > 0
-	unsent := c.send(waits || c.is(closing))
+	unsent := c.send(waits || c.is(mute|closing))
 	if unsent == 0 && waits { // all was sent since work looked, or is now
 		c.driver.cx.Wake(c.task.Waker())
 	}
-	if unsent == 0 && c.is(closing) {
+	if unsent == 0 && c.is(mute|closing) {
 		c.finish()
+	}
+	if c.is(finished) && c.is(endSeen) {
+		c.set(broken) // neither side has anything more to say
 	}
 	switch {
 	case c.is(broken):
 		return c.tearDown()
 	case c.is(receiving):
-		if c.is(paused) && c.is(unseen) && !c.is(stopping) {
+		if c.is(waiting) && c.is(unseen) && !c.is(stopping) {
 			c.set(stopping)
 			c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
 		}
-	case !c.is(ended | paused):
+	case !c.is(ended | waiting):
 		// The chunks of the receive before came with its end or earlier, and
 		// all of them have been dealt with: work puts the end back with those
 		// it leaves. So none is left of the memory at home, and this receive

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"net"
+	"os"
 
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -78,7 +79,7 @@ func (c *Conn) notifySent(err error) {
 // Flush hands what was written so far to the kernel with the worker's next
 // system call, unless a send is in flight: then it follows that.
 func (c *Conn) Flush() error {
-	if c.is(broken | finished) {
+	if c.is(broken | finished) { // mute alone: what was written before is still to be sent
 		return c.opError("write", net.ErrClosed)
 	}
 	if c.is(opened) { // else it is sent once the connection is there
@@ -89,8 +90,10 @@ func (c *Conn) Flush() error {
 
 func (c *Conn) writable() error {
 	switch {
-	case c.is(broken | closing | finished):
+	case c.is(broken | closing | mute):
 		return c.opError("write", net.ErrClosed)
+	case c.is(overdue):
+		return c.opError("write", os.ErrDeadlineExceeded)
 	case c.Unsent() >= c.group.cfg.MaxWrite:
 		return ErrWriteQueueFull
 	}
@@ -164,6 +167,7 @@ func (c *Conn) land(n int) {
 	c.mu.Lock()
 	in := &c.inbox
 	in.sent += n
+	in.taken += uint64(n)
 	c.inFlight = len(in.flight) - in.sent
 	over := c.inFlight == 0
 	if over {

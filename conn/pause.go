@@ -1,0 +1,31 @@
+package conn
+
+import "net"
+
+// PauseRead has OnData and OnEOF wait for ResumeRead. A little more may be received,
+// and is kept; then the peer is held back by the kernel's buffers. Meanwhile the
+// peer's FIN goes unnoticed, and a reset only as far as the kernel tells it to writes.
+func (c *Conn) PauseRead() error {
+	if c.is(closing | broken) {
+		return c.opError("read", net.ErrClosed)
+	}
+	c.set(held)
+	return nil
+}
+
+// ResumeRead ends a PauseRead. With anything unread OnData is called soon, whether
+// or not more has come.
+func (c *Conn) ResumeRead() error {
+	if c.is(closing | broken) {
+		return c.opError("read", net.ErrClosed)
+	}
+	if !c.is(held) {
+		return nil
+	}
+	c.clear(held)
+	if len(c.in.unread) > 0 {
+		c.set(unseen)
+	}
+	c.driver.cx.Wake(c.task.Waker()) // whatever part of the run has passed comes again
+	return nil
+}

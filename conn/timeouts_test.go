@@ -1,0 +1,176 @@
+package conn_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// Scenario 69: closed when nothing comes, and each byte puts that off.
+func TestAnIdleConnectionEndsAndTrafficExtendsItsTime(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		const idle = 150 * time.Millisecond
+		closed, tell := ends(2)
+		var last atomic.Int64
+		f := serve(t, backend, workers, funcs{close: tell, data: func(c *conn.Conn) error {
+			last.Store(time.Now().UnixNano())
+			return echo(c)
+		}}, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
+		c := f.dial()
+		for start := time.Now(); time.Since(start) < 2*idle; time.Sleep(idle / 30) {
+			write(t, c, "x")
+			read(t, c, 1)
+		}
+		require.Empty(t, readEOF(t, c)) // an orderly close
+		quiet := time.Duration(time.Now().UnixNano() - last.Load())
+		require.GreaterOrEqual(t, quiet, idle-2*time.Millisecond, "it came early; the clocks differ by less than that")
+		require.NoError(t, c.Close())
+		requireOpError(t, conntest.Receive(t, closed), "idle", os.ErrDeadlineExceeded)
+	})
+}
+
+// A peer that takes a long answer slowly is not idle.
+func TestSendingIsTrafficToo(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const idle, n = 100 * time.Millisecond, 6 << 20
+		closed, tell := ends(1)
+		f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
+			_, err := c.Write(make([]byte, n))
+			return err
+		}}, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
+		c := f.dial()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+		for got := 0; got < n; got += 256 << 10 {
+			read(t, c, 256<<10)
+			time.Sleep(idle / 5)
+		}
+		require.Empty(t, readEOF(t, c))
+		require.NoError(t, c.Close())
+		require.ErrorIs(t, conntest.Receive(t, closed), os.ErrDeadlineExceeded)
+	})
+}
+
+func TestSetIdleTimeoutChangesItForOneConnection(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(2)
+		f := serve(t, backend, 2, funcs{close: tell, data: echo, open: func(c *conn.Conn) error { return c.SetIdleTimeout(0) }},
+			func(cfg *conn.Config) { cfg.IdleTimeout = 10 * time.Millisecond })
+		c := f.dial()
+		time.Sleep(50 * time.Millisecond) // not for anything to happen, but for nothing to
+		write(t, c, "x")
+		read(t, c, 1)
+		require.Empty(t, closed)
+	})
+}
+
+// Scenario 66, last part.
+func TestAPeerThatTakesNothingIsResetAfterTheWriteTimeout(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		closed, tell := ends(1)
+		f := serve(t, backend, workers, funcs{close: tell, open: func(c *conn.Conn) error {
+			_, err := c.Write(make([]byte, 12<<20))
+			return err
+		}}, func(cfg *conn.Config) { cfg.WriteTimeout = 100 * time.Millisecond })
+		f.dial() // and never read
+		requireOpError(t, conntest.Receive(t, closed), "write", os.ErrDeadlineExceeded)
+	})
+}
+
+func TestAPeerThatGoesOnTakingOutlivesTheWriteTimeout(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const limit, n = 200 * time.Millisecond, 8 << 20
+		closed, tell := ends(1)
+		f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
+			_, err := c.Write(make([]byte, n))
+			return errors.Join(err, c.CloseWrite())
+		}}, func(cfg *conn.Config) { cfg.WriteTimeout = limit })
+		c := f.dial()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+		for got := 0; got < n; got += 512 << 10 { // much longer than the limit in all
+			read(t, c, 512<<10)
+			time.Sleep(limit / 5)
+		}
+		require.Empty(t, readEOF(t, c))
+		require.NoError(t, c.Close())
+		require.NoError(t, conntest.Receive(t, closed))
+	})
+}
+
+func TestTheWriteDeadlineEndsAConnectionWithBytesUnsent(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(1)
+		f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
+			_, err := c.Write(make([]byte, 12<<20))
+			return errors.Join(err, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
+		}})
+		f.dial()
+		requireOpError(t, conntest.Receive(t, closed), "write", os.ErrDeadlineExceeded)
+	})
+}
+
+func TestWritesFailFromTheWriteDeadlineUntilItIsMoved(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		handles, results := make(chan conn.Handle, 1), make(chan error, 2)
+		f := serve(t, backend, 2, funcs{open: func(c *conn.Conn) error {
+			handles <- c.Handle()
+			return c.SetWriteDeadline(time.Now().Add(-time.Second))
+		}})
+		c := f.dial()
+		h := conntest.Receive(t, handles)
+		require.NoError(t, h.Do(func(c *conn.Conn) {
+			_, err := c.WriteString("late")
+			results <- err
+			_ = c.SetWriteDeadline(time.Time{})
+			_, err = c.WriteString("in time")
+			results <- err
+			_ = c.Close()
+		}))
+		requireOpError(t, conntest.Receive(t, results), "write", os.ErrDeadlineExceeded)
+		require.NoError(t, conntest.Receive(t, results))
+		require.Equal(t, "in time", string(readEOF(t, c)))
+	})
+}
+
+func TestTheHandleKnowsThePeerUntilTheConnectionEnds(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		handles := make(chan conn.Handle, 1)
+		f := serve(t, backend, 2, funcs{open: func(c *conn.Conn) error { handles <- c.Handle(); return nil }})
+		c := f.dial()
+		h := conntest.Receive(t, handles)
+		require.Equal(t, c.LocalAddr().String(), h.Remote().String())
+		require.NoError(t, h.Abort())
+		conntest.Eventually(t, func() bool { return h.Remote() == nil })
+		require.Nil(t, conn.Handle{}.Remote())
+	})
+}
+
+func TestValueOfIsTheConnectionsValueAsAType(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		type session struct{ user string }
+		checked := make(chan struct{})
+		f := serve(t, backend, 1, funcs{open: func(c *conn.Conn) error {
+			defer close(checked)
+			if _, ok := conn.ValueOf[*session](c); ok {
+				t.Error("a value before one was set")
+			}
+			c.SetValue(&session{"me"})
+			if s, ok := conn.ValueOf[*session](c); !ok || s.user != "me" {
+				t.Errorf("got %v, %v", s, ok)
+			}
+			if _, ok := conn.ValueOf[string](c); ok {
+				t.Error("a value of another type")
+			}
+			return nil
+		}})
+		f.dial()
+		conntest.Receive(t, checked)
+	})
+}
