@@ -174,7 +174,7 @@ func (c *Conn) over() {
 	}
 	d.close(c.home, c.fd)
 	c.fd = -1
-	c.group.leave()
+	c.group.leave(c)
 }
 
 func (c *Conn) tellOver() {

@@ -31,6 +31,18 @@ type Config struct {
 	// with ErrReadBufferFull. 0: 1 MiB.
 	MaxRead int
 
+	// MaxConns bounds the accepted connections there are at a time; what becomes
+	// of the next, Overflow says. 0: as many as there are descriptors for.
+	MaxConns int
+	Overflow Overflow
+
+	// MaxPerSource bounds those of one IP address; the next one is reset. Behind
+	// a proxy all have the same. 0: no limit.
+	MaxPerSource int
+
+	// Placement says on which worker a new connection begins.
+	Placement Placement
+
 	// ConnectTimeout bounds the establishment of a dialled connection. 0: the
 	// system's limit, some two minutes.
 	ConnectTimeout time.Duration
@@ -70,6 +82,12 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, fmt.Errorf("conn: MaxWrite is %d; use at least HighWater, %d", cfg.MaxWrite, cfg.HighWater)
 	case cfg.MaxRead < 1:
 		return cfg, fmt.Errorf("conn: MaxRead is %d; use at least 1", cfg.MaxRead)
+	}
+	if cfg.MaxConns < 0 || cfg.MaxPerSource < 0 {
+		return cfg, fmt.Errorf("conn: MaxConns is %d and MaxPerSource %d; use 0 for no limit, or more", cfg.MaxConns, cfg.MaxPerSource)
+	}
+	if cfg.Overflow > Wait || cfg.Placement > SourceHash {
+		return cfg, fmt.Errorf("conn: Overflow is %d and Placement %d; use the constants of package conn", cfg.Overflow, cfg.Placement)
 	}
 	for name, d := range map[string]time.Duration{"Linger": cfg.Linger, "ConnectTimeout": cfg.ConnectTimeout,
 		"IdleTimeout": cfg.IdleTimeout, "WriteTimeout": cfg.WriteTimeout} {

@@ -31,7 +31,7 @@ type Conn struct {
 	cause    error   // what OnClose is given
 	value    any
 	dial     net.Addr // where to connect to, until connected
-	received uint64   // bytes
+	begun    uint16   // the worker it began on
 
 	mu    sync.Mutex // guards inbox; never held while a handler runs
 	inbox inbox
@@ -50,7 +50,7 @@ func (c *Conn) more() *extras {
 	return c.extras
 }
 
-type flags uint16
+type flags uint32
 
 const (
 	opened     flags = 1 << iota // OnOpen has been called
@@ -69,6 +69,7 @@ const (
 	finished                     // our FIN was sent
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
+	counted                      // among those that were accepted
 )
 
 // waiting are the reasons why a handler is not called with what has come.

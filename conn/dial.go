@@ -31,9 +31,10 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	if limit := g.cfg.ConnectTimeout; limit > 0 {
 		c.more().clock.connect = g.rt.Now() + limit
 	}
+	at := g.place(c)
 	c.attach()
 	h2 := c.Handle()
-	c.task.WakeOn(g.nextWorker())
+	c.task.WakeOn(at)
 	return h2, nil
 }
 

@@ -11,22 +11,22 @@ func (g *Group) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "group on %s: %d connections\n", g.Backend(), g.Len())
 	n := 0
-	g.table.each(func(e *endpoint) {
+	for e := range g.table.all() {
 		if n++; n > 50 {
-			return
+			break
 		}
 		c, ok := e.target.(*Conn)
 		if !ok {
 			fmt.Fprintf(&b, "  %#x fd %d %T\n", e.token, e.fd, e.target)
-			return
+			continue
 		}
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		in := &c.inbox
-		fmt.Fprintf(&b, "  %#x fd %d flags %013b unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
+		fmt.Fprintf(&b, "  %#x fd %d flags %017b unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
 			e.token, e.fd, c.flags, len(c.in.unread), len(c.queued), len(in.flight), in.sent,
 			len(in.chunks), len(in.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed, in.tellEnd)
-	})
+		c.mu.Unlock()
+	}
 	return b.String()
 }
 
@@ -39,3 +39,18 @@ func (h Handle) FD() int { return h.group.table.get(h.token).fd }
 // Move has the connection's task run on another worker from its next run on. It
 // is for the handler: while the task runs, nobody looks where it is to run.
 func (c *Conn) Move(worker int) { c.task.Pin(worker) }
+
+// Begun is how many live connections began on each worker.
+func (g *Group) Begun() (n []int) {
+	for i := range g.begun {
+		n = append(n, int(g.begun[i].Load()))
+	}
+	return n
+}
+
+// Waits reports whether connections wait for room.
+func (l *Listener) Waits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.spare) > 0
+}

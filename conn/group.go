@@ -2,6 +2,7 @@ package conn
 
 import (
 	"context"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +17,10 @@ type Group struct {
 	rt    *sched.Runtime
 	table table
 	next  atomic.Uint32 // the worker that gets the next connection
+
+	admission admission
+	begun     []atomic.Int64 // live connections, by the worker they began on
+	seed      maphash.Seed
 
 	live    atomic.Int64 // connections whose OnClose has not returned
 	drainMu sync.Mutex
@@ -33,12 +38,13 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if cfg.Reactor, err = reactor.Select(cfg.Reactor, cfg.Logger); err != nil {
 		return nil, err
 	}
-	g := &Group{cfg: cfg}
+	g := &Group{cfg: cfg, seed: maphash.MakeSeed()}
 	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g) }
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
 	g.rt = sched.New(rc)
+	g.begun = make([]atomic.Int64, g.rt.Workers())
 	return g, nil
 }
 
@@ -59,11 +65,11 @@ func (g *Group) Drain() { g.tellAll(command{kind: cmdDrain}) }
 func (g *Group) Abort() { g.tellAll(command{kind: cmdAbort}) }
 
 func (g *Group) tellAll(cmd command) {
-	g.table.each(func(e *endpoint) {
+	for e := range g.table.all() {
 		if c, ok := e.target.(*Conn); ok {
 			_ = c.tell(cmd) // one that has ended needs no telling
 		}
-	})
+	}
 }
 
 // Wait waits until no connection is left, or until ctx ends, and then returns
@@ -92,16 +98,18 @@ func (g *Group) Wait(ctx context.Context) error {
 // nextWorker spreads what is new over the workers.
 func (g *Group) nextWorker() int { return int(g.next.Add(1) % uint32(g.rt.Workers())) }
 
-// start has a new task run first on the next worker. d is the caller's.
-func (g *Group) start(d *Driver, t *sched.Task) {
-	if at := g.nextWorker(); at != d.cx.Worker() {
-		t.WakeOn(at)
+// start has a new connection's task run first on a worker. d is the caller's.
+func (g *Group) start(d *Driver, c *Conn, at int) {
+	if at != d.cx.Worker() {
+		c.task.WakeOn(at)
 	} else {
-		d.cx.Wake(t.Waker())
+		d.cx.Wake(c.task.Waker())
 	}
 }
 
-func (g *Group) leave() {
+func (g *Group) leave(c *Conn) {
+	g.begun[c.begun].Add(-1)
+	g.discharge(c)
 	if g.live.Add(-1) > 0 {
 		return
 	}

@@ -24,10 +24,12 @@ type inbox struct {
 	// The send in flight lies here, not with the task, so that its end can be
 	// dealt with where it is noticed: nearly always everything was sent and
 	// nothing waits for it, and then the task need not run.
-	flight  []byte // nil: none
-	sent    int    // how much of it the kernel has taken; 0 when there is none
-	taken   uint64 // bytes the kernel has taken in all
-	tellEnd bool   // the task wants to run when it ends
+	flight []byte // nil: none
+	sent   int    // how much of it the kernel has taken; 0 when there is none
+	taken  uint64 // bytes the kernel has taken in all
+
+	received uint64 // bytes that came in all
+	tellEnd  bool   // the task wants to run when it ends
 }
 
 // A command is what another goroutine asks of a connection.
@@ -60,6 +62,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 				in.chunks = d.chunkList()
 			}
 			in.chunks = append(in.chunks, e.Buf)
+			in.received += uint64(e.Res)
 		}
 		if !e.More {
 			in.recvEnded, in.recvErrno = true, e.Errno()

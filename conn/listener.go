@@ -3,6 +3,7 @@ package conn
 import (
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -23,17 +24,23 @@ type Listener struct {
 	// The task's alone.
 	home      *Driver       // where its last Accept went; nil: there was none
 	accepting bool          // an Accept is in flight
+	stopping  bool          // and a Cancel for it
 	closing   time.Duration // the tick in which the descriptor was closed
 	retry     sched.Timer
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
 
 	mu     sync.Mutex
+	full   bool          // there was no room for more
+	spare  []*Conn       // accepted without room for them
 	ended  bool          // the Accept has ended
 	errno  syscall.Errno // and why
 	stop   bool          // Close was called
 	closed chan struct{} // closed when the descriptor is
 }
+
+// harmless are errors of one connection, or the end of an Accept that was cancelled.
+var harmless = []syscall.Errno{syscall.ECONNABORTED, syscall.EINTR, syscall.ECANCELED}
 
 // The back-off after an accept error, as net/http has it.
 const (
@@ -84,22 +91,89 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// deliver attaches an accepted connection to the next worker. Its task may run
-// as soon as it is attached, so all there is to be known of it is, by then.
+// deliver takes an accepted connection, or the end of the Accept.
 func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
+	full := false
 	if e.Res >= 0 {
 		c := newConn(l.group, e.Res, l.handler)
 		c.accepted()
-		c.attach()
-		l.group.start(d, &c.task)
-		if e.More {
+		full = !l.take(d, c)
+		if e.More && !full {
 			return
 		}
 	}
 	l.mu.Lock()
-	l.ended, l.errno = true, e.Errno()
+	l.full = l.full || full
+	if !e.More {
+		l.ended, l.errno = true, e.Errno()
+	}
 	l.mu.Unlock()
 	d.cx.Wake(l.task.Waker())
+}
+
+// take begins an accepted connection, or refuses it; false: it is kept until there is
+// room.
+func (l *Listener) take(d *Driver, c *Conn) bool {
+	switch v := l.group.admit(c); {
+	case v == admitted:
+		l.begin(d, c)
+	case v == tooMany && l.group.cfg.Overflow == Wait:
+		l.mu.Lock()
+		l.spare = append(l.spare, c)
+		l.mu.Unlock()
+		return false
+	default:
+		l.refuse(c)
+	}
+	return true
+}
+
+// begin attaches a connection to a worker. Its task may run as soon as it is
+// attached, so all there is to be known of it is, by then.
+func (l *Listener) begin(d *Driver, c *Conn) {
+	at := l.group.place(c)
+	c.attach()
+	l.group.start(d, c, at)
+}
+
+// refuse resets a connection that no reactor knows yet.
+func (l *Listener) refuse(c *Conn) {
+	resetOnClose(c.fd)
+	closeFD(c.fd)
+}
+
+// makeRoom begins those that wait, as far as there is room. It reports whether there
+// is some left.
+func (l *Listener) makeRoom(d *Driver) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.full && l.group.awaitRoom(l) {
+		if len(l.spare) == 0 {
+			l.full = false
+			break
+		}
+		c := l.spare[0]
+		switch l.group.admit(c) {
+		case tooMany:
+			continue // another listener was quicker
+		case admitted:
+			l.begin(d, c)
+		default:
+			l.refuse(c)
+		}
+		l.spare = l.spare[1:]
+	}
+	return !l.full
+}
+
+// refuseSpare is for a listener that closes.
+func (l *Listener) refuseSpare() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.spare {
+		l.refuse(c)
+	}
+	l.spare = nil
 }
 
 // Run keeps an Accept in flight until the listener is closed. It is for the
@@ -111,24 +185,31 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 	l.ended = false
 	l.mu.Unlock()
 	if ended {
-		l.accepting = false
+		l.accepting, l.stopping = false, false
 	}
+	room := stop || l.makeRoom(d)
 	switch {
-	case stop && l.accepting:
-		d.cancel(l.home, &l.endpoint, reactor.Accept)
+	case (stop || !room) && l.accepting:
+		if stop || !l.stopping {
+			l.stopping = true
+			d.cancel(l.home, &l.endpoint, reactor.Accept)
+		}
 		return false
+	case !room:
+		return false // discharge wakes
 	case stop && l.closing != 0 && cx.Now() > l.closing:
 		close(l.closed)
 		return true
 	case stop:
 		if l.closing == 0 {
+			l.refuseSpare()
 			l.closing = cx.Now()
 			l.group.table.remove(&l.endpoint)
 			d.close(l.home, l.fd)
 		}
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
-	case ended && errno != 0 && errno != syscall.ECONNABORTED && errno != syscall.EINTR:
+	case ended && errno != 0 && !slices.Contains(harmless, errno):
 		l.backOff(cx, os.NewSyscallError("accept", errno))
 	case !l.accepting && l.group.rt.Now() >= l.until: // cx.Now may be from before the timer fired, elsewhere
 		l.accept(cx, d)

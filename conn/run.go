@@ -106,7 +106,6 @@ func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closi
 
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
-	c.received += uint64(len(b.Bytes))
 	switch {
 	case c.is(closing | broken | deaf):
 		c.home.r.Release(b)

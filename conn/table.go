@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -91,15 +92,18 @@ func (t *table) get(token reactor.Token) *endpoint {
 	return e
 }
 
-// each calls f for every endpoint that is there throughout the call, and for
-// some of those that come or go meanwhile.
-func (t *table) each(f func(*endpoint)) {
-	t.mu.Lock()
-	used := t.used
-	t.mu.Unlock()
-	for i := range used {
-		if e := t.chunks[i/chunkSlots].Load()[i%chunkSlots].endpoint.Load(); e != nil {
-			f(e)
+// all is every endpoint that is there throughout the call, and some of those that
+// come or go meanwhile.
+func (t *table) all() iter.Seq[*endpoint] {
+	return func(yield func(*endpoint) bool) {
+		t.mu.Lock()
+		used := t.used
+		t.mu.Unlock()
+		for i := range used {
+			e := t.chunks[i/chunkSlots].Load()[i%chunkSlots].endpoint.Load()
+			if e != nil && !yield(e) {
+				return
+			}
 		}
 	}
 }

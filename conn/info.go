@@ -1,0 +1,38 @@
+package conn
+
+import (
+	"iter"
+	"net"
+)
+
+// An Info is what an operator may want to know of a connection.
+type Info struct {
+	Handle   Handle
+	Remote   net.Addr
+	Received uint64 // bytes
+	Sent     uint64 // bytes that the kernel has taken
+	Unsent   int    // bytes written that it has not taken
+}
+
+// Connections lists the connections there are: each that is there throughout, and
+// some of those that come or go meanwhile. It costs a lock and an allocation for each,
+// and holds nobody up.
+func (g *Group) Connections() iter.Seq[Info] {
+	return func(yield func(Info) bool) {
+		for e := range g.table.all() {
+			if c, ok := e.target.(*Conn); ok && !yield(c.info()) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Conn) info() Info {
+	i := Info{Handle: c.Handle(), Remote: c.RemoteAddr()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in := &c.inbox
+	i.Received, i.Sent = in.received, in.taken
+	i.Unsent = in.queued + in.bytes + len(in.flight) - in.sent
+	return i
+}
