@@ -33,7 +33,7 @@ func withCRC(t testing.TB, header string) []byte {
 }
 
 func TestTheChecksumIsVerified(t *testing.T) {
-	require.EqualValues(t, 0xe3069283, crc32c([]byte("123456789")), "the check value of CRC-32C")
+	require.Equal(t, uint32(0xe3069283), crc32c([]byte("123456789")), "the check value of CRC-32C")
 	const sum, before, behind = "\x03\x00\x04\x00\x00\x00\x00", "\x01\x00\x02h2", "\x04\x00\x01x"
 	for name, header := range map[string]string{
 		"alone":      v2(0x21, 0x11, ip4+sum),
