@@ -35,8 +35,8 @@ type Line struct {
 	seen int // nothing in the first so many bytes needs to be looked at again
 }
 
-// Decode implements Decoder. Each byte is looked at once, however the stream is
-// cut into pieces.
+// Decode implements Decoder. What was searched is not searched again, however the
+// stream is cut into pieces.
 func (l *Line) Decode(b []byte) (frame []byte, n int, err error) {
 	limit := limitOf(l.Max)
 	window := b[:min(len(b), limit)]
