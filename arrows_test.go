@@ -36,6 +36,8 @@ var layers = map[string]layer{
 	"chanx":             {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"blocking":          {ours: []string{"sched", "internal/list"}},
 	"conn":              {ours: []string{"reactor", "sched"}},
+	"conn/frame":        {},
+	"conn/proxyproto":   {},
 	"server":            {ours: []string{"conn", "sched", "blocking"}, others: []string{"github.com/rs/zerolog"}},
 	"examples":          {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":  {},
