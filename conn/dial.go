@@ -32,6 +32,7 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 		c.more().clock.connect = g.rt.Now() + limit
 	}
 	at := g.place(c)
+	g.beginsOn(c, at)
 	c.attach()
 	h2 := c.Handle()
 	c.task.WakeOn(at)

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -19,6 +20,7 @@ type Listener struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
+	worker  int // where it accepts and its connections begin, or AnyWorker
 	addr    net.Addr
 
 	// The task's alone.
@@ -53,6 +55,19 @@ const (
 // descriptor, so ln may be closed at once, and a Unix listener must not be
 // before the server is done with its path.
 func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
+	return g.ListenOn(AnyWorker, ln, h)
+}
+
+// AnyWorker stands for whichever worker is best.
+const AnyWorker = -1
+
+// ListenOn is Listen on the worker with that index, from 0, on which its connections
+// then begin, whatever Config.Placement says: for sockets that share an address by
+// SO_REUSEPORT, one for each worker.
+func (g *Group) ListenOn(worker int, ln net.Listener, h Handler) (*Listener, error) {
+	if worker != AnyWorker && (worker < 0 || worker >= g.rt.Workers()) {
+		return nil, fmt.Errorf("conn: there is no worker %d; use 0 to %d, or AnyWorker", worker, g.rt.Workers()-1)
+	}
 	fd, err := listenerFD(ln)
 	if err != nil {
 		return nil, err
@@ -61,11 +76,16 @@ func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
 		closeFD(fd)
 		return nil, err
 	}
-	l := &Listener{group: g, handler: h, addr: ln.Addr(), closed: make(chan struct{})}
+	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), closed: make(chan struct{})}
 	l.fd, l.target = fd, l
 	g.table.add(&l.endpoint)
 	l.task.Init(g.rt, l)
-	l.task.WakeOn(g.nextWorker())
+	if worker == AnyWorker {
+		l.task.WakeOn(g.nextWorker())
+	} else {
+		l.task.Pin(worker)
+		l.task.Wake()
+	}
 	return l, nil
 }
 
@@ -131,7 +151,11 @@ func (l *Listener) take(d *Driver, c *Conn) bool {
 // begin attaches a connection to a worker. Its task may run as soon as it is
 // attached, so all there is to be known of it is, by then.
 func (l *Listener) begin(d *Driver, c *Conn) {
-	at := l.group.place(c)
+	at := l.worker
+	if at == AnyWorker {
+		at = l.group.place(c)
+	}
+	l.group.beginsOn(c, at)
 	c.attach()
 	l.group.start(d, c, at)
 }

@@ -40,7 +40,10 @@ func (g *Group) place(c *Conn) int {
 	default:
 		at = g.nextWorker()
 	}
-	c.begun = uint16(at)
-	g.begun[at].Add(1)
 	return at
+}
+
+func (g *Group) beginsOn(c *Conn, worker int) {
+	c.begun = uint16(worker)
+	g.begun[worker].Add(1)
 }

@@ -1,37 +1,79 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"syscall"
 )
 
-// listen is net.Listen with advice.
-func listen(network, addr string) (net.Listener, error) {
+// listen makes the listening sockets that the configuration asks for: one, or with
+// ReusePort one per worker.
+func (s *Server) listen(network, addr string, workers int) ([]net.Listener, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6", "unix":
 	default:
 		return nil, fmt.Errorf("server: unknown network %q; use tcp, tcp4, tcp6 or unix: %w", network, errors.ErrUnsupported)
 	}
-	ln, err := net.Listen(network, addr)
-	if err == nil {
-		return ln, nil
+	if !s.ReusePort || network == "unix" {
+		workers = 1
 	}
-	hint := ""
+	var all []net.Listener
+	for range workers {
+		ln, err := s.listenOne(network, addr)
+		if err != nil {
+			closeAll(all)
+			return nil, fmt.Errorf("server: %w%s", err, hint(err))
+		}
+		all = append(all, ln)
+		addr = ln.Addr().String() // port 0 is the same for all
+	}
+	return all, nil
+}
+
+func closeAll(all []net.Listener) {
+	for _, ln := range all {
+		_ = ln.Close()
+	}
+}
+
+func (s *Server) listenOne(network, addr string) (net.Listener, error) {
+	if network == "unix" {
+		return s.listenUnix(addr)
+	}
+	lc := net.ListenConfig{Control: s.control}
+	return lc.Listen(context.Background(), network, addr)
+}
+
+// control sets the options of a socket before it is bound. Accepted ones inherit
+// them.
+func (s *Server) control(network, addr string, raw syscall.RawConn) error {
+	var err error
+	if cerr := raw.Control(func(fd uintptr) { err = s.setOptions(network, int(fd)) }); cerr != nil {
+		return cerr
+	}
+	if err == nil && s.Control != nil {
+		err = s.Control(network, addr, raw)
+	}
+	return err
+}
+
+// hint says what to do about an error, where that is known.
+func hint(err error) string {
 	var dns *net.DNSError
 	var bad *net.AddrError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		hint = "; another program listens there: stop it or choose another address"
+		return "; another program listens there: stop it or choose another address"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		hint = "; use an address of this machine, or none for all of them"
+		return "; use an address of this machine, or none for all of them"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		hint = "; use a port above 1023, or give the program the right to this one"
+		return "; use a port above 1023, or give the program the right to this one"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		hint = "; raise the limit on open files (ulimit -n)"
+		return "; raise the limit on open files (ulimit -n)"
 	case errors.As(err, &bad), errors.As(err, &dns):
-		hint = "; use host:port, such as 127.0.0.1:8080 or :8080"
+		return "; use host:port, such as 127.0.0.1:8080 or :8080"
 	}
-	return nil, fmt.Errorf("server: %w%s", err, hint)
+	return ""
 }

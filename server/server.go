@@ -3,9 +3,11 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -53,6 +55,32 @@ type Server struct {
 	// blocks. 0: 1 ms; negative: not at all. See sched.Config.
 	Hold time.Duration
 
+	// ReusePort has each worker listen on a socket of its own (SO_REUSEPORT), among
+	// which the kernel spreads new connections by a hash of their addresses, and
+	// keep those it accepts. It spares connections a way between workers, and
+	// spreads few of them less evenly. Not for Network "unix".
+	ReusePort bool
+
+	// FastOpen is the length of the queue of connections that begin with data (TCP
+	// Fast Open). 0: none.
+	FastOpen int
+
+	// KeepAlive is after how much silence, and then how often, the kernel probes
+	// the peer of a TCP connection, in whole seconds. 0: 15 s. Negative: never.
+	KeepAlive time.Duration
+
+	// ReadBuffer and WriteBuffer are the sizes of the kernel's buffers of each
+	// connection, in bytes. 0: the system's choice, which adapts them.
+	ReadBuffer, WriteBuffer int
+
+	// UnixMode is the mode of a Unix socket's path, such as 0o660. 0: what the
+	// umask leaves.
+	UnixMode fs.FileMode
+
+	// Control, if not nil, is called with each listening socket that
+	// ListenAndServe makes before it is bound, as net.ListenConfig.Control is.
+	Control func(network, address string, c syscall.RawConn) error
+
 	// Conn configures connections: water marks, limits, the linger time.
 	Conn conn.Config
 
@@ -83,31 +111,42 @@ func (s *Server) ListenAndServe() error {
 	if addr == "" {
 		addr = ":0"
 	}
-	if _, err := s.start(); err != nil {
-		return err
-	}
-	defer s.release()
-	ln, err := listen(network, addr)
+	group, err := s.start()
 	if err != nil {
 		return err
 	}
-	return s.Serve(ln)
+	defer s.release()
+	all, err := s.listen(network, addr, group.Runtime().Workers())
+	if err != nil {
+		return err
+	}
+	return s.serve(all...)
 }
 
 // Serve serves the connections of a *net.TCPListener or *net.UnixListener,
 // which it closes on return. It may be called for several listeners.
-func (s *Server) Serve(ln net.Listener) error {
-	defer ln.Close()
+func (s *Server) Serve(ln net.Listener) error { return s.serve(ln) }
+
+// serve accepts from several listeners on the same address, each on a worker of its
+// own, or from one on any.
+func (s *Server) serve(all ...net.Listener) error {
+	defer closeAll(all)
 	group, err := s.start()
 	if err != nil {
 		return err
 	}
 	defer s.release()
 	if s.Listening != nil {
-		s.Listening(ln.Addr())
+		s.Listening(all[0].Addr())
 	}
-	if err := s.accept(group, ln); err != nil {
-		return err
+	for i, ln := range all {
+		worker := conn.AnyWorker
+		if len(all) > 1 {
+			worker = i
+		}
+		if err := s.accept(group, ln, worker); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-s.stopped:
@@ -185,13 +224,13 @@ func (s *Server) release() {
 
 // accept accepts from a listener, unless the server is stopping: a connection
 // that came after stop would not be told.
-func (s *Server) accept(group *conn.Group, ln net.Listener) error {
+func (s *Server) accept(group *conn.Group, ln net.Listener, worker int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping {
 		return ErrServerClosed
 	}
-	l, err := group.Listen(ln, s.Handler)
+	l, err := group.ListenOn(worker, ln, s.Handler)
 	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

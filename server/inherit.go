@@ -1,0 +1,96 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// An Inherited is a listening socket that the process was started with.
+type Inherited struct {
+	// Name is what whoever passed it on calls it: FileDescriptorName of a
+	// systemd socket unit; of Server.HandOver, its address. It may be "".
+	Name     string
+	Listener net.Listener
+}
+
+const firstInherited = 3 // SD_LISTEN_FDS_START
+
+// Listeners returns the stream sockets that the process was started with: by systemd's
+// socket activation (sd_listen_fds(3)), or by Server.HandOver of the program that it
+// replaces. None is no error. Give each to Server.Serve. The environment variables
+// that tell of them are unset, so children do not take the sockets for theirs; a
+// second call finds none.
+func Listeners() ([]Inherited, error) {
+	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
+	names := strings.Split(os.Getenv("LISTEN_FDNAMES"), ":")
+	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
+		_ = os.Unsetenv(name)
+	}
+	if count == "" || pid != "" && pid != strconv.Itoa(os.Getpid()) {
+		return nil, nil // not for this process
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("server: LISTEN_FDS is %q; it is the number of descriptors, set by whoever starts the process", count)
+	}
+	var all []Inherited
+	var errs []error
+	for i := range n {
+		in := Inherited{}
+		if i < len(names) {
+			in.Name = names[i]
+		}
+		f := os.NewFile(uintptr(firstInherited+i), in.Name)
+		if in.Listener, err = net.FileListener(f); err != nil { // a copy, close-on-exec
+			errs = append(errs, fmt.Errorf("server: inherited descriptor %d (%s): %w", firstInherited+i, in.Name, err))
+		} else {
+			all = append(all, in)
+		}
+		_ = f.Close()
+	}
+	return all, errors.Join(errs...)
+}
+
+// HandOver has a command that is not started yet inherit the server's listening
+// sockets, where Listeners finds them: for a restart without a refused connection.
+// Start the command, wait until it says that it serves, and then call Shutdown. Until
+// then both accept; what is in the backlog after that is the new one's.
+//
+// cmd.ExtraFiles must be empty: the first descriptors are for these. Paths of Unix
+// sockets are not removed any more when this server ends.
+func (s *Server) HandOver(cmd *exec.Cmd) error {
+	if len(cmd.ExtraFiles) > 0 {
+		return errors.New("server: HandOver needs a command without ExtraFiles; append yours after it")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping || s.group == nil {
+		return ErrServerClosed
+	}
+	var names []string
+	for _, ln := range s.listeners {
+		f, err := ln.(interface{ File() (*os.File, error) }).File() // a copy, for the child
+		if err != nil {
+			for _, f := range cmd.ExtraFiles {
+				_ = f.Close()
+			}
+			cmd.ExtraFiles = nil
+			return fmt.Errorf("server: handing over %v: %w", ln.Addr(), err)
+		}
+		if u, ok := ln.(*net.UnixListener); ok {
+			u.SetUnlinkOnClose(false)
+		}
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+		names = append(names, strings.ReplaceAll(ln.Addr().String(), ":", "_"))
+	}
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, "LISTEN_PID=", "LISTEN_FDS="+strconv.Itoa(len(names)), "LISTEN_FDNAMES="+strings.Join(names, ":"))
+	return nil
+}

@@ -1,0 +1,147 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/server"
+)
+
+// inheritor is what the test binary does as the program that a server hands over to:
+// it serves what it has inherited until its standard input ends.
+func inheritor(t *testing.T, backend string) {
+	all, err := server.Listeners()
+	require.NoError(t, err)
+	again, err := server.Listeners()
+	require.NoError(t, err)
+	require.Empty(t, again, "they are taken once")
+	s := &server.Server{Handler: echo{}, Backend: backend}
+	var serving sync.WaitGroup
+	for _, in := range all {
+		serving.Go(func() { _ = s.Serve(in.Listener) })
+	}
+	conntest.Eventually(t, func() bool { return s.Group() != nil && s.Group().Len() >= 0 })
+	fmt.Println("serving", len(all))
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	ctx, cancel := context.WithTimeout(context.Background(), conntest.Patience)
+	defer cancel()
+	_ = s.Shutdown(ctx)
+	serving.Wait()
+}
+
+// patient serves a connection to its end when the server shuts down.
+type patient struct{ echo }
+
+func (patient) OnDrain(*server.Conn) {}
+
+// child runs the test binary as an inheritor.
+func child(t *testing.T, backend string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestARestartRefusesNoConnection$")
+	cmd.Env = append(os.Environ(), "SERVER_TEST_INHERITOR="+backend)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func TestARestartRefusesNoConnection(t *testing.T) {
+	if backend := os.Getenv("SERVER_TEST_INHERITOR"); backend != "" {
+		inheritor(t, backend)
+		return
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		path := t.TempDir() + "/socket"
+		old := run(t, &server.Server{Handler: patient{}, Backend: backend})
+		ln, err := net.Listen("unix", path)
+		require.NoError(t, err)
+		go func() { _ = old.Serve(ln) }()
+		socket := &net.UnixAddr{Net: "unix", Name: path}
+		require.NoError(t, exchange(socket))
+		// Clients connect all the time, to both.
+		stop := make(chan struct{})
+		var clients sync.WaitGroup
+		failed := make(chan error, 100)
+		for _, addr := range []net.Addr{old.addr, socket} {
+			clients.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if err := exchange(addr); err != nil {
+						failed <- err
+						return
+					}
+				}
+			})
+		}
+		cmd := child(t, backend)
+		require.NoError(t, old.HandOver(cmd))
+		require.Error(t, old.HandOver(cmd), "the first descriptors are taken")
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		for _, f := range cmd.ExtraFiles {
+			require.NoError(t, f.Close())
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "serving 2\n", line)
+		require.NoError(t, old.Shutdown(t.Context())) // those it has accepted end first
+		for range 20 {
+			require.NoError(t, exchange(old.addr), "the new one serves alone")
+		}
+		require.FileExists(t, path)
+		close(stop)
+		clients.Wait()
+		require.Empty(t, failed)
+		require.NoError(t, in.Close())
+		_, _ = io.Copy(io.Discard, out)
+		require.NoError(t, cmd.Wait())
+	})
+}
+
+// exchange is one connection: the server is to answer, and may end it only after that.
+func exchange(addr net.Addr) error {
+	c, err := net.DialTimeout(addr.Network(), addr.String(), conntest.Patience)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(conntest.Patience))
+	if _, err := c.Write([]byte("x")); err != nil {
+		return err
+	}
+	_, err = io.ReadFull(c, make([]byte, 1))
+	return err
+}
+
+func TestListenersAreThoseOfSocketActivation(t *testing.T) {
+	set := func(pid, count, names string) {
+		t.Setenv("LISTEN_PID", pid)
+		t.Setenv("LISTEN_FDS", count)
+		t.Setenv("LISTEN_FDNAMES", names)
+	}
+	set("1", "1", "http") // another process's
+	all, err := server.Listeners()
+	require.NoError(t, err)
+	require.Empty(t, all)
+	_, there := os.LookupEnv("LISTEN_FDS")
+	require.False(t, there, "children are not to see it")
+	set(strconv.Itoa(os.Getpid()), "many", "")
+	_, err = server.Listeners()
+	require.ErrorContains(t, err, "LISTEN_FDS")
+}

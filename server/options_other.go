@@ -1,0 +1,7 @@
+//go:build !linux
+
+package server
+
+// setOptions has no platform here yet: there is no backend that could accept from the
+// socket.
+func (s *Server) setOptions(string, int) error { return nil }
