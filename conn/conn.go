@@ -18,6 +18,7 @@ type Conn struct {
 	handler Handler
 	peer    netip.AddrPort // of TCP, fixed before attach
 	unix    *net.UnixAddr  // the same of a Unix socket; nil: TCP
+	client  net.Addr       // who the peer speaks for; nil: itself. The task writes it, under mu
 
 	// The task's alone, on whichever worker runs it.
 	driver   *Driver // that worker's
@@ -112,6 +113,11 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 	return v, ok
 }
 
+// SetHandler has another handler told of what comes from now on: when the peers have
+// agreed on another protocol. It is not told of what has been. If it is to have bytes
+// that are buffered already, call its OnData.
+func (c *Conn) SetHandler(h Handler) { c.handler = h }
+
 // Now is the current time as of the worker's tick: it costs nearly nothing, and
 // is good to well under a millisecond as long as handlers are quick.
 func (c *Conn) Now() time.Time { return c.group.rt.Time(c.driver.cx.Now()) }
@@ -126,6 +132,28 @@ func (c *Conn) Group() *Group { return c.group }
 // RemoteAddr is the peer's address: a *net.TCPAddr or a *net.UnixAddr. It stays
 // known after the connection has ended.
 func (c *Conn) RemoteAddr() net.Addr {
+	if c.client != nil {
+		return c.client
+	}
+	return c.peerAddr()
+}
+
+// SetRemoteAddr has RemoteAddr return the address of whom the peer, a proxy, speaks
+// for. Limits by source are the peer's all the same.
+func (c *Conn) SetRemoteAddr(client net.Addr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client = client
+}
+
+// remote is RemoteAddr for others than the task.
+func (c *Conn) remote() net.Addr {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.RemoteAddr()
+}
+
+func (c *Conn) peerAddr() net.Addr {
 	if c.unix != nil {
 		return c.unix
 	}

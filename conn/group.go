@@ -3,6 +3,7 @@ package conn
 import (
 	"context"
 	"hash/maphash"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -50,6 +51,9 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 
 // Runtime is the runtime on whose workers the handlers run.
 func (g *Group) Runtime() *sched.Runtime { return g.rt }
+
+// Logger is that of the configuration.
+func (g *Group) Logger() *slog.Logger { return g.cfg.Logger }
 
 // Backend is the name of the backend the group's reactors have.
 func (g *Group) Backend() string { return g.cfg.Reactor.Backend }

@@ -37,7 +37,7 @@ func (h Handle) Abort() error { return h.tell(command{kind: cmdAbort}) }
 // Remote is Conn.RemoteAddr; nil when the connection has ended.
 func (h Handle) Remote() net.Addr {
 	if c := h.conn(); c != nil {
-		return c.RemoteAddr()
+		return c.remote()
 	}
 	return nil
 }

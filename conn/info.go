@@ -28,7 +28,7 @@ func (g *Group) Connections() iter.Seq[Info] {
 }
 
 func (c *Conn) info() Info {
-	i := Info{Handle: c.Handle(), Remote: c.RemoteAddr()}
+	i := Info{Handle: c.Handle(), Remote: c.remote()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in := &c.inbox

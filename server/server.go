@@ -81,6 +81,9 @@ type Server struct {
 	// ListenAndServe makes before it is bound, as net.ListenConfig.Control is.
 	Control func(network, address string, c syscall.RawConn) error
 
+	// Proxy, if not nil, has each connection begin with a PROXY protocol header.
+	Proxy *ProxyProtocol
+
 	// Conn configures connections: water marks, limits, the linger time.
 	Conn conn.Config
 
@@ -230,7 +233,11 @@ func (s *Server) accept(group *conn.Group, ln net.Listener, worker int) error {
 	if s.stopping {
 		return ErrServerClosed
 	}
-	l, err := group.ListenOn(worker, ln, s.Handler)
+	h := s.Handler
+	if s.Proxy != nil {
+		h = &gate{inner: h, server: s}
+	}
+	l, err := group.ListenOn(worker, ln, h)
 	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

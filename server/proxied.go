@@ -1,0 +1,101 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/conn/proxyproto"
+)
+
+// A ProxyProtocol has a server read the PROXY protocol's header before anything else of
+// a connection, so that Conn.RemoteAddr is the client's address and not the proxy's.
+// The handler learns of the connection when the header has come, and of none whose
+// header does not: that is closed, and the log tells why.
+type ProxyProtocol struct {
+	// Trust says from whom a header is believed. Its zero value rejects everybody.
+	Trust proxyproto.Trust
+
+	// Timeout is how long the header may take. 0: 5 s.
+	Timeout time.Duration
+
+	// Header, if not nil, is called with each header before Handler.OnOpen. Its
+	// TLVs are valid until it returns. An error closes the connection.
+	Header func(*Conn, *proxyproto.Header) error
+}
+
+// A gate is the handler of connections whose header has not come yet.
+type gate struct {
+	Base
+	inner  Handler
+	server *Server
+}
+
+func (g *gate) protocol() *ProxyProtocol { return g.server.Proxy }
+
+func (g *gate) OnOpen(c *Conn) error {
+	switch p := g.protocol(); p.Trust.For(c.RemoteAddr()) {
+	case proxyproto.Ignore:
+		return g.enter(c)
+	case proxyproto.Reject:
+		return proxyproto.ErrUntrusted
+	default:
+		return c.SetReadDeadline(time.Now().Add(cmp.Or(p.Timeout, 5*time.Second)))
+	}
+}
+
+func (g *gate) OnData(c *Conn) error {
+	p := g.protocol()
+	b, _ := c.Peek(-1)
+	h, n, err := p.Trust.Parse(p.Trust.For(c.RemoteAddr()), b)
+	switch {
+	case errors.Is(err, proxyproto.ErrIncomplete):
+		return nil
+	case err != nil:
+		return err
+	}
+	if client := h.SourceAddr(); client != nil {
+		c.SetRemoteAddr(client)
+	}
+	if p.Header != nil {
+		if err := p.Header(c, &h); err != nil {
+			return err
+		}
+	}
+	if _, err := c.Discard(n); err != nil {
+		return err
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if err := g.enter(c); err != nil || c.Buffered() == 0 {
+		return err
+	}
+	return g.inner.OnData(c)
+}
+
+// enter makes the connection the handler's.
+func (g *gate) enter(c *Conn) error {
+	c.SetHandler(g.inner)
+	return g.inner.OnOpen(c)
+}
+
+func (g *gate) OnDeadline(*Conn) error {
+	return fmt.Errorf("server: no PROXY header: %w", os.ErrDeadlineExceeded)
+}
+
+func (g *gate) OnEOF(*Conn) error {
+	return fmt.Errorf("server: no PROXY header: %w", io.ErrUnexpectedEOF)
+}
+
+func (g *gate) OnClose(c *Conn, err error) {
+	if err != nil {
+		c.Group().Logger().Warn("server: connection without a valid PROXY header", "remote", c.RemoteAddr(), "error", err)
+	}
+}
+
+var _ conn.Handler = (*gate)(nil)
