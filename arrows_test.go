@@ -35,7 +35,7 @@ var layers = map[string]layer{
 	"syncx":             {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":             {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"blocking":          {ours: []string{"sched", "internal/list"}},
-	"conn":              {ours: []string{"reactor", "sched"}},
+	"conn":              {ours: []string{"reactor", "sched", "internal/list"}},
 	"conn/frame":        {},
 	"conn/proxyproto":   {},
 	"server":            {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking"}, others: []string{"github.com/rs/zerolog"}},

@@ -110,10 +110,13 @@ func (g *Group) discharge(c *Conn) {
 
 // awaitRoom reports whether there is room; else the listener is woken when there is.
 func (g *Group) awaitRoom(l *Listener) bool {
+	if g.bounded() && !g.awaitMemory(&l.place, &l.task) {
+		return false
+	}
 	a := &g.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.accepted.Load() < int64(g.cfg.MaxConns) {
+	if g.cfg.MaxConns <= 0 || a.accepted.Load() < int64(g.cfg.MaxConns) {
 		return true
 	}
 	if a.waiting == nil {

@@ -162,6 +162,7 @@ func (c *Conn) over() {
 	c.tellOver()
 	if c.extras != nil {
 		c.group.rt.StopTimer(&c.extras.clock.timer)
+		c.group.leaveLine(&c.extras.place)
 	}
 	d := c.driver
 	d.buffers.put(c.queued)

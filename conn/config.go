@@ -31,6 +31,15 @@ type Config struct {
 	// with ErrReadBufferFull. 0: 1 MiB.
 	MaxRead int
 
+	// MaxMemory bounds what all connections together have buffered, in bytes: what
+	// was written and not sent, and what was received and kept for a handler. Above
+	// three quarters of it nothing is accepted and no OnData called until peers have
+	// taken some; at the bound, the connection with the most is reset with ErrShed. A
+	// single run of a handler may overshoot it by what it writes. 0: no bound.
+	// With one, WriteTimeout is 30 s unless it is set, so that peers who take
+	// nothing do not hold up the others for ever.
+	MaxMemory int
+
 	// MaxConns bounds the accepted connections there are at a time; what becomes
 	// of the next, Overflow says. 0: as many as there are descriptors for.
 	MaxConns int
@@ -72,6 +81,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.MaxWrite = cmp.Or(cfg.MaxWrite, 16<<20)
 	cfg.MaxRead = cmp.Or(cfg.MaxRead, 1<<20)
 	cfg.Linger = cmp.Or(cfg.Linger, 5*time.Second)
+	if cfg.MaxMemory > 0 {
+		cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 30*time.Second)
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -82,6 +94,9 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, fmt.Errorf("conn: MaxWrite is %d; use at least HighWater, %d", cfg.MaxWrite, cfg.HighWater)
 	case cfg.MaxRead < 1:
 		return cfg, fmt.Errorf("conn: MaxRead is %d; use at least 1", cfg.MaxRead)
+	}
+	if cfg.MaxMemory < 0 || cfg.MaxMemory > 0 && cfg.MaxMemory < 2*cfg.HighWater {
+		return cfg, fmt.Errorf("conn: MaxMemory is %d; use at least twice HighWater, %d, or 0 for no bound", cfg.MaxMemory, 2*cfg.HighWater)
 	}
 	if cfg.MaxConns < 0 || cfg.MaxPerSource < 0 {
 		return cfg, fmt.Errorf("conn: MaxConns is %d and MaxPerSource %d; use 0 for no limit, or more", cfg.MaxConns, cfg.MaxPerSource)

@@ -34,13 +34,15 @@ type Conn struct {
 	dial     net.Addr // where to connect to, until connected
 	begun    uint16   // the worker it began on
 
-	mu    sync.Mutex // guards inbox; never held while a handler runs
-	inbox inbox
+	mu     sync.Mutex // guards inbox; never held while a handler runs
+	inbox  inbox
+	charge charge // with MaxMemory alone
 }
 
 // extras are what few connections need.
 type extras struct {
 	clock      clock
+	place      place // in the line for memory
 	notifySent []func(error)
 }
 
@@ -59,6 +61,7 @@ const (
 	stopping                     // and a Cancel for it
 	connecting                   // a Connect is in flight
 	paused                       // too much is queued: OnData waits for LowWater
+	starved                      // MaxMemory is near: OnData waits until there is less
 	held                         // PauseRead was called: OnData waits for ResumeRead
 	unseen                       // bytes came in meanwhile
 	deaf                         // CloseRead was called: what comes in is dropped
@@ -74,7 +77,7 @@ const (
 )
 
 // waiting are the reasons why a handler is not called with what has come.
-const waiting = paused | held
+const waiting = paused | held | starved
 
 func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
 

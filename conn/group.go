@@ -20,6 +20,7 @@ type Group struct {
 	next  atomic.Uint32 // the worker that gets the next connection
 
 	admission admission
+	ledger    ledger
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 

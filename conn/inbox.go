@@ -16,6 +16,7 @@ type inbox struct {
 	commands []command
 	bytes    int  // of the commands' data
 	queued   int  // bytes in Conn.queued, as far as other goroutines need to know
+	shed     bool // it is to make room for others
 	closed   bool // commands are refused: the connection is about to be gone
 
 	recvEnded, sendEnded, connectEnded bool
@@ -47,6 +48,7 @@ const (
 	cmdClose
 	cmdAbort
 	cmdDrain
+	cmdShed
 )
 
 // deliver puts a completion into the inbox and wakes the task, which by then
@@ -71,6 +73,9 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 			}
 		}
 	case reactor.Send:
+		if c.group.bounded() {
+			c.book(c.charge.unsent-max(0, e.Res), c.charge.unread)
+		}
 		in.sent += max(0, e.Res)
 		in.taken += uint64(max(0, e.Res))
 		if in.sent == len(in.flight) {
@@ -86,6 +91,9 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	c.mu.Unlock()
 	if wake {
 		d.cx.Wake(c.task.Waker())
+	}
+	if e.Kind == reactor.Send && c.group.bounded() {
+		c.group.passOn()
 	}
 }
 

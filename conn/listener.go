@@ -25,6 +25,7 @@ type Listener struct {
 
 	// The task's alone.
 	home      *Driver       // where its last Accept went; nil: there was none
+	place     place         // in the line for memory
 	accepting bool          // an Accept is in flight
 	stopping  bool          // and a Cancel for it
 	closing   time.Duration // the tick in which the descriptor was closed
@@ -117,7 +118,7 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 	if e.Res >= 0 {
 		c := newConn(l.group, e.Res, l.handler)
 		c.accepted()
-		full = !l.take(d, c)
+		full = !l.take(d, c) || l.group.bounded() && l.group.tight()
 		if e.More && !full {
 			return
 		}
@@ -212,6 +213,9 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 		l.accepting, l.stopping = false, false
 	}
 	room := stop || l.makeRoom(d)
+	if room {
+		defer l.group.passOn() // who was woken for memory passes it on
+	}
 	switch {
 	case (stop || !room) && l.accepting:
 		if stop || !l.stopping {
@@ -227,6 +231,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 	case stop:
 		if l.closing == 0 {
 			l.refuseSpare()
+			l.group.leaveLine(&l.place)
 			l.closing = cx.Now()
 			l.group.table.remove(&l.endpoint)
 			d.close(l.home, l.fd)

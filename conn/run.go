@@ -32,7 +32,11 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 		c.clear(receiving | stopping)
 	}
 	c.driver.recycle(n.chunks)
-	return c.settle()
+	done = c.settle()
+	if c.group.bounded() {
+		c.settleMemory()
+	}
+	return done
 }
 
 // work calls the handler as the news demands. It changes flags and queues;
@@ -52,6 +56,9 @@ func (c *Conn) work(n *news) {
 	}
 	for i := range n.commands {
 		c.exec(&n.commands[i])
+	}
+	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0) {
+		c.starve()
 	}
 	if c.is(paused) && c.Unsent() <= c.group.cfg.LowWater {
 		c.clear(paused)
@@ -207,6 +214,9 @@ func (c *Conn) exec(cmd *command) {
 		}
 	case cmdAbort:
 		c.Abort()
+	case cmdShed:
+		c.set(reset)
+		c.fail(c.opError("write", ErrShed))
 	case cmdDrain:
 		switch {
 		case !c.is(opened):

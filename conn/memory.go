@@ -1,0 +1,179 @@
+package conn
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// ErrShed ends a connection that used the most when Config.MaxMemory was reached.
+var ErrShed = errors.New("conn: shed: the connections' buffers had reached MaxMemory, and this one had the most")
+
+// A ledger knows what the connections of a group have buffered, if MaxMemory bounds
+// that. The policy, in order:
+//
+//  1. Above three quarters of MaxMemory nothing is accepted and no OnData called: what
+//     is asked for waits in the kernel's buffers and in those of the peers. It goes
+//     on, first come first, as peers take what was written.
+//  2. At MaxMemory, or above three quarters when nothing is unsent, so that waiting
+//     would not help, the connection with the most is reset.
+//
+// Whoever finds no room registers, and looks once more under the lock. Whoever gives
+// memory back does that first and then, if anybody is registered, takes the lock and
+// wakes the first. So either the one sees the room or the other sees it wait.
+type ledger struct {
+	unsent  atomic.Int64 // written and not sent, bytes
+	unread  atomic.Int64 // received and kept for a handler
+	waiters atomic.Int32 // length of waiting
+
+	mu      sync.Mutex
+	waiting list.List[*sched.Task]
+}
+
+// A place is one in the ledger's line.
+type place = list.Node[*sched.Task]
+
+func (g *Group) bounded() bool { return g.cfg.MaxMemory > 0 }
+
+// Buffered is what all connections together have buffered, in bytes, as
+// Config.MaxMemory counts it; 0 without that.
+func (g *Group) Buffered() int { return int(g.ledger.unsent.Load() + g.ledger.unread.Load()) }
+
+// tight reports whether what can wait has to.
+func (g *Group) tight() bool {
+	return g.Buffered() > g.cfg.MaxMemory/4*3
+}
+
+// awaitMemory reports whether there is memory; else the task is woken when there is.
+func (g *Group) awaitMemory(p *place, t *sched.Task) bool {
+	if !g.tight() {
+		return true // if it stands in the line, its turn is passed on
+	}
+	l := &g.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !p.Listed() {
+		p.Value = t
+		l.waiting.PushBack(p)
+		l.waiters.Store(int32(l.waiting.Len()))
+	}
+	if g.tight() {
+		return false
+	}
+	l.remove(p)
+	return true
+}
+
+// remove takes a place out of the line. The lock is held.
+func (l *ledger) remove(p *place) {
+	l.waiting.Remove(p)
+	l.waiters.Store(int32(l.waiting.Len()))
+}
+
+// passOn wakes the next that waits, if there is memory for it. If there never will be,
+// it sees to that.
+func (g *Group) passOn() {
+	l := &g.ledger
+	if l.waiters.Load() == 0 {
+		return
+	}
+	if g.tight() {
+		if l.unsent.Load() == 0 {
+			g.shed()
+		}
+		return
+	}
+	l.mu.Lock()
+	next := l.waiting.Front()
+	if next != nil {
+		l.remove(next)
+	}
+	l.mu.Unlock()
+	if next != nil {
+		next.Value.Wake()
+	}
+}
+
+// A charge is what a connection has in the ledger. Its mutex guards it.
+type charge struct{ unsent, unread int }
+
+// book brings the ledger up to date. The connection's mutex is held; without it the
+// caller then calls passOn.
+func (c *Conn) book(unsent, unread int) {
+	if c.inbox.shed {
+		return // its memory is as good as free
+	}
+	l, had := &c.group.ledger, c.charge
+	c.charge = charge{unsent, unread}
+	l.unsent.Add(int64(unsent - had.unsent))
+	l.unread.Add(int64(unread - had.unread))
+}
+
+// starve decides whether the handler may be called with what has come.
+func (c *Conn) starve() {
+	if c.is(closing | broken) {
+		return
+	}
+	if c.group.awaitMemory(&c.more().place, &c.task) {
+		c.clear(starved)
+	} else {
+		c.set(starved)
+	}
+}
+
+// settleMemory is the end of a run: what it has buffered is booked, and if that is too
+// much, somebody goes.
+func (c *Conn) settleMemory() {
+	c.mu.Lock()
+	in := &c.inbox
+	c.book(len(in.flight)-in.sent+len(c.queued), len(c.in.own))
+	c.mu.Unlock()
+	g := c.group
+	if g.Buffered() >= g.cfg.MaxMemory {
+		g.shed()
+	}
+	g.passOn() // also when nothing was freed: who was woken passes it on
+}
+
+// shed resets the connection that has the most.
+func (g *Group) shed() {
+	var greediest *Conn
+	most := 0
+	for e := range g.table.all() {
+		c, ok := e.target.(*Conn)
+		if !ok {
+			continue
+		}
+		c.mu.Lock()
+		n := c.charge.unsent + c.charge.unread
+		if c.inbox.closed {
+			n = 0
+		}
+		c.mu.Unlock()
+		if n > most {
+			greediest, most = c, n
+		}
+	}
+	if greediest == nil {
+		return
+	}
+	greediest.mu.Lock()
+	greediest.book(0, 0)
+	greediest.inbox.shed = true
+	greediest.mu.Unlock()
+	_ = greediest.tell(command{kind: cmdShed})
+	g.cfg.Logger.Warn("conn: MaxMemory is reached: resetting the connection with the most", "remote", greediest.remote(), "bytes", most)
+}
+
+// leaveLine is for a connection or listener that ends.
+func (g *Group) leaveLine(p *place) {
+	if !g.bounded() {
+		return
+	}
+	g.ledger.mu.Lock()
+	g.ledger.remove(p)
+	g.ledger.mu.Unlock()
+}
