@@ -110,7 +110,7 @@ func (m *Mutex) pass() sched.Waker {
 		if m.queue.list.Len() > 1 {
 			next |= mutexWaited
 		}
-		m.word.Store(next) // before the first knows that it has the lock, and frees it
+		m.word.Store(next)
 		return m.queue.pop(granted)
 	case old&mutexSummoned != 0:
 		m.word.Store(old &^ mutexLocked)
