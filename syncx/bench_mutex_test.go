@@ -113,44 +113,32 @@ func contended(b *testing.B, work, n int) {
 			sum++
 		}
 	}
-	share := func(b *testing.B, i int) int {
-		if i == 0 {
-			return b.N/n + b.N%n
-		}
-		return b.N / n
-	}
 	b.Run("sync", func(b *testing.B) {
 		var mu sync.Mutex
-		var all sync.WaitGroup
-		for i := range n {
-			all.Go(func() {
-				for range share(b, i) {
-					mu.Lock()
-					do()
-					mu.Unlock()
-				}
-			})
-		}
-		all.Wait()
+		inGoroutines(b, n, func(i int) {
+			for range share(b, i, n) {
+				mu.Lock()
+				do()
+				mu.Unlock()
+			}
+		})
 	})
 	b.Run("stackless", func(b *testing.B) {
 		var mu syncx.Mutex
 		inTasks(b, n, func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}] {
-			return sched.Spawn(rt, sched.Future[struct{}](&locker{lock: mu.LockFuture(), mu: &mu, left: share(b, i), work: do}))
+			return sched.Spawn(rt, sched.Future[struct{}](&locker{lock: mu.LockFuture(), mu: &mu, left: share(b, i, n), work: do}))
 		})
 	})
 	b.Run("stackful", func(b *testing.B) {
 		var mu syncx.Mutex
 		inTasks(b, n, func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}] {
-			return sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-				for range share(b, i) {
-					if err := mu.Lock(cx); err != nil {
-						return struct{}{}, err
-					}
-					do()
-					mu.UnlockFrom(cx)
+			return loop(rt, share(b, i, n), func(cx *sched.Context) error {
+				if err := mu.Lock(cx); err != nil {
+					return err
 				}
-				return struct{}{}, nil
+				do()
+				mu.UnlockFrom(cx)
+				return nil
 			})
 		})
 	})

@@ -2,6 +2,7 @@ package syncx_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -32,7 +33,8 @@ func rounds(n int) int {
 }
 
 func TestMain(m *testing.M) {
-	testmode.EndlessParks.Store(true)
+	flag.Parse()
+	testmode.EndlessParks.Store(flag.Lookup("test.bench").Value.String() == "") // benchmarks are of what users have
 	code := m.Run()
 	if code == 0 && !comesTrue(func() bool { return !strings.Contains(stacks(), "sched.(*worker)") }) {
 		fmt.Fprintf(os.Stderr, "workers outlived their runtimes:\n%s", stacks())
