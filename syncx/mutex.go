@@ -12,7 +12,7 @@ import (
 //
 // Those who wait get it in the order in which they came. When it is unlocked, the first
 // of them is woken, and until that one runs, tasks that are running may take the lock
-// and give it back, at most 128 times in all; then, or when the first has come and
+// and give it back, at most 1024 times in all; then, or when the first has come and
 // found it taken, it is handed over, and nobody else can have it in between. (Handing
 // over each time costs a switch of tasks for each time the lock is taken, as soon as
 // somebody waits and for as long as there is always somebody who does: a lock convoy.
@@ -57,15 +57,11 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 }
 
 // Unlock unlocks the mutex. It panics if that is not locked.
-func (m *Mutex) Unlock() {
-	if !m.word.CompareAndSwap(mutexLocked, 0) {
-		m.unlock(nil)
-	}
-}
+func (m *Mutex) Unlock() { m.UnlockFrom(nil) }
 
 // UnlockFrom is Unlock from a task, and wakes at less cost.
 func (m *Mutex) UnlockFrom(cx *sched.Context) {
-	if !m.word.CompareAndSwap(mutexLocked, 0) {
+	if !m.word.CompareAndSwap(mutexLocked, 0) { // no load before it: that costs more than it spares
 		m.unlock(cx)
 	}
 }

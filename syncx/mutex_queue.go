@@ -1,6 +1,10 @@
 package syncx
 
-import "github.com/suiro-go/suiro/sched"
+import (
+	"runtime"
+
+	"github.com/suiro-go/suiro/sched"
+)
 
 // The word of a mutex:
 //
@@ -36,15 +40,23 @@ const (
 )
 
 // mutexPasses is how often those who wait may be overtaken while the first is on its
-// way. It should cover what a task does in one run, that is its budget, so that a
-// task which has woken another one need not switch to it at once; and what another worker
-// needs to wake up. Tests change it.
-var mutexPasses uint32 = 128
+// way. It should cover what a few tasks do in one run, that is their budget, so that one
+// which has woken another need not switch to it at once; and what another worker needs to
+// wake up, some tens of microseconds. With 0 the lock is handed over each time. Tests
+// change it.
+var mutexPasses uint32 = 1024
 
-// mutexSpins is how often whoever finds the lock taken looks whether it has become free.
-// It is about the time of a short critical section on another thread, and less than what a
-// switch of tasks costs. Tests change it.
-var mutexSpins = 64
+// mutexSpins is how often whoever finds the lock taken looks whether it has become free:
+// some tenths of a microsecond, which covers a short critical section on another thread
+// and is about what two switches of tasks cost. Tests change it.
+var mutexSpins = spins()
+
+func spins() int {
+	if runtime.NumCPU() == 1 {
+		return 0
+	}
+	return 400
+}
 
 func passes(word uint32) uint32 { return word / mutexPass }
 
