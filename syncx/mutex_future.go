@@ -22,6 +22,18 @@ func (m *Mutex) LockFuture() *LockFuture { return &LockFuture{m: m} }
 
 // Poll makes it a future.
 func (f *LockFuture) Poll(cx *sched.Context) (struct{}, error) {
+	if f.place.Value.state.Load() == idle && f.m.word.Load() == 0 { // nearly always
+		if !cx.Proceed() {
+			return struct{}{}, sched.ErrPending
+		}
+		if f.m.TryLock() {
+			return struct{}{}, nil
+		}
+	}
+	return f.poll(cx)
+}
+
+func (f *LockFuture) poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) {
 		return struct{}{}, sched.ErrPending
@@ -51,7 +63,7 @@ func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 		if !cx.Proceed() {
 			return false, false
 		}
-		return state == idle && f.m.TryLock(), true
+		return state == idle && f.m.barge(), true
 	}
 	if rt := cx.Runtime(); word&(mutexWaited|mutexSummoned) == mutexWaited || rt != nil && rt.Workers() == 1 {
 		return false, true
@@ -59,6 +71,7 @@ func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 	paid := false
 	for range mutexSpins {
 		if word := f.m.word.Load(); word&mutexLocked != 0 {
+			pause()
 			continue
 		}
 		if !paid && !cx.Proceed() {
@@ -81,6 +94,7 @@ func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 func (f *LockFuture) handedOver() bool {
 	state := &f.place.Value.state
 	for i := 0; i < mutexSpins && state.Load() == summoned; i++ {
+		pause()
 	}
 	if state.Load() != granted {
 		return false

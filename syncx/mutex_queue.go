@@ -47,15 +47,22 @@ const (
 var mutexPasses uint32 = 1024
 
 // mutexSpins is how often whoever finds the lock taken looks whether it has become free:
-// some tenths of a microsecond, which covers a short critical section on another thread
-// and is about what two switches of tasks cost. Tests change it.
+// for one or two microseconds in all, which covers a short critical section on another thread,
+// and is less than what it costs to wake another worker. Tests change it.
 var mutexSpins = spins()
 
 func spins() int {
 	if runtime.NumCPU() == 1 {
 		return 0
 	}
-	return 400
+	return 40
+}
+
+// pause is what passes between two looks, some tens of nanoseconds: each of them takes
+// the word away from the holder's processor, which then waits for it to unlock.
+func pause() {
+	for range 50 {
+	}
 }
 
 func passes(word uint32) uint32 { return word / mutexPass }
