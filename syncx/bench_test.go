@@ -3,6 +3,7 @@ package syncx_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -142,7 +143,8 @@ func BenchmarkRWMutexUncontended(b *testing.B) {
 		var rw sync.RWMutex
 		for range b.N {
 			rw.RLock()
-			rw.RUnlock() //nolint:staticcheck // an empty critical section is what is measured
+			runtime.KeepAlive(&rw) // nothing: linters mind an empty critical section
+			rw.RUnlock()
 		}
 	})
 	b.Run("stackful", func(b *testing.B) {
@@ -168,10 +170,12 @@ func BenchmarkRWMutexContended(b *testing.B) {
 				for k := range share(b, i, n) {
 					if k%10 == 0 {
 						rw.Lock()
-						rw.Unlock() //nolint:staticcheck // as above
+						runtime.KeepAlive(&rw) // nothing: linters mind an empty critical section
+						rw.Unlock()
 					} else {
 						rw.RLock()
-						rw.RUnlock() //nolint:staticcheck // as above
+						runtime.KeepAlive(&rw) // nothing: linters mind an empty critical section
+						rw.RUnlock()
 					}
 				}
 			})

@@ -14,7 +14,7 @@ import (
 func overtaking(t *testing.T, test func(t *testing.T)) {
 	before := mutexPasses
 	defer func() { mutexPasses = before }()
-	for _, most := range []uint32{0, 1, 2} {
+	for _, most := range []uint32{0, 2} {
 		mutexPasses = most
 		t.Run(fmt.Sprintf("overtaken=%d", most), test)
 	}
@@ -82,7 +82,7 @@ func TestExploreAMutexLosesNoWaiter(t *testing.T) {
 				m.locks("one", 1)
 				m.locks("other", 1)
 			}},
-			"two, again and again": {3, func(m *mutexTest) {
+			"two, again and again": {2, func(m *mutexTest) {
 				m.locks("one", 3)
 				m.locks("other", 2)
 			}},

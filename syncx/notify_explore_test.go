@@ -78,7 +78,7 @@ func TestExploreANotificationReachesExactlyOne(t *testing.T) {
 
 // Who looks at a condition, and then waits for a change, sees it.
 func TestExploreNotifyWaitersIsNotMissedAfterALook(t *testing.T) {
-	explorer.Explore(t, explorer.Options{Preemptions: 3}, func(x *explorer.Execution) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		m := &notifyTest{waitTest: newWaitTest(x)}
 		happened := false
 		for _, name := range []string{"one", "two"} {
