@@ -1,0 +1,26 @@
+package syncx
+
+// waiting is how many wait.
+func (q *queue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.list.Len()
+}
+
+func (s *Semaphore) Waiters() int   { return s.queue.waiting() }
+func (m *Mutex) Waiters() int       { return m.queue.waiting() }
+func (rw *RWMutex) Waiters() int    { return rw.queue.waiting() }
+func (n *Notify) Waiters() int      { return n.queue.waiting() }
+func (b *Barrier) Waiters() int     { return b.queue.waiting() }
+func (c *OnceCell[T]) Waiters() int { return c.mu.Waiters() }
+
+// MutexPasses is how often those who wait for a Mutex may be overtaken.
+func MutexPasses() int { return int(mutexPasses) }
+
+// At rest a word says nothing.
+func (m *Mutex) AtRest() bool    { return m.word.Load() == 0 && m.Waiters() == 0 }
+func (rw *RWMutex) AtRest() bool { return rw.word.Load() == 0 && rw.Waiters() == 0 }
+func (s *Semaphore) AtRest(permits int) bool {
+	return s.word.Load()&semWaited == 0 && s.Available() == permits && s.Waiters() == 0
+}
+func (n *Notify) AtRest() bool { return n.word.Load()&notifyState == notifyNothing && n.Waiters() == 0 }

@@ -1,0 +1,172 @@
+package syncx_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/syncx"
+)
+
+// A form is who waits, and how.
+type form int
+
+const (
+	stackless form = iota
+	stackful
+	goroutine
+)
+
+var forms = []form{stackless, stackful, goroutine}
+
+func (f form) String() string { return [...]string{"stackless", "stackful", "goroutine"}[f] }
+
+// An op is something to wait for, in each form.
+type op struct {
+	future func() sched.Future[struct{}]
+	await  func(cx *sched.Context) error
+	block  func(ctx context.Context) error
+}
+
+func locking(mu *syncx.Mutex) op {
+	return op{func() sched.Future[struct{}] { return mu.LockFuture() }, mu.Lock, mu.LockContext}
+}
+
+func writing(rw *syncx.RWMutex) op {
+	return op{func() sched.Future[struct{}] { return rw.LockFuture() }, rw.Lock, rw.LockContext}
+}
+
+func reading(rw *syncx.RWMutex) op {
+	return op{func() sched.Future[struct{}] { return rw.RLockFuture() }, rw.RLock, rw.RLockContext}
+}
+
+func acquiring(s *syncx.Semaphore, n int) op {
+	return op{
+		func() sched.Future[struct{}] { return s.AcquireFuture(n) },
+		func(cx *sched.Context) error { return s.Acquire(cx, n) },
+		func(ctx context.Context) error { return s.AcquireContext(ctx, n) },
+	}
+}
+
+func waiting(n *syncx.Notify) op {
+	return op{func() sched.Future[struct{}] { return n.WaitFuture() }, n.Wait, n.WaitContext}
+}
+
+// arriving tells led when it was the leader.
+func arriving(b *syncx.Barrier, led func()) op {
+	tell := func(leader bool, err error) error {
+		if leader {
+			led()
+		}
+		return err
+	}
+	return op{
+		func() sched.Future[struct{}] { return &mapped[bool]{b.WaitFuture(), tell} },
+		func(cx *sched.Context) error { return tell(b.Wait(cx)) },
+		func(ctx context.Context) error { return tell(b.WaitContext(ctx)) },
+	}
+}
+
+// A mapped is a future whose result goes to a function.
+type mapped[T any] struct {
+	f interface {
+		sched.Future[T]
+		sched.Canceler
+	}
+	then func(v T, err error) error
+}
+
+func (m *mapped[T]) Poll(cx *sched.Context) (struct{}, error) {
+	v, err := m.f.Poll(cx)
+	if err != sched.ErrPending {
+		err = m.then(v, err)
+	}
+	return struct{}{}, err
+}
+
+func (m *mapped[T]) Cancel() { m.f.Cancel() }
+
+// A wait is one that has begun.
+type wait struct {
+	handle *sched.JoinHandle[struct{}] // nil: a goroutine's
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// begin has somebody wait, and then do something. It gets no context when it is a
+// goroutine's.
+func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait {
+	w := new(wait)
+	switch f {
+	case stackless:
+		future := o.future()
+		w.handle = sched.Spawn(rt, sched.Future[struct{}](&followed{future, then}))
+	case stackful:
+		w.handle = sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+			err := o.await(cx)
+			if err == nil {
+				then(cx)
+			}
+			return struct{}{}, err
+		})
+	case goroutine:
+		ctx, cancel := context.WithCancel(context.Background())
+		w.cancel, w.ended = cancel, make(chan error, 1)
+		go func() {
+			err := o.block(ctx)
+			if err == nil {
+				then(nil)
+			}
+			w.ended <- err
+		}()
+	}
+	return w
+}
+
+// A followed future does something at its end.
+type followed struct {
+	f    sched.Future[struct{}]
+	then func(cx *sched.Context)
+}
+
+func (f *followed) Poll(cx *sched.Context) (struct{}, error) {
+	_, err := f.f.Poll(cx)
+	if err == nil {
+		f.then(cx)
+	}
+	return struct{}{}, err
+}
+
+func (f *followed) Cancel() { f.f.(sched.Canceler).Cancel() }
+
+// giveUp ends the wait, if it has not come to its end.
+func (w *wait) giveUp() {
+	if w.handle != nil {
+		w.handle.Abort()
+	} else {
+		w.cancel()
+	}
+}
+
+// result is what the wait came to.
+func (w *wait) result(t testing.TB) error {
+	t.Helper()
+	if w.handle != nil {
+		_, err := outcome(t, w.handle)
+		return err
+	}
+	defer w.cancel()
+	return receive(t, "a goroutine has waited", w.ended)
+}
+
+// inEachForm runs a test with 1, 2 and 4 workers and each form of waiting.
+func inEachForm(t *testing.T, test func(t *testing.T, rt *sched.Runtime, f form)) {
+	for _, f := range forms {
+		t.Run(fmt.Sprint(f), func(t *testing.T) {
+			onEach(t, func(t *testing.T, rt *sched.Runtime) { test(t, rt, f) })
+		})
+	}
+}
+
+func nothing(*sched.Context) {}

@@ -1,0 +1,55 @@
+//go:build explore
+
+package syncx
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/internal/explore/mutants"
+)
+
+var mistakes = map[string]mutants.Mutant{
+	"a mutex that is handed over and forgets those behind": mutants.In("mutex_queue.go", "TestExploreAMutex/overtaken=0",
+		"if m.queue.list.Len() > 1 {\n\t\t\tnext |= mutexWaited\n\t\t}\n\t\tm.word.Store(next)", "m.word.Store(next)"),
+	"one who comes to wait for a mutex that has become free": mutants.In("mutex_queue.go", "TestExploreAMutex",
+		"} else if m.word.CompareAndSwap(old, old|mutexWaited) {", "} else if m.word.Or(mutexWaited); true {"),
+	"an unlock that trusts a summons which was answered": mutants.In("mutex_queue.go", "TestExploreAMutex/overtaken=2",
+		"if m.word.CompareAndSwap(old, old&^mutexLocked) {", "if m.word.Store(old &^ mutexLocked); true {"),
+	"one who was summoned in vain and does not say so": mutants.In("mutex_queue.go", "TestExploreAMutex/overtaken=2",
+		"if passes(old) < mutexPasses {\n\t\t\tnext", "if false {\n\t\t\tnext"),
+	"one who was summoned and gives up without a word": mutants.In("mutex_queue.go", "TestExploreAMutex/overtaken=2",
+		"if next&mutexSummoned != 0 {", "if false {"),
+	"one who was given a mutex and gives up": mutants.In("mutex_queue.go", "TestExploreAMutex/overtaken=0",
+		"if state == granted {", "if false {"),
+	"an acquisition that overwrites a release": mutants.In("semaphore_queue.go", "TestExploreASemaphore",
+		"case s.word.CompareAndSwap(old, semWaited):", "case s.word.Swap(semWaited) != 1<<63:"),
+	"a release that overwrites an acquisition": mutants.In("semaphore_queue.go", "TestExploreASemaphore",
+		"if s.word.CompareAndSwap(old, old+n*semPermit) {", "if s.word.Store(old + n*semPermit); true {"),
+	"one who gives up with permits": mutants.In("semaphore_queue.go", "TestExploreASemaphore",
+		"s.give(nil, got)", "s.give(nil, min(got, 0))"),
+	"a close that forgets who comes at that moment": mutants.In("semaphore_queue.go", "TestExploreClosing",
+		"case old&semClosed != 0:\n\t\t\treturn false, ErrClosed\n\t\tcase free", "case free"),
+	"a wait that overwrites a notification": mutants.In("notify_queue.go", "TestExploreANotification",
+		"case n.word.CompareAndSwap(old, old&^notifyState|notifyWaited):", "case n.word.Swap(old&^notifyState|notifyWaited) != 1<<63:"),
+	"one who was notified and gives up": mutants.In("notify_queue.go", "TestExploreANotification",
+		"\tcase granted:\n\t\tw = n.pass()\n", ""),
+	"a wait that does not count": mutants.In("notify_queue.go", "TestExploreNotifyWaiters",
+		"case old/notifyCall != since:", "case false:"),
+	"a reader behind a writer who has given up": mutants.In("rwmutex_queue.go", "TestExploreAReader",
+		"rw.give(nil)", "rw.queue.mu.Unlock()"),
+	"one who comes to wait for an RWMutex that has become free": mutants.In("rwmutex_queue.go", "TestExploreAnRWMutex",
+		"} else if rw.word.CompareAndSwap(old, old|rwWaited) {", "} else if rw.word.Or(rwWaited); true {"),
+}
+
+// The explorer is worth what it finds: each of these mistakes.
+func TestMutantsAreCaughtByTheExplorer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package for each mutant")
+	}
+	for name, m := range mistakes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // nothing here uses a shim
+			m.MustBeCaught(t)
+		})
+	}
+}

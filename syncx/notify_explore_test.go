@@ -1,0 +1,117 @@
+//go:build explore
+
+package syncx
+
+import (
+	"testing"
+
+	explorer "github.com/suiro-go/suiro/internal/explore"
+)
+
+type notifyTest struct {
+	*waitTest
+	n    Notify
+	told int
+}
+
+func (m *notifyTest) note() { explorer.Step(m.x, "is told", &m.told, func() { m.told++ }) }
+
+func (m *notifyTest) poll(s *sleeper, since *uint64) func() bool {
+	return func() bool { return m.n.poll(&s.place, since, s.waker()) }
+}
+
+// waits has a thread wait once; it need not be told.
+func (m *notifyTest) waits(name string) {
+	s, since := m.sleeper(), m.n.calls()
+	m.x.Go(name, func() {
+		s.orRest(m.poll(s, &since))
+		m.note()
+	})
+}
+
+// givesUp has one look so many times, whether it is woken or not.
+func (m *notifyTest) givesUp(name string, polls int) {
+	s, since := m.sleeper(), m.n.calls()
+	m.x.Go(name, func() {
+		for range polls {
+			if s.poll(m.poll(s, &since)) {
+				m.note()
+				return
+			}
+		}
+		m.n.leave(&s.place)
+	})
+}
+
+// Each notification reaches one, or is there for the next; that of a waiter who gives up
+// goes to another. How many can be kept is one, so there are never two at a time that
+// nobody waits for.
+func TestExploreANotificationReachesExactlyOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		threads func(m *notifyTest)
+		waiters bool // that need to be told
+	}{
+		"one":                              {func(m *notifyTest) { m.waits("one") }, true},
+		"two":                              {func(m *notifyTest) { m.waits("one"); m.waits("two") }, true},
+		"one, and one that gives up":       {func(m *notifyTest) { m.waits("one"); m.givesUp("two", 1) }, true},
+		"one, and one that gives up later": {func(m *notifyTest) { m.waits("one"); m.givesUp("two", 2) }, true},
+		"one that gives up":                {func(m *notifyTest) { m.givesUp("one", 2) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			explorer.Explore(t, explorer.Options{Preemptions: 3}, func(x *explorer.Execution) {
+				m := &notifyTest{waitTest: newWaitTest(x)}
+				c.threads(m)
+				x.Go("notifies", m.n.NotifyOne)
+				x.Finally(func() {
+					stored := m.n.word.Load()&notifyState == notifyStored
+					if stored {
+						m.told++
+					}
+					x.Require(m.told == 1, "one notification, seen %d times", m.told)
+					x.Require(!stored || m.n.queue.empty(), "stored, while somebody waits")
+					x.Require(!stored || !c.waiters, "stored, while somebody was to wait")
+				})
+			})
+		})
+	}
+}
+
+// Who looks at a condition, and then waits for a change, sees it.
+func TestExploreNotifyWaitersIsNotMissedAfterALook(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		m := &notifyTest{waitTest: newWaitTest(x)}
+		happened := false
+		for _, name := range []string{"one", "two"} {
+			s := m.sleeper()
+			x.Go(name, func() {
+				since := m.n.calls()
+				seen := false
+				explorer.Step(x, "looks", &happened, func() { seen = happened })
+				if !seen {
+					s.until(m.poll(s, &since))
+				}
+			})
+		}
+		x.Go("notifies", func() {
+			explorer.Step(x, "happens", &happened, func() { happened = true })
+			m.n.NotifyWaiters()
+		})
+		x.Finally(func() { x.Require(m.n.word.Load()&notifyState == notifyNothing, "it stored something") })
+	})
+}
+
+// Both kinds at once: nobody is told twice, and the one notification is not used up by
+// who was told by the other.
+func TestExploreNotifyWaitersAgainstNotifyOne(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		m := &notifyTest{waitTest: newWaitTest(x)}
+		m.waits("one")
+		m.givesUp("two", 1)
+		x.Go("notifies one", m.n.NotifyOne)
+		x.Go("notifies all", m.n.NotifyWaiters)
+		x.Finally(func() {
+			x.Require(m.told >= 1, "nobody was told")
+			x.Require(m.n.word.Load()&notifyState != notifyWaited && m.n.queue.empty(), "somebody is left waiting")
+		})
+	})
+}

@@ -1,0 +1,197 @@
+package syncx
+
+import "github.com/suiro-go/suiro/sched"
+
+// The word of an RWMutex:
+//
+//	bit 0    a writer has it
+//	bit 1    somebody waits: the list is not empty; changes under queue.mu
+//	bits 2-  so many readers have it
+//
+// While somebody waits, bit 0 is set and readers are added only under queue.mu, by who
+// hands over; anybody who holds it takes himself off without.
+//
+// No wake-up is lost: who comes to wait sets bit 1 in a compare-and-swap that finds it
+// held, and comes again if the word has changed. Who then leaves as the last finds bit 1,
+// and hands over under the lock, which he gets when the newcomer is in the list. Who
+// gives up a place hands over as well, because those behind may have waited for that
+// place alone. Handing over does what the word and the list allow, however
+// often it is done.
+const (
+	rwWriter = 1 << 0
+	rwWaited = 1 << 1
+	rwReader = 1 << 2
+)
+
+// What a place waits for.
+const (
+	rwRead uint64 = iota
+	rwWrite
+)
+
+// rwFree reports whether it can be locked without waiting.
+func rwFree(word, kind uint64) bool {
+	if kind == rwWrite {
+		return word == 0
+	}
+	return word&(rwWriter|rwWaited) == 0
+}
+
+func rwTaken(word, kind uint64) uint64 {
+	if kind == rwWrite {
+		return word | rwWriter
+	}
+	return word + rwReader
+}
+
+func (rw *RWMutex) unlock(cx *sched.Context) {
+	if rw.word.CompareAndSwap(rwWriter, 0) {
+		return
+	}
+	for {
+		old := rw.word.Load()
+		if old&rwWriter == 0 {
+			panic("syncx: Unlock of an RWMutex that is not locked for writing")
+		}
+		if rw.word.CompareAndSwap(old, old&^rwWriter) {
+			if old&rwWaited != 0 {
+				rw.handOver(cx)
+			}
+			return
+		}
+	}
+}
+
+func (rw *RWMutex) runlock(cx *sched.Context) {
+	for {
+		old := rw.word.Load()
+		if old < rwReader {
+			panic("syncx: RUnlock of an RWMutex that is not locked for reading")
+		}
+		if rw.word.CompareAndSwap(old, old-rwReader) {
+			if old-rwReader == rwWaited {
+				rw.handOver(cx)
+			}
+			return
+		}
+	}
+}
+
+// handOver gives the lock to those who can have it, in their order.
+func (rw *RWMutex) handOver(cx *sched.Context) {
+	rw.queue.mu.Lock()
+	rw.give(cx)
+}
+
+// give is handOver with the lock held, which is not held any more when it returns.
+func (rw *RWMutex) give(cx *sched.Context) {
+	w, one := rw.grant()
+	if !one || rw.queue.empty() {
+		rw.queue.mu.Unlock()
+		if one {
+			wake(cx, w)
+		}
+		return
+	}
+	for {
+		var b batch
+		for ; one; w, one = rw.grant() {
+			if b.add(w); b.full() {
+				break
+			}
+		}
+		rw.queue.mu.Unlock()
+		more := b.full()
+		b.wake(cx)
+		if !more {
+			return
+		}
+		rw.queue.mu.Lock()
+		w, one = rw.grant()
+	}
+}
+
+// grant gives the lock to the first that waits, if he can have it.
+func (rw *RWMutex) grant() (sched.Waker, bool) {
+	for !rw.queue.empty() {
+		old, kind := rw.word.Load(), rw.queue.list.Front().Value.need
+		if old&rwWriter != 0 || kind == rwWrite && old >= rwReader {
+			break
+		}
+		next := rwTaken(old, kind)
+		if rw.queue.list.Len() == 1 {
+			next &^= rwWaited
+		}
+		if rw.word.CompareAndSwap(old, next) { // before the first knows, and unlocks
+			return rw.queue.pop(granted), true
+		}
+	}
+	return sched.Waker{}, false
+}
+
+// poll takes the lock for a place, or has it wait with that waker.
+func (rw *RWMutex) poll(p *place, kind uint64, w sched.Waker) bool {
+	switch p.Value.state.Load() {
+	case idle:
+		if kind == rwWrite && rw.TryLock() || kind == rwRead && rw.TryRLock() {
+			return true
+		}
+	case granted:
+		settle(p)
+		return true
+	}
+	rw.queue.mu.Lock()
+	defer rw.queue.mu.Unlock()
+	switch p.Value.state.Load() {
+	case idle:
+		return rw.enter(p, kind, w)
+	case granted:
+		settle(p)
+		return true
+	default:
+		p.Value.waker = w
+		return false
+	}
+}
+
+// enter takes the lock or waits.
+func (rw *RWMutex) enter(p *place, kind uint64, w sched.Waker) bool {
+	for {
+		old := rw.word.Load()
+		if rwFree(old, kind) {
+			if rw.word.CompareAndSwap(old, rwTaken(old, kind)) {
+				return true
+			}
+		} else if rw.word.CompareAndSwap(old, old|rwWaited) {
+			rw.queue.push(p, w, kind)
+			return false
+		}
+	}
+}
+
+// leave has a place wait no more. What it was given goes to the next.
+func (rw *RWMutex) leave(p *place, kind uint64) {
+	if p.Value.state.Load() == idle {
+		return
+	}
+	rw.queue.mu.Lock()
+	if p.Value.state.Load() == granted {
+		settle(p)
+		rw.queue.mu.Unlock()
+		if kind == rwWrite {
+			rw.unlock(nil)
+		} else {
+			rw.runlock(nil)
+		}
+		return
+	}
+	rw.queue.list.Remove(p)
+	settle(p)
+	for rw.queue.empty() {
+		old := rw.word.Load()
+		if rw.word.CompareAndSwap(old, old&^rwWaited) {
+			break
+		}
+	}
+	rw.give(nil)
+}

@@ -1,0 +1,143 @@
+package syncx_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/syncx"
+)
+
+// timedOut is an op whose tasks wait for a short time at most.
+func timedOut(o op, d time.Duration) op {
+	future := func() sched.Future[struct{}] { return sched.Timeout(d, o.future()) }
+	return op{
+		future: future,
+		await:  func(cx *sched.Context) error { _, err := sched.Await(cx, future()); return err },
+		block: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, d)
+			defer cancel()
+			return o.block(ctx)
+		},
+	}
+}
+
+// Waits that are aborted, time out and are done, all at once, in all forms: what was
+// acquired is what is released, and at the end everything is where it was.
+func TestNothingIsLostWhenWaitsAreCancelled(t *testing.T) {
+	const all = 5
+	var mu syncx.Mutex
+	var rw syncx.RWMutex
+	s := syncx.NewSemaphore(all)
+	for name, c := range map[string]struct {
+		op     func(n int) (o op, back func(cx *sched.Context))
+		atRest func() bool
+	}{
+		"mutex": {
+			func(int) (op, func(*sched.Context)) { return locking(&mu), mu.UnlockFrom },
+			mu.AtRest,
+		},
+		"semaphore": {
+			func(n int) (op, func(*sched.Context)) {
+				return acquiring(s, n), func(cx *sched.Context) { s.ReleaseFrom(cx, n) }
+			},
+			func() bool { return s.AtRest(all) },
+		},
+		"rwmutex": {
+			func(n int) (op, func(*sched.Context)) {
+				if n == 1 {
+					return writing(&rw), rw.UnlockFrom
+				}
+				return reading(&rw), rw.RUnlockFrom
+			},
+			rw.AtRest,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, rt *sched.Runtime) {
+				random := rand.New(rand.NewPCG(1, uint64(rt.Workers())))
+				var done, gaveUp atomic.Int32
+				for range rounds(100) {
+					var waits []*wait
+					for i := range 60 {
+						o, back := c.op(1 + random.IntN(all))
+						switch random.IntN(4) {
+						case 0:
+							o = timedOut(o, time.Duration(random.IntN(200))*time.Microsecond)
+						case 1:
+							o = lingering(o)
+						}
+						waits = append(waits, o.begin(rt, forms[i%3], back))
+						if random.IntN(3) == 0 {
+							waits[random.IntN(len(waits))].giveUp()
+						}
+					}
+					for _, w := range waits {
+						switch err := w.result(t); {
+						case err == nil:
+							done.Add(1)
+						case errors.Is(err, context.Canceled), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+							gaveUp.Add(1)
+						default:
+							require.NoError(t, err)
+						}
+					}
+					require.True(t, c.atRest())
+				}
+				require.NotZero(t, done.Load())
+				require.NotZero(t, gaveUp.Load())
+			})
+		})
+	}
+}
+
+// lingering is an op that is held over a turn of others, so that they have to wait.
+func lingering(o op) op {
+	return op{
+		future: func() sched.Future[struct{}] { return &linger{f: o.future()} },
+		await: func(cx *sched.Context) error {
+			if err := o.await(cx); err != nil {
+				return err
+			}
+			cx.Shield() // or it would be aborted with what it has
+			_, err := sched.Await(cx, sched.Yield())
+			cx.Unshield()
+			return err
+		},
+		block: func(ctx context.Context) error {
+			err := o.block(ctx)
+			runtime.Gosched()
+			return err
+		},
+	}
+}
+
+// A linger is done one poll after its future.
+type linger struct {
+	f    sched.Future[struct{}]
+	held bool
+}
+
+func (l *linger) Poll(cx *sched.Context) (struct{}, error) {
+	if l.held {
+		cx.Unshield()
+		return struct{}{}, nil
+	}
+	if _, err := l.f.Poll(cx); err != nil {
+		return struct{}{}, err
+	}
+	l.held = true
+	cx.Shield()
+	cx.Waker().Wake()
+	return struct{}{}, sched.ErrPending
+}
+
+func (l *linger) Cancel() { l.f.(sched.Canceler).Cancel() }
