@@ -39,31 +39,36 @@ func (r *WatchReceiver[T]) Update() (v T) {
 // HasChanged reports whether there is a value that was not seen. The error is ErrClosed if
 // there is not, and no more will come. It costs one atomic load.
 func (r *WatchReceiver[T]) HasChanged() (bool, error) {
-	switch version := r.ch.version.Load(); {
+	_, changed, err := r.look()
+	return changed, err
+}
+
+// look is HasChanged with the version that was found.
+func (r *WatchReceiver[T]) look() (version uint64, changed bool, err error) {
+	word := r.ch.version.Load()
+	version = word &^ watchEnded
+	switch {
 	case r.closed:
-		return false, ErrClosed
-	case version&^watchEnded != r.seen:
-		return true, nil
-	case version&watchEnded != 0:
-		return false, ErrClosed
+		return version, false, ErrClosed
+	case version != r.seen:
+		return version, true, nil
+	case word&watchEnded != 0:
+		return version, false, ErrClosed
 	default:
-		return false, nil
+		return version, false, nil
 	}
 }
 
 // tryChanged is HasChanged with the value counted as seen, and ErrEmpty for no change.
 func (r *WatchReceiver[T]) tryChanged() error {
-	version := r.ch.version.Load() &^ watchEnded
-	changed, err := r.HasChanged()
-	switch {
-	case err != nil:
-		return err
-	case !changed:
+	version, changed, err := r.look()
+	if err == nil && !changed {
 		return ErrEmpty
-	default:
-		r.seen = version // or the one after it: then it has changed once more
-		return nil
 	}
+	if changed {
+		r.seen = version
+	}
+	return err
 }
 
 // TryRecv is the latest value, which counts as seen from then on. The error is ErrEmpty if

@@ -1,0 +1,5 @@
+//go:build race
+
+package chanx_test
+
+func init() { slow = true }
