@@ -23,8 +23,12 @@ func (s *seat[T]) wait(w sched.Waker) { s.ch.receivers.enlist(&s.node, w) }
 // took is what a future does that has taken something out. Those that wait are told
 // after it has left them, so that none of them is this one.
 func (s *seat[T]) took(cx *sched.Context) {
-	s.ch.receivers.leave(&s.node)
-	s.ch.received(cx)
+	if s.node.Value.state.Load() != idle {
+		s.ch.receivers.leave(&s.node)
+	}
+	if s.ch.senders.some() || s.ch.receivers.some() {
+		s.ch.received(cx)
+	}
 }
 
 // ended is what a future does that has found the channel closed and drained. So will

@@ -101,7 +101,8 @@ func next(tail uint64) uint64 { return tail&^posMask | (tail+1)&posMask }
 
 // push puts a value in, unless the ring is full or closed.
 func (r *ring[T]) push(v T) outcome {
-	for {
+	for lost := 0; ; lost++ {
+		backOff(lost)
 		tail := r.tail.Load()
 		switch {
 		case tail&shut != 0:
@@ -173,16 +174,23 @@ func mustBePermitted(tail uint64) {
 // instructions to go.
 func (r *ring[T]) fill(pos uint64, v T) {
 	s := &r.slots[pos&r.mask]
-	for spins := 0; s.stamp.Load() != pos; spins++ {
-		relax(spins)
+	if s.stamp.Load() != pos {
+		s.mustBecome(pos)
 	}
 	s.value = v
 	s.stamp.Store((pos + 1) & posMask)
 }
 
+func (s *slot[T]) mustBecome(stamp uint64) {
+	for spins := 0; s.stamp.Load() != stamp; spins++ {
+		relax(spins)
+	}
+}
+
 // pop takes the first value out.
 func (r *ring[T]) pop() (v T, _ outcome) {
-	for {
+	for lost := 0; ; lost++ {
+		backOff(lost)
 		head := r.head.Load()
 		s := &r.slots[head&r.mask]
 		switch s.stamp.Load() {
@@ -205,7 +213,8 @@ func (r *ring[T]) pop() (v T, _ outcome) {
 
 // popMany takes as many values out as are there, up to len(buf), which is not 0.
 func (r *ring[T]) popMany(buf []T) (int, outcome) {
-	for {
+	for lost := 0; ; lost++ {
+		backOff(lost)
 		head := r.head.Load()
 		n := uint64(0)
 		for limit := min(uint64(len(buf)), r.mask+1); n < limit; n++ {
@@ -282,6 +291,20 @@ func (r *ring[T]) len() int {
 		if r.tail.Load() == tail {
 			return int(n)
 		}
+	}
+}
+
+// backOff leaves the cache line to those who have won the race for it, so many times by
+// now: they can then do several operations in a row, and not one per transfer.
+func backOff(lost int) {
+	if lost > 0 {
+		spin(min(lost, 4) * 64)
+	}
+}
+
+//go:noinline
+func spin(n int) {
+	for range n {
 	}
 }
 

@@ -64,8 +64,12 @@ func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 		return struct{}{}, sched.ErrPending
 	}
 	if !f.waits() {
-		if is := f.ch.send(cx, f.value); is != full {
-			return struct{}{}, f.ended(is.err())
+		switch f.ch.send(cx, f.value) {
+		case done:
+			f.sent, f.value = true, *new(T)
+			return struct{}{}, nil
+		case closed:
+			return struct{}{}, ErrClosed
 		}
 	}
 	return struct{}{}, f.await(cx, cx.Waker())
