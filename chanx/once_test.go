@@ -19,3 +19,5 @@ func once[T any](f sched.Future[T]) sched.Future[T] {
 		return v, err
 	})
 }
+
+func yield() sched.Future[struct{}] { return sched.Yield() }

@@ -12,8 +12,9 @@ import (
 // one of their own. When the last Sender of a channel is closed, receivers get what
 // has been sent and then ErrClosed.
 //
-// Those who wait to send are served in the order they came, and nobody overtakes them.
-// What one task or goroutine sends is received in the order it was sent.
+// Those who wait to send get room in the order they came, and nobody overtakes them; they
+// then put their values in when they run. What one task or goroutine sends is received in
+// the order it was sent.
 type Sender[T any] struct {
 	ch     *bounded[T]
 	closed atomic.Bool
