@@ -315,5 +315,3 @@ func relax(spins int) {
 		pause()
 	}
 }
-
-const spinsBeforePause = 20

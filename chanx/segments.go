@@ -32,9 +32,8 @@ type segments[T any] struct {
 }
 
 const (
-	segmentSize = 32
-	allReady    = 1<<segmentSize - 1
-	released    = 1 << segmentSize // last has left the block, and observed is set
+	allReady = 1<<segmentSize - 1
+	released = 1 << segmentSize // last has left the block, and observed is set
 
 	ended = 1 << 63 // in tail: what is claimed from now on is not in the queue
 )

@@ -8,6 +8,11 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
+const (
+	spinsBeforePause = 20 // looks at what is about to change
+	segmentSize      = 32 // values in a block of an unbounded channel; at most 62
+)
+
 // wake wakes w; cx is the context of the running task, or nil: it is cheaper with one.
 func wake(cx *sched.Context, w sched.Waker) {
 	if cx != nil {

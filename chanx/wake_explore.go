@@ -8,6 +8,11 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
+const (
+	spinsBeforePause = 0
+	segmentSize      = 2
+)
+
 // The explorer's threads are no tasks: its tests put in what is to happen to them
 // instead. nil: the usual.
 var (
