@@ -61,7 +61,7 @@ func TestSendingAndReceivingWithoutWaitingAllocatesNothing(t *testing.T) {
 // Two play ping-pong, so that each receive has to wait, and with a capacity of 1 that is
 // filled first each send too.
 func TestWaitingAllocatesNothing(t *testing.T) {
-	const times = 20_000
+	const times = 5000
 	onEach(t, func(t *testing.T, c *crew) {
 		there, thereRx := chanx.NewBounded[int](1)
 		back, backRx := chanx.NewBounded[int](1)
@@ -116,7 +116,7 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 }
 
 func TestWaitingForTheOtherKindsOfChannelAllocatesNothing(t *testing.T) {
-	const times = 20_000
+	const times = 5000
 	onEach(t, func(t *testing.T, c *crew) {
 		unbounded, unboundedRx := chanx.NewUnbounded[int]()
 		broadcast, broadcastRx := chanx.NewBroadcast[int](4)

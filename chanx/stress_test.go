@@ -153,7 +153,7 @@ func TestNothingIsLostToThoseThatGiveUp(t *testing.T) {
 	t.Logf("seed %d", seed)
 	onEach(t, func(t *testing.T, c *crew) {
 		const capacity, workers = 3, 4
-		each := rounds(3000)
+		each := rounds(1500)
 		tx, rx := chanx.NewBounded[int](capacity)
 		l := &ledger{sent: map[int]bool{}, received: map[int]int{}}
 		var sending, receiving []*job
