@@ -17,7 +17,7 @@ const (
 
 var mistakes = map[string]mutants.Mutant{
 	"a producer that overwrites what is being read": mutants.In("ring.go", slots,
-		"if s.stamp.Load() != pos {\n\t\ts.mustBecome(pos)\n\t}", ""),
+		"if s.stamp.Load() != pos {\n\t\t\t\ts.mustBecome(pos)\n\t\t\t}", ""),
 	"a consumer that stores the head instead of comparing": mutants.In("ring.go", slots,
 		"if r.head.CompareAndSwap(head, (head+1)&posMask) {", "if r.head.Store((head + 1) & posMask); true {"),
 	"room that forgets the permits": mutants.In("ring.go", slots,

@@ -23,12 +23,8 @@ func (s *seat[T]) wait(w sched.Waker) { s.ch.receivers.enlist(&s.node, w) }
 // took is what a future does that has taken something out. Those that wait are told
 // after it has left them, so that none of them is this one.
 func (s *seat[T]) took(cx *sched.Context) {
-	if s.node.Value.state.Load() != idle {
-		s.ch.receivers.leave(&s.node)
-	}
-	if s.ch.senders.some() || s.ch.receivers.some() {
-		s.ch.received(cx)
-	}
+	s.ch.receivers.leave(&s.node)
+	s.ch.received(cx)
 }
 
 // ended is what a future does that has found the channel closed and drained. So will
@@ -65,9 +61,16 @@ func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
 	}
-	v, err := f.try(cx)
-	if err != sched.ErrPending {
-		return v, err
+	v, is := f.ch.ring.pop()
+	if is == done {
+		if f.node.Value.state.Load() != idle || f.ch.senders.some() || f.ch.receivers.some() {
+			f.took(cx)
+		}
+		return v, nil
+	}
+	if is == closed {
+		f.ended(cx)
+		return v, ErrClosed
 	}
 	return f.await(cx, cx.Waker())
 }

@@ -112,7 +112,13 @@ func (r *ring[T]) push(v T) outcome {
 				return full
 			}
 		case r.tail.CompareAndSwap(tail, next(tail)):
-			r.fill(tail&posMask, v)
+			pos := tail & posMask
+			s := &r.slots[pos&r.mask] // as in fill
+			if s.stamp.Load() != pos {
+				s.mustBecome(pos)
+			}
+			s.value = v
+			s.stamp.Store((pos + 1) & posMask)
 			return done
 		}
 	}

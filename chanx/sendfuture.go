@@ -66,7 +66,8 @@ func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !f.waits() {
 		switch f.ch.send(cx, f.value) {
 		case done:
-			f.sent, f.value = true, *new(T)
+			f.sent = true
+			f.value = *new(T)
 			return struct{}{}, nil
 		case closed:
 			return struct{}{}, ErrClosed
