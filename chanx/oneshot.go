@@ -91,8 +91,12 @@ func (o *oneshot[T]) finish(cx *sched.Context, flag uint32) bool {
 }
 
 // Poll receives the value if it is there, or has the task woken when it is. The error is
-// ErrClosed if none will come, or it has been received.
+// ErrClosed if none will come, or it has been received. It takes one unit of the task's
+// budget.
 func (r *OneshotReceiver[T]) Poll(cx *sched.Context) (T, error) {
+	if !cx.Proceed() { // or a loop that selects this and others would never get to those
+		return *new(T), sched.ErrPending
+	}
 	if v, err := r.TryRecv(); err != ErrEmpty {
 		return v, err
 	}
@@ -133,8 +137,10 @@ func (r *OneshotReceiver[T]) Cancel() {
 // The error is ErrClosed, or sched.ErrCancelled in a task that was aborted. It allocates
 // nothing.
 func (r *OneshotReceiver[T]) Recv(cx *sched.Context) (T, error) {
-	if v, err := r.TryRecv(); err != ErrEmpty {
-		return v, err
+	if cx.Proceed() {
+		if v, err := r.TryRecv(); err != ErrEmpty {
+			return v, err
+		}
 	}
 	return sched.Await(cx, sched.Future[T](r))
 }

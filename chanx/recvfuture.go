@@ -55,11 +55,11 @@ var (
 // Poll receives a value if there is one, or has the task woken when there may be. It
 // takes one unit of the task's budget. After it was done, it receives another.
 func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
-	if f.ch == nil {
-		return *new(T), ErrClosed
-	}
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
+	}
+	if f.ch == nil {
+		return *new(T), ErrClosed
 	}
 	v, is := f.ch.ring.pop()
 	if is == done {
@@ -113,14 +113,14 @@ var (
 // may be something. It takes one unit of the task's budget. After it was done, it
 // receives more.
 func (f *RecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
+	if !cx.Proceed() {
+		return 0, sched.ErrPending
+	}
 	if f.ch == nil {
 		return 0, ErrClosed
 	}
 	if len(f.buf) == 0 {
 		return 0, nil
-	}
-	if !cx.Proceed() {
-		return 0, sched.ErrPending
 	}
 	n, err := f.try(cx)
 	if err != sched.ErrPending {

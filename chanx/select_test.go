@@ -83,3 +83,53 @@ func (s *sleeping) Poll(cx *sched.Context) (int, error) {
 }
 
 func (s *sleeping) Cancel() { s.s.(sched.Canceler).Cancel() }
+
+// A future that has come to its end for good, in a loop that selects it again and again,
+// does not keep the task from running out of its budget, nor so the others from theirs.
+func TestWhatIsReadyForEverLeavesTheOthersTheirTurn(t *testing.T) {
+	for name, over := range map[string]func() sched.Future[int]{
+		"oneshot": func() sched.Future[int] {
+			tx, rx := chanx.NewOneshot[int]()
+			tx.Close()
+			return rx
+		},
+		"bounded": func() sched.Future[int] {
+			_, rx := chanx.NewBounded[int](1)
+			rx.Close()
+			return rx.RecvFuture()
+		},
+		"unbounded": func() sched.Future[int] {
+			_, rx := chanx.NewUnbounded[int]()
+			rx.Close()
+			return rx.RecvFuture()
+		},
+		"broadcast": func() sched.Future[int] {
+			_, rx := chanx.NewBroadcast[int](1)
+			rx.Close()
+			return rx.RecvFuture()
+		},
+		"watch": func() sched.Future[int] {
+			tx, rx := chanx.NewWatch(1)
+			tx.Close()
+			return rx.RecvFuture()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := start(t, 1)
+			tx, rx := chanx.NewBounded[int](1)
+			h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+				f, next := over(), rx.RecvFuture()
+				for {
+					sel, err := sched.Await(cx, sched.Select(f, sched.Future[int](next)))
+					if err != nil || sel.Index == 1 {
+						return sel.Value, err
+					}
+				}
+			})
+			sched.Go(rt, func(cx *sched.Context) (int, error) { return 0, tx.Send(cx, 7) }).Detach()
+			v, err := h.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 7, v)
+		})
+	}
+}

@@ -57,11 +57,11 @@ var (
 // when its turn has come. It takes one unit of the task's budget. After it was done,
 // and a Reset, it sends another one.
 func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
-	if f.ch == nil {
-		return struct{}{}, ErrClosed
-	}
 	if !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
+	}
+	if f.ch == nil {
+		return struct{}{}, ErrClosed
 	}
 	if !f.waits() {
 		switch f.ch.send(cx, f.value) {
@@ -141,11 +141,11 @@ var (
 // when its turn has come. The error is ErrClosed. It takes one unit of the task's
 // budget. After it was done it reserves once more.
 func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
-	if f.ch == nil {
-		return Permit[T]{}, ErrClosed
-	}
 	if !cx.Proceed() {
 		return Permit[T]{}, sched.ErrPending
+	}
+	if f.ch == nil {
+		return Permit[T]{}, ErrClosed
 	}
 	is := full
 	if !f.waits() {

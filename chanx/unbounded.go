@@ -242,11 +242,11 @@ var (
 // Poll receives a value if there is one, or has the task woken when there is. It takes
 // one unit of the task's budget. After it was done, it receives another.
 func (f *UnboundedRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
-	if f.closed {
-		return *new(T), ErrClosed
-	}
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
+	}
+	if f.closed {
+		return *new(T), ErrClosed
 	}
 	v, err := f.try()
 	if err != sched.ErrPending {
