@@ -1,4 +1,4 @@
-//go:build race
+//go:build race && !explore
 
 package chanx_test
 
