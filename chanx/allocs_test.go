@@ -1,0 +1,186 @@
+//go:build !explore
+
+package chanx_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// allocations is how many there are in f, besides a few that have nothing to do with what
+// is repeated.
+func allocations(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
+}
+
+// fewPer fails if f, which does something so often, allocates more than once in a hundred
+// times: what a collection has taken from the pools.
+func fewPer(t *testing.T, times int, f func()) {
+	t.Helper()
+	if slow {
+		t.Skip("the race detector has sync.Pool drop things")
+	}
+	f() // fills the pools
+	if n := allocations(f); n > uint64(times/100) {
+		t.Fatalf("%d allocations in %d times", n, times)
+	}
+}
+
+func TestSendingAndReceivingWithoutWaitingAllocatesNothing(t *testing.T) {
+	bounded, boundedRx := chanx.NewBounded[int](4)
+	unbounded, unboundedRx := chanx.NewUnbounded[int]()
+	broadcast, broadcastRx := chanx.NewBroadcast[int](4)
+	watch, watchRx := chanx.NewWatch(0)
+	ctx := context.Background()
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		for i := range 100 {
+			_ = bounded.SendContext(ctx, i)
+			_, _ = boundedRx.RecvContext(ctx)
+			p, _ := bounded.TryReserve()
+			_ = p.Send(nil, i)
+			_, _ = boundedRx.TryRecv()
+			_ = unbounded.Send(nil, i)
+			_, _ = unboundedRx.TryRecv()
+			_, _ = broadcast.Send(nil, i)
+			_, _ = broadcastRx.TryRecv()
+			_ = watch.Send(nil, i)
+			_, _ = watchRx.TryRecv()
+		}
+	}))
+}
+
+// Two play ping-pong, so that each receive has to wait, and with a capacity of 1 that is
+// filled first each send too.
+func TestWaitingAllocatesNothing(t *testing.T) {
+	const times = 5000
+	onEach(t, func(t *testing.T, c *crew) {
+		there, thereRx := chanx.NewBounded[int](1)
+		back, backRx := chanx.NewBounded[int](1)
+		fewPer(t, times, func() {
+			allDone(t, []*job{
+				c.do(func(e env) error {
+					for i := range times {
+						if err := send(e, there, i); err != nil {
+							return err
+						}
+						if _, err := recv(e, backRx); err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
+				c.do(func(e env) error {
+					for range times {
+						v, err := recv(e, thereRx)
+						if err != nil {
+							return err
+						}
+						if err := send(e, back, v); err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
+			})
+		})
+		fewPer(t, times, func() { // a stream, in which senders wait
+			allDone(t, []*job{
+				c.do(func(e env) error {
+					for i := range times {
+						if err := send(e, there, i); err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
+				c.do(func(e env) error {
+					for range times {
+						if _, err := recv(e, thereRx); err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
+			})
+		})
+	})
+}
+
+func TestWaitingForTheOtherKindsOfChannelAllocatesNothing(t *testing.T) {
+	const times = 5000
+	onEach(t, func(t *testing.T, c *crew) {
+		unbounded, unboundedRx := chanx.NewUnbounded[int]()
+		broadcast, broadcastRx := chanx.NewBroadcast[int](4)
+		watch, watchRx := chanx.NewWatch(-1)
+		v := 0
+		fewPer(t, times, func() {
+			allDone(t, []*job{
+				c.do(func(e env) error {
+					for range times {
+						v++
+						if err := unbounded.Send(e.cx, v); err != nil {
+							return err
+						}
+						if _, err := recv(e, broadcastRx); err != nil {
+							return err
+						}
+						if _, err := recv(e, watchRx); err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
+				c.do(func(e env) error {
+					for range times {
+						v, err := recv(e, unboundedRx)
+						if err != nil {
+							return err
+						}
+						if _, err := broadcast.Send(e.cx, v); err != nil {
+							return err
+						}
+						if err := watch.Send(e.cx, v); err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
+			})
+		})
+	})
+}
+
+// A future that is kept, in a stackless task.
+func TestAFutureThatIsKeptAllocatesNothing(t *testing.T) {
+	rt := start(t, 1)
+	const times = 100_000
+	fewPer(t, times, func() {
+		tx, rx := chanx.NewBounded[int](2)
+		var wg sync.WaitGroup
+		wg.Add(1)
+		sched.Spawn(rt, sched.Future[struct{}](&consumer{f: rx.RecvFuture(), done: &wg})).Detach()
+		sched.Spawn(rt, sched.Future[struct{}](newProducer(tx, times))).Detach()
+		tx.Close()
+		wg.Wait()
+	})
+}
+
+func TestAOneshotIsOneAllocation(t *testing.T) {
+	ctx := context.Background()
+	require.EqualValues(t, 1, testing.AllocsPerRun(1000, func() {
+		tx, rx := chanx.NewOneshot[int]()
+		_ = tx.Send(nil, 1)
+		_, _ = rx.RecvContext(ctx)
+	}))
+}

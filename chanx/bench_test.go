@@ -1,0 +1,259 @@
+//go:build !explore
+
+package chanx_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// Each benchmark runs with tasks of a runtime and, beside them, with goroutines and a
+// chan of the same capacity: compare /tasks (stackless, they keep their future), /batch
+// (these, receiving what there is at once), /stackful and /goroutines (on this package's
+// channel) with /chan.
+
+// A producer is a stackless task that sends so many values.
+type producer struct {
+	left int
+	tx   *chanx.Sender[int]
+	f    *chanx.SendFuture[int]
+}
+
+func newProducer(tx *chanx.Sender[int], n int) *producer {
+	return &producer{n, tx.Clone(), tx.SendFuture(0)}
+}
+
+func (p *producer) Poll(cx *sched.Context) (struct{}, error) {
+	for ; p.left > 0; p.left-- {
+		if _, err := p.f.Poll(cx); err != nil {
+			return struct{}{}, err
+		}
+		p.f.Reset(p.left)
+	}
+	p.tx.Close()
+	return struct{}{}, nil
+}
+
+// A consumer is a stackless task that receives until the channel is closed.
+type consumer struct {
+	f    *chanx.RecvFuture[int]
+	got  int
+	done *sync.WaitGroup
+}
+
+func (c *consumer) Poll(cx *sched.Context) (struct{}, error) {
+	for {
+		v, err := c.f.Poll(cx)
+		if err == sched.ErrPending {
+			return struct{}{}, err
+		} else if err != nil {
+			c.done.Done()
+			return struct{}{}, nil
+		}
+		c.got += v
+	}
+}
+
+// A batchConsumer receives what there is at once, as far as it has room.
+type batchConsumer struct {
+	f    *chanx.RecvManyFuture[int]
+	buf  []int
+	got  int
+	done *sync.WaitGroup
+}
+
+func (c *batchConsumer) Poll(cx *sched.Context) (struct{}, error) {
+	for {
+		n, err := c.f.Poll(cx)
+		if err == sched.ErrPending {
+			return struct{}{}, err
+		} else if err != nil {
+			c.done.Done()
+			return struct{}{}, nil
+		}
+		for _, v := range c.buf[:n] {
+			c.got += v
+		}
+	}
+}
+
+func benchmarkMPMC(b *testing.B, senders, receivers, capacity int) {
+	share := func(b *testing.B, i int) int { return (b.N + i) / senders }
+	b.Run("tasks", func(b *testing.B) {
+		rt := start(b, 0)
+		b.ReportAllocs()
+		tx, rx := chanx.NewBounded[int](capacity)
+		var wg sync.WaitGroup
+		wg.Add(receivers)
+		for range receivers {
+			sched.Spawn(rt, sched.Future[struct{}](&consumer{f: rx.RecvFuture(), done: &wg})).Detach()
+		}
+		for i := range senders {
+			sched.Spawn(rt, sched.Future[struct{}](newProducer(tx, share(b, i)))).Detach()
+		}
+		tx.Close()
+		wg.Wait()
+	})
+	b.Run("batch", func(b *testing.B) {
+		rt := start(b, 0)
+		b.ReportAllocs()
+		tx, rx := chanx.NewBounded[int](capacity)
+		var wg sync.WaitGroup
+		wg.Add(receivers)
+		for range receivers {
+			buf := make([]int, 64)
+			sched.Spawn(rt, sched.Future[struct{}](&batchConsumer{f: rx.RecvManyFuture(buf), buf: buf, done: &wg})).Detach()
+		}
+		for i := range senders {
+			sched.Spawn(rt, sched.Future[struct{}](newProducer(tx, share(b, i)))).Detach()
+		}
+		tx.Close()
+		wg.Wait()
+	})
+	b.Run("stackful", func(b *testing.B) {
+		rt := start(b, 0)
+		b.ReportAllocs()
+		tx, rx := chanx.NewBounded[int](capacity)
+		var wg sync.WaitGroup
+		wg.Add(receivers)
+		for range receivers {
+			sched.Go(rt, func(cx *sched.Context) (int, error) {
+				defer wg.Done()
+				got := 0
+				for v := range rx.All(cx) {
+					got += v
+				}
+				return got, nil
+			}).Detach()
+		}
+		for i := range senders {
+			mine := tx.Clone()
+			sched.Go(rt, func(cx *sched.Context) (int, error) {
+				defer mine.Close()
+				for v := range share(b, i) {
+					if err := mine.Send(cx, v); err != nil {
+						return 0, err
+					}
+				}
+				return 0, nil
+			}).Detach()
+		}
+		tx.Close()
+		wg.Wait()
+	})
+	b.Run("goroutines", func(b *testing.B) {
+		b.ReportAllocs()
+		ctx := context.Background()
+		tx, rx := chanx.NewBounded[int](capacity)
+		var wg sync.WaitGroup
+		for range receivers {
+			wg.Go(func() {
+				got := 0
+				for v := range rx.AllContext(ctx) {
+					got += v
+				}
+			})
+		}
+		for i := range senders {
+			mine := tx.Clone()
+			wg.Go(func() {
+				defer mine.Close()
+				for v := range share(b, i) {
+					if mine.SendContext(ctx, v) != nil {
+						return
+					}
+				}
+			})
+		}
+		tx.Close()
+		wg.Wait()
+	})
+	b.Run("chan", func(b *testing.B) {
+		b.ReportAllocs()
+		ch := make(chan int, capacity)
+		var wg, sending sync.WaitGroup
+		for range receivers {
+			wg.Go(func() {
+				got := 0
+				for v := range ch {
+					got += v
+				}
+			})
+		}
+		for i := range senders {
+			sending.Go(func() {
+				for v := range share(b, i) {
+					ch <- v
+				}
+			})
+		}
+		sending.Wait()
+		close(ch)
+		wg.Wait()
+	})
+}
+
+func BenchmarkMPMC(b *testing.B) {
+	for _, sides := range [][2]int{{1, 1}, {4, 1}, {4, 4}} {
+		for _, capacity := range []int{128, 1024} {
+			b.Run(fmt.Sprintf("%d to %d, %d", sides[0], sides[1], capacity), func(b *testing.B) {
+				benchmarkMPMC(b, sides[0], sides[1], capacity)
+			})
+		}
+	}
+}
+
+// A oneshot is made, sent to and received from, by one goroutine.
+func BenchmarkOneshot(b *testing.B) {
+	b.Run("oneshot", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			tx, rx := chanx.NewOneshot[int]()
+			_ = tx.Send(nil, i)
+			if v, err := rx.RecvContext(context.Background()); err != nil || v != i {
+				b.Fatal(v, err)
+			}
+		}
+	})
+	b.Run("chan", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			ch := make(chan int, 1)
+			ch <- i
+			if v := <-ch; v != i {
+				b.Fatal(v)
+			}
+		}
+	})
+}
+
+// One goroutine sends and receives by turns: what the operations cost without company.
+func BenchmarkAlone(b *testing.B) {
+	b.Run("bounded", func(b *testing.B) {
+		tx, rx := chanx.NewBounded[int](128)
+		for i := range b.N {
+			_ = tx.TrySend(i)
+			_, _ = rx.TryRecv()
+		}
+	})
+	b.Run("unbounded", func(b *testing.B) {
+		b.ReportAllocs()
+		tx, rx := chanx.NewUnbounded[int]()
+		for i := range b.N {
+			_ = tx.Send(nil, i)
+			_, _ = rx.TryRecv()
+		}
+	})
+	b.Run("chan", func(b *testing.B) {
+		ch := make(chan int, 128)
+		for i := range b.N {
+			ch <- i
+			<-ch
+		}
+	})
+}

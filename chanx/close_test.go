@@ -1,0 +1,135 @@
+//go:build !explore
+
+package chanx_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// Scenario 50, the first half.
+func TestWhenTheLastSenderIsGoneReceiversDrainThenFindItClosed(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewBounded[int](4)
+		other := tx.Clone()
+		require.NoError(t, tx.TrySend(1))
+		require.NoError(t, other.TrySend(2))
+		tx.Close()
+		tx.Close()
+		require.Equal(t, chanx.ErrClosed, tx.TrySend(3), "the handle")
+		require.NoError(t, other.TrySend(3), "the channel is open")
+		other.Close()
+		for want := 1; want <= 3; want++ {
+			v, err := receives(c, rx)
+			require.NoError(t, err)
+			require.Equal(t, want, v)
+		}
+		_, err := receives(c, rx)
+		require.ErrorIs(t, err, os.ErrClosed)
+		_, err = rx.TryRecv()
+		require.Equal(t, chanx.ErrClosed, err)
+	})
+}
+
+func TestReceiversThatWaitAreToldThatTheLastSenderIsGone(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewBounded[int](4)
+		var waits []*job
+		for range 5 {
+			waits = append(waits, c.do(func(e env) error { _, err := recv(e, rx); return err }))
+		}
+		eventually(t, "they wait", func() bool { return rx.Waiting() == 5 })
+		tx.Close()
+		for _, w := range waits {
+			require.Equal(t, chanx.ErrClosed, w.wait())
+		}
+	})
+}
+
+// Scenario 50, the second half.
+func TestWhenTheLastReceiverIsGoneASendFailsAndTheValueIsTheSenders(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewBounded[string](1)
+		other := rx.Clone()
+		require.NoError(t, tx.TrySend("dropped"))
+		f := tx.SendFuture("mine")
+		var v string
+		var unsent bool
+		waits := []*job{
+			c.do(func(e env) error { return send(e, tx, "waits") }),
+			c.do(func(e env) error {
+				_, err := await(e, sched.Future[struct{}](f))
+				v, unsent = f.Unsent()
+				return err
+			}),
+			c.do(func(e env) error { return send(e, tx, "waits too") }),
+		}
+		eventually(t, "they wait", func() bool { return tx.Waiting() == 3 })
+		rx.Close()
+		require.Equal(t, 3, tx.Waiting(), "there is another receiver")
+		other.Close()
+		for _, w := range waits {
+			require.ErrorIs(t, w.wait(), chanx.ErrClosed)
+		}
+		require.True(t, unsent)
+		require.Equal(t, "mine", v)
+		require.Equal(t, chanx.ErrClosed, tx.TrySend("no"))
+		require.True(t, tx.IsClosed())
+		require.Zero(t, tx.Len(), "what nobody will receive is not kept")
+		require.Equal(t, chanx.ErrClosed, c.do(func(e env) error { return send(e, tx, "no") }).wait())
+	})
+}
+
+func TestStopRefusesSendsAndWhatWasSentCanBeReceived(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewBounded[int](2)
+		permit, err := tx.TryReserve()
+		require.NoError(t, err)
+		require.NoError(t, tx.TrySend(1))
+		refused := c.do(func(e env) error { return send(e, tx, 2) })
+		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
+		rx.Stop()
+		require.Equal(t, chanx.ErrClosed, refused.wait())
+		require.Equal(t, chanx.ErrClosed, tx.TrySend(3))
+		v, err := rx.TryRecv()
+		require.NoError(t, err)
+		require.Equal(t, 1, v)
+		_, err = rx.TryRecv()
+		require.Equal(t, chanx.ErrEmpty, err, "the permit may still send")
+		last := c.do(func(e env) error {
+			v, err := recv(e, rx)
+			if v != 4 {
+				return fmt.Errorf("%d, %w", v, err)
+			}
+			_, err = recv(e, rx)
+			return err
+		})
+		eventually(t, "it waits", func() bool { return rx.Waiting() == 1 })
+		require.NoError(t, permit.Send(nil, 4))
+		require.Equal(t, chanx.ErrClosed, last.wait())
+	})
+}
+
+func TestReceiversOfAClosedChannelAreToldWhenTheLastPermitIsGivenBack(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewBounded[int](2)
+		permit, err := tx.TryReserve()
+		require.NoError(t, err)
+		var waits []*job
+		for range 3 {
+			waits = append(waits, c.do(func(e env) error { _, err := recv(e, rx); return err }))
+		}
+		tx.Close()
+		eventually(t, "they wait for the permit", func() bool { return rx.Waiting() == 3 })
+		permit.Release()
+		for _, w := range waits {
+			require.Equal(t, chanx.ErrClosed, w.wait())
+		}
+	})
+}

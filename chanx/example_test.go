@@ -1,0 +1,206 @@
+//go:build !explore
+
+package chanx_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
+)
+
+func Example() {
+	rt := sched.New(sched.Config{Workers: 2})
+	defer rt.Close()
+
+	tx, rx := chanx.NewBounded[int](8)
+	sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+		defer tx.Close()
+		for i := range 100 {
+			if err := tx.Send(cx, i); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	}).Detach()
+
+	sum := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		sum := 0
+		for v := range rx.All(cx) {
+			sum += v
+		}
+		return sum, nil
+	})
+	fmt.Println(sum.Wait(context.Background()))
+	// Output: 4950 <nil>
+}
+
+// Several senders, each with a handle of its own: the receiver ends when all are done.
+func ExampleNewBounded() {
+	ctx := context.Background()
+	tx, rx := chanx.NewBounded[string](1)
+	for _, name := range []string{"a", "b", "c"} {
+		mine := tx.Clone()
+		go func() {
+			defer mine.Close()
+			_ = mine.SendContext(ctx, name)
+		}()
+	}
+	tx.Close()
+	n := 0
+	for range rx.AllContext(ctx) {
+		n++
+	}
+	_, err := rx.TryRecv()
+	fmt.Println(n, err)
+	// Output: 3 chanx: closed
+}
+
+// A value that is expensive is made when there is room for it.
+func ExampleSender_Reserve() {
+	rt := sched.New(sched.Config{Workers: 1})
+	defer rt.Close()
+
+	tx, rx := chanx.NewBounded[string](1)
+	h := sched.Go(rt, func(cx *sched.Context) (string, error) {
+		permit, err := tx.Reserve(cx)
+		if err != nil {
+			return "", err
+		}
+		fmt.Println("full:", tx.TrySend("other") == chanx.ErrFull)
+		if err := permit.Send(cx, "expensive"); err != nil {
+			return "", err
+		}
+		return rx.Recv(cx)
+	})
+	fmt.Println(h.Wait(context.Background()))
+	// Output:
+	// full: true
+	// expensive <nil>
+}
+
+// A loop that waits for two channels and a timer. Whatever loses has taken nothing, so
+// the futures can be used again, and no value is missed.
+func ExampleReceiver_RecvFuture() {
+	rt := sched.New(sched.Config{Workers: 1})
+	defer rt.Close()
+
+	jobs, jobsRx := chanx.NewBounded[any](4)
+	quit, quitRx := chanx.NewOneshot[any]()
+	h := sched.Go(rt, func(cx *sched.Context) (n int, err error) {
+		next := jobsRx.RecvFuture()
+		for {
+			sel, err := sched.Await(cx, sched.Select(
+				sched.Future[any](next),
+				sched.Future[any](quitRx),
+				sched.Any(sched.Sleep(time.Hour)),
+			))
+			switch {
+			case err != nil:
+				return n, err
+			case sel.Index == 0 && sel.Err == nil:
+				n++
+			case sel.Index == 1: // what was sent before is not lost
+				for _, err := jobsRx.TryRecv(); err == nil; _, err = jobsRx.TryRecv() {
+					n++
+				}
+				return n, nil
+			}
+		}
+	})
+	for i := range 10 {
+		_ = jobs.SendContext(context.Background(), i)
+	}
+	_ = quit.Send(nil, "now")
+	fmt.Println(h.Wait(context.Background()))
+	// Output: 10 <nil>
+}
+
+// A send that must not wait for long. The value comes back.
+func ExampleSendFuture_Unsent() {
+	rt := sched.New(sched.Config{Workers: 1})
+	defer rt.Close()
+
+	tx, _ := chanx.NewBounded[string](1)
+	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+		if err := tx.Send(cx, "first"); err != nil {
+			return struct{}{}, err
+		}
+		f := tx.SendFuture("second")
+		_, err := sched.Await(cx, sched.Timeout(time.Millisecond, sched.Future[struct{}](f)))
+		v, unsent := f.Unsent()
+		fmt.Println(errors.Is(err, context.DeadlineExceeded), v, unsent)
+		return struct{}{}, nil
+	})
+	_, err := h.Wait(context.Background())
+	fmt.Println(err)
+	// Output:
+	// true second true
+	// <nil>
+}
+
+func ExampleNewUnbounded() {
+	tx, rx := chanx.NewUnbounded[int]()
+	for i := range 3 {
+		_ = tx.Send(nil, i)
+	}
+	tx.Close()
+	for v := range rx.AllContext(context.Background()) {
+		fmt.Println(v)
+	}
+	fmt.Println(tx.Send(nil, 4))
+	// Output:
+	// 0
+	// 1
+	// 2
+	// chanx: closed
+}
+
+// A task answers another one.
+func ExampleNewOneshot() {
+	rt := sched.New(sched.Config{Workers: 2})
+	defer rt.Close()
+
+	answer, question := chanx.NewOneshot[int]()
+	sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+		defer answer.Close() // in case of a panic before Send
+		return struct{}{}, answer.Send(cx, 42)
+	}).Detach()
+	fmt.Println(question.RecvContext(context.Background()))
+	// Output: 42 <nil>
+}
+
+func ExampleNewBroadcast() {
+	tx, slow := chanx.NewBroadcast[int](2)
+	for i := range 3 {
+		_, _ = tx.Send(nil, i+1)
+	}
+	_, err := slow.TryRecv()
+	var lagged chanx.LaggedError
+	fmt.Println(errors.As(err, &lagged), lagged.Missed)
+	fmt.Println(slow.TryRecv())
+	fmt.Println(slow.TryRecv())
+	// Output:
+	// true 1
+	// 2 <nil>
+	// 3 <nil>
+}
+
+func ExampleNewWatch() {
+	ctx := context.Background()
+	tx, rx := chanx.NewWatch("starting")
+	fmt.Println(rx.Value())
+	_ = tx.Send(nil, "running")
+	_ = tx.Send(nil, "stopping")
+	fmt.Println(rx.RecvContext(ctx))
+	tx.Close()
+	_, err := rx.RecvContext(ctx)
+	fmt.Println(err, rx.Value())
+	// Output:
+	// starting
+	// stopping <nil>
+	// chanx: closed stopping
+}

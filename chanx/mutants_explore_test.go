@@ -1,0 +1,57 @@
+//go:build explore
+
+package chanx
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/internal/explore/mutants"
+)
+
+const (
+	slots    = "TestExploreTheSlot"
+	wakes    = "TestExploreWaiting"
+	oneshots = "TestExploreAOneshot"
+	blocks   = "TestExploreTheBlocks"
+)
+
+var mistakes = map[string]mutants.Mutant{
+	"a producer that overwrites what is being read": mutants.In("ring.go", slots,
+		"if s.stamp.Load() != pos {\n\t\t\t\ts.mustBecome(pos)\n\t\t\t}", ""),
+	"a consumer that stores the head instead of comparing": mutants.In("ring.go", slots,
+		"if r.head.CompareAndSwap(head, (head+1)&posMask) {", "if r.head.Store((head + 1) & posMask); true {"),
+	"room that forgets the permits": mutants.In("ring.go", slots,
+		"permits := tail & permitMask / onePermit\n\tfloor", "permits := uint64(0)\n\tfloor"),
+	"a sender that looks for receivers before it has sent": mutants.In("bounded.go", wakes+".*/a_sender_and_a_receiver",
+		"is := c.ring.push(v)\n\tif is == done && c.receivers.some() {", "some := c.receivers.some()\n\tis := c.ring.push(v)\n\tif is == done && some {"),
+	"a receiver that does not look twice": mutants.In("recvfuture.go", wakes+".*/a_sender_and_a_receiver",
+		"f.wait(w)\n\treturn f.try(cx)", "f.wait(w)\n\treturn *new(T), sched.ErrPending"),
+	"a cancelled receiver that tells nobody": mutants.In("recvfuture.go", wakes+".*/a_receiver_that_is_cancelled",
+		"s.ch.passOn(nil)", "_ = s"),
+	"a cancelled sender that keeps its permit": mutants.In("sendfuture.go", wakes+".*/a_sender_that_is_cancelled",
+		"p.ch.unreserve(nil)", "_ = p"),
+	"a newcomer that forgets that it has been given a permit": mutants.In("bounded.go", wakes+".*/a_sender_that_is_polled",
+		"if newcomer != nil && !newcomer.decided() {", "if newcomer != nil {"),
+	"a permit that is the last to go and tells nobody": mutants.In("bounded.go", wakes+".*/the_last_permit",
+		"\t\tc.grant(cx, nil)\n\t}\n\tc.passOn(cx)\n}\n\n// received", "\t\tc.grant(cx, nil)\n\t}\n}\n\n// received"),
+	"a consumer that does not tell the next receiver": mutants.In("bounded.go", wakes,
+		"\t\tc.grant(cx, nil)\n\t}\n\tc.passOn(cx)\n}\n\n// passOn", "\t\tc.grant(cx, nil)\n\t}\n}\n\n// passOn"),
+	"a oneshot whose waker is changed under the sender": mutants.In("oneshot.go", oneshots,
+		"if !r.state.CompareAndSwap(state, state&^oneshotListening) {\n\t\t\treturn r.TryRecv() // the sender has finished: there is nobody else\n\t\t}\n\t\tstate &^= oneshotListening",
+		"r.waker = w\n\t\treturn *new(T), sched.ErrPending"),
+	"a block that is used again while a producer may know it": mutants.In("segments.go", blocks,
+		"if s.ready.Load()&released == 0 || s.observed > q.at {", "if false {"),
+}
+
+// The explorer is worth what it finds: each of these mistakes.
+func TestMutantsAreCaughtByTheExplorer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package for each mutant")
+	}
+	for name, m := range mistakes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // nothing here uses a shim
+			m.MustBeCaught(t)
+		})
+	}
+}

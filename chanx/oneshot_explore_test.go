@@ -1,0 +1,83 @@
+//go:build explore
+
+package chanx
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// recvOneshot is what a task that receives does; between its polls it may pass the
+// receiver on to another task.
+func (s sleeper) recvOneshot(rx *OneshotReceiver[int], before ...sched.Waker) (int, error) {
+	for _, w := range before {
+		if v, err := rx.await(w); err != sched.ErrPending {
+			return v, err
+		}
+	}
+	for {
+		v, err := rx.TryRecv()
+		if err == ErrEmpty {
+			v, err = rx.await(s.waker)
+		}
+		if err != sched.ErrPending {
+			return v, err
+		}
+		s.sleep()
+	}
+}
+
+func TestExploreAOneshotLosesNeitherTheValueNorTheWakeUp(t *testing.T) {
+	scenes(t, map[string]aScene{
+		"a send against a receive": {8, true, func(m *scene) {
+			tx, rx := NewOneshot[int]()
+			m.thread("sender", func(sleeper) { m.x.Require(tx.Send(nil, 5) == nil, "refused") })
+			m.thread("receiver", func(s sleeper) {
+				v, err := s.recvOneshot(rx)
+				m.x.Require(v == 5 && err == nil, "%d, %v", v, err)
+			})
+		}},
+		"a send against a receiver that moves between tasks": {4, true, func(m *scene) {
+			tx, rx := NewOneshot[int]()
+			m.thread("sender", func(sleeper) { m.x.Require(tx.Send(nil, 5) == nil, "refused") })
+			m.thread("receiver", func(s sleeper) {
+				v, err := s.recvOneshot(rx, m.sleeper().waker, m.sleeper().waker)
+				m.x.Require(v == 5 && err == nil, "%d, %v", v, err)
+			})
+		}},
+		"a send against a receiver that is cancelled and polled again": {5, true, func(m *scene) {
+			tx, rx := NewOneshot[int]()
+			m.thread("sender", func(sleeper) { m.x.Require(tx.Send(nil, 5) == nil, "refused") })
+			m.thread("receiver", func(s sleeper) {
+				_, err := rx.await(m.sleeper().waker)
+				if err == nil {
+					return
+				}
+				rx.Cancel()
+				v, err := s.recvOneshot(rx)
+				m.x.Require(v == 5 && err == nil, "%d, %v", v, err)
+			})
+		}},
+		"a close of the sender against a receive": {8, true, func(m *scene) {
+			tx, rx := NewOneshot[int]()
+			m.thread("sender", func(sleeper) { tx.Close() })
+			m.thread("receiver", func(s sleeper) {
+				_, err := s.recvOneshot(rx)
+				m.x.Require(err == ErrClosed, "%v", err)
+			})
+		}},
+		"a send against a close of the receiver": {8, true, func(m *scene) {
+			tx, rx := NewOneshot[int]()
+			sent, got := false, false
+			m.thread("sender", func(sleeper) { sent = tx.Send(nil, 5) == nil })
+			m.thread("receiver", func(s sleeper) {
+				_, _ = rx.await(s.waker)
+				rx.Close()
+				_, err := rx.TryRecv()
+				got = err == nil || rx.taken
+			})
+			m.finally(func() { m.x.Require(sent == got, "sent: %v, received: %v", sent, got) })
+		}},
+	})
+}

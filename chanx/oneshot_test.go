@@ -1,0 +1,116 @@
+//go:build !explore
+
+package chanx_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
+)
+
+func TestAOneshotPassesOneValue(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewOneshot[int]()
+		_, err := rx.TryRecv()
+		require.Equal(t, chanx.ErrEmpty, err)
+		waits := c.do(func(e env) error {
+			v, err := recv(e, rx)
+			require.Equal(t, 7, v)
+			return err
+		})
+		eventually(t, "it waits", tx.Waiting)
+		c.run(func(e env) { require.NoError(t, tx.Send(e.cx, 7)) })
+		require.NoError(t, waits.wait())
+		require.Equal(t, chanx.ErrClosed, tx.Send(nil, 8), "once")
+		_, err = receives(c, rx)
+		require.Equal(t, chanx.ErrClosed, err, "once")
+	})
+}
+
+// Scenario 51, the first half.
+func TestAOneshotWhoseReceiverIsGoneRefusesTheValue(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewOneshot[string]()
+		waits := c.do(func(e env) error { _, err := recv(e, rx); return err })
+		eventually(t, "it waits", tx.Waiting)
+		waits.abort()
+		require.Error(t, waits.wait())
+		require.False(t, tx.IsClosed(), "it may be polled again")
+		rx.Close()
+		require.True(t, tx.IsClosed())
+		require.ErrorIs(t, tx.Send(nil, "mine"), os.ErrClosed)
+		_, err := rx.TryRecv()
+		require.Equal(t, chanx.ErrClosed, err)
+	})
+}
+
+func TestAValueThatWasSentOutlivesTheCloseOfTheReceiver(t *testing.T) {
+	tx, rx := chanx.NewOneshot[int]()
+	require.NoError(t, tx.Send(nil, 1))
+	rx.Close()
+	tx.Close()
+	v, err := rx.TryRecv()
+	require.NoError(t, err)
+	require.Equal(t, 1, v)
+	_, err = rx.TryRecv()
+	require.Equal(t, chanx.ErrClosed, err)
+}
+
+func TestAOneshotWhoseSenderIsGoneFails(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewOneshot[int]()
+		waits := c.do(func(e env) error { _, err := recv(e, rx); return err })
+		eventually(t, "it waits", tx.Waiting)
+		tx.Close()
+		require.Equal(t, chanx.ErrClosed, waits.wait())
+	})
+}
+
+// Scenario 51, the second half.
+func TestAOneshotReceiverThatMovesTasksHasOnlyTheNewestWoken(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		rt := start(t, workers)
+		tx, rx := chanx.NewOneshot[int]()
+		// Polls it each time it runs, as long as the receiver is its.
+		type owner struct {
+			sched.Task
+			runs, got chan int
+			mine      bool
+		}
+		newOwner := func() *owner {
+			o := &owner{runs: make(chan int, 10), got: make(chan int, 10), mine: true}
+			o.Init(rt, body(func(cx *sched.Context) bool {
+				if o.mine {
+					if v, err := rx.Poll(cx); err == nil {
+						o.got <- v
+					}
+				}
+				o.mine = false
+				o.runs <- 1
+				return false
+			}))
+			return o
+		}
+		first, second := newOwner(), newOwner()
+		first.Wake()
+		<-first.runs
+		second.Wake()
+		<-second.runs
+		second.mine = true
+		require.NoError(t, tx.Send(nil, 5))
+		require.Equal(t, 5, <-second.got)
+		<-second.runs
+		first.Wake() // to see that this is its only run
+		<-first.runs
+		require.Empty(t, first.runs)
+		require.Empty(t, first.got)
+	}
+}
+
+type body func(cx *sched.Context) (done bool)
+
+func (f body) Run(cx *sched.Context) bool { return f(cx) }

@@ -1,0 +1,5 @@
+//go:build race && !explore
+
+package chanx_test
+
+func init() { slow = true }

@@ -1,0 +1,151 @@
+//go:build explore
+
+package chanx
+
+import (
+	"fmt"
+	"testing"
+
+	explorer "github.com/suiro-go/suiro/internal/explore"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A scene is threads that act as tasks do: they poll, and sleep until they are woken. One
+// that is not woken sleeps to the end, which is how a lost wake-up is found.
+type scene struct {
+	x     *explorer.Execution
+	woken map[sched.Waker]*bool
+	left  int         // threads that are not done
+	got   map[int]int // how often each value was received
+	sent  map[int]bool
+	check func() // at the end; nil: nothing else
+}
+
+func newScene(x *explorer.Execution) *scene {
+	m := &scene{x: x, woken: map[sched.Waker]*bool{}, got: map[int]int{}, sent: map[int]bool{}}
+	wakeThread = func(w sched.Waker) {
+		if flag := m.woken[w]; flag != nil {
+			explorer.Step(x, "wakes", flag, func() { *flag = true })
+		}
+	}
+	pauseThread = x.Yield
+	x.Finally(func() {
+		wakeThread, pauseThread = nil, nil
+		x.Require(m.left == 0, "%d threads sleep for ever: a wake-up was lost", m.left)
+		if m.check != nil {
+			m.check()
+		}
+	})
+	return m
+}
+
+// finally gives a check for the end.
+func (m *scene) finally(f func()) { m.check = f }
+
+// A sleeper is a thread that may wait.
+type sleeper struct {
+	*scene
+	waker sched.Waker
+}
+
+func (m *scene) sleeper() sleeper {
+	s := sleeper{m, new(sched.Task).Waker()}
+	m.woken[s.waker] = new(bool)
+	return s
+}
+
+// thread starts one.
+func (m *scene) thread(name string, f func(s sleeper)) {
+	s := m.sleeper()
+	m.left++
+	m.x.Go(name, func() {
+		f(s)
+		m.left--
+	})
+}
+
+// sleep returns when the thread has been woken.
+func (s sleeper) sleep() {
+	flag := s.woken[s.waker]
+	explorer.Rest(s.x, "sleeps", flag, func() bool { return *flag }, func() { *flag = false })
+}
+
+// received notes a value.
+func (m *scene) received(v int) {
+	m.got[v]++
+	m.x.Require(m.got[v] == 1, "value %d was received twice", v)
+	m.x.Require(v > 0, "a value that nobody sent")
+}
+
+// send is what a task that sends v does.
+func (s sleeper) send(c *bounded[int], v int) error {
+	f := &SendFuture[int]{value: v}
+	f.ch = c
+	for {
+		var err error = sched.ErrPending
+		if !f.waits() {
+			if is := c.send(nil, v); is != full {
+				err = is.err()
+			}
+		}
+		if err == sched.ErrPending {
+			err = f.await(nil, s.waker)
+		}
+		if err != sched.ErrPending {
+			if err == nil {
+				s.sent[v] = true
+			}
+			return err
+		}
+		s.sleep()
+	}
+}
+
+// recv is what a task that receives does.
+func (s sleeper) recv(c *bounded[int]) error {
+	f := &RecvFuture[int]{}
+	f.ch = c
+	for {
+		v, err := f.try(nil)
+		if err == sched.ErrPending {
+			v, err = f.await(nil, s.waker)
+		}
+		if err == nil {
+			s.received(v)
+		}
+		if err != sched.ErrPending {
+			return err
+		}
+		s.sleep()
+	}
+}
+
+func newExplored(x *explorer.Execution, capacity int) *bounded[int] {
+	tx, _ := NewBounded[int](capacity)
+	c := tx.ch
+	x.Always(func() {
+		tail := c.ring.tail.Load()
+		used := (tail-c.ring.head.Load())&posMask + tail&permitMask/onePermit
+		x.Require(used <= c.ring.capacity, "%d places are used of %d", used, c.ring.capacity)
+	})
+	return c
+}
+
+// scenes explores each; what begins with fresh state is made by start.
+func scenes(t *testing.T, all map[string]aScene) {
+	for name, s := range all {
+		t.Run(name, func(t *testing.T) {
+			explorer.Explore(t, explorer.Options{Preemptions: s.preemptions, Plain: s.plain}, func(x *explorer.Execution) {
+				s.start(newScene(x))
+			})
+		})
+	}
+}
+
+type aScene struct {
+	preemptions int
+	plain       bool // what lies between two atomic operations is a step
+	start       func(m *scene)
+}
+
+func numbered(what string, i int) string { return fmt.Sprintf("%s %d", what, i) }

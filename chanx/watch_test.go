@@ -1,0 +1,173 @@
+//go:build !explore
+
+package chanx_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// Scenario 53, in three.
+func TestAWatchHoldsTheLatestValueOnly(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewWatch(0)
+		for i := range 3 {
+			require.NoError(t, tx.Send(nil, i+1))
+		}
+		require.Equal(t, 3, rx.Value())
+		v, err := receives(c, rx)
+		require.NoError(t, err)
+		require.Equal(t, 3, v)
+		_, err = rx.TryRecv()
+		require.Equal(t, chanx.ErrEmpty, err)
+		require.Equal(t, 3, tx.Value())
+	})
+}
+
+func TestTheInitialValueOfAWatchCountsAsSeen(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewWatch("initial")
+		changed, err := rx.HasChanged()
+		require.NoError(t, err)
+		require.False(t, changed)
+		_, err = rx.TryRecv()
+		require.Equal(t, chanx.ErrEmpty, err)
+		require.Equal(t, "initial", rx.Value())
+		waits := c.do(func(e env) error {
+			if e.cx != nil {
+				return rx.Changed(e.cx)
+			}
+			return rx.ChangedContext(e.ctx)
+		})
+		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
+		late := tx.Subscribe()
+		require.NoError(t, tx.Send(nil, "new"))
+		require.NoError(t, waits.wait())
+		require.Equal(t, "new", rx.Value())
+		changed, err = rx.HasChanged()
+		require.NoError(t, err)
+		require.False(t, changed, "seen")
+		changed, err = late.HasChanged()
+		require.NoError(t, err)
+		require.True(t, changed, "not by this one")
+		require.Equal(t, "new", late.Update())
+		_, err = late.TryRecv()
+		require.Equal(t, chanx.ErrEmpty, err)
+	})
+}
+
+func TestAClosedWatchGivesAnUnseenValueFirstAndIsThenClosed(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, rx := chanx.NewWatch(0)
+		other := tx.Clone()
+		changes := rx.Clone()
+		require.NoError(t, tx.Send(nil, 1))
+		tx.Close()
+		require.Equal(t, chanx.ErrClosed, tx.Send(nil, 2))
+		require.NoError(t, other.Send(nil, 3))
+		other.Close()
+		v, err := receives(c, rx)
+		require.NoError(t, err)
+		require.Equal(t, 3, v)
+		_, err = receives(c, rx)
+		require.Equal(t, chanx.ErrClosed, err)
+		require.Equal(t, 3, rx.Value(), "to be seen as before")
+		changed, err := changes.HasChanged()
+		require.NoError(t, err)
+		require.True(t, changed)
+		c.run(func(e env) {
+			_, err := await(e, sched.Future[struct{}](changes.ChangedFuture()))
+			require.NoError(t, err)
+		})
+		_, err = changes.HasChanged()
+		require.Equal(t, chanx.ErrClosed, err)
+	})
+}
+
+func TestAWatchWakesAllThatWait(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		tx, first := chanx.NewWatch(0)
+		const receivers = 40
+		var jobs []*job
+		for range receivers {
+			rx := first.Clone()
+			jobs = append(jobs, c.do(func(e env) error {
+				defer rx.Close()
+				if v, err := recv(e, rx); err != nil || v != 1 {
+					return fmt.Errorf("%d: %w", v, err)
+				}
+				if _, err := recv(e, rx); err != chanx.ErrClosed {
+					return fmt.Errorf("not closed: %w", err)
+				}
+				return nil
+			}))
+		}
+		eventually(t, "they wait", func() bool { return tx.Waiting() == receivers })
+		require.NoError(t, tx.Modify(nil, func(*int) bool { return false }))
+		require.Equal(t, receivers, tx.Waiting(), "nothing has changed")
+		require.NoError(t, tx.Modify(nil, func(v *int) bool { *v++; return true }))
+		eventually(t, "they wait", func() bool { return tx.Waiting() == receivers })
+		tx.Close()
+		allDone(t, jobs)
+		require.Equal(t, 1, tx.Receivers())
+	})
+}
+
+func TestAWatchWithoutReceiversRefuses(t *testing.T) {
+	tx, rx := chanx.NewWatch(0)
+	rx.Close()
+	rx.Close()
+	require.Equal(t, chanx.ErrClosed, tx.Send(nil, 1))
+	require.Zero(t, tx.Value(), "it is what it was")
+	_, err := rx.TryRecv()
+	require.Equal(t, chanx.ErrClosed, err)
+	rx = tx.Subscribe()
+	require.NoError(t, tx.Send(nil, 2))
+	v, err := rx.TryRecv()
+	require.NoError(t, err)
+	require.Equal(t, 2, v)
+}
+
+// What a receiver sees only goes forward, and ends with the last value.
+func TestAWatchReceiverSeesTheLastValue(t *testing.T) {
+	onEach(t, func(t *testing.T, c *crew) {
+		n := rounds(40_000)
+		tx, first := chanx.NewWatch(0)
+		var jobs []*job
+		for range 4 {
+			rx := first.Clone()
+			jobs = append(jobs, c.do(func(e env) error {
+				last := 0
+				for {
+					v, err := recv(e, rx)
+					if err == chanx.ErrClosed && last == n {
+						return nil
+					} else if err != nil || v <= last {
+						return fmt.Errorf("%d after %d: %w", v, last, err)
+					}
+					last = v
+				}
+			}))
+		}
+		jobs = append(jobs, c.do(func(e env) error {
+			defer tx.Close()
+			for i := range n {
+				if err := tx.Send(e.cx, i+1); err != nil {
+					return err
+				}
+				if e.cx != nil && !e.cx.Proceed() {
+					if _, err := await(e, yield()); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}))
+		allDone(t, jobs)
+	})
+}

@@ -1,0 +1,230 @@
+package chanx
+
+import (
+	"context"
+	"iter"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A WatchReceiver sees the latest value of a watch channel. It belongs to one task or
+// goroutine at a time, and must not be copied: Clone gives others one of their own.
+type WatchReceiver[T any] struct {
+	ch      *watch[T]
+	seen    uint64 // version
+	closed  bool
+	recv    WatchRecvFuture[T]
+	changed ChangedFuture[T]
+}
+
+func newWatchReceiver[T any](c *watch[T], seen uint64) *WatchReceiver[T] {
+	r := &WatchReceiver[T]{ch: c, seen: seen}
+	r.recv.r, r.changed.r = r, r
+	return r
+}
+
+// Value is the latest value, seen or not; it does not count as seen by that. It stays
+// the latest when the channel has closed.
+func (r *WatchReceiver[T]) Value() T {
+	v, _ := r.ch.get()
+	return v
+}
+
+// Update is the latest value, which counts as seen from then on.
+func (r *WatchReceiver[T]) Update() (v T) {
+	v, r.seen = r.ch.get()
+	return v
+}
+
+// HasChanged reports whether there is a value that was not seen. The error is ErrClosed if
+// there is not, and no more will come. It costs one atomic load.
+func (r *WatchReceiver[T]) HasChanged() (bool, error) {
+	_, changed, err := r.look()
+	return changed, err
+}
+
+// look is HasChanged with the version that was found.
+func (r *WatchReceiver[T]) look() (version uint64, changed bool, err error) {
+	word := r.ch.version.Load()
+	version = word &^ watchEnded
+	switch {
+	case r.closed:
+		return version, false, ErrClosed
+	case version != r.seen:
+		return version, true, nil
+	case word&watchEnded != 0:
+		return version, false, ErrClosed
+	default:
+		return version, false, nil
+	}
+}
+
+// tryChanged is HasChanged with the value counted as seen, and ErrEmpty for no change.
+func (r *WatchReceiver[T]) tryChanged() error {
+	version, changed, err := r.look()
+	if err == nil && !changed {
+		return ErrEmpty
+	}
+	if changed {
+		r.seen = version
+	}
+	return err
+}
+
+// TryRecv is the latest value, which counts as seen from then on. The error is ErrEmpty if
+// it has been seen, and ErrClosed if besides no more will come.
+func (r *WatchReceiver[T]) TryRecv() (v T, err error) {
+	switch changed, err := r.HasChanged(); {
+	case err != nil:
+		return v, err
+	case !changed:
+		return v, ErrEmpty
+	default:
+		return r.Update(), nil
+	}
+}
+
+// Recv is the latest value as soon as that has not been seen yet, and counts it as seen.
+// It is for stackful tasks (see sched.Await). The error is ErrClosed when no more will
+// come, or sched.ErrCancelled in a task that was aborted. It allocates nothing.
+func (r *WatchReceiver[T]) Recv(cx *sched.Context) (T, error) {
+	if cx.Proceed() {
+		if v, err := r.TryRecv(); err != ErrEmpty {
+			return v, err
+		}
+	}
+	return sched.Await(cx, sched.Future[T](&r.recv))
+}
+
+// RecvContext is Recv for an ordinary goroutine, which waits until ctx ends at most.
+func (r *WatchReceiver[T]) RecvContext(ctx context.Context) (T, error) {
+	if v, err := r.TryRecv(); err != ErrEmpty {
+		return v, err
+	}
+	return sched.Wait(ctx, sched.Future[T](&r.recv))
+}
+
+// RecvFuture is a future of the next value that has not been seen. It is the same one
+// each time: the receiver belongs to one task at a time. One that is abandoned has seen
+// nothing.
+func (r *WatchReceiver[T]) RecvFuture() *WatchRecvFuture[T] { return &r.recv }
+
+// Changed waits until there is a value that was not seen, and counts it as seen. Value
+// then is that, or one that came meanwhile, for which Changed will not wait; Recv gives
+// both in one. It is for stackful tasks; errors are those of Recv.
+func (r *WatchReceiver[T]) Changed(cx *sched.Context) error {
+	if cx.Proceed() {
+		if err := r.tryChanged(); err != ErrEmpty {
+			return err
+		}
+	}
+	_, err := sched.Await(cx, sched.Future[struct{}](&r.changed))
+	return err
+}
+
+// ChangedContext is Changed for an ordinary goroutine, which waits until ctx ends at most.
+func (r *WatchReceiver[T]) ChangedContext(ctx context.Context) error {
+	if err := r.tryChanged(); err != ErrEmpty {
+		return err
+	}
+	_, err := sched.Wait(ctx, sched.Future[struct{}](&r.changed))
+	return err
+}
+
+// ChangedFuture is a future of what Changed waits for. It is the same one each time.
+func (r *WatchReceiver[T]) ChangedFuture() *ChangedFuture[T] { return &r.changed }
+
+// All is each value that Recv gives, until the channel is closed and the last value seen,
+// or the task is aborted, which the task's next sched.Await tells.
+func (r *WatchReceiver[T]) All(cx *sched.Context) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for {
+			if v, err := r.Recv(cx); err != nil || !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Clone is another receiver of the same channel, which has seen what this one has. It
+// panics if this one has been closed.
+func (r *WatchReceiver[T]) Clone() *WatchReceiver[T] {
+	if r.closed {
+		panic("chanx: Clone of a closed WatchReceiver")
+	}
+	r.ch.receiving.Add(1)
+	return newWatchReceiver(r.ch, r.seen)
+}
+
+// Close has the channel forget the receiver. If it was the last one, sends fail. Calls
+// after the first do nothing.
+func (r *WatchReceiver[T]) Close() {
+	if !r.closed {
+		r.closed = true
+		r.ch.receiving.Add(-1)
+	}
+}
+
+// A ChangedFuture is done when there is a value that was not seen, see
+// WatchReceiver.Changed.
+type ChangedFuture[T any] struct {
+	r    *WatchReceiver[T]
+	node waiter
+}
+
+// A WatchRecvFuture receives the latest value, see WatchReceiver.RecvFuture.
+type WatchRecvFuture[T any] struct {
+	r    *WatchReceiver[T]
+	node waiter
+}
+
+var (
+	_ sched.Future[int]      = (*WatchRecvFuture[int])(nil)
+	_ sched.Canceler         = (*WatchRecvFuture[int])(nil)
+	_ sched.Future[struct{}] = (*ChangedFuture[int])(nil)
+	_ sched.Canceler         = (*ChangedFuture[int])(nil)
+)
+
+// Poll is done if there is a value that was not seen, or has the task woken when there is.
+// The error is ErrClosed. It takes one unit of the task's budget. After it was done, it
+// waits for another.
+func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
+	if !cx.Proceed() {
+		return struct{}{}, sched.ErrPending
+	}
+	err := f.r.tryChanged()
+	if err == ErrEmpty {
+		f.r.ch.waiters.enlist(&f.node, cx.Waker())
+		err = f.r.tryChanged() // no wake-up is lost: see waitQueue
+	}
+	if err == ErrEmpty {
+		return struct{}{}, sched.ErrPending
+	}
+	f.Cancel()
+	return struct{}{}, err
+}
+
+// Cancel has the future wait no more.
+func (f *ChangedFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
+
+// Poll is the latest value if that was not seen, or has the task woken when there is a new
+// one. The error is ErrClosed. It takes one unit of the task's budget. After it was done,
+// it waits for another.
+func (f *WatchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
+	if !cx.Proceed() {
+		return *new(T), sched.ErrPending
+	}
+	v, err := f.r.TryRecv()
+	if err == ErrEmpty {
+		f.r.ch.waiters.enlist(&f.node, cx.Waker())
+		v, err = f.r.TryRecv()
+	}
+	if err == ErrEmpty {
+		return v, sched.ErrPending
+	}
+	f.Cancel()
+	return v, err
+}
+
+// Cancel has the future wait no more. Nothing counts as seen.
+func (f *WatchRecvFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
