@@ -18,6 +18,7 @@ type Runtime struct {
 	long    globalQueue // long tasks (long.go)
 	idle    idleState
 	timers  timers
+	clock   clock
 	watch   watch
 	depots  depots
 
@@ -52,6 +53,7 @@ func New(cfg Config) *Runtime {
 	}
 	rt.timers.wheel = timer.New(0)
 	rt.timers.next.Store(never)
+	rt.clock.paused = rt.cfg.Paused
 	rt.hooked = rt.cfg.Hooks.ofTasks()
 	rt.idle.init(rt.cfg.Workers)
 	for i := range rt.cfg.Workers {
@@ -63,8 +65,14 @@ func New(cfg Config) *Runtime {
 // Workers is the number of workers.
 func (rt *Runtime) Workers() int { return len(rt.workers) }
 
-// Now is the time since New, by the monotonic clock: the runtime's time.
-func (rt *Runtime) Now() time.Duration { return time.Since(rt.epoch) }
+// Now is the time since New, by the monotonic clock: the runtime's time. With
+// Config.Paused it is the virtual clock's, which begins with 0.
+func (rt *Runtime) Now() time.Duration {
+	if rt.clock.paused {
+		return time.Duration(rt.clock.now.Load())
+	}
+	return time.Since(rt.epoch)
+}
 
 // Time is the wall clock's time, with a monotonic reading, at a runtime's time.
 func (rt *Runtime) Time(at time.Duration) time.Time { return rt.epoch.Add(at) }
