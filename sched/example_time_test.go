@@ -44,7 +44,7 @@ func ExampleSleepFuture_Reset() {
 	// Output: 17s <nil>
 }
 
-func ExampleTimeout() {
+func ExampleTimeout_paused() {
 	rt := sched.New(sched.Config{Workers: 1, Paused: true})
 	defer rt.Close()
 
