@@ -16,25 +16,28 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 // A Pool makes calls that block. The zero value is one with the zero Config. It must
 // not be copied. All methods may be called from any goroutine, and at once.
 //
-// No call is left in the queue while a goroutine could take it. Whoever queues one sees
-// to it, under the lock, that somebody will look: one of those that spin, of which
-// there are as many as calls are queued; or an idle goroutine, or a new one. All look
-// under the lock before they go idle or end. If there is none of these, the limit is
-// reached, and whoever ends a call looks.
+// No call is left in the queue while a goroutine could take it. A goroutine that spins,
+// or was chosen from the idle ones or started, and has not looked into the queue since,
+// is searching. Whoever queues a call, under the lock, has one search unless one does.
+// Whoever takes one and leaves others does the same before it makes its call: so a
+// burst wakes as many as it needs, one after the other, and short calls wake few. All
+// look under the lock before they go idle or end. If nobody can be made to search, the
+// limit is reached, and whoever ends a call looks.
 type Pool struct {
 	cfg    Config       // the zero value until set
 	queued atomic.Int64 // calls in queue; written under mu
 
-	mu       sync.Mutex
-	set      bool // cfg has its defaults
-	queue    list.List[job]
-	idle     []*thread // the last is woken first, so that the first times out
-	threads  int
-	busy     int  // of them, those that make a call
-	spinning int  // threads that look out for a call
-	spins    bool // that is worth it
-	closed   bool
-	drained  chan struct{} // closed when the pool is, and no thread is left; nil: nobody has asked
+	mu        sync.Mutex
+	set       bool // cfg has its defaults
+	queue     list.List[job]
+	idle      []*thread // the last is woken first, so that the first times out
+	threads   int
+	busy      int  // of them, those that make a call
+	searching int  // of them, those that will look into the queue without being told
+	spinning  bool // one of those spins
+	spins     bool // that is worth it
+	closed    bool
+	drained   chan struct{} // closed when the pool is, and no thread is left; nil: nobody has asked
 }
 
 // A job is a call, whatever its result's type.
@@ -61,36 +64,41 @@ func (p *Pool) submit(n *list.Node[job]) bool {
 	}
 	p.queue.PushBack(n)
 	p.queued.Store(int64(p.queue.Len()))
-	if p.queue.Len() <= p.spinning {
-		p.mu.Unlock()
-		return true
-	}
-	t, start := p.forWork()
+	t, start := p.search()
 	p.mu.Unlock()
-	switch {
-	case t != nil:
-		t.wake <- struct{}{} // there is room: nobody else wakes it
-	case start:
-		go p.serve(&thread{wake: make(chan struct{}, 1)})
-	}
+	p.awaken(t, start)
 	return true
 }
 
-// forWork is who is to look after a job that has been queued: an idle thread, or a new
-// one that the caller must start, or neither.
-func (p *Pool) forWork() (t *thread, start bool) {
+// search has a thread search for the jobs in the queue, unless one does: an idle one or
+// a new one, which the caller must awaken when it has given the lock back.
+func (p *Pool) search() (t *thread, start bool) {
+	if p.searching > 0 || p.queue.Len() == 0 {
+		return nil, false
+	}
 	if last := len(p.idle) - 1; last >= 0 {
 		t = p.idle[last]
 		p.idle[last] = nil
 		p.idle = p.idle[:last]
-		return t, false
-	}
-	if p.threads >= p.cfg.MaxThreads || p.threads > 0 && total.Load() >= maxThreads {
+	} else if p.threads < p.cfg.MaxThreads && (p.threads == 0 || total.Load() < maxThreads) {
+		t, start = &thread{wake: make(chan struct{}, 1)}, true
+		p.threads++
+		total.Add(1)
+	} else {
 		return nil, false
 	}
-	p.threads++
-	total.Add(1)
-	return nil, true
+	t.searching = true
+	p.searching++
+	return t, start
+}
+
+func (p *Pool) awaken(t *thread, start bool) {
+	switch {
+	case start:
+		go p.serve(t)
+	case t != nil:
+		t.wake <- struct{}{} // there is room: nobody else has chosen it
+	}
 }
 
 // take takes the job that has been queued for longest, nil if there is none. The lock

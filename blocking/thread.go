@@ -8,9 +8,10 @@ import (
 
 // A thread is a goroutine of a pool.
 type thread struct {
-	wake chan struct{} // what others choose it by, when it is idle
-	keep *time.Timer   // nil: it has not been idle yet
-	busy bool          // counted by the pool
+	wake      chan struct{} // tells it that it was chosen, when it is idle
+	keep      *time.Timer   // nil: it has not been idle yet
+	searching bool          // counted by the pool
+	busy      bool          // counted by the pool
 }
 
 // serve is the goroutine. It is counted in threads already.
@@ -34,45 +35,70 @@ func (p *Pool) next(t *thread) job {
 		t.busy = false
 		p.busy--
 	}
-	spun := false
-	for {
+	for spun := false; ; {
+		p.looked(t)
 		if j := p.take(); j != nil {
 			t.busy = true
 			p.busy++
+			other, start := p.search()
 			p.mu.Unlock()
+			p.awaken(other, start)
 			return j
 		}
-		if p.closed {
+		switch {
+		case p.closed:
+			p.leave()
+			return nil
+		case p.spins && !p.spinning && !spun:
+			spun = p.lookOut(t)
+		case !p.idleOut(t):
 			p.leave()
 			return nil
 		}
-		if p.spins && p.spinning == 0 && !spun {
-			p.spinning++
-			p.mu.Unlock()
-			spun = !p.spin()
-			p.mu.Lock()
-			p.spinning--
-			p.spins = p.spins && !spun
-			continue
-		}
-		p.idle = append(p.idle, t)
-		p.mu.Unlock()
-		began := time.Now()
-		woken := p.wait(t)
-		p.mu.Lock()
-		if woken {
-			p.spins = p.spins || time.Since(began) < spinFor
-			continue
-		}
-		if i := slices.Index(p.idle, t); i >= 0 {
-			p.idle = slices.Delete(p.idle, i, i+1)
-			p.leave()
-			return nil
-		}
-		p.mu.Unlock()
-		<-t.wake // somebody has chosen it meanwhile
-		p.mu.Lock()
 	}
+}
+
+// looked says that the thread looks into the queue now. The lock is held.
+func (p *Pool) looked(t *thread) {
+	if t.searching {
+		t.searching = false
+		p.searching--
+	}
+}
+
+// lookOut spins, and reports whether that was in vain. The lock is held, but not
+// meanwhile.
+func (p *Pool) lookOut(t *thread) (inVain bool) {
+	p.spinning, t.searching = true, true
+	p.searching++
+	p.mu.Unlock()
+	inVain = !p.spin()
+	p.mu.Lock()
+	p.spinning = false
+	p.spins = p.spins && !inVain
+	return inVain
+}
+
+// idleOut has the thread be idle until it is chosen; false: it was for too long. The
+// lock is held, but not meanwhile.
+func (p *Pool) idleOut(t *thread) (chosen bool) {
+	p.idle = append(p.idle, t)
+	p.mu.Unlock()
+	began := time.Now()
+	chosen = p.wait(t)
+	p.mu.Lock()
+	if chosen {
+		p.spins = p.spins || time.Since(began) < worthSpinning
+		return true
+	}
+	if i := slices.Index(p.idle, t); i >= 0 {
+		p.idle = slices.Delete(p.idle, i, i+1)
+		return false
+	}
+	p.mu.Unlock()
+	<-t.wake // somebody has chosen it meanwhile
+	p.mu.Lock()
+	return true
 }
 
 // wait waits until the thread is woken; false: for too long.
@@ -110,8 +136,12 @@ func (p *Pool) leave() {
 // time, and none after it was of no use, until one that went idle was woken so soon
 // that it would have been.
 const (
-	spinFor  = 50 * time.Microsecond
-	maxSpins = 1 << 16 // where time stands still, as in a bubble of testing/synctest
+	spinFor = 100 * time.Microsecond
+	// A thread that was idle for less than this would have found a job by spinning: who
+	// has to be woken takes long, and so does whoever had to be woken to submit it.
+	worthSpinning = 2 * spinFor
+
+	maxSpins = 1 << 17 // where time stands still, as in a bubble of testing/synctest
 )
 
 // spin reports whether there is a job.

@@ -9,10 +9,10 @@ import (
 
 // lingerFor is how long a worker waits without parking for a wake that is expected:
 // about what it costs a locked thread to give its processor away and get it back.
-const lingerFor = 20 * time.Microsecond
+const lingerFor = 50 * time.Microsecond
 
 // maxLinger bounds it where time stands still, as in a bubble of testing/synctest.
-const maxLinger = 1 << 15
+const maxLinger = 1 << 16
 
 // maxLingerSkips bounds how many expectations in a row are passed over after those
 // that came to nothing.
