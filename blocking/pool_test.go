@@ -236,6 +236,7 @@ func TestCallsThatNeedEachOtherAllGetAThread(t *testing.T) {
 // middle: each handle has one result, which stays, each call is made at most once, and it
 // is made if and only if it was not prevented.
 func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
+	var allPrevented int64
 	for round := range 6 {
 		on(t, func(t *testing.T, rt *sched.Runtime) {
 			p := newPool(t, blocking.Config{MaxThreads: 1 + 3*round, KeepAlive: time.Duration(round) * 20 * time.Microsecond})
@@ -302,9 +303,13 @@ func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 				tasks[1].Abort()
 			})
 			if round%2 == 0 {
-				time.AfterFunc(2*time.Millisecond, func() { p.Close() })
+				eventually(t, "calls are made", func() bool { return calls.Load() > 0 && madeForTasks.Load() > 0 })
+				require.NoError(t, p.Close())
 			}
 			workers.Wait()
+			if round%2 != 0 {
+				eventually(t, "calls are made", func() bool { return calls.Load() > 0 && madeForTasks.Load() > 0 })
+			}
 			shutdown(t, p)
 			for _, h := range tasks {
 				_, err := result(t, h)
@@ -313,11 +318,10 @@ func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 			require.Zero(t, p.ThreadCount())
 			require.Equal(t, submitted.Load(), calls.Load()+prevented.Load()+refused.Load(), "a call is made unless it was prevented or refused")
 			require.Equal(t, made.Load(), taken.Load()+released.Load(), "a result is taken or released")
-			require.NotZero(t, calls.Load())
-			require.NotZero(t, prevented.Load())
-			require.NotZero(t, madeForTasks.Load())
+			allPrevented += prevented.Load()
 		})
 	}
+	require.NotZero(t, allPrevented)
 }
 
 // A counted is a result that counts its releases.
