@@ -2,9 +2,11 @@ package blocking_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -233,14 +235,14 @@ func TestCallsThatNeedEachOtherAllGetAThread(t *testing.T) {
 }
 
 // Submissions, aborts, tasks that are aborted in Do, panics, and at last a shutdown in the
-// middle: each handle has one result, which stays, each call is made at most once, and it
-// is made if and only if it was not prevented.
+// middle: each handle has one result, which stays and says whether the call was made, and
+// none is made twice.
 func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
-	var allPrevented int64
+	allPrevented := 0
 	for round := range 6 {
 		on(t, func(t *testing.T, rt *sched.Runtime) {
 			p := newPool(t, blocking.Config{MaxThreads: 1 + 3*round, KeepAlive: time.Duration(round) * 20 * time.Microsecond})
-			var submitted, prevented, refused, taken, released atomic.Int64 // of the handles
+			var taken, released, made, madeForTasks atomic.Int64
 			work := func(rng *rand.Rand, calls, made *atomic.Int64) func() (counted, error) {
 				kind := rng.IntN(20)
 				return func() (counted, error) {
@@ -255,33 +257,24 @@ func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 					return counted{&released}, nil
 				}
 			}
-			var calls, made, callsOfTasks, madeForTasks atomic.Int64
-			var workers sync.WaitGroup
-			for g := range 4 {
-				workers.Go(func() {
+			type submission struct {
+				*blocking.Handle[counted]
+				calls              atomic.Int64
+				prevented, aborted bool
+			}
+			all := make([][]*submission, 4)
+			var submitters sync.WaitGroup
+			for g := range all {
+				submitters.Go(func() {
 					rng := rand.New(rand.NewPCG(uint64(round), uint64(g)))
-					var handles []*blocking.Handle[counted]
 					for range 300 {
-						submitted.Add(1)
-						h := blocking.Submit(p, work(rng, &calls, &made))
-						handles = append(handles, h)
-						if rng.IntN(3) == 0 && handles[rng.IntN(len(handles))].Abort() {
-							prevented.Add(1)
-						}
-					}
-					for _, h := range handles {
-						_, err := result(t, h)
-						again, err2 := h.Wait(context.Background())
-						if err != err2 {
-							t.Errorf("the result was %v and is %v", err, err2)
-						}
-						if err == nil {
-							taken.Add(1)
-							if again.n != &released {
-								t.Error("a result got lost")
-							}
-						} else if err == blocking.ErrClosed {
-							refused.Add(1)
+						s := new(submission)
+						s.Handle = blocking.Submit(p, work(rng, &s.calls, &made))
+						all[g] = append(all[g], s)
+						if rng.IntN(3) == 0 {
+							s := all[g][len(all[g])-1-rng.IntN(min(3, len(all[g])))]
+							s.aborted = true
+							s.prevented = s.Abort() || s.prevented
 						}
 					}
 				})
@@ -291,7 +284,7 @@ func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 				tasks = append(tasks, sched.Go(rt, func(cx *sched.Context) (int, error) {
 					rng := rand.New(rand.NewPCG(uint64(round), uint64(100+g)))
 					for n := 0; ; n++ {
-						f := work(rng, &callsOfTasks, &madeForTasks)
+						f := work(rng, new(atomic.Int64), &madeForTasks)
 						if _, err := blocking.Do(cx, p, func() (int, error) { _, err := f(); return 0, err }); err == blocking.ErrClosed || err == sched.ErrCancelled {
 							return n, err
 						}
@@ -302,23 +295,45 @@ func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 				tasks[0].Abort()
 				tasks[1].Abort()
 			})
+			busy := func() bool { return made.Load() > 0 && madeForTasks.Load() > 0 }
 			if round%2 == 0 {
-				eventually(t, "calls are made", func() bool { return calls.Load() > 0 && madeForTasks.Load() > 0 })
+				eventually(t, "calls are made", busy)
 				require.NoError(t, p.Close())
 			}
-			workers.Wait()
-			if round%2 != 0 {
-				eventually(t, "calls are made", func() bool { return calls.Load() > 0 && madeForTasks.Load() > 0 })
-			}
+			submitters.Wait()
+			eventually(t, "calls are made", busy)
 			shutdown(t, p)
+			for _, s := range slices.Concat(all...) {
+				require.True(t, s.Done())
+				_, err := s.Wait(t.Context())
+				again, err2 := s.Wait(t.Context())
+				require.Equal(t, err, err2, "a result stays")
+				var panicked *sched.PanicError
+				switch calls := s.calls.Load(); {
+				case err == nil:
+					require.Equal(t, &released, again.n)
+					taken.Add(1)
+					require.EqualValues(t, 1, calls)
+				case errors.As(err, &panicked):
+					require.EqualValues(t, 1, calls)
+				case err == blocking.ErrClosed:
+					require.Zero(t, calls)
+				default:
+					require.Equal(t, sched.ErrCancelled, err)
+					require.True(t, s.aborted)
+					require.LessOrEqual(t, calls, int64(1))
+				}
+				if s.prevented {
+					allPrevented++
+					require.Equal(t, sched.ErrCancelled, err)
+					require.Zero(t, s.calls.Load())
+				}
+			}
 			for _, h := range tasks {
 				_, err := result(t, h)
 				require.Error(t, err)
 			}
-			require.Zero(t, p.ThreadCount())
-			require.Equal(t, submitted.Load(), calls.Load()+prevented.Load()+refused.Load(), "a call is made unless it was prevented or refused")
 			require.Equal(t, made.Load(), taken.Load()+released.Load(), "a result is taken or released")
-			allPrevented += prevented.Load()
 		})
 	}
 	require.NotZero(t, allPrevented)
