@@ -50,7 +50,13 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 		}
 		c.submitted = true
 		c.handle.reset()
-		c.handle.submit(c.pool, c.fn)
+		switch c.handle.submit(c.pool, c.fn) {
+		case sooner:
+			c.handle.lookOut()
+			cx.ExpectWake()
+		case soon:
+			cx.ExpectWake()
+		}
 	}
 	v, err := c.handle.Poll(cx)
 	if err != sched.ErrPending {
@@ -58,6 +64,28 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 	}
 	return v, err
 }
+
+// lookOut waits for the end of a call that a thread has been spinning for, for a
+// microsecond or two: less than it costs the task to be suspended and woken. After one
+// that takes longer, as calls that block do, the next ones are not waited for.
+func (h *Handle[T]) lookOut() {
+	p := h.pool
+	if n := p.slow.Load(); n > 0 {
+		p.slow.Store(n - 1) // roughly
+		return
+	}
+	for range lookOutFor {
+		if h.done.Load() {
+			return
+		}
+	}
+	p.slow.Store(slowFor)
+}
+
+const (
+	lookOutFor = 1000 // loads of a word
+	slowFor    = 64   // calls
+)
 
 // reset makes a handle good again whose call has ended and whose result was taken.
 func (h *Handle[T]) reset() {

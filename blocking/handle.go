@@ -38,12 +38,14 @@ type Handle[T any] struct {
 	clocks []*sched.Runtime // more of them
 }
 
-func (h *Handle[T]) submit(p *Pool, fn func() (T, error)) {
+func (h *Handle[T]) submit(p *Pool, fn func() (T, error)) promptness {
 	h.pool, h.fn = p, fn
 	h.node.Value = h
-	if !p.submit(&h.node) {
+	when := p.submit(&h.node)
+	if when == refused {
 		h.refuse(ErrClosed)
 	}
+	return when
 }
 
 // run makes the call, on a thread of the pool. What comes after finish must not touch
@@ -145,7 +147,6 @@ func (h *Handle[T]) wait(cx *sched.Context) {
 		h.clocks = append(h.clocks, rt)
 		rt.HoldClock()
 	}
-	cx.ExpectWake()
 }
 
 // Wait blocks a goroutine, never a task, until the call has ended, and returns its

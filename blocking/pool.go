@@ -26,6 +26,7 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 type Pool struct {
 	cfg    Config       // the zero value until set
 	queued atomic.Int64 // calls in queue; written under mu
+	slow   atomic.Int32 // calls that are not to be looked out for (do.go)
 
 	mu        sync.Mutex
 	set       bool // cfg has its defaults
@@ -52,22 +53,40 @@ func New(cfg Config) *Pool { return &Pool{cfg: cfg} }
 // total is the number of threads of all pools.
 var total atomic.Int64
 
-// submit queues a job; false: the pool is closed.
-func (p *Pool) submit(n *list.Node[job]) bool {
+// A promptness says what becomes of a job that was queued.
+type promptness int
+
+const (
+	refused promptness = iota // the pool is closed
+	later                     // a thread had to be awakened
+	soon                      // threads are at work or search
+	sooner                    // one spins and has nothing else to do
+)
+
+// submit queues a job.
+func (p *Pool) submit(n *list.Node[job]) promptness {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return false
+		return refused
 	}
 	if !p.set {
 		p.cfg, p.set, p.spins = p.cfg.withDefaults(), true, true
 	}
 	p.queue.PushBack(n)
 	p.queued.Store(int64(p.queue.Len()))
+	spinning := p.spinning && p.queue.Len() == 1
 	t, start := p.search()
 	p.mu.Unlock()
 	p.awaken(t, start)
-	return true
+	switch {
+	case spinning:
+		return sooner
+	case t == nil:
+		return soon
+	default:
+		return later
+	}
 }
 
 // search has a thread search for the jobs in the queue, unless one does: an idle one or

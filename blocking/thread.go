@@ -141,10 +141,13 @@ const (
 	// has to be woken takes long, and so does whoever had to be woken to submit it.
 	worthSpinning = 2 * spinFor
 
-	maxSpins = 1 << 17 // where time stands still, as in a bubble of testing/synctest
+	spinsAlone = 1 << 11 // before others may have the processor
+	maxSpins   = 1 << 17 // where time stands still, as in a bubble of testing/synctest
 )
 
-// spin reports whether there is a job.
+// spin reports whether there is a job. Somebody whom the last job's end has woken may
+// wait for this very processor: it gets it if there is no job within a few
+// microseconds.
 func (p *Pool) spin() bool {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return false
@@ -153,6 +156,9 @@ func (p *Pool) spin() bool {
 	for n := 1; n < maxSpins; n++ {
 		if p.queued.Load() != 0 {
 			return true
+		}
+		if n == spinsAlone {
+			runtime.Gosched()
 		}
 		if n%64 == 0 && time.Since(began) > spinFor {
 			break
