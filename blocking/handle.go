@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/list"
@@ -29,7 +28,7 @@ type Handle[T any] struct {
 	node list.Node[job] // in the pool's queue; its lock guards it
 
 	done   atomic.Bool // set once, under mu, after value and err
-	mu     sync.Mutex
+	mu     lock
 	value  T
 	err    error
 	waker  sched.Waker
@@ -48,35 +47,43 @@ func (h *Handle[T]) submit(p *Pool, fn func() (T, error)) promptness {
 	return when
 }
 
-// run makes the call, on a thread of the pool. What comes after finish must not touch
-// the handle, which may be in use again.
-func (h *Handle[T]) run() {
-	fn, returned := h.fn, false
+// run makes the call, on a thread of the pool.
+func (h *Handle[T]) run(t *thread) {
+	p, fn, returned := h.pool, h.fn, false
 	h.fn = nil
 	defer func() {
 		if returned {
 			return
 		}
+		err := sched.ErrGoexit
 		if v := recover(); v != nil {
-			h.finish(*new(T), &sched.PanicError{Value: v, Stack: debug.Stack()})
-			return
+			err = &sched.PanicError{Value: v, Stack: debug.Stack()}
 		}
-		h.finish(*new(T), sched.ErrGoexit)
+		p.end(t)
+		h.finish(*new(T), err)
 	}()
 	v, err := fn()
 	returned = true
-	h.finish(v, err)
+	p.end(t)
+	if late := h.finish(v, err); late && err == nil {
+		if r, ok := any(v).(sched.Releaser); ok {
+			p.goOn(t)
+			defer p.end(t)
+			r.Release()
+		}
+	}
 }
 
 // refuse ends a call that is not made.
 func (h *Handle[T]) refuse(err error) { h.finish(*new(T), err) }
 
 // finish comes once, when the call has ended or will not be made. It makes the result
-// known unless somebody has given up waiting, and lets the clocks go on, in this
-// order: what is woken must not find that it is later.
-func (h *Handle[T]) finish(v T, err error) {
+// known, unless it comes too late for that, and lets the clocks go on, in this order:
+// what is woken must not find that it is later. The handle may be in use again when it
+// returns.
+func (h *Handle[T]) finish(v T, err error) (late bool) {
 	h.mu.Lock()
-	late := h.done.Load()
+	late = h.done.Load()
 	w, more := h.resolve(v, err)
 	clock, clocks := h.clock, h.clocks
 	h.clock, h.clocks = nil, nil
@@ -88,11 +95,7 @@ func (h *Handle[T]) finish(v T, err error) {
 	for _, rt := range clocks {
 		rt.ReleaseClock()
 	}
-	if late && err == nil {
-		if r, ok := any(v).(sched.Releaser); ok {
-			r.Release()
-		}
-	}
+	return late
 }
 
 // resolve sets the result unless there is one, and returns whom to wake. The lock is

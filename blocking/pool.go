@@ -3,7 +3,6 @@ package blocking
 import (
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/list"
@@ -17,8 +16,8 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 // not be copied. All methods may be called from any goroutine, and at once.
 //
 // No call is left in the queue while a goroutine could take it. A goroutine that spins,
-// or was chosen from the idle ones or started, and has not looked into the queue since,
-// is searching. Whoever queues a call, under the lock, has one search unless one does.
+// or has ended its call, or was chosen from the idle ones or started, and has not looked
+// into the queue since, is searching. Whoever queues a call, under the lock, has one search unless one does.
 // Whoever takes one and leaves others does the same before it makes its call: so a
 // burst wakes as many as it needs, one after the other, and short calls wake few. All
 // look under the lock before they go idle or end. If nobody can be made to search, the
@@ -28,7 +27,7 @@ type Pool struct {
 	queued atomic.Int64 // calls in queue; written under mu
 	slow   atomic.Int32 // calls that are not to be looked out for (do.go)
 
-	mu        sync.Mutex
+	mu        lock
 	set       bool // cfg has its defaults
 	queue     list.List[job]
 	idle      []*thread // the last is woken first, so that the first times out
@@ -43,7 +42,7 @@ type Pool struct {
 
 // A job is a call, whatever its result's type.
 type job interface {
-	run()
+	run(t *thread)
 	refuse(err error)
 }
 

@@ -11,7 +11,7 @@ type thread struct {
 	wake      chan struct{} // tells it that it was chosen, when it is idle
 	keep      *time.Timer   // nil: it has not been idle yet
 	searching bool          // counted by the pool
-	busy      bool          // counted by the pool
+	busy      bool          // counted by the pool; not searching then
 }
 
 // serve is the goroutine. It is counted in threads already.
@@ -23,7 +23,7 @@ func (p *Pool) serve(t *thread) {
 		}
 	}()
 	for j := p.next(t); j != nil; j = p.next(t) {
-		j.run()
+		j.run(t)
 	}
 	left = true
 }
@@ -31,18 +31,10 @@ func (p *Pool) serve(t *thread) {
 // next waits for a job; nil: the thread is to end, and is not counted any more.
 func (p *Pool) next(t *thread) job {
 	p.mu.Lock()
-	if t.busy {
-		t.busy = false
-		p.busy--
-	}
 	for spun := false; ; {
 		p.looked(t)
 		if j := p.take(); j != nil {
-			t.busy = true
-			p.busy++
-			other, start := p.search()
-			p.mu.Unlock()
-			p.awaken(other, start)
+			p.begin(t)
 			return j
 		}
 		switch {
@@ -56,6 +48,34 @@ func (p *Pool) next(t *thread) job {
 			return nil
 		}
 	}
+}
+
+// begin says that the thread is about to make a call. The lock is held, and is not any
+// more when it returns.
+func (p *Pool) begin(t *thread) {
+	t.busy = true
+	p.busy++
+	other, start := p.search()
+	p.mu.Unlock()
+	p.awaken(other, start)
+}
+
+// end says that its call has ended. This comes before the result is made known: whoever
+// then makes the next call finds that this thread is there for it.
+func (p *Pool) end(t *thread) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.busy = false
+	p.busy--
+	t.searching = true
+	p.searching++
+}
+
+// goOn takes end back: there is more to do, which may block.
+func (p *Pool) goOn(t *thread) {
+	p.mu.Lock()
+	p.looked(t)
+	p.begin(t)
 }
 
 // looked says that the thread looks into the queue now. The lock is held.
