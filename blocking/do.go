@@ -11,8 +11,10 @@ import (
 // fn has not been called, will not be, or goes on by itself, and its result is dropped.
 // ErrClosed: the pool has been shut down.
 //
-// It costs one allocation beside those of fn, and for short calls about a
-// microsecond; see BenchmarkDo.
+// It costs one allocation beside those of fn. A round trip takes about a microsecond
+// while short calls follow each other and a processor is free for the pool, and as long
+// as it takes to wake a goroutine and then the worker, some ten, when not. See
+// BenchmarkDo.
 func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 	return sched.Await(cx, DoFuture(p, fn))
 }
@@ -84,7 +86,7 @@ func (h *Handle[T]) lookOut() {
 
 const (
 	lookOutFor = 1000 // loads of a word
-	slowFor    = 64   // calls
+	slowFor    = 7    // calls
 )
 
 // reset makes a handle good again whose call has ended and whose result was taken.

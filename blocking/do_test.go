@@ -145,7 +145,10 @@ func TestAbortPreventsACallThatHasNotStarted(t *testing.T) {
 // A resource counts its releases.
 type resource struct{ released *atomic.Int32 }
 
-func (r resource) Release() { r.released.Add(1) }
+func (r resource) Release() {
+	r.released.Add(1)
+	panic("in a release")
+}
 
 func TestAnAbortedCallThatHasStartedGoesOnAndItsResultIsReleased(t *testing.T) {
 	p := newPool(t, blocking.Config{})
@@ -164,7 +167,7 @@ func TestAnAbortedCallThatHasStartedGoesOnAndItsResultIsReleased(t *testing.T) {
 	kept, err := result(t, blocking.Submit(p, func() (resource, error) { return resource{&released}, nil }))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, released.Load(), "a result that was taken is not")
-	kept.Release()
+	require.NotNil(t, kept.released)
 }
 
 func TestAnAbortedTaskIsGonePromptlyThoughItsCallBlocks(t *testing.T) {

@@ -69,9 +69,15 @@ func (h *Handle[T]) run(t *thread) {
 		if r, ok := any(v).(sched.Releaser); ok {
 			p.goOn(t)
 			defer p.end(t)
-			r.Release()
+			release(r)
 		}
 	}
+}
+
+// release drops a result. Nobody is left to be told of a panic, and the pool lives.
+func release(r sched.Releaser) {
+	defer func() { _ = recover() }()
+	r.Release()
 }
 
 // refuse ends a call that is not made.

@@ -26,6 +26,7 @@ type Pool struct {
 	cfg    Config       // the zero value until set
 	queued atomic.Int64 // calls in queue; written under mu
 	slow   atomic.Int32 // calls that are not to be looked out for (do.go)
+	away   atomic.Bool  // the thread that spins has given its processor away
 
 	mu        lock
 	set       bool // cfg has its defaults
@@ -57,7 +58,7 @@ type promptness int
 
 const (
 	refused promptness = iota // the pool is closed
-	later                     // a thread had to be awakened
+	later                     // a thread needs a processor for it first
 	soon                      // threads are at work or search
 	sooner                    // one spins and has nothing else to do
 )
@@ -74,14 +75,14 @@ func (p *Pool) submit(n *list.Node[job]) promptness {
 	}
 	p.queue.PushBack(n)
 	p.queued.Store(int64(p.queue.Len()))
-	spinning := p.spinning && p.queue.Len() == 1
+	spinning := p.spinning && p.queue.Len() == 1 && !p.away.Load()
 	t, start := p.search()
 	p.mu.Unlock()
 	p.awaken(t, start)
 	switch {
 	case spinning:
 		return sooner
-	case t == nil:
+	case t == nil && !p.away.Load():
 		return soon
 	default:
 		return later

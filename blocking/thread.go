@@ -178,7 +178,9 @@ func (p *Pool) spin() bool {
 			return true
 		}
 		if n == spinsAlone {
+			p.away.Store(true)
 			runtime.Gosched()
+			p.away.Store(false)
 		}
 		if n%64 == 0 && time.Since(began) > spinFor {
 			break
