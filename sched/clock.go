@@ -3,6 +3,8 @@ package sched
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // A clock is a runtime's time when that is virtual (Config.Paused): it stands still
@@ -36,8 +38,8 @@ import (
 type clock struct {
 	paused bool         // the time is virtual; fixed by New
 	now    atomic.Int64 // nanoseconds; changes under the lock of timers
-	holds  atomic.Int64
-	left   atomic.Uint64 // ends of workers' parks
+	holds  atomics.Int64
+	left   atomics.Uint64 // ends of workers' parks
 }
 
 // HoldClock keeps a virtual clock (see Config.Paused) from going to the next timer
