@@ -54,7 +54,9 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 		c.handle.reset()
 		switch c.handle.submit(c.pool, c.fn) {
 		case sooner:
-			c.handle.lookOut()
+			if cx.Alone() {
+				c.handle.lookOut()
+			}
 			cx.ExpectWake()
 		case soon:
 			cx.ExpectWake()

@@ -66,3 +66,10 @@ func (w *worker) linger() {
 	e.skips = min(maxLingerSkips, 2*e.skips+1)
 	e.skipped = e.skips
 }
+
+// Alone reports that the task's worker has nothing else to run: waiting for a
+// microsecond then holds up nobody. Outside of a worker it does.
+func (cx *Context) Alone() bool {
+	w := cx.worker
+	return w == nil || !w.hasWork() && w.inbox.len.Load() == 0 && w.rt.global.len.Load() == 0
+}
