@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// lingerFor is how long a worker waits without parking for a wake that is expected:
-// about what it costs a locked thread to give its processor away and get it back.
+// lingerFor is how long a worker waits without parking for a wake that is expected: a few times
+// what it costs a locked thread to give its processor away and get it back, if the other
+// side has a processor of its own.
 const lingerFor = 50 * time.Microsecond
 
 // maxLinger bounds it where time stands still, as in a bubble of testing/synctest.
@@ -28,7 +29,7 @@ type expectation struct {
 
 // ExpectWake says that another goroutine, which has just been given something to do,
 // is likely to wake the running task within microseconds. A worker that then has
-// nothing to run looks out for that, for 20 µs at most, before it parks, as parking and
+// nothing to run looks out for that, for 50 µs at most, before it parks, as parking and
 // being woken cost about as much. While such hopes are vain, fewer and fewer are
 // entertained. It does nothing outside of tasks, nor in a process with one processor.
 func (cx *Context) ExpectWake() {
