@@ -1,6 +1,40 @@
-// Package blocking is the place of a pool of goroutines for calls that block, so that the workers never do.
+// Package blocking is a pool for calls that block: reading files, resolving names,
+// cgo, long computations. A task that made such a call itself would hold up its worker
+// and everything that waits behind it; instead it awaits [Do], and meanwhile its
+// worker runs other tasks:
 //
-// It is empty as yet: the package is named in the design so that its place in
-// the imports is settled (it may import sched, and server may import it), and
-// has no API before it has an implementation.
+//	var pool blocking.Pool
+//	...
+//	data, err := blocking.Do(cx, &pool, func() ([]byte, error) { return os.ReadFile(name) })
+//
+// [Submit] starts a call from anywhere, and its [Handle] is a future of the result. Of
+// pools there may be any number, and none belongs to a runtime.
+//
+// # Threads
+//
+// What other runtimes call a thread of the pool is a goroutine here. It is started when
+// a call finds none idle, up to a limit, beyond which calls wait in a queue, first
+// come first served. One that has been idle for the keep-alive time ends.
+//
+// A goroutine that waits in a system call or in cgo holds an operating system's thread
+// for that time; one that computes holds a processor; one that waits for a channel, a
+// lock or the network holds neither. So the limit bounds the threads that the pool's
+// calls can tie up at once, and with them memory and what the other side must bear.
+// Go ends the process when there are more than 10,000 threads (debug.SetMaxThreads). All
+// pools of a process together therefore have at most 8,000 goroutines, except that each
+// pool may always have one; the rest is left to what else uses threads.
+//
+// # Ends
+//
+// A call that has not started can be aborted; one that has started goes on to its end,
+// because nothing can stop it, but whoever waits for it need not: the task's Await
+// returns, and the result is dropped (released, if it is a [sched.Releaser]). A
+// panic of the call is its error, a *[sched.PanicError], and a runtime.Goexit is
+// [sched.ErrGoexit].
+//
+// # Virtual time
+//
+// While a task of a runtime with a virtual clock (sched.Config.Paused) waits for a call,
+// or has waited for it and given up, that runtime's clock stands still until the call
+// has ended: see sched.Runtime.HoldClock.
 package blocking

@@ -36,7 +36,24 @@ type blocker struct {
 // Run is never called: the goroutine does it.
 func (b *blocker) Run(*Context) bool { return false }
 
-func (b *blocker) signal() { b.woke <- struct{}{} } // scheduled once until it runs, so there is room
+func (b *blocker) signal() {
+	b.holdClock()
+	b.woke <- struct{}{} // scheduled once until it runs, so there is room
+}
+
+// holdClock keeps a virtual clock from overtaking the goroutine, from when it is told
+// until it waits again.
+func (b *blocker) holdClock() {
+	if b.cx.rt != nil {
+		b.cx.rt.HoldClock()
+	}
+}
+
+func (b *blocker) releaseClock() {
+	if b.cx.rt != nil {
+		b.cx.rt.ReleaseClock()
+	}
+}
 
 // blockers are those not in use. When a goroutine gives one back nobody is about to
 // signal it, because it runs, or was told and has answered; and the generation makes
@@ -81,12 +98,14 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	b := getBlocker()
 	polled := false // to its end
 	defer func() {
+		b.releaseClock()
 		b.put()
 		if !polled {
 			abandon(f)
 		}
 	}()
 	b.cx = Context{rt: rt}
+	b.holdClock()
 	cx := &b.cx
 	var ended error // why not to wait any longer
 	for {
@@ -109,6 +128,7 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 			}
 			continue
 		}
+		b.releaseClock()
 		select { // picks any case that is ready: a last poll lets the result go first
 		case <-b.woke:
 			continue
@@ -118,6 +138,7 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 			ended = ErrClosed
 		}
 		if b.task.state.wake(b.task.generation()) {
+			b.holdClock()
 			continue
 		}
 		<-b.woke // somebody else scheduled it

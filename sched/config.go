@@ -34,6 +34,24 @@ type Config struct {
 	// tasks. 0: 256.
 	Coroutines int
 
+	// Paused gives the runtime a virtual clock, for tests: its time stands still, and
+	// goes to the next timer when nothing can run, so that an hour's Sleep takes no
+	// time and a timer fires at its millisecond. (Tokio's start_paused.)
+	//
+	// Something can run while a task does or is queued, while a goroutine in Block has
+	// been woken and has not polled yet, while a task's call of the package blocking
+	// is not over, and while HoldClock says so. The clock does not wait for other
+	// goroutines, nor for what is on its way in the kernel: what should happen in order
+	// with its time belongs into tasks, which join others, or between HoldClock and
+	// ReleaseClock. With one worker, the order in which tasks run is then always the
+	// same too.
+	//
+	// As no time passes while a task runs, none is taken for a long one: a worker stuck
+	// in a task is not relieved of what waits behind it, except what it offers to all.
+	// Workers do not hold. Nothing but this runtime's time is virtual: not that of
+	// package time, nor a context's deadline.
+	Paused bool
+
 	// NewDriver makes the driver of the worker with that index. It is called
 	// on the worker's own locked thread. nil: no I/O.
 	NewDriver func(worker int) (Driver, error)
@@ -61,6 +79,9 @@ func (cfg Config) withDefaults() Config {
 		cfg.Hold = time.Millisecond
 	}
 	cfg.Hold = min(cfg.Hold, time.Second)
+	if cfg.Paused {
+		cfg.Hold = -1 // it would be measured with a clock that stands still
+	}
 	if cfg.WakeCost == 0 {
 		cfg.WakeCost = 20 * time.Microsecond
 	}

@@ -51,6 +51,12 @@ var mistakes = map[string]mutants.Mutant{
 		"w := &s.words[worker/64].bits\n\tset := w.Load()\n\tw.Store(set &^ bit)\n\treturn set&bit == 0"),
 	"a batch that for a moment is to be seen nowhere": mutants.In("global.go", "TestExploreParking/tasks_behind",
 		"to.pushAll(&l)\n\tq.len.Add(int64(-moved))", "q.len.Add(int64(-moved))\n\tto.pushAll(&l)"),
+	"a clock that looks at the workers once": mutants.In("clock.go", "TestExploreRest",
+		"rt.clock.holds.Load() == 0 && rt.allStill() && rt.clock", "rt.clock.holds.Load() == 0 && rt.clock"),
+	"a clock that does not ask who has left his park": mutants.In("clock.go", "TestExploreRestIsNotSeenByAnOnlooker",
+		"rt.allStill() && rt.clock.left.Load() == left", "rt.allStill() && left == left"),
+	"a clock that nobody can hold": mutants.In("clock.go", "TestExploreRest",
+		"rt.clock.holds.Load() == 0 && ", ""),
 	"a parker that forgets an unpark": mutants.In("parker.go", "TestExploreTheParker",
 		"return p.state.CompareAndSwap(unparked, parked)", "p.state.Store(parked); return true"),
 }

@@ -8,6 +8,7 @@ import "time"
 // not wait it still polls: whoever keeps waking a worker must not keep it from
 // its driver.
 func (w *worker) park() (n int, err error) {
+	w.linger()
 	if !w.parker.tryPark() {
 		return w.driver.Poll(&w.cx, 0, false)
 	}
@@ -30,6 +31,9 @@ func (w *worker) park() (n int, err error) {
 // leavePark ends the announcement. A worker that was claimed meanwhile is
 // counted as searching by whoever claimed it.
 func (w *worker) leavePark() {
+	if w.rt.clock.paused {
+		w.rt.clock.left.Add(1) // before anything else: see clock
+	}
 	if !w.rt.idle.unpark(w.index) {
 		return
 	}
@@ -69,6 +73,11 @@ func (w *worker) wait() (int, error) {
 		w.adapt.held(false)
 	}
 	w.publish()
+	if w.rt.clock.paused { // the kernel gets what the last tasks have queued before time goes on
+		if n, err := w.driver.Poll(&w.cx, 0, false); n > 0 || err != nil || w.hasWork() {
+			return n, err
+		}
+	}
 	for {
 		limit := w.untilTimer()
 		if limit == 0 || w.rt.stopping.Load() || !w.parker.isParked() {
@@ -113,6 +122,12 @@ func (w *worker) mayHold() bool {
 // for ever. Exactly one parked worker sleeps until the next one.
 func (w *worker) untilTimer() time.Duration {
 	ts := &w.rt.timers
+	if w.rt.clock.paused {
+		if w.advanceIfAtRest() {
+			return 0
+		}
+		return -1
+	}
 	if !ts.keep(w) {
 		return -1
 	}

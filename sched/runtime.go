@@ -11,15 +11,17 @@ import (
 // A Runtime is a set of workers. Make one with New. There may be any number in
 // a process.
 type Runtime struct {
-	cfg     Config
-	epoch   time.Time
-	workers []*worker
-	global  globalQueue
-	long    globalQueue // long tasks (long.go)
-	idle    idleState
-	timers  timers
-	watch   watch
-	depots  depots
+	cfg      Config
+	epoch    time.Time
+	workers  []*worker
+	global   globalQueue
+	long     globalQueue // long tasks (long.go)
+	idle     idleState
+	timers   timers
+	clock    clock
+	expected []expectation // by worker
+	watch    watch
+	depots   depots
 
 	hooked        bool // there are hooks for tasks
 	spawnedRemote atomic.Uint64
@@ -52,6 +54,8 @@ func New(cfg Config) *Runtime {
 	}
 	rt.timers.wheel = timer.New(0)
 	rt.timers.next.Store(never)
+	rt.expected = make([]expectation, rt.cfg.Workers)
+	rt.clock.paused = rt.cfg.Paused
 	rt.hooked = rt.cfg.Hooks.ofTasks()
 	rt.idle.init(rt.cfg.Workers)
 	for i := range rt.cfg.Workers {
@@ -63,8 +67,14 @@ func New(cfg Config) *Runtime {
 // Workers is the number of workers.
 func (rt *Runtime) Workers() int { return len(rt.workers) }
 
-// Now is the time since New, by the monotonic clock: the runtime's time.
-func (rt *Runtime) Now() time.Duration { return time.Since(rt.epoch) }
+// Now is the time since New, by the monotonic clock: the runtime's time. With
+// Config.Paused it is the virtual clock's, which begins with 0.
+func (rt *Runtime) Now() time.Duration {
+	if rt.clock.paused {
+		return time.Duration(rt.clock.now.Load())
+	}
+	return time.Since(rt.epoch)
+}
 
 // Time is the wall clock's time, with a monotonic reading, at a runtime's time.
 func (rt *Runtime) Time(at time.Duration) time.Time { return rt.epoch.Add(at) }

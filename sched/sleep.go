@@ -7,34 +7,49 @@ import (
 
 // Sleep is done when d has passed since its first poll: never early, and usually
 // within 2 ms. With d of 0 or less it is done at once. It fails never. In Block it
-// uses the runtime that Block was given. Its cost is a timer in the wheel of the
-// runtime that polled it first, taken out again if it is abandoned; one whose
-// runtime has closed is never done.
-func Sleep(d time.Duration) Future[struct{}] { return &sleep{at: d, relative: true} }
+// uses the runtime that Block was given. Its cost is an allocation, and a timer in the
+// wheel of the runtime that polled it first, taken out again if it is abandoned; one
+// whose runtime has closed is never done.
+func Sleep(d time.Duration) *SleepFuture { return &SleepFuture{at: d, relative: true} }
 
 // SleepUntil is Sleep to a point in the runtime's time (see Runtime.Now and
 // Runtime.At). One that has passed is done at once.
-func SleepUntil(at time.Duration) Future[struct{}] { return &sleep{at: at} }
+func SleepUntil(at time.Duration) *SleepFuture { return &SleepFuture{at: at} }
 
-type sleep struct {
+// A SleepFuture is a Sleep. It can be used again: a task that keeps one, and calls
+// Reset before each wait, allocates nothing. The zero value is done at once. It must
+// not be copied once it was polled, and belongs to one task at a time: its methods must
+// not be called at once.
+type SleepFuture struct {
 	at       time.Duration // from now on, until the first poll of a relative one
 	relative bool
+	done     bool     // it stays so until Reset
 	rt       *Runtime // whose timer it is; nil before the first poll
-	waker    Waker    // that the timer was started with
+	waker    Waker    // that the timer was started with; none: it is not running
 	timer    Timer
 }
 
-func (s *sleep) Poll(cx *Context) (struct{}, error) {
+var (
+	_ Future[struct{}] = (*SleepFuture)(nil)
+	_ Canceler         = (*SleepFuture)(nil)
+)
+
+// Poll is done if the time has come. It stays so until Reset.
+func (s *SleepFuture) Poll(cx *Context) (struct{}, error) {
+	if s.done {
+		return struct{}{}, nil
+	}
 	if s.rt == nil {
 		// The tick's time, cx.Now, may lie behind: a deadline counted from that
 		// would be early.
-		if s.begin(cx.rt, cx.rt.Now()) {
-			return struct{}{}, nil
-		}
-	} else if s.timer.Fired() {
-		return struct{}{}, nil
+		s.done = s.begin(cx.rt, cx.rt.Now())
+	} else if s.waker != (Waker{}) && s.timer.Fired() {
+		s.done, s.waker = true, Waker{}
 	} else if s.now(cx) >= s.at {
-		s.rt.StopTimer(&s.timer)
+		s.done = true
+		s.Cancel()
+	}
+	if s.done {
 		return struct{}{}, nil
 	}
 	if w := cx.Waker(); w != s.waker {
@@ -45,29 +60,59 @@ func (s *sleep) Poll(cx *Context) (struct{}, error) {
 }
 
 // begin ties the sleep to a runtime and reports whether its time has come.
-func (s *sleep) begin(rt *Runtime, now time.Duration) bool {
+func (s *SleepFuture) begin(rt *Runtime, now time.Duration) bool {
 	s.rt = rt
 	if s.relative {
 		s.relative = false
-		if s.at > math.MaxInt64-now {
-			s.at = math.MaxInt64
-		} else {
-			s.at += now
-		}
+		s.at = after(now, s.at)
 	}
 	return now >= s.at
 }
 
-func (s *sleep) now(cx *Context) time.Duration {
+// after is now + d, and never if that is too far.
+func after(now, d time.Duration) time.Duration {
+	if d > math.MaxInt64-now {
+		return math.MaxInt64
+	}
+	return now + d
+}
+
+func (s *SleepFuture) now(cx *Context) time.Duration {
 	if cx.rt != s.rt {
 		return s.rt.Now()
 	}
 	return cx.Now()
 }
 
-// Cancel takes the timer out of the wheel.
-func (s *sleep) Cancel() {
-	if s.rt != nil {
+// Cancel takes the timer out of the wheel. Reset makes the future good again.
+func (s *SleepFuture) Cancel() {
+	if s.waker != (Waker{}) {
+		s.waker = Waker{}
 		s.rt.StopTimer(&s.timer)
 	}
 }
+
+// Reset has the sleep be done when d has passed from now on, or if it has not been
+// polled yet, since its first poll. What it was to be done at before is forgotten. A
+// task that waits for it goes on waiting, for the new time. The allocation-free way
+// to sleep many times.
+func (s *SleepFuture) Reset(d time.Duration) {
+	if s.rt == nil {
+		s.at, s.relative, s.done = d, true, false
+		return
+	}
+	s.ResetAt(after(s.rt.Now(), d))
+}
+
+// ResetAt is Reset to a point in the runtime's time. With one that has passed, the
+// next poll is done, and a task that waits is woken for it.
+func (s *SleepFuture) ResetAt(at time.Duration) {
+	s.at, s.relative, s.done = at, false, false
+	if s.waker != (Waker{}) {
+		s.rt.StartTimer(&s.timer, at, s.waker)
+	}
+}
+
+// Deadline is the runtime's time at which the sleep is done; false: it counts from
+// the first poll, which has not come.
+func (s *SleepFuture) Deadline() (at time.Duration, ok bool) { return s.at, !s.relative }

@@ -26,21 +26,25 @@ func (timeoutError) Unwrap() []error {
 // 0 or less, f is polled once. The deadline needs no budget, so that an f which is
 // always out of it expires all the same. An f that is done at its first poll has
 // cost no timer.
-func Timeout[T any](d time.Duration, f Future[T]) Future[T] {
-	return &timeout[T]{f: f, sleep: sleep{at: d, relative: true}}
+func Timeout[T any](d time.Duration, f Future[T]) *TimeoutFuture[T] {
+	return &TimeoutFuture[T]{f: f, sleep: SleepFuture{at: d, relative: true}}
 }
 
-// TimeoutAt is Timeout with a deadline in the runtime's time.
-func TimeoutAt[T any](at time.Duration, f Future[T]) Future[T] {
-	return &timeout[T]{f: f, sleep: sleep{at: at}}
+// TimeoutAt is Timeout with a deadline in the runtime's time (see Runtime.Now and
+// Runtime.At).
+func TimeoutAt[T any](at time.Duration, f Future[T]) *TimeoutFuture[T] {
+	return &TimeoutFuture[T]{f: f, sleep: SleepFuture{at: at}}
 }
 
-type timeout[T any] struct {
+// A TimeoutFuture is a future with a deadline, which can be moved while it waits. Its
+// methods must not be called at once.
+type TimeoutFuture[T any] struct {
 	f     Future[T] // nil: done or abandoned
-	sleep sleep
+	sleep SleepFuture
 }
 
-func (t *timeout[T]) Poll(cx *Context) (T, error) {
+// Poll is f's result, or ErrTimeout.
+func (t *TimeoutFuture[T]) Poll(cx *Context) (T, error) {
 	v, err := t.f.Poll(cx)
 	if err != ErrPending {
 		t.f = nil
@@ -54,8 +58,18 @@ func (t *timeout[T]) Poll(cx *Context) (T, error) {
 	return *new(T), ErrTimeout
 }
 
+// Reset gives f another d from now on, or if it has not been polled yet, from its
+// first poll: for what may go on as long as there is progress.
+func (t *TimeoutFuture[T]) Reset(d time.Duration) { t.sleep.Reset(d) }
+
+// ResetAt moves the deadline to a point in the runtime's time.
+func (t *TimeoutFuture[T]) ResetAt(at time.Duration) { t.sleep.ResetAt(at) }
+
+// Deadline is SleepFuture.Deadline.
+func (t *TimeoutFuture[T]) Deadline() (at time.Duration, ok bool) { return t.sleep.Deadline() }
+
 // Cancel abandons f and stops the timer.
-func (t *timeout[T]) Cancel() {
+func (t *TimeoutFuture[T]) Cancel() {
 	t.sleep.Cancel()
 	if f := t.f; f != nil {
 		t.f = nil

@@ -68,9 +68,14 @@ func (rt *Runtime) StartTimer(t *Timer, at time.Duration, w Waker) {
 	ts.wheel.Insert(&t.entry, uint64((max(0, int64(at))+oneTick-1)/oneTick)) // rounded up: never early
 	earlier := ts.publish()
 	ts.mu.Unlock()
-	if earlier {
-		rt.workers[ts.keeper.Load()].unpark()
+	if !earlier {
+		return
 	}
+	if rt.clock.paused && ts.due(rt.Now()) { // of those that wait, none is to be woken by time
+		rt.lookAtClock(len(rt.workers))
+		return
+	}
+	rt.workers[ts.keeper.Load()].unpark()
 }
 
 // StopTimer keeps the timer from waking its task, and reports whether it would
@@ -79,8 +84,12 @@ func (rt *Runtime) StopTimer(t *Timer) bool {
 	ts := &rt.timers
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	// next stays: if it is now too early, a worker looks for nothing once.
-	return ts.wheel.Remove(&t.entry)
+	removed := ts.wheel.Remove(&t.entry)
+	if rt.clock.paused {
+		ts.publish() // nobody wakes up at what next was
+	}
+	// Else next stays: if it is now too early, a worker looks for nothing once.
+	return removed
 }
 
 // publish sets next from the wheel and reports whether it moved closer. The

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
+
+var sizes = []int{1e3, 1e4, 1e5, 1e6}
 
 func pending(n int) *Wheel {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
@@ -16,10 +19,14 @@ func pending(n int) *Wheel {
 	return w
 }
 
-// The life of most timers: started, and stopped before it expires.
+// The life of most timers: started, and stopped before it expires, beside so many
+// others. Of ours this is the wheel alone, without a lock and a clock (sched has a
+// benchmark with both); of the standard library the whole timer, which has them, and
+// of which each start allocates one (afterfunc) or none (reset), beside as many
+// that are pending on the same processor.
 func BenchmarkInsertRemove(b *testing.B) {
-	for _, n := range []int{1e3, 1e4, 1e5, 1e6} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			w := pending(n)
 			var e Entry
@@ -31,11 +38,52 @@ func BenchmarkInsertRemove(b *testing.B) {
 			}
 		})
 	}
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("afterfunc/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			defer pendingAfterFuncs(n)()
+			when := uint64(0)
+			for b.Loop() {
+				when = (when + 7919) % (1 << 22)
+				time.AfterFunc(time.Hour+time.Duration(when)*time.Millisecond, nothing).Stop()
+			}
+		})
+	}
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("reset/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			defer pendingAfterFuncs(n)()
+			when := uint64(0)
+			t := time.AfterFunc(time.Hour, nothing)
+			for b.Loop() {
+				when = (when + 7919) % (1 << 22)
+				t.Reset(time.Hour + time.Duration(when)*time.Millisecond)
+				t.Stop()
+			}
+		})
+	}
+}
+
+func nothing() {}
+
+// pendingAfterFuncs starts timers as far apart as those of pending, none of which
+// expires meanwhile. The runtime stops lazily, so each is stopped in the end.
+func pendingAfterFuncs(n int) (stop func()) {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	timers := make([]*time.Timer, n)
+	for i := range timers {
+		timers[i] = time.AfterFunc(time.Hour+time.Duration(rng.Uint64N(1<<22))*time.Millisecond, nothing)
+	}
+	return func() {
+		for _, t := range timers {
+			t.Stop()
+		}
+	}
 }
 
 // Time goes on by a tick; what expires is armed again.
 func BenchmarkTick(b *testing.B) {
-	for _, n := range []int{1e3, 1e4, 1e5, 1e6} {
+	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			w := pending(n)

@@ -37,6 +37,9 @@ func TestNextIsNeverLaterThanTheNextExpiry(t *testing.T) {
 				continue
 			}
 			require.LessOrEqual(t, next, max(soonest(), w.Now()))
+			earliest, ok := w.Earliest()
+			require.True(t, ok)
+			require.Equal(t, max(soonest(), w.Now()), earliest)
 			if rng.IntN(2) == 0 {
 				expireAll(w, next)
 				require.GreaterOrEqual(t, w.Now(), next)
@@ -70,6 +73,8 @@ func TestSleepingUntilNextTakesAStepPerLevelAtMost(t *testing.T) {
 func TestNextOfAWheelWithoutEntries(t *testing.T) {
 	w := New(5)
 	_, ok := w.Next()
+	require.False(t, ok)
+	_, ok = w.Earliest()
 	require.False(t, ok)
 	require.Nil(t, w.Expire(100))
 	require.EqualValues(t, 100, w.Now())

@@ -49,6 +49,16 @@ func (l *list) popFront() *Entry {
 	return e
 }
 
+// earliest is the first tick at which an entry of the list, which is not empty,
+// expires.
+func (l *list) earliest() uint64 {
+	tick := l.root.next.when
+	for e := l.root.next.next; e != &l.root; e = e.next {
+		tick = min(tick, e.when)
+	}
+	return tick
+}
+
 func unlink(e *Entry) {
 	e.prev.next, e.next.prev = e.next, e.prev
 	e.next, e.prev = nil, nil
@@ -149,6 +159,25 @@ func (w *Wheel) Next() (uint64, bool) {
 		return (w.now | (span - 1)) + 1, true
 	}
 	return 0, false
+}
+
+// Earliest is the tick of the next expiry itself, and false if the wheel is empty.
+// It looks at each entry of the first slot that has any: Next is enough for
+// whoever sleeps, this is for a clock that is to stop nowhere in between. If time
+// then goes to that tick, no entry is looked at more than once per level.
+func (w *Wheel) Earliest() (uint64, bool) {
+	if !w.due.empty() {
+		return w.now, true
+	}
+	for level, occupied := range w.occupied {
+		if occupied != 0 { // all of it expires before anything of a higher level
+			return w.slots[level*slots+bits.TrailingZeros64(occupied)].earliest(), true
+		}
+	}
+	if w.overflow.empty() {
+		return 0, false
+	}
+	return w.overflow.earliest(), true
 }
 
 // Expire advances the wheel's time to now, if that is later, and takes out the

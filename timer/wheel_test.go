@@ -2,8 +2,6 @@ package timer
 
 import (
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,56 +81,5 @@ func TestEqualDeadlinesFireInOrderOfInsertion(t *testing.T) {
 	}
 	for i := range entries {
 		require.Equal(t, i, w.Expire(when).Value)
-	}
-}
-
-// The wheel beside a sorted list, under the same random operations.
-func TestWheelAgreesWithASortedList(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	type model struct{ when, seq uint64 }
-	w := New(1000)
-	now, seq := uint64(1000), uint64(0)
-	entries := make([]Entry, 300)
-	armed := map[*Entry]model{}
-	for range 300_000 {
-		e := &entries[rng.IntN(len(entries))]
-		switch rng.IntN(4) {
-		case 0, 1:
-			seq++
-			when := now + rng.Uint64N(1<<rng.UintN(34))
-			armed[e] = model{when, seq}
-			w.Insert(e, when)
-		case 2:
-			_, was := armed[e]
-			delete(armed, e)
-			require.Equal(t, was, w.Remove(e))
-		case 3:
-			now += rng.Uint64N(1 << rng.UintN(31))
-			if next, ok := w.Next(); ok && rng.IntN(2) == 0 {
-				now = max(now, next)
-			}
-			var want []model
-			for e, m := range armed {
-				if m.when <= now {
-					want = append(want, m)
-					delete(armed, e)
-				}
-			}
-			slices.SortFunc(want, func(a, b model) int {
-				if a.when != b.when {
-					return int(int64(a.when - b.when))
-				}
-				return int(int64(a.seq - b.seq))
-			})
-			var got []uint64
-			for e := w.Expire(now); e != nil; e = w.Expire(now) {
-				got = append(got, e.When())
-			}
-			require.Len(t, got, len(want))
-			for i := range want {
-				require.Equal(t, want[i].when, got[i])
-			}
-		}
-		require.Equal(t, len(armed), w.Len())
 	}
 }
