@@ -11,10 +11,10 @@ import (
 // fn has not been called, will not be, or goes on by itself, and its result is dropped.
 // ErrClosed: the pool has been shut down.
 //
-// It costs one allocation beside those of fn. A round trip takes about a microsecond
-// while short calls follow each other and a processor is free for the pool, and as long
-// as it takes to wake a goroutine and then the worker, some ten, when not. See
-// BenchmarkDo.
+// It costs one allocation beside those of fn. A round trip takes a bit more than starting
+// a goroutine and receiving from it while others are under way, and two or three times
+// as much when the worker has nothing else to do, since it then parks meanwhile; a worker
+// with a driver, which parks its thread, takes some ten microseconds. See BenchmarkDo.
 func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 	return sched.Await(cx, DoFuture(p, fn))
 }
@@ -52,15 +52,7 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 		}
 		c.submitted = true
 		c.handle.reset()
-		switch c.handle.submit(c.pool, c.fn) {
-		case sooner:
-			if cx.Alone() {
-				c.handle.lookOut()
-			}
-			cx.ExpectWake()
-		case soon:
-			cx.ExpectWake()
-		}
+		c.handle.submit(c.pool, c.fn)
 	}
 	v, err := c.handle.Poll(cx)
 	if err != sched.ErrPending {
@@ -68,28 +60,6 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 	}
 	return v, err
 }
-
-// lookOut waits for the end of a call that a thread has been spinning for, for a
-// microsecond or two: less than it costs the task to be suspended and woken. After one
-// that takes longer, as calls that block do, the next ones are not waited for.
-func (h *Handle[T]) lookOut() {
-	p := h.pool
-	if n := p.slow.Load(); n > 0 {
-		p.slow.Store(n - 1) // roughly
-		return
-	}
-	for range lookOutFor {
-		if h.done.Load() {
-			return
-		}
-	}
-	p.slow.Store(slowFor)
-}
-
-const (
-	lookOutFor = 1000 // loads of a word
-	slowFor    = 7    // calls
-)
 
 // reset makes a handle good again whose call has ended and whose result was taken.
 func (h *Handle[T]) reset() {

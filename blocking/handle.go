@@ -37,14 +37,12 @@ type Handle[T any] struct {
 	clocks []*sched.Runtime // more of them
 }
 
-func (h *Handle[T]) submit(p *Pool, fn func() (T, error)) promptness {
+func (h *Handle[T]) submit(p *Pool, fn func() (T, error)) {
 	h.pool, h.fn = p, fn
 	h.node.Value = h
-	when := p.submit(&h.node)
-	if when == refused {
+	if !p.submit(&h.node) {
 		h.refuse(ErrClosed)
 	}
-	return when
 }
 
 // run makes the call, on a thread of the pool.
@@ -170,7 +168,7 @@ func (h *Handle[T]) Done() bool { return h.done.Load() }
 // and its result is dropped, that is, released if it is a sched.Releaser.
 func (h *Handle[T]) Abort() (prevented bool) {
 	h.pool.mu.Lock()
-	prevented = h.pool.remove(&h.node)
+	prevented = h.pool.queue.Remove(&h.node)
 	h.pool.mu.Unlock()
 	if prevented {
 		h.refuse(sched.ErrCancelled)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/suiro-go/suiro/internal/list"
 )
@@ -15,28 +16,26 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 // A Pool makes calls that block. The zero value is one with the zero Config. It must
 // not be copied. All methods may be called from any goroutine, and at once.
 //
-// No call is left in the queue while a goroutine could take it. A goroutine that spins,
-// or has ended its call, or was chosen from the idle ones or started, and has not looked
-// into the queue since, is searching. Whoever queues a call, under the lock, has one search unless one does.
+// No call is left in the queue while a goroutine could take it. A goroutine that has
+// ended its call, or was chosen from the idle ones or started, and has not looked into
+// the queue since, is searching. Whoever queues a call, under the lock, has one search unless one does.
 // Whoever takes one and leaves others does the same before it makes its call: so a
 // burst wakes as many as it needs, one after the other, and short calls wake few. All
 // look under the lock before they go idle or end. If nobody can be made to search, the
 // limit is reached, and whoever ends a call looks.
 type Pool struct {
-	cfg    Config       // the zero value until set
-	queued atomic.Int64 // calls in queue; written under mu
-	slow   atomic.Int32 // calls that are not to be looked out for (do.go)
-	away   atomic.Bool  // the thread that spins has given its processor away
+	cfg Config // the zero value until set
 
 	mu        lock
 	set       bool // cfg has its defaults
 	queue     list.List[job]
 	idle      []*thread // the last is woken first, so that the first times out
 	threads   int
-	busy      int  // of them, those that make a call
-	searching int  // of them, those that will look into the queue without being told
-	spinning  bool // one of those spins
-	spins     bool // that is worth it
+	busy      int // of them, those that make a call
+	searching int // of them, those that will look into the queue without being told
+	period    int // counts parts of the keep-alive
+	keep      *time.Timer
+	keeping   bool // it is set
 	closed    bool
 	drained   chan struct{} // closed when the pool is, and no thread is left; nil: nobody has asked
 }
@@ -53,40 +52,21 @@ func New(cfg Config) *Pool { return &Pool{cfg: cfg} }
 // total is the number of threads of all pools.
 var total atomic.Int64
 
-// A promptness says what becomes of a job that was queued.
-type promptness int
-
-const (
-	refused promptness = iota // the pool is closed
-	later                     // a thread needs a processor for it first
-	soon                      // threads are at work or search
-	sooner                    // one spins and has nothing else to do
-)
-
-// submit queues a job.
-func (p *Pool) submit(n *list.Node[job]) promptness {
+// submit queues a job; false: the pool is closed.
+func (p *Pool) submit(n *list.Node[job]) bool {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return refused
+		return false
 	}
 	if !p.set {
-		p.cfg, p.set, p.spins = p.cfg.withDefaults(), true, true
+		p.cfg, p.set = p.cfg.withDefaults(), true
 	}
 	p.queue.PushBack(n)
-	p.queued.Store(int64(p.queue.Len()))
-	spinning := p.spinning && p.queue.Len() == 1 && !p.away.Load()
 	t, start := p.search()
 	p.mu.Unlock()
 	p.awaken(t, start)
-	switch {
-	case spinning:
-		return sooner
-	case t == nil && !p.away.Load():
-		return soon
-	default:
-		return later
-	}
+	return true
 }
 
 // search has a thread search for the jobs in the queue, unless one does: an idle one or
@@ -128,18 +108,8 @@ func (p *Pool) take() job {
 		return nil
 	}
 	j := n.Value
-	p.remove(n)
+	p.queue.Remove(n)
 	return j
-}
-
-// remove takes a job out of the queue, and reports whether it was there. The lock is
-// held.
-func (p *Pool) remove(n *list.Node[job]) bool {
-	if !p.queue.Remove(n) {
-		return false
-	}
-	p.queued.Store(int64(p.queue.Len()))
-	return true
 }
 
 // ThreadCount is the number of goroutines of the pool.
@@ -157,4 +127,8 @@ func (p *Pool) IdleCount() int {
 }
 
 // Pending is the number of calls in the queue, which have not started.
-func (p *Pool) Pending() int { return int(p.queued.Load()) }
+func (p *Pool) Pending() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.queue.Len()
+}

@@ -59,6 +59,9 @@ func (p *Pool) refuse() (drained <-chan struct{}) {
 		t.wake <- struct{}{}
 	}
 	p.idle = nil
+	if p.keep != nil {
+		p.keep.Stop()
+	}
 	if p.drained == nil {
 		p.drained = make(chan struct{})
 	}
@@ -76,7 +79,7 @@ func (p *Pool) drop() (dropped int) {
 	var jobs []job
 	for n := p.queue.Front(); n != nil; n = p.queue.Front() {
 		jobs = append(jobs, n.Value)
-		p.remove(n)
+		p.queue.Remove(n)
 	}
 	p.mu.Unlock()
 	for _, j := range jobs {

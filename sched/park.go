@@ -8,7 +8,6 @@ import "time"
 // not wait it still polls: whoever keeps waking a worker must not keep it from
 // its driver.
 func (w *worker) park() (n int, err error) {
-	w.linger()
 	if !w.parker.tryPark() {
 		return w.driver.Poll(&w.cx, 0, false)
 	}

@@ -11,17 +11,16 @@ import (
 // A Runtime is a set of workers. Make one with New. There may be any number in
 // a process.
 type Runtime struct {
-	cfg      Config
-	epoch    time.Time
-	workers  []*worker
-	global   globalQueue
-	long     globalQueue // long tasks (long.go)
-	idle     idleState
-	timers   timers
-	clock    clock
-	expected []expectation // by worker
-	watch    watch
-	depots   depots
+	cfg     Config
+	epoch   time.Time
+	workers []*worker
+	global  globalQueue
+	long    globalQueue // long tasks (long.go)
+	idle    idleState
+	timers  timers
+	clock   clock
+	watch   watch
+	depots  depots
 
 	hooked        bool // there are hooks for tasks
 	spawnedRemote atomic.Uint64
@@ -54,7 +53,6 @@ func New(cfg Config) *Runtime {
 	}
 	rt.timers.wheel = timer.New(0)
 	rt.timers.next.Store(never)
-	rt.expected = make([]expectation, rt.cfg.Workers)
 	rt.clock.paused = rt.cfg.Paused
 	rt.hooked = rt.cfg.Hooks.ofTasks()
 	rt.idle.init(rt.cfg.Workers)
