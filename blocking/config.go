@@ -9,8 +9,8 @@ type Config struct {
 	// 8,000 is 8,000.
 	MaxThreads int
 
-	// KeepAlive is how long a goroutine waits idle for another call before it ends.
-	// 0: 10 s. Negative: not at all.
+	// KeepAlive is how long a goroutine waits idle for another call before it ends, and
+	// at most a quarter longer. 0: 10 s. Negative: not at all.
 	KeepAlive time.Duration
 }
 

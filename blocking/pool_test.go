@@ -94,7 +94,7 @@ func TestIdleThreadsLeaveAfterTheKeepAliveAndThoseInUseStay(t *testing.T) {
 			require.Equal(t, 3, p.ThreadCount())
 			time.Sleep(want - 1)
 			require.Equal(t, 3, p.ThreadCount())
-			time.Sleep(time.Nanosecond)
+			time.Sleep(want/4 + 1)
 			synctest.Wait()
 			require.Zero(t, p.ThreadCount())
 			burst(2)
