@@ -31,7 +31,7 @@ cross: ## build and vet for every platform
 
 .PHONY: test-386
 test-386: ## the tests on a 32-bit build, which this kernel runs as it is
-	GOARCH=386 CGO_ENABLED=0 go test ./timer ./sched ./reactor/... ./conn/...
+	GOARCH=386 CGO_ENABLED=0 go test ./timer ./sched ./syncx ./chanx ./blocking ./reactor/... ./conn/...
 
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live

@@ -3,6 +3,7 @@ package blocking
 import (
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +25,8 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 // look under the lock before they go idle or end. If nobody can be made to search, the
 // limit is reached, and whoever ends a call looks.
 type Pool struct {
-	cfg Config // the zero value until set
+	cfg   Config    // the zero value until set
+	calls sync.Pool // not in use
 
 	mu        lock
 	set       bool // cfg has its defaults

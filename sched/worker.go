@@ -51,6 +51,7 @@ type worker struct {
 	yields    bool          // the running task yields
 	woken     bool          // it has woken itself: no need to tell its state, which others look at
 	searching bool          // counted by idle
+	owesWay   bool          // it has run tasks since it last let other goroutines run, which costs it little
 	wasParked bool          // until the tick that follows
 	lifoRuns  int           // tasks run from lifo since the last from elsewhere
 	pinnedDue bool          // pinned goes before queue
@@ -195,6 +196,7 @@ func (w *worker) tick() error {
 	}
 	w.long.lastRun = w.now
 	if ran := w.runTasks(tasksPerTick); ran > 0 {
+		w.owesWay = !w.rt.cfg.ownThreads
 		w.adapt.measure(w, ran)
 	}
 	w.look()
@@ -217,6 +219,13 @@ func (w *worker) poll() (int, error) {
 			w.search()
 		}
 		return n, err
+	case w.owesWay:
+		// Whoever has been given something to do by the last tasks may be waiting
+		// for this processor: it has it at once, and what it wakes is found without
+		// parking.
+		w.owesWay = false
+		runtime.Gosched()
+		return w.driver.Poll(&w.cx, 0, false)
 	default:
 		return w.park()
 	}
