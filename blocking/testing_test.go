@@ -3,66 +3,29 @@ package blocking_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"runtime"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/blocking"
-	"github.com/suiro-go/suiro/internal/testmode"
+	"github.com/suiro-go/suiro/internal/schedtest"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// patience is how long a condition may take that comes true within milliseconds unless
-// a wake-up was lost.
-const patience = 30 * time.Second
+const patience = schedtest.Patience
 
-func TestMain(m *testing.M) {
-	testmode.EndlessParks.Store(true)
-	code := m.Run()
-	left := func() bool {
-		return strings.Contains(stacks(), "blocking.(*Pool)") || strings.Contains(stacks(), "sched.(*worker)")
-	}
-	if code == 0 && !comesTrue(func() bool { return !left() }) {
-		fmt.Fprintf(os.Stderr, "goroutines outlived their pools:\n%s", stacks())
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { schedtest.EndlessMain(m, "sched.(*worker)", "blocking.(*Pool)") }
 
-func stacks() string {
-	buf := make([]byte, 4<<20)
-	return string(buf[:runtime.Stack(buf, true)])
-}
-
-func comesTrue(cond func() bool) bool {
-	for deadline := time.Now().Add(patience); !cond(); time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
-}
+func stacks() string { return schedtest.Stacks() }
 
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	if !comesTrue(cond) {
-		t.Fatalf("not within %v: %s\n\n%s", patience, what, stacks())
-	}
+	schedtest.Eventually(t, what, cond)
 }
 
 func receive[T any](t testing.TB, what string, ch <-chan T) T {
 	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("not within %v: %s\n\n%s", patience, what, stacks())
-		panic("unreachable")
-	}
+	return schedtest.Receive(t, what, ch)
 }
 
 // result is that of something that can be waited for, whatever the error is.
@@ -81,10 +44,7 @@ func result[T any](t testing.TB, h interface {
 
 func start(t testing.TB, cfg sched.Config) *sched.Runtime {
 	t.Helper()
-	rt := sched.New(cfg)
-	require.NoError(t, rt.Start())
-	t.Cleanup(func() { require.NoError(t, rt.Close()) })
-	return rt
+	return schedtest.Start(t, cfg)
 }
 
 // newPool is a pool that must be drained when the test is over.

@@ -5,21 +5,16 @@ package chanx_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/internal/testmode"
+	"github.com/suiro-go/suiro/internal/schedtest"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// patience is how long a condition may take that comes true within milliseconds unless
-// a wake-up was lost.
-const patience = 60 * time.Second
+const patience = schedtest.Patience
 
 // slow says that tests have to do with fewer rounds: under the race detector, where
 // besides sync.Pool drops things at random, so that nothing can be said of allocations.
@@ -33,53 +28,18 @@ func rounds(n int) int {
 	return n
 }
 
-func TestMain(m *testing.M) {
-	testmode.EndlessParks.Store(true)
-	code := m.Run()
-	if code == 0 && !comesTrue(func() bool { return !strings.Contains(stacks(), "sched.(*worker)") }) {
-		fmt.Fprintf(os.Stderr, "workers outlived their runtimes:\n%s", stacks())
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { schedtest.EndlessMain(m, "sched.(*worker)") }
 
-func stacks() string {
-	buf := make([]byte, 4<<20)
-	return string(buf[:runtime.Stack(buf, true)])
-}
+func stacks() string { return schedtest.Stacks() }
 
-func comesTrue(cond func() bool) bool {
-	for deadline := time.Now().Add(patience); !cond(); time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
-}
-
-// eventually waits until cond holds; what says so in words.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	if !comesTrue(cond) {
-		t.Fatalf("not within %v: %s\n\n%s", patience, what, stacks())
-	}
+	schedtest.Eventually(t, what, cond)
 }
 
 func start(t testing.TB, workers int) *sched.Runtime {
 	t.Helper()
-	rt := sched.New(sched.Config{Workers: workers})
-	require.NoError(t, rt.Start())
-	t.Cleanup(func() {
-		closed := make(chan error, 1)
-		go func() { closed <- rt.Close() }()
-		select {
-		case err := <-closed:
-			require.NoError(t, err)
-		case <-time.After(patience):
-			t.Errorf("a runtime does not close\n\n%s", stacks())
-		}
-	})
-	return rt
+	return schedtest.Start(t, sched.Config{Workers: workers})
 }
 
 // A crew is who does a test's work: tasks, goroutines, or some of each.
