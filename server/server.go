@@ -84,6 +84,9 @@ type Server struct {
 	// Proxy, if not nil, has each connection begin with a PROXY protocol header.
 	Proxy *ProxyProtocol
 
+	// Tickers are what the server does at intervals.
+	Tickers []Ticker
+
 	// Conn configures connections: water marks, limits, the linger time.
 	Conn conn.Config
 
@@ -185,6 +188,9 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
 	}
+	if err := s.checkTickers(); err != nil {
+		return nil, err
+	}
 	cfg := s.Conn
 	if s.Backend != "" {
 		cfg.Reactor.Backend = s.Backend
@@ -205,6 +211,7 @@ func (s *Server) start() (*conn.Group, error) {
 	s.group, s.stopped = group, make(chan struct{})
 	s.listeners = make(map[*conn.Listener]net.Listener)
 	s.serving = 1
+	s.startTickers(group)
 	return group, nil
 }
 
