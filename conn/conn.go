@@ -117,9 +117,15 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 }
 
 // SetHandler has another handler told of what comes from now on: when the peers have
-// agreed on another protocol. It is not told of what has been. If it is to have bytes
-// that are buffered already, call its OnData.
-func (c *Conn) SetHandler(h Handler) { c.handler = h }
+// agreed on another protocol. It is not told of what has been. If anything is unread its
+// OnData is called soon.
+func (c *Conn) SetHandler(h Handler) {
+	c.handler = h
+	if len(c.in.unread) > 0 && !c.is(closing|broken) {
+		c.set(unseen)
+		c.driver.cx.Wake(c.task.Waker())
+	}
+}
 
 // Now is the current time as of the worker's tick: it costs nearly nothing, and
 // is good to well under a millisecond as long as handlers are quick.

@@ -54,3 +54,10 @@ func (l *Listener) Waits() bool {
 	defer l.mu.Unlock()
 	return len(l.spare) > 0
 }
+
+// InLine reports whether the listener waits for memory.
+func (l *Listener) InLine() bool {
+	l.group.ledger.mu.Lock()
+	defer l.group.ledger.mu.Unlock()
+	return l.place.Listed()
+}

@@ -213,8 +213,8 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 		l.accepting, l.stopping = false, false
 	}
 	room := stop || l.makeRoom(d)
-	if room {
-		defer l.group.passOn() // who was woken for memory passes it on
+	if l.group.bounded() {
+		defer l.group.passOn() // who was woken for memory passes that on, whether or not it was of use
 	}
 	switch {
 	case (stop || !room) && l.accepting:

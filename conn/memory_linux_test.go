@@ -154,3 +154,68 @@ func TestAnEchoUnderTheCeilingIsNotDisturbed(t *testing.T) {
 		require.Zero(t, f.Buffered(), "everything is booked back")
 	})
 }
+
+// keep leaves what has come unread.
+func keep(*conn.Conn) error { return nil }
+
+// The same when it is a listener that waits: silent connections with parts of messages
+// must not keep the server from accepting for ever.
+func TestAListenerThatWaitsForMemoryShedsWhenWaitingWouldNotHelp(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		opened := make(chan struct{}, 10)
+		f := serve(t, backend, workers, funcs{data: keep, open: func(*conn.Conn) error { opened <- struct{}{}; return nil }},
+			func(cfg *conn.Config) { cfg.HighWater, cfg.MaxMemory = 64<<10, 128<<10 })
+		silent := f.dial()
+		conntest.Receive(t, opened)
+		write(t, silent, noise[:90<<10])
+		conntest.Eventually(t, func() bool { return f.Buffered() >= 90<<10 })
+		write(t, silent, noise[:8<<10])
+		conntest.Eventually(t, func() bool { return f.Buffered() >= 98<<10 || f.Buffered() == 0 })
+		for range 3 {
+			f.dial()
+			conntest.Receive(t, opened)
+		}
+	})
+}
+
+// A listener whose turn it is for memory, and which then finds no slot, does not keep
+// the turn.
+func TestAListenerWithoutSlotsPassesItsTurnForMemoryOn(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const ceiling = 8 << 20
+		opened, got := make(chan struct{}, 10), make(chan struct{}, 10)
+		f := newFixture(t, backend, 1, func(cfg *conn.Config) {
+			cfg.MaxMemory, cfg.MaxConns, cfg.Overflow = ceiling, 1, conn.Wait
+		})
+		l := f.listen("tcp", "127.0.0.1:0", funcs{
+			open: func(*conn.Conn) error { opened <- struct{}{}; return nil },
+			data: func(c *conn.Conn) error { got <- struct{}{}; return discard(c) },
+		})
+		served := f.dial()
+		conntest.Receive(t, opened)
+		// A dialled connection, which takes no slot, has most of the memory: its peer
+		// does not read.
+		peer, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer peer.Close()
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			c, err := peer.Accept()
+			if err == nil {
+				accepted <- small(c)
+			}
+		}()
+		h, err := f.Dial(peer.Addr(), f.audit.of(funcs{open: func(c *conn.Conn) error { return c.SetWriteBuffer(4096) }}))
+		require.NoError(t, err)
+		defer conntest.Receive(t, accepted).Close()
+		require.NoError(t, h.Send(make([]byte, ceiling-ceiling/10)))
+		conntest.Eventually(t, func() bool { return f.Buffered() > ceiling/4*3 })
+		f.dial() // the listener waits for memory, first in the line
+		conntest.Eventually(t, l.InLine)
+		write(t, served, "x")             // and then this connection
+		time.Sleep(20 * time.Millisecond) // not for anything to happen, but for nothing to
+		require.Empty(t, got)
+		require.NoError(t, h.Abort())
+		conntest.Receive(t, got)
+	})
+}

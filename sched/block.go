@@ -86,9 +86,12 @@ func (b *blocker) put() {
 }
 
 // inBubble reports whether the goroutine may be in a bubble of testing/synctest, where
-// it is the year 2000. Its channels must not get out, and with those from outside its
-// time would stand still.
-func inBubble() bool { return time.Now().UTC().Year() == 2000 }
+// the clock starts at the year 2000: it is long before the process has started. The
+// bubble's channels must not get out, and with those from outside its time would stand
+// still.
+func inBubble() bool { return time.Now().UnixNano() < started }
+
+var started = time.Now().UnixNano()
 
 func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	var closed <-chan struct{}

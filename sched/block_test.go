@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -123,4 +124,29 @@ func TestBlockStartsTheRuntime(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, v)
 	require.NoError(t, shut(t, rt))
+}
+
+// waitFor waits in a goroutine for something that takes so long.
+func waitFor(d time.Duration) error {
+	token := sched.NewCancellationToken()
+	go func() { time.Sleep(d); token.Cancel() }()
+	_, err := sched.Wait(context.Background(), token.Cancelled())
+	return err
+}
+
+// What goroutines wait on is used again, but never across the border of a bubble, not
+// even of one in which years have gone by.
+func TestWaitingInABubbleAndOutsideDoNotMeet(t *testing.T) {
+	for range 20 {
+		require.NoError(t, waitFor(time.Microsecond))
+	}
+	for _, age := range []time.Duration{0, 400 * 24 * time.Hour, 20 * 365 * 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(age)
+			require.NoError(t, waitFor(time.Second))
+		})
+		for range 20 {
+			require.NoError(t, waitFor(time.Microsecond))
+		}
+	}
 }

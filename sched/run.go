@@ -74,7 +74,7 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 // only one there is: then it need not be queued to be found again at once.
 func (w *worker) runsOn(t *Task) bool {
 	word := t.state.word.Load()
-	if !w.woken && word&notified == 0 || w.yields || t.long || w.pinned.head != nil ||
+	if !w.woken && word&notified == 0 || w.yields || t.long || t.home != nil && t.home != w || w.pinned.head != nil ||
 		w.lifo.Load() != nil || w.queue.len() > 0 || w.batch.len() > 0 || w.rt.global.len.Load() > 0 {
 		return false
 	}

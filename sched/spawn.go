@@ -31,10 +31,10 @@ func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell
 	c := depotFor[T](rt, w).get(w)
 	c.future, c.fn = f, fn
 	t := &c.task
-	t.renew(2*oneRef | stateScheduled)
 	if rt.hooked {
-		rt.identify(c)
+		rt.identify(c) // before Close can find the task
 	}
+	t.renew(2*oneRef | stateScheduled)
 	if rt.draining.Load() {
 		rt.late.Add(1)
 	}

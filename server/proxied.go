@@ -61,7 +61,7 @@ func (g *gate) OnData(c *Conn) error {
 	if client := h.SourceAddr(); client != nil {
 		c.SetRemoteAddr(client)
 	}
-	if p.Header != nil {
+	if p.Header != nil && h.Version != 0 {
 		if err := p.Header(c, &h); err != nil {
 			return err
 		}
@@ -72,10 +72,7 @@ func (g *gate) OnData(c *Conn) error {
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	if err := g.enter(c); err != nil || c.Buffered() == 0 {
-		return err
-	}
-	return g.inner.OnData(c)
+	return g.enter(c)
 }
 
 // enter makes the connection the handler's.

@@ -132,3 +132,58 @@ func TestUntrustedSourcesMayBeLetInWithoutAHeader(t *testing.T) {
 		roundTrip(t, c, "PROXY TCP4 is but text here\r\n")
 	})
 }
+
+// A reserved handler hears nothing after its OnOpen.
+type reserved struct {
+	server.Base
+	handles chan server.Handle
+	data    chan string
+	close   bool
+}
+
+func (r reserved) OnOpen(c *server.Conn) error {
+	defer func() { r.handles <- c.Handle() }()
+	if r.close {
+		return c.Close()
+	}
+	return c.PauseRead()
+}
+
+func (r reserved) OnData(c *server.Conn) error {
+	p, _ := c.Next(-1)
+	r.data <- string(p)
+	return nil
+}
+
+// What has come with the header is the handler's as if it had come on its own: not
+// after Close, and not before ResumeRead.
+func TestBytesBehindTheHeaderWaitForAHandlerThatPauses(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for _, closes := range []bool{false, true} {
+			r := reserved{handles: make(chan server.Handle, 1), data: make(chan string, 10), close: closes}
+			s := run(t, &server.Server{Handler: r, Backend: backend, Proxy: &server.ProxyProtocol{Trust: loopback}})
+			c := s.dial()
+			_, err := c.Write(append(headerOf(t, 1), "hello"...))
+			require.NoError(t, err)
+			h := conntest.Receive(t, r.handles)
+			time.Sleep(5 * time.Millisecond) // not for anything to happen, but for nothing to
+			require.Empty(t, r.data)
+			if !closes {
+				require.NoError(t, h.Do(func(c *server.Conn) { _ = c.ResumeRead() }))
+				require.Equal(t, "hello", conntest.Receive(t, r.data))
+			}
+		}
+	})
+}
+
+func TestHeaderIsNotCalledWhereThereIsNone(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		trust := loopback
+		trust.Policy = proxyproto.Optional
+		called := make(chan int, 1)
+		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Proxy: &server.ProxyProtocol{Trust: trust,
+			Header: func(_ *server.Conn, h *proxyproto.Header) error { called <- h.Version; return nil }}})
+		roundTrip(t, s.dial(), "GET / HTTP/1.1, and no header")
+		require.Empty(t, called)
+	})
+}
