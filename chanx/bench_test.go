@@ -14,7 +14,7 @@ import (
 
 // Each benchmark runs with tasks of a runtime and, beside them, with goroutines and a
 // chan of the same capacity: compare /tasks (stackless, they keep their future), /batch
-// (these, receiving what there is at once), /stackful and /goroutines (on this package's
+// (these, receiving what there is at once), /batches (sending 64 at a time, too), /stackful and /goroutines (on this package's
 // channel) with /chan.
 
 // A producer is a stackless task that sends so many values.
@@ -82,6 +82,36 @@ func (c *batchConsumer) Poll(cx *sched.Context) (struct{}, error) {
 	}
 }
 
+// A batchProducer sends so many values, 64 at a time.
+type batchProducer struct {
+	left int
+	vs   []int
+	tx   *chanx.Sender[int]
+	f    *chanx.SendManyFuture[int]
+}
+
+func newBatchProducer(tx *chanx.Sender[int], n int) *batchProducer {
+	return &batchProducer{n, make([]int, 64), tx.Clone(), tx.SendManyFuture(nil)}
+}
+
+func (p *batchProducer) Poll(cx *sched.Context) (struct{}, error) {
+	for {
+		n, err := p.f.Poll(cx)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if p.left -= n; p.left == 0 {
+			p.tx.Close()
+			return struct{}{}, nil
+		}
+		vs := p.vs[:min(p.left, len(p.vs))]
+		for i := range vs {
+			vs[i] = p.left - i
+		}
+		p.f.Reset(vs)
+	}
+}
+
 func benchmarkMPMC(b *testing.B, senders, receivers, capacity int) {
 	share := func(b *testing.B, i int) int { return (b.N + i) / senders }
 	b.Run("tasks", func(b *testing.B) {
@@ -111,6 +141,22 @@ func benchmarkMPMC(b *testing.B, senders, receivers, capacity int) {
 		}
 		for i := range senders {
 			sched.Spawn(rt, sched.Future[struct{}](newProducer(tx, share(b, i)))).Detach()
+		}
+		tx.Close()
+		wg.Wait()
+	})
+	b.Run("batches", func(b *testing.B) {
+		rt := start(b, 0)
+		b.ReportAllocs()
+		tx, rx := chanx.NewBounded[int](capacity)
+		var wg sync.WaitGroup
+		wg.Add(receivers)
+		for range receivers {
+			buf := make([]int, 64)
+			sched.Spawn(rt, sched.Future[struct{}](&batchConsumer{f: rx.RecvManyFuture(buf), buf: buf, done: &wg})).Detach()
+		}
+		for i := range senders {
+			sched.Spawn(rt, sched.Future[struct{}](newBatchProducer(tx, share(b, i)))).Detach()
 		}
 		tx.Close()
 		wg.Wait()
