@@ -16,6 +16,20 @@ import (
 // chan of the same capacity: compare /tasks (stackless, they keep their future), /batch
 // (these, receiving what there is at once), /batches (sending 64 at a time, too), /stackful and /goroutines (on this package's
 // channel) with /chan.
+//
+// On two cores a chan took 55 to 65 ns per value from one or four to one and 85 from four
+// to four; /batches 20, 25 and 25 to 33; /batch 31, 61 and 75 to 110; /tasks 39, 49 and 65.
+// One at a time there is no factor of two to be had from one sender to one receiver:
+// these run by turns on one worker, without company and without waiting, so that nine
+// tenths are four locked instructions: one to claim and one to publish on either side,
+// 24 ns of 38 when nothing else is done.
+//
+// What did not help. DPDK's ring, which publishes positions in order instead of slot by
+// slot: a fifth faster in batches from one to one, but those who wait for who claimed
+// before them make it three times slower from four to four. Fewer wake-ups: there is one
+// for a hundred values; contention for the cache lines of tail, head and slots costs the
+// rest, hence ring's backOff. Waking senders only when half of the room is free would hang
+// whoever receives one value and then waits for what a sender does next.
 
 // A producer is a stackless task that sends so many values.
 type producer struct {

@@ -339,10 +339,13 @@ func (r *ring[T]) len() int {
 }
 
 // backOff leaves the cache line to those who have won the race for it, so many times by
-// now: they can then do several operations in a row, and not one per transfer.
+// now: they can then do a dozen operations in a row, and not one per transfer. It takes a
+// fraction of a microsecond, at most about two. (A sixteenth of that, which is one
+// transfer, took twice as long per value with four tasks on either side; twice that
+// gained a tenth more.)
 func backOff(lost int) {
 	if lost > 0 {
-		spin(min(lost, 4) * 64)
+		spin(min(lost, 4) * 1024)
 	}
 }
 
