@@ -93,7 +93,7 @@ func TestExploreTheSlotProtocol(t *testing.T) {
 			m.thread("consumer", pop(m, c, 1))
 			finally(m, c)
 		}},
-		"many are put in beside one": {3, true, func(m *scene) {
+		"many are put in beside one": {2, true, func(m *scene) {
 			c := newExplored(m.x, 2)
 			c.ring.push(5)
 			m.sent[5] = true
@@ -102,7 +102,7 @@ func TestExploreTheSlotProtocol(t *testing.T) {
 			m.thread("consumer", pop(m, c, 2))
 			finally(m, c)
 		}},
-		"many are put in and taken out": {3, true, func(m *scene) {
+		"many are put in and taken out": {2, true, func(m *scene) {
 			c := newExplored(m.x, 2)
 			c.ring.push(5)
 			m.sent[5] = true
