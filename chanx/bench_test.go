@@ -17,7 +17,7 @@ import (
 // (these, receiving what there is at once), /batches (sending 64 at a time, too), /stackful and /goroutines (on this package's
 // channel) with /chan.
 //
-// On two cores a chan took 55 to 65 ns per value from one or four to one and 85 from four
+// On two cores without other load a chan took 55 to 65 ns per value from one or four to one and 85 from four
 // to four; /batches 20, 25 and 25 to 33; /batch 31, 61 and 75 to 110; /tasks 39, 49 and 65.
 // One at a time there is no factor of two to be had from one sender to one receiver:
 // these run by turns on one worker, without company and without waiting, so that nine
