@@ -38,7 +38,7 @@ type bounded[T any] struct {
 
 	sending, receiving atomic.Int64 // handles
 
-	sends, receives, batches, reserves sync.Pool // futures that are not in use
+	sends, sendBatches, receives, batches, reserves sync.Pool // futures that are not in use
 }
 
 // NewBounded makes a channel that holds up to capacity values, and the first handle of
@@ -67,6 +67,19 @@ func (c *bounded[T]) send(cx *sched.Context, v T) outcome {
 		c.receivers.wakeOne(cx)
 	}
 	return is
+}
+
+// sendMany is send for as many of vs, which is not empty, as there is room for. One
+// receiver is told: it looks whether there is more when it has taken the first value.
+func (c *bounded[T]) sendMany(cx *sched.Context, vs []T) (int, outcome) {
+	if c.senders.some() {
+		return 0, full
+	}
+	n, is := c.ring.pushMany(vs)
+	if is == done && c.receivers.some() {
+		c.receivers.wakeOne(cx)
+	}
+	return n, is
 }
 
 // sendReserved uses a permit up.

@@ -36,5 +36,7 @@
 // who waits, an operation of a bounded channel is two atomic writes and a few loads. What
 // could go on for ever takes part in the cooperative budget (see sched.Context.Proceed).
 // Tasks that find the channel full or empty run on in batches: a receiver takes what is
-// there before its senders run again. RecvMany makes batches cheaper still.
+// there before its senders run again. RecvMany and SendMany make batches cheaper still:
+// with both, a value takes a third to a half of what it takes through a chan between
+// goroutines, if nothing else wants the processors (see BenchmarkMPMC).
 package chanx
