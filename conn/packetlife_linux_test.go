@@ -1,0 +1,330 @@
+package conn_test
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+func TestAPacketSocketThatClosesSendsWhatWasWrittenAndFreesItsPort(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f, lives := packetFixture(t, backend, workers)
+		closed := make(chan error, 1)
+		sink := listenUDP(t, "udp4", "127.0.0.1:0")
+		_ = sink.SetReadBuffer(4 << 20)
+		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
+		h := &packetFuncs{lives: lives, close: func(c *conn.PacketConn, err error) {
+			require.ErrorIs(t, c.WriteTo(nil, to), net.ErrClosed)
+			closed <- err
+		}}
+		handle, at := servePackets(t, f, h)
+		require.Equal(t, 1, f.Len(), "a packet socket counts")
+		require.Equal(t, at, handle.LocalAddr())
+		const n = 300
+		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+			require.Equal(t, at, c.LocalAddr())
+			require.False(t, c.RemoteAddr().IsValid())
+			for i := range n {
+				require.NoError(t, c.WriteTo(fmt.Appendf(nil, "%d", i), to))
+			}
+			require.NoError(t, c.Close())
+			require.ErrorIs(t, c.Close(), net.ErrClosed)
+			require.ErrorIs(t, c.WriteTo(nil, to), net.ErrClosed)
+		}))
+		require.NoError(t, conntest.Receive(t, closed))
+		listenUDP(t, "udp4", at.String()) // the port is free by then
+		require.NoError(t, sink.SetReadDeadline(time.Now().Add(conntest.Patience)))
+		p := make([]byte, 100)
+		for i := range n {
+			m, err := sink.Read(p)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprint(i), string(p[:m]))
+		}
+		require.NoError(t, f.Wait(t.Context()))
+		for _, err := range []error{handle.Send(nil, to), handle.Close(), handle.Abort(), handle.Do(nil), conn.PacketHandle{}.Close()} {
+			require.ErrorIs(t, err, net.ErrClosed)
+		}
+		require.False(t, handle.LocalAddr().IsValid())
+	})
+}
+
+func TestDrainAndAbortReachPacketSockets(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f, lives := packetFixture(t, backend, workers)
+		closed := make(chan error, 2)
+		ends := func(_ *conn.PacketConn, err error) { closed <- err }
+		drained := make(chan bool, 1)
+		servePackets(t, f, &packetFuncs{lives: lives, close: ends})
+		servePackets(t, f, &packetFuncs{lives: lives, close: ends, drain: func(*conn.PacketConn) { drained <- true }})
+		require.Equal(t, 2, f.Len())
+		f.Drain()
+		require.NoError(t, conntest.Receive(t, closed), "PacketBase closes")
+		conntest.Receive(t, drained)
+		conntest.Eventually(t, func() bool { return f.Len() == 1 })
+		f.Abort()
+		require.ErrorIs(t, conntest.Receive(t, closed), net.ErrClosed)
+		require.NoError(t, f.Wait(t.Context()))
+	})
+}
+
+// Closing in all ways, from several sides at once, while datagrams come and go.
+func TestPacketSocketsThatCloseUnderTrafficLeaveNothing(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f, lives := packetFixture(t, backend, workers)
+		for round := range 10 {
+			var seen atomic.Int64
+			closed := make(chan error, 1)
+			h := &packetFuncs{lives: lives,
+				packets: func(c *conn.PacketConn, batch []conn.Packet) error {
+					seen.Add(int64(len(batch)))
+					return echoPackets(c, batch)
+				},
+				close: func(_ *conn.PacketConn, err error) { closed <- err }}
+			handle, at := servePackets(t, f, h)
+			var wg sync.WaitGroup
+			stop := make(chan bool)
+			for range 3 {
+				c := udpClient(t, at)
+				wg.Add(2)
+				go func() {
+					defer wg.Done()
+					for i := 0; ; i++ {
+						select {
+						case <-stop:
+							_ = c.Close()
+							return
+						default:
+							_, _ = c.Write(noise[i%1000 : i%1000+100]) // refused once it has closed
+						}
+					}
+				}()
+				go func() {
+					defer wg.Done()
+					p := make([]byte, 200)
+					for {
+						if _, err := c.Read(p); err != nil {
+							select {
+							case <-stop:
+								return
+							default:
+							}
+						}
+					}
+				}()
+			}
+			conntest.Eventually(t, func() bool { return seen.Load() > 100 })
+			conntest.Each(t, 4, func(i int) error {
+				switch (round + i) % 4 {
+				case 0:
+					_ = handle.Close()
+				case 1:
+					_ = handle.Abort()
+				case 2:
+					f.Drain()
+				default:
+					_ = handle.Do(func(c *conn.PacketConn) { _ = c.Close() })
+				}
+				return nil
+			})
+			conntest.Receive(t, closed)
+			close(stop)
+			wg.Wait()
+			require.Empty(t, closed)
+		}
+		require.NoError(t, f.Wait(t.Context()))
+	})
+}
+
+func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, lives := packetFixture(t, backend, 2)
+		for name, what := range map[string]func() error{
+			"error": func() error { return errTest },
+			"panic": func() error { panic(errTest) },
+		} {
+			closed := make(chan error, 1)
+			ends := func(_ *conn.PacketConn, err error) { closed <- err }
+			check := func() {
+				err := conntest.Receive(t, closed)
+				var p *conn.PanicError
+				if name == "panic" {
+					require.ErrorAs(t, err, &p)
+					require.Equal(t, errTest, p.Value)
+				} else {
+					require.ErrorIs(t, err, errTest)
+				}
+			}
+			servePackets(t, f, &packetFuncs{lives: lives, close: ends, open: func(*conn.PacketConn) error { return what() }})
+			check()
+			h := &packetFuncs{lives: lives, close: ends}
+			h.packets = func(*conn.PacketConn, []conn.Packet) error { return what() }
+			_, at := servePackets(t, f, h)
+			_, err := udpClient(t, at).Write([]byte("x"))
+			require.NoError(t, err)
+			check()
+			h = &packetFuncs{lives: lives, close: ends}
+			h.timer = func(*conn.PacketConn) error { return what() }
+			h.open = func(c *conn.PacketConn) error { c.SetTimer(time.Now()); return nil }
+			servePackets(t, f, h)
+			check()
+		}
+	})
+}
+
+func TestThePacketQueueIsBounded(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, lives := packetFixture(t, backend, 1, func(c *conn.Config) { c.LowWater, c.HighWater, c.MaxWrite = 1000, 5000, 10_000 })
+		sink := listenUDP(t, "udp4", "127.0.0.1:0")
+		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
+		handle, _ := servePackets(t, f, &packetFuncs{lives: lives})
+		filled := make(chan int, 1)
+		stuck, goOn := make(chan bool), make(chan bool)
+		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+			n := 0
+			for ; c.WriteTo(noise[:100], to) == nil; n++ {
+				require.Less(t, n, 1000)
+			}
+			require.ErrorIs(t, c.WriteTo(nil, to), conn.ErrWriteQueueFull)
+			require.GreaterOrEqual(t, c.Unsent(), 10_000)
+			filled <- n
+		}))
+		require.NotZero(t, conntest.Receive(t, filled))
+		require.NoError(t, handle.Do(func(*conn.PacketConn) { close(stuck); <-goOn }))
+		conntest.Receive(t, stuck)
+		conntest.Eventually(t, func() bool { return handle.Send(noise[:1000], to) == conn.ErrWriteQueueFull })
+		close(goOn)
+		conntest.Eventually(t, func() bool { return handle.Send(nil, to) == nil }, "the queue empties")
+	})
+}
+
+func TestPacketTimerFiresOnceAtItsTime(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, lives := packetFixture(t, backend, 2)
+		fired := make(chan time.Time, 10)
+		h := &packetFuncs{lives: lives, timer: func(*conn.PacketConn) error { fired <- time.Now(); return nil }}
+		handle, _ := servePackets(t, f, h)
+		at := time.Now().Add(20 * time.Millisecond)
+		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+			c.SetTimer(at.Add(-time.Second))
+			c.SetTimer(time.Time{})
+			c.SetTimer(at)
+			c.SetValue("mine")
+			require.Equal(t, "mine", c.Value())
+			require.NotNil(t, c.Group())
+			require.WithinDuration(t, time.Now(), c.Now(), conntest.Patience)
+			require.Less(t, c.Worker(), 2)
+		}))
+		require.False(t, conntest.Receive(t, fired).Before(at))
+		require.Empty(t, fired)
+	})
+}
+
+// sessionFuncs is a session handler of functions.
+type sessionFuncs struct {
+	open   func(*conn.Session) error
+	packet func(*conn.Session, conn.Packet) error
+	close  func(*conn.Session, error)
+}
+
+func (h sessionFuncs) OnOpen(s *conn.Session) error                  { return h.open(s) }
+func (h sessionFuncs) OnPacket(s *conn.Session, p conn.Packet) error { return h.packet(s, p) }
+func (h sessionFuncs) OnClose(s *conn.Session, err error)            { h.close(s, err) }
+
+func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f, _ := packetFixture(t, backend, workers)
+		type end struct {
+			peer netip.AddrPort
+			err  error
+		}
+		ends := make(chan end, 100)
+		var opens atomic.Int64
+		h := &conn.Sessions{Max: 5, Idle: 150 * time.Millisecond, Handler: sessionFuncs{
+			open: func(s *conn.Session) error { opens.Add(1); s.SetValue(new(int)); return nil },
+			packet: func(s *conn.Session, p conn.Packet) error {
+				if string(p.Data) == "bye" {
+					s.Close()
+					return nil
+				}
+				if string(p.Data) == "fail" {
+					return errTest
+				}
+				n := s.Value().(*int)
+				*n++
+				_, err := s.Write(fmt.Appendf(nil, "%s %d %v", p.Data, *n, s.Peer()))
+				return err
+			},
+			close: func(s *conn.Session, err error) { ends <- end{s.Peer(), err} },
+		}}
+		handle, at := servePackets(t, f, h)
+		ask := func(c *net.UDPConn, text, want string) {
+			t.Helper()
+			_, err := c.Write([]byte(text))
+			require.NoError(t, err)
+			p := make([]byte, 100)
+			n, err := c.Read(p)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprintf("%s %v", want, c.LocalAddr()), string(p[:n]))
+		}
+		// One of them stays alive by talking while another one, silent, expires.
+		silent, talker := udpClient(t, at), udpClient(t, at)
+		ask(silent, "a", "a 1")
+		n := 0
+		var gone *end
+		for gone == nil {
+			n++
+			ask(talker, "b", fmt.Sprint("b ", n))
+			select {
+			case e := <-ends:
+				gone = &e
+			case <-time.After(5 * time.Millisecond):
+			}
+			if gone != nil && gone.peer != silent.LocalAddr().(*net.UDPAddr).AddrPort() {
+				t.Skip("this machine stood still for longer than a session's life")
+			}
+			require.Less(t, n, 10_000)
+		}
+		requireOpError(t, gone.err, "idle", os.ErrDeadlineExceeded)
+
+		for text, want := range map[string]error{"bye": nil, "fail": errTest} {
+			c := udpClient(t, at)
+			_, err := c.Write([]byte(text))
+			require.NoError(t, err)
+			for { // the talker may expire meanwhile
+				if e := conntest.Receive(t, ends); e.peer == c.LocalAddr().(*net.UDPAddr).AddrPort() {
+					require.Equal(t, want, e.err)
+					break
+				}
+			}
+		}
+		// More peers than there may be sessions, at once.
+		var crowd []*net.UDPConn
+		for range 12 {
+			crowd = append(crowd, udpClient(t, at))
+		}
+		conntest.Eventually(t, func() bool {
+			for _, c := range crowd {
+				_, _ = c.Write([]byte("x"))
+			}
+			refused := make(chan uint64, 1)
+			require.NoError(t, handle.Do(func(*conn.PacketConn) {
+				require.LessOrEqual(t, h.Len(), 5)
+				refused <- h.Refused()
+			}))
+			return conntest.Receive(t, refused) > 0
+		})
+		require.NoError(t, handle.Close())
+		require.NoError(t, f.Wait(t.Context()))
+		require.Zero(t, h.Len())
+	})
+}
