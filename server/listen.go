@@ -12,12 +12,17 @@ func listen(network, addr string) (net.Listener, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6", "unix":
 	default:
-		return nil, fmt.Errorf("server: unknown network %q; use tcp, tcp4, tcp6 or unix: %w", network, errors.ErrUnsupported)
+		return nil, fmt.Errorf("server: unknown network %q; use tcp, tcp4, tcp6, unix, udp, udp4 or udp6: %w", network, errors.ErrUnsupported)
 	}
 	ln, err := net.Listen(network, addr)
 	if err == nil {
 		return ln, nil
 	}
+	return nil, advise(err)
+}
+
+// advise adds to an error of listening what to do about it.
+func advise(err error) error {
 	hint := ""
 	var dns *net.DNSError
 	var bad *net.AddrError
@@ -33,5 +38,5 @@ func listen(network, addr string) (net.Listener, error) {
 	case errors.As(err, &bad), errors.As(err, &dns):
 		hint = "; use host:port, such as 127.0.0.1:8080 or :8080"
 	}
-	return nil, fmt.Errorf("server: %w%s", err, hint)
+	return fmt.Errorf("server: %w%s", err, hint)
 }

@@ -36,11 +36,15 @@ type Server struct {
 	// Network "unix". "": ":0", any free port of every interface.
 	Addr string
 
-	// Network is "tcp", "tcp4", "tcp6" or "unix". "": "tcp".
+	// Network is "tcp", "tcp4", "tcp6" or "unix", for which Handler is needed, or
+	// "udp", "udp4" or "udp6", for which Packets is. "": "tcp".
 	Network string
 
 	// Handler is told what happens to each connection.
 	Handler Handler
+
+	// Packets is told what happens to each packet socket. nil: there are none.
+	Packets PacketHandler
 
 	// Backend forces "io_uring" or "epoll". "": the environment variable
 	// SUIRO_BACKEND, else the best one that starts, which the log tells.
@@ -87,6 +91,13 @@ func (s *Server) ListenAndServe() error {
 		return err
 	}
 	defer s.release()
+	if isPacketNetwork(network) {
+		pc, err := listenPacket(network, addr)
+		if err != nil {
+			return err
+		}
+		return s.ServePacket(pc)
+	}
 	ln, err := listen(network, addr)
 	if err != nil {
 		return err
@@ -109,6 +120,11 @@ func (s *Server) Serve(ln net.Listener) error {
 	if err := s.accept(group, ln); err != nil {
 		return err
 	}
+	return s.wait(group)
+}
+
+// wait is what Serve does while it serves.
+func (s *Server) wait(group *conn.Group) error {
 	select {
 	case <-s.stopped:
 		return ErrServerClosed
@@ -138,7 +154,7 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.group != nil:
 		s.serving++
 		return s.group, nil
-	case s.Handler == nil:
+	case s.Handler == nil && s.Packets == nil:
 		return nil, errors.New("server: Handler is nil; set one")
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
@@ -190,6 +206,9 @@ func (s *Server) accept(group *conn.Group, ln net.Listener) error {
 	defer s.mu.Unlock()
 	if s.stopping {
 		return ErrServerClosed
+	}
+	if s.Handler == nil {
+		return errors.New("server: Handler is nil; set one to serve connections")
 	}
 	l, err := group.Listen(ln, s.Handler)
 	if err != nil {
