@@ -79,3 +79,9 @@ func wantWholeSegments(t testing.TB, fd int) {
 		t.Skipf("no UDP_GRO here: %v", err)
 	}
 }
+
+// readPacket is the length of the next datagram, if there is one.
+func readPacket(fd int, p []byte) (n int, ok bool) {
+	n, err := unix.Read(fd, p)
+	return n, err == nil
+}

@@ -15,3 +15,4 @@ func connectPacket(testing.TB, int, netip.AddrPort)         { panic(missing) }
 func neverFragment(testing.TB, int)                         { panic(missing) }
 func wantPacketInfo(testing.TB, int, string)                { panic(missing) }
 func wantWholeSegments(testing.TB, int)                     { panic(missing) }
+func readPacket(int, []byte) (n int, ok bool)               { panic(missing) }
