@@ -140,7 +140,7 @@ func (d *Driver) batch(k socketKind) *reactor.Batch {
 	} else {
 		b = new(reactor.Batch)
 	}
-	b.Wide, b.NoSegments = k.wide, k.noSegments
+	b.Wide, b.NoSegments, b.Join = k.wide, k.noSegments, true
 	return b
 }
 

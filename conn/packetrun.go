@@ -128,7 +128,11 @@ func (c *PacketConn) recvEnd(errno syscall.Errno) {
 func (c *PacketConn) exec(cmd *packetCommand) {
 	switch cmd.kind {
 	case cmdSend:
-		err := c.WriteTo(cmd.data, cmd.to)
+		err := c.write(cmd.to, func(b *reactor.Batch) error {
+			b.Join = cmd.note == nil // who asks for a datagram's fate gets that one's
+			defer func() { b.Join = true }()
+			return b.Add(cmd.data, cmd.to)
+		})
 		switch {
 		case cmd.note != nil && err != nil:
 			cmd.note(err)

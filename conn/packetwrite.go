@@ -123,9 +123,40 @@ func (c *PacketConn) landed(b *reactor.Batch, notes []note) {
 		n.tell(failure(n.index))
 	}
 	for _, f := range b.Failed {
+		if b.Segment(f.Index) > 0 && c.resend(b, f) {
+			continue
+		}
 		asked := slices.ContainsFunc(notes, func(n note) bool { return n.index == f.Index })
 		if !asked && !c.is(packetClosing|packetBroken) {
 			c.check(c.handler.OnError(c, failure(f.Index)))
 		}
 	}
+}
+
+// resend queues segments as single datagrams, if what the kernel refuses is their
+// being segments: the interface cannot take them whole, or what is to be done to
+// packets (IPsec, no checksums) cannot be done to those.
+func (c *PacketConn) resend(b *reactor.Batch, f reactor.Failure) bool {
+	switch f.Errno {
+	case syscall.EINVAL, syscall.EIO, syscall.EMSGSIZE:
+	default:
+		return false
+	}
+	if c.is(packetBroken) {
+		return false
+	}
+	if f.Errno != syscall.EMSGSIZE {
+		c.kind.noSegments = true
+	}
+	if c.out == nil {
+		c.out = c.driver.batch(c.kind)
+	}
+	c.out.NoSegments = c.out.NoSegments || c.kind.noSegments
+	join := c.out.Join
+	c.out.Join = false
+	for p := range slices.Chunk(b.Payload(f.Index), b.Segment(f.Index)) {
+		_ = c.out.Add(p, b.To(f.Index)) // it has been added once
+	}
+	c.out.Join = join
+	return true
 }

@@ -18,6 +18,13 @@ type Batch struct {
 	// single datagrams.
 	NoSegments bool
 
+	// Join has Add join a datagram to the one before it, as AddSegments would have
+	// added them, if both go to the same address and their lengths allow it: they
+	// arrive as they would have, for much less. Those longer than a packet may be on
+	// every network are left alone, since the kernel would refuse a segment that the
+	// interface cannot take whole.
+	Join bool
+
 	// Failed lists the datagrams that were not sent, after the SendTo.
 	Failed []Failure
 
@@ -37,6 +44,7 @@ type datagram struct {
 	scope   uint32         // of an IPv6 zone
 	end     int            // where it ends in data
 	segment int            // above 0: it is several, of this length
+	full    bool           // nothing more may join it
 }
 
 // The most that fits an IP packet behind its header and UDP's.
@@ -48,10 +56,38 @@ const (
 // maxSegments is how many datagrams the kernels before Linux 6.9 make of one.
 const maxSegments = 64
 
+// maxJoin is what fits a packet of the least length that every IPv6 network takes.
+const maxJoin = 1280 - 40 - 8
+
 // Add adds one datagram. An invalid to is the peer of a connected socket. Errors:
 // EMSGSIZE if it can fit no packet, EAFNOSUPPORT if the socket cannot send to that
 // address, ENODEV for an unknown zone. Then nothing is added.
-func (b *Batch) Add(p []byte, to netip.AddrPort) error { return b.add(p, to, 0) }
+func (b *Batch) Add(p []byte, to netip.AddrPort) error {
+	if b.Join && b.join(p, to) {
+		return nil
+	}
+	return b.add(p, to, 0)
+}
+
+// join adds a datagram to the last one, if they can be segments of one.
+func (b *Batch) join(p []byte, to netip.AddrPort) bool {
+	last := len(b.list) - 1
+	if last < 0 || len(p) == 0 || b.NoSegments {
+		return false
+	}
+	d := &b.list[last]
+	size, all := d.segment, len(b.Payload(last))
+	if size == 0 {
+		size = all
+	}
+	if d.full || d.to != to || size > maxJoin || len(p) > size || all+len(p) > maxPayload4 || all >= maxSegments*size {
+		return false
+	}
+	d.segment, d.full = size, len(p) < size // only the last may be shorter
+	b.data = append(b.data, p...)
+	d.end = len(b.data)
+	return true
+}
 
 // AddSegments adds the datagrams that p is made of, each of that length but for the
 // last, which may be shorter. Where the kernel can, they take the cost of one.
@@ -92,7 +128,7 @@ func (b *Batch) add(p []byte, to netip.AddrPort, segment int) error {
 	if len(p) > b.room(to) {
 		return syscall.EMSGSIZE
 	}
-	d := datagram{to: to, end: len(b.data) + len(p), segment: segment}
+	d := datagram{to: to, end: len(b.data) + len(p), segment: segment, full: segment > 0}
 	if to.IsValid() {
 		if !b.Wide && !to.Addr().Unmap().Is4() {
 			return syscall.EAFNOSUPPORT
@@ -108,7 +144,7 @@ func (b *Batch) add(p []byte, to netip.AddrPort, segment int) error {
 	return nil
 }
 
-// Len is the number of datagrams, what one AddSegments made one counting as one.
+// Len is the number of datagrams, segments of one counting as one.
 func (b *Batch) Len() int { return len(b.list) }
 
 // Size is the number of bytes.
@@ -128,6 +164,10 @@ func (b *Batch) Payload(index int) []byte {
 	}
 	return b.data[start:b.list[index].end]
 }
+
+// Segment is the length of the segments that a datagram consists of, 0 if it is a
+// single one.
+func (b *Batch) Segment(index int) int { return b.list[index].segment }
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {

@@ -29,6 +29,7 @@ var datagrams = []behaviour{
 	onPacketNetworks("tells which address a datagram was sent to", testPacketInfo),
 	onPacketNetworks("sends and receives segments", testPacketSegments),
 	{"segments become datagrams where the kernel makes none of them", testPacketNoSegments},
+	{"datagrams that are joined arrive as single ones", testPacketsJoined},
 	{"an IPv6 socket serves IPv4 as well", testPacketDualStack},
 	{"a connected socket sends to its peer", testPacketConnected},
 	{"a rescuer receives datagrams", testPacketsRescued},
@@ -237,4 +238,43 @@ func testPacketsRescued(t *testing.T, b Backend) {
 		l.rescueUntil("a datagram", func(*atomic.Bool) {}, func() bool { return len(e.packets) == i+1 })
 		require.Equal(t, fmt.Sprint(i), e.packets[i].was)
 	}
+}
+
+func testPacketsJoined(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, _ := l.packetEnd("udp4")
+	one, toOne := packetPeer(t, "udp4")
+	two, toTwo := packetPeer(t, "udp4")
+	batch := &reactor.Batch{Join: true}
+	var want []string
+	for i := range 400 {
+		size := 100
+		switch {
+		case i%50 == 7:
+			size = 99 // ends a run
+		case i%50 == 8:
+			size = 101 // begins one
+		case i%50 == 20:
+			size = 0 // is always alone
+		case i > 390:
+			size = 1500 // too long to be joined
+		}
+		want = append(want, string(text(uint64(i), size)))
+		add(t, batch, toOne, want[i])
+		if i == 200 {
+			add(t, batch, toTwo, "to another")
+		}
+	}
+	require.Less(t, batch.Len(), 70)
+	require.Greater(t, batch.Len(), 400/64)
+	require.Positive(t, batch.Segment(0))
+	e.sendTo(batch)
+	l.until("sent", func() bool { return !e.inFlight() })
+	require.Empty(t, e.failed)
+	for _, w := range want {
+		got, _ := readFrom(t, one)
+		require.Equal(t, w, got)
+	}
+	got, _ := readFrom(t, two)
+	require.Equal(t, "to another", got)
 }
