@@ -23,9 +23,7 @@ func (c *PacketConn) Run(cx *sched.Context) (done bool) {
 	var n packetNews
 	c.collect(&n)
 	c.work(&n)
-	for ; n.next < len(n.chunks); n.next++ { // after a panic
-		c.home.r.Release(n.chunks[n.next])
-	}
+	n.release(c.home, len(n.chunks)) // after a panic
 	if n.recvEnded {
 		c.flags &^= packetReceiving | packetStopping
 	}
@@ -79,20 +77,32 @@ func (c *PacketConn) receive(n *packetNews) {
 			c.check(c.handler.OnPackets(c, batch))
 		}
 		clear(batch)
-		for ; n.next < last; n.next++ {
-			c.home.r.Release(n.chunks[n.next])
-		}
+		n.release(c.home, last)
+	}
+}
+
+// release gives the chunks before the last-th back.
+func (n *packetNews) release(home *Driver, last int) {
+	if n.next < last {
+		reactor.ReleasePackets(home.r, n.chunks[n.next:last])
+		n.next = last
 	}
 }
 
 // appendPackets takes a buffer apart, which is several datagrams with UDP_GRO.
 func appendPackets(batch []Packet, b reactor.Buffer) []Packet {
 	got := b.Packet()
-	p := Packet{Data: got.Payload, From: got.From, To: got.To, Interface: got.Interface, Truncated: got.Truncated}
+	batch = append(batch, Packet{})
+	p := &batch[len(batch)-1]
+	p.Data, p.From, p.Truncated = got.Payload, got.From, got.Truncated
+	p.To, p.Interface = got.To, got.Interface
 	if got.Segment <= 0 || got.Segment >= len(got.Payload) {
-		return append(batch, p)
+		return batch
 	}
-	p.Truncated = false
+	return appendSegments(batch[:len(batch)-1], *p, &got)
+}
+
+func appendSegments(batch []Packet, p Packet, got *reactor.Packet) []Packet {
 	for rest := got.Payload; len(rest) > 0; {
 		size := min(len(rest), got.Segment)
 		p.Data, rest = rest[:size:size], rest[size:]

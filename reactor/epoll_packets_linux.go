@@ -10,16 +10,26 @@ func (r *epoll) openPackets() (err error) {
 	return err
 }
 
-func (r *epoll) releasePacket(b Buffer) {
+func (r *epoll) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
+
+var _ PacketReleaser = (*epoll)(nil)
+
+// ReleasePackets implements PacketReleaser.
+func (r *epoll) ReleasePackets(bs []Buffer) {
 	if r.closed.Load() {
 		return
 	}
 	r.mu.Lock()
 	defer r.unlock()
-	if !r.closed.Load() && r.packets.mem.drop(b.id) {
-		r.packets.whole = append(r.packets.whole, b.id)
-		r.feedStarved()
+	if r.closed.Load() {
+		return
 	}
+	for i := range bs {
+		if r.packets.mem.drop(bs[i].id) {
+			r.packets.whole = append(r.packets.whole, bs[i].id)
+		}
+	}
+	r.feedStarved()
 }
 
 // recvFrom receives a batch.

@@ -13,6 +13,23 @@ type Packet struct {
 	Payload   []byte         // valid until the Buffer is released
 }
 
+// A PacketReleaser is a Reactor that takes the buffers of many RecvFrom completions
+// back at once, with Release's rules, for less than one by one.
+type PacketReleaser interface {
+	ReleasePackets(bs []Buffer)
+}
+
+// ReleasePackets gives the buffers of RecvFrom completions of one reactor back to it.
+func ReleasePackets(r Reactor, bs []Buffer) {
+	if many, ok := r.(PacketReleaser); ok {
+		many.ReleasePackets(bs)
+		return
+	}
+	for _, b := range bs {
+		r.Release(b)
+	}
+}
+
 // Packet reads the buffer of a RecvFrom completion. Any goroutine that may use
 // the buffer may call it; it allocates nothing but, now and then, the name of a
 // zone.

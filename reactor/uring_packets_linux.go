@@ -110,12 +110,17 @@ func (p *uringPackets) close() {
 }
 
 // releasePacket is Release; why no wake is lost is said there.
-func (r *uringReactor) releasePacket(b Buffer) {
+func (r *uringReactor) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
+
+var _ PacketReleaser = (*uringReactor)(nil)
+
+// ReleasePackets implements PacketReleaser.
+func (r *uringReactor) ReleasePackets(bs []Buffer) {
 	p := r.packets.Load()
-	if r.closed.Load() || !p.mem.drop(b.id) {
+	if r.closed.Load() {
 		return
 	}
-	p.whole.add(b.id)
+	p.whole.addAll(len(bs), func(i int) (id uint16, ok bool) { return bs[i].id, p.mem.drop(bs[i].id) })
 	if p.starving.Load() {
 		_ = r.waker.wake() // writing to an eventfd of ours does not fail
 	}
