@@ -341,3 +341,62 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 		require.Zero(t, h.Len())
 	})
 }
+
+// With a handler stuck, the sockets that receive through the same worker's reactor are
+// served by another worker.
+func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, lives := packetFixture(t, backend, 2)
+		stuck, leave := make(chan bool), make(chan bool)
+		defer close(leave)
+		var all []netip.AddrPort
+		for range 6 {
+			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: func(c *conn.PacketConn, batch []conn.Packet) error {
+				for _, p := range batch {
+					if string(p.Data) == "stop" {
+						stuck <- true
+						<-leave
+					}
+				}
+				return echoPackets(c, batch)
+			}})
+			exchange(t, udpClient(t, at), "hello")
+			all = append(all, at)
+		}
+		_, err := udpClient(t, all[0]).Write([]byte("stop"))
+		require.NoError(t, err)
+		conntest.Receive(t, stuck)
+		for range 5 {
+			for _, at := range all[1:] {
+				exchange(t, udpClient(t, at), "still")
+			}
+		}
+	})
+}
+
+// The group ends a PacketSocket as it does what has handlers, and its goroutines are
+// told.
+func TestAbortEndsPacketSocketsOfGoroutines(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f := newFixture(t, backend, workers)
+		s, err := f.OpenPacket(listenUDP(t, "udp4", "127.0.0.1:0"))
+		require.NoError(t, err)
+		read, written := make(chan error, 1), make(chan error, 1)
+		go func() { _, _, err := s.ReadFrom(make([]byte, 10)); read <- err }()
+		to := listenUDP(t, "udp4", "127.0.0.1:0").LocalAddr()
+		go func() {
+			for {
+				if _, err := s.WriteTo(noise[:100], to); err != nil {
+					written <- err
+					return
+				}
+			}
+		}()
+		f.Abort()
+		require.ErrorIs(t, conntest.Receive(t, read), net.ErrClosed)
+		require.ErrorIs(t, conntest.Receive(t, written), net.ErrClosed)
+		require.NoError(t, f.Wait(t.Context()))
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, s.Close(), net.ErrClosed)
+	})
+}

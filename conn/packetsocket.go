@@ -264,9 +264,10 @@ func (s *PacketSocket) write(p []byte, to netip.AddrPort) (int, error) {
 func (s *PacketSocket) Close() error {
 	again := true
 	s.closeOnce.Do(func() { again = false; close(s.closing) })
-	if again || s.handle.Close() != nil {
+	if again {
 		return s.opError("close", netip.AddrPort{}, net.ErrClosed)
 	}
+	_ = s.handle.Close() // the group may have been quicker
 	select {
 	case <-s.closed:
 	case <-s.group.rt.Done():

@@ -99,6 +99,9 @@ func (c *PacketConn) transmit(b *reactor.Batch) {
 	}
 	if err != nil {
 		c.fail(c.opError("write", netip.AddrPort{}, err))
+		for i := range b.Len() { // those who asked are to know
+			b.Failed = append(b.Failed, reactor.Failure{Index: i, Errno: syscall.ECANCELED})
+		}
 	}
 	c.mu.Lock()
 	wake := c.inbox.land(d)
@@ -113,7 +116,10 @@ func (c *PacketConn) transmit(b *reactor.Batch) {
 func (c *PacketConn) landed(b *reactor.Batch, notes []note) {
 	failure := func(index int) error {
 		for _, f := range b.Failed { // in any order, and few
-			if f.Index == index {
+			switch {
+			case f.Index == index && f.Errno == syscall.ECANCELED: // by us, to close the socket
+				return c.opError("write", b.To(index), net.ErrClosed)
+			case f.Index == index:
 				return c.opError("write", b.To(index), os.NewSyscallError("sendto", f.Errno))
 			}
 		}
