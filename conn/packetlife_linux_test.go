@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +14,8 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
 )
 
 func TestAPacketSocketThatClosesSendsWhatWasWrittenAndFreesItsPort(t *testing.T) {
@@ -229,119 +231,6 @@ func TestPacketTimerFiresOnceAtItsTime(t *testing.T) {
 	})
 }
 
-// sessionFuncs is a session handler of functions.
-type sessionFuncs struct {
-	open   func(*conn.Session) error
-	packet func(*conn.Session, conn.Packet) error
-	close  func(*conn.Session, error)
-}
-
-func (h sessionFuncs) OnOpen(s *conn.Session) error                  { return h.open(s) }
-func (h sessionFuncs) OnPacket(s *conn.Session, p conn.Packet) error { return h.packet(s, p) }
-func (h sessionFuncs) OnClose(s *conn.Session, err error)            { h.close(s, err) }
-
-func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		f, _ := packetFixture(t, backend, workers)
-		type end struct {
-			peer netip.AddrPort
-			err  error
-		}
-		ends := make(chan end, 100)
-		var opens atomic.Int64
-		h := &conn.Sessions{Max: 5, Idle: 150 * time.Millisecond, Handler: sessionFuncs{
-			open: func(s *conn.Session) error { opens.Add(1); s.SetValue(new(int)); return nil },
-			packet: func(s *conn.Session, p conn.Packet) error {
-				if string(p.Data) == "bye" {
-					s.Close()
-					return nil
-				}
-				if string(p.Data) == "fail" {
-					return errTest
-				}
-				n := s.Value().(*int)
-				*n++
-				_, err := s.Write(fmt.Appendf(nil, "%s %d %v", p.Data, *n, s.Peer()))
-				return err
-			},
-			close: func(s *conn.Session, err error) { ends <- end{s.Peer(), err} },
-		}}
-		handle, at := servePackets(t, f, h)
-		ask := func(c *net.UDPConn, text string) (count int) {
-			t.Helper()
-			_, err := c.Write([]byte(text))
-			require.NoError(t, err)
-			p := make([]byte, 100)
-			n, err := c.Read(p)
-			require.NoError(t, err)
-			var who, from string
-			_, err = fmt.Sscanf(string(p[:n]), "%s %d %s", &who, &count, &from)
-			require.NoError(t, err)
-			require.Equal(t, text, who)
-			require.Equal(t, c.LocalAddr().String(), from)
-			return count
-		}
-		addrOf := func(c *net.UDPConn) netip.AddrPort { return c.LocalAddr().(*net.UDPAddr).AddrPort() }
-		// One of them talks on while another one, silent, expires. Where the machine stands still for longer
-		// than a session's life, the talker's ends as well, and then it has another, from 1.
-		silent, talker := udpClient(t, at), udpClient(t, at)
-		require.Equal(t, 1, ask(silent, "a"))
-		restarts, ended, talked := 0, 0, 0
-		for expired := false; !expired; {
-			switch n := ask(talker, "b"); {
-			case n == talked+1:
-				talked = n
-			default:
-				require.Equal(t, 1, n)
-				restarts++
-				talked = 1
-			}
-			select {
-			case e := <-ends:
-				requireOpError(t, e.err, "idle", os.ErrDeadlineExceeded)
-				if expired = e.peer == addrOf(silent); !expired {
-					require.Equal(t, addrOf(talker), e.peer)
-					ended++
-				}
-			case <-time.After(5 * time.Millisecond):
-			}
-		}
-		require.LessOrEqual(t, restarts, ended+1)
-		require.Equal(t, 1, ask(silent, "a"), "it has another session now")
-
-		for text, want := range map[string]error{"bye": nil, "fail": errTest} {
-			c := udpClient(t, at)
-			_, err := c.Write([]byte(text))
-			require.NoError(t, err)
-			for { // the talker may expire meanwhile
-				if e := conntest.Receive(t, ends); e.peer == addrOf(c) {
-					require.Equal(t, want, e.err)
-					break
-				}
-			}
-		}
-		// More peers than there may be sessions, at once.
-		var crowd []*net.UDPConn
-		for range 12 {
-			crowd = append(crowd, udpClient(t, at))
-		}
-		conntest.Eventually(t, func() bool {
-			for _, c := range crowd {
-				_, _ = c.Write([]byte("x"))
-			}
-			refused := make(chan uint64, 1)
-			require.NoError(t, handle.Do(func(*conn.PacketConn) {
-				require.LessOrEqual(t, h.Len(), 5)
-				refused <- h.Refused()
-			}))
-			return conntest.Receive(t, refused) > 0
-		})
-		require.NoError(t, handle.Close())
-		require.NoError(t, f.Wait(t.Context()))
-		require.Zero(t, h.Len())
-	})
-}
-
 // With a handler stuck, the sockets that receive through the same worker's reactor are
 // served by another worker.
 func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
@@ -399,4 +288,37 @@ func TestAbortEndsPacketSocketsOfGoroutines(t *testing.T) {
 		require.NoError(t, s.Close())
 		require.ErrorIs(t, s.Close(), net.ErrClosed)
 	})
+}
+
+func TestPacketSocketsThatCannotBeMadeSayWhy(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, lives := packetFixture(t, backend, 1)
+		h := &packetFuncs{lives: lives}
+		_, err := f.DialPacket(netip.AddrPort{}, h)
+		requireOpError(t, err, "dial", syscall.EDESTADDRREQ)
+		_, err = f.DialPacket(netip.MustParseAddrPort("[fe80::1%nosuchzone]:9"), h)
+		requireOpError(t, err, "dial")
+		_, err = f.OpenDialledPacket(netip.AddrPort{})
+		requireOpError(t, err, "dial", syscall.EDESTADDRREQ)
+		gone := listenUDP(t, "udp4", "127.0.0.1:0")
+		require.NoError(t, gone.Close())
+		_, err = f.ListenPacket(gone, h)
+		require.ErrorIs(t, err, net.ErrClosed)
+		require.Zero(t, f.Len())
+
+		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 1})
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+		_, err = g.ListenPacket(listenUDP(t, "udp4", "127.0.0.1:0"), h)
+		require.ErrorIs(t, err, sched.ErrClosed)
+	})
+	for name, cfg := range map[string]reactor.Config{
+		"use a power of two":     {Datagrams: 3},
+		"use 1 to 65535 bytes":   {DatagramSize: 65536},
+		"up to 32768":            {Datagrams: 1 << 16},
+		"DatagramSize is -1; us": {DatagramSize: -1},
+	} {
+		_, err := conn.NewGroup(conn.Config{Reactor: cfg}, sched.Config{})
+		require.ErrorContains(t, err, name)
+	}
 }
