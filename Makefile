@@ -60,6 +60,10 @@ bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
 tail: ## compare the tail latency beside slow handlers with the peers'
 	bench/tail.sh
 
+.PHONY: udp
+udp: ## compare what a datagram costs an echo server with package net
+	bench/udp.sh
+
 .PHONY: micro
 micro: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

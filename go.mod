@@ -9,6 +9,7 @@ require (
 	github.com/stretchr/testify v1.11.1
 	golang.org/x/net v0.55.0
 	golang.org/x/sys v0.45.0
+	pgregory.net/rapid v1.2.0
 )
 
 require (

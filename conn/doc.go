@@ -10,6 +10,10 @@
 // Most programs use package server, which is this package behind an interface
 // in the manner of net/http.
 //
+// A [PacketConn] is the same for datagrams, with a [PacketHandler]: batches come in,
+// and what is written in answer leaves as one. [Sessions] tells peers apart, and a
+// [PacketSocket] is a net.PacketConn for ordinary goroutines.
+//
 // # Who may call what
 //
 // The methods of a Conn are for its handler, while a handler's method runs. A

@@ -31,6 +31,8 @@ type Driver struct {
 	budget      int        // calls of OnData left to the task that runs
 	buffers     bufferPool
 	chunks      [][]reactor.Buffer // empty lists for inboxes
+	batches     []*reactor.Batch   // empty ones, for packet sockets
+	packets     []Packet           // what a packet handler is given
 }
 
 var (
@@ -88,7 +90,7 @@ func (d *Driver) pass(by *Driver, n int) {
 // drop disposes of what came for an endpoint that has gone.
 func (d *Driver) drop(c *reactor.Completion) {
 	switch {
-	case c.Kind == reactor.Recv && c.Res > 0:
+	case c.Kind == reactor.Recv && c.Res > 0, c.Kind == reactor.RecvFrom && c.Res >= 0:
 		d.r.Release(c.Buf)
 	case c.Kind == reactor.Accept && c.Res >= 0:
 		closeFD(c.Res) // no reactor knows it yet
@@ -122,7 +124,7 @@ func (d *Driver) via(home *Driver) *Driver {
 func (d *Driver) submit(to *Driver, op reactor.Op) error {
 	d.op = op
 	err := to.r.Submit(&d.op)
-	d.op.Buf, d.op.Addr = nil, nil
+	d.op.Buf, d.op.Addr, d.op.Batch = nil, nil, nil
 	return err
 }
 

@@ -24,7 +24,7 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
-	live    atomic.Int64 // connections whose OnClose has not returned
+	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
 	drained chan struct{} // closed when live falls to 0; nil: nobody waits
 }
@@ -59,7 +59,8 @@ func (g *Group) Logger() *slog.Logger { return g.cfg.Logger }
 // Backend is the name of the backend the group's reactors have.
 func (g *Group) Backend() string { return g.cfg.Reactor.Backend }
 
-// Len is the number of connections that have not ended.
+// Len is the number of connections that have not ended. Packet sockets count as
+// connections, here and in Drain, Abort and Wait.
 func (g *Group) Len() int { return int(g.live.Load()) }
 
 // Drain tells every connection, through its handler's OnDrain, that it should
@@ -71,8 +72,11 @@ func (g *Group) Abort() { g.tellAll(command{kind: cmdAbort}) }
 
 func (g *Group) tellAll(cmd command) {
 	for e := range g.table.all() {
-		if c, ok := e.target.(*Conn); ok {
+		switch c := e.target.(type) {
+		case *Conn:
 			_ = c.tell(cmd) // one that has ended needs no telling
+		case *PacketConn:
+			_ = c.tell(packetCommand{kind: cmd.kind})
 		}
 	}
 }
@@ -115,6 +119,11 @@ func (g *Group) start(d *Driver, c *Conn, at int) {
 func (g *Group) leave(c *Conn) {
 	g.begun[c.begun].Add(-1)
 	g.discharge(c)
+	g.left()
+}
+
+// left notes that OnClose of something has returned.
+func (g *Group) left() {
 	if g.live.Add(-1) > 0 {
 		return
 	}

@@ -32,6 +32,13 @@ type Config struct {
 	// 6.12), else by one. 0: 32 and 64 KiB.
 	Buffers, BufferSize int
 
+	// Datagrams and DatagramSize shape the receive memory of datagrams, which a
+	// reactor maps with its first RecvFrom: Datagrams pieces (a power of two, at
+	// most 32768), each for one datagram of up to DatagramSize bytes, touched as far
+	// as they are used. Of a longer one the rest is lost, and Packet.Truncated
+	// says so. 0: 256, and 65535, which none exceeds.
+	Datagrams, DatagramSize int
+
 	// Without turns io_uring features off, as if the kernel lacked them:
 	// see the Feature constants. For tests and for kernels with a broken one.
 	Without []Feature
@@ -70,6 +77,8 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.Entries = cmp.Or(cfg.Entries, 1024)
 	cfg.Buffers = cmp.Or(cfg.Buffers, 32)
 	cfg.BufferSize = cmp.Or(cfg.BufferSize, 64<<10)
+	cfg.Datagrams = cmp.Or(cfg.Datagrams, 256)
+	cfg.DatagramSize = cmp.Or(cfg.DatagramSize, 65535)
 	cfg.Backend = cmp.Or(cfg.Backend, os.Getenv(EnvBackend))
 	switch {
 	case cfg.Entries < 1 || cfg.Entries > 32768:
@@ -78,6 +87,10 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, fmt.Errorf("reactor: Buffers is %d; use a power of two up to 32768", cfg.Buffers)
 	case cfg.BufferSize < 64 || cfg.BufferSize > 1<<24:
 		return cfg, fmt.Errorf("reactor: BufferSize is %d; use 64 to 16777216 bytes", cfg.BufferSize)
+	case cfg.Datagrams < 1 || cfg.Datagrams > 32768 || cfg.Datagrams&(cfg.Datagrams-1) != 0:
+		return cfg, fmt.Errorf("reactor: Datagrams is %d; use a power of two up to 32768", cfg.Datagrams)
+	case cfg.DatagramSize < 1 || cfg.DatagramSize > 65535:
+		return cfg, fmt.Errorf("reactor: DatagramSize is %d; use 1 to 65535 bytes", cfg.DatagramSize)
 	case cfg.Backend != "" && !slices.Contains(Backends(), cfg.Backend):
 		return cfg, &UnknownBackendError{Name: cfg.Backend}
 	}

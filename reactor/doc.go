@@ -12,10 +12,13 @@
 //     given to somebody else carries the old generation and can be dropped.
 //   - At most one operation of each [Kind] is in flight for a token.
 //   - Every accepted operation ends in exactly one completion without More;
-//     multishot ones (Accept, Recv) report any number with More before it.
+//     multishot ones (Accept, Recv, RecvFrom) report any number with More before it.
 //   - A descriptor is closed (by a Close operation) only after every operation
 //     on it has ended; Cancel hastens that end.
-//   - Memory given with Send stays unchanged and reachable until its
+//   - Datagrams have kinds of their own, and the rules are the same: one RecvFrom and
+//     one SendTo in flight for a token. A SendTo is a whole [Batch], so that the rule
+//     costs no concurrency: what one run of a handler sends is one operation.
+//   - Memory given with Send or SendTo, the Batch itself included, stays unchanged and reachable until its
 //     completion; memory received stays valid until it is released.
 //   - Poll and Close belong to the goroutine that owns the reactor, which stays
 //     locked to the thread that opened it. Wake, Release, and Submit of Cancel

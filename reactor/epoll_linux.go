@@ -22,6 +22,7 @@ import (
 // it again; what was submitted meanwhile is met by them as by any later edge,
 // and what was closed meanwhile has another sequence number.
 type epoll struct {
+	cfg    Config
 	fd     int   // the epoll descriptor
 	waker  waker // registered level-triggered
 	closed atomic.Bool
@@ -40,6 +41,7 @@ type epoll struct {
 	next    []readyFD       // the same for the next Poll; swapped with ready
 
 	mem     *pool     // but for drop
+	packets *packets  // nil before the first RecvFrom
 	filling int32     // the buffer being filled, or -1
 	whole   []uint16  // buffers to fill next; the last released is the warmest
 	starved []readyFD // wait for a buffer
@@ -67,7 +69,7 @@ func explainEpoll(err error) error {
 }
 
 func openEpoll(cfg *Config) (_ Reactor, err error) {
-	r := &epoll{fd: -1, waker: waker{closed: true}, hold: holdTimer{fd: -1}, filling: -1, events: make([]unix.EpollEvent, 256)}
+	r := &epoll{cfg: *cfg, fd: -1, waker: waker{closed: true}, hold: holdTimer{fd: -1}, filling: -1, events: make([]unix.EpollEvent, 256)}
 	defer func() {
 		if err != nil {
 			_ = r.Close()
@@ -109,6 +111,9 @@ func (r *epoll) Close() error {
 		_ = unix.Close(r.hold.fd)
 	}
 	r.waker.close()
+	if r.packets != nil {
+		_ = r.packets.mem.close()
+	}
 	if r.mem != nil {
 		return r.mem.close()
 	}
@@ -118,12 +123,21 @@ func (r *epoll) Close() error {
 func (r *epoll) Wake() error { return r.waker.wake() }
 
 func (r *epoll) Release(b Buffer) {
+	if b.packet {
+		r.releasePacket(b)
+		return
+	}
 	if r.closed.Load() || !r.mem.drop(b.id) {
 		return
 	}
 	r.mu.Lock()
 	defer r.unlock()
 	r.whole = append(r.whole, b.id)
+	r.feedStarved()
+}
+
+// feedStarved puts what waits for a buffer back in line.
+func (r *epoll) feedStarved() {
 	for _, s := range r.starved {
 		if f := r.table.get(s.fd); f.seq == s.seq {
 			f.starved = false

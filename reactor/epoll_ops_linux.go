@@ -29,6 +29,11 @@ func (r *epoll) Submit(op *Op) error {
 			return nil
 		}
 		op.Sent, tried = 0, errno
+	case SendTo: // the same
+		if op.Sent = 0; op.Batch.transmit(op.FD) {
+			op.Sent = op.Batch.Len()
+			return nil
+		}
 	}
 	r.mu.Lock()
 	defer r.unlock()
@@ -41,7 +46,11 @@ func (r *epoll) Submit(op *Op) error {
 		return nil
 	case Connect:
 		return r.connect(op)
-	case Accept, Recv, Send:
+	case Accept, Recv, Send, SendTo:
+	case RecvFrom:
+		if err := r.openPackets(); err != nil {
+			return err
+		}
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
@@ -50,7 +59,7 @@ func (r *epoll) Submit(op *Op) error {
 		return err
 	}
 	switch op.Kind {
-	case Accept, Recv:
+	case Accept, Recv, RecvFrom:
 		if f.inKind != 0 {
 			return busy(f.inKind, op.FD)
 		}
@@ -61,6 +70,12 @@ func (r *epoll) Submit(op *Op) error {
 			return busy(f.outKind, op.FD)
 		}
 		r.send(f, op, tried)
+	case SendTo:
+		if f.outKind != 0 {
+			return busy(f.outKind, op.FD)
+		}
+		f.outKind, f.outTok, f.outBatch = SendTo, op.Token, op.Batch
+		r.sendToOn(op.FD, f)
 	}
 	return nil
 }
@@ -156,7 +171,7 @@ func (r *epoll) sendOn(fd int, f *fdState) {
 
 func (r *epoll) finishOut(f *fdState, res int) {
 	r.done.push(Completion{Token: f.outTok, Kind: f.outKind, Res: res})
-	f.outKind, f.outBuf = 0, nil
+	f.outKind, f.outBuf, f.outBatch = 0, nil, nil
 }
 
 func (r *epoll) cancel(op *Op) {
@@ -169,6 +184,10 @@ func (r *epoll) cancel(op *Op) {
 		f.inKind = 0
 		r.done.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(unix.ECANCELED)})
 	case f.outKind == op.Target && f.outTok == op.Token:
+		if f.outKind == SendTo {
+			r.cancelSendTo(f)
+			return
+		}
 		r.finishOut(f, -int(unix.ECANCELED))
 	}
 }
@@ -194,6 +213,9 @@ func (r *epoll) serve(out []Completion, n int) int {
 		if f.in && f.inKind == Recv && !f.starved {
 			n = r.recv(turn[i].fd, f, out, n)
 		}
+		if f.in && f.inKind == RecvFrom && !f.starved {
+			n = r.recvFrom(turn[i].fd, f, out, n)
+		}
 		r.enqueue(turn[i].fd, f)
 	}
 	r.ready = append(r.ready, turn[i:]...)
@@ -202,8 +224,12 @@ func (r *epoll) serve(out []Completion, n int) int {
 }
 
 func (r *epoll) serveOut(fd int, f *fdState) {
-	if f.outKind == Send {
+	switch f.outKind {
+	case Send:
 		r.sendOn(fd, f)
+		return
+	case SendTo:
+		r.sendToOn(fd, f)
 		return
 	}
 	switch errno := socketError(fd); {

@@ -11,9 +11,10 @@ type fdState struct {
 	out     bool   // the same for output
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
 
-	inKind, outKind Kind // Accept or Recv; Connect or Send; 0: none in flight
+	inKind, outKind Kind // Accept, Recv or RecvFrom; Connect, Send or SendTo; 0: none in flight
 	inTok, outTok   Token
 	outBuf          []byte
+	outBatch        *Batch
 }
 
 // A readyFD is a place in line. It is void if the descriptor has been closed

@@ -22,6 +22,20 @@ func (h *handIn[T]) add(v T) {
 	h.mu.Unlock()
 }
 
+// addAll adds what f says, of 0 to n-1.
+func (h *handIn[T]) addAll(n int, f func(i int) (v T, ok bool)) {
+	h.mu.Lock()
+	defer func() { // also if f panics
+		h.len.Store(int32(len(h.list)))
+		h.mu.Unlock()
+	}()
+	for i := range n {
+		if v, ok := f(i); ok {
+			h.list = append(h.list, v)
+		}
+	}
+}
+
 // take empties the list. What it returns is valid until the next call.
 func (h *handIn[T]) take() []T {
 	if h.len.Load() == 0 {

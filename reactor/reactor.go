@@ -18,7 +18,7 @@ type Reactor interface {
 	// queued until the next Poll. Errors: ErrClosed after Close; an error
 	// that matches the errno when the kernel refuses to take the operation,
 	// in which case no completion follows. Who may call it: Carrier says so
-	// for Accept, Connect, Recv and Send; for Cancel and Close any goroutine.
+	// for all kinds before Cancel; for Cancel and Close any goroutine.
 	Submit(op *Op) error
 
 	// Carrier is the reactor that takes the next operation on a descriptor
@@ -47,7 +47,7 @@ type Reactor interface {
 	// had been taken by Poll. ErrClosed after Close.
 	Rescue(out []Completion) (int, error)
 
-	// Release gives back the buffer of a Recv completion. Each such
+	// Release gives back the buffer of a Recv or RecvFrom completion. Each such
 	// completion is released exactly once; once too often panics, unless it
 	// goes unnoticed because other bytes in the same memory are still out.
 	// Any goroutine; after Close it does nothing.
@@ -85,6 +85,21 @@ const (
 	// be fewer than len(Buf); it is at least 1 unless it is an errno. A
 	// backend that knows the outcome at once says so in Op.Sent instead.
 	Send
+	// RecvFrom receives datagrams from FD, multishot, each into a buffer of its
+	// own. Res is the length of what was received of one, which may be 0, and Buf
+	// holds it with all that is known of it (Buffer.Packet), to be released
+	// whatever the length. An error of an earlier datagram that the socket
+	// reports, such as ECONNREFUSED, ends the operation but not the socket. It may
+	// also end, without More, with a datagram, with EAGAIN, or with ENOBUFS as
+	// Recv does; submitted again it goes on.
+	RecvFrom
+	// SendTo sends the datagrams of Batch, in order as far as the kernel takes
+	// them without waiting, each whole or not at all. Its only completion comes
+	// when all are dealt with; Res is their number, those that failed included,
+	// which Batch.Failed lists: none of them keeps the others from being sent. A
+	// backend that is done at once says so in Op.Sent, as with Send. Cancelled, it
+	// completes all the same, what was not sent having failed with ECANCELED.
+	SendTo
 	// Cancel ends the operation of kind Target that is in flight for Token,
 	// if there is one: that one then completes, with ECANCELED or with
 	// whatever it had come to. Cancel itself has no completion. One that
@@ -101,7 +116,7 @@ const (
 	kindStop // internal: the end of everything, for Close
 )
 
-var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", Cancel: "cancel", Close: "close", kindWake: "wake"}
+var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Cancel: "cancel", Close: "close", kindWake: "wake"}
 
 // String is the kind's name in lower case.
 func (k Kind) String() string {
@@ -119,9 +134,11 @@ type Op struct {
 	Token  Token    // all but Close
 	Buf    []byte   // Send: at least one byte
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
+	Batch  *Batch   // SendTo: at least one datagram
 
-	// Sent is set by Submit for a Send. Above 0, that many bytes were taken
-	// at once, and the operation has ended without a completion.
+	// Sent is set by Submit for a Send or SendTo. Above 0, that many bytes were
+	// taken, or datagrams dealt with, at once, and the operation has ended without
+	// a completion.
 	Sent int
 }
 
@@ -131,7 +148,7 @@ type Completion struct {
 	Kind  Kind
 	More  bool   // the operation goes on and will complete again
 	Res   int    // >= 0: see the Kind; < 0: a negated errno
-	Buf   Buffer // Recv with Res > 0: the bytes, to be given back by Release
+	Buf   Buffer // Recv with Res > 0, RecvFrom with Res >= 0: to be given back by Release
 }
 
 // Errno is the error of a completion that failed, else 0.
@@ -144,8 +161,9 @@ func (c *Completion) Errno() syscall.Errno {
 
 // A Buffer is a piece of the reactor's receive memory, off the Go heap.
 type Buffer struct {
-	Bytes []byte
-	id    uint16 // which of the pool's buffers the bytes lie in
+	Bytes  []byte // of RecvFrom: as the backend laid them out, for Packet to read
+	id     uint16 // which of the pool's buffers the bytes lie in
+	packet bool   // the pool is that of datagrams
 }
 
 // ErrClosed is what every method but Wake returns after Close. It matches

@@ -44,6 +44,8 @@ func (r *uringReactor) discard() {
 				_ = unix.Close(c.Res)
 			case c.Kind == Recv && c.Res > 0:
 				r.mem.drop(c.Buf.id)
+			case c.Kind == RecvFrom && c.Res >= 0:
+				r.packets.Load().mem.drop(c.Buf.id)
 			}
 		}
 	}

@@ -34,6 +34,7 @@ type uringReactor struct {
 	sends   int            // sends queued since the last Enter
 	addrs   []*rawSockaddr // of connects queued since the last Enter
 	starved []Op           // receives that wait for a buffer
+	waiting []Op           // the same of datagrams
 	holdFor uring.Timespec // of the time-out being submitted
 	wakeBuf [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
 
@@ -52,6 +53,11 @@ type uringReactor struct {
 	starving atomic.Bool    // something is starved: a buffer that comes back wakes the owner
 	whole    handIn[uint16] // buffers that came back, for the next taker
 	cancels  handIn[Op]     // for the owner's next Submit or Poll
+
+	// Of datagrams; see uring_packets_linux.go and uring_sendto_linux.go.
+	cfg     Config
+	packets atomic.Pointer[uringPackets] // nil before the first RecvFrom
+	batches batchTable
 }
 
 const bufferGroup = 1
@@ -62,7 +68,7 @@ func openURing(cfg *Config) (_ Reactor, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &uringReactor{ring: ring, has: has, waker: waker{closed: true}}
+	r := &uringReactor{cfg: *cfg, ring: ring, has: has, waker: waker{closed: true}}
 	defer func() {
 		if err != nil {
 			_ = r.Close()
@@ -111,6 +117,7 @@ func (r *uringReactor) provide(id uint16) {
 
 // reclaim provides the buffers that have come back.
 func (r *uringReactor) reclaim() {
+	r.reclaimPackets()
 	whole := r.whole.take()
 	if len(whole) == 0 {
 		return
@@ -137,6 +144,9 @@ func (r *uringReactor) Close() error {
 	if r.mem != nil {
 		_ = r.mem.close()
 	}
+	if p := r.packets.Load(); p != nil {
+		p.close()
+	}
 	r.waker.close()
 	return err
 }
@@ -147,6 +157,10 @@ func (r *uringReactor) Wake() error { return r.waker.wake() }
 // sleeping. The list is added to before starving is read, and read by Poll after
 // starving was set, so one of the two sees the other.
 func (r *uringReactor) Release(b Buffer) {
+	if b.packet {
+		r.releasePacket(b)
+		return
+	}
 	if r.closed.Load() || !r.mem.drop(b.id) {
 		return
 	}
@@ -165,7 +179,9 @@ func (r *uringReactor) Rescue(out []Completion) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
 	}
-	r.cancels.sift(func(op Op) bool { return r.ring.SyncCancel(userData(op.Target, op.Token)) == nil })
+	r.cancels.sift(func(op Op) bool {
+		return op.Target != SendTo && r.ring.SyncCancel(userData(op.Target, op.Token)) == nil
+	})
 	if r.ring.TaskrunPending() && nudge() {
 		for range nudgeSpins { // it takes a few microseconds
 			if !r.ring.TaskrunPending() {
@@ -223,6 +239,7 @@ func (r *uringReactor) rearm() {
 		}
 		r.starving.Store(len(r.starved) > 0)
 	}
+	r.rearmPackets()
 }
 
 // enter submits what is queued and waits for a completion. It reads the
@@ -313,6 +330,11 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		return false
 	case Cancel:
 		return false
+	case SendTo:
+		return r.sentOne(e, c)
+	case RecvFrom:
+		r.received(e, c)
+		return true
 	}
 	*c = Completion{Token: token, Kind: kind, More: e.More(), Res: int(e.Res)}
 	if e.HasBuffer() {

@@ -39,6 +39,11 @@ func (r *uringReactor) Submit(op *Op) error {
 		r.addrs = append(r.addrs, sa)
 		e.PrepConnect(op.FD, unsafe.Pointer(&sa.buf), sa.len)
 		e.UserData = userData(Connect, op.Token)
+	case RecvFrom:
+		return r.recvFrom(op)
+	case SendTo:
+		op.Sent = 0
+		r.sendTo(op)
 	case Cancel:
 		// Whose goroutine this is cannot be told cheaply, and it is rare: even
 		// the owner's goes through the list, and wakes it once in vain.
@@ -84,8 +89,18 @@ func (r *uringReactor) cancel(op *Op) {
 			}
 		}
 	}
+	switch {
+	case op.Target == RecvFrom && r.cancelWaiting(op):
+	case op.Target == SendTo:
+		r.cancelSendTo(op)
+	default:
+		r.cancelOne(userData(op.Target, op.Token))
+	}
+}
+
+func (r *uringReactor) cancelOne(target uint64) {
 	e := r.entry()
-	e.PrepCancel(userData(op.Target, op.Token), 0)
+	e.PrepCancel(target, 0)
 	e.UserData = userData(Cancel, 0)
 	if r.has.skipSuccess { // nobody reads the outcome
 		e.Flags |= uring.IOSQE_CQE_SKIP_SUCCESS

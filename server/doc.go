@@ -1,4 +1,4 @@
-// Package server serves TCP and Unix connections with callback handlers, in the
+// Package server serves TCP and Unix connections, and UDP sockets, with callback handlers, in the
 // manner of net/http: a [Server] whose zero values are useful.
 //
 //	type echo struct{ server.Base }

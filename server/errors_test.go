@@ -41,7 +41,7 @@ func TestErrorsOfListenAndServeSayWhatToDo(t *testing.T) {
 			"no port":           {"tcp", "127.0.0.1", nil, "use host:port"},
 			"port too large":    {"tcp", "127.0.0.1:65536", nil, "use host:port"},
 			"unknown port":      {"tcp", "127.0.0.1:nosuchservice", nil, "use host:port"},
-			"unknown network":   {"udp", "127.0.0.1:0", errors.ErrUnsupported, "use tcp, tcp4, tcp6 or unix"},
+			"unknown network":   {"sctp", "127.0.0.1:0", errors.ErrUnsupported, "use tcp, tcp4, tcp6, unix, udp"},
 			"no such directory": {"unix", "/nonexistent/socket", syscall.ENOENT, "no such file"},
 			"path in use":       {"unix", "/", syscall.EADDRINUSE, "choose another address"},
 		} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"syscall"
 )
@@ -14,7 +15,7 @@ func (s *Server) listen(network, addr string, workers int) ([]net.Listener, erro
 	switch network {
 	case "tcp", "tcp4", "tcp6", "unix":
 	default:
-		return nil, fmt.Errorf("server: unknown network %q; use tcp, tcp4, tcp6 or unix: %w", network, errors.ErrUnsupported)
+		return nil, fmt.Errorf("server: unknown network %q; use tcp, tcp4, tcp6, unix, udp, udp4 or udp6: %w", network, errors.ErrUnsupported)
 	}
 	if !s.ReusePort || network == "unix" {
 		workers = 1
@@ -32,9 +33,9 @@ func (s *Server) listen(network, addr string, workers int) ([]net.Listener, erro
 	return all, nil
 }
 
-func closeAll(all []net.Listener) {
-	for _, ln := range all {
-		_ = ln.Close()
+func closeAll[T io.Closer](all []T) {
+	for _, c := range all {
+		_ = c.Close()
 	}
 }
 

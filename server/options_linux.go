@@ -26,10 +26,10 @@ func (s *Server) setOptions(network string, fd int) error {
 				return os.NewSyscallError("fchmod", err)
 			}
 		}
-	case strings.HasPrefix(network, "tcp"):
-		if s.ReusePort {
-			options = append(options, option{unix.SOL_SOCKET, unix.SO_REUSEPORT, 1})
-		}
+	case s.ReusePort:
+		options = append(options, option{unix.SOL_SOCKET, unix.SO_REUSEPORT, 1})
+	}
+	if strings.HasPrefix(network, "tcp") {
 		if s.FastOpen > 0 {
 			options = append(options, option{unix.IPPROTO_TCP, unix.TCP_FASTOPEN, s.FastOpen})
 		}

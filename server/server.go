@@ -38,11 +38,15 @@ type Server struct {
 	// Network "unix". "": ":0", any free port of every interface.
 	Addr string
 
-	// Network is "tcp", "tcp4", "tcp6" or "unix". "": "tcp".
+	// Network is "tcp", "tcp4", "tcp6" or "unix", for which Handler is needed, or
+	// "udp", "udp4" or "udp6", for which Packets is. "": "tcp".
 	Network string
 
 	// Handler is told what happens to each connection.
 	Handler Handler
+
+	// Packets is told what happens to each packet socket. nil: there are none.
+	Packets PacketHandler
 
 	// Backend forces "io_uring" or "epoll". "": the environment variable
 	// SUIRO_BACKEND, else the best one that starts, which the log tells.
@@ -58,7 +62,7 @@ type Server struct {
 	// ReusePort has each worker listen on a socket of its own (SO_REUSEPORT), among
 	// which the kernel spreads new connections by a hash of their addresses, and
 	// keep those it accepts. It spares connections a way between workers, and
-	// spreads few of them less evenly. Not for Network "unix".
+	// spreads few of them less evenly. For UDP it spreads peers. Not for Network "unix".
 	ReusePort bool
 
 	// FastOpen is the length of the queue of connections that begin with data (TCP
@@ -122,6 +126,13 @@ func (s *Server) ListenAndServe() error {
 		return err
 	}
 	defer s.release()
+	if isPacketNetwork(network) {
+		all, err := s.listenPackets(network, addr, group.Runtime().Workers())
+		if err != nil {
+			return err
+		}
+		return s.servePackets(all...)
+	}
 	all, err := s.listen(network, addr, group.Runtime().Workers())
 	if err != nil {
 		return err
@@ -154,6 +165,11 @@ func (s *Server) serve(all ...net.Listener) error {
 			return err
 		}
 	}
+	return s.wait(group)
+}
+
+// wait is what Serve does while it serves.
+func (s *Server) wait(group *conn.Group) error {
 	select {
 	case <-s.stopped:
 		return ErrServerClosed
@@ -183,7 +199,7 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.group != nil:
 		s.serving++
 		return s.group, nil
-	case s.Handler == nil:
+	case s.Handler == nil && s.Packets == nil:
 		return nil, errors.New("server: Handler is nil; set one")
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
@@ -241,7 +257,10 @@ func (s *Server) accept(group *conn.Group, ln net.Listener, worker int) error {
 		return ErrServerClosed
 	}
 	h := s.Handler
-	if s.Proxy != nil {
+	switch {
+	case h == nil:
+		return errors.New("server: Handler is nil; set one to serve connections")
+	case s.Proxy != nil:
 		h = &gate{inner: h, server: s}
 	}
 	l, err := group.ListenOn(worker, ln, h)

@@ -10,8 +10,9 @@ import (
 //
 //  1. New calls of Serve are refused, and those that block return.
 //  2. The listeners are closed: no new connection comes.
-//  3. Every handler is told by OnDrain. Base closes the connection, which
-//     sends what was written; others finish what they are doing first.
+//  3. Every handler is told by OnDrain, those of packet sockets too. Base closes
+//     the connection or socket, which sends what was written; others finish what
+//     they are doing first. A packet socket receives until it is closed.
 //  4. Connections end, each with its OnClose; Shutdown waits for all of them.
 //     If ctx ends first, what is left is reset.
 //  5. The workers stop.

@@ -1,13 +1,15 @@
 // Echo sends back what it receives.
 //
-//	go run ./examples/echo -addr 127.0.0.1:9000 [-backend io_uring|epoll] [-workers N]
+//	go run ./examples/echo -network tcp|udp|unix -addr 127.0.0.1:9000 [-backend io_uring|epoll] [-workers N]
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"net"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/internal/app"
 	"github.com/suiro-go/suiro/server"
 )
@@ -20,12 +22,34 @@ func (echo) OnData(c *server.Conn) error {
 	return err
 }
 
+type packetEcho struct{ server.PacketBase }
+
+// OnOpen asks for cheaper receiving where the kernel has it.
+func (packetEcho) OnOpen(c *server.PacketConn) error {
+	if err := c.WantCoalesced(true); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+func (packetEcho) OnPackets(c *server.PacketConn, batch []server.Packet) error {
+	for _, p := range batch {
+		err := c.WriteTo(p.Data, p.From)
+		if err != nil && !errors.Is(err, conn.ErrWriteQueueFull) { // a datagram more or less is no reason to close
+			return err
+		}
+	}
+	return nil
+}
+
 func main() {
 	s := &server.Server{
 		Handler:   echo{},
+		Packets:   packetEcho{},
 		Listening: func(addr net.Addr) { fmt.Println("listening on", addr) },
 	}
-	flag.StringVar(&s.Addr, "addr", "127.0.0.1:9000", "`host:port` to listen on; port 0 is any free one")
+	flag.StringVar(&s.Network, "network", "tcp", "tcp, tcp4, tcp6, udp, udp4, udp6 or unix")
+	flag.StringVar(&s.Addr, "addr", "127.0.0.1:9000", "`host:port` to listen on, port 0 being any free one, or a path for unix")
 	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: the best that starts)")
 	flag.IntVar(&s.Workers, "workers", 0, "number of workers (default: one per processor)")
 	flag.Parse()

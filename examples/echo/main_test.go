@@ -3,8 +3,12 @@ package main
 import (
 	"io"
 	"net"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -46,5 +50,61 @@ func TestEchoReturnsEverythingAndThenTheFIN(t *testing.T) {
 			}
 			return err
 		})
+	})
+}
+
+func TestEchoOverUDP(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		p := conntest.Start(t, program, "-network", "udp", "-backend", backend)
+		conntest.Each(t, 8, func(i int) error {
+			c, err := net.Dial("udp", p.Addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := c.SetDeadline(time.Now().Add(conntest.Patience)); err != nil {
+				return err
+			}
+			back := make([]byte, 1<<16)
+			for j := range 200 {
+				text := strings.Repeat("x", i*j)
+				if _, err := io.WriteString(c, text); err != nil {
+					return err
+				}
+				n, err := c.Read(back)
+				if err != nil {
+					return err
+				}
+				if string(back[:n]) != text {
+					return io.ErrUnexpectedEOF
+				}
+			}
+			return nil
+		})
+		p.Signal(syscall.SIGTERM)
+		p.Wait()
+	})
+}
+
+func TestEchoOverAUnixSocket(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		path := filepath.Join(t.TempDir(), "socket")
+		cmd := exec.Command(program, "-network", "unix", "-addr", path, "-backend", backend)
+		require.NoError(t, cmd.Start())
+		var c net.Conn
+		conntest.Eventually(t, func() (up bool) {
+			var err error
+			c, err = net.Dial("unix", path)
+			return err == nil
+		})
+		_, err := io.WriteString(c, "hello")
+		require.NoError(t, err)
+		p := make([]byte, 5)
+		_, err = io.ReadFull(c, p)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(p))
+		require.NoError(t, c.Close())
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, cmd.Wait())
 	})
 }

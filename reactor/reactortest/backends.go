@@ -83,6 +83,8 @@ func (b Backend) open(sizes reactor.Config) (reactor.Reactor, error) {
 	cfg.Entries = cmp.Or(sizes.Entries, cfg.Entries)
 	cfg.Buffers = cmp.Or(sizes.Buffers, cfg.Buffers)
 	cfg.BufferSize = cmp.Or(sizes.BufferSize, cfg.BufferSize)
+	cfg.Datagrams = cmp.Or(sizes.Datagrams, cfg.Datagrams)
+	cfg.DatagramSize = cmp.Or(sizes.DatagramSize, cfg.DatagramSize)
 	if b.Open != nil {
 		return b.Open(cfg)
 	}

@@ -25,6 +25,10 @@ type endpoint struct {
 	keep  bool
 	conns []int // accepted, taken over by whoever empties it
 
+	packets []packet // received, of datagrams
+	batch   *reactor.Batch
+	failed  []reactor.Failure
+
 	unsent []byte // Send: what is in flight
 	sent   int
 	shorts int // sends of which the kernel took a part
@@ -51,8 +55,16 @@ func (l *loop) addAs(fd int, token reactor.Token) *endpoint {
 	return e
 }
 
-func (e *endpoint) accept() { e.start(reactor.Op{Kind: reactor.Accept}) }
-func (e *endpoint) recv()   { e.start(reactor.Op{Kind: reactor.Recv}) }
+func (e *endpoint) accept()   { e.start(reactor.Op{Kind: reactor.Accept}) }
+func (e *endpoint) recvFrom() { e.start(reactor.Op{Kind: reactor.RecvFrom}) }
+
+func (e *endpoint) sendTo(b *reactor.Batch) {
+	e.l.t.Helper()
+	e.batch = b
+	e.start(reactor.Op{Kind: reactor.SendTo, Batch: b})
+}
+
+func (e *endpoint) recv() { e.start(reactor.Op{Kind: reactor.Recv}) }
 
 // send sends all of p, in as many operations as that takes.
 func (e *endpoint) send(p []byte) {
@@ -69,7 +81,7 @@ func (e *endpoint) start(op reactor.Op) {
 	require.False(e.l.t, e.flying[op.Kind], "the test itself breaks the contract")
 	e.flying[op.Kind], e.stopping[op.Kind] = true, false
 	if sent := e.l.submit(op); sent > 0 { // known at once: taken like a completion
-		c := reactor.Completion{Token: e.token, Kind: reactor.Send, Res: sent}
+		c := reactor.Completion{Token: e.token, Kind: op.Kind, Res: sent}
 		e.l.record(&c)
 		require.Empty(e.l.t, e.breach(&c))
 		e.take(&c)
@@ -122,9 +134,9 @@ func (e *endpoint) eof() bool {
 
 // breach says how the completion breaks the contract, if it does.
 func (e *endpoint) breach(c *reactor.Completion) string {
-	multishot := c.Kind == reactor.Accept || c.Kind == reactor.Recv
+	multishot := c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
 	switch {
-	case c.Kind < reactor.Accept || c.Kind > reactor.Send:
+	case c.Kind < reactor.Accept || c.Kind > reactor.SendTo:
 		return "such operations have no completion"
 	case !e.flying[c.Kind]:
 		return "nothing like that is in flight"
@@ -136,6 +148,10 @@ func (e *endpoint) breach(c *reactor.Completion) string {
 		return fmt.Sprintf("not a number of bytes out of %d", len(e.unsent))
 	case c.Kind == reactor.Recv && c.Res == 0 && c.More:
 		return "nothing can come after the end"
+	case c.Kind == reactor.SendTo && c.Res != e.batch.Len():
+		return fmt.Sprintf("of %d datagrams", e.batch.Len())
+	case c.Kind == reactor.RecvFrom:
+		return breachOfPacket(c)
 	case len(c.Buf.Bytes) != 0 && c.Kind != reactor.Recv, c.Kind == reactor.Recv && len(c.Buf.Bytes) != max(0, c.Res):
 		return fmt.Sprintf("with %d bytes", len(c.Buf.Bytes))
 	}
@@ -170,11 +186,16 @@ func (e *endpoint) take(c *reactor.Completion) {
 				e.send(e.unsent[c.Res:])
 			}
 		}
+	case reactor.RecvFrom:
+		e.takePacket(c)
+	case reactor.SendTo:
+		e.failed = append(e.failed, e.batch.Failed...)
 	case reactor.Connect:
 	}
 	// As any user must: what ended without having failed is armed again.
 	again := c.Kind == reactor.Accept && c.Res >= 0 ||
-		c.Kind == reactor.Recv && (c.Res > 0 || c.Errno() == syscall.ENOBUFS)
+		c.Kind == reactor.Recv && (c.Res > 0 || c.Errno() == syscall.ENOBUFS) ||
+		c.Kind == reactor.RecvFrom && (c.Res >= 0 || c.Errno() == syscall.ENOBUFS || c.Errno() == syscall.EAGAIN)
 	if again && !c.More && !e.stopping[c.Kind] {
 		e.start(reactor.Op{Kind: c.Kind})
 	}

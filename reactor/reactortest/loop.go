@@ -59,7 +59,7 @@ func (l *loop) close() {
 // submit submits an operation, and returns how much of a send was taken at once.
 func (l *loop) submit(op reactor.Op) (sent int) {
 	l.t.Helper()
-	if op.Kind == reactor.Send {
+	if op.Kind == reactor.Send || op.Kind == reactor.SendTo {
 		op.Sent = -1 // it is Submit's to set, whatever was there
 	}
 	require.NoError(l.t, l.r.Submit(&op), "%v on %d", op.Kind, op.FD)

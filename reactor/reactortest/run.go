@@ -20,6 +20,7 @@ func Run(t *testing.T, b Backend) {
 	for _, group := range [][]behaviour{
 		accepting, connecting, receiving, sending, cancelling, reusing, starving, waking, waiting, interrupting,
 		overflowing, refusing, closing, rescuing, lending, mixing,
+		datagrams, datagramErrors, datagramMemory,
 	} {
 		for _, v := range group {
 			t.Run(v.name, func(t *testing.T) { v.test(t, b) })

@@ -1,0 +1,58 @@
+package conn
+
+import (
+	"time"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A packetClock is a packet socket's deadlines, which one timer serves as it does a
+// connection's. Times are the runtime's; 0 means none.
+type packetClock struct {
+	timer  sched.Timer
+	armed  time.Duration // when the timer fires
+	user   time.Duration // SetTimer's
+	linger time.Duration
+}
+
+// SetTimer has OnTimer called at t, once; a zero t means never, one in the past now.
+// There is one timer: a call replaces the one before.
+func (c *PacketConn) SetTimer(t time.Time) {
+	switch {
+	case c.is(packetClosing | packetBroken):
+	case t.IsZero():
+		c.clock.user = 0
+	default:
+		c.clock.user = max(1, c.group.rt.At(t))
+	}
+}
+
+// checkClock acts on the deadlines that have passed.
+func (c *PacketConn) checkClock() {
+	k := &c.clock
+	if k.armed == 0 || !k.timer.Fired() {
+		return
+	}
+	k.armed = 0
+	now := c.group.rt.Now() // not cx.Now: another worker may have fired it since this one's tick began
+	if k.linger != 0 && now >= k.linger && !c.is(packetBroken) {
+		c.lingered()
+	}
+	if k.user != 0 && now >= k.user && !c.is(packetClosing|packetBroken) {
+		k.user = 0
+		c.check(c.handler.OnTimer(c))
+	}
+}
+
+// armClock sees to it that the timer fires by the earliest deadline.
+func (c *PacketConn) armClock() {
+	k := &c.clock
+	next := k.user
+	if next == 0 || k.linger != 0 && k.linger < next {
+		next = k.linger
+	}
+	if next != 0 && (k.armed == 0 || next < k.armed) {
+		k.armed = next
+		c.group.rt.StartTimer(&k.timer, next, c.task.Waker())
+	}
+}

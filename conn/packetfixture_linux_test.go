@@ -1,0 +1,183 @@
+package conn_test
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// packetFuncs is a packet handler of functions; what is nil is PacketBase's.
+type packetFuncs struct {
+	open    func(*conn.PacketConn) error
+	packets func(*conn.PacketConn, []conn.Packet) error
+	fail    func(*conn.PacketConn, error) error
+	timer   func(*conn.PacketConn) error
+	drain   func(*conn.PacketConn)
+	close   func(*conn.PacketConn, error)
+
+	lives *packetLives
+}
+
+// packetLives watches over packet handlers as an audit does over those of streams.
+type packetLives struct {
+	mu    sync.Mutex
+	lives map[*conn.PacketConn]*life
+	bad   []string
+}
+
+func (a *packetLives) call(c *conn.PacketConn, method string) func() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lives == nil {
+		a.lives = map[*conn.PacketConn]*life{}
+	}
+	l := a.lives[c]
+	if l == nil {
+		l = &life{}
+		a.lives[c] = l
+	}
+	if l.running.Add(1) != 1 {
+		a.bad = append(a.bad, method+" ran beside another method")
+	}
+	switch method {
+	case "OnOpen":
+		l.opens.Add(1)
+	case "OnClose":
+		l.closes.Add(1)
+	default:
+		if l.opens.Load() != 1 || l.closes.Load() != 0 {
+			a.bad = append(a.bad, method+" came before OnOpen or after OnClose")
+		}
+	}
+	return func() { l.running.Add(-1) }
+}
+
+func (a *packetLives) check(t *testing.T) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	require.Empty(t, a.bad)
+	for _, l := range a.lives {
+		require.EqualValues(t, 1, l.closes.Load(), "OnClose")
+		require.LessOrEqual(t, l.opens.Load(), int32(1), "OnOpen")
+	}
+}
+
+func (h *packetFuncs) OnOpen(c *conn.PacketConn) error {
+	defer h.lives.call(c, "OnOpen")()
+	if h.open != nil {
+		return h.open(c)
+	}
+	return nil
+}
+
+func (h *packetFuncs) OnPackets(c *conn.PacketConn, batch []conn.Packet) error {
+	defer h.lives.call(c, "OnPackets")()
+	if h.packets != nil {
+		return h.packets(c, batch)
+	}
+	return nil
+}
+
+func (h *packetFuncs) OnError(c *conn.PacketConn, err error) error {
+	defer h.lives.call(c, "OnError")()
+	if h.fail != nil {
+		return h.fail(c, err)
+	}
+	return nil
+}
+
+func (h *packetFuncs) OnTimer(c *conn.PacketConn) error {
+	defer h.lives.call(c, "OnTimer")()
+	if h.timer != nil {
+		return h.timer(c)
+	}
+	return nil
+}
+
+func (h *packetFuncs) OnDrain(c *conn.PacketConn) {
+	defer h.lives.call(c, "OnDrain")()
+	if h.drain != nil {
+		h.drain(c)
+		return
+	}
+	conn.PacketBase{}.OnDrain(c)
+}
+
+func (h *packetFuncs) OnClose(c *conn.PacketConn, err error) {
+	defer h.lives.call(c, "OnClose")()
+	if h.close != nil {
+		h.close(c, err)
+	}
+}
+
+// packetFixture is a group whose packet handlers are watched.
+func packetFixture(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) (*fixture, *packetLives) {
+	t.Helper()
+	lives := &packetLives{}
+	t.Cleanup(func() { lives.check(t) }) // after the fixture has been closed
+	return newFixture(t, backend, workers, configure...), lives
+}
+
+func listenUDP(t testing.TB, network, addr string) *net.UDPConn {
+	t.Helper()
+	pc, err := net.ListenPacket(network, addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pc.Close() })
+	return pc.(*net.UDPConn)
+}
+
+// servePackets serves a free address of the loopback interface.
+func servePackets(t *testing.T, f *fixture, h conn.PacketHandler) (conn.PacketHandle, netip.AddrPort) {
+	t.Helper()
+	return servePacketsOn(t, f, "udp4", "127.0.0.1:0", h)
+}
+
+func servePacketsOn(t *testing.T, f *fixture, network, addr string, h conn.PacketHandler) (conn.PacketHandle, netip.AddrPort) {
+	t.Helper()
+	pc := listenUDP(t, network, addr)
+	_ = pc.SetReadBuffer(4 << 20)
+	at := pc.LocalAddr().(*net.UDPAddr).AddrPort()
+	handle, err := f.ListenPacket(pc, h)
+	require.NoError(t, err)
+	require.NoError(t, pc.Close())
+	return handle, at
+}
+
+func echoPackets(c *conn.PacketConn, batch []conn.Packet) error {
+	for _, p := range batch {
+		if err := c.WriteTo(p.Data, p.From); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// udpClient is an ordinary socket that gives up when a test has hung long enough.
+func udpClient(t testing.TB, to netip.AddrPort) *net.UDPConn {
+	t.Helper()
+	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetReadBuffer(4 << 20)
+	require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience)))
+	return c
+}
+
+func exchange(t testing.TB, c *net.UDPConn, text string) {
+	t.Helper()
+	_, err := c.Write([]byte(text))
+	require.NoError(t, err)
+	p := make([]byte, 1<<16)
+	n, err := c.Read(p)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, conntest.Dump())
+	}
+	require.Equal(t, text, string(p[:n]))
+}

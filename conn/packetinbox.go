@@ -1,0 +1,159 @@
+package conn
+
+import (
+	"net/netip"
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A packetInbox is where everything that concerns a packet socket waits for its
+// task, as a connection's inbox is.
+type packetInbox struct {
+	chunks   []reactor.Buffer // received, in order, all of them at home
+	commands []packetCommand
+	bytes    int  // cost of the commands' data
+	queued   int  // cost of PacketConn.out, as far as other goroutines need to know
+	closed   bool // commands are refused: the socket is about to be gone
+
+	recvEnded bool
+	recvErrno syscall.Errno
+
+	// The batch in flight. If all of it went well and nobody asked, its end needs
+	// no run of the task; else it becomes landed.
+	flight      *reactor.Batch
+	flightNotes []note
+	landed      *reactor.Batch
+	landedNotes []note
+	tellEnd     bool // the task wants to run when it ends
+}
+
+// A packetCommand is what another goroutine asks of a packet socket.
+type packetCommand struct {
+	kind commandKind
+	data []byte
+	to   netip.AddrPort
+	note func(error) // cmdSend: told what became of it; nil: OnError is, of an error
+	do   func(*PacketConn)
+}
+
+// packetCost is what a datagram counts for beside its bytes.
+const packetCost = 64
+
+func costOf(b *reactor.Batch) int {
+	if b == nil {
+		return 0
+	}
+	return b.Size() + packetCost*b.Len()
+}
+
+// deliver puts a completion into the inbox and wakes the task.
+func (c *PacketConn) deliver(d *Driver, e *reactor.Completion) {
+	wake := true
+	c.mu.Lock()
+	in := &c.inbox
+	switch e.Kind {
+	case reactor.RecvFrom:
+		if e.Res >= 0 {
+			if in.chunks == nil {
+				in.chunks = d.chunkList()
+			}
+			wake = len(in.chunks) == 0 || !e.More // else the one before has woken it, and it has not looked since
+			in.chunks = append(in.chunks, e.Buf)
+		}
+		if !e.More {
+			in.recvEnded, in.recvErrno = true, e.Errno()
+		}
+	case reactor.SendTo:
+		wake = in.land(d)
+	}
+	c.mu.Unlock()
+	if wake {
+		d.cx.Wake(c.task.Waker())
+	}
+}
+
+// land ends the flight, and reports whether the task is to run. c.mu is held.
+func (in *packetInbox) land(d *Driver) (wake bool) {
+	if len(in.flight.Failed) > 0 || len(in.flightNotes) > 0 {
+		in.landed, in.landedNotes = in.flight, in.flightNotes
+		in.flight, in.flightNotes = nil, nil
+		return true
+	}
+	d.putBatch(in.flight)
+	in.flight = nil
+	return in.tellEnd
+}
+
+// tell puts a command into the inbox, as Conn.tell does.
+func (c *PacketConn) tell(cmd packetCommand) error {
+	c.mu.Lock()
+	in := &c.inbox
+	switch {
+	case in.closed:
+		c.mu.Unlock()
+		return errGone
+	case cmd.kind == cmdSend && in.bytes+in.queued+costOf(in.flight) >= c.group.cfg.MaxWrite:
+		c.mu.Unlock()
+		return ErrWriteQueueFull
+	}
+	in.commands = append(in.commands, cmd)
+	if cmd.kind == cmdSend {
+		in.bytes += len(cmd.data) + packetCost
+	}
+	c.mu.Unlock()
+	c.task.Wake()
+	return nil
+}
+
+// packetNews is what a run of the task has to deal with.
+type packetNews struct {
+	chunks      []reactor.Buffer
+	next        int // the first chunk that is not released
+	commands    []packetCommand
+	recvEnded   bool
+	recvErrno   syscall.Errno
+	landed      *reactor.Batch
+	landedNotes []note
+}
+
+// collect empties the inbox.
+func (c *PacketConn) collect(n *packetNews) {
+	c.mu.Lock()
+	in := &c.inbox
+	n.chunks, in.chunks = in.chunks, nil
+	n.commands, in.commands = in.commands, nil
+	in.queued, in.bytes = in.queued+in.bytes, 0 // send sets queued right again
+	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
+	n.landed, n.landedNotes = in.landed, in.landedNotes
+	in.landed, in.landedNotes = nil, nil
+	c.inFlight = costOf(in.flight)
+	c.mu.Unlock()
+}
+
+// batch is an empty batch.
+func (d *Driver) batch(k socketKind) *reactor.Batch {
+	var b *reactor.Batch
+	if n := len(d.batches); n > 0 {
+		b, d.batches[n-1] = d.batches[n-1], nil
+		d.batches = d.batches[:n-1]
+	} else {
+		b = new(reactor.Batch)
+	}
+	b.Wide, b.NoSegments, b.Join = k.wide, k.noSegments, true
+	return b
+}
+
+const (
+	keepBatches   = 64
+	keepBatchSize = 256 << 10
+	keepBatchLen  = 4096
+)
+
+// putBatch takes a batch that has been sent.
+func (d *Driver) putBatch(b *reactor.Batch) {
+	if b.Cap() <= keepBatchSize && b.Len() <= keepBatchLen && len(d.batches) < keepBatches {
+		b.Reset()
+		d.batches = append(d.batches, b)
+	}
+}

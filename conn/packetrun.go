@@ -1,0 +1,195 @@
+package conn
+
+import (
+	"net/netip"
+	"os"
+	"runtime/debug"
+	"slices"
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// maxBatch is how many packets one call of OnPackets is given.
+const maxBatch = 256
+
+// Run is one run of the socket's task. It is for the scheduler.
+func (c *PacketConn) Run(cx *sched.Context) (done bool) {
+	c.driver = cx.Driver().(*Driver)
+	if c.closed != 0 {
+		return c.over(cx)
+	}
+	var n packetNews
+	c.collect(&n)
+	c.work(&n)
+	n.release(c.home, len(n.chunks)) // after a panic
+	if n.recvEnded {
+		c.flags &^= packetReceiving | packetStopping
+	}
+	c.driver.recycle(n.chunks)
+	if n.landed != nil {
+		c.driver.putBatch(n.landed)
+	}
+	return c.settle(cx)
+}
+
+// work calls the handler as the news demands; settle draws the consequences.
+func (c *PacketConn) work(n *packetNews) {
+	defer c.recoverPanic()
+	if !c.is(packetOpened | packetBroken) {
+		c.flags |= packetOpened
+		c.check(c.handler.OnOpen(c))
+	}
+	if n.landed != nil {
+		c.landed(n.landed, n.landedNotes)
+	}
+	for i := range n.commands {
+		c.exec(&n.commands[i])
+	}
+	c.receive(n)
+	if n.recvEnded {
+		c.recvEnd(n.recvErrno)
+	}
+	c.checkClock()
+}
+
+func (c *PacketConn) recoverPanic() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	err := &PanicError{Value: v, Stack: debug.Stack()}
+	c.group.cfg.Logger.Error("conn: packet handler panicked", "local", c.local, "panic", v, "stack", string(err.Stack))
+	c.fail(err)
+}
+
+// receive gives the handler what has come, and releases it.
+func (c *PacketConn) receive(n *packetNews) {
+	for n.next < len(n.chunks) {
+		batch := c.driver.packets[:0]
+		last := n.next
+		for ; last < len(n.chunks) && len(batch) < maxBatch; last++ {
+			batch = appendPackets(batch, n.chunks[last])
+		}
+		c.driver.packets = batch[:0]
+		if !c.is(packetClosing | packetBroken) {
+			c.check(c.handler.OnPackets(c, batch))
+		}
+		clear(batch)
+		n.release(c.home, last)
+	}
+}
+
+// release gives the chunks before the last-th back.
+func (n *packetNews) release(home *Driver, last int) {
+	if n.next < last {
+		reactor.ReleasePackets(home.r, n.chunks[n.next:last])
+		n.next = last
+	}
+}
+
+// appendPackets takes a buffer apart, which is several datagrams with UDP_GRO.
+func appendPackets(batch []Packet, b reactor.Buffer) []Packet {
+	got := b.Packet()
+	batch = append(batch, Packet{})
+	p := &batch[len(batch)-1]
+	p.Data, p.From, p.Truncated = got.Payload, got.From, got.Truncated
+	p.To, p.Interface = got.To, got.Interface
+	if got.Segment <= 0 || got.Segment >= len(got.Payload) {
+		return batch
+	}
+	return appendSegments(batch[:len(batch)-1], *p, &got)
+}
+
+func appendSegments(batch []Packet, p Packet, got *reactor.Packet) []Packet {
+	for rest := got.Payload; len(rest) > 0; {
+		size := min(len(rest), got.Segment)
+		p.Data, rest = rest[:size:size], rest[size:]
+		p.Truncated = got.Truncated && len(rest) == 0
+		batch = append(batch, p)
+	}
+	return batch
+}
+
+// passing are errors of the network that concern some datagram, not the socket.
+var passing = []syscall.Errno{
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN,
+	syscall.ENETDOWN, syscall.EMSGSIZE, syscall.ETIMEDOUT, syscall.EACCES, syscall.EPERM, syscall.ENOPROTOOPT,
+	syscall.ENOMEM,
+}
+
+func (c *PacketConn) recvEnd(errno syscall.Errno) {
+	switch errno {
+	case 0, syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
+		return // settle receives again if that is wanted
+	}
+	if c.is(packetClosing | packetBroken) {
+		return
+	}
+	err := c.opError("read", netip.AddrPort{}, os.NewSyscallError("recvmsg", errno))
+	if !slices.Contains(passing, errno) {
+		c.fail(err)
+		return
+	}
+	c.check(c.handler.OnError(c, err))
+}
+
+func (c *PacketConn) exec(cmd *packetCommand) {
+	switch cmd.kind {
+	case cmdSend:
+		err := c.write(cmd.to, func(b *reactor.Batch) error {
+			b.Join = cmd.note == nil // who asks for a datagram's fate gets that one's
+			defer func() { b.Join = true }()
+			return b.Add(cmd.data, cmd.to)
+		})
+		switch {
+		case cmd.note != nil && err != nil:
+			cmd.note(err)
+		case cmd.note != nil:
+			c.notes = append(c.notes, note{c.out.Len() - 1, cmd.note})
+		case err != nil && !c.is(packetClosing|packetBroken):
+			c.check(c.handler.OnError(c, err))
+		}
+	case cmdDo:
+		if !c.is(packetBroken) {
+			cmd.do(c)
+		}
+	case cmdClose:
+		if !c.is(packetClosing | packetBroken) {
+			_ = c.Close()
+		}
+	case cmdAbort:
+		c.Abort()
+	case cmdDrain:
+		if !c.is(packetClosing | packetBroken) {
+			c.handler.OnDrain(c)
+		}
+	}
+}
+
+// settle hands the kernel what has come of a run, and reports whether the socket is
+// over.
+func (c *PacketConn) settle(cx *sched.Context) (done bool) {
+	if !c.is(packetBroken) {
+		if c.send(c.is(packetClosing)) == 0 && c.is(packetClosing) {
+			c.flags |= packetBroken
+		}
+	}
+	if !c.is(packetReceiving | packetClosing | packetBroken) {
+		// What the receive before brought has been dealt with, so that this one may
+		// go to another reactor.
+		c.home = c.driver.via(c.home)
+		err := c.driver.submit(c.home, reactor.Op{Kind: reactor.RecvFrom, FD: c.fd, Token: c.token})
+		if err != nil {
+			c.fail(c.opError("read", netip.AddrPort{}, err))
+		} else {
+			c.flags |= packetReceiving
+		}
+	}
+	if c.is(packetBroken) {
+		return c.tearDown(cx)
+	}
+	c.armClock()
+	return false
+}

@@ -1,0 +1,93 @@
+package reactor
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A rawBatch is a batch in the kernel's form. It points into itself and into the
+// batch's data, on the heap, which does not move.
+type rawBatch struct {
+	ready bool
+	next  int // the first datagram not dealt with, where they go in order
+	msgs  []mmsghdr
+	parts []rawDatagram
+}
+
+// A rawDatagram is what a message's header points at.
+type rawDatagram struct {
+	iov     unix.Iovec
+	name    unix.RawSockaddrInet6 // or an Inet4, which is shorter
+	control [3]uint64             // room for a cmsghdr and a number, aligned
+	done    bool
+}
+
+func (w *rawBatch) reset() { w.ready, w.next = false, 0 }
+
+// prepare writes the kernel's form, once.
+func (b *Batch) prepare() {
+	w := &b.raw
+	if w.ready {
+		return
+	}
+	w.ready = true
+	n := len(b.list)
+	if cap(w.msgs) < n {
+		w.msgs, w.parts = make([]mmsghdr, n, 2*n), make([]rawDatagram, n, 2*n)
+	}
+	w.msgs, w.parts = w.msgs[:n], w.parts[:n]
+	start := 0
+	for i := range b.list {
+		d, part, h := &b.list[i], &w.parts[i], &w.msgs[i].hdr
+		*h = unix.Msghdr{Iov: &part.iov}
+		h.SetIovlen(1)
+		part.done = false
+		part.iov.Base = unsafe.SliceData(b.data[start:])
+		part.iov.SetLen(d.end - start)
+		start = d.end
+		if d.to.IsValid() {
+			h.Name = (*byte)(unsafe.Pointer(&part.name))
+			h.Namelen = d.setName(&part.name, b.Wide)
+		}
+		if d.segment > 0 {
+			c := (*unix.Cmsghdr)(unsafe.Pointer(&part.control))
+			c.Level, c.Type = unix.SOL_UDP, udpSegment
+			c.SetLen(unix.CmsgLen(2))
+			binary.NativeEndian.PutUint16((*[24]byte)(unsafe.Pointer(&part.control))[unix.CmsgLen(0):], uint16(d.segment))
+			h.Control = (*byte)(unsafe.Pointer(&part.control))
+			h.SetControllen(unix.CmsgSpace(2))
+		}
+	}
+}
+
+func (d *datagram) setName(sa *unix.RawSockaddrInet6, wide bool) uint32 {
+	ip, port := d.to.Addr(), bigEndian(int(d.to.Port()))
+	if wide {
+		*sa = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: port, Addr: ip.As16(), Scope_id: d.scope}
+		return unix.SizeofSockaddrInet6
+	}
+	in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
+	*in = unix.RawSockaddrInet4{Family: unix.AF_INET, Port: port, Addr: ip.Unmap().As4()}
+	return unix.SizeofSockaddrInet4
+}
+
+// transmit sends what the kernel takes at once, in order, and reports whether all
+// is dealt with. What it refuses for another reason than want of room has failed.
+func (b *Batch) transmit(fd int) bool {
+	b.prepare()
+	w := &b.raw
+	for w.next < len(w.msgs) {
+		switch n, errno := sendmmsgNonblock(fd, w.msgs[w.next:]); errno {
+		case 0:
+			w.next += n
+		case unix.EAGAIN:
+			return false
+		default: // of the first; the others are still to be tried
+			b.fail(w.next, errno)
+			w.next++
+		}
+	}
+	return true
+}

@@ -1,0 +1,82 @@
+package reactor
+
+import "golang.org/x/sys/unix"
+
+// openPackets maps the receive memory of datagrams, once.
+func (r *epoll) openPackets() (err error) {
+	if r.packets == nil {
+		r.packets, err = newPackets(&r.cfg)
+	}
+	return err
+}
+
+func (r *epoll) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
+
+var _ PacketReleaser = (*epoll)(nil)
+
+// ReleasePackets implements PacketReleaser.
+func (r *epoll) ReleasePackets(bs []Buffer) {
+	if r.closed.Load() {
+		return
+	}
+	r.mu.Lock()
+	defer r.unlock()
+	if r.closed.Load() {
+		return
+	}
+	for i := range bs {
+		if r.packets.mem.drop(bs[i].id) {
+			r.packets.whole = append(r.packets.whole, bs[i].id)
+		}
+	}
+	r.feedStarved()
+}
+
+// recvFrom receives a batch.
+func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
+	if n == len(out) {
+		return n
+	}
+	p := r.packets
+	got, full, errno := p.recv(fd, len(out)-n)
+	switch errno {
+	case 0:
+		for i := range got {
+			b := p.got[i]
+			out[n+i] = Completion{Token: f.inTok, Kind: RecvFrom, More: true, Res: len(b.Bytes) - packetPayload, Buf: b}
+		}
+		// Less than was asked for: the socket is empty, and what comes later makes a
+		// new edge. But for an error, which ends the call as well: its edge was ahead.
+		f.in = full || f.ahead
+		return n + got
+	case unix.EAGAIN:
+		f.in, f.ahead = false, false // errors of a socket without connection pass
+		return n
+	case unix.ENOBUFS:
+		// Ours, or the kernel's, whose memory comes back with our buffers or is none
+		// of our concern: then the next edge tells.
+		f.starved = true
+		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
+		return n
+	}
+	out[n] = Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}
+	f.inKind = 0 // f.in stays: there may be datagrams behind the error
+	return n + 1
+}
+
+// sendToOn sends what there is room for.
+func (r *epoll) sendToOn(fd int, f *fdState) {
+	if f.outBatch.transmit(fd) {
+		r.finishOut(f, f.outBatch.Len())
+	} else {
+		f.out = false
+	}
+}
+
+func (r *epoll) cancelSendTo(f *fdState) {
+	b := f.outBatch
+	for ; b.raw.next < b.Len(); b.raw.next++ {
+		b.fail(b.raw.next, unix.ECANCELED)
+	}
+	r.finishOut(f, b.Len())
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package reactor
+
+// No backend here receives datagrams yet, and so none makes such buffers.
+
+func parsePacket(p []byte) Packet { return Packet{Payload: p} }
+
+type rawBatch struct{}
+
+func (*rawBatch) reset() {}

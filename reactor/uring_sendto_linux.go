@@ -1,0 +1,112 @@
+package reactor
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/reactor/internal/uring"
+)
+
+// A batchTable holds the batches in flight. Each datagram of one is an entry of its
+// own in the ring's queues, and the last of their completions is the batch's. An
+// entry's user data names the batch's slot where others have a token, and the
+// datagram; a slot is used again when all of its entries have completed, so it
+// cannot be taken for another's.
+//
+// The owner adds and cancels, a taker finds what has completed: the mutex is
+// between them.
+type batchTable struct {
+	mu    sync.Mutex
+	slots []flight
+	free  []uint32
+}
+
+type flight struct {
+	batch *Batch
+	token Token
+	left  int // entries that have not completed
+}
+
+func sendToData(slot uint32, index int) uint64 {
+	return userData(SendTo, MakeToken(slot, uint32(index)))
+}
+
+func (t *batchTable) add(f flight) (slot uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.free); n > 0 {
+		slot, t.free = t.free[n-1], t.free[:n-1]
+		t.slots[slot] = f
+		return slot
+	}
+	t.slots = append(t.slots, f)
+	return uint32(len(t.slots) - 1)
+}
+
+// landed notes what came of one datagram, and returns the batch's flight with the
+// last.
+func (t *batchTable) landed(slot uint32, index int, res int32) (f flight, last bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := &t.slots[slot]
+	p.batch.raw.parts[index].done = true
+	if res < 0 {
+		p.batch.fail(index, unix.Errno(-res))
+	}
+	if p.left--; p.left > 0 {
+		return flight{}, false
+	}
+	f, *p = *p, flight{}
+	t.free = append(t.free, slot)
+	return f, true
+}
+
+// open lists what is in flight for a token. Owner only.
+func (t *batchTable) open(token Token) (data []uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for slot := range t.slots {
+		f := &t.slots[slot]
+		if f.batch == nil || f.token != token {
+			continue
+		}
+		for i := range f.batch.raw.parts {
+			if !f.batch.raw.parts[i].done {
+				data = append(data, sendToData(uint32(slot), i))
+			}
+		}
+	}
+	return data
+}
+
+// sendTo queues a batch's datagrams for the next submit. Owner only.
+func (r *uringReactor) sendTo(op *Op) {
+	b := op.Batch
+	b.prepare()
+	n := b.Len()
+	slot := r.batches.add(flight{batch: b, token: op.Token, left: n})
+	for i := range n { // b stays as it is until the last entry is queued, and completes
+		e := r.entry()
+		e.PrepSendMsg(op.FD, &b.raw.msgs[i].hdr, unix.MSG_NOSIGNAL)
+		e.UserData = sendToData(slot, i)
+		r.sends++
+	}
+}
+
+func (r *uringReactor) cancelSendTo(op *Op) {
+	for _, target := range r.batches.open(op.Token) {
+		r.cancelOne(target)
+	}
+}
+
+// sentOne deals with the end of one datagram; true: the whole batch has ended. Taker
+// only.
+func (r *uringReactor) sentOne(e *uring.CQE, c *Completion) bool {
+	_, which := splitUserData(e.UserData)
+	f, last := r.batches.landed(which.Index(), int(which.Generation()), e.Res)
+	if last {
+		*c = Completion{Token: f.token, Kind: SendTo, Res: f.batch.Len()}
+	}
+	return last
+}

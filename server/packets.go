@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/suiro-go/suiro/conn"
+)
+
+// What a handler of packets needs is in package conn; these are its names here.
+type (
+	// PacketHandler is told what happens to a packet socket.
+	PacketHandler = conn.PacketHandler
+	// PacketBase implements all of PacketHandler but OnPackets.
+	PacketBase = conn.PacketBase
+	// PacketConn is a packet socket.
+	PacketConn = conn.PacketConn
+	// PacketHandle refers to a packet socket from any goroutine.
+	PacketHandle = conn.PacketHandle
+	// Packet is a datagram that was received.
+	Packet = conn.Packet
+	// Sessions is a PacketHandler that tells the datagrams of different peers apart.
+	Sessions = conn.Sessions
+)
+
+func isPacketNetwork(network string) bool {
+	return network == "udp" || network == "udp4" || network == "udp6"
+}
+
+// listenPackets makes the sockets that the configuration asks for: one, or with
+// ReusePort one per worker.
+func (s *Server) listenPackets(network, addr string, workers int) (all []*net.UDPConn, err error) {
+	if !s.ReusePort {
+		workers = 1
+	}
+	lc := net.ListenConfig{Control: s.control}
+	for range workers {
+		pc, err := lc.ListenPacket(context.Background(), network, addr)
+		if err != nil {
+			closeAll(all)
+			return nil, fmt.Errorf("server: %w%s", err, hint(err))
+		}
+		all = append(all, pc.(*net.UDPConn))
+		addr = pc.LocalAddr().String() // port 0 is the same for all
+	}
+	return all, nil
+}
+
+// ServePacket serves a UDP socket with Packets until Shutdown or Close, as Serve does
+// connections. It takes the socket over: pc itself is closed soon after the call, so
+// that Go's own poller is not woken by what arrives. It may be called for several
+// sockets, which with SO_REUSEPORT may share an address. If the handler closes the
+// socket, ServePacket goes on waiting for the server's end.
+func (s *Server) ServePacket(pc *net.UDPConn) error { return s.servePackets(pc) }
+
+func (s *Server) servePackets(all ...*net.UDPConn) error {
+	defer closeAll(all)
+	group, err := s.start()
+	if err != nil {
+		return err
+	}
+	defer s.release()
+	if s.Listening != nil {
+		s.Listening(all[0].LocalAddr())
+	}
+	for _, pc := range all {
+		if err := s.attach(group, pc); err != nil {
+			return err
+		}
+		_ = pc.Close() // the group has a descriptor of its own
+	}
+	return s.wait(group)
+}
+
+// attach has the group serve a socket, unless the server is stopping: one that came
+// after stop would not be told.
+func (s *Server) attach(group *conn.Group, pc *net.UDPConn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping:
+		return ErrServerClosed
+	case s.Packets == nil:
+		return errors.New("server: Packets is nil; set one to serve UDP")
+	}
+	if _, err := group.ListenPacket(pc, s.Packets); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	return nil
+}
