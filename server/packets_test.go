@@ -107,3 +107,16 @@ func TestErrorsOfServingPacketsSayWhatToDo(t *testing.T) {
 		require.False(t, errors.Is(s.Close(), net.ErrClosed))
 	})
 }
+
+// Whichever socket the kernel chooses for a peer, somebody answers.
+func TestReusePortHasEachWorkerServeDatagrams(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const workers = 4
+		s := run(t, &server.Server{Packets: packetEcho{}, Network: "udp", Backend: backend, Workers: workers, ReusePort: true})
+		require.Equal(t, workers, s.Group().Len())
+		for range 50 {
+			roundTrip(t, s.dial(), "hello")
+		}
+		require.NoError(t, s.Shutdown(t.Context()))
+	})
+}
