@@ -176,8 +176,8 @@ func (c *Conn) stuck() {
 // checkStall ends the connection unless the peer has taken something since.
 func (c *Conn) checkStall(now time.Duration) {
 	k := &c.extras.clock
-	switch taken := c.taken(); {
-	case c.Unsent() == 0:
+	switch unsent, taken := c.progress(); {
+	case unsent == 0:
 		k.stalled = 0
 	case taken != k.left:
 		k.stalled, k.left = now, taken
@@ -192,12 +192,12 @@ func (c *Conn) armClock() {
 		return
 	}
 	k, stall := &c.extras.clock, c.group.cfg.WriteTimeout
-	if stall > 0 {
-		switch {
-		case c.Unsent() == 0 || c.is(closing): // then it is linger that counts
+	if stall > 0 && c.is(opened) {
+		switch unsent, taken := c.progress(); {
+		case unsent == 0 || c.is(closing): // then it is linger that counts
 			k.stalled = 0
 		case k.stalled == 0:
-			k.stalled, k.left = c.group.rt.Now(), c.taken()
+			k.stalled, k.left = c.group.rt.Now(), taken
 		}
 	}
 	if next := k.next(stall); next != 0 && (k.armed == 0 || next < k.armed) {

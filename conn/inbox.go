@@ -148,6 +148,14 @@ func (c *Conn) taken() uint64 {
 	return c.inbox.taken
 }
 
+// progress is how much is unsent, and how much the kernel has taken in all, as of one
+// moment.
+func (c *Conn) progress() (unsent int, taken uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.queued) + len(c.inbox.flight) - c.inbox.sent, c.inbox.taken
+}
+
 // putBack returns what has not been dealt with to the inbox, before what came
 // meanwhile: chunks alone, since with the end of the receive none comes.
 func (c *Conn) putBack(n *news) {

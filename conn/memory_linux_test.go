@@ -219,3 +219,21 @@ func TestAListenerWithoutSlotsPassesItsTurnForMemoryOn(t *testing.T) {
 		conntest.Receive(t, got)
 	})
 }
+
+// Whatever method reads or drops what was kept gives its memory back.
+func TestWhatIsReadAnywhereIsBookedBack(t *testing.T) {
+	const n = 100 << 10
+	reads := map[string]func(*conn.Conn) error{"CloseRead": (*conn.Conn).CloseRead, "Discard": discard}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for name, read := range reads {
+			t.Run(name, func(t *testing.T) {
+				f := serve(t, backend, 1, funcs{data: keep, drain: func(c *conn.Conn) { _ = read(c) }},
+					func(cfg *conn.Config) { cfg.MaxMemory = 8 << 20 })
+				write(t, f.dial(), noise[:n])
+				conntest.Eventually(t, func() bool { return f.Buffered() == n })
+				f.Drain()
+				conntest.Eventually(t, func() bool { return f.Buffered() == 0 })
+			})
+		}
+	})
+}

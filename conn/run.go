@@ -94,6 +94,9 @@ func (c *Conn) work(n *news) {
 			c.notifySent(nil)
 		}
 	}
+	if c.in.own != nil || c.in.chunk.Bytes != nil { // whichever method has read it
+		c.in.detach(c.driver, c.home)
+	}
 }
 
 func (c *Conn) recoverPanic() {
@@ -164,7 +167,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// settle receives again if that is wanted
 	default:
-		if c.is(unseen) && !c.is(closing|broken) {
+		if c.is(unseen) && !c.is(held|closing|broken) {
 			c.offer() // what came before the error is not lost with it
 		}
 		if c.is(closing) && c.is(finished) { // we had said goodbye already

@@ -254,3 +254,34 @@ func TestRuntimesWakeEachOthersTasks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(rts), v)
 }
+
+// A hook that panics ends the task it is about, wherever that stands: what it has
+// deferred is done.
+func TestAHookThatPanicsBetweenTwoRunsUnwindsAStackfulTask(t *testing.T) {
+	var armed atomic.Bool
+	rt := start(t, sched.Config{Workers: 1, Hooks: sched.Hooks{TaskPollStart: func(int, sched.TaskID) {
+		if armed.CompareAndSwap(true, false) {
+			panic("a bad hook")
+		}
+	}}})
+	for range 3 { // the stack is used again
+		oneshot, unwound := new(gate), make(chan struct{})
+		h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+			defer close(unwound)
+			_, err := sched.Await(cx, oneshot)
+			return 0, err
+		})
+		eventually(t, "the task waits", func() bool { return oneshot.polls.Load() == 1 })
+		armed.Store(true)
+		oneshot.Open("sent")
+		receive(t, "its deferred calls run", unwound)
+		_, err := wait(t, h)
+		require.ErrorContains(t, err, "a bad hook")
+		v, err := wait(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
+			_, err := sched.Await(cx, sched.Yield())
+			return 7, err
+		}))
+		require.NoError(t, err)
+		require.Equal(t, 7, v)
+	}
+}

@@ -1,7 +1,8 @@
-// Package sched runs tasks on workers. A worker is a goroutine locked to its
-// thread that owns a [Driver], its connection with the outside world, and queues
-// of tasks; workers that have nothing to do take tasks from others. It knows
-// nothing of sockets.
+// Package sched runs tasks on workers. A worker is a goroutine that owns a
+// [Driver], its connection with the outside world, and queues of tasks; workers that
+// have nothing to do take tasks from others. With a driver it is locked to its thread,
+// which io_uring wants; without one it is a goroutine like others, which wakes them and
+// is woken by them at a tenth of the price. The package knows nothing of sockets.
 //
 // # Tasks
 //
@@ -24,7 +25,8 @@
 // It runs on a coroutine, and from its first run on stays on one worker. A [Task]
 // with a [Body] of its own is the plain form that both are made of.
 //
-// Neither may block its thread: that holds up the worker. Other workers notice
+// Neither may keep its thread locked (runtime.LockOSThread) when it awaits or returns
+// from a poll: the process would die. Neither may block it: that holds up the worker. Other workers notice
 // after a millisecond or so and take over what waits behind it, but that is the
 // exception. A task that panics, or calls runtime.Goexit, ends with that as its
 // error, and its worker goes on.

@@ -118,9 +118,8 @@ func (w *worker) complete(t *Task) {
 
 // crash ends a task whose run did not return.
 func (w *worker) crash(t *Task, err error) {
-	if t.coroutine != nil { // it is not to be used again
-		w.stacks.unhold(t.coroutine)
-		t.coroutine = nil
+	if t.coroutine != nil {
+		w.unwind(t)
 	}
 	if t.envelope != nil {
 		t.envelope.crashed(err)

@@ -44,6 +44,22 @@ func (c *cell[T]) runStackful(cx *Context) (done bool) {
 	return co.goOn()
 }
 
+// unwind has the function of a task that is ended between two runs return, so that its
+// deferred calls run: its Await fails from now on.
+func (w *worker) unwind(t *Task) {
+	co := t.coroutine
+	if co.job == nil {
+		return
+	}
+	co.closing = true
+	ended := co.goOn()
+	co.closing = false
+	if !ended { // cannot be: Await gives up
+		w.stacks.unhold(co)
+		t.coroutine = nil
+	}
+}
+
 // dismiss takes its coroutine from a task that is done.
 func (w *worker) dismiss(t *Task) {
 	co := t.coroutine

@@ -16,7 +16,7 @@ import (
 // tasksPerTick bounds the tasks between two polls of the driver.
 const tasksPerTick = 128
 
-// A worker runs tasks on one thread. What a task's run queues goes to this
+// A worker runs tasks, on a thread of its own if it has a driver. What a task's run queues goes to this
 // worker; others take it from there when they have nothing to do (steal.go), or
 // when this one is stuck in a task (watch.go).
 type worker struct {

@@ -10,21 +10,24 @@ import (
 	"strings"
 )
 
-// An Inherited is a listening socket that the process was started with.
+// An Inherited is a descriptor that the process was started with: one of the three is
+// not nil.
 type Inherited struct {
 	// Name is what whoever passed it on calls it: FileDescriptorName of a
 	// systemd socket unit; of Server.HandOver, its address. It may be "".
-	Name     string
-	Listener net.Listener
+	Name string
+
+	Listener   net.Listener   // of a socket that listens: for Server.Serve
+	PacketConn net.PacketConn // of a datagram socket: a *net.UDPConn is for Server.ServePacket
+	File       *os.File       // of anything else
 }
 
 const firstInherited = 3 // SD_LISTEN_FDS_START
 
-// Listeners returns the stream sockets that the process was started with: by systemd's
-// socket activation (sd_listen_fds(3)), or by Server.HandOver of the program that it
-// replaces. None is no error. Give each to Server.Serve. The environment variables
-// that tell of them are unset, so children do not take the sockets for theirs; a
-// second call finds none.
+// Listeners returns what the process was started with: by systemd's socket activation
+// (sd_listen_fds(3)), or by Server.HandOver of the program that it replaces. None is no
+// error. The environment variables that tell of them are unset and the descriptors
+// close-on-exec, so children do not take them for theirs; a second call finds none.
 func Listeners() ([]Inherited, error) {
 	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	names := strings.Split(os.Getenv("LISTEN_FDNAMES"), ":")
@@ -39,21 +42,29 @@ func Listeners() ([]Inherited, error) {
 		return nil, fmt.Errorf("server: LISTEN_FDS is %q; it is the number of descriptors, set by whoever starts the process", count)
 	}
 	var all []Inherited
-	var errs []error
 	for i := range n {
 		in := Inherited{}
 		if i < len(names) {
 			in.Name = names[i]
 		}
-		f := os.NewFile(uintptr(firstInherited+i), in.Name)
-		if in.Listener, err = net.FileListener(f); err != nil { // a copy, close-on-exec
-			errs = append(errs, fmt.Errorf("server: inherited descriptor %d (%s): %w", firstInherited+i, in.Name, err))
-		} else {
-			all = append(all, in)
-		}
-		_ = f.Close()
+		in.take(os.NewFile(uintptr(firstInherited+i), in.Name))
+		all = append(all, in)
 	}
-	return all, errors.Join(errs...)
+	return all, nil
+}
+
+// take finds out what a descriptor is. Package net works on copies, close-on-exec.
+func (in *Inherited) take(f *os.File) {
+	if ln, err := net.FileListener(f); err == nil {
+		in.Listener = ln
+	} else if pc, err := net.FilePacketConn(f); err == nil {
+		in.PacketConn = pc
+	} else {
+		closeOnExec(f)
+		in.File = f
+		return
+	}
+	_ = f.Close()
 }
 
 // HandOver has a command that is not started yet inherit the server's listening
@@ -61,8 +72,9 @@ func Listeners() ([]Inherited, error) {
 // Start the command, wait until it says that it serves, and then call Shutdown. Until
 // then both accept; what is in the backlog after that is the new one's.
 //
-// cmd.ExtraFiles must be empty: the first descriptors are for these. Paths of Unix
-// sockets are not removed any more when this server ends.
+// cmd.ExtraFiles must be empty: the first descriptors are for these. They are copies, to
+// be closed once the command has started. Paths of Unix sockets are not removed any more
+// when this server ends.
 func (s *Server) HandOver(cmd *exec.Cmd) error {
 	if len(cmd.ExtraFiles) > 0 {
 		return errors.New("server: HandOver needs a command without ExtraFiles; append yours after it")
@@ -82,11 +94,13 @@ func (s *Server) HandOver(cmd *exec.Cmd) error {
 			cmd.ExtraFiles = nil
 			return fmt.Errorf("server: handing over %v: %w", ln.Addr(), err)
 		}
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+		names = append(names, strings.ReplaceAll(ln.Addr().String(), ":", "_"))
+	}
+	for _, ln := range s.listeners {
 		if u, ok := ln.(*net.UnixListener); ok {
 			u.SetUnlinkOnClose(false)
 		}
-		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
-		names = append(names, strings.ReplaceAll(ln.Addr().String(), ":", "_"))
 	}
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()

@@ -30,6 +30,7 @@ func inheritor(t *testing.T, backend string) {
 	s := &server.Server{Handler: echo{}, Backend: backend}
 	var serving sync.WaitGroup
 	for _, in := range all {
+		require.NotNil(t, in.Listener)
 		serving.Go(func() { _ = s.Serve(in.Listener) })
 	}
 	conntest.Eventually(t, func() bool { return s.Group() != nil && s.Group().Len() >= 0 })
@@ -127,6 +128,47 @@ func exchange(addr net.Addr) error {
 	}
 	_, err = io.ReadFull(c, make([]byte, 1))
 	return err
+}
+
+// What is no listening socket is handed out as what it is, and not closed.
+func TestWhateverIsInheritedIsHandedOut(t *testing.T) {
+	if os.Getenv("SERVER_TEST_INHERITED") != "" {
+		all, err := server.Listeners()
+		require.NoError(t, err)
+		require.Len(t, all, 3)
+		require.NotNil(t, all[0].Listener)
+		require.NotNil(t, all[1].PacketConn)
+		require.NotNil(t, all[2].File)
+		require.Equal(t, "udp", all[1].Name)
+		p := make([]byte, 5)
+		_, err = io.ReadFull(all[2].File, p)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(p))
+		return
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer pc.Close()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	_, err = w.WriteString("hello")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	cmd := exec.Command(os.Args[0], "-test.run=^TestWhateverIsInheritedIsHandedOut$")
+	cmd.Env = append(os.Environ(), "SERVER_TEST_INHERITED=1", "LISTEN_PID=", "LISTEN_FDS=3", "LISTEN_FDNAMES=tcp:udp:pipe")
+	for _, s := range []interface{ File() (*os.File, error) }{ln.(*net.TCPListener), pc.(*net.UDPConn)} {
+		f, err := s.File()
+		require.NoError(t, err)
+		defer f.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, r)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 func TestListenersAreThoseOfSocketActivation(t *testing.T) {

@@ -47,3 +47,5 @@ func (s *Server) setOptions(network string, fd int) error {
 	}
 	return nil
 }
+
+func closeOnExec(f *os.File) { unix.CloseOnExec(int(f.Fd())) }

@@ -2,6 +2,10 @@
 
 package server
 
+import "os"
+
 // setOptions has no platform here yet: there is no backend that could accept from the
 // socket.
 func (s *Server) setOptions(string, int) error { return nil }
+
+func closeOnExec(*os.File) {}

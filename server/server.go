@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -162,6 +163,7 @@ func (s *Server) serve(all ...net.Listener) error {
 			worker = i
 		}
 		if err := s.accept(group, ln, worker); err != nil {
+			s.stopAccepting(all[:i])
 			return err
 		}
 	}
@@ -245,6 +247,18 @@ func (s *Server) release() {
 	s.mu.Unlock()
 	if group != nil {
 		_ = group.Close()
+	}
+}
+
+// stopAccepting takes accept back, for some that share an address with one that failed.
+func (s *Server) stopAccepting(some []net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l, ln := range s.listeners {
+		if slices.Contains(some, ln) && !s.stopping {
+			delete(s.listeners, l)
+			_ = l.Close()
+		}
 	}
 }
 
