@@ -30,8 +30,6 @@ func TestMain(m *testing.M) { schedtest.Main(m, "sched.(*worker)") }
 
 func stacks() string { return schedtest.Stacks() }
 
-func comesTrue(cond func() bool) bool { return schedtest.ComesTrue(cond) }
-
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	schedtest.Eventually(t, what, cond)
