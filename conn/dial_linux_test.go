@@ -143,15 +143,8 @@ func TestCloseWhileConnectingEndsTheAttemptWithOneOnClose(t *testing.T) {
 func TestWritesWhileConnectingAreSentAfterwards(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := serve(t, backend, 2, funcs{data: echo})
-		gate, held := make(chan struct{}), make(chan struct{})
-		for range 2 { // both workers: nothing of what follows begins before all of it is there
-			_, err := f.Dial(f.addr, f.audit.of(funcs{open: func(*conn.Conn) error { held <- struct{}{}; <-gate; return nil }}))
-			require.NoError(t, err)
-		}
+		release := []func(){f.stick(0), f.stick(1)} // nothing of what follows begins before all of it is there
 		got := make(chan string, 1)
-		for range 2 {
-			conntest.Receive(t, held)
-		}
 		closed, tell := ends(1)
 		h, err := f.Dial(f.addr, f.audit.of(funcs{close: tell, data: func(c *conn.Conn) error {
 			if c.Buffered() < 9 {
@@ -170,7 +163,9 @@ func TestWritesWhileConnectingAreSentAfterwards(t *testing.T) {
 			}
 		}))
 		require.NoError(t, h.Send([]byte("six")))
-		close(gate)
+		for _, r := range release {
+			r()
+		}
 		select {
 		case err := <-closed:
 			t.Fatal(err)
