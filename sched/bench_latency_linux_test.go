@@ -24,7 +24,9 @@ const settle = 50 * time.Microsecond
 //	eventfd          write(2) until read(2) returns in another thread, without Go's scheduler
 //	eventfd-syscall  the same with a wait that gives the processor up, as a Poll that blocks does
 //	searching        push until run, by a thief that looks all the time
-//	parked           push until run, by a worker that blocks in its driver and must be woken
+//	parked           push until run, by a worker that waits in its driver and must be woken;
+//	                 as it was left alone a moment ago, it holds its processor
+//	blocked          the same with one that does not hold, but gives it up at once
 //
 // Times are medians and percentiles; x-eventfd is the median as a multiple of
 // eventfd's in the same run. Each side has a processor of its own,
@@ -47,7 +49,8 @@ func BenchmarkStealLatency(b *testing.B) {
 	run("eventfd", func(b *testing.B) []time.Duration { return eventfdLatency(b, unix.RawSyscall) })
 	run("eventfd-syscall", func(b *testing.B) []time.Duration { return eventfdLatency(b, unix.Syscall) })
 	run("searching", searchingLatency)
-	run("parked", parkedLatency)
+	run("parked", func(b *testing.B) []time.Duration { return parkedLatency(b, 0) })
+	run("blocked", func(b *testing.B) []time.Duration { return parkedLatency(b, -1) })
 }
 
 func report(b *testing.B, samples []time.Duration) (median time.Duration) {
@@ -216,11 +219,11 @@ func searchingLatency(b *testing.B) []time.Duration {
 
 // parkedLatency measures the whole way: a task spawns one, and does not return;
 // the other worker sleeps in the kernel, is woken, finds it and runs it.
-func parkedLatency(b *testing.B) []time.Duration {
+func parkedLatency(b *testing.B, hold time.Duration) []time.Duration {
 	var drivers [2]*eventDriver
 	rt := New(Config{
 		Workers: 2,
-		Hold:    -1,   // block at once
+		Hold:    hold,
 		endless: true, // no looking after stuck workers, which would wake the sleeper too
 		NewDriver: func(worker int) (Driver, error) {
 			pin(worker) // on the worker's thread
@@ -235,7 +238,7 @@ func parkedLatency(b *testing.B) []time.Duration {
 	defer rt.Close()
 	s := newStopwatch(b.N)
 	_, err := Spawn(rt, FutureFunc[int](func(cx *Context) (int, error) {
-		asleep := &drivers[1-cx.Worker()].blocked
+		asleep := &drivers[1-cx.Worker()].waits
 		child := FutureFunc[int](func(*Context) (int, error) {
 			if s.ran.Load() < int64(b.N) { // the last one is spawned to push the one before
 				s.stop()
@@ -263,7 +266,7 @@ func parkedLatency(b *testing.B) []time.Duration {
 type eventDriver struct {
 	epoll, event int
 	events       [1]unix.EpollEvent
-	blocked      atomic.Bool // waits with the processor given up, or is about to
+	waits        atomic.Bool // or is about to
 
 	mu     sync.Mutex // held by Wake, so that event is not closed, and its number not reused, meanwhile
 	closed bool
@@ -299,9 +302,9 @@ func (d *eventDriver) Poll(_ *Context, wait time.Duration, hold bool) (int, erro
 	if wait < 0 {
 		milliseconds = -1
 	}
-	if !hold && wait != 0 {
-		d.blocked.Store(true)
-		defer d.blocked.Store(false)
+	if wait != 0 {
+		d.waits.Store(true)
+		defer d.waits.Store(false)
 	}
 	_, _, errno := syscall6(unix.SYS_EPOLL_PWAIT, uintptr(d.epoll),
 		uintptr(unsafe.Pointer(&d.events)), 1, uintptr(milliseconds), 0, 0)
