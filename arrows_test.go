@@ -34,7 +34,7 @@ var layers = map[string]layer{
 	"sched":              {ours: []string{"timer", "internal/list", "internal/atomics", "internal/testmode"}},
 	"syncx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
-	"blocking":           {ours: []string{"sched", "internal/list"}},
+	"blocking":           {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"conn":               {ours: []string{"reactor", "sched", "internal/list"}},
 	"conn/frame":         {},
 	"conn/proxyproto":    {},

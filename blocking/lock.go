@@ -1,19 +1,8 @@
 package blocking
 
-import "sync"
+import "github.com/suiro-go/suiro/internal/atomics"
 
-// A lock is a mutex for a few instructions. Who finds it taken tries again for as long
-// as these take before it waits: a sync.Mutex would first pause, for a microsecond and
-// a half at a time, and then park, which for a worker costs ten.
-type lock struct{ sync.Mutex }
+// A lock is a mutex for a few instructions: see atomics.Lock.
+type lock struct{ atomics.Mutex }
 
-const lockTries = 100
-
-func (l *lock) Lock() {
-	for range lockTries {
-		if l.TryLock() {
-			return
-		}
-	}
-	l.Mutex.Lock()
-}
+func (l *lock) Lock() { atomics.Lock(&l.Mutex) }

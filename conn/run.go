@@ -64,7 +64,6 @@ func (c *Conn) work(n *news) {
 		c.clear(paused)
 		if !c.is(mute | closing | broken) {
 			c.check(c.handler.OnWritable(c))
-			c.in.detach(c.driver, c.home)
 		}
 	}
 	if c.is(unseen) && !c.is(waiting|closing|broken) {
