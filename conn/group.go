@@ -24,6 +24,8 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
+	sockets sync.Once // for watchSockets
+
 	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
 	drained chan struct{} // closed when live falls to 0; nil: nobody waits
