@@ -23,7 +23,7 @@ type Listener struct {
 	handler Handler
 	worker  int // where it accepts and its connections begin, or AnyWorker
 	addr    net.Addr
-	limit   int          // begun and not taken, then it stops accepting; 0: none
+	limit   int          // of those that arrived and were not taken: then it stops accepting; 0: none
 	pending atomic.Int64 // those; with limit alone
 
 	// The task's alone.
@@ -173,19 +173,27 @@ func (l *Listener) begin(d *Driver, c *Conn) {
 		at = l.group.place(c)
 	}
 	l.group.beginsOn(c, at)
-	if l.limit > 0 {
-		l.pending.Add(1)
-	}
 	c.attach()
 	l.group.start(d, c, at)
 }
 
-// crowded reports whether more have begun and not been taken than there may be.
+// crowded reports whether as many have arrived and not been taken as there may be.
 func (l *Listener) crowded() bool { return l.limit > 0 && l.pending.Load() >= int64(l.limit) }
 
-// taken is for whoever takes one of those, from any goroutine. A listener that is full
-// looks at pending after it has said so, under the lock, and whoever makes room looks
-// after that whether it is: so one of them sees the other.
+// arrived counts one that waits to be taken.
+func (l *Listener) arrived() {
+	if l.pending.Add(1) < int64(l.limit) {
+		return
+	}
+	l.mu.Lock()
+	l.full = true
+	l.mu.Unlock()
+	l.task.Wake()
+}
+
+// taken is for whoever takes one of those, from any goroutine. The listener looks at
+// pending after it is said to be full, under the lock, and whoever takes one looks after
+// that whether it is: so one of them sees the other.
 func (l *Listener) taken() {
 	if l.pending.Add(-1) > int64(l.limit/2) {
 		return // one that comes later tells, and then for several

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"sync"
 )
@@ -36,25 +37,43 @@ var _ net.Listener = (*SocketListener)(nil)
 // defaultBacklog is enough for the few that come between two calls of Accept.
 const defaultBacklog = 128
 
+// A SocketListenerConfig configures a SocketListener. The zero value is what most want.
+type SocketListenerConfig struct {
+	// Backlog: see SocketListener. 0: 128.
+	Backlog int
+
+	// First, if not nil, is given the handler that makes sockets of connections and
+	// returns one that sees each connection before: when that is done with one, it
+	// calls SetHandler with, and OnOpen of, the handler it was given.
+	First func(Handler) Handler
+}
+
 // OpenListener accepts connections from a listening socket, a *net.TCPListener or
 // *net.UnixListener, for ordinary goroutines, or from several that share an address by
 // SO_REUSEPORT, one for each worker. The group works on copies of the descriptors, as
-// with Listen. backlog: see SocketListener; 0: 128.
-func (g *Group) OpenListener(backlog int, all ...net.Listener) (*SocketListener, error) {
+// with Listen.
+func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*SocketListener, error) {
+	if len(all) == 0 {
+		return nil, errors.New("conn: OpenListener needs a listening socket")
+	}
 	l := &SocketListener{group: g, addr: all[0].Addr(), done: make(chan struct{})}
-	backlog = max(1, cmp.Or(backlog, defaultBacklog)/len(all))
+	backlog := max(1, cmp.Or(cfg.Backlog, defaultBacklog)/len(all))
 	for i, ln := range all {
 		worker := AnyWorker
 		if len(all) > 1 {
 			worker = i
 		}
-		h := &acceptor{to: l}
+		a := &acceptor{to: l}
+		h := Handler(a)
+		if cfg.First != nil {
+			h = cfg.First(a)
+		}
 		inner, err := g.prepare(worker, ln, h, backlog)
 		if err != nil {
-			l.closeInner()
+			_ = l.Close()
 			return nil, err
 		}
-		h.from = inner
+		a.from = inner
 		inner.start()
 		l.inner = append(l.inner, inner)
 	}
@@ -93,6 +112,7 @@ func (a *acceptor) OnData(*Conn) error { return nil }
 
 // arrive hands a socket over, unless the listener is closed.
 func (l *SocketListener) arrive(a arrival) bool {
+	a.from.arrived()
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()

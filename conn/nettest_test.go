@@ -16,11 +16,11 @@ import (
 func openListener(t *testing.T, backend string, workers int, network string, configure ...func(*conn.Config)) (*fixture, *conn.SocketListener) {
 	t.Helper()
 	f := newFixture(t, backend, workers, configure...)
-	return f, f.open(network, 0)
+	return f, f.open(network, conn.SocketListenerConfig{})
 }
 
 // open listens for goroutines until the end of the test.
-func (f *fixture) open(network string, backlog int) *conn.SocketListener {
+func (f *fixture) open(network string, cfg conn.SocketListenerConfig) *conn.SocketListener {
 	f.t.Helper()
 	addr := "127.0.0.1:0"
 	if network == "unix" {
@@ -29,7 +29,7 @@ func (f *fixture) open(network string, backlog int) *conn.SocketListener {
 	ln, err := net.Listen(network, addr)
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = ln.Close() })
-	l, err := f.OpenListener(backlog, ln)
+	l, err := f.OpenListener(cfg, ln)
 	require.NoError(f.t, err)
 	f.addr = l.Addr()
 	f.t.Cleanup(func() { _ = l.Close() })

@@ -103,12 +103,14 @@ type Server struct {
 	// listens on, before it accepts the first connection there.
 	Listening func(net.Addr)
 
-	mu        sync.Mutex
-	group     *conn.Group
-	serving   int // calls of Serve and ListenAndServe that use group
-	listeners map[*conn.Listener]net.Listener
-	stopping  bool
-	stopped   chan struct{} // closed when the server starts to stop
+	mu         sync.Mutex
+	group      *conn.Group
+	serving    int // calls of Serve and ListenAndServe that use group
+	listeners  map[*conn.Listener]net.Listener
+	sockets    map[*socketListener]bool
+	goroutines bool // Listen was called: a handler is not needed
+	stopping   bool
+	stopped    chan struct{} // closed when the server starts to stop
 }
 
 // ListenAndServe listens on Addr and serves until Shutdown or Close, and then
@@ -201,7 +203,7 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.group != nil:
 		s.serving++
 		return s.group, nil
-	case s.Handler == nil && s.Packets == nil:
+	case s.Handler == nil && s.Packets == nil && !s.goroutines:
 		return nil, errors.New("server: Handler is nil; set one")
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
