@@ -1,11 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // Socket is a connection for ordinary goroutines: what the listeners of Listen accept.
@@ -22,6 +25,11 @@ func Listen(network, addr string) (net.Listener, error) { return new(Server).Lis
 // network is "tcp", "tcp4", "tcp6" or "unix". The server's configuration applies, but
 // for Handler, which is not needed, and Addr and Network. It may be called several
 // times, and beside Serve.
+//
+// A server that has neither Handler nor Packets when it starts does little for each
+// message but wake a goroutine. So its workers share threads with goroutines
+// (sched.Config.Unlocked), on the epoll backend unless io_uring is forced, and 0
+// Workers means one for each four processors.
 //
 // Closing the listener leaves connections alone, as with package net; when the last
 // one has ended as well, and nothing else is served, the workers stop. Shutdown closes
@@ -41,6 +49,12 @@ func (s *Server) Listen(network, addr string) (net.Listener, error) {
 		s.Listening(l.Addr())
 	}
 	return l, nil
+}
+
+// forGoroutines is the default for servers that serve nothing else.
+func forGoroutines(rc *sched.Config) {
+	rc.Unlocked = true
+	rc.Workers = cmp.Or(rc.Workers, (runtime.GOMAXPROCS(0)+3)/4)
 }
 
 func (s *Server) startForGoroutines() (*conn.Group, error) {

@@ -53,7 +53,8 @@ type Server struct {
 	// SUIRO_BACKEND, else the best one that starts, which the log tells.
 	Backend string
 
-	// Workers is the number of workers. 0: GOMAXPROCS.
+	// Workers is the number of workers. 0: GOMAXPROCS; with neither Handler nor
+	// Packets, see Listen.
 	Workers int
 
 	// Hold is how long a worker without work keeps its processor before it
@@ -221,7 +222,11 @@ func (s *Server) start() (*conn.Group, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = defaultLogger()
 	}
-	group, err := conn.NewGroup(cfg, sched.Config{Workers: s.Workers, Hold: s.Hold})
+	rc := sched.Config{Workers: s.Workers, Hold: s.Hold}
+	if s.Handler == nil && s.Packets == nil {
+		forGoroutines(&rc)
+	}
+	group, err := conn.NewGroup(cfg, rc)
 	if err == nil {
 		err = group.Runtime().Start()
 	}
