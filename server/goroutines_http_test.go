@@ -143,8 +143,8 @@ func TestNetHTTPServesAndAsksOverSockets(t *testing.T) {
 			return err
 		})
 
+		tr.CloseIdleConnections() // for one on which nothing was asked Shutdown waits 5 s
 		require.NoError(t, hs.Shutdown(t.Context()))
 		require.ErrorIs(t, conntest.Receive(t, served), http.ErrServerClosed)
-		tr.CloseIdleConnections()
 	})
 }
