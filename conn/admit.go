@@ -45,7 +45,7 @@ const (
 func (g *Group) admit(c *Conn) verdict {
 	a := &g.admission
 	if limit := g.cfg.MaxPerSource; limit > 0 && c.unix == nil {
-		source := c.peer.Addr()
+		source := c.peer
 		a.mu.Lock()
 		if a.sources[source] >= limit {
 			a.mu.Unlock()
@@ -81,7 +81,7 @@ func (g *Group) forgetSource(c *Conn) {
 	if g.cfg.MaxPerSource <= 0 || c.unix != nil {
 		return
 	}
-	a, source := &g.admission, c.peer.Addr()
+	a, source := &g.admission, c.peer
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sources[source]--; a.sources[source] == 0 {

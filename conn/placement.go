@@ -33,7 +33,7 @@ func (g *Group) place(c *Conn) int {
 		}
 	case SourceHash:
 		if c.unix == nil {
-			at = int(maphash.Comparable(g.seed, c.peer.Addr()) % uint64(g.rt.Workers()))
+			at = int(maphash.Comparable(g.seed, c.peer) % uint64(g.rt.Workers()))
 			break
 		}
 		fallthrough

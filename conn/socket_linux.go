@@ -22,7 +22,8 @@ func (c *Conn) accepted() {
 		c.unix = &net.UnixAddr{Name: un.Name, Net: "unix"} // clients rarely bind: mostly no name
 		return
 	}
-	c.peer = addrPort(sa)
+	peer := addrPort(sa)
+	c.peer, c.port = peer.Addr(), peer.Port()
 }
 
 func addrPort(sa unix.Sockaddr) netip.AddrPort {

@@ -19,8 +19,8 @@ type Task struct {
 	home      *worker // the only worker that may run it; nil: any
 	body      Body
 	envelope  envelope      // of a spawned task; nil: somebody else's memory
-	era       atomic.Uint32 // how often the generation in the state word has wrapped around
 	coroutine *coroutine    // of a stackful task between its first run and its last
+	era       atomic.Uint32 // how often the generation in the state word has wrapped around
 	long      bool          // its last run was (long.go); whoever runs it writes this
 }
 
