@@ -16,8 +16,7 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.Addr    // and port, of TCP, fixed before attach
-	unix    *net.UnixAddr // the same of a Unix socket; nil: TCP
+	peer    netip.Addr // of TCP, fixed before attach as is the port
 	port    uint16
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
@@ -46,10 +45,11 @@ func (b *backlog) empty() bool { return b.in.own == nil && b.queued == nil }
 // extras are what few connections need, or only in the end.
 type extras struct {
 	clock      clock
-	cause      error    // what OnClose is given
-	client     net.Addr // who the peer speaks for; nil: itself. The task writes it, under mu
-	charge     charge   // with MaxMemory alone, under mu
-	place      place    // in the line for memory
+	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
+	cause      error         // what OnClose is given
+	client     net.Addr      // who the peer speaks for; nil: itself. The task writes it, under mu
+	charge     charge        // with MaxMemory alone, under mu
+	place      place         // in the line for memory
 	notifySent []func(error)
 }
 
@@ -91,6 +91,7 @@ const (
 	finished                     // our FIN was sent
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
+	local                        // it is a Unix socket
 	counted                      // among those that were accepted
 )
 
@@ -185,8 +186,12 @@ func (c *Conn) remote() net.Addr {
 }
 
 func (c *Conn) peerAddr() net.Addr {
-	if c.unix != nil {
-		return c.unix
+	switch {
+	case !c.is(local):
+	case c.extras != nil && c.extras.path != nil:
+		return c.extras.path
+	default:
+		return &net.UnixAddr{Name: "@", Net: "unix"} // as package net calls one without a name
 	}
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.peer, c.port))
 }
@@ -195,7 +200,7 @@ func (c *Conn) peerAddr() net.Addr {
 func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
 
 func (c *Conn) network() string {
-	if c.unix != nil {
+	if c.is(local) {
 		return "unix"
 	}
 	return "tcp"

@@ -26,7 +26,8 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 		peer := a.AddrPort()
 		c.peer, c.port = peer.Addr(), peer.Port()
 	case *net.UnixAddr:
-		c.unix = a
+		c.set(local)
+		c.more().path = a
 	}
 	c.set(dialled)
 	if limit := g.cfg.ConnectTimeout; limit > 0 {
