@@ -1,3 +1,5 @@
+//go:build long
+
 package conn_test
 
 import (
@@ -27,6 +29,8 @@ const (
 	slowAnswer  = 1 << 20
 )
 
+// It moves 10 GB for each backend: a lane of its own, make long, runs it.
+//
 // Ten thousand ask for a megabyte each and read when it comes to it, a little at a time.
 // The server, a process of its own for the sake of descriptors, is asked for 10 GB in
 // all, and keeps within its 64 MiB and what the runs under way add.
@@ -34,9 +38,6 @@ func TestTenThousandSlowReadersAreServedBelowTheMemoryCeiling(t *testing.T) {
 	if backend := os.Getenv("CONN_TEST_SLOW"); backend != "" {
 		slowServer(t, backend)
 		return
-	}
-	if testing.Short() {
-		t.Skip("it moves 10 GB for each backend")
 	}
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestTenThousandSlowReadersAreServedBelowTheMemoryCeiling$")
