@@ -34,12 +34,12 @@ type Socket struct {
 	gone   bool       // OnClose was
 	failed error      // what that was given
 
-	in      backlog   // what has arrived
-	readers sleepers  // they wait for more: while there are some, in is empty
-	held    bool      // reading is paused
-	deaf    bool      // CloseRead was called
-	eof     bool      // the peer has finished
-	readBy  timeLimit // of reads
+	in      blockQueue // what has arrived
+	readers sleepers   // they wait for more: while there are some, in is empty
+	held    bool       // reading is paused
+	deaf    bool       // CloseRead was called
+	eof     bool       // the peer has finished
+	readBy  timeLimit  // of reads
 
 	writing bool      // somebody writes: others wait in writers. Also until it is open
 	writers sleepers  // for their turn
