@@ -63,8 +63,8 @@ func (p *bufferPool) put(b []byte) {
 	case cap(b) == largeBuffer && len(p.large) < keepLarge:
 		p.large = append(p.large, b[:0])
 	case cap(b) > largeBuffer && cap(b) <= 1<<hugeBits && cap(b)&(cap(b)-1) == 0:
-		b = b[:0]
-		huge[bits.Len(uint(cap(b)))-largeBits-2].Put(&b)
+		kept := b[:0] // a variable of its own: the address of b would have every call allocate
+		huge[bits.Len(uint(cap(b)))-largeBits-2].Put(&kept)
 	default:
 		putShared(b)
 	}

@@ -26,7 +26,6 @@ type Socket struct {
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted
 
 	mu     sync.Mutex // guards what follows; taken before that of c, never after it
-	dial   Handle     // of DialSocket, until it is open
 	c      *Conn      // nil: not open yet. Goroutines use what its mutex guards, and what is fixed
 	local  net.Addr   // nil: not asked for yet
 	closed bool       // Close was called

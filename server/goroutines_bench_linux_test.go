@@ -80,6 +80,7 @@ func benchEcho(b *testing.B, ln net.Listener, conns, size int) {
 		all[i] = c
 	}
 	b.SetBytes(int64(size))
+	b.ReportAllocs()
 	turns := make(chan struct{}, conns)
 	errs := make(chan error, conns)
 	before := processTime()
