@@ -3,27 +3,26 @@ package conn
 // A bufferPool keeps a worker's write and leftover buffers, so that an idle
 // connection holds none and a busy one allocates none. The last one given back
 // is the next one handed out: it is still in the cache.
-type bufferPool struct {
-	small, large [][]byte
-}
+type bufferPool struct{ free [len(bufferClasses)][][]byte }
 
-const (
-	smallBuffer = 4 << 10
-	largeBuffer = 64 << 10
-	keepSmall   = 512 // 2 MiB
-	keepLarge   = 32  // 2 MiB
-)
+// bufferClasses are the sizes, and how many of each are kept: 2 MiB of it, and 4 of
+// the largest.
+var bufferClasses = [...]struct{ size, keep int }{
+	{4 << 10, 512},
+	{16 << 10, 128},
+	{64 << 10, 32},
+	{256 << 10, 8},
+	{1 << 20, 4},
+}
 
 // get is an empty buffer with room for n bytes.
 func (p *bufferPool) get(n int) []byte {
-	switch {
-	case n <= smallBuffer:
-		return pop(&p.small, smallBuffer)
-	case n <= largeBuffer:
-		return pop(&p.large, largeBuffer)
-	default:
-		return make([]byte, 0, n)
+	for i := range bufferClasses {
+		if size := bufferClasses[i].size; n <= size {
+			return pop(&p.free[i], size)
+		}
 	}
+	return make([]byte, 0, n)
 }
 
 func pop(from *[][]byte, size int) []byte {
@@ -38,11 +37,13 @@ func pop(from *[][]byte, size int) []byte {
 
 // put takes a buffer that came from get, or nil.
 func (p *bufferPool) put(b []byte) {
-	switch {
-	case cap(b) == smallBuffer && len(p.small) < keepSmall:
-		p.small = append(p.small, b[:0])
-	case cap(b) == largeBuffer && len(p.large) < keepLarge:
-		p.large = append(p.large, b[:0])
+	for i := range bufferClasses {
+		if c := &bufferClasses[i]; cap(b) == c.size {
+			if len(p.free[i]) < c.keep {
+				p.free[i] = append(p.free[i], b[:0])
+			}
+			return
+		}
 	}
 }
 
