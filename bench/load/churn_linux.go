@@ -17,6 +17,7 @@ type churner struct {
 	buf      []byte
 	begun    int // connections
 	ended    int64
+	stopped  bool
 	received int64
 }
 
@@ -61,6 +62,10 @@ func (c *churner) close() {
 	}
 }
 
+func (c *churner) stop() { c.stopped = true }
+
+func (c *churner) open() int { return c.begun - int(c.ended) }
+
 func (c *churner) progress() (count, bytes int64) { return c.ended, c.received }
 
 func (c *churner) begin(i int) (err error) {
@@ -95,7 +100,7 @@ func (c *churner) turn() error {
 		if err != nil {
 			return fmt.Errorf("load: connection %d: %w", c.visits[at].number, err)
 		}
-		if over {
+		if over && !c.stopped {
 			if err := c.begin(at); err != nil {
 				return err
 			}

@@ -142,6 +142,27 @@ func TestAWrongByteFailsTheRun(t *testing.T) {
 	}
 }
 
+// A server that forgets one message of one connection, and is found out although the others go on.
+func TestAMessageThatNeverComesBackFailsTheRun(t *testing.T) {
+	defer func(d time.Duration) { stall = d }(stall)
+	stall = 200 * time.Millisecond
+	for name, run := range map[string]func(Config) (Result, error){"echo": Echo, "churn": Churn} {
+		t.Run(name, func(t *testing.T) {
+			var forgotten atomic.Bool
+			addr := serve(t, func(c net.Conn) {
+				change(func(p []byte) []byte {
+					if !forgotten.Swap(true) {
+						return nil
+					}
+					return p
+				})(c)
+			})
+			_, err := run(config(addr, 64))
+			require.ErrorContains(t, err, "1 never came back")
+		})
+	}
+}
+
 func TestEveryMessageDiffersFromTheNext(t *testing.T) {
 	p := newPayload(64)
 	for i := range variants - 1 {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,13 +12,15 @@ const (
 	outEvents = unix.EPOLLOUT
 )
 
-// stall is for how long nothing may come back before the run has failed.
-const stall = 10 * time.Second
+// stall is for how long nothing may come back before the run has failed. Tests shorten it.
+var stall = 10 * time.Second
 
 // A generator makes load.
 type generator interface {
 	turn() error                    // waits, at most a second, and does what there is to do
 	progress() (count, bytes int64) // since it began
+	stop()                          // it begins nothing more
+	open() int                      // how much that was begun has not come back
 }
 
 // measure runs a generator through its warm-up and the measurement.
@@ -46,9 +47,26 @@ func measure(cfg Config, g generator) (Result, error) {
 	r.Count -= count
 	r.Bytes -= bytes
 	if r.Count == 0 {
-		return Result{}, errors.New("load: nothing came back")
+		return Result{}, fmt.Errorf("load: nothing came back whole, but %d bytes", r.Bytes)
 	}
-	return r, nil
+	return r, drain(g)
+}
+
+// drain waits for all that is under way: what never comes back would not show while others do.
+func drain(g generator) error {
+	g.stop()
+	_, before := g.progress()
+	for alive := time.Now(); g.open() > 0; {
+		if err := g.turn(); err != nil {
+			return err
+		}
+		if _, bytes := g.progress(); bytes != before {
+			before, alive = bytes, time.Now()
+		} else if time.Since(alive) > stall {
+			return fmt.Errorf("load: %d never came back", g.open())
+		}
+	}
+	return nil
 }
 
 func serverCPU(pid int) (time.Duration, error) {

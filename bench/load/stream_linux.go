@@ -21,7 +21,7 @@ type client struct {
 // A stream is the state of a run of Echo or Chunks.
 type stream struct {
 	request, answer payload
-	depth           int
+	depth           int // 0: stopped
 	clients         []client
 	poll            *poller
 	buf             []byte
@@ -74,6 +74,18 @@ func (s *stream) close() {
 	}
 }
 
+func (s *stream) stop() { s.depth = 0 }
+
+func (s *stream) open() (n int) {
+	for i := range s.clients {
+		c := &s.clients[i]
+		if n += c.sent - c.answered; c.offset > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *stream) progress() (count, bytes int64) { return s.messages, s.bytes }
 
 func (s *stream) turn() error {
@@ -115,7 +127,7 @@ func (s *stream) serve(c *client) error {
 }
 
 func (s *stream) send(c *client) error {
-	for c.writable && c.sent < c.answered+s.depth {
+	for c.writable && (c.sent < c.answered+s.depth || c.offset > 0) {
 		rest := s.request.message(c.first + c.sent)[c.offset:]
 		n, err := write(c.fd, rest)
 		if err != nil {
