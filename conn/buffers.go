@@ -1,19 +1,31 @@
 package conn
 
+import (
+	"math/bits"
+	"sync"
+)
+
 // A bufferPool keeps a worker's write and leftover buffers, so that an idle
 // connection holds none and a busy one allocates none. The last one given back
-// is the next one handed out: it is still in the cache.
+// is the next one handed out: it is still in the cache. Huge ones, of which nobody
+// keeps many, all workers share: as garbage they would take a multiple of what is in
+// use until the collector comes.
 type bufferPool struct{ free [len(bufferClasses)][][]byte }
 
-// bufferClasses are the sizes, and how many of each are kept: 2 MiB of it, and 4 of
-// the largest.
+// bufferClasses are the sizes, and how many of each a worker keeps: 2 MiB.
 var bufferClasses = [...]struct{ size, keep int }{
 	{4 << 10, 512},
 	{16 << 10, 128},
-	{64 << 10, 32},
-	{256 << 10, 8},
-	{1 << 20, 4},
+	{1 << largeBits, 32},
 }
+
+const (
+	largeBits = 16
+	hugeBits  = 24 // the largest that are kept: 16 MiB
+)
+
+// huge has, at i, buffers of 2^(largeBits+1+i) bytes.
+var huge [hugeBits - largeBits]sync.Pool
 
 // get is an empty buffer with room for n bytes.
 func (p *bufferPool) get(n int) []byte {
@@ -22,7 +34,14 @@ func (p *bufferPool) get(n int) []byte {
 			return pop(&p.free[i], size)
 		}
 	}
-	return make([]byte, 0, n)
+	exp := bits.Len(uint(n - 1))
+	if exp > hugeBits {
+		return make([]byte, 0, n)
+	}
+	if b, ok := huge[exp-largeBits-1].Get().(*[]byte); ok {
+		return *b
+	}
+	return make([]byte, 0, 1<<exp)
 }
 
 func pop(from *[][]byte, size int) []byte {
@@ -44,6 +63,10 @@ func (p *bufferPool) put(b []byte) {
 			}
 			return
 		}
+	}
+	if cap(b) > 1<<largeBits && cap(b) <= 1<<hugeBits && cap(b)&(cap(b)-1) == 0 {
+		b = b[:0]
+		huge[bits.Len(uint(cap(b)))-largeBits-2].Put(&b)
 	}
 }
 

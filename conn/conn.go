@@ -16,7 +16,7 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.Addr // of TCP, fixed before attach as is the port
+	peer    netip.Addr // fixed before attach, as is the port; invalid: it is a Unix socket
 	port    uint16
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
@@ -91,7 +91,6 @@ const (
 	finished                     // our FIN was sent
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
-	local                        // it is a Unix socket
 	counted                      // among those that were accepted
 )
 
@@ -187,7 +186,7 @@ func (c *Conn) remote() net.Addr {
 
 func (c *Conn) peerAddr() net.Addr {
 	switch {
-	case !c.is(local):
+	case !c.local():
 	case c.extras != nil && c.extras.path != nil:
 		return c.extras.path
 	default:
@@ -199,8 +198,19 @@ func (c *Conn) peerAddr() net.Addr {
 // LocalAddr is this end's address, nil when the connection has ended.
 func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
 
+// local reports whether it is a Unix socket.
+func (c *Conn) local() bool { return !c.peer.IsValid() }
+
+// setPeer says who the peer of a TCP connection is.
+func (c *Conn) setPeer(peer netip.AddrPort) {
+	c.peer, c.port = peer.Addr(), peer.Port()
+	if c.local() {
+		c.peer = netip.IPv6Unspecified() // not known, but not a Unix socket either
+	}
+}
+
 func (c *Conn) network() string {
-	if c.is(local) {
+	if c.local() {
 		return "unix"
 	}
 	return "tcp"

@@ -23,10 +23,8 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	c := newConn(g, fd, h)
 	switch a := addr.(type) {
 	case *net.TCPAddr:
-		peer := a.AddrPort()
-		c.peer, c.port = peer.Addr(), peer.Port()
+		c.setPeer(a.AddrPort())
 	case *net.UnixAddr:
-		c.set(local)
 		c.more().path = a
 	}
 	c.set(dialled)

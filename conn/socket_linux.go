@@ -21,14 +21,13 @@ func (c *Conn) accepted() {
 	size := uint32(unix.SizeofSockaddrAny)
 	// As package unix does it, but without garbage for each connection.
 	if _, _, errno := unix.RawSyscall(unix.SYS_GETPEERNAME, uintptr(c.fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size))); errno != 0 {
+		c.setPeer(netip.AddrPort{}) // it has gone already
 		return
 	}
 	if sa.Addr.Family != unix.AF_UNIX {
-		peer := reactor.ParseSockaddr(unsafe.Slice((*byte)(unsafe.Pointer(&sa)), size))
-		c.peer, c.port = peer.Addr(), peer.Port()
+		c.setPeer(reactor.ParseSockaddr(unsafe.Slice((*byte)(unsafe.Pointer(&sa)), size)))
 		return
 	}
-	c.set(local)
 	if size <= 2 { // the family alone: clients rarely bind
 		return
 	}
