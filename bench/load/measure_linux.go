@@ -46,10 +46,11 @@ func measure(cfg Config, g generator) (Result, error) {
 	r.Count, r.Bytes = g.progress()
 	r.Count -= count
 	r.Bytes -= bytes
-	if r.Count == 0 {
-		return Result{}, fmt.Errorf("load: nothing came back whole, but %d bytes", r.Bytes)
+	err = drain(g) // first: what never comes says more than what has not come yet
+	if err == nil && r.Count == 0 {
+		err = fmt.Errorf("load: nothing came back whole in %v, only %d bytes; all came later", elapsed, r.Bytes)
 	}
-	return r, drain(g)
+	return r, err
 }
 
 // drain waits for all that is under way: what never comes back would not show while others do.
