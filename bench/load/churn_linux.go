@@ -96,7 +96,7 @@ func (c *churner) turn() error {
 			continue
 		}
 		at := int(events[i].Fd)
-		over, err := c.receive(&c.visits[at])
+		over, err := c.receive(&c.visits[at], events[i].Events&endEvents != 0)
 		if err != nil {
 			return fmt.Errorf("load: connection %d: %w", c.visits[at].number, err)
 		}
@@ -109,8 +109,8 @@ func (c *churner) turn() error {
 	return nil
 }
 
-// receive reports whether the connection is over.
-func (c *churner) receive(v *visit) (bool, error) {
+// receive reports whether the connection is over. ended: the server has ended it, behind what is to be read.
+func (c *churner) receive(v *visit, ended bool) (bool, error) {
 	for {
 		n, err := read(v.fd, c.buf)
 		if err != nil {
@@ -128,7 +128,7 @@ func (c *churner) receive(v *visit) (bool, error) {
 			err := unix.Close(v.fd)
 			v.fd = -1
 			return true, err
-		case n < len(c.buf):
+		case n < len(c.buf) && !(ended && n > 0):
 			return false, nil
 		}
 	}

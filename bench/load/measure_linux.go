@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	inEvents  = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	endEvents = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	inEvents  = unix.EPOLLIN | endEvents
 	outEvents = unix.EPOLLOUT
 )
 

@@ -16,6 +16,7 @@ type client struct {
 	received int // bytes of the next one
 	writable bool
 	readable bool
+	ended    bool // it has: behind what is still to be read there is an end or an error
 }
 
 // A stream is the state of a run of Echo or Chunks.
@@ -96,6 +97,7 @@ func (s *stream) turn() error {
 	for i := range events {
 		c := &s.clients[events[i].Fd]
 		c.readable = c.readable || events[i].Events&^outEvents != 0
+		c.ended = c.ended || events[i].Events&endEvents != 0
 		c.writable = c.writable || events[i].Events&outEvents != 0
 		if err := s.serve(c); err != nil {
 			return fmt.Errorf("load: connection %d, message %d: %w", events[i].Fd, c.answered, err)
@@ -112,7 +114,7 @@ func (s *stream) serve(c *client) error {
 			if err != nil {
 				return err
 			}
-			c.readable = n == len(s.buf) // a short read has emptied it: what comes later makes an edge
+			c.readable = n == len(s.buf) || c.ended && n > 0 // a short read has emptied it: what comes later makes an edge
 			if err := s.check(c, s.buf[:n]); err != nil {
 				return err
 			}
