@@ -5,7 +5,7 @@ import "golang.org/x/sys/unix"
 // openPackets maps the receive memory of datagrams, once.
 func (r *epoll) openPackets() (err error) {
 	if r.packets == nil {
-		r.packets, err = newPackets(&r.cfg)
+		r.packets, err = newPackets(&r.cfg, r.kernel)
 	}
 	return err
 }
@@ -66,7 +66,7 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 
 // sendToOn sends what there is room for.
 func (r *epoll) sendToOn(fd int, f *fdState) {
-	if f.outBatch.transmit(fd) {
+	if f.outBatch.transmit(r.kernel, fd) {
 		r.finishOut(f, f.outBatch.Len())
 	} else {
 		f.out = false
