@@ -38,6 +38,11 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		return n
 	}
 	p := r.packets
+	if p.arm(1) == 0 { // every buffer is out
+		f.starved = true
+		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
+		return n
+	}
 	got, full, errno := p.recv(fd, len(out)-n)
 	switch errno {
 	case 0:
@@ -51,12 +56,6 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		return n + got
 	case unix.EAGAIN:
 		f.in, f.ahead = false, false // errors of a socket without connection pass
-		return n
-	case unix.ENOBUFS:
-		// Ours, or the kernel's, whose memory comes back with our buffers or is none
-		// of our concern: then the next edge tells.
-		f.starved = true
-		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
 		return n
 	}
 	out[n] = Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}

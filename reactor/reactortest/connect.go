@@ -140,7 +140,7 @@ func testConnectGreeting(t *testing.T, b Backend) {
 		e := l.add(newSocket(t, "tcp"))
 		e.connect(ln.Addr())
 		l.settle() // submitted, and as good as connected
-		c := accept(t, ln)
+		c := l.accept(ln)
 		write(t, c, "220 ready")
 		finish(t, c)
 		l.until("connected", func() bool { return !e.flying[reactor.Connect] })

@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen; it is never a measure of anything.
-const patience = 30 * time.Second
+const patience = 4 * time.Second
 
 // shortHold is the wait in which the thread keeps its processor, as a worker does before it blocks.
 const shortHold = 20 * time.Microsecond
@@ -30,6 +30,8 @@ type loop struct {
 	history   []string // the last completions, for the dump
 	events    int      // completions so far
 	closed    bool
+	faulty    bool // system calls fail as a plan has it
+	again     bool // an operation that had ended for nothing was submitted again
 }
 
 func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
@@ -37,7 +39,7 @@ func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
 	lock(t)
 	r, err := b.open(sizes)
 	require.NoError(t, err)
-	l := &loop{t: t, r: r, out: make([]reactor.Completion, 64), endpoints: map[reactor.Token]*endpoint{}}
+	l := &loop{t: t, r: r, out: make([]reactor.Completion, 64), endpoints: map[reactor.Token]*endpoint{}, faulty: b.Config.Faults != nil}
 	t.Cleanup(l.close)
 	return l
 }
@@ -116,13 +118,15 @@ func (l *loop) record(c *reactor.Completion) {
 	l.history = append(l.history, describe(c))
 }
 
-// settle returns when all that had happened before has been reported.
+// settle returns when all that had happened before has been reported, and what has to be in flight is.
 func (l *loop) settle() {
 	l.t.Helper()
 	if l.fence == nil {
 		l.fence = newFence(l)
 	}
-	l.fence.pass()
+	for l.again = true; l.again; l.fence.pass() {
+		l.again = false
+	}
 }
 
 // idle returns once a Poll has waited its time in vain: the reactor does not spin.

@@ -68,6 +68,10 @@ func (l *loop) rescueUntil(what string, owner func(over *atomic.Bool), done func
 			l.t.Fatalf("rescued in vain: %s\n%s", what, l.dump())
 		}
 		l.dispatchAll(got)
+		if l.again { // a rescuer cannot submit it
+			l.again = false
+			l.poll(0, false)
+		}
 	}
 }
 
