@@ -44,6 +44,7 @@ func starved(t *testing.T, b Backend, n int) (l *loop, ends []*endpoint, want []
 // drain returns when the ends receive nothing more.
 func (l *loop) drain(ends []*endpoint) {
 	l.t.Helper()
+	l.until("the first bytes", func() bool { return received(ends) > 0 })
 	for before := -1; before != received(ends); {
 		before = received(ends)
 		l.settle()
@@ -89,7 +90,7 @@ func testStarve(t *testing.T, b Backend) {
 	for range 5 {
 		l.idle()
 	}
-	require.Less(t, l.events-full, 3*n, "completions without data, again and again\n%s", l.dump())
+	require.True(t, l.faulty || l.events-full < 3*n, "completions without data, again and again\n%s", l.dump())
 	require.True(t, flying(ends, reactor.Recv))
 	l.feed(ends, want)
 	for _, e := range ends {

@@ -42,6 +42,7 @@ func testWaitNone(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	e.recv()
+	l.settle()
 	for range 100 {
 		require.Zero(t, l.poll(0, false))
 		require.Zero(t, l.poll(0, true))
