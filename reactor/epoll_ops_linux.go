@@ -117,7 +117,7 @@ func (r *epoll) register(fd int) (*fdState, error) {
 		return nil, os.NewSyscallError("epoll_ctl", errno)
 	}
 	f = r.table.make(fd)
-	f.added = true
+	f.added, f.unix = true, isUnix(fd)
 	return f, nil
 }
 
@@ -283,7 +283,7 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 		c.Res, c.More, c.Buf = got, true, r.mem.took(uint16(r.filling), got)
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
-		f.in = got == len(room) || f.ahead
+		f.in = got == len(room) || f.ahead || f.unix
 	}
 	out[n] = c
 	return n + 1

@@ -141,6 +141,14 @@ func connected(fd int) bool {
 	return err == nil
 }
 
+func isUnix(fd int) bool {
+	var domain int32
+	size := uint32(4)
+	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_DOMAIN,
+		uintptr(unsafe.Pointer(&domain)), uintptr(unsafe.Pointer(&size)), 0)
+	return errno == 0 && domain == unix.AF_UNIX
+}
+
 // kernelTimespec is __kernel_timespec, 64-bit on every architecture.
 type kernelTimespec struct{ sec, nsec int64 }
 

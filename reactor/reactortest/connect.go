@@ -57,8 +57,7 @@ func testConnectAbstract(t *testing.T, b Backend) {
 
 func testConnectRefused(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	fd, nobody := listenSocket(t, "tcp")
-	closeSocket(fd)
+	nobody := nobodyAddress(t)
 	for range 10 {
 		e := l.add(newSocket(t, "tcp"))
 		e.connect(nobody)

@@ -22,6 +22,7 @@ func testWaitTimeout(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, _ := l.pair("tcp")
 	e.recv()
+	l.settle()
 	for _, wait := range []time.Duration{time.Microsecond, 100 * time.Microsecond, 2500 * time.Microsecond} {
 		waited := false
 		for range 100 { // a signal may end some of them early
