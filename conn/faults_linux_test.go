@@ -125,7 +125,7 @@ func TestConnectionsEndOnceUnderFaults(t *testing.T) {
 
 // Scenario 60 with each of the errnos that it may be. Those behind the listening
 // socket wait; none is lost.
-func TestEveryConnectionIsAcceptedInTheEnd(t *testing.T) {
+func TestEveryConnectionIsAcceptedInTheEndUnderFaults(t *testing.T) {
 	lacking := map[string][]faults.Rule{}
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM} {
 		lacking[errno.Error()] = []faults.Rule{
@@ -152,7 +152,7 @@ func TestEveryConnectionIsAcceptedInTheEnd(t *testing.T) {
 }
 
 // Scenario 61: an interrupted connect goes on.
-func TestAnInterruptedConnectGoesOn(t *testing.T) {
+func TestAnInterruptedConnectGoesOnUnderFaults(t *testing.T) {
 	interrupted := map[string][]faults.Rule{"EINTR": conntest.Fail(syscall.EINTR, 0.5, faults.Connect)}
 	underFaults(t, interrupted, func(t *testing.T, backend string, workers int, _ *faults.Plan, faulty func(*conn.Config)) {
 		for network, addr := range map[string]string{"tcp4": "127.0.0.1:0", "unix": t.TempDir() + "/socket"} {
@@ -205,7 +205,7 @@ func (f *fixture) dialMany(t *testing.T, n int) (good int, failed []error) {
 
 // A connect that fails is one error of its connection, the kernel's, and the others
 // are none the wiser.
-func TestAFailedConnectIsOneErrorOfItsConnection(t *testing.T) {
+func TestAFaultyConnectIsOneErrorOfItsConnection(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.ENOBUFS, syscall.ETIMEDOUT, syscall.EADDRNOTAVAIL} {
 		failing := map[string][]faults.Rule{errno.Error(): conntest.Fail(errno, 0.3, faults.Connect, faults.SocketError)}
 		underFaults(t, failing, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {
@@ -222,7 +222,7 @@ func TestAFailedConnectIsOneErrorOfItsConnection(t *testing.T) {
 
 // An error that ends a connection is told to that one, once, and to nobody else; what
 // the others have under way all arrives.
-func TestAnErrorStaysWithItsConnection(t *testing.T) {
+func TestAFaultStaysWithItsConnection(t *testing.T) {
 	for _, c := range []struct {
 		call  faults.Call
 		errno syscall.Errno
@@ -281,7 +281,7 @@ func TestAnErrorStaysWithItsConnection(t *testing.T) {
 
 // Descriptors that epoll has no room or memory for are lost to their connections
 // alone; the listener tries again.
-func TestWhatCannotBeRegisteredFailsAlone(t *testing.T) {
+func TestAFaultyRegistrationFailsAlone(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.ENOMEM, syscall.ENOSPC} {
 		conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 			if backend != "epoll" {

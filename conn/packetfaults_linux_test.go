@@ -86,7 +86,7 @@ func answerAll(t *testing.T, backend string, workers int, faulty func(*conn.Conf
 
 // A datagram for which the kernel has no memory is an error of that one, told once;
 // the others arrive and the socket lives.
-func TestADatagramThatCannotBeSentFailsAlone(t *testing.T) {
+func TestADatagramThatCannotBeSentFailsAloneUnderFaults(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM} {
 		refused := map[string][]faults.Rule{errno.Error(): {{Call: faults.SendTo, Errno: errno, Every: 5}}}
 		underFaults(t, refused, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {

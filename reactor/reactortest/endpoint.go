@@ -228,6 +228,7 @@ func passing(c *reactor.Completion) bool {
 // again submits what has ended once more.
 func (e *endpoint) again(k reactor.Kind) {
 	e.l.t.Helper()
+	e.l.rearmed = true
 	e.start(reactor.Op{Kind: k, Buf: e.unsent, Addr: e.to, Batch: e.batch})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen; it is never a measure of anything.
-const patience = 4 * time.Second
+const patience = 30 * time.Second
 
 // shortHold is the wait in which the thread keeps its processor, as a worker does before it blocks.
 const shortHold = 20 * time.Microsecond
@@ -32,6 +32,7 @@ type loop struct {
 	closed    bool
 	faulty    bool // system calls fail as a plan has it
 	again     bool // an operation that had ended for nothing was submitted again
+	rearmed   bool // any that had ended was
 }
 
 func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
@@ -124,8 +125,22 @@ func (l *loop) settle() {
 	if l.fence == nil {
 		l.fence = newFence(l)
 	}
-	for l.again = true; l.again; l.fence.pass() {
+	for l.again = true; l.again; {
 		l.again = false
+		l.fence.pass()
+		if l.faulty {
+			l.flush()
+		}
+	}
+}
+
+// flush has the reactor submit what was queued; who is refused by the kernel tries again.
+func (l *loop) flush() {
+	l.t.Helper()
+	l.rearmed = false
+	l.poll(0, false)
+	for i := 0; l.faulty && i < 15; i++ {
+		l.poll(0, false)
 	}
 }
 
