@@ -57,6 +57,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "fuzz $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
 
+.PHONY: faults
+faults: ## the tests in which system calls fail, by our hand and by strace's (needs strace)
+	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
+
 .PHONY: bench
 bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
 	bench/http.sh
