@@ -79,7 +79,10 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 		}
 		c.submitted = true
 		c.handle.reset()
-		c.handle.submit(c.pool, c.fn)
+		c.handle.submit(c.pool, c.fn, cx)
+		if !c.handle.done.Load() {
+			return *new(T), sched.ErrPending // it waits
+		}
 	}
 	v, err := c.handle.Poll(cx)
 	if err != sched.ErrPending {

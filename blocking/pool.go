@@ -54,21 +54,14 @@ func New(cfg Config) *Pool { return &Pool{cfg: cfg} }
 // total is the number of threads of all pools.
 var total atomic.Int64
 
-// submit queues a job; false: the pool is closed.
-func (p *Pool) submit(n *list.Node[job]) bool {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return false
-	}
+// submit queues a job, and returns a thread for the caller to awaken. The lock is held,
+// and the pool is not closed.
+func (p *Pool) submit(n *list.Node[job]) (t *thread, start bool) {
 	if !p.set {
 		p.cfg, p.set = p.cfg.withDefaults(), true
 	}
 	p.queue.PushBack(n)
-	t, start := p.search()
-	p.mu.Unlock()
-	p.awaken(t, start)
-	return true
+	return p.search()
 }
 
 // search has a thread search for the jobs in the queue, unless one does: an idle one or
