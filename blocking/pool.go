@@ -23,7 +23,8 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 // Whoever takes one and leaves others does the same before it makes its call: so a
 // burst wakes as many as it needs, one after the other, and short calls wake few. All
 // look under the lock before they go idle or end. If nobody can be made to search, the
-// limit is reached, and whoever ends a call looks.
+// limit is reached, and whoever ends a call looks. One that lingers (see company) may be
+// late, so it is counted for one call only.
 type Pool struct {
 	cfg   Config    // the zero value until set
 	calls sync.Pool // not in use
@@ -35,6 +36,7 @@ type Pool struct {
 	threads   int
 	busy      int // of them, those that make a call
 	searching int // of them, those that will look into the queue without being told
+	lingering int // of these, those that let others run before
 	period    int // counts parts of the keep-alive
 	keep      *time.Timer
 	keeping   bool // it is set
@@ -67,7 +69,7 @@ func (p *Pool) submit(n *list.Node[job]) (t *thread, start bool) {
 // search has a thread search for the jobs in the queue, unless one does: an idle one or
 // a new one, which the caller must awaken when it has given the lock back.
 func (p *Pool) search() (t *thread, start bool) {
-	if p.searching > 0 || p.queue.Len() == 0 {
+	if p.searching > p.lingering || p.queue.Len() <= p.lingering {
 		return nil, false
 	}
 	if last := len(p.idle) - 1; last >= 0 {

@@ -9,7 +9,10 @@ type thread struct {
 	dismissed bool          // it was idle for long enough
 	searching bool          // counted by the pool
 	busy      bool          // counted by the pool; not searching then
-	job       job           // what it makes next; it is busy with that already
+	lingers   bool          // counted by the pool; searching as well
+	fresh     bool          // the call it makes is the first since it looked
+	company   company
+	job       job // what it makes next; it is busy with that already
 }
 
 // serve is the goroutine. It is counted in threads already.
@@ -33,6 +36,10 @@ func (p *Pool) next(t *thread) job {
 		t.job = nil
 		return j
 	}
+	if t.lingers {
+		t.company.await()
+	}
+	t.fresh = true
 	p.mu.Lock()
 	for {
 		p.looked(t)
@@ -58,12 +65,17 @@ func (p *Pool) next(t *thread) job {
 // next call finds that this thread is there for it. The lock is held.
 func (p *Pool) end(t *thread) (other *thread, start bool) {
 	if t.job = p.take(); t.job != nil {
+		t.fresh = false
 		return p.search()
 	}
 	t.busy = false
 	p.busy--
 	t.searching = true
 	p.searching++
+	if t.fresh && t.company.expected() && p.cfg.KeepAlive > 0 {
+		t.lingers = true
+		p.lingering++
+	}
 	return nil, false
 }
 
@@ -72,6 +84,11 @@ func (p *Pool) looked(t *thread) {
 	if t.searching {
 		t.searching = false
 		p.searching--
+	}
+	if t.lingers {
+		t.lingers = false
+		p.lingering--
+		t.company.came(p.queue.Len() > 0)
 	}
 }
 
