@@ -94,7 +94,9 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 // reset makes a handle good again whose call has ended and whose result was taken.
 func (h *Handle[T]) reset() {
 	h.value, h.err = *new(T), nil
-	h.done.Store(false)
+	if h.done.Load() {
+		h.done.Store(false)
+	}
 }
 
 // Cancel aborts the call. The future must not be polled any more.
