@@ -17,15 +17,17 @@ import (
 // want the processors, and whoever waits for a turn among them comes later than
 // one that is woken.
 type company struct {
-	alone  uint16 // so many calls more
-	misses uint8  // in a row
-	times  uint8  // since one was timed
+	alone   uint16 // so many calls more
+	misses  uint8  // in a row
+	untimed uint8  // so many times more
+	slow    uint8  // in a row, of those that were timed
 }
 
 const (
-	lingerSlow    = 20 * time.Microsecond
+	lingerSlow    = time.Millisecond
 	lingerSampled = 16 // reading the clock twice costs as much as is gained
 	mostMisses    = 8
+	mostSlow      = 7
 )
 
 func (c *company) expected() bool {
@@ -38,16 +40,19 @@ func (c *company) expected() bool {
 
 // await lets others run.
 func (c *company) await() {
-	if c.times++; c.times < lingerSampled {
+	if c.untimed > 0 {
+		c.untimed--
 		runtime.Gosched()
 		return
 	}
-	c.times = 0
 	began := time.Now()
 	runtime.Gosched()
-	if time.Since(began) > lingerSlow {
-		c.alone = 1 << mostMisses
+	if time.Since(began) < lingerSlow {
+		c.untimed, c.slow = lingerSampled-1, 0
+		return
 	}
+	c.slow = min(c.slow+1, mostSlow)
+	c.alone = 32 << c.slow
 }
 
 // came says whether it has helped.
