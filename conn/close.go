@@ -94,8 +94,8 @@ func (c *Conn) Abort() {
 
 // fail ends the connection without further ado.
 func (c *Conn) fail(err error) {
-	if c.cause == nil {
-		c.cause = err
+	if x := c.more(); x.cause == nil {
+		x.cause = err
 	}
 	c.set(broken)
 }
@@ -103,7 +103,7 @@ func (c *Conn) fail(err error) {
 // check closes the connection if the handler returned an error.
 func (c *Conn) check(err error) {
 	if err != nil && !c.is(closing|broken) {
-		c.cause = err
+		c.more().cause = err
 		_ = c.Close()
 	}
 }
@@ -142,7 +142,7 @@ func (c *Conn) tearDown() (done bool) {
 		c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
 	}
 	c.mu.Lock()
-	sending := c.inbox.flight != nil
+	sending := c.inbox.mail != nil && c.inbox.flight != nil
 	cancelSend := sending && !c.inbox.closed
 	c.inbox.closed, c.inbox.tellEnd = true, true
 	c.mu.Unlock()
@@ -183,12 +183,12 @@ func (c *Conn) tellOver() {
 		c.tellUnsent()
 	}
 	defer c.recoverPanic()
-	c.handler.OnClose(c, c.cause)
+	c.handler.OnClose(c, c.cause())
 }
 
 func (c *Conn) tellUnsent() {
 	defer c.recoverPanic()
-	err := c.cause
+	err := c.cause()
 	if err == nil {
 		err = c.opError("write", net.ErrClosed)
 	}

@@ -23,11 +23,11 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	c := newConn(g, fd, h)
 	switch a := addr.(type) {
 	case *net.TCPAddr:
-		c.peer = a.AddrPort()
+		c.setPeer(a.AddrPort())
 	case *net.UnixAddr:
-		c.unix = a
+		c.more().path = a
 	}
-	c.dial = addr
+	c.set(dialled)
 	if limit := g.cfg.ConnectTimeout; limit > 0 {
 		c.more().clock.connect = g.rt.Now() + limit
 	}
@@ -45,7 +45,7 @@ func (c *Conn) connect() {
 		return
 	}
 	c.set(connecting)
-	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.dial})
+	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.peerAddr()})
 	if c.is(broken) {
 		c.clear(connecting)
 	}
@@ -58,7 +58,7 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 	case errno != 0:
 		c.fail(c.sysError("dial", "connect", errno))
 	default:
-		c.dial = nil
+		c.clear(dialled)
 		if c.extras != nil {
 			c.extras.clock.connect = 0
 		}

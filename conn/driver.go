@@ -30,6 +30,8 @@ type Driver struct {
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
 	budget      int        // calls of OnData left to the task that runs
 	buffers     bufferPool
+	backlogs    freeList[backlog]
+	mails       freeList[mail]
 	chunks      [][]reactor.Buffer // empty lists for inboxes
 	batches     []*reactor.Batch   // empty ones, for packet sockets
 	packets     []Packet           // what a packet handler is given

@@ -109,14 +109,20 @@ func (c *Conn) send(tell bool) int {
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
-	if in.flight == nil && len(c.queued) > 0 {
-		in.flight, in.sent = c.queued, 0
-		c.queued = nil
-		start = in.flight
+	if len(c.queued) > 0 {
+		in.need(c.driver)
+		if in.flight == nil {
+			in.flight, in.sent = c.queued, 0
+			c.queued = nil
+			start = in.flight
+		}
 	}
 	in.tellEnd = tell || len(c.queued) > 0
-	in.queued = len(c.queued)
-	c.inFlight = len(in.flight) - in.sent
+	if in.mail != nil {
+		in.queued = len(c.queued)
+	}
+	c.inFlight = in.unsent()
+	in.spare(c.driver)
 	c.mu.Unlock()
 	if start != nil {
 		c.transmit(start)
@@ -173,6 +179,7 @@ func (c *Conn) land(n int) {
 	if over {
 		c.driver.buffers.put(in.flight)
 		in.flight, in.sent = nil, 0
+		in.spare(c.driver)
 	}
 	tell := over && in.tellEnd
 	c.mu.Unlock()
