@@ -84,16 +84,18 @@ func (h *Handle[T]) ended(t *thread, v T, err error) {
 		p.awaken(other, start)
 		return
 	}
+	defer func() { // also if Release exits the goroutine
+		p.mu.Lock()
+		other, start := p.end(t)
+		p.mu.Unlock()
+		p.awaken(other, start)
+	}()
 	h.finish(v, err) // too late: nobody takes the result
 	if err == nil {
 		if r, ok := any(v).(sched.Releaser); ok {
 			release(r)
 		}
 	}
-	p.mu.Lock()
-	other, start := p.end(t)
-	p.mu.Unlock()
-	p.awaken(other, start)
 }
 
 // release drops a result. Nobody is left to be told of a panic, and the pool lives.

@@ -25,7 +25,7 @@ type company struct {
 
 const (
 	lingerSlow    = time.Millisecond
-	lingerSampled = 16 // reading the clock twice costs as much as is gained
+	lingerSampled = 16 // reading the clock twice costs half of what is gained
 	mostMisses    = 8
 	mostSlow      = 7
 )

@@ -1,6 +1,7 @@
 package blocking
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 
@@ -62,4 +63,37 @@ func TestThreadsThatLingerAreCountedOut(t *testing.T) {
 		require.Zero(t, p.lingering)
 		require.Zero(t, p.queue.Len())
 	}
+}
+
+// An exit is a result whose release ends the goroutine.
+type exit struct{ released chan struct{} }
+
+func (e exit) Release() {
+	close(e.released)
+	runtime.Goexit()
+}
+
+func TestAReleaseThatExitsTheGoroutineCostsThePoolNoThread(t *testing.T) {
+	p := New(Config{MaxThreads: 1})
+	for range 20 {
+		started, goOn, released := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		h := Submit(p, func() (exit, error) {
+			close(started)
+			<-goOn
+			return exit{released}, nil
+		})
+		<-started
+		next := Submit(p, func() (int, error) { return 7, nil })
+		require.False(t, h.Abort())
+		close(goOn)
+		<-released
+		v, err := next.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 7, v)
+	}
+	require.NoError(t, p.Shutdown(t.Context()))
+	require.Zero(t, p.threads)
+	require.Zero(t, p.busy)
+	require.Zero(t, p.searching)
+	require.Zero(t, p.lingering)
 }
