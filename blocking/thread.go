@@ -89,6 +89,12 @@ func (p *Pool) looked(t *thread) {
 		t.lingers = false
 		p.lingering--
 		t.company.came(p.queue.Len() > 0)
+		if t.company.untimed == 0 && p.keeping && len(p.idle) == 0 {
+			// With a timer that is set, whatever it is for, Go's scheduler reads the clock
+			// whenever it looks for a goroutine: twice in a round trip.
+			p.keep.Stop()
+			p.keeping = false
+		}
 	}
 }
 
