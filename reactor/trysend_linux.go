@@ -12,7 +12,7 @@ import (
 // operation, and must come when none that sends is in flight on the socket. Any goroutine.
 func TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	if len(first) == 0 {
-		return sendNonblock(fd, second)
+		return kernel{}.send(fd, second)
 	}
 	var iov [2]unix.Iovec
 	iov[0].Base, iov[1].Base = unsafe.SliceData(first), unsafe.SliceData(second)
