@@ -69,7 +69,7 @@ func TestEpollReceivesABoundedAmountFromAllInTurn(t *testing.T) {
 	fill := func() { // all of them always have more than is taken
 		for _, fd := range peers {
 			for {
-				if _, errno := kernel{}.send(fd, junk); errno != 0 {
+				if _, errno := (kernel{}).send(fd, junk); errno != 0 {
 					break
 				}
 			}
