@@ -2,6 +2,12 @@ package conn
 
 import "sync"
 
+// The sizes of what goroutines use: two of a worker's classes.
+const (
+	smallBuffer = 4 << 10
+	largeBuffer = 1 << largeBits
+)
+
 // The depot is where workers' pools have what they cannot keep, and where goroutines
 // get the buffers that a worker is going to send and keep: so those come back.
 var depot struct{ small, large sync.Pool }
