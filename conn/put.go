@@ -22,16 +22,17 @@ const maxPut = largeBuffer
 //
 // The descriptor is open: tearDown sets in.closed and then waits for direct, under the
 // lock. And no end is lost: what waits for it has set in.tellEnd under the lock,
-// before direct is given up, or finds it given up.
+// before direct is given up, or finds it given up. writeNow sets direct for the task
+// itself, in the same way.
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
-	if (in.mail == nil || in.flight == nil && in.bytes+in.queued == 0) && !in.closed {
+	if (in.mail == nil || in.flight == nil && in.bytes+in.queued == 0) && !in.direct && !in.closed {
 		in.direct = true
 		fd := c.fd
 		c.mu.Unlock()
 		var errno syscall.Errno
-		n, errno = sendNonblock(fd, p)
+		n, errno = c.group.cfg.Reactor.TrySend(fd, nil, p)
 		n = max(0, n)
 		c.mu.Lock()
 		in.direct = false

@@ -1,7 +1,5 @@
 package conn
 
-import "github.com/suiro-go/suiro/reactor"
-
 // atOnce is the size from which on a write is sent before it returns: a copy of so
 // much costs more than the system call that it would save.
 const atOnce = 16 << 10
@@ -13,13 +11,24 @@ func (c *Conn) writeNow(p []byte) int {
 	if !c.is(opened) || c.inFlight > 0 { // with none in flight, none begins but by this task
 		return 0
 	}
-	n, errno := reactor.TrySend(c.fd, c.queued, p)
-	if errno != 0 {
+	c.mu.Lock()
+	if c.inbox.direct { // a goroutine has begun to send meanwhile
+		c.mu.Unlock()
 		return 0
 	}
+	c.inbox.direct = true
+	c.mu.Unlock()
+	n, errno := c.group.cfg.Reactor.TrySend(c.fd, c.queued, p)
+	if errno != 0 {
+		n = 0
+	}
 	c.mu.Lock()
+	c.inbox.direct = false
 	c.inbox.taken += uint64(n)
 	c.mu.Unlock()
+	if n == 0 {
+		return 0
+	}
 	if left := len(c.queued) - n; left > 0 {
 		c.queued = c.queued[:copy(c.queued, c.queued[n:])]
 		return 0

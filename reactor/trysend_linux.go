@@ -5,12 +5,22 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
 )
 
 // TrySend sends as much as the socket takes at once of first and then second, either of which may be empty, and
 // returns how many bytes that were; EAGAIN if none. It is for large sends from memory that cannot be kept for an
 // operation, and must come when none that sends is in flight on the socket. Any goroutine.
-func TrySend(fd int, first, second []byte) (int, syscall.Errno) {
+func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
+	if cfg.Faults != nil {
+		most, errno := cfg.Faults.Next(faults.Send, len(first)+len(second))
+		if errno != 0 {
+			return 0, unix.EAGAIN
+		}
+		k := min(most, len(first))
+		first, second = first[:k], second[:most-k]
+	}
 	if len(first) == 0 {
 		return kernel{}.send(fd, second)
 	}

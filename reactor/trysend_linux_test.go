@@ -26,7 +26,7 @@ func TestTrySendTakesWhatThereIsRoomForInOrder(t *testing.T) {
 	for len(got) < len(want) {
 		rest := want[sent:]
 		first := rest[:min(len(rest), r.IntN(300<<10))]
-		n, errno := TrySend(pair[0], first, rest[len(first):])
+		n, errno := new(Config).TrySend(pair[0], first, rest[len(first):])
 		if errno == unix.EAGAIN || len(rest) == 0 {
 			full++
 			m, err := io.ReadAtLeast(peer, got[len(got):min(cap(got), len(got)+100<<10)], 1)
@@ -42,6 +42,6 @@ func TestTrySendTakesWhatThereIsRoomForInOrder(t *testing.T) {
 	require.Positive(t, full, "there always was room")
 	require.Equal(t, want, got)
 	require.NoError(t, peer.Close())
-	_, errno := TrySend(pair[0], want[:1], want[:1])
+	_, errno := new(Config).TrySend(pair[0], want[:1], want[:1])
 	require.Equal(t, unix.EPIPE, errno)
 }

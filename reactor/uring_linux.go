@@ -34,6 +34,7 @@ type uringReactor struct {
 
 	// The submission side.
 	sends   int            // sends queued since the last Enter
+	doubt   int            // so many Enters do not wait for sends: one has waited in vain
 	addrs   []*rawSockaddr // of connects queued since the last Enter
 	starved []Op           // receives that wait for a buffer
 	waiting []Op           // the same of datagrams
@@ -253,8 +254,13 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		if hold {
 			// A send nearly always completes while it is submitted. Waiting
 			// for one more than those spares a return just to see them; a
-			// send that blocks costs at worst the rest of the short hold.
-			atLeast += uint32(r.sends)
+			// send that blocks, to a peer that takes less than it is sent, costs
+			// the rest of the short hold, but not again soon.
+			if r.doubt > 0 {
+				r.doubt--
+			} else {
+				atLeast += uint32(r.sends)
+			}
 		}
 	}
 	if hold && wait > 0 {
@@ -262,13 +268,16 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		// With a send that blocks, the time-out's completion is one too few.
 		// The wait then needs an end of its own, which is later than that of
 		// the time-out in flight: the hardware is not programmed for it.
-		if r.sends == 0 {
+		if atLeast == 1 {
 			wait = -1
 		}
 	}
 	errno := r.faults.next(faults.Wait)
 	if errno == 0 {
 		_, errno = r.ring.Enter(atLeast, true, wait, hold)
+	}
+	if atLeast > 1 && r.ring.CQReady() < atLeast && errno != unix.EINTR {
+		r.doubt = 64
 	}
 	if r.ring.Prepared() == 0 {
 		r.sends = 0

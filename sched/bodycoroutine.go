@@ -58,4 +58,3 @@ func (c *Coroutine) goOn() (done bool) {
 func (c *Coroutine) call(cx *Context) { c.err = c.fn(cx) }
 
 func (c *Coroutine) crashed(err error) { c.err = err }
-
