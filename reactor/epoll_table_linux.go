@@ -11,7 +11,7 @@ type fdState struct {
 	out     bool   // the same for output
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
 
-	inKind, outKind Kind // Accept, Recv or RecvFrom; Connect, Send or SendTo; 0: none in flight
+	inKind, outKind Kind // Accept, Recv, RecvFrom or Readable; Connect, Send, SendTo or Writable; 0: none in flight
 	inTok, outTok   Token
 	outBuf          []byte
 	outBatch        *Batch
