@@ -137,19 +137,21 @@ func (c *Conn) tearDown() (done bool) {
 		c.set(stopping)
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Connect)
 	}
-	if c.is(receiving) && !c.is(stopping) {
-		c.set(stopping)
-		c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
+	if c.is(receiving|polling) && !c.is(stopping) {
+		c.stopReceiving()
 	}
 	c.mu.Lock()
 	sending := c.inbox.mail != nil && c.inbox.flight != nil
-	cancelSend := sending && !c.inbox.closed
+	first := !c.inbox.closed
 	c.inbox.closed, c.inbox.tellEnd = true, true
 	c.mu.Unlock()
-	if cancelSend {
+	if first && sending {
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Send)
 	}
-	if sending || c.is(connecting|receiving) {
+	if first && c.is(awaiting) {
+		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Writable)
+	}
+	if sending || c.is(connecting|receiving|polling|awaiting) {
 		return false
 	}
 	c.over()
@@ -159,12 +161,14 @@ func (c *Conn) tearDown() (done bool) {
 // over is the end of the connection: the handler is told, then everything is
 // given back. Nothing is in flight, and the inbox takes no commands.
 func (c *Conn) over() {
+	c.lateSplice()
 	c.tellOver()
 	if c.extras != nil {
 		c.group.rt.StopTimer(&c.extras.clock.timer)
 		c.group.leaveLine(&c.extras.place)
 	}
 	d := c.driver
+	c.dropTransfers()
 	d.buffers.put(c.queued)
 	c.queued = nil
 	c.in.detach(d, c.home)

@@ -67,3 +67,20 @@ func (l *Listener) InLine() bool {
 	defer l.group.ledger.mu.Unlock()
 	return l.place.Listed()
 }
+
+// NoPipes has the group find that there are no more pipes to be had.
+func (g *Group) NoPipes() {
+	g.pipes.mu.Lock()
+	defer g.pipes.mu.Unlock()
+	g.pipes.made = maxPipes
+}
+
+// PipesUsed is how many pipes are in use.
+func (g *Group) PipesUsed() int {
+	g.pipes.mu.Lock()
+	defer g.pipes.mu.Unlock()
+	if g.pipes.made >= maxPipes {
+		return 0
+	}
+	return g.pipes.made - len(g.pipes.idle)
+}

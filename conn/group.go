@@ -20,6 +20,7 @@ type Group struct {
 	next  atomic.Uint32 // the worker that gets the next connection
 
 	admission admission
+	pipes     pipePool
 	ledger    ledger
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
@@ -41,7 +42,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed()}
-	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g) }
+	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
@@ -137,4 +138,8 @@ func (g *Group) left() {
 
 // Close stops the workers. Connections and listeners that are left are
 // abandoned: Abort and Wait come first.
-func (g *Group) Close() error { return g.rt.Close() }
+func (g *Group) Close() error {
+	err := g.rt.Close()
+	g.pipes.close()
+	return err
+}

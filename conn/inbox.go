@@ -21,6 +21,7 @@ type inbox struct {
 	tellEnd bool // the task wants to run when the send in flight ends
 
 	recvEnded, sendEnded, connectEnded bool
+	readable, writable                 bool   // a Readable or Writable has ended
 	recvErrno, sendErrno, connectErrno uint16 // the system has none above 4,095
 }
 
@@ -30,7 +31,8 @@ type mail struct {
 	chunks   []reactor.Buffer // received, in order, all of them at home
 	commands []command
 	bytes    int // of the commands' data
-	queued   int // bytes in Conn.queued, as far as other goroutines need to know
+	queued   int // bytes in Conn.queued and behind it, as far as other goroutines need to know
+	files    int // the same of files
 
 	// The send in flight lies here, not with the task, so that its end can be
 	// dealt with where it is noticed: nearly always everything was sent and
@@ -48,7 +50,7 @@ func (in *inbox) need(d *Driver) {
 
 // spare gives the mail back if nothing is in it. Both need the connection's mutex.
 func (in *inbox) spare(d *Driver) {
-	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 {
+	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 {
 		in.mail = nil
 		d.mails.put(m)
 	}
@@ -75,6 +77,8 @@ type command struct {
 	kind commandKind
 	data []byte
 	do   func(*Conn)
+
+	splice *Spliced
 }
 
 type commandKind uint8
@@ -86,6 +90,7 @@ const (
 	cmdAbort
 	cmdDrain
 	cmdShed
+	cmdSplice
 )
 
 // deliver puts a completion into the inbox and wakes the task, which by then
@@ -124,6 +129,10 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		} else {
 			in.sendEnded, in.sendErrno = true, uint16(e.Errno())
 		}
+	case reactor.Readable:
+		in.readable = true
+	case reactor.Writable:
+		in.writable = true
 	case reactor.Connect:
 		in.connectEnded, in.connectErrno = true, uint16(e.Errno())
 	}
@@ -163,9 +172,11 @@ func (c *Conn) tell(cmd command) error {
 type news struct {
 	chunks                             []reactor.Buffer
 	next                               int // the first chunk not yet dealt with
+	told                               int // the first command not yet executed
 	commands                           []command
 	recvEnded, connectEnded, sendEnded bool
 	recvErrno, connectErrno, sendErrno syscall.Errno
+	readable, writable                 bool
 	unsent                             int // bytes in flight
 }
 
@@ -181,6 +192,8 @@ func (c *Conn) collect(n *news) {
 	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, syscall.Errno(in.recvErrno), false
 	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, syscall.Errno(in.sendErrno), false
 	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, syscall.Errno(in.connectErrno), false
+	n.readable, in.readable = in.readable, false
+	n.writable, in.writable = in.writable, false
 	n.unsent = in.unsent()
 	c.mu.Unlock()
 }
@@ -195,9 +208,10 @@ func (c *Conn) taken() uint64 {
 // progress is how much is unsent, and how much the kernel has taken in all, as of one
 // moment.
 func (c *Conn) progress() (unsent int, taken uint64) {
+	memory, files := c.pending()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queued) + c.inbox.unsent(), c.inbox.taken
+	return len(c.queued) + c.inbox.unsent() + memory + clampInt(files), c.inbox.taken
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came

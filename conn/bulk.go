@@ -1,0 +1,204 @@
+package conn
+
+import "syscall"
+
+// A direction of a splice that proves to be a bulk of data goes through a pipe of the
+// kernel's instead of through the program's memory: whenever the reactor says that
+// there is something, the task of the connection it comes in on moves it into the
+// pipe, and the other's task from there into its socket. Each touches its own socket
+// only, so that neither descriptor can be closed, or be another's, under a call.
+//
+// The pipe is one task's at a time: the source's while it is empty, as end.piped says
+// under the mutex, and the other's while it is not.
+//
+// Measured over loopback with 1 MiB writes, bytes per CPU-second of the proxy: see
+// BenchmarkSpliceBulk.
+type bulk struct {
+	came   int  // bytes in this run
+	streak int  // runs in a row that brought much
+	small  int  // pipes in a row that got little
+	vain   int  // times in a row that readiness was told in vain
+	never  bool // this connection's socket does not splice
+}
+
+const (
+	bulkRun    = 64 << 10
+	bulkStreak = 4
+	bulkPause  = 256 // runs before the next try when there was no pipe
+	smallPipe  = 32 << 10
+	smallMost  = 8
+	vainMost   = 8
+)
+
+// settleBulk decides, at the end of a run, how what comes in here is read from now on.
+func (r *relay) settleBulk(c *Conn) {
+	b := &r.bulk
+	came := b.came
+	b.came = 0
+	if c.is(direct) {
+		if c.is(closing | broken | deaf | ended) {
+			c.clear(direct) // the pipe goes when both have ended, or with the next that is empty
+			c.driver.cx.Wake(c.task.Waker())
+		}
+		return
+	}
+	switch {
+	case came >= bulkRun:
+		b.streak++
+	case came > 0:
+		b.streak = min(b.streak, 0)
+	}
+	if b.streak < bulkStreak || b.never || !c.is(opened) || c.is(closing|broken|deaf|ended) {
+		return
+	}
+	b.streak = 0
+	p := c.group.pipes.get()
+	if p == nil {
+		b.streak = -bulkPause
+		return
+	}
+	to := r.there()
+	r.s.mu.Lock()
+	if to.pipe != nil || to.state == endGone {
+		r.s.mu.Unlock()
+		c.group.pipes.put(p, true)
+		return
+	}
+	to.pipe = p
+	r.s.mu.Unlock()
+	b.small, b.vain = 0, 0
+	c.set(direct)
+	c.driver.cx.Wake(c.task.Waker()) // settle ends the receive
+}
+
+// dropPipe gives the pipe back, if there is one. The mutex is held.
+func (e *end) dropPipe(g *Group, empty bool) {
+	if e.pipe != nil {
+		g.pipes.put(e.pipe, empty)
+		e.pipe = nil
+	}
+}
+
+// fill moves what has come into the pipe. The reactor has said that there is
+// something, so nothing is in flight that receives.
+func (r *relay) fill(c *Conn) {
+	b, to := &r.bulk, r.there()
+	r.s.mu.Lock()
+	p := to.pipe
+	if p == nil || to.piped > 0 { // not ours now: settled wakes
+		if p == nil {
+			c.clear(direct)
+		} else {
+			to.waits = true
+			c.set(backed)
+		}
+		r.s.mu.Unlock()
+		return
+	}
+	r.s.mu.Unlock()
+	if b.small >= smallMost || b.vain >= vainMost || b.never {
+		r.copyAgain(c, to)
+		return
+	}
+	n, errno := spliceNonblock(c.fd, p.w, min(p.size, 4*c.group.cfg.HighWater))
+	switch {
+	case errno == syscall.EAGAIN:
+		b.vain++
+	case errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.ENOMEM:
+		b.never = errno != syscall.ENOMEM
+		r.copyAgain(c, to)
+	case errno != 0:
+		r.copyAgain(c, to)
+		c.recvEnd(errno)
+	case n == 0:
+		r.copyAgain(c, to)
+		c.recvEnd(0)
+	default:
+		b.vain = 0
+		if b.small++; n >= smallPipe {
+			b.small = 0
+		}
+		r.filled(c, to, n)
+	}
+}
+
+// filled hands the pipe over.
+func (r *relay) filled(c *Conn, to *end, n int) {
+	r.s.mu.Lock()
+	if to.state == endGone {
+		to.dropPipe(c.group, false)
+		c.clear(direct)
+	} else {
+		to.piped = n
+		to.moved += uint64(n)
+		to.waits = true
+		c.set(backed)
+	}
+	r.s.mu.Unlock()
+	c.mu.Lock()
+	c.inbox.received += uint64(n)
+	c.mu.Unlock()
+	if c.extras.clock.idle > 0 {
+		c.extras.clock.active = c.group.rt.Now()
+	}
+	c.driver.cx.Wake(to.conn.task.Waker())
+}
+
+// copyAgain gives up the pipe, which is empty.
+func (r *relay) copyAgain(c *Conn, to *end) {
+	c.clear(direct)
+	r.s.mu.Lock()
+	to.dropPipe(c.group, true)
+	r.s.mu.Unlock()
+	r.bulk.streak = 0
+}
+
+// drain moves what is in the pipe into this end's socket. It reports whether there may
+// be more to do now.
+func (r *relay) drain(c *Conn, piped int) bool {
+	here, there := r.here(), r.there()
+	p := here.pipe // ours while it is not empty
+	n, errno := spliceNonblock(p.r, c.fd, piped)
+	switch {
+	case errno == syscall.EAGAIN:
+		c.awaitWritable()
+		return false
+	case errno == syscall.EINVAL || errno == syscall.ENOSYS:
+		n, errno = r.unpipe(c, p, piped)
+		if errno != 0 {
+			c.fail(c.sysError("write", "read", errno))
+			return false
+		}
+	case errno != 0:
+		c.fail(c.sysError("write", "splice", errno))
+		return false
+	default:
+		c.tookDirectly(n)
+	}
+	r.s.mu.Lock()
+	here.piped -= n
+	r.owed = here.bytes + here.piped
+	left := here.piped
+	if left == 0 && there.state == endGone {
+		here.dropPipe(c.group, true)
+	}
+	r.s.mu.Unlock()
+	if left > 0 && len(c.queued) == 0 {
+		c.awaitWritable()
+	}
+	return false
+}
+
+// unpipe is for a socket that takes nothing from a pipe: what is there is copied.
+func (r *relay) unpipe(c *Conn, p *pipe, piped int) (int, syscall.Errno) {
+	b := c.driver.buffers.get(min(piped, largeBuffer))
+	b = b[:min(piped, cap(b))]
+	n, errno := readNonblock(p.r, b)
+	if errno != 0 {
+		c.driver.buffers.put(b)
+		return 0, errno
+	}
+	c.driver.buffers.put(c.queued)
+	c.queued = b[:n]
+	return n, 0
+}
