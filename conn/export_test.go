@@ -84,3 +84,9 @@ func (g *Group) PipesUsed() int {
 	}
 	return g.pipes.made - len(g.pipes.idle)
 }
+
+// Home is the worker through whose reactor the connection receives.
+func (c *Conn) Home() int { return c.home.worker }
+
+// Begun is the worker on which the connection began.
+func (h Handle) Begun() int { return int(h.conn().begun) }

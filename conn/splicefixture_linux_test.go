@@ -41,7 +41,7 @@ func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn
 	return p
 }
 
-func leave(*conn.Conn) error   { return nil }
+func leave(*conn.Conn) error  { return nil }
 func ignore(*conn.Conn) error { return nil }
 
 func (p *proxy) closed(_ *conn.Conn, err error) {
