@@ -15,14 +15,14 @@ import "syscall"
 // BenchmarkSpliceBulk.
 type bulk struct {
 	came   int  // bytes in this run
-	streak int  // runs in a row that brought much
+	streak int  // runs that brought much, less those that did not
 	small  int  // pipes in a row that got little
 	vain   int  // times in a row that readiness was told in vain
 	never  bool // this connection's socket does not splice
 }
 
 const (
-	bulkRun    = 64 << 10
+	bulkRun    = 32 << 10
 	bulkStreak = 4
 	bulkPause  = 256 // runs before the next try when there was no pipe
 	smallPipe  = 32 << 10
@@ -45,8 +45,8 @@ func (r *relay) settleBulk(c *Conn) {
 	switch {
 	case came >= bulkRun:
 		b.streak++
-	case came > 0:
-		b.streak = min(b.streak, 0)
+	case came > 0 && b.streak > 0:
+		b.streak-- // what fills up a buffer of the reactor's may be little
 	}
 	if b.streak < bulkStreak || b.never || !c.is(opened) || c.is(closing|broken|deaf|ended) {
 		return

@@ -90,3 +90,10 @@ func (c *Conn) Home() int { return c.home.worker }
 
 // Begun is the worker on which the connection began.
 func (h Handle) Begun() int { return int(h.conn().begun) }
+
+// ReadFiles has the files that are queued be read and written.
+func (c *Conn) ReadFiles() {
+	for _, t := range c.extras.transfers {
+		t.plain = true
+	}
+}

@@ -1,6 +1,7 @@
 package conn_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -21,7 +22,7 @@ import (
 type proxy struct {
 	*fixture
 	origin net.Listener
-	early  bool // it splices while it still dials
+	early  atomic.Bool // it splices while it still dials
 
 	mu      sync.Mutex
 	spliced []*conn.Spliced
@@ -37,7 +38,8 @@ func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = origin.Close() })
 	p := &proxy{origin: origin}
-	p.fixture = serve(t, backend, workers, funcs{open: p.open, data: leave, eof: ignore, close: p.closed}, configure...)
+	p.fixture = newFixture(t, backend, workers, configure...)
+	p.listen("tcp", "127.0.0.1:0", funcs{open: p.open, data: leave, eof: ignore, close: p.closed})
 	return p
 }
 
@@ -56,7 +58,7 @@ func (p *proxy) open(a *conn.Conn) error {
 	b, err := a.Dial(p.origin.Addr(), p.audit.of(funcs{data: leave, eof: ignore, close: p.closed, open: func(b *conn.Conn) error {
 		p.workers.Store(h, b.Worker())
 		p.opened.Add(1)
-		if p.early {
+		if p.early.Load() {
 			return nil
 		}
 		bh := b.Handle()
@@ -65,7 +67,7 @@ func (p *proxy) open(a *conn.Conn) error {
 		}
 		return nil
 	}}))
-	if err == nil && p.early {
+	if err == nil && p.early.Load() {
 		p.splice(a, b)
 	}
 	return err
@@ -129,35 +131,37 @@ func (p *proxy) ended(n int) []error {
 }
 
 // A stream is bytes that can be made and checked piece by piece, without end. No two
-// seeds, nor two places, look alike.
-type stream struct {
-	r   *rand.ChaCha8
-	buf []byte
-}
+// seeds look alike, nor do places that are near each other.
+type stream struct{ at int }
 
-func newStream(seed uint64) *stream {
-	var key [32]byte
-	for i := range 8 {
-		key[i] = byte(seed >> (8 * i))
+func newStream(seed uint64) *stream { return &stream{at: int(seed*104729) % len(noise)} }
+
+// next is up to n bytes.
+func (s *stream) next(n int) []byte {
+	p := noise[s.at:min(len(noise), s.at+n)]
+	if s.at += len(p); s.at == len(noise) {
+		s.at = 12347
 	}
-	return &stream{r: rand.NewChaCha8(key)}
+	return p
 }
 
-func (s *stream) Read(p []byte) (int, error) { return s.r.Read(p) }
+func (s *stream) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		n += copy(p[n:], s.next(len(p)-n))
+	}
+	return n, nil
+}
 
 // Write checks that p is what comes next.
-func (s *stream) Write(p []byte) (int, error) {
-	if len(s.buf) < len(p) {
-		s.buf = make([]byte, len(p))
-	}
-	want := s.buf[:len(p)]
-	_, _ = s.r.Read(want)
-	for i := range want {
-		if want[i] != p[i] {
-			return i, fmt.Errorf("another byte than was sent, %d into a piece of %d", i, len(p))
+func (s *stream) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		want := s.next(len(p) - n)
+		if !bytes.Equal(want, p[n:n+len(want)]) {
+			return n, fmt.Errorf("other bytes than were sent, %d into a piece of %d", n, len(p))
 		}
+		n += len(want)
 	}
-	return len(p), nil
+	return n, nil
 }
 
 // speak writes n bytes of the stream in pieces, with pauses now and then, then a FIN.
