@@ -3,6 +3,7 @@ package conn
 import (
 	"os"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,9 +58,12 @@ func spliceNonblock(from, to, n int) (int, syscall.Errno) {
 
 func readNonblock(fd int, p []byte) (int, syscall.Errno) {
 	for {
-		n, err := unix.Read(fd, p)
-		if err != unix.EINTR {
-			return max(0, n), errnoOf(err)
+		n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		if errno == 0 {
+			return int(n), 0
+		}
+		if errno != unix.EINTR {
+			return 0, errno
 		}
 	}
 }

@@ -68,20 +68,10 @@ func (l *Listener) InLine() bool {
 	return l.place.Listed()
 }
 
-// NoPipes has the group find that there are no more pipes to be had.
-func (g *Group) NoPipes() {
-	g.pipes.mu.Lock()
-	defer g.pipes.mu.Unlock()
-	g.pipes.made = maxPipes
-}
-
 // PipesUsed is how many pipes are in use.
 func (g *Group) PipesUsed() int {
 	g.pipes.mu.Lock()
 	defer g.pipes.mu.Unlock()
-	if g.pipes.made >= maxPipes {
-		return 0
-	}
 	return g.pipes.made - len(g.pipes.idle)
 }
 

@@ -41,7 +41,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if cfg.Reactor, err = reactor.Select(cfg.Reactor, cfg.Logger); err != nil {
 		return nil, err
 	}
-	g := &Group{cfg: cfg, seed: maphash.MakeSeed()}
+	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: pipePool{most: cfg.MaxPipes}}
 	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger

@@ -16,11 +16,11 @@ type pipePool struct {
 	mu   sync.Mutex
 	idle []*pipe
 	made int // idle or not
+	most int
 }
 
 const (
 	pipeSize  = 1 << 20 // as much as an unprivileged process may ask for
-	maxPipes  = 128
 	keepPipes = 8
 )
 
@@ -33,7 +33,7 @@ func (pp *pipePool) get() *pipe {
 		pp.mu.Unlock()
 		return p
 	}
-	if pp.made >= maxPipes {
+	if pp.made >= pp.most {
 		pp.mu.Unlock()
 		return nil
 	}

@@ -95,7 +95,7 @@ func (c *Conn) work(n *news) {
 	if c.is(spliced) {
 		c.extras.relay.hear(c)
 		if n.readable && c.is(direct) && !c.is(waiting|closing|broken|deaf|ended) {
-			c.extras.relay.fill(c)
+			c.extras.relay.readDirectly(c)
 		}
 	}
 	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0) {

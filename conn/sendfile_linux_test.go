@@ -175,13 +175,13 @@ func TestAFileIsWriteProgress(t *testing.T) {
 				return err
 			}
 			return c.CloseWrite()
-		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond })
+		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = time.Second, time.Second })
 		c := f.dial()
 		s := newStream(1)
 		for range 64 { // takes longer than the time-outs
 			_, err := io.CopyN(s, c, 1<<20)
 			require.NoError(t, err)
-			time.Sleep(8 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
 		}
 		require.Empty(t, readEOF(t, c))
 		require.NoError(t, c.Close())

@@ -350,7 +350,7 @@ func mayEnd(err error) error {
 func TestTimeOutsGoOnInASplice(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		t.Run("idle", func(t *testing.T) {
-			p := newProxy(t, backend, 2, func(cfg *conn.Config) { cfg.IdleTimeout = 50 * time.Millisecond })
+			p := newProxy(t, backend, 2, func(cfg *conn.Config) { cfg.IdleTimeout = 500 * time.Millisecond })
 			client, origin := p.pair()
 			write(t, client, "hello")
 			require.Equal(t, "hello", string(read(t, origin, 5)))
@@ -373,10 +373,12 @@ func TestTimeOutsGoOnInASplice(t *testing.T) {
 		})
 		for name, pipes := range map[string]bool{"write, through a pipe": true, "write, copied": false} {
 			t.Run(name, func(t *testing.T) {
-				p := newProxy(t, backend, 2, func(cfg *conn.Config) { cfg.WriteTimeout = 200 * time.Millisecond })
-				if !pipes {
-					p.NoPipes()
-				}
+				p := newProxy(t, backend, 2, func(cfg *conn.Config) {
+					cfg.WriteTimeout = time.Second
+					if !pipes {
+						cfg.MaxPipes = -1
+					}
+				})
 				client, origin := p.pair()
 				wrote := make(chan error, 1)
 				go func() { wrote <- speak(client, 1, 64<<20, false) }()
@@ -395,10 +397,11 @@ func TestTimeOutsGoOnInASplice(t *testing.T) {
 func TestOnlyABulkIsSplicedByTheKernel(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, pipes := range []bool{true, false} {
-			p := newProxy(t, backend, workers)
-			if !pipes {
-				p.NoPipes()
-			}
+			p := newProxy(t, backend, workers, func(cfg *conn.Config) {
+				if !pipes {
+					cfg.MaxPipes = -1
+				}
+			})
 			client, origin := p.pair()
 			sent := make(chan error, 1)
 			small := func() {
