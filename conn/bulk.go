@@ -6,9 +6,9 @@ import "syscall"
 // the reactor says that there is something, the task of the connection it comes in on
 // moves it into a pipe of the kernel's, and the other's task from there into its socket.
 // Each touches its own socket only, so that neither descriptor can be closed, or be
-// another's, under a call. Without a pipe it reads into buffers, which become the
-// other's without a copy; unlike what the reactor receives that is never more than is
-// wanted.
+// another's, under a call. Without a pipe it reads into buffers, which the other writes;
+// unlike what the reactor receives that is never more than is wanted, and it costs a
+// tick less.
 //
 // The pipe is one task's at a time: the source's while it is empty, as end.piped says
 // under the mutex, and the other's while it is not.
@@ -62,6 +62,7 @@ func (r *relay) settleBulk(c *Conn) {
 	if p != nil && to.pipe == nil && to.state == endOpen {
 		to.pipe, p = p, nil
 	}
+	to.raw = true
 	r.s.mu.Unlock()
 	if p != nil {
 		c.group.pipes.put(p, true)
@@ -186,6 +187,7 @@ func (r *relay) copyAgain(c *Conn, to *end) {
 	c.clear(direct)
 	r.s.mu.Lock()
 	to.dropPipe(c.group, true)
+	to.raw = false
 	r.s.mu.Unlock()
 	r.bulk.streak = 0
 }
@@ -224,6 +226,38 @@ func (r *relay) drain(c *Conn, piped int) bool {
 		c.awaitWritable()
 	}
 	return false
+}
+
+// writeBuffer is drain for the first buffer.
+func (r *relay) writeBuffer(c *Conn) bool {
+	here := r.here()
+	r.s.mu.Lock()
+	b := here.bufs[0][here.gone:] // the other end only adds to what is behind
+	r.s.mu.Unlock()
+	n, errno := sendNonblock(c.fd, b)
+	switch {
+	case errno == syscall.EAGAIN:
+		c.awaitWritable()
+		return false
+	case errno != 0:
+		c.fail(c.sysError("write", "send", errno))
+		return false
+	}
+	c.tookDirectly(n)
+	r.s.mu.Lock()
+	here.bytes -= n
+	here.gone += n
+	if here.gone == len(here.bufs[0]) {
+		c.driver.buffers.put(here.bufs[0])
+		here.pop()
+	}
+	r.owed = here.bytes + here.piped
+	r.s.mu.Unlock()
+	if n < len(b) {
+		c.awaitWritable()
+		return false
+	}
+	return true
 }
 
 // unpipe is for a socket that takes nothing from a pipe: what is there is copied.

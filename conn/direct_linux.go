@@ -68,6 +68,18 @@ func readNonblock(fd int, p []byte) (int, syscall.Errno) {
 	}
 }
 
+func sendNonblock(fd int, p []byte) (int, syscall.Errno) {
+	for {
+		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+		if errno == 0 {
+			return int(n), 0
+		}
+		if errno != unix.EINTR {
+			return 0, errno
+		}
+	}
+}
+
 func errnoOf(err error) syscall.Errno {
 	errno, _ := err.(syscall.Errno)
 	return errno

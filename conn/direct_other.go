@@ -21,4 +21,6 @@ func spliceNonblock(int, int, int) (int, syscall.Errno) { return 0, syscall.EINV
 
 func readNonblock(int, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }
 
+func sendNonblock(int, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }
+
 func newPipe(int) (*pipe, error) { return nil, errNoBackend }

@@ -23,7 +23,9 @@ type end struct {
 
 	// What came in on the other connection, in order: bufs, then what is in the pipe.
 	bufs  [][]byte
-	bytes int // in bufs
+	gone  int  // bytes of the first that have left
+	bytes int  // in bufs
+	raw   bool // they leave by calls of the task's own
 	pipe  *pipe
 	piped int    // in the pipe; see bulk.go for whose it is
 	moved uint64 // all that ever came
@@ -133,7 +135,7 @@ func (e *end) discard(c *Conn) {
 		c.driver.buffers.put(b)
 	}
 	clear(e.bufs)
-	e.bufs, e.bytes = e.bufs[:0], 0
+	e.bufs, e.bytes, e.gone = e.bufs[:0], 0, 0
 	if e.piped > 0 {
 		e.piped = 0
 		e.dropPipe(c.group, false)
@@ -190,10 +192,12 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 		}
 		return !flying && r.drain(c, piped)
 	}
-	b := here.bufs[0]
-	copy(here.bufs, here.bufs[1:])
-	here.bufs[n-1] = nil
-	here.bufs = here.bufs[:n-1]
+	if here.raw {
+		r.s.mu.Unlock()
+		return !flying && r.writeBuffer(c)
+	}
+	b := here.bufs[0][here.gone:]
+	here.pop()
 	here.bytes -= len(b)
 	here.unsent += len(b)
 	r.owed = here.bytes + here.piped
@@ -201,6 +205,14 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 	c.driver.buffers.put(c.queued)
 	c.queued = b
 	return true
+}
+
+// pop drops the first buffer.
+func (e *end) pop() {
+	n := len(e.bufs)
+	copy(e.bufs, e.bufs[1:])
+	e.bufs[n-1] = nil
+	e.bufs, e.gone = e.bufs[:n-1], 0
 }
 
 // settled is the end of a run that has not ended the connection.
