@@ -44,7 +44,7 @@ const (
 // admit counts a connection, if there is room for it.
 func (g *Group) admit(c *Conn) verdict {
 	a := &g.admission
-	if limit := g.cfg.MaxPerSource; limit > 0 && c.unix == nil {
+	if limit := g.cfg.MaxPerSource; limit > 0 && !c.local() {
 		source := c.peer
 		a.mu.Lock()
 		if a.sources[source] >= limit {
@@ -78,7 +78,7 @@ func (g *Group) takeSlot() bool {
 }
 
 func (g *Group) forgetSource(c *Conn) {
-	if g.cfg.MaxPerSource <= 0 || c.unix != nil {
+	if g.cfg.MaxPerSource <= 0 || c.local() {
 		return
 	}
 	a, source := &g.admission, c.peer

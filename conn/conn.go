@@ -16,8 +16,7 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.Addr    // and port, of TCP, fixed before attach
-	unix    *net.UnixAddr // the same of a Unix socket; nil: TCP
+	peer    netip.Addr // fixed before attach, as is the port; invalid: it is a Unix socket
 	port    uint16
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
@@ -46,10 +45,11 @@ func (b *backlog) empty() bool { return b.in.own == nil && b.queued == nil }
 // extras are what few connections need, or only in the end.
 type extras struct {
 	clock      clock
-	cause      error    // what OnClose is given
-	client     net.Addr // who the peer speaks for; nil: itself. The task writes it, under mu
-	charge     charge   // with MaxMemory alone, under mu
-	place      place    // in the line for memory
+	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
+	cause      error         // what OnClose is given
+	client     net.Addr      // who the peer speaks for; nil: itself. The task writes it, under mu
+	charge     charge        // with MaxMemory alone, under mu
+	place      place         // in the line for memory
 	notifySent []func(error)
 	relay      *relay // of one that is spliced; the task writes it, under mu
 
@@ -96,6 +96,8 @@ const (
 	finished                     // our FIN was sent
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
+	occupied                     // a Stream's functions have not all returned
+	crowded                      // and one of them waits for what is unsent to get less
 	counted                      // among those that were accepted
 	spliced                      // what comes in goes to another connection
 	backed                       // and too much waits there: what has come in waits here
@@ -149,10 +151,13 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 
 // SetHandler has another handler told of what comes from now on: when the peers have
 // agreed on another protocol. It is not told of what has been. If anything is unread its
-// OnData is called soon.
+// OnData is called soon. The connection of a Stream keeps the handler it has.
 func (c *Conn) SetHandler(h Handler) {
-	if c.is(spliced) {
+	switch {
+	case c.is(spliced):
 		c.extras.relay.Handler = h
+		return
+	case c.is(occupied):
 		return
 	}
 	c.handler = h
@@ -199,8 +204,12 @@ func (c *Conn) remote() net.Addr {
 }
 
 func (c *Conn) peerAddr() net.Addr {
-	if c.unix != nil {
-		return c.unix
+	switch {
+	case !c.local():
+	case c.extras != nil && c.extras.path != nil:
+		return c.extras.path
+	default:
+		return &net.UnixAddr{Name: "@", Net: "unix"} // as package net calls one without a name
 	}
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.peer, c.port))
 }
@@ -208,8 +217,19 @@ func (c *Conn) peerAddr() net.Addr {
 // LocalAddr is this end's address, nil when the connection has ended.
 func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
 
+// local reports whether it is a Unix socket.
+func (c *Conn) local() bool { return !c.peer.IsValid() }
+
+// setPeer says who the peer of a TCP connection is.
+func (c *Conn) setPeer(peer netip.AddrPort) {
+	c.peer, c.port = peer.Addr(), peer.Port()
+	if c.local() {
+		c.peer = netip.IPv6Unspecified() // not known, but not a Unix socket either
+	}
+}
+
 func (c *Conn) network() string {
-	if c.unix != nil {
+	if c.local() {
 		return "unix"
 	}
 	return "tcp"

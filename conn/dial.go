@@ -56,10 +56,9 @@ func (g *Group) newDial(addr net.Addr, h Handler) (*Conn, error) {
 	c := newConn(g, fd, h)
 	switch a := addr.(type) {
 	case *net.TCPAddr:
-		peer := a.AddrPort()
-		c.peer, c.port = peer.Addr(), peer.Port()
+		c.setPeer(a.AddrPort())
 	case *net.UnixAddr:
-		c.unix = a
+		c.more().path = a
 	}
 	c.set(dialled)
 	if limit := g.cfg.ConnectTimeout; limit > 0 {

@@ -32,7 +32,7 @@ func (g *Group) place(c *Conn) int {
 			}
 		}
 	case SourceHash:
-		if c.unix == nil {
+		if !c.local() {
 			at = int(maphash.Comparable(g.seed, c.peer) % uint64(g.rt.Workers()))
 			break
 		}
