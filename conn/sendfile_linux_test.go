@@ -124,7 +124,7 @@ func TestAFileOnItsWayHoldsUpTheHandlerAndNobodyElse(t *testing.T) {
 
 func TestAPeerThatResetsWhileAFileIsSentEndsTheConnection(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		path := file(t, 64<<20).Name()
+		path := file(t, 32<<20).Name()
 		closed, tell := ends(1)
 		sent := make(chan error, 1)
 		f := serve(t, backend, workers, funcs{close: tell, open: func(c *conn.Conn) error {
@@ -150,7 +150,7 @@ func sendPath(c *conn.Conn, path string) error {
 
 func TestAFileThatIsTruncatedWhileItIsSentIsAReset(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		path := file(t, 64<<20).Name()
+		path := file(t, 32<<20).Name()
 		closed, tell := ends(1)
 		f := serve(t, backend, workers, funcs{close: tell, open: func(c *conn.Conn) error { return sendPath(c, path) }})
 		c := f.dial()
@@ -158,7 +158,7 @@ func TestAFileThatIsTruncatedWhileItIsSentIsAReset(t *testing.T) {
 		require.NoError(t, os.Truncate(path, 2<<20))
 		n, err := io.Copy(io.Discard, c)
 		require.True(t, isReset(err), "%v", err)
-		require.Less(t, n, int64(63<<20))
+		require.Less(t, n, int64(31<<20))
 		err = conntest.Receive(t, closed)
 		requireOpError(t, err, "write", io.ErrUnexpectedEOF)
 		require.ErrorContains(t, err, "truncated")
@@ -168,7 +168,7 @@ func TestAFileThatIsTruncatedWhileItIsSentIsAReset(t *testing.T) {
 // The other side of WriteTimeout: as long as the peer takes some, it goes on.
 func TestAFileIsWriteProgress(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		path := file(t, 64<<20).Name()
+		path := file(t, 32<<20).Name()
 		closed, tell := ends(2)
 		f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
 			if err := sendPath(c, path); err != nil {
@@ -178,10 +178,10 @@ func TestAFileIsWriteProgress(t *testing.T) {
 		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = time.Second, time.Second })
 		c := f.dial()
 		s := newStream(1)
-		for range 64 { // takes longer than the time-outs
+		for range 32 { // takes longer than the time-outs
 			_, err := io.CopyN(s, c, 1<<20)
 			require.NoError(t, err)
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(40 * time.Millisecond)
 		}
 		require.Empty(t, readEOF(t, c))
 		require.NoError(t, c.Close())

@@ -276,7 +276,7 @@ func TestManySplicesEndAtRandomWithoutLeaksOrCrossTalk(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		p := newProxy(t, backend, workers)
 		p.early.Store(workers == 2)
-		n := 200
+		n := 200 // pairs
 		if testing.Short() {
 			n = 50
 		}
@@ -306,7 +306,7 @@ func TestManySplicesEndAtRandomWithoutLeaksOrCrossTalk(t *testing.T) {
 // pleases.
 func chat(c *net.TCPConn, i int) error {
 	r := rand.New(rand.NewPCG(uint64(i), uint64(time.Now().UnixNano())))
-	total := 1 << r.IntN(23)
+	total := 1 << r.IntN(21)
 	errs := make(chan error, 1)
 	go func() { errs <- speak(c, uint64(i), total, false) }()
 	s, left := newStream(uint64(i)), total
