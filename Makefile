@@ -57,6 +57,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "fuzz $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
 
+.PHONY: faults
+faults: ## the tests in which system calls fail, by our hand and by strace's (needs strace)
+	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
+
 .PHONY: bench
 bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
 	bench/http.sh
@@ -68,6 +72,10 @@ tail: ## compare the tail latency beside slow handlers with the peers'
 .PHONY: udp
 udp: ## compare what a datagram costs an echo server with package net
 	bench/udp.sh
+
+.PHONY: conns
+conns: ## compare what connections cost: memory, churn, messages, streams
+	bench/conns.sh
 
 .PHONY: micro
 micro: ## the Go benchmarks

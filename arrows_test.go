@@ -30,7 +30,7 @@ type layer struct {
 // The arrows of the design. The longest name that fits a package is its layer.
 var layers = map[string]layer{
 	"timer":              {},
-	"reactor":            {},
+	"reactor":            {ours: []string{"internal/faults"}},
 	"sched":              {ours: []string{"timer", "internal/list", "internal/atomics", "internal/testmode"}},
 	"syncx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
@@ -43,10 +43,11 @@ var layers = map[string]layer{
 	"examples/http/h1":   {},
 	"internal/list":      {},
 	"internal/testmode":  {},
+	"internal/faults":    {},
 	"internal/schedtest": {ours: []string{"sched", "internal/testmode"}},
 	"internal/atomics":   {ours: []string{"internal/explore"}},
 	"internal/explore":   {},
-	"internal/conntest":  {ours: []string{"reactor"}},
+	"internal/conntest":  {ours: []string{"reactor", "internal/faults"}},
 	"internal/relay":     {ours: []string{"conn", "sched"}},
 	"bench":              {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 }

@@ -12,8 +12,8 @@ import (
 // ErrClosed: the pool has been shut down.
 //
 // It allocates nothing beside what fn does, in the long run. A round trip takes about as long as
-// starting a goroutine and receiving from it while others are under way, and twice as
-// long when the worker has nothing else to do; a worker with a driver, which then parks
+// starting a goroutine and receiving from it while others are under way, and half as long
+// again when the worker has nothing else to do; a worker with a driver, which then parks
 // its thread, takes some ten microseconds. See BenchmarkDo.
 func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 	c := borrow(p, fn)
@@ -79,7 +79,10 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 		}
 		c.submitted = true
 		c.handle.reset()
-		c.handle.submit(c.pool, c.fn)
+		c.handle.submit(c.pool, c.fn, cx)
+		if !c.handle.done.Load() {
+			return *new(T), sched.ErrPending // it waits
+		}
 	}
 	v, err := c.handle.Poll(cx)
 	if err != sched.ErrPending {
@@ -91,7 +94,9 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 // reset makes a handle good again whose call has ended and whose result was taken.
 func (h *Handle[T]) reset() {
 	h.value, h.err = *new(T), nil
-	h.done.Store(false)
+	if h.done.Load() {
+		h.done.Store(false)
+	}
 }
 
 // Cancel aborts the call. The future must not be polled any more.

@@ -15,7 +15,7 @@ import (
 // is forgotten.
 func Submit[T any](p *Pool, fn func() (T, error)) *Handle[T] {
 	h := new(Handle[T])
-	h.submit(p, fn)
+	h.submit(p, fn, nil)
 	return h
 }
 
@@ -25,29 +25,39 @@ func Submit[T any](p *Pool, fn func() (T, error)) *Handle[T] {
 type Handle[T any] struct {
 	pool *Pool
 	fn   func() (T, error)
-	node list.Node[job] // in the pool's queue; its lock guards it
 
-	done   atomic.Bool // set once, under mu, after value and err
-	mu     lock
-	value  T
+	done   atomic.Bool // set once, under the pool's lock, after value and err
+	value  T           // the pool's lock guards this and what follows
 	err    error
 	waker  sched.Waker
 	more   []sched.Waker
 	clock  *sched.Runtime   // whose clock is held for the call; nil: none
 	clocks []*sched.Runtime // more of them
+	node   list.Node[job]   // in the pool's queue
 }
 
-func (h *Handle[T]) submit(p *Pool, fn func() (T, error)) {
+// submit queues the call. cx is that of whoever waits for it from the beginning; nil:
+// nobody.
+func (h *Handle[T]) submit(p *Pool, fn func() (T, error), cx *sched.Context) {
 	h.pool, h.fn = p, fn
 	h.node.Value = h
-	if !p.submit(&h.node) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
 		h.refuse(ErrClosed)
+		return
 	}
+	if cx != nil {
+		h.wait(cx)
+	}
+	t, start := p.submit(&h.node)
+	p.mu.Unlock()
+	p.awaken(t, start)
 }
 
 // run makes the call, on a thread of the pool.
 func (h *Handle[T]) run(t *thread) {
-	p, fn, returned := h.pool, h.fn, false
+	fn, returned := h.fn, false
 	h.fn = nil
 	defer func() {
 		if returned {
@@ -57,16 +67,32 @@ func (h *Handle[T]) run(t *thread) {
 		if v := recover(); v != nil {
 			err = &sched.PanicError{Value: v, Stack: debug.Stack()}
 		}
-		p.end(t)
-		h.finish(*new(T), err)
+		h.ended(t, *new(T), err)
 	}()
 	v, err := fn()
 	returned = true
-	p.end(t)
-	if late := h.finish(v, err); late && err == nil {
+	h.ended(t, v, err)
+}
+
+// ended comes once, when the call that the thread has made has ended.
+func (h *Handle[T]) ended(t *thread, v T, err error) {
+	p := h.pool
+	p.mu.Lock()
+	if !h.done.Load() {
+		other, start := p.end(t)
+		h.finish(v, err)
+		p.awaken(other, start)
+		return
+	}
+	defer func() { // also if Release exits the goroutine
+		p.mu.Lock()
+		other, start := p.end(t)
+		p.mu.Unlock()
+		p.awaken(other, start)
+	}()
+	h.finish(v, err) // too late: nobody takes the result
+	if err == nil {
 		if r, ok := any(v).(sched.Releaser); ok {
-			p.goOn(t)
-			defer p.end(t)
 			release(r)
 		}
 	}
@@ -79,19 +105,21 @@ func release(r sched.Releaser) {
 }
 
 // refuse ends a call that is not made.
-func (h *Handle[T]) refuse(err error) { h.finish(*new(T), err) }
+func (h *Handle[T]) refuse(err error) {
+	h.pool.mu.Lock()
+	h.finish(*new(T), err)
+}
 
 // finish comes once, when the call has ended or will not be made. It makes the result
 // known, unless it comes too late for that, and lets the clocks go on, in this order:
-// what is woken must not find that it is later. The handle may be in use again when it
-// returns.
-func (h *Handle[T]) finish(v T, err error) (late bool) {
-	h.mu.Lock()
-	late = h.done.Load()
+// what is woken must not find that it is later. The pool's lock is held, and is not any
+// more when it returns; the handle may be in use again then.
+func (h *Handle[T]) finish(v T, err error) {
+	p := h.pool
 	w, more := h.resolve(v, err)
 	clock, clocks := h.clock, h.clocks
 	h.clock, h.clocks = nil, nil
-	h.mu.Unlock()
+	p.mu.Unlock()
 	wakeAll(w, more)
 	if clock != nil {
 		clock.ReleaseClock()
@@ -99,7 +127,6 @@ func (h *Handle[T]) finish(v T, err error) (late bool) {
 	for _, rt := range clocks {
 		rt.ReleaseClock()
 	}
-	return late
 }
 
 // resolve sets the result unless there is one, and returns whom to wake. The lock is
@@ -127,8 +154,8 @@ func (h *Handle[T]) Poll(cx *sched.Context) (T, error) {
 	if h.done.Load() {
 		return h.value, h.err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
 	if h.done.Load() {
 		return h.value, h.err
 	}
@@ -136,7 +163,7 @@ func (h *Handle[T]) Poll(cx *sched.Context) (T, error) {
 	return *new(T), sched.ErrPending
 }
 
-// wait notes whom to wake, and has that one's clock stand still.
+// wait notes whom to wake, and has that one's clock stand still. The lock is held.
 func (h *Handle[T]) wait(cx *sched.Context) {
 	switch w := cx.Waker(); {
 	case h.waker == w || slices.Contains(h.more, w):
@@ -167,16 +194,14 @@ func (h *Handle[T]) Done() bool { return h.done.Load() }
 // whether it was in time to prevent the call: one that has started goes on to its end,
 // and its result is dropped, that is, released if it is a sched.Releaser.
 func (h *Handle[T]) Abort() (prevented bool) {
-	h.pool.mu.Lock()
-	prevented = h.pool.queue.Remove(&h.node)
-	h.pool.mu.Unlock()
-	if prevented {
-		h.refuse(sched.ErrCancelled)
+	p := h.pool
+	p.mu.Lock()
+	if p.queue.Remove(&h.node) {
+		h.finish(*new(T), sched.ErrCancelled)
 		return true
 	}
-	h.mu.Lock()
 	w, more := h.resolve(*new(T), sched.ErrCancelled)
-	h.mu.Unlock()
+	p.mu.Unlock()
 	wakeAll(w, more)
 	return false
 }

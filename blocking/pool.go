@@ -23,7 +23,8 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 // Whoever takes one and leaves others does the same before it makes its call: so a
 // burst wakes as many as it needs, one after the other, and short calls wake few. All
 // look under the lock before they go idle or end. If nobody can be made to search, the
-// limit is reached, and whoever ends a call looks.
+// limit is reached, and whoever ends a call looks. One that lingers (see company) may be
+// late, so it is counted for one call only.
 type Pool struct {
 	cfg   Config    // the zero value until set
 	calls sync.Pool // not in use
@@ -35,6 +36,7 @@ type Pool struct {
 	threads   int
 	busy      int // of them, those that make a call
 	searching int // of them, those that will look into the queue without being told
+	lingering int // of these, those that let others run before
 	period    int // counts parts of the keep-alive
 	keep      *time.Timer
 	keeping   bool // it is set
@@ -54,27 +56,20 @@ func New(cfg Config) *Pool { return &Pool{cfg: cfg} }
 // total is the number of threads of all pools.
 var total atomic.Int64
 
-// submit queues a job; false: the pool is closed.
-func (p *Pool) submit(n *list.Node[job]) bool {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return false
-	}
+// submit queues a job, and returns a thread for the caller to awaken. The lock is held,
+// and the pool is not closed.
+func (p *Pool) submit(n *list.Node[job]) (t *thread, start bool) {
 	if !p.set {
 		p.cfg, p.set = p.cfg.withDefaults(), true
 	}
 	p.queue.PushBack(n)
-	t, start := p.search()
-	p.mu.Unlock()
-	p.awaken(t, start)
-	return true
+	return p.search()
 }
 
 // search has a thread search for the jobs in the queue, unless one does: an idle one or
 // a new one, which the caller must awaken when it has given the lock back.
 func (p *Pool) search() (t *thread, start bool) {
-	if p.searching > 0 || p.queue.Len() == 0 {
+	if p.searching > p.lingering || p.queue.Len() <= p.lingering {
 		return nil, false
 	}
 	if last := len(p.idle) - 1; last >= 0 {

@@ -9,6 +9,10 @@ type thread struct {
 	dismissed bool          // it was idle for long enough
 	searching bool          // counted by the pool
 	busy      bool          // counted by the pool; not searching then
+	lingers   bool          // counted by the pool; searching as well
+	fresh     bool          // the call it makes is the first since it looked
+	company   company
+	job       job // what it makes next; it is busy with that already
 }
 
 // serve is the goroutine. It is counted in threads already.
@@ -25,13 +29,26 @@ func (p *Pool) serve(t *thread) {
 	left = true
 }
 
-// next waits for a job; nil: the thread is to end, and is not counted any more.
+// next is the job the thread has taken, or waits for one; nil: the thread is to end, and
+// is not counted any more.
 func (p *Pool) next(t *thread) job {
+	if j := t.job; j != nil {
+		t.job = nil
+		return j
+	}
+	if t.lingers {
+		t.company.await()
+	}
+	t.fresh = true
 	p.mu.Lock()
 	for {
 		p.looked(t)
 		if j := p.take(); j != nil {
-			p.begin(t)
+			t.busy = true
+			p.busy++
+			other, start := p.search()
+			p.mu.Unlock()
+			p.awaken(other, start)
 			return j
 		}
 		if p.closed || t.dismissed || p.cfg.KeepAlive < 0 {
@@ -42,32 +59,24 @@ func (p *Pool) next(t *thread) job {
 	}
 }
 
-// begin says that the thread is about to make a call. The lock is held, and is not any
-// more when it returns.
-func (p *Pool) begin(t *thread) {
-	t.busy = true
-	p.busy++
-	other, start := p.search()
-	p.mu.Unlock()
-	p.awaken(other, start)
-}
-
-// end says that its call has ended. This comes before the result is made known: whoever
-// then makes the next call finds that this thread is there for it.
-func (p *Pool) end(t *thread) {
-	p.mu.Lock()
+// end says that the thread's call has ended. It goes on with the next one if there is
+// one, and it may then be for the caller to awaken another thread. Else it is going to
+// look once more. This comes before the result is made known: whoever then makes the
+// next call finds that this thread is there for it. The lock is held.
+func (p *Pool) end(t *thread) (other *thread, start bool) {
+	if t.job = p.take(); t.job != nil {
+		t.fresh = false
+		return p.search()
+	}
 	t.busy = false
 	p.busy--
 	t.searching = true
 	p.searching++
-	p.mu.Unlock()
-}
-
-// goOn takes end back: there is more to do, which may block.
-func (p *Pool) goOn(t *thread) {
-	p.mu.Lock()
-	p.looked(t)
-	p.begin(t)
+	if t.fresh && t.company.expected() && p.cfg.KeepAlive > 0 {
+		t.lingers = true
+		p.lingering++
+	}
+	return nil, false
 }
 
 // looked says that the thread looks into the queue now. The lock is held.
@@ -75,6 +84,17 @@ func (p *Pool) looked(t *thread) {
 	if t.searching {
 		t.searching = false
 		p.searching--
+	}
+	if t.lingers {
+		t.lingers = false
+		p.lingering--
+		t.company.came(p.queue.Len() > 0)
+		if t.company.untimed == 0 && p.keeping && len(p.idle) == 0 {
+			// With a timer that is set, whatever it is for, Go's scheduler reads the clock
+			// whenever it looks for a goroutine: twice in a round trip.
+			p.keep.Stop()
+			p.keeping = false
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func (r *relay) readDirectly(c *Conn) {
 // readBuffers reads some buffers full.
 func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
 	for !c.is(backed) && total < pipeSize/4 {
-		own := c.driver.buffers.get(largeBuffer)
+		own := c.driver.buffers.get(1 << largeBits)
 		n, errno := readNonblock(c.fd, own[:cap(own)])
 		if n == 0 {
 			c.driver.buffers.put(own)
@@ -262,7 +262,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 
 // unpipe is for a socket that takes nothing from a pipe: what is there is copied.
 func (r *relay) unpipe(c *Conn, p *pipe, piped int) (int, syscall.Errno) {
-	b := c.driver.buffers.get(min(piped, largeBuffer))
+	b := c.driver.buffers.get(min(piped, 1<<largeBits))
 	b = b[:min(piped, cap(b))]
 	n, errno := readNonblock(p.r, b)
 	if errno != 0 {

@@ -83,6 +83,7 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 	c.clear(connecting | stopping)
 	switch {
 	case c.is(broken):
+	case errno == syscall.EINTR: // settle connects again
 	case errno != 0:
 		c.fail(c.sysError("dial", "connect", errno))
 	default:

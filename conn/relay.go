@@ -82,7 +82,7 @@ func (r *relay) OnData(c *Conn) error {
 // extend adds a few bytes to the last buffer.
 func (e *end) extend(p []byte) bool {
 	n := len(e.bufs)
-	if n == 0 || len(p) > smallBuffer || cap(e.bufs[n-1])-len(e.bufs[n-1]) < len(p) {
+	if n == 0 || len(p) > fewBytes || cap(e.bufs[n-1])-len(e.bufs[n-1]) < len(p) {
 		return false
 	}
 	e.bufs[n-1] = append(e.bufs[n-1], p...)

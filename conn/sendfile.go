@@ -80,7 +80,7 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 		if room <= 0 {
 			return total, ErrWriteQueueFull
 		}
-		p := c.AvailableBuffer(min(room, smallBuffer))
+		p := c.AvailableBuffer(min(room, fewBytes))
 		n, err := r.Read(p[len(p):min(cap(p), len(p)+room)])
 		q := c.tail()
 		*q = (*q)[:len(*q)+n]

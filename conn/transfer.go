@@ -114,7 +114,7 @@ func (c *Conn) sendFile(t *transfer) {
 		}
 	}
 	if t.left > 0 {
-		room := c.driver.buffers.get(largeBuffer)
+		room := c.driver.buffers.get(1 << largeBits)
 		room = room[:min(int64(cap(room)), t.left)]
 		n, err := t.file.ReadAt(room, t.offset)
 		if n == 0 {

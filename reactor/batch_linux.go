@@ -75,11 +75,11 @@ func (d *datagram) setName(sa *unix.RawSockaddrInet6, wide bool) uint32 {
 
 // transmit sends what the kernel takes at once, in order, and reports whether all
 // is dealt with. What it refuses for another reason than want of room has failed.
-func (b *Batch) transmit(fd int) bool {
+func (b *Batch) transmit(k kernel, fd int) bool {
 	b.prepare()
 	w := &b.raw
 	for w.next < len(w.msgs) {
-		switch n, errno := sendmmsgNonblock(fd, w.msgs[w.next:]); errno {
+		switch n, errno := k.sendmmsg(fd, w.msgs[w.next:]); errno {
 		case 0:
 			w.next += n
 		case unix.EAGAIN:

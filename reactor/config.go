@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/suiro-go/suiro/internal/faults"
 )
 
 // EnvBackend is the environment variable that forces a backend where the
@@ -42,6 +44,9 @@ type Config struct {
 	// Without turns io_uring features off, as if the kernel lacked them:
 	// see the Feature constants. For tests and for kernels with a broken one.
 	Without []Feature
+
+	// Faults is for this module's tests: system calls fail as it says. nil: none do.
+	Faults *faults.Plan
 
 	selected bool // every field is settled and the backend has been probed
 }

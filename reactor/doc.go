@@ -13,6 +13,9 @@
 //   - At most one operation of each [Kind] is in flight for a token.
 //   - Every accepted operation ends in exactly one completion without More;
 //     multishot ones (Accept, Recv, RecvFrom) report any number with More before it.
+//   - One that ends with EINTR, EAGAIN or ENOBUFS has done nothing, for want of something
+//     that passes; submitted again it goes on. Of an Accept the same is true of
+//     ECONNABORTED. It is for the user to say whether, and when.
 //   - A descriptor is closed (by a Close operation) only after every operation
 //     on it has ended; Cancel hastens that end.
 //   - Datagrams have kinds of their own, and the rules are the same: one RecvFrom and

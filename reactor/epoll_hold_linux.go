@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
 )
 
 // A holdTimer bounds the holds of an epoll reactor by a timerfd that stays
@@ -17,9 +19,12 @@ type holdTimer struct {
 
 // arm makes sure that a wait ends within about that time, and reports whether
 // it could.
-func (h *holdTimer) arm(epoll int, wait time.Duration) bool {
+func (h *holdTimer) arm(k kernel, epoll int, wait time.Duration) bool {
 	if h.armed {
 		return true
+	}
+	if _, errno := k.next(faults.Timer, h.fd, 1); errno != 0 {
+		return false
 	}
 	if h.fd < 0 {
 		fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
 )
 
 // epoll emulates completion on edge-triggered readiness: it remembers what an
@@ -23,6 +25,7 @@ import (
 // and what was closed meanwhile has another sequence number.
 type epoll struct {
 	cfg    Config
+	kernel kernel
 	fd     int   // the epoll descriptor
 	waker  waker // registered level-triggered
 	closed atomic.Bool
@@ -45,7 +48,12 @@ type epoll struct {
 	filling int32     // the buffer being filled, or -1
 	whole   []uint16  // buffers to fill next; the last released is the warmest
 	starved []readyFD // wait for a buffer
+	got     int       // bytes received by this Poll
 }
+
+// maxReceive is how much one Poll receives, about, before handlers have a turn: what
+// they are given should still be in the cache. The rest has its turn with the next one.
+const maxReceive = 128 << 10
 
 // minReceive is the least room worth a read: below it the next buffer is taken.
 const minReceive = 2048
@@ -69,7 +77,11 @@ func explainEpoll(err error) error {
 }
 
 func openEpoll(cfg *Config) (_ Reactor, err error) {
-	r := &epoll{cfg: *cfg, fd: -1, waker: waker{closed: true}, hold: holdTimer{fd: -1}, filling: -1, events: make([]unix.EpollEvent, 256)}
+	k := newKernel(cfg)
+	r := &epoll{
+		cfg: *cfg, kernel: k, fd: -1, waker: waker{kernel: k, closed: true}, hold: holdTimer{fd: -1},
+		filling: -1, events: make([]unix.EpollEvent, 256),
+	}
 	defer func() {
 		if err != nil {
 			_ = r.Close()
@@ -213,12 +225,15 @@ func (r *epoll) Rescue(out []Completion) (int, error) {
 
 // wait is epoll_pwait2, or epoll_pwait where it is missing.
 func (r *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
+	if _, errno := r.kernel.next(faults.Wait, r.fd, 1); errno != 0 {
+		return 0, errno
+	}
 	syscall6 := unix.Syscall6
 	if hold || wait == 0 {
 		syscall6 = unix.RawSyscall6
 	}
 	events, most := uintptr(unsafe.Pointer(unsafe.SliceData(r.events))), uintptr(len(r.events))
-	if hold && wait > 0 && r.hold.arm(r.fd, wait) {
+	if hold && wait > 0 && r.hold.arm(r.kernel, r.fd, wait) {
 		wait = -1
 	}
 	if !r.noWait2 {
@@ -245,7 +260,7 @@ func (r *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 func (r *epoll) edge(ev *unix.EpollEvent) {
 	if int(ev.Fd) == r.waker.fd {
 		var count [8]byte
-		_, _ = recvNonblock(r.waker.fd, count[:])
+		_, _ = r.kernel.read(faults.WakeRead, r.waker.fd, count[:])
 		r.waker.noticed()
 		return
 	}

@@ -23,14 +23,14 @@ func (r *epoll) Submit(op *Op) error {
 		// then the edge would have cost a system call. And without the lock,
 		// so that workers that send do not wait for each other: with nothing
 		// in flight that goes out, nobody else writes to this descriptor.
-		n, errno := sendNonblock(op.FD, op.Buf)
+		n, errno := r.kernel.send(op.FD, op.Buf)
 		if errno == 0 {
 			op.Sent = n
 			return nil
 		}
 		op.Sent, tried = 0, errno
 	case SendTo: // the same
-		if op.Sent = 0; op.Batch.transmit(op.FD) {
+		if op.Sent = 0; op.Batch.transmit(r.kernel, op.FD) {
 			op.Sent = op.Batch.Len()
 			return nil
 		}
@@ -109,17 +109,17 @@ func (r *epoll) register(fd int) (*fdState, error) {
 	if f != nil {
 		ev.Pad = int32(f.seq)
 	}
-	err := unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, fd, &ev)
-	if err == unix.EEXIST {
+	errno := r.kernel.control(r.fd, unix.EPOLL_CTL_ADD, fd, &ev)
+	if errno == unix.EEXIST {
 		// Closed and now back under its number, while another descriptor of
 		// the same socket kept it registered: a listener duplicated twice.
-		err = unix.EpollCtl(r.fd, unix.EPOLL_CTL_MOD, fd, &ev)
+		errno = r.kernel.control(r.fd, unix.EPOLL_CTL_MOD, fd, &ev)
 	}
-	if err != nil {
-		return nil, os.NewSyscallError("epoll_ctl", err)
+	if errno != 0 {
+		return nil, os.NewSyscallError("epoll_ctl", errno)
 	}
 	f = r.table.make(fd)
-	f.added = true
+	f.added, f.unix = true, isUnix(fd)
 	return f, nil
 }
 
@@ -131,7 +131,7 @@ func (r *epoll) connect(op *Op) error {
 	if err := sa.set(op.Addr); err != nil {
 		return err
 	}
-	errno := connectNonblock(op.FD, &sa)
+	errno := r.kernel.connect(op.FD, &sa)
 	// Not before: a socket that is not connecting yet reports that it has hung
 	// up, and would be read twice each time for ever after.
 	f, err := r.register(op.FD)
@@ -161,7 +161,7 @@ func (r *epoll) send(f *fdState, op *Op, errno syscall.Errno) {
 
 // sendOn goes on with a send that had to wait for room.
 func (r *epoll) sendOn(fd int, f *fdState) {
-	switch n, errno := sendNonblock(fd, f.outBuf); errno {
+	switch n, errno := r.kernel.send(fd, f.outBuf); errno {
 	case 0:
 		r.finishOut(f, n)
 	case unix.EAGAIN:
@@ -195,12 +195,14 @@ func (r *epoll) cancel(op *Op) {
 }
 
 // serve makes the calls that edges and operations promise, each descriptor in
-// its turn and at most one buffer each, until out is full. out[:n] is taken.
+// its turn and at most one buffer each, until out is full or enough was received.
+// out[:n] is taken.
 func (r *epoll) serve(out []Completion, n int) int {
 	turn := r.ready
 	r.ready = r.next[:0]
 	i := 0
-	for ; i < len(turn) && n < len(out); i++ {
+	r.got = 0
+	for ; i < len(turn) && n < len(out) && r.got < maxReceive; i++ {
 		f := r.table.get(turn[i].fd)
 		if f.seq != turn[i].seq {
 			continue // closed since it got in line
@@ -224,8 +226,9 @@ func (r *epoll) serve(out []Completion, n int) int {
 		}
 		r.enqueue(turn[i].fd, f)
 	}
-	r.ready = append(r.ready, turn[i:]...)
-	r.next = turn[:0]
+	again := r.ready // behind those whose turn has not come
+	r.ready = append(turn[:copy(turn, turn[i:])], again...)
+	r.next = again[:0]
 	return n + r.done.take(out[n:])
 }
 
@@ -241,7 +244,7 @@ func (r *epoll) serveOut(fd int, f *fdState) {
 		r.finishOut(f, 0)
 		return
 	}
-	switch errno := socketError(fd); {
+	switch errno := r.kernel.socketError(fd); {
 	case errno != 0:
 		r.finishOut(f, -int(errno))
 	case !connected(fd): // the edge from before the connect
@@ -253,7 +256,7 @@ func (r *epoll) serveOut(fd int, f *fdState) {
 
 func (r *epoll) accept(fd int, f *fdState, out []Completion, n int) int {
 	for range min(maxAccepts, len(out)-n) {
-		conn, errno := acceptNonblock(fd)
+		conn, errno := r.kernel.accept(fd)
 		switch errno {
 		case 0:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn}
@@ -278,7 +281,7 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
 		return n
 	}
-	got, errno := recvNonblock(fd, room)
+	got, errno := r.kernel.recv(fd, room)
 	c := Completion{Token: f.inTok, Kind: Recv}
 	switch {
 	case errno == unix.EAGAIN:
@@ -290,9 +293,10 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 		f.inKind = 0
 	default:
 		c.Res, c.More, c.Buf = got, true, r.mem.took(uint16(r.filling), got)
+		r.got += got
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
-		f.in = got == len(room) || f.ahead
+		f.in = got == len(room) || f.ahead || f.unix
 	}
 	out[n] = c
 	return n + 1

@@ -5,7 +5,7 @@ import "golang.org/x/sys/unix"
 // openPackets maps the receive memory of datagrams, once.
 func (r *epoll) openPackets() (err error) {
 	if r.packets == nil {
-		r.packets, err = newPackets(&r.cfg)
+		r.packets, err = newPackets(&r.cfg, r.kernel)
 	}
 	return err
 }
@@ -38,6 +38,11 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		return n
 	}
 	p := r.packets
+	if p.arm(1) == 0 { // every buffer is out
+		f.starved = true
+		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
+		return n
+	}
 	got, full, errno := p.recv(fd, len(out)-n)
 	switch errno {
 	case 0:
@@ -52,12 +57,6 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 	case unix.EAGAIN:
 		f.in, f.ahead = false, false // errors of a socket without connection pass
 		return n
-	case unix.ENOBUFS:
-		// Ours, or the kernel's, whose memory comes back with our buffers or is none
-		// of our concern: then the next edge tells.
-		f.starved = true
-		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
-		return n
 	}
 	out[n] = Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}
 	f.inKind = 0 // f.in stays: there may be datagrams behind the error
@@ -66,7 +65,7 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 
 // sendToOn sends what there is room for.
 func (r *epoll) sendToOn(fd int, f *fdState) {
-	if f.outBatch.transmit(fd) {
+	if f.outBatch.transmit(r.kernel, fd) {
 		r.finishOut(f, f.outBatch.Len())
 	} else {
 		f.out = false

@@ -10,6 +10,7 @@ type fdState struct {
 	in      bool   // an edge promised input, and no read has come up short since
 	out     bool   // the same for output
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
+	unix    bool   // nor need it have emptied one of these: it stops behind what descriptors came with
 
 	inKind, outKind Kind // Accept, Recv, RecvFrom or Readable; Connect, Send, SendTo or Writable; 0: none in flight
 	inTok, outTok   Token

@@ -105,9 +105,10 @@ type mmsghdr struct {
 // itself. Some of its buffers are laid out for the next call. One goroutine at a
 // time uses it, but for mem.drop.
 type packets struct {
-	mem   *pool
-	size  int
-	whole []uint16
+	kernel kernel
+	mem    *pool
+	size   int
+	whole  []uint16
 
 	armed int // the first of the following have a buffer
 	msgs  [maxPackets]mmsghdr
@@ -120,8 +121,8 @@ type packets struct {
 // maxPackets bounds the datagrams that one call receives.
 const maxPackets = 32
 
-func newPackets(cfg *Config) (*packets, error) {
-	p := &packets{size: cfg.DatagramSize, want: 4}
+func newPackets(cfg *Config, k kernel) (*packets, error) {
+	p := &packets{kernel: k, size: cfg.DatagramSize, want: 4}
 	var err error
 	if p.mem, err = newPool(cfg.Datagrams, packetStride(cfg.DatagramSize)); err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 	if want == 0 {
 		return 0, false, unix.ENOBUFS
 	}
-	n, errno = recvmmsgNonblock(fd, p.msgs[:want])
+	n, errno = p.kernel.recvmmsg(fd, p.msgs[:want])
 	if errno != 0 {
 		return 0, false, errno
 	}
@@ -184,22 +185,4 @@ func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 	}
 	p.want = min(max(2*n, 4), maxPackets)
 	return n, n == want, 0
-}
-
-func recvmmsgNonblock(fd int, msgs []mmsghdr) (int, syscall.Errno) {
-	for {
-		n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(msgs))), uintptr(len(msgs)), unix.MSG_DONTWAIT, 0, 0)
-		if errno != unix.EINTR {
-			return int(n), errno
-		}
-	}
-}
-
-func sendmmsgNonblock(fd int, msgs []mmsghdr) (int, syscall.Errno) {
-	for {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(msgs))), uintptr(len(msgs)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
-		if errno != unix.EINTR {
-			return int(n), errno
-		}
-	}
 }

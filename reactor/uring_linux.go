@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/suiro-go/suiro/internal/faults"
 	"github.com/suiro-go/suiro/reactor/internal/uring"
 )
 
@@ -29,6 +30,7 @@ type uringReactor struct {
 	has    features
 	closed atomic.Bool
 	waker  waker
+	faults *uringFaults // nil: none
 
 	// The submission side.
 	sends   int            // sends queued since the last Enter
@@ -68,7 +70,7 @@ func openURing(cfg *Config) (_ Reactor, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &uringReactor{cfg: *cfg, ring: ring, has: has, waker: waker{closed: true}}
+	r := &uringReactor{cfg: *cfg, ring: ring, has: has, waker: waker{kernel: newKernel(cfg), closed: true}, faults: newURingFaults(cfg)}
 	defer func() {
 		if err != nil {
 			_ = r.Close()
@@ -180,7 +182,7 @@ func (r *uringReactor) Rescue(out []Completion) (int, error) {
 		return 0, ErrClosed
 	}
 	r.cancels.sift(func(op Op) bool {
-		return op.Target != SendTo && r.ring.SyncCancel(userData(op.Target, op.Token)) == nil
+		return op.Target != SendTo && r.faults.next(faults.SyncCancel) == 0 && r.ring.SyncCancel(userData(op.Target, op.Token)) == nil
 	})
 	if r.ring.TaskrunPending() && nudge() {
 		for range nudgeSpins { // it takes a few microseconds
@@ -229,7 +231,7 @@ func (r *uringReactor) rearm() {
 		r.wakeArmed = true
 		e := r.entry()
 		e.PrepRead(r.waker.fd, r.wakeBuf[:], 0)
-		e.UserData = userData(kindWake, 0)
+		r.ready(e, kindWake, 0)
 	}
 	if len(r.starved) > 0 && r.free.Load() > 0 {
 		waiting := r.starved
@@ -264,7 +266,10 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 			wait = -1
 		}
 	}
-	_, errno := r.ring.Enter(atLeast, true, wait, hold)
+	errno := r.faults.next(faults.Wait)
+	if errno == 0 {
+		_, errno = r.ring.Enter(atLeast, true, wait, hold)
+	}
 	if r.ring.Prepared() == 0 {
 		r.sends = 0
 		clear(r.addrs) // the kernel has copied them
@@ -290,7 +295,7 @@ func (r *uringReactor) armHold(wait time.Duration) {
 	r.holdFor = uring.Timespec{Nsec: wait.Nanoseconds()}
 	e := r.entry()
 	e.PrepTimeout(&r.holdFor, 0, 0)
-	e.UserData = userData(kindHold, 0)
+	r.ready(e, kindHold, 0)
 }
 
 // reap copies completions out of the ring: collect first, so that the ring has
@@ -316,6 +321,9 @@ func (r *uringReactor) reap(out []Completion) int {
 // complete turns one entry of the ring into a completion; false: it was the
 // reactor's own business.
 func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
+	if r.faults != nil {
+		r.faults.rewrite(e)
+	}
 	kind, token := splitUserData(e.UserData)
 	switch kind {
 	case kindWake:

@@ -21,13 +21,13 @@ func (r *uringReactor) Submit(op *Op) error {
 	case Accept:
 		e := r.entry()
 		e.PrepAccept(op.FD, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, r.has.multishotAccept)
-		e.UserData = userData(Accept, op.Token)
+		r.ready(e, Accept, op.Token)
 	case Recv:
 		r.recv(op)
 	case Send:
 		e := r.entry()
 		e.PrepSend(op.FD, op.Buf, unix.MSG_NOSIGNAL)
-		e.UserData = userData(Send, op.Token)
+		r.ready(e, Send, op.Token)
 		op.Sent = 0
 		r.sends++
 	case Connect:
@@ -38,7 +38,7 @@ func (r *uringReactor) Submit(op *Op) error {
 		e := r.entry() // before keeping sa: a full ring forgets the addresses it submits
 		r.addrs = append(r.addrs, sa)
 		e.PrepConnect(op.FD, unsafe.Pointer(&sa.buf), sa.len)
-		e.UserData = userData(Connect, op.Token)
+		r.ready(e, Connect, op.Token)
 	case RecvFrom:
 		return r.recvFrom(op)
 	case SendTo:
@@ -75,7 +75,7 @@ func (r *uringReactor) recv(op *Op) {
 	}
 	e := r.entry()
 	e.PrepRecv(op.FD, bufferGroup, r.has.multishotRecv)
-	e.UserData = userData(Recv, op.Token)
+	r.ready(e, Recv, op.Token)
 }
 
 // takeCancels queues the cancels that were submitted. Owner only.
@@ -112,6 +112,14 @@ func (r *uringReactor) cancelOne(target uint64) {
 	e.UserData = userData(Cancel, 0)
 	if r.has.skipSuccess { // nobody reads the outcome
 		e.Flags |= uring.IOSQE_CQE_SKIP_SUCCESS
+	}
+}
+
+// ready ends the preparation of an entry.
+func (r *uringReactor) ready(e *uring.SQE, kind Kind, token Token) {
+	e.UserData = userData(kind, token)
+	if r.faults != nil {
+		r.faults.tamper(kind, e)
 	}
 }
 

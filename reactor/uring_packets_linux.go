@@ -52,7 +52,7 @@ func (r *uringReactor) openPackets() (*uringPackets, error) {
 	n := r.cfg.Datagrams
 	if !r.has.multishotRecv {
 		var err error
-		if p.byHand, err = newPackets(&r.cfg); err != nil {
+		if p.byHand, err = newPackets(&r.cfg, r.waker.kernel); err != nil {
 			return nil, err
 		}
 		p.mem, p.polled = p.byHand.mem, map[Token]int{}
@@ -147,7 +147,7 @@ func (r *uringReactor) recvFrom(op *Op) error {
 	} else {
 		e.PrepRecvMsgGroup(op.FD, &p.msg, 0, packetGroup, true)
 	}
-	e.UserData = userData(RecvFrom, op.Token)
+	r.ready(e, RecvFrom, op.Token)
 	return nil
 }
 

@@ -89,7 +89,7 @@ func (r *uringReactor) sendTo(op *Op) {
 	for i := range n { // b stays as it is until the last entry is queued, and completes
 		e := r.entry()
 		e.PrepSendMsg(op.FD, &b.raw.msgs[i].hdr, unix.MSG_NOSIGNAL)
-		e.UserData = sendToData(slot, i)
+		r.ready(e, SendTo, MakeToken(slot, uint32(i)))
 		r.sends++
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
 )
 
 // A waker is the eventfd through which other goroutines end a wait.
@@ -15,8 +17,9 @@ import (
 // after the eventfd has been read and before Poll returns; so a wake that finds
 // it set is always followed by a return of Poll, and none is lost.
 type waker struct {
-	fd  int
-	set atomic.Bool
+	kernel kernel
+	fd     int
+	set    atomic.Bool
 
 	mu     sync.Mutex // held while writing, so that fd is not closed, and its number not reused, meanwhile
 	closed bool
@@ -36,7 +39,10 @@ func (w *waker) wake() error {
 	defer w.mu.Unlock()
 	one := [8]byte{1}
 	for !w.closed {
-		_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(w.fd), uintptr(unsafe.Pointer(&one)), 8)
+		_, errno := w.kernel.next(faults.WakeWrite, w.fd, 1)
+		if errno == 0 {
+			_, _, errno = unix.RawSyscall(unix.SYS_WRITE, uintptr(w.fd), uintptr(unsafe.Pointer(&one)), 8)
+		}
 		switch errno {
 		case 0:
 			return nil

@@ -34,11 +34,14 @@ func (a *adaptive) init(w *worker) {
 
 // measureEvery is how many ticks with few tasks go unmeasured between two: reading
 // the clock costs as much as a part of such a tick.
-const measureEvery = 4
+const (
+	measureEvery = 4
+	lateEvery    = 8 // of those that need not know the time: see mayBeLate
+)
 
 // measure takes in a tick's tasks. The tick's time is brought up to date then.
 func (a *adaptive) measure(w *worker, ran int) {
-	if a.skipped++; ran < tasksPerTick/8 && a.skipped < measureEvery && !w.long.wary {
+	if a.skipped++; w.late || ran < tasksPerTick/8 && a.skipped < measureEvery && !w.long.wary {
 		return
 	}
 	a.skipped = 0

@@ -43,10 +43,13 @@ func (cx *Context) Driver() Driver {
 }
 
 // Now is the runtime's time (see Runtime.Now) as of the worker's current tick:
-// good to well under a millisecond as long as tasks are short, and free.
+// good to well under a millisecond as long as tasks are short, and nearly free.
 func (cx *Context) Now() time.Duration {
 	if cx.worker == nil {
 		return cx.rt.Now()
+	}
+	if w := cx.worker; w.late {
+		w.now, w.late = w.rt.Now(), false
 	}
 	return cx.worker.now
 }

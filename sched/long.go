@@ -73,7 +73,7 @@ func (w *worker) runLong() error {
 	if w.hasWork() {
 		w.offer()
 	}
-	w.now = w.rt.Now()
+	w.now, w.late = w.rt.Now(), false
 	w.tickAt.Store(int64(w.now))
 	w.long.lastRun = w.now
 	w.first, w.long.turn = t, true

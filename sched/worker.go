@@ -51,6 +51,8 @@ type worker struct {
 	yields    bool          // the running task yields
 	woken     bool          // it has woken itself: no need to tell its state, which others look at
 	searching bool          // counted by idle
+	late      bool          // now is that of an earlier tick
+	gaveWay   bool          // the last poll has let other goroutines run, and did not wait
 	owesWay   bool          // it has run tasks since it last let other goroutines run, which costs it little
 	wasParked bool          // until the tick that follows
 	lifoRuns  int           // tasks run from lifo since the last from elsewhere
@@ -183,8 +185,10 @@ func (w *worker) tick() error {
 	}
 	w.parker.looking()
 	w.drainInbox()
-	w.now = w.rt.Now() // not before: a task that a timer has sent here is not to find itself too early
-	w.tickAt.Store(int64(w.now))
+	if w.late = w.mayBeLate(); !w.late {
+		w.now = w.rt.Now() // not before: a task that a timer has sent here is not to find itself too early
+		w.tickAt.Store(int64(w.now))
+	}
 	w.pinned.pushAll(&w.deferred)
 	w.marked = false
 	w.rt.timers.fire(&w.cx)
@@ -210,9 +214,18 @@ func (w *worker) tick() error {
 	return err
 }
 
+// mayBeLate reports whether the tick can go without reading the clock, which costs as
+// much as a part of a short one: as most of those can that come when others had been
+// given way, with no timer to look after. A task that asks for the time has it read.
+func (w *worker) mayBeLate() bool {
+	return w.gaveWay && w.adapt.skipped < lateEvery-1 && !w.long.wary &&
+		w.rt.timers.next.Load() == never && !w.rt.clock.paused
+}
+
 // poll submits what the last tick queued and takes what has completed. With
 // nothing to run it searches for work in others' queues, or parks.
 func (w *worker) poll() (int, error) {
+	w.gaveWay = false
 	switch {
 	case w.hasWork(), w.rt.long.len.Load() > 0:
 		return w.driver.Poll(&w.cx, 0, false)
@@ -226,7 +239,7 @@ func (w *worker) poll() (int, error) {
 		// Whoever has been given something to do by the last tasks may be waiting
 		// for this processor: it has it at once, and what it wakes is found without
 		// parking.
-		w.owesWay = false
+		w.owesWay, w.gaveWay = false, true
 		runtime.Gosched()
 		return w.driver.Poll(&w.cx, 0, false)
 	default:

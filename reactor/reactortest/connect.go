@@ -57,8 +57,7 @@ func testConnectAbstract(t *testing.T, b Backend) {
 
 func testConnectRefused(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	fd, nobody := listenSocket(t, "tcp")
-	closeSocket(fd)
+	nobody := nobodyAddress(t)
 	for range 10 {
 		e := l.add(newSocket(t, "tcp"))
 		e.connect(nobody)
@@ -140,7 +139,7 @@ func testConnectGreeting(t *testing.T, b Backend) {
 		e := l.add(newSocket(t, "tcp"))
 		e.connect(ln.Addr())
 		l.settle() // submitted, and as good as connected
-		c := accept(t, ln)
+		c := l.accept(ln)
 		write(t, c, "220 ready")
 		finish(t, c)
 		l.until("connected", func() bool { return !e.flying[reactor.Connect] })

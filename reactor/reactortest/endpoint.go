@@ -29,7 +29,8 @@ type endpoint struct {
 	batch   *reactor.Batch
 	failed  []reactor.Failure
 
-	unsent []byte // Send: what is in flight
+	to     net.Addr // Connect
+	unsent []byte   // Send: what is in flight
 	sent   int
 	shorts int // sends of which the kernel took a part
 }
@@ -73,7 +74,11 @@ func (e *endpoint) send(p []byte) {
 	e.start(reactor.Op{Kind: reactor.Send, Buf: p})
 }
 
-func (e *endpoint) connect(to net.Addr) { e.start(reactor.Op{Kind: reactor.Connect, Addr: to}) }
+func (e *endpoint) connect(to net.Addr) {
+	e.l.t.Helper()
+	e.to = to
+	e.start(reactor.Op{Kind: reactor.Connect, Addr: to})
+}
 
 func (e *endpoint) start(op reactor.Op) {
 	e.l.t.Helper()
@@ -162,6 +167,15 @@ func (e *endpoint) breach(c *reactor.Completion) string {
 
 func (e *endpoint) take(c *reactor.Completion) {
 	e.l.t.Helper()
+	if passing(c) {
+		e.flying[c.Kind] = false
+		if !e.stopping[c.Kind] {
+			e.l.again = true
+			e.again(c.Kind)
+			return
+		}
+		c.Res = -int(syscall.ECANCELED) // nothing came of it, and now nothing will
+	}
 	if !c.More {
 		e.flying[c.Kind] = false
 		e.ends[c.Kind] = append(e.ends[c.Kind], reactor.Completion{Token: c.Token, Kind: c.Kind, Res: c.Res})
@@ -196,11 +210,28 @@ func (e *endpoint) take(c *reactor.Completion) {
 	}
 	// As any user must: what ended without having failed is armed again.
 	again := c.Kind == reactor.Accept && c.Res >= 0 ||
-		c.Kind == reactor.Recv && (c.Res > 0 || c.Errno() == syscall.ENOBUFS) ||
-		c.Kind == reactor.RecvFrom && (c.Res >= 0 || c.Errno() == syscall.ENOBUFS || c.Errno() == syscall.EAGAIN)
+		c.Kind == reactor.Recv && c.Res > 0 || c.Kind == reactor.RecvFrom && c.Res >= 0
 	if again && !c.More && !e.stopping[c.Kind] {
-		e.start(reactor.Op{Kind: c.Kind})
+		e.again(c.Kind)
 	}
+}
+
+// passing reports that an operation ended for want of something that passes.
+func passing(c *reactor.Completion) bool {
+	switch c.Errno() {
+	case syscall.EINTR, syscall.EAGAIN, syscall.ENOBUFS:
+		return true
+	case syscall.ECONNABORTED:
+		return c.Kind == reactor.Accept
+	}
+	return false
+}
+
+// again submits what has ended once more.
+func (e *endpoint) again(k reactor.Kind) {
+	e.l.t.Helper()
+	e.l.rearmed = true
+	e.start(reactor.Op{Kind: k, Buf: e.unsent, Addr: e.to, Batch: e.batch})
 }
 
 // release gives the oldest n buffers back; until then they have to stay as they came.

@@ -30,6 +30,9 @@ type loop struct {
 	history   []string // the last completions, for the dump
 	events    int      // completions so far
 	closed    bool
+	faulty    bool // system calls fail as a plan has it
+	again     bool // an operation that had ended for nothing was submitted again
+	rearmed   bool // any that had ended was
 }
 
 func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
@@ -37,7 +40,7 @@ func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
 	lock(t)
 	r, err := b.open(sizes)
 	require.NoError(t, err)
-	l := &loop{t: t, r: r, out: make([]reactor.Completion, 64), endpoints: map[reactor.Token]*endpoint{}}
+	l := &loop{t: t, r: r, out: make([]reactor.Completion, 64), endpoints: map[reactor.Token]*endpoint{}, faulty: b.Config.Faults != nil}
 	t.Cleanup(l.close)
 	return l
 }
@@ -116,13 +119,29 @@ func (l *loop) record(c *reactor.Completion) {
 	l.history = append(l.history, describe(c))
 }
 
-// settle returns when all that had happened before has been reported.
+// settle returns when all that had happened before has been reported, and what has to be in flight is.
 func (l *loop) settle() {
 	l.t.Helper()
 	if l.fence == nil {
 		l.fence = newFence(l)
 	}
-	l.fence.pass()
+	for l.again = true; l.again; {
+		l.again = false
+		l.fence.pass()
+		if l.faulty {
+			l.flush()
+		}
+	}
+}
+
+// flush has the reactor submit what was queued; who is refused by the kernel tries again.
+func (l *loop) flush() {
+	l.t.Helper()
+	l.rearmed = false
+	l.poll(0, false)
+	for i := 0; l.faulty && i < 15; i++ {
+		l.poll(0, false)
+	}
 }
 
 // idle returns once a Poll has waited its time in vain: the reactor does not spin.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +60,20 @@ func accept(t testing.TB, ln net.Listener) net.Conn {
 	c, err := ln.Accept()
 	require.NoError(t, err)
 	return prepared(t, c)
+}
+
+// accept is the peer of a connection that the loop may have to go on with yet.
+func (l *loop) accept(ln net.Listener) (c net.Conn) {
+	l.t.Helper()
+	var ready atomic.Bool
+	accepted := inBackground(func() (err error) {
+		defer func() { ready.Store(true); _ = l.r.Wake() }()
+		c, err = ln.Accept()
+		return err
+	})
+	l.until("a connection", ready.Load)
+	require.NoError(l.t, <-accepted)
+	return prepared(l.t, c)
 }
 
 func dial(t testing.TB, to net.Addr) net.Conn {

@@ -18,6 +18,7 @@ var receiving = []behaviour{
 	{"receives data and the end in one segment", testRecvDataAndEnd},
 	{"reports a reset as an error", testRecvReset},
 	{"urgent data does not hold the stream up", testRecvUrgent},
+	{"descriptors sent along do not hold the stream up", testRecvRights},
 	{"sends after the peer has finished", testRecvHalfClosed},
 	{"serves all of many connections", testRecvMany},
 }
@@ -141,6 +142,24 @@ func testRecvUrgent(t *testing.T, b Backend) {
 		}
 		l.until("both sides of the urgent byte", func() bool { return len(e.data) >= len("beforeafter") })
 		require.Equal(t, "beforeafter", string(e.data))
+	}
+}
+
+// A read of a Unix socket stops short behind what descriptors came with, without having emptied the socket.
+func testRecvRights(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("unix")
+	for _, armed := range []bool{false, true} {
+		e.data = nil
+		for range 3 {
+			sendRights(t, peer, "with")
+			write(t, peer, "without")
+		}
+		if !armed {
+			e.recv()
+		}
+		l.until("all bytes", func() bool { return len(e.data) >= 3*len("withwithout") })
+		require.Equal(t, "withwithoutwithwithoutwithwithout", string(e.data))
 	}
 }
 

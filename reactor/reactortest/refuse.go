@@ -52,8 +52,9 @@ func testBadDescriptor(t *testing.T, b Backend) {
 		for _, k := range []reactor.Kind{reactor.Accept, reactor.Recv, reactor.Send, reactor.Connect} {
 			e := l.add(fd)
 			e.unsent = []byte("x")
+			e.to = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
 			e.flying[k] = true
-			op := reactor.Op{Kind: k, FD: fd, Token: e.token, Buf: e.unsent, Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}}
+			op := reactor.Op{Kind: k, FD: fd, Token: e.token, Buf: e.unsent, Addr: e.to}
 			err := l.r.Submit(&op)
 			if err != nil {
 				require.ErrorIs(t, err, syscall.EBADF, "%v on %d", k, fd)

@@ -53,12 +53,23 @@ func listenSocket(t testing.TB, network string) (int, net.Addr) {
 	return listenAt(t, network, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 1024)
 }
 
+// nobodyAddress is one that refuses: its port is taken, so that it cannot become another's, and nobody listens.
+func nobodyAddress(t testing.TB) net.Addr {
+	t.Helper()
+	fd, addr := listenAt(t, "tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, -1)
+	t.Cleanup(func() { closeSocket(fd) })
+	return addr
+}
+
+// listenAt listens, or below 0 only takes the address.
 func listenAt(t testing.TB, network string, at *net.TCPAddr, backlog int) (int, net.Addr) {
 	t.Helper()
 	fd := newSocket(t, network)
 	require.NoError(t, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1))
 	require.NoError(t, unix.Bind(fd, sockaddr(t, at)))
-	require.NoError(t, unix.Listen(fd, backlog))
+	if backlog >= 0 {
+		require.NoError(t, unix.Listen(fd, backlog))
+	}
 	sa, err := unix.Getsockname(fd)
 	require.NoError(t, err)
 	return fd, &net.TCPAddr{IP: at.IP, Port: sa.(*unix.SockaddrInet4).Port}
@@ -106,6 +117,12 @@ func cork(t testing.TB, c net.Conn) {
 func sendUrgent(t testing.TB, c net.Conn) {
 	t.Helper()
 	control(t, c, func(fd int) error { return unix.Sendto(fd, []byte{'!'}, unix.MSG_OOB, nil) })
+}
+
+// sendRights sends the text together with a descriptor.
+func sendRights(t testing.TB, c net.Conn, text string) {
+	t.Helper()
+	control(t, c, func(fd int) error { return unix.Sendmsg(fd, []byte(text), unix.UnixRights(fd), nil, 0) })
 }
 
 func control(t testing.TB, c net.Conn, do func(fd int) error) {

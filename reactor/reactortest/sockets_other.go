@@ -15,11 +15,13 @@ func dialSocket(testing.TB, string, net.Addr) int                    { panic(mis
 func listenSocket(testing.TB, string) (int, net.Addr)                { panic(missing) }
 func listenAt(testing.TB, string, *net.TCPAddr, int) (int, net.Addr) { panic(missing) }
 func deafAddress(testing.TB) net.Addr                                { panic(missing) }
+func nobodyAddress(testing.TB) net.Addr                              { panic(missing) }
 func closeSocket(int)                                                { panic(missing) }
 func dupSocket(testing.TB, int) int                                  { panic(missing) }
 func shrink(testing.TB, int)                                         { panic(missing) }
 func cork(testing.TB, net.Conn)                                      { panic(missing) }
 func sendUrgent(testing.TB, net.Conn)                                { panic(missing) }
+func sendRights(testing.TB, net.Conn, string)                        { panic(missing) }
 func requireModes(testing.TB, int)                                   { panic(missing) }
 func descriptors(testing.TB) int                                     { panic(missing) }
 func exhaust(testing.TB, int) (restore func())                       { panic(missing) }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +44,7 @@ func starved(t *testing.T, b Backend, n int) (l *loop, ends []*endpoint, want []
 // drain returns when the ends receive nothing more.
 func (l *loop) drain(ends []*endpoint) {
 	l.t.Helper()
+	l.until("the first bytes", func() bool { return received(ends) > 0 })
 	for before := -1; before != received(ends); {
 		before = received(ends)
 		l.settle()
@@ -64,15 +66,15 @@ func (l *loop) feed(ends []*endpoint, want [][]byte) {
 		total += len(w)
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
-	l.until("all data", func() bool {
+	for deadline := time.Now().Add(patience); received(ends) < total; l.poll(0, false) { // one alone need not free a buffer
+		require.True(l.t, time.Now().Before(deadline), "%d of %d bytes\n%s", received(ends), total, l.dump())
 		for _, i := range rnd.Perm(len(ends)) {
 			if len(ends[i].kept) > 0 {
 				ends[i].release(1)
 				break
 			}
 		}
-		return received(ends) >= total
-	})
+	}
 	for i, e := range ends {
 		requireSame(l.t, want[i], e.data)
 		e.release(len(e.kept))
@@ -88,7 +90,7 @@ func testStarve(t *testing.T, b Backend) {
 	for range 5 {
 		l.idle()
 	}
-	require.Less(t, l.events-full, 3*n, "completions without data, again and again\n%s", l.dump())
+	require.True(t, l.faulty || l.events-full < 3*n, "completions without data, again and again\n%s", l.dump())
 	require.True(t, flying(ends, reactor.Recv))
 	l.feed(ends, want)
 	for _, e := range ends {

@@ -22,6 +22,7 @@ func testWaitTimeout(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, _ := l.pair("tcp")
 	e.recv()
+	l.settle()
 	for _, wait := range []time.Duration{time.Microsecond, 100 * time.Microsecond, 2500 * time.Microsecond} {
 		waited := false
 		for range 100 { // a signal may end some of them early
@@ -42,6 +43,7 @@ func testWaitNone(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	e.recv()
+	l.settle()
 	for range 100 {
 		require.Zero(t, l.poll(0, false))
 		require.Zero(t, l.poll(0, true))

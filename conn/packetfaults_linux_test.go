@@ -1,0 +1,123 @@
+package conn_test
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/internal/faults"
+)
+
+// What passes is not noticed: each datagram is answered, whole, once and in order.
+func TestEveryDatagramIsAnsweredUnderFaults(t *testing.T) {
+	for name, errno := range map[string]syscall.Errno{
+		"interrupted": syscall.EINTR, "not ready after all": syscall.EAGAIN, "no buffers": syscall.ENOBUFS, "short": 0,
+	} {
+		rules := conntest.Fail(errno, 0.25, faults.RecvFrom, faults.Wait, faults.WakeRead)
+		if errno != syscall.EINTR {
+			rules = conntest.Fail(errno, 0.25, faults.RecvFrom)
+		}
+		underFaults(t, map[string][]faults.Rule{name: rules}, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {
+			if backend == "io_uring" && errno == 0 {
+				t.Skip("io_uring receives datagrams singly")
+			}
+			answerAll(t, backend, workers, faulty)
+		})
+	}
+	// What epoll's sends come back with, and is the reactor's own to deal with. An
+	// operation of io_uring has no such results.
+	for name, errno := range map[string]syscall.Errno{"interrupted": syscall.EINTR, "no room": syscall.EAGAIN, "short": 0} {
+		t.Run("sending, "+name, func(t *testing.T) {
+			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+				if backend != "epoll" {
+					t.Skip("not of", backend)
+				}
+				plan := conntest.Faults(t, conntest.Fail(errno, 0.4, faults.SendTo)...)
+				answerAll(t, backend, workers, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+				require.Positive(t, plan.Total())
+			})
+		})
+	}
+}
+
+// answerAll has an echo answer bursts of datagrams, in turn.
+func answerAll(t *testing.T, backend string, workers int, faulty func(*conn.Config)) {
+	t.Helper()
+	f, lives := packetFixture(t, backend, workers, faulty)
+	_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *conn.PacketConn, err error) error { return err }})
+	conntest.Each(t, 6, func(int) error {
+		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(at))
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if err := c.SetDeadline(time.Now().Add(conntest.Patience)); err != nil {
+			return err
+		}
+		back := make([]byte, 2048)
+		for round := range 40 {
+			const burst = 5
+			for i := range burst {
+				if _, err := c.Write(noise[i : i+100*round]); err != nil {
+					return err
+				}
+			}
+			for i := range burst {
+				n, err := c.Read(back[:cap(back)])
+				if err != nil {
+					return err
+				}
+				if want := noise[i : i+min(100*round, len(back))]; string(back[:n]) != string(want) {
+					return errors.New("another datagram than was to come")
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// A datagram for which the kernel has no memory is an error of that one, told once;
+// the others arrive and the socket lives.
+func TestADatagramThatCannotBeSentFailsAloneUnderFaults(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM} {
+		refused := map[string][]faults.Rule{errno.Error(): {{Call: faults.SendTo, Errno: errno, Every: 5}}}
+		underFaults(t, refused, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {
+			var told atomic.Int64
+			f, lives := packetFixture(t, backend, workers, faulty)
+			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *conn.PacketConn, err error) error {
+				if !errors.Is(err, errno) {
+					return err
+				}
+				told.Add(1)
+				return nil
+			}})
+			c := udpClient(t, at)
+			back := make([]byte, 100)
+			for i := range 200 { // one after the other: what is not answered was refused
+				text := strings.Repeat("x", i%50)
+				before := plan.Injected(faults.SendTo, errno)
+				_, err := c.Write([]byte(text))
+				require.NoError(t, err)
+				answered := func() bool {
+					require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Millisecond)))
+					n, err := c.Read(back)
+					if err == nil {
+						require.Equal(t, text, string(back[:n]))
+					}
+					return err == nil
+				}
+				conntest.Eventually(t, func() bool { return answered() || plan.Injected(faults.SendTo, errno) > before })
+			}
+			conntest.Eventually(t, func() bool { return int(told.Load()) == plan.Injected(faults.SendTo, errno) })
+			require.GreaterOrEqual(t, told.Load(), int64(30))
+		})
+	}
+}

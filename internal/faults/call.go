@@ -1,0 +1,37 @@
+package faults
+
+import "fmt"
+
+// Call is a kind of system call, or with io_uring of an operation.
+type Call uint8
+
+// The kinds, and what is behind each with epoll, and with io_uring.
+const (
+	Accept      Call = iota // accept4; ACCEPT
+	Connect                 // connect; CONNECT. EINTR: it goes on all the same
+	SocketError             // getsockopt SO_ERROR; none
+	Recv                    // read; RECV
+	Send                    // sendto; SEND
+	RecvFrom                // recvmmsg; RECVMSG
+	SendTo                  // sendmmsg; SENDMSG
+	Control                 // epoll_ctl; none
+	Wait                    // epoll_pwait2; io_uring_enter
+	WakeRead                // read of the eventfd; READ
+	WakeWrite               // write to the eventfd
+	Timer                   // timerfd_create and timerfd_settime; TIMEOUT
+	SyncCancel              // none; io_uring_register
+	calls
+)
+
+var names = [calls]string{
+	"accept", "connect", "socket error", "recv", "send", "recvfrom", "sendto", "control", "wait",
+	"wake read", "wake write", "timer", "sync cancel",
+}
+
+// String is the kind's name in lower case.
+func (c Call) String() string {
+	if c < calls {
+		return names[c]
+	}
+	return fmt.Sprintf("call(%d)", uint8(c))
+}

@@ -1,0 +1,55 @@
+package reactor
+
+import (
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
+)
+
+// An injector has system calls fail as a test plans it, and not otherwise than a
+// kernel may: whoever hears EAGAIN from an edge-triggered descriptor, or gets less
+// than was asked for, may wait for an edge, so there has to be one.
+type injector struct {
+	plan *faults.Plan
+
+	mu         sync.Mutex
+	epoll      int
+	registered map[int]unix.EpollEvent // by descriptor, as it was registered last
+}
+
+// newKernel is the kernel, in which the calls fail as cfg has it.
+func newKernel(cfg *Config) kernel {
+	if cfg.Faults == nil {
+		return kernel{}
+	}
+	return kernel{&injector{plan: cfg.Faults, registered: map[int]unix.EpollEvent{}}}
+}
+
+// next is Plan.Next. The edge is ordered before the call, and met by the next wait
+// if there is still something then.
+func (i *injector) next(call faults.Call, fd, n int) (int, syscall.Errno) {
+	most, errno := i.plan.Next(call, n)
+	if errno == unix.EAGAIN || most < n && errno == 0 {
+		i.renew(fd)
+	}
+	return most, errno
+}
+
+func (i *injector) registers(epoll, fd int, ev *unix.EpollEvent) {
+	i.mu.Lock()
+	i.epoll, i.registered[fd] = epoll, *ev
+	i.mu.Unlock()
+}
+
+// renew makes an edge of all that is true of a descriptor. One that has been closed,
+// or was never registered, has none.
+func (i *injector) renew(fd int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if ev, ok := i.registered[fd]; ok {
+		_ = unix.EpollCtl(i.epoll, unix.EPOLL_CTL_MOD, fd, &ev)
+	}
+}

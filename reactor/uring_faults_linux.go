@@ -1,0 +1,95 @@
+package reactor
+
+import (
+	"sync"
+	"syscall"
+
+	"github.com/suiro-go/suiro/internal/faults"
+	"github.com/suiro-go/suiro/reactor/internal/uring"
+)
+
+// uringFaults has operations fail as a test plans it. What is to fail becomes a NOP
+// before the kernel sees it, and the result of that is rewritten: the kernel has done
+// nothing, so nothing is lost. What is to come up short asks for less: a send for
+// fewer bytes, a receive or an accept for one completion.
+type uringFaults struct {
+	plan *faults.Plan
+
+	mu      sync.Mutex       // between the owner, who submits, and whoever takes completions
+	results map[uint64]int32 // by user data, of which there is one operation in flight
+}
+
+func newURingFaults(cfg *Config) *uringFaults {
+	if cfg.Faults == nil {
+		return nil
+	}
+	return &uringFaults{plan: cfg.Faults, results: map[uint64]int32{}}
+}
+
+// next is Plan.Next for a call that is no operation; f may be nil.
+func (f *uringFaults) next(call faults.Call) syscall.Errno {
+	if f == nil {
+		return 0
+	}
+	_, errno := f.plan.Next(call, 1)
+	return errno
+}
+
+// tamper changes an entry that is ready to be submitted.
+func (f *uringFaults) tamper(kind Kind, e *uring.SQE) {
+	call, n := faultOf(kind, e)
+	if n == 0 {
+		return
+	}
+	switch most, errno := f.plan.Next(call, n); {
+	case errno != 0:
+		data := e.UserData
+		*e = uring.SQE{}
+		e.PrepNop()
+		e.UserData = data
+		f.mu.Lock()
+		f.results[data] = -int32(errno)
+		f.mu.Unlock()
+	case most == n:
+	case kind == Send:
+		e.Len = uint32(most)
+	case kind == Recv:
+		e.Len = uint32(most)
+		e.IOPrio &^= uring.IORING_RECV_MULTISHOT
+	case kind == Accept:
+		e.IOPrio &^= uring.IORING_ACCEPT_MULTISHOT
+	}
+}
+
+// faultOf is what a plan calls an operation, and what it asks for; 0: it does not fail.
+func faultOf(kind Kind, e *uring.SQE) (call faults.Call, n int) {
+	switch kind {
+	case Accept:
+		return faults.Accept, maxAccepts
+	case Connect:
+		return faults.Connect, 1
+	case Recv:
+		return faults.Recv, 64 << 10
+	case Send:
+		return faults.Send, int(e.Len)
+	case RecvFrom:
+		return faults.RecvFrom, 1
+	case SendTo:
+		return faults.SendTo, 1
+	case kindWake:
+		return faults.WakeRead, 1
+	case kindHold:
+		return faults.Timer, 1
+	}
+	return 0, 0
+}
+
+// rewrite puts the planned result into a completion.
+func (f *uringFaults) rewrite(e *uring.CQE) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if res, ok := f.results[e.UserData]; ok {
+		delete(f.results, e.UserData)
+		e.Res = res
+	}
+}
