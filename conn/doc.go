@@ -14,6 +14,9 @@
 // and what is written in answer leaves as one. [Sessions] tells peers apart, and a
 // [PacketSocket] is a net.PacketConn for ordinary goroutines.
 //
+// Proxies join two connections by [Splice]; [Conn.SendFile] and [Conn.ReadFrom] send
+// files.
+//
 // # Who may call what
 //
 // The methods of a Conn are for its handler, while a handler's method runs. A
