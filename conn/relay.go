@@ -10,7 +10,6 @@ type relay struct {
 
 	owed  int  // bytes that wait to leave here, as of the last look, and of those what was fetched
 	asked bool // and that the other end waits for room
-	told  endState
 
 	bulk bulk
 }
