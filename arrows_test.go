@@ -49,6 +49,7 @@ var layers = map[string]layer{
 	"internal/atomics":   {ours: []string{"internal/explore"}},
 	"internal/explore":   {},
 	"internal/conntest":  {ours: []string{"reactor", "internal/faults"}},
+	"internal/relay":     {ours: []string{"conn", "sched"}},
 	"bench":              {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 }
 

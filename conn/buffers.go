@@ -22,6 +22,8 @@ var bufferClasses = [...]struct{ size, keep int }{
 const (
 	largeBits = 16
 	hugeBits  = 24 // the largest that are kept: 16 MiB
+
+	fewBytes = 4 << 10 // of which a copy costs less than another buffer
 )
 
 // huge has, at i, buffers of 2^(largeBits+1+i) bytes.

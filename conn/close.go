@@ -141,20 +141,22 @@ func (c *Conn) tearDown() (done bool) {
 		c.set(stopping)
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Connect)
 	}
-	if c.is(receiving) && !c.is(stopping) {
-		c.set(stopping)
-		c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
+	if c.is(receiving|polling) && !c.is(stopping) {
+		c.stopReceiving()
 	}
 	c.mu.Lock()
 	flying := c.inbox.mail != nil && c.inbox.flight != nil
 	sending := flying || c.inbox.direct
-	cancelSend := flying && !c.inbox.closed
+	first := !c.inbox.closed
 	c.inbox.closed, c.inbox.tellEnd = true, true
 	c.mu.Unlock()
-	if cancelSend {
+	if first && flying {
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Send)
 	}
-	if sending || c.is(connecting|receiving) {
+	if first && c.is(awaiting) {
+		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Writable)
+	}
+	if sending || c.is(connecting|receiving|polling|awaiting) {
 		return false
 	}
 	if c.is(occupied) {
@@ -170,12 +172,14 @@ func (c *Conn) tearDown() (done bool) {
 // over is the end of the connection: the handler is told, then everything is
 // given back. Nothing is in flight, and the inbox takes no commands.
 func (c *Conn) over() {
+	c.lateSplice()
 	c.tellOver()
 	if c.extras != nil {
 		c.group.rt.StopTimer(&c.extras.clock.timer)
 		c.group.leaveLine(&c.extras.place)
 	}
 	d := c.driver
+	c.dropTransfers()
 	d.buffers.put(c.queued)
 	c.queued = nil
 	c.in.detach(d, c.home)

@@ -49,6 +49,10 @@ type Config struct {
 	// a proxy all have the same. 0: no limit.
 	MaxPerSource int
 
+	// MaxPipes bounds the pipes that the kernel moves spliced bytes through, a pair of
+	// descriptors each; see Splice. Beyond it they are copied. 0: 128; -1: none.
+	MaxPipes int
+
 	// Placement says on which worker a new connection begins.
 	Placement Placement
 
@@ -81,6 +85,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.MaxWrite = cmp.Or(cfg.MaxWrite, 16<<20)
 	cfg.MaxRead = cmp.Or(cfg.MaxRead, 1<<20)
 	cfg.Linger = cmp.Or(cfg.Linger, 5*time.Second)
+	cfg.MaxPipes = cmp.Or(cfg.MaxPipes, 128)
 	if cfg.MaxMemory > 0 {
 		cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 30*time.Second)
 	}
@@ -100,6 +105,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.MaxConns < 0 || cfg.MaxPerSource < 0 {
 		return cfg, fmt.Errorf("conn: MaxConns is %d and MaxPerSource %d; use 0 for no limit, or more", cfg.MaxConns, cfg.MaxPerSource)
+	}
+	if cfg.MaxPipes < -1 {
+		return cfg, fmt.Errorf("conn: MaxPipes is %d; use -1 for none, 0 for the default, or more", cfg.MaxPipes)
 	}
 	if cfg.Overflow > Wait || cfg.Placement > SourceHash {
 		return cfg, fmt.Errorf("conn: Overflow is %d and Placement %d; use the constants of package conn", cfg.Overflow, cfg.Placement)

@@ -51,6 +51,11 @@ type extras struct {
 	charge     charge        // with MaxMemory alone, under mu
 	place      place         // in the line for memory
 	notifySent []func(error)
+	relay      *relay // of one that is spliced; the task writes it, under mu
+
+	transfers []*transfer // behind what is queued
+	files     int64       // bytes of them
+	after     int         // bytes behind them
 }
 
 // more is the extras, which it makes if there are none.
@@ -94,10 +99,15 @@ const (
 	occupied                     // a Stream's functions have not all returned
 	crowded                      // and one of them waits for what is unsent to get less
 	counted                      // among those that were accepted
+	spliced                      // what comes in goes to another connection
+	backed                       // and too much waits there: what has come in waits here
+	direct                       // and it goes there through a pipe, without a Recv
+	polling                      // a Readable is in flight, instead of a Recv
+	awaiting                     // a Writable is in flight, and no Send may be
 )
 
 // waiting are the reasons why a handler is not called with what has come.
-const waiting = paused | held | starved
+const waiting = paused | held | starved | backed
 
 func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
 
@@ -143,7 +153,11 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 // agreed on another protocol. It is not told of what has been. If anything is unread its
 // OnData is called soon. The connection of a Stream keeps the handler it has.
 func (c *Conn) SetHandler(h Handler) {
-	if c.is(occupied) {
+	switch {
+	case c.is(spliced):
+		c.extras.relay.Handler = h
+		return
+	case c.is(occupied):
 		return
 	}
 	c.handler = h

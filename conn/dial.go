@@ -16,9 +16,42 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	if err := g.rt.Start(); err != nil {
 		return Handle{}, err
 	}
+	c, err := g.newDial(addr, h)
+	if err != nil {
+		return Handle{}, err
+	}
+	at := g.place(c)
+	g.beginsOn(c, at)
+	c.attach()
+	h2 := c.Handle()
+	c.task.WakeOn(at)
+	return h2, nil
+}
+
+// Dial is Group.Dial for a connection that has to do with this one, as a proxy's has:
+// it begins on the worker where this one receives, whatever Config.Placement says, so
+// that bytes that go from one to the other stay there.
+func (c *Conn) Dial(addr net.Addr, h Handler) (Handle, error) {
+	nc, err := c.group.newDial(addr, h)
+	if err != nil {
+		return Handle{}, err
+	}
+	at := c.driver.worker
+	if c.home != nil {
+		at = c.home.worker
+	}
+	c.group.beginsOn(nc, at)
+	nc.attach()
+	h2 := nc.Handle()
+	c.group.start(c.driver, nc, at)
+	return h2, nil
+}
+
+// newDial is a connection that is to be dialled.
+func (g *Group) newDial(addr net.Addr, h Handler) (*Conn, error) {
 	fd, err := newSocket(addr)
 	if err != nil {
-		return Handle{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+		return nil, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
 	}
 	c := newConn(g, fd, h)
 	switch a := addr.(type) {
@@ -31,12 +64,7 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	if limit := g.cfg.ConnectTimeout; limit > 0 {
 		c.more().clock.connect = g.rt.Now() + limit
 	}
-	at := g.place(c)
-	g.beginsOn(c, at)
-	c.attach()
-	h2 := c.Handle()
-	c.task.WakeOn(at)
-	return h2, nil
+	return c, nil
 }
 
 // connect is the first thing a dialled connection does.

@@ -17,6 +17,9 @@
 // A [Socket] is a net.Conn for ordinary goroutines, and a [SocketListener] the
 // net.Listener that accepts them.
 //
+// Proxies join two connections by [Splice]; [Conn.SendFile] and [Conn.ReadFrom] send
+// files.
+//
 // # Who may call what
 //
 // The methods of a Conn are for its handler, while a handler's method runs. A

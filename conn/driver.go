@@ -20,9 +20,10 @@ import (
 // owner holds it also while it waits, so that a rescuer cannot take from under
 // it the completion, or the wake-up, that it waits for.
 type Driver struct {
-	group *Group
-	r     reactor.Reactor // its methods say who may call them
-	taker sync.Mutex      // guards taking completions from r
+	group  *Group
+	worker int             // whose it is
+	r      reactor.Reactor // its methods say who may call them
+	taker  sync.Mutex      // guards taking completions from r
 
 	// The worker's goroutine alone, for whichever reactor it works.
 	cx          *sched.Context // the worker's
@@ -42,12 +43,12 @@ var (
 	_ sched.Rescuer = (*Driver)(nil)
 )
 
-func newDriver(g *Group) (*Driver, error) {
+func newDriver(g *Group, worker int) (*Driver, error) {
 	r, err := reactor.Open(g.cfg.Reactor)
 	if err != nil {
 		return nil, err
 	}
-	return &Driver{group: g, r: r}, nil
+	return &Driver{group: g, worker: worker, r: r}, nil
 }
 
 // Poll implements sched.Driver.

@@ -67,3 +67,23 @@ func (l *Listener) InLine() bool {
 	defer l.group.ledger.mu.Unlock()
 	return l.place.Listed()
 }
+
+// PipesUsed is how many pipes are in use.
+func (g *Group) PipesUsed() int {
+	g.pipes.mu.Lock()
+	defer g.pipes.mu.Unlock()
+	return g.pipes.made - len(g.pipes.idle)
+}
+
+// Home is the worker through whose reactor the connection receives.
+func (c *Conn) Home() int { return c.home.worker }
+
+// Begun is the worker on which the connection began.
+func (h Handle) Begun() int { return int(h.conn().begun) }
+
+// ReadFiles has the files that are queued be read and written.
+func (c *Conn) ReadFiles() {
+	for _, t := range c.extras.transfers {
+		t.plain = true
+	}
+}

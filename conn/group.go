@@ -22,6 +22,7 @@ type Group struct {
 	next  atomic.Uint32 // the worker that gets the next connection
 
 	admission admission
+	pipes     pipePool
 	ledger    ledger
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
@@ -50,8 +51,8 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if cfg.Reactor, err = reactor.Select(cfg.Reactor, cfg.Logger); err != nil {
 		return nil, err
 	}
-	g := &Group{cfg: cfg, seed: maphash.MakeSeed()}
-	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g) }
+	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: pipePool{most: cfg.MaxPipes}}
+	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
@@ -147,4 +148,8 @@ func (g *Group) left() {
 
 // Close stops the workers. Connections and listeners that are left are
 // abandoned: Abort and Wait come first.
-func (g *Group) Close() error { return g.rt.Close() }
+func (g *Group) Close() error {
+	err := g.rt.Close()
+	g.pipes.close()
+	return err
+}

@@ -21,8 +21,9 @@ type inbox struct {
 	tellEnd bool // the task wants to run when the send in flight ends
 	direct  bool // a goroutine is about to send, in put: as if something were in flight
 
-	recvEnded, sendEnded, connectEnded bool
-	recvErrno, sendErrno               uint32 // sendErrno is also that of a Connect, before which nothing is sent
+	recvEnded, sendEnded bool // sendEnded: of a Connect while connecting, when nothing is sent
+	readable, writable   bool // a Readable or Writable has ended
+	recvErrno, sendErrno uint32
 }
 
 // mail is what an inbox holds at times. An idle connection's has none, so that many of
@@ -31,7 +32,8 @@ type mail struct {
 	chunks   []reactor.Buffer // received, in order, all of them at home
 	commands []command
 	bytes    int // of the commands' data
-	queued   int // bytes in Conn.queued, as far as other goroutines need to know
+	queued   int // bytes in Conn.queued and behind it, as far as other goroutines need to know
+	files    int // the same of files
 
 	// The send in flight lies here, not with the task, so that its end can be
 	// dealt with where it is noticed: nearly always everything was sent and
@@ -51,7 +53,7 @@ func (in *inbox) need(d *Driver) {
 
 // spare gives the mail back if nothing is in it. Both need the connection's mutex.
 func (in *inbox) spare(d *Driver) {
-	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.waiter == nil {
+	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil {
 		in.mail = nil
 		d.mails.put(m)
 	}
@@ -86,6 +88,8 @@ type command struct {
 	kind commandKind
 	data []byte
 	do   func(*Conn)
+
+	splice *Spliced
 }
 
 type commandKind uint8
@@ -98,6 +102,7 @@ const (
 	cmdAbort
 	cmdDrain
 	cmdShed
+	cmdSplice
 )
 
 // deliver puts a completion into the inbox and wakes the task, which by then
@@ -138,8 +143,12 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		} else {
 			in.sendEnded, in.sendErrno = true, uint32(e.Errno())
 		}
+	case reactor.Readable:
+		in.readable = true
+	case reactor.Writable:
+		in.writable = true
 	case reactor.Connect:
-		in.connectEnded, in.sendErrno = true, uint32(e.Errno())
+		in.sendEnded, in.sendErrno = true, uint32(e.Errno())
 	}
 	c.mu.Unlock()
 	if wake {
@@ -180,9 +189,11 @@ func (c *Conn) tell(cmd command) error {
 type news struct {
 	chunks                             []reactor.Buffer
 	next                               int // the first chunk not yet dealt with
+	told                               int // the first command not yet executed
 	commands                           []command
 	recvEnded, connectEnded, sendEnded bool
 	recvErrno, connectErrno, sendErrno syscall.Errno
+	readable, writable                 bool
 	unsent                             int // bytes in flight, 1 at least while put sends
 }
 
@@ -197,7 +208,11 @@ func (c *Conn) collect(n *news) {
 	}
 	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, syscall.Errno(in.recvErrno), false
 	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, syscall.Errno(in.sendErrno), false
-	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, syscall.Errno(in.sendErrno), false
+	if c.is(connecting) {
+		n.connectEnded, n.connectErrno, n.sendEnded = n.sendEnded, n.sendErrno, false
+	}
+	n.readable, in.readable = in.readable, false
+	n.writable, in.writable = in.writable, false
 	n.unsent = in.sending()
 	c.mu.Unlock()
 }
@@ -212,9 +227,10 @@ func (c *Conn) taken() uint64 {
 // progress is how much is unsent, and how much the kernel has taken in all, as of one
 // moment.
 func (c *Conn) progress() (unsent int, taken uint64) {
+	memory, files := c.pending()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queued) + c.inbox.unsent(), c.inbox.taken
+	return len(c.queued) + c.inbox.unsent() + memory + clampInt(files), c.inbox.taken
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came

@@ -12,6 +12,7 @@ type Info struct {
 	Received uint64 // bytes
 	Sent     uint64 // bytes that the kernel has taken
 	Unsent   int    // bytes written that it has not taken
+	Spliced  Handle // the connection it is spliced with, or the zero Handle
 }
 
 // Connections lists the connections there are: each that is there throughout, and
@@ -34,5 +35,11 @@ func (c *Conn) info() Info {
 	in := &c.inbox
 	i.Received, i.Sent = in.received, in.taken
 	i.Unsent = in.waits()
+	if in.mail != nil {
+		i.Unsent += in.files
+	}
+	if c.extras != nil && c.extras.relay != nil {
+		i.Spliced = c.extras.relay.there().conn.Handle()
+	}
 	return i
 }

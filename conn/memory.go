@@ -127,8 +127,9 @@ func (c *Conn) starve() {
 // settleMemory is the end of a run: what it has buffered is booked, and if that is too
 // much, somebody goes.
 func (c *Conn) settleMemory() {
+	memory, _ := c.pending()
 	c.mu.Lock()
-	c.book(c.inbox.unsent()+len(c.queued), len(c.in.own))
+	c.book(c.inbox.unsent()+len(c.queued)+memory, len(c.in.own))
 	c.mu.Unlock()
 	g := c.group
 	if g.Buffered() >= g.cfg.MaxMemory {

@@ -95,10 +95,10 @@ func (in *inbox) enqueue(p []byte) {
 func (c *Conn) takeOver(data []byte) {
 	switch {
 	case c.is(mute | overdue | closing):
-	case len(c.queued) == 0:
+	case len(c.queued) == 0 && c.tail() == &c.queued:
 		data, c.queued = c.queued, data
 	default:
-		c.queued = append(c.driver.buffers.grow(c.queued, len(data)), data...)
+		enqueue(c, data)
 	}
 	c.driver.buffers.put(data)
 }

@@ -27,6 +27,12 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
 		c.extras.clock.active = c.group.rt.Now()
 	}
+	if n.writable {
+		c.clear(awaiting)
+	}
+	if n.readable {
+		c.clear(polling | stopping)
+	}
 	c.work(&n)
 	if c.is(occupied) {
 		c.stream().turn()
@@ -38,8 +44,16 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	if n.recvEnded { // the same: nothing is left to be cancelled
 		c.clear(receiving | stopping)
 	}
+	for ; n.told < len(n.commands); n.told++ { // the same: but a splice has another end
+		if n.commands[n.told].kind == cmdSplice {
+			c.join(n.commands[n.told].splice, 1)
+		}
+	}
 	c.driver.recycle(n.chunks)
 	done = c.settle()
+	if !done && c.is(spliced) {
+		c.extras.relay.settled(c)
+	}
 	if c.group.bounded() {
 		c.settleMemory()
 	}
@@ -78,8 +92,15 @@ func (c *Conn) work(n *news) {
 		c.startClock()
 		c.check(c.handler.OnOpen(c))
 	}
-	for i := range n.commands {
-		c.exec(&n.commands[i])
+	for n.told < len(n.commands) {
+		n.told++
+		c.exec(&n.commands[n.told-1])
+	}
+	if c.is(spliced) {
+		c.extras.relay.hear(c)
+		if n.readable && c.is(direct) && !c.is(waiting|closing|broken|deaf|ended) {
+			c.extras.relay.readDirectly(c)
+		}
 	}
 	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0) {
 		c.starve()
@@ -166,10 +187,10 @@ func (c *Conn) offer() {
 		switch {
 		case err != nil:
 			c.check(err)
-		case left >= cfg.MaxRead && left == before && !c.is(held|deaf):
+		case left >= cfg.MaxRead && left == before && !c.is(held|deaf|spliced):
 			c.check(ErrReadBufferFull)
 		}
-		if !c.is(closing|broken) && c.Unsent() > cfg.HighWater {
+		if !c.is(closing|broken|spliced) && c.Unsent() > cfg.HighWater {
 			c.set(paused)
 		}
 		if left < cfg.MaxRead || c.is(deaf|closing|broken) {
@@ -223,13 +244,17 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 }
 
 func (c *Conn) exec(cmd *command) {
+	if cmd.kind == cmdSplice { // whatever has become of it: the other end is to know
+		c.join(cmd.splice, 1)
+		return
+	}
 	if c.is(broken) {
 		return
 	}
 	switch cmd.kind {
 	case cmdSend:
 		if !c.is(mute | overdue | closing) {
-			c.queued = append(c.driver.buffers.grow(c.queued, len(cmd.data)), cmd.data...)
+			enqueue(c, cmd.data)
 		}
 	case cmdPut:
 		c.takeOver(cmd.data)
@@ -266,7 +291,7 @@ func (c *Conn) settle() (done bool) {
 		c.armClock()
 		return c.is(broken) && c.tearDown()
 	}
-	if !c.is(closing) && c.Unsent() > c.group.cfg.HighWater {
+	if !c.is(closing|spliced) && c.Unsent() > c.group.cfg.HighWater {
 		c.set(paused)
 	}
 	waits := c.is(paused|crowded) || c.extras != nil && len(c.extras.notifySent) > 0
@@ -284,9 +309,12 @@ func (c *Conn) settle() (done bool) {
 	case c.is(broken):
 		return c.tearDown()
 	case c.is(receiving):
-		if c.is(waiting) && c.is(unseen) && !c.is(stopping) {
-			c.set(stopping)
-			c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
+		if (c.is(waiting) && c.is(unseen) || c.is(direct)) && !c.is(stopping) {
+			c.stopReceiving()
+		}
+	case c.is(polling):
+		if !c.is(direct) && !c.is(stopping) {
+			c.stopReceiving()
 		}
 	case !c.is(ended | waiting):
 		// The chunks of the receive before came with its end or earlier, and
@@ -294,15 +322,36 @@ func (c *Conn) settle() (done bool) {
 		// it leaves. So none is left of the memory at home, and this receive
 		// may go to another reactor.
 		c.home = c.driver.via(c.home)
-		c.set(receiving)
-		c.submit(c.home, reactor.Op{Kind: reactor.Recv, FD: c.fd, Token: c.token})
+		c.listen()
 		if c.is(broken) {
-			c.clear(receiving)
+			c.clear(receiving | polling)
 			return c.tearDown()
 		}
 	}
 	c.armClock()
 	return false
+}
+
+// listen has the task run when there is something to be read.
+func (c *Conn) listen() {
+	kind := reactor.Recv
+	if c.is(direct) {
+		kind = reactor.Readable
+		c.set(polling)
+	} else {
+		c.set(receiving)
+	}
+	c.submit(c.home, reactor.Op{Kind: kind, FD: c.fd, Token: c.token})
+}
+
+// stopReceiving cancels what listen has submitted.
+func (c *Conn) stopReceiving() {
+	kind := reactor.Recv
+	if c.is(polling) {
+		kind = reactor.Readable
+	}
+	c.set(stopping)
+	c.driver.cancel(c.home, &c.endpoint, kind)
 }
 
 // submit submits an operation whose refusal ends the connection.

@@ -77,7 +77,7 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 			continue
 		}
 		room = min(room, len(p)-n)
-		c.queued = append(c.driver.buffers.grow(c.queued, room), p[n:n+room]...)
+		enqueue(c, p[n:n+room])
 		n += room
 		if n == len(p) {
 			return n, nil

@@ -22,7 +22,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 	}
-	c.queued = append(c.driver.buffers.grow(c.queued, len(rest)), rest...)
+	enqueue(c, rest)
 	return len(p), nil
 }
 
@@ -31,7 +31,7 @@ func (c *Conn) WriteString(s string) (int, error) {
 	if err := c.writable(); err != nil {
 		return 0, err
 	}
-	c.queued = append(c.driver.buffers.grow(c.queued, len(s)), s...)
+	enqueue(c, s)
 	return len(s), nil
 }
 
@@ -44,9 +44,10 @@ func (c *Conn) Writev(bufs [][]byte) (int, error) {
 	for _, p := range bufs {
 		n += len(p)
 	}
-	c.queued = c.driver.buffers.grow(c.queued, n)
+	q := c.tail()
+	*q = c.driver.buffers.grow(*q, n)
 	for _, p := range bufs {
-		c.queued = append(c.queued, p...)
+		enqueue(c, p)
 	}
 	return n, nil
 }
@@ -57,13 +58,20 @@ func (c *Conn) AvailableBuffer(n int) []byte {
 	if c.writable() != nil {
 		return make([]byte, 0, n)
 	}
-	c.queued = c.driver.buffers.grow(c.queued, n)
-	return c.queued[len(c.queued):]
+	q := c.tail()
+	*q = c.driver.buffers.grow(*q, n)
+	return (*q)[len(*q):]
 }
 
 // Unsent is the number of bytes written that the kernel has not taken yet, as
 // far as the connection has heard.
-func (c *Conn) Unsent() int { return len(c.queued) + c.inFlight }
+func (c *Conn) Unsent() int {
+	if c.extras == nil {
+		return len(c.queued) + c.inFlight
+	}
+	memory, files := c.pending()
+	return clampInt(files + int64(len(c.queued)+c.inFlight+memory))
+}
 
 // NotifySent has f called as a handler's method is, before OnClose: with nil
 // once nothing is unsent any more, or with the error that kept it from that.
@@ -102,7 +110,7 @@ func (c *Conn) writable() error {
 		return c.opError("write", net.ErrClosed)
 	case c.is(overdue):
 		return c.opError("write", os.ErrDeadlineExceeded)
-	case c.Unsent() >= c.group.cfg.MaxWrite:
+	case c.unsentMemory() >= c.group.cfg.MaxWrite:
 		return ErrWriteQueueFull
 	}
 	return nil
@@ -114,12 +122,19 @@ func (c *Conn) writable() error {
 // or with tell whatever the caller is waiting to do. The end comes either before
 // the lock is taken here, and is seen, or after, and sees tellEnd.
 func (c *Conn) send(tell bool) int {
+	memory, files := c.pending()
+	flew := false // something that kept what is pending from leaving
+	if memory > 0 || files > 0 {
+		flew = c.fetch()
+		memory, files = c.pending()
+	}
+	tell = tell || memory > 0 || files > 0 || c.is(spliced) && c.extras.relay.asked
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
-	if len(c.queued) > 0 {
+	if len(c.queued) > 0 || memory > 0 || files > 0 {
 		in.need(c.driver)
-		if in.flight == nil && !in.direct {
+		if in.flight == nil && !in.direct && len(c.queued) > 0 && !c.is(awaiting) {
 			in.flight, in.sent = c.queued, 0
 			c.queued = nil
 			start = in.flight
@@ -128,13 +143,18 @@ func (c *Conn) send(tell bool) int {
 	in.tellEnd = tell || len(c.queued) > 0 || in.mail != nil && len(in.commands) > 0
 	var waiter *Socket
 	if in.mail != nil {
-		if in.queued = len(c.queued); in.flight == nil && in.queued == 0 { // what it waits for was dropped
+		in.queued, in.files = len(c.queued)+memory, clampInt(files)
+		if in.flight == nil && in.queued == 0 { // what it waits for was dropped
 			waiter, in.waiter = in.waiter, nil
 		}
 	}
 	c.inFlight = in.sending()
+	again := flew && c.inFlight == 0 // it has ended since, and not told, for nobody had asked
 	in.spare(c.driver)
 	c.mu.Unlock()
+	if again {
+		c.driver.cx.Wake(c.task.Waker())
+	}
 	if waiter != nil {
 		waiter.madeRoom()
 	}

@@ -11,6 +11,9 @@ func (c *Conn) writeNow(p []byte) int {
 	if !c.is(opened) || c.inFlight > 0 { // with none in flight, none begins but by this task
 		return 0
 	}
+	if memory, files := c.pending(); memory > 0 || files > 0 || c.is(awaiting) {
+		return 0
+	}
 	c.mu.Lock()
 	if c.inbox.direct { // a goroutine has begun to send meanwhile
 		c.mu.Unlock()

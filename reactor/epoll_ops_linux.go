@@ -46,7 +46,7 @@ func (r *epoll) Submit(op *Op) error {
 		return nil
 	case Connect:
 		return r.connect(op)
-	case Accept, Recv, Send, SendTo:
+	case Accept, Recv, Send, SendTo, Readable, Writable:
 	case RecvFrom:
 		if err := r.openPackets(); err != nil {
 			return err
@@ -59,6 +59,8 @@ func (r *epoll) Submit(op *Op) error {
 		return err
 	}
 	switch op.Kind {
+	case Readable, Writable:
+		return r.awaitReady(f, op)
 	case Accept, Recv, RecvFrom:
 		if f.inKind != 0 {
 			return busy(f.inKind, op.FD)
@@ -209,6 +211,10 @@ func (r *epoll) serve(out []Completion, n int) int {
 		if f.out && f.outKind != 0 {
 			r.serveOut(turn[i].fd, f)
 		}
+		if f.in && f.inKind == Readable {
+			r.done.push(Completion{Token: f.inTok, Kind: Readable})
+			f.inKind = 0
+		}
 		if f.in && f.inKind == Accept {
 			n = r.accept(turn[i].fd, f, out, n)
 		}
@@ -233,6 +239,9 @@ func (r *epoll) serveOut(fd int, f *fdState) {
 		return
 	case SendTo:
 		r.sendToOn(fd, f)
+		return
+	case Writable:
+		r.finishOut(f, 0)
 		return
 	}
 	switch errno := r.kernel.socketError(fd); {

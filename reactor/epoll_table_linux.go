@@ -12,7 +12,7 @@ type fdState struct {
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
 	unix    bool   // nor need it have emptied one of these: it stops behind what descriptors came with
 
-	inKind, outKind Kind // Accept, Recv or RecvFrom; Connect, Send or SendTo; 0: none in flight
+	inKind, outKind Kind // Accept, Recv, RecvFrom or Readable; Connect, Send, SendTo or Writable; 0: none in flight
 	inTok, outTok   Token
 	outBuf          []byte
 	outBatch        *Batch

@@ -100,6 +100,14 @@ const (
 	// backend that is done at once says so in Op.Sent, as with Send. Cancelled, it
 	// completes all the same, what was not sent having failed with ECANCELED.
 	SendTo
+	// Readable completes, once and with Res 0, when a receive on FD would not wait:
+	// there is something, the end, or an error. It is for who makes the call itself,
+	// splice(2) say. It may come in vain: try, and submit it again on EAGAIN. No other
+	// operation that receives may be in flight on FD.
+	Readable
+	// Writable is the same for a send, and no other operation that sends, or connects,
+	// may be in flight on FD.
+	Writable
 	// Cancel ends the operation of kind Target that is in flight for Token,
 	// if there is one: that one then completes, with ECANCELED or with
 	// whatever it had come to. Cancel itself has no completion. One that
@@ -116,7 +124,7 @@ const (
 	kindStop // internal: the end of everything, for Close
 )
 
-var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Cancel: "cancel", Close: "close", kindWake: "wake"}
+var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Readable: "readable", Writable: "writable", Cancel: "cancel", Close: "close", kindWake: "wake"}
 
 // String is the kind's name in lower case.
 func (k Kind) String() string {

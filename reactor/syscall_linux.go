@@ -135,6 +135,20 @@ func (k kernel) socketError(fd int) syscall.Errno {
 	return syscall.Errno(v)
 }
 
+// pollNonblock reports whether the descriptor is ready for what mask says, or has
+// an error or hung up. If it cannot be asked it counts as ready: the caller's call
+// will tell.
+func pollNonblock(fd int, mask int16) bool {
+	p := unix.PollFd{Fd: int32(fd), Events: mask}
+	var none kernelTimespec // zero in both layouts that 32-bit systems have
+	for {
+		n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&none)), 0, 0, 0)
+		if errno != unix.EINTR {
+			return n > 0 || errno != 0
+		}
+	}
+}
+
 // connected reports whether the socket has a peer.
 func connected(fd int) bool {
 	_, err := unix.Getpeername(fd)

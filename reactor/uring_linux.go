@@ -354,6 +354,9 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		return true
 	}
 	*c = Completion{Token: token, Kind: kind, More: e.More(), Res: int(e.Res)}
+	if kind == Readable || kind == Writable {
+		c.Res = min(0, c.Res) // else it is the mask of what the descriptor is ready for
+	}
 	if e.HasBuffer() {
 		id := e.BufferID()
 		c.Buf = r.mem.took(id, max(0, int(e.Res)))

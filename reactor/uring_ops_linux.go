@@ -44,6 +44,14 @@ func (r *uringReactor) Submit(op *Op) error {
 	case SendTo:
 		op.Sent = 0
 		r.sendTo(op)
+	case Readable, Writable:
+		mask := uint32(unix.POLLIN)
+		if op.Kind == Writable {
+			mask = unix.POLLOUT
+		}
+		e := r.entry()
+		e.PrepPollAdd(op.FD, mask, false)
+		e.UserData = userData(op.Kind, op.Token)
 	case Cancel:
 		// Whose goroutine this is cannot be told cheaply, and it is rare: even
 		// the owner's goes through the list, and wakes it once in vain.

@@ -40,7 +40,7 @@ func Main(m *testing.M, keep func(path string)) {
 // A Program is a server that runs as a process of its own.
 type Program struct {
 	Addr   string
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	out    *bufio.Reader
 	stderr bytes.Buffer
@@ -48,7 +48,7 @@ type Program struct {
 
 // Start runs a program and waits for the line with its address. The program is
 // killed at the end of the test, if it has not been stopped.
-func Start(t *testing.T, path string, args ...string) *Program {
+func Start(t testing.TB, path string, args ...string) *Program {
 	t.Helper()
 	p := &Program{t: t, cmd: exec.Command(path, append([]string{"-addr", "127.0.0.1:0"}, args...)...)}
 	p.cmd.Stderr = &p.stderr
@@ -164,4 +164,22 @@ func CommandLine(t *testing.T, path string, exchange func(t *testing.T, c net.Co
 			p.Wait()
 		})
 	})
+}
+
+// CPU is the processor time the program has used, in seconds, of all its threads; as
+// exact as the kernel's scheduler counts it.
+func (p *Program) CPU() float64 {
+	p.t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	require.NoError(p.t, err)
+	var all float64
+	for _, path := range tasks {
+		text, err := os.ReadFile(path)
+		require.NoError(p.t, err)
+		var ns int64
+		_, err = fmt.Sscan(string(text), &ns)
+		require.NoError(p.t, err)
+		all += float64(ns) / 1e9
+	}
+	return all
 }

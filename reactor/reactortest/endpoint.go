@@ -141,7 +141,7 @@ func (e *endpoint) eof() bool {
 func (e *endpoint) breach(c *reactor.Completion) string {
 	multishot := c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
 	switch {
-	case c.Kind < reactor.Accept || c.Kind > reactor.SendTo:
+	case c.Kind < reactor.Accept || c.Kind > reactor.Writable:
 		return "such operations have no completion"
 	case !e.flying[c.Kind]:
 		return "nothing like that is in flight"
@@ -149,6 +149,8 @@ func (e *endpoint) breach(c *reactor.Completion) string {
 		return "this must be the last one"
 	case c.Kind == reactor.Connect && c.Res > 0:
 		return "connecting yields nothing"
+	case (c.Kind == reactor.Readable || c.Kind == reactor.Writable) && c.Res > 0:
+		return "readiness is no number"
 	case c.Kind == reactor.Send && (c.Res == 0 || c.Res > len(e.unsent)):
 		return fmt.Sprintf("not a number of bytes out of %d", len(e.unsent))
 	case c.Kind == reactor.Recv && c.Res == 0 && c.More:

@@ -18,7 +18,7 @@ func Run(t *testing.T, b Backend) {
 		t.Skip("reactortest: no sockets for this platform yet")
 	}
 	for _, group := range [][]behaviour{
-		accepting, connecting, receiving, sending, cancelling, reusing, starving, waking, waiting, interrupting,
+		accepting, connecting, receiving, sending, readiness, cancelling, reusing, starving, waking, waiting, interrupting,
 		overflowing, refusing, closing, rescuing, lending, mixing,
 		datagrams, datagramErrors, datagramMemory,
 	} {

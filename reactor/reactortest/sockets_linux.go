@@ -228,3 +228,8 @@ func retry(call func() error) error {
 		}
 	}
 }
+
+// tryRead and tryWrite are one call each, which does not wait: the error is an errno.
+func tryRead(fd int, p []byte) (int, error) { return unix.Read(fd, p) }
+
+func tryWrite(fd int, p []byte) (int, error) { return unix.Write(fd, p) }

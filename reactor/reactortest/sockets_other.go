@@ -27,5 +27,7 @@ func descriptors(testing.TB) int                                     { panic(mis
 func exhaust(testing.TB, int) (restore func())                       { panic(missing) }
 func traps(testing.TB, int) (sprung func() bool)                     { panic(missing) }
 func interruptions() (stop func())                                   { panic(missing) }
+func tryRead(int, []byte) (int, error)                               { panic(missing) }
+func tryWrite(int, []byte) (int, error)                              { panic(missing) }
 
 const missing = "reactortest: no sockets for this platform yet"

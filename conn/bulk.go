@@ -1,0 +1,275 @@
+package conn
+
+import "syscall"
+
+// A direction of a splice that proves to be a bulk of data is read directly: whenever
+// the reactor says that there is something, the task of the connection it comes in on
+// moves it into a pipe of the kernel's, and the other's task from there into its socket.
+// Each touches its own socket only, so that neither descriptor can be closed, or be
+// another's, under a call. Without a pipe it reads into buffers, which the other writes;
+// unlike what the reactor receives that is never more than is wanted, and it costs a
+// tick less.
+//
+// The pipe is one task's at a time: the source's while it is empty, as end.piped says
+// under the mutex, and the other's while it is not.
+//
+// internal/relay has the benchmark: GB per second of the proxy's CPU, of 1 MiB writes
+// over loopback: 4.2 to 4.5 through a pipe, 2.3 at best through the program's memory.
+type bulk struct {
+	came   int  // bytes in this run
+	streak int  // runs that brought much, less those that did not
+	small  int  // reads in a row that got little
+	vain   int  // times in a row that readiness was told in vain
+	never  bool // this connection's socket does not splice
+}
+
+const (
+	bulkRun    = 32 << 10
+	bulkStreak = 4
+	smallRead  = 32 << 10
+	smallMost  = 8
+	vainMost   = 8
+)
+
+// settleBulk decides, at the end of a run, how what comes in here is read from now on.
+func (r *relay) settleBulk(c *Conn) {
+	b := &r.bulk
+	came := b.came
+	b.came = 0
+	if c.is(direct) {
+		if c.is(closing | broken | deaf | ended) {
+			c.clear(direct) // the pipe goes when both have ended, or with the next that is empty
+			c.driver.cx.Wake(c.task.Waker())
+		}
+		return
+	}
+	switch {
+	case came >= bulkRun:
+		b.streak++
+	case came > 0 && b.streak > 0:
+		b.streak-- // what fills up a buffer of the reactor's may be little
+	}
+	if b.streak < bulkStreak || !c.is(opened) || c.is(closing|broken|deaf|ended) {
+		return
+	}
+	b.streak, b.small, b.vain = 0, 0, 0
+	var p *pipe
+	if !b.never {
+		p = c.group.pipes.get()
+	}
+	to := r.there()
+	r.s.mu.Lock()
+	if p != nil && to.pipe == nil && to.state == endOpen {
+		to.pipe, p = p, nil
+	}
+	to.raw = true
+	r.s.mu.Unlock()
+	if p != nil {
+		c.group.pipes.put(p, true)
+	}
+	c.set(direct)
+	c.driver.cx.Wake(c.task.Waker()) // settle ends the receive
+}
+
+// dropPipe gives the pipe back, if there is one. The mutex is held.
+func (e *end) dropPipe(g *Group, empty bool) {
+	if e.pipe != nil {
+		g.pipes.put(e.pipe, empty)
+		e.pipe = nil
+	}
+}
+
+// readDirectly moves what has come into the pipe, or reads it. The reactor has said
+// that there is something, so nothing is in flight that receives.
+func (r *relay) readDirectly(c *Conn) {
+	b, to := &r.bulk, r.there()
+	r.s.mu.Lock()
+	p := to.pipe
+	if to.piped > 0 { // not ours now: settled wakes
+		to.waits = true
+		c.set(backed)
+		r.s.mu.Unlock()
+		return
+	}
+	open := to.state == endOpen
+	r.s.mu.Unlock()
+	if !open || b.small >= smallMost || b.vain >= vainMost {
+		r.copyAgain(c, to)
+		return
+	}
+	var n int
+	var errno syscall.Errno
+	if p == nil {
+		n, errno = r.readBuffers(c, to)
+	} else {
+		n, errno = spliceNonblock(c.fd, p.w, min(p.size, 4*c.group.cfg.HighWater))
+	}
+	switch {
+	case errno == syscall.EAGAIN:
+		b.vain++
+	case p != nil && (errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.ENOMEM):
+		b.never = errno != syscall.ENOMEM
+		r.copyAgain(c, to)
+	case errno != 0:
+		r.copyAgain(c, to)
+		c.recvEnd(errno)
+	case n == 0:
+		r.copyAgain(c, to)
+		c.recvEnd(0)
+	default:
+		b.vain = 0
+		if b.small++; n >= smallRead {
+			b.small = 0
+		}
+		c.cameDirectly(n)
+		if p != nil {
+			r.filled(c, to, n)
+		}
+		c.driver.cx.Wake(to.conn.task.Waker())
+	}
+}
+
+// readBuffers reads some buffers full.
+func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
+	for !c.is(backed) && total < pipeSize/4 {
+		own := c.driver.buffers.get(1 << largeBits)
+		n, errno := readNonblock(c.fd, own[:cap(own)])
+		if n == 0 {
+			c.driver.buffers.put(own)
+			if total > 0 {
+				return total, 0 // the end, or the error, comes again
+			}
+			return 0, errno
+		}
+		total += n
+		r.s.mu.Lock()
+		if to.state == endOpen {
+			to.bufs = append(to.bufs, own[:n])
+			to.bytes += n
+			to.moved += uint64(n)
+			r.pressure(c, to)
+		}
+		r.s.mu.Unlock()
+		if n < cap(own) {
+			break
+		}
+	}
+	return total, 0
+}
+
+// cameDirectly notes that n bytes have been received without a Recv.
+func (c *Conn) cameDirectly(n int) {
+	c.mu.Lock()
+	c.inbox.received += uint64(n)
+	c.mu.Unlock()
+	if c.extras.clock.idle > 0 {
+		c.extras.clock.active = c.group.rt.Now()
+	}
+}
+
+// filled hands the pipe over.
+func (r *relay) filled(c *Conn, to *end, n int) {
+	r.s.mu.Lock()
+	if to.state == endGone {
+		to.dropPipe(c.group, false)
+		c.clear(direct)
+	} else {
+		to.piped = n
+		to.moved += uint64(n)
+		to.waits = true
+		c.set(backed)
+	}
+	r.s.mu.Unlock()
+}
+
+// copyAgain ends the reading directly. The pipe is empty.
+func (r *relay) copyAgain(c *Conn, to *end) {
+	c.clear(direct)
+	r.s.mu.Lock()
+	to.dropPipe(c.group, true)
+	to.raw = false
+	r.s.mu.Unlock()
+	r.bulk.streak = 0
+}
+
+// drain moves what is in the pipe into this end's socket. It reports whether there may
+// be more to do now.
+func (r *relay) drain(c *Conn, piped int) bool {
+	here, there := r.here(), r.there()
+	p := here.pipe // ours while it is not empty
+	n, errno := spliceNonblock(p.r, c.fd, piped)
+	switch {
+	case errno == syscall.EAGAIN:
+		c.awaitWritable()
+		return false
+	case errno == syscall.EINVAL || errno == syscall.ENOSYS:
+		n, errno = r.unpipe(c, p, piped)
+		if errno != 0 {
+			c.fail(c.sysError("write", "read", errno))
+			return false
+		}
+	case errno != 0:
+		c.fail(c.sysError("write", "splice", errno))
+		return false
+	default:
+		c.tookDirectly(n)
+	}
+	r.s.mu.Lock()
+	here.piped -= n
+	r.owed = here.bytes + here.piped
+	left := here.piped
+	if left == 0 && there.state == endGone {
+		here.dropPipe(c.group, true)
+	}
+	r.s.mu.Unlock()
+	if left > 0 && len(c.queued) == 0 {
+		c.awaitWritable()
+	}
+	return false
+}
+
+// writeBuffer is drain for the first buffer.
+func (r *relay) writeBuffer(c *Conn) bool {
+	here := r.here()
+	r.s.mu.Lock()
+	b := here.bufs[0][here.gone:] // the other end only adds to what is behind
+	r.s.mu.Unlock()
+	n, errno := sendNonblock(c.fd, b)
+	switch {
+	case errno == syscall.EAGAIN:
+		c.awaitWritable()
+		return false
+	case errno != 0:
+		c.fail(c.sysError("write", "send", errno))
+		return false
+	}
+	c.tookDirectly(n)
+	r.s.mu.Lock()
+	here.bytes -= n
+	here.gone += n
+	if here.gone == len(here.bufs[0]) {
+		c.driver.buffers.put(here.bufs[0])
+		here.pop()
+	}
+	r.owed = here.bytes + here.piped
+	r.s.mu.Unlock()
+	if n < len(b) {
+		c.awaitWritable()
+		return false
+	}
+	return true
+}
+
+// unpipe is for a socket that takes nothing from a pipe: what is there is copied.
+func (r *relay) unpipe(c *Conn, p *pipe, piped int) (int, syscall.Errno) {
+	b := c.driver.buffers.get(min(piped, 1<<largeBits))
+	b = b[:min(piped, cap(b))]
+	n, errno := readNonblock(p.r, b)
+	if errno != 0 {
+		c.driver.buffers.put(b)
+		return 0, errno
+	}
+	c.driver.buffers.put(c.queued)
+	c.queued = b[:n]
+	return n, 0
+}

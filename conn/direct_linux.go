@@ -1,0 +1,105 @@
+package conn
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Calls that the task makes itself, because io_uring gives their like to threads of
+// the kernel, which is slow. None waits for a socket.
+
+const haveSendfile = true
+
+// sendfile may wait for a disk, so the Go scheduler is told.
+func sendfile(to, from int, offset int64, n int) (int, syscall.Errno) {
+	for {
+		sent, err := unix.Sendfile(to, from, &offset, n)
+		if err != unix.EINTR {
+			return max(0, sent), errnoOf(err)
+		}
+	}
+}
+
+// dupFile is the same open file under a descriptor of our own.
+func dupFile(f syscall.Conn, name string) (*os.File, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	cerr := raw.Control(func(orig uintptr) {
+		fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if cerr != nil {
+		return nil, cerr
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// spliceNonblock moves up to n bytes from one descriptor to another, one of which is a
+// pipe. SPLICE_F_NONBLOCK is for the pipe; sockets are non-blocking themselves.
+func spliceNonblock(from, to, n int) (int, syscall.Errno) {
+	for {
+		moved, _, errno := unix.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n), unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
+		if errno == 0 {
+			return int(moved), 0
+		}
+		if errno != unix.EINTR {
+			return 0, errno
+		}
+	}
+}
+
+func readNonblock(fd int, p []byte) (int, syscall.Errno) {
+	for {
+		n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		if errno == 0 {
+			return int(n), 0
+		}
+		if errno != unix.EINTR {
+			return 0, errno
+		}
+	}
+}
+
+func sendNonblock(fd int, p []byte) (int, syscall.Errno) {
+	for {
+		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+		if errno == 0 {
+			return int(n), 0
+		}
+		if errno != unix.EINTR {
+			return 0, errno
+		}
+	}
+}
+
+func errnoOf(err error) syscall.Errno {
+	errno, _ := err.(syscall.Errno)
+	return errno
+}
+
+// newPipe is a pipe of the size, or of what the system grants of it, at least 64 KiB.
+func newPipe(size int) (*pipe, error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_NONBLOCK|unix.O_CLOEXEC); err != nil {
+		return nil, os.NewSyscallError("pipe2", err)
+	}
+	_, _ = unix.FcntlInt(uintptr(p[1]), unix.F_SETPIPE_SZ, size) // EPERM: the user has many
+	got, err := unix.FcntlInt(uintptr(p[1]), unix.F_GETPIPE_SZ, 0)
+	if err == nil && got < 64<<10 {
+		err = unix.EMFILE
+	}
+	if err != nil {
+		closeFD(p[0])
+		closeFD(p[1])
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return &pipe{r: p[0], w: p[1], size: got}, nil
+}

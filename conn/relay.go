@@ -1,0 +1,241 @@
+package conn
+
+// A relay is one end of a splice. It stands in for the connection's handler, so that
+// a splice is what any handler could do: read, and hand over to be written. It is its
+// connection's task's alone; what concerns both lies in Spliced, under its mutex.
+type relay struct {
+	Handler // the connection's own
+	s       *Spliced
+	me      int // which of the ends
+
+	owed  int  // bytes that wait to leave here, as of the last look, and of those what was fetched
+	asked bool // and that the other end waits for room
+
+	bulk bulk
+}
+
+// An end is what is to leave at one of the connections, and how that is. No wake-up is
+// lost: whoever changes something under the mutex that the other has to deal with,
+// wakes its task after; that runs then, or again, and looks.
+type end struct {
+	conn *Conn
+
+	// What came in on the other connection, in order: bufs, then what is in the pipe.
+	bufs  [][]byte
+	gone  int  // bytes of the first that have left
+	bytes int  // in bufs
+	raw   bool // they leave by calls of the task's own
+	pipe  *pipe
+	piped int    // in the pipe; see bulk.go for whose it is
+	moved uint64 // all that ever came
+	eof   bool   // no more will
+
+	unsent int  // what waited here besides, when this end last looked
+	waits  bool // the other end waits for room
+
+	state endState
+	cause error
+}
+
+// An endState is how far a connection's end has come.
+type endState uint8
+
+const (
+	endOpen    endState = iota
+	endClosing          // it closes: cause may say why
+	endGone             // it is torn down
+)
+
+func (r *relay) here() *end { return &r.s.ends[r.me] }
+
+func (r *relay) there() *end { return &r.s.ends[1-r.me] }
+
+// OnData hands over what has come. While too much waits at the other end, nothing
+// more is read.
+func (r *relay) OnData(c *Conn) error {
+	p, _ := c.Next(-1)
+	r.bulk.came += len(p)
+	to := r.there()
+	r.s.mu.Lock()
+	taken := to.state == endOpen
+	if taken && !to.extend(p) {
+		r.s.mu.Unlock()
+		own := append(c.driver.buffers.get(len(p)), p...)
+		r.s.mu.Lock()
+		if taken = to.state == endOpen; taken {
+			to.bufs = append(to.bufs, own)
+		} else {
+			c.driver.buffers.put(own)
+		}
+	}
+	if taken {
+		to.bytes += len(p)
+		to.moved += uint64(len(p))
+		r.pressure(c, to)
+	}
+	r.s.mu.Unlock()
+	c.driver.cx.Wake(to.conn.task.Waker())
+	return nil
+}
+
+// extend adds a few bytes to the last buffer.
+func (e *end) extend(p []byte) bool {
+	n := len(e.bufs)
+	if n == 0 || len(p) > fewBytes || cap(e.bufs[n-1])-len(e.bufs[n-1]) < len(p) {
+		return false
+	}
+	e.bufs[n-1] = append(e.bufs[n-1], p...)
+	return true
+}
+
+// pressure stops the reading if too much waits. The mutex is held, and the other end
+// woken after: so it sees that it is to say when there is room.
+func (r *relay) pressure(c *Conn, to *end) {
+	if to.piped > 0 || to.bytes+to.unsent > c.group.cfg.HighWater {
+		to.waits = true
+		c.set(backed)
+	}
+}
+
+// OnEOF passes the end on.
+func (r *relay) OnEOF(c *Conn) error {
+	to := r.there()
+	r.s.mu.Lock()
+	to.eof = true
+	r.s.mu.Unlock()
+	c.driver.cx.Wake(to.conn.task.Waker())
+	return nil
+}
+
+// OnWritable concerns nobody: the other end is told otherwise.
+func (r *relay) OnWritable(*Conn) error { return nil }
+
+// OnClose leaves nothing behind that the other end would wait for.
+func (r *relay) OnClose(c *Conn, err error) {
+	here, there := r.here(), r.there()
+	defer r.s.over(c)
+	r.s.mu.Lock()
+	here.state = endGone
+	if here.cause == nil {
+		here.cause = err
+	}
+	here.discard(c)
+	if there.piped == 0 {
+		there.dropPipe(c.group, true)
+	}
+	r.s.mu.Unlock()
+	c.driver.cx.Wake(there.conn.task.Waker())
+	r.Handler.OnClose(c, err)
+}
+
+// discard drops what was to leave here. The mutex is held.
+func (e *end) discard(c *Conn) {
+	for _, b := range e.bufs {
+		c.driver.buffers.put(b)
+	}
+	clear(e.bufs)
+	e.bufs, e.bytes, e.gone = e.bufs[:0], 0, 0
+	if e.piped > 0 {
+		e.piped = 0
+		e.dropPipe(c.group, false)
+	}
+}
+
+// hear is what a run of the task has to learn from the other end.
+func (r *relay) hear(c *Conn) {
+	here, there := r.here(), r.there()
+	r.s.mu.Lock()
+	if c.is(finished | broken) {
+		here.discard(c)
+	}
+	r.owed, r.asked = here.bytes+here.piped, here.waits
+	eof, state, cause := here.eof, there.state, there.cause
+	if c.is(backed) && (!there.waits || state == endGone) {
+		c.clear(backed)
+	}
+	if state == endGone && there.pipe != nil && there.piped == 0 { // nobody would give it back
+		there.dropPipe(c.group, true)
+		c.clear(direct)
+	}
+	r.s.mu.Unlock()
+	if c.is(broken) {
+		return
+	}
+	if eof && !c.is(mute|closing) {
+		_ = c.CloseWrite()
+	}
+	switch {
+	case state == endClosing && !c.is(closing), state == endGone && cause == nil && !c.is(closing) && !(c.is(ended) && c.is(mute)):
+		if cause != nil {
+			c.more().cause = c.partnerError(cause)
+		}
+		_ = c.Close()
+	case state == endGone && cause != nil && !c.is(closing):
+		c.set(reset)
+		c.fail(c.partnerError(cause))
+	}
+}
+
+// fetch gets what is to leave next, when nothing is queued: bytes as the connection's
+// own, without a copy. It reports whether there may be more to do.
+func (r *relay) fetch(c *Conn, flying bool) bool {
+	here := r.here()
+	r.s.mu.Lock()
+	n := len(here.bufs)
+	if n == 0 {
+		piped := here.piped
+		r.s.mu.Unlock()
+		if piped == 0 {
+			r.owed = 0
+			return false
+		}
+		return !flying && r.drain(c, piped)
+	}
+	if here.raw {
+		r.s.mu.Unlock()
+		return !flying && r.writeBuffer(c)
+	}
+	b := here.bufs[0][here.gone:]
+	here.pop()
+	here.bytes -= len(b)
+	here.unsent += len(b)
+	r.owed = here.bytes + here.piped
+	r.s.mu.Unlock()
+	c.driver.buffers.put(c.queued)
+	c.queued = b
+	return true
+}
+
+// pop drops the first buffer.
+func (e *end) pop() {
+	n := len(e.bufs)
+	copy(e.bufs, e.bufs[1:])
+	e.bufs[n-1] = nil
+	e.bufs, e.gone = e.bufs[:n-1], 0
+}
+
+// settled is the end of a run that has not ended the connection.
+func (r *relay) settled(c *Conn) {
+	here, there := r.here(), r.there()
+	r.s.mu.Lock()
+	wake := false
+	here.unsent = len(c.queued) + c.inFlight
+	if here.waits && here.piped == 0 && here.bytes+here.unsent <= c.group.cfg.LowWater {
+		here.waits, wake = false, true
+	}
+	state := endOpen
+	switch {
+	case c.is(broken):
+		state = endGone
+	case c.is(closing):
+		state = endClosing
+	}
+	if state > here.state {
+		here.state, here.cause, wake = state, c.cause(), true
+	}
+	r.s.mu.Unlock()
+	if wake {
+		c.driver.cx.Wake(there.conn.task.Waker())
+	}
+	r.settleBulk(c)
+}

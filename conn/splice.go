@@ -1,0 +1,137 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// ErrSpliced is returned by Splice for a connection that is spliced already, or is a
+// Stream's. If b is one, that is only known when its task looks: then a ends with it.
+var ErrSpliced = errors.New("conn: the connection is spliced already, or a Stream's")
+
+// A Spliced is two connections whose bytes go from each to the other. Its methods may
+// be called from any goroutine.
+type Spliced struct {
+	a, b Handle
+	done func(*Spliced)
+	left atomic.Int32 // of the two: those whose OnClose has not returned
+
+	mu   sync.Mutex // guards the ends; never held while a handler or the kernel is called
+	ends [2]end
+}
+
+// Splice has what comes in on either of two connections go out on the other, from now
+// on, beginning with what each has received and not read; reading that was paused is
+// resumed. It is for a method of a's handler; b is another connection of the same
+// Group, on whichever worker, open or still being dialled.
+//
+// From then on the handlers' OnData, OnEOF and OnWritable are not called; the other
+// methods are, OnClose as ever. The end of what one peer sends becomes the end of what
+// the other is sent, after everything before it. When either connection closes, by its
+// handler or a time-out, so does the other, once what it was to send is sent; when one
+// is reset or fails, the other is reset, and its OnClose is given an error that wraps
+// the first one's. A peer that takes less than the other sends holds that up: between
+// the two there are at most about Config.HighWater bytes each way, when a stream has
+// turned out to be a bulk of data up to four times that or 1 MiB, in a pipe of the
+// kernel's, as splice(2) moves it. Deadlines and limits are each connection's own.
+//
+// done, unless it is nil, is called once, on a worker, when OnClose of both has returned.
+// The error matches net.ErrClosed when either connection is ending or has ended, or
+// ErrSpliced; then nothing has changed.
+func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
+	to := b.conn()
+	switch {
+	case a.is(closing | broken | mute | deaf):
+		return nil, a.opError("splice", net.ErrClosed)
+	case to == nil:
+		return nil, a.opError("splice", errGone)
+	case to.group != a.group || to == a:
+		return nil, a.opError("splice", errors.New("use two connections of the same Group"))
+	case a.is(spliced | occupied):
+		return nil, a.opError("splice", ErrSpliced)
+	}
+	s := &Spliced{a: a.Handle(), b: b, done: done}
+	s.ends[0].conn, s.ends[1].conn = a, to
+	s.left.Store(2)
+	if err := to.tell(command{kind: cmdSplice, splice: s}); err != nil {
+		return nil, a.opError("splice", err)
+	}
+	a.join(s, 0)
+	return s, nil
+}
+
+// Handles are the two connections, a being the one whose handler said Splice.
+func (s *Spliced) Handles() (a, b Handle) { return s.a, s.b }
+
+// Bytes is how much has come in on a and gone to b, and the other way: what its
+// kernel has not taken yet is counted as well, see Info.
+func (s *Spliced) Bytes() (toB, toA uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ends[1].moved, s.ends[0].moved
+}
+
+// join makes the task's connection one end of a splice.
+func (c *Conn) join(s *Spliced, me int) {
+	if c.is(spliced | occupied) { // b alone: Splice has looked at a
+		s.mu.Lock()
+		s.ends[me].state, s.ends[me].cause = endGone, ErrSpliced
+		s.mu.Unlock()
+		s.ends[1-me].conn.task.Wake()
+		s.over(c)
+		return
+	}
+	r := &relay{Handler: c.handler, s: s, me: me}
+	x := c.more()
+	c.mu.Lock()
+	x.relay = r
+	c.mu.Unlock()
+	c.handler = r
+	c.set(spliced)
+	c.clear(paused | held)
+	if c.is(mute|deaf) && !c.is(broken) {
+		c.fail(c.opError("splice", net.ErrClosed)) // one way is shut
+	}
+	if len(c.in.unread) > 0 && !c.is(closing|broken) {
+		_ = r.OnData(c)
+	}
+	c.clear(unseen)
+	if c.is(endSeen) { // the handler has been told, and has not closed it
+		_ = r.OnEOF(c)
+	}
+	if !c.is(broken) {
+		c.driver.cx.Wake(c.task.Waker())
+	}
+	c.driver.cx.Wake(s.ends[1-me].conn.task.Waker())
+}
+
+// over notes that OnClose of one of the two has returned.
+func (s *Spliced) over(c *Conn) {
+	if s.left.Add(-1) == 0 && s.done != nil {
+		s.done(s)
+	}
+}
+
+// partnerError is what ends a connection because of the other.
+func (c *Conn) partnerError(err error) error {
+	return c.opError("splice", fmt.Errorf("conn: the other connection ended: %w", err))
+}
+
+// lateSplice is for the end of a connection: a splice that nobody had looked at yet
+// has another end, which is to hear of this one's.
+func (c *Conn) lateSplice() {
+	c.mu.Lock()
+	var late []command
+	if c.inbox.mail != nil {
+		late, c.inbox.commands = c.inbox.commands, nil
+	}
+	c.mu.Unlock()
+	for _, cmd := range late {
+		if cmd.kind == cmdSplice {
+			c.join(cmd.splice, 1)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package conn_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// A proxy splices each connection that it accepts with one that it dials. It is what
+// a program would be that relays a port.
+type proxy struct {
+	*fixture
+	origin net.Listener
+	early  atomic.Bool // it splices while it still dials
+
+	mu      sync.Mutex
+	spliced []*conn.Spliced
+	causes  []error // of OnClose, of either side
+	done    atomic.Int64
+	opened  atomic.Int64
+	workers sync.Map // handle of the accepted one: worker of the dialled one
+}
+
+func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) *proxy {
+	t.Helper()
+	origin, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = origin.Close() })
+	p := &proxy{origin: origin}
+	p.fixture = newFixture(t, backend, workers, configure...)
+	p.listen("tcp", "127.0.0.1:0", funcs{open: p.open, data: leave, eof: ignore, close: p.closed})
+	return p
+}
+
+func leave(*conn.Conn) error  { return nil }
+func ignore(*conn.Conn) error { return nil }
+
+func (p *proxy) closed(_ *conn.Conn, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.causes = append(p.causes, err)
+}
+
+// open dials; what comes meanwhile stays unread.
+func (p *proxy) open(a *conn.Conn) error {
+	h := a.Handle()
+	b, err := a.Dial(p.origin.Addr(), p.audit.of(funcs{data: leave, eof: ignore, close: p.closed, open: func(b *conn.Conn) error {
+		p.workers.Store(h, b.Worker())
+		p.opened.Add(1)
+		if p.early.Load() {
+			return nil
+		}
+		bh := b.Handle()
+		if h.Do(func(a *conn.Conn) { p.splice(a, bh) }) != nil {
+			b.Abort()
+		}
+		return nil
+	}}))
+	if err == nil && p.early.Load() {
+		p.splice(a, b)
+	}
+	return err
+}
+
+func (p *proxy) splice(a *conn.Conn, b conn.Handle) {
+	s, err := conn.Splice(a, b, func(*conn.Spliced) { p.done.Add(1) })
+	if err != nil {
+		a.Abort()
+		_ = b.Abort()
+		return
+	}
+	p.mu.Lock()
+	p.spliced = append(p.spliced, s)
+	p.mu.Unlock()
+}
+
+// accept is the origin's end of the next connection.
+func (p *proxy) accept() (net.Conn, error) {
+	_ = p.origin.(*net.TCPListener).SetDeadline(time.Now().Add(conntest.Patience))
+	c, err := p.origin.Accept()
+	if err == nil {
+		err = c.SetDeadline(time.Now().Add(conntest.Patience))
+	}
+	return c, err
+}
+
+// pair is a client, and the origin's end of its connection.
+func (p *proxy) pair() (client, origin *net.TCPConn) {
+	p.t.Helper()
+	c := p.dial()
+	o, err := p.accept()
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() { _ = o.Close() })
+	return c.(*net.TCPConn), o.(*net.TCPConn)
+}
+
+// splices is the splices there have been, of which n are awaited.
+func (p *proxy) splices(n int) []*conn.Spliced {
+	p.t.Helper()
+	conntest.Eventually(p.t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.spliced) >= n
+	}, "spliced")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]*conn.Spliced(nil), p.spliced...)
+}
+
+// ended waits until so many splices are over, and returns the errors of their
+// connections.
+func (p *proxy) ended(n int) []error {
+	p.t.Helper()
+	conntest.Eventually(p.t, func() bool { return p.done.Load() == int64(n) && p.Len() == 0 },
+		func() string { return fmt.Sprintf("%d of %d are over", p.done.Load(), n) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Len(p.t, p.causes, 2*n)
+	return append([]error(nil), p.causes...)
+}
+
+// A pattern is bytes that can be made and checked piece by piece, without end. No two
+// seeds look alike, nor do places that are near each other.
+type pattern struct{ at int }
+
+func newPattern(seed uint64) *pattern { return &pattern{at: int(seed*104729) % len(noise)} }
+
+// next is up to n bytes.
+func (s *pattern) next(n int) []byte {
+	p := noise[s.at:min(len(noise), s.at+n)]
+	if s.at += len(p); s.at == len(noise) {
+		s.at = 12347
+	}
+	return p
+}
+
+func (s *pattern) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		n += copy(p[n:], s.next(len(p)-n))
+	}
+	return n, nil
+}
+
+// Write checks that p is what comes next.
+func (s *pattern) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		want := s.next(len(p) - n)
+		if !bytes.Equal(want, p[n:n+len(want)]) {
+			return n, fmt.Errorf("other bytes than were sent, %d into a piece of %d", n, len(p))
+		}
+		n += len(want)
+	}
+	return n, nil
+}
+
+// speak writes n bytes of the pattern in pieces, with pauses now and then, then a FIN.
+func speak(c *net.TCPConn, seed uint64, n int, pauses bool) error {
+	s, r := newPattern(seed), rand.New(rand.NewPCG(seed, 1))
+	buf := make([]byte, 256<<10)
+	for n > 0 {
+		p := buf[:min(n, 1+r.IntN(1+r.IntN(len(buf))))]
+		_, _ = s.Read(p)
+		if _, err := c.Write(p); err != nil {
+			return err
+		}
+		n -= len(p)
+		if pauses && r.IntN(8) == 0 {
+			time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond) // to vary who waits for whom
+		}
+	}
+	return c.CloseWrite()
+}
+
+// hear checks that exactly n bytes of the pattern come, then a FIN.
+func hear(c *net.TCPConn, seed uint64, n int, pauses bool) error {
+	s, r := newPattern(seed), rand.New(rand.NewPCG(seed, 2))
+	buf := make([]byte, 256<<10)
+	got := 0
+	for {
+		m, err := c.Read(buf[:1+r.IntN(len(buf))])
+		if _, werr := s.Write(buf[:m]); werr != nil {
+			return fmt.Errorf("after %d bytes: %w", got, werr)
+		}
+		got += m
+		switch {
+		case err == io.EOF && got == n:
+			return nil
+		case err != nil:
+			return fmt.Errorf("%d of %d bytes: %w", got, n, err)
+		}
+		if pauses && r.IntN(8) == 0 {
+			time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond)
+		}
+	}
+}
+
+// together runs all of them at once and returns the first error.
+func together(t *testing.T, all ...func() error) {
+	t.Helper()
+	conntest.Each(t, len(all), func(i int) error { return all[i]() })
+}

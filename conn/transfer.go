@@ -1,0 +1,200 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A transfer is a piece of a file in its place among what is written: it leaves when
+// all before it has, and after follows it.
+type transfer struct {
+	file   *os.File // this connection's own
+	fd     int      // its descriptor
+	offset int64
+	left   int64
+	plain  bool // the kernel cannot send it: it is read and written
+	after  []byte
+}
+
+const (
+	// maxFiles bounds a connection's transfers: each holds a descriptor.
+	maxFiles = 64
+	// sendfileStep bounds one call, so that others have a turn: 1 MiB is some 200 µs.
+	sendfileStep = 1 << 20
+)
+
+// enqueue adds a copy of p to what is written.
+func enqueue[T string | []byte](c *Conn, p T) {
+	q := c.tail()
+	*q = append(c.driver.buffers.grow(*q, len(p)), p...)
+	if q != &c.queued {
+		c.extras.after += len(p)
+	}
+}
+
+// tail is the end of what is written.
+func (c *Conn) tail() *[]byte {
+	if x := c.extras; x != nil && len(x.transfers) > 0 {
+		return &x.transfers[len(x.transfers)-1].after
+	}
+	return &c.queued
+}
+
+// pending is what has to leave besides the bytes in flight and those queued: in
+// memory, a pipe included, and in files.
+func (c *Conn) pending() (memory int, files int64) {
+	x := c.extras
+	if x == nil {
+		return 0, 0
+	}
+	if x.relay != nil {
+		memory = x.relay.owed
+	}
+	return memory + x.after, x.files
+}
+
+// unsentMemory is Unsent without files.
+func (c *Conn) unsentMemory() int {
+	memory, _ := c.pending()
+	return len(c.queued) + c.inFlight + memory
+}
+
+func clampInt(n int64) int { return int(min(n, math.MaxInt)) }
+
+// fetch goes on with what is pending, if nothing is queued before it: bytes become
+// queued, files and pipes are worked here, as far as the kernel takes them at once. It
+// reports whether something was in flight.
+func (c *Conn) fetch() (flying bool) {
+	c.mu.Lock()
+	flying = c.inbox.direct || c.inbox.mail != nil && c.inbox.flight != nil
+	c.mu.Unlock()
+	for len(c.queued) == 0 && !c.is(awaiting|broken) {
+		x := c.extras
+		switch {
+		case len(x.transfers) > 0 && !flying:
+			c.sendFile(x.transfers[0])
+		case len(x.transfers) == 0 && x.relay != nil && x.relay.owed > 0:
+			if !x.relay.fetch(c, flying) {
+				return flying
+			}
+		default:
+			return flying
+		}
+	}
+	return flying
+}
+
+// sendFile goes on with the first transfer.
+func (c *Conn) sendFile(t *transfer) {
+	if t.left > 0 && !t.plain {
+		n, errno := sendfile(c.fd, t.fd, t.offset, int(min(t.left, sendfileStep)))
+		switch {
+		case errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.EOPNOTSUPP:
+			t.plain = true // not with this file system
+		case errno == syscall.EAGAIN:
+			c.awaitWritable()
+			return
+		case errno != 0:
+			c.fail(c.sysError("write", "sendfile", errno))
+			return
+		case n == 0:
+			c.tooShort(t)
+			return
+		default:
+			c.progressed(t, n)
+			c.tookDirectly(n)
+			if t.left > 0 {
+				c.awaitWritable() // others first
+				return
+			}
+		}
+	}
+	if t.left > 0 {
+		room := c.driver.buffers.get(1 << largeBits)
+		room = room[:min(int64(cap(room)), t.left)]
+		n, err := t.file.ReadAt(room, t.offset)
+		if n == 0 {
+			c.driver.buffers.put(room)
+			if err == nil || errors.Is(err, io.EOF) {
+				c.tooShort(t)
+			} else {
+				c.set(reset)
+				c.fail(c.opError("write", err))
+			}
+			return
+		}
+		c.driver.buffers.put(c.queued)
+		c.queued = room[:n]
+		c.progressed(t, n)
+		if t.left > 0 {
+			return
+		}
+	}
+	c.endTransfer(t)
+}
+
+func (c *Conn) progressed(t *transfer, n int) {
+	t.offset += int64(n)
+	t.left -= int64(n)
+	c.extras.files -= int64(n)
+}
+
+// endTransfer is for the first one: what is to follow it follows what is queued.
+func (c *Conn) endTransfer(t *transfer) {
+	x := c.extras
+	_ = t.file.Close()
+	x.transfers[0] = nil
+	if x.transfers = x.transfers[1:]; len(x.transfers) == 0 {
+		x.transfers = nil
+	}
+	x.after -= len(t.after)
+	if len(c.queued) == 0 {
+		c.driver.buffers.put(c.queued)
+		c.queued = t.after
+		return
+	}
+	c.queued = append(c.driver.buffers.grow(c.queued, len(t.after)), t.after...)
+	c.driver.buffers.put(t.after)
+}
+
+// dropTransfers is for the end of the connection.
+func (c *Conn) dropTransfers() {
+	x := c.extras
+	if x == nil {
+		return
+	}
+	for _, t := range x.transfers {
+		_ = t.file.Close()
+		c.driver.buffers.put(t.after)
+	}
+	x.transfers, x.files, x.after = nil, 0, 0
+}
+
+func (c *Conn) tooShort(t *transfer) {
+	c.set(reset) // the peer must not take what it has for all of it
+	c.fail(c.opError("write", fmt.Errorf("conn: %s was truncated while it was sent: %d bytes are missing: %w",
+		t.file.Name(), t.left, io.ErrUnexpectedEOF)))
+}
+
+// tookDirectly notes that the kernel has taken n bytes in a call of the task's own.
+func (c *Conn) tookDirectly(n int) {
+	c.mu.Lock()
+	c.inbox.taken += uint64(n)
+	c.mu.Unlock()
+}
+
+// awaitWritable has the task run when there is room for more. Nothing else is sent
+// meanwhile.
+func (c *Conn) awaitWritable() {
+	c.set(awaiting)
+	c.submit(c.out(), reactor.Op{Kind: reactor.Writable, FD: c.fd, Token: c.token})
+	if c.is(broken) {
+		c.clear(awaiting)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+var program string
+
+func TestMain(m *testing.M) { conntest.Main(m, func(path string) { program = path }) }
+
+// start starts a relay to a listener, whose connections serve serves.
+func start(t *testing.T, serve func(net.Conn), args ...string) *conntest.Program {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				serve(c)
+			}()
+		}
+	}()
+	return conntest.Start(t, program, append([]string{"-to", ln.Addr().String()}, args...)...)
+}
+
+// echo is plain: package net would splice, and keep the pipes.
+func echo(c net.Conn) { _, _ = io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c}) }
+
+func TestARelayPassesOnWhatIsSaidAndItsEnds(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		p := start(t, echo, "-backend", backend)
+		for _, n := range []int{0, 1, 1000, 1 << 20} {
+			c := p.Dial()
+			want := bytes.Repeat([]byte("7 bytes"), n)
+			go func() {
+				_, _ = c.Write(want)
+				_ = c.(*net.TCPConn).CloseWrite()
+			}()
+			got, err := io.ReadAll(c)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(want, got), "%d of %d bytes came back", len(got), len(want))
+			require.NoError(t, c.Close())
+		}
+		p.Signal(syscall.SIGTERM)
+		p.Wait()
+	})
+}
+
+func TestARelayToNobodyIsAReset(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, ln.Close())
+		p := conntest.Start(t, program, "-to", ln.Addr().String(), "-backend", backend)
+		c, err := net.Dial("tcp", p.Addr)
+		if err == nil { // else it was reset before it knew that it was there
+			_, err = c.Read(make([]byte, 1))
+			_ = c.Close()
+		}
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+		p.Signal(syscall.SIGINT)
+		p.Wait()
+	})
+}

@@ -1,0 +1,201 @@
+package reactortest
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+var readiness = []behaviour{
+	onNetworks("says when there is something to receive, and when there is room to send", testReady),
+	onNetworks("readiness that is there already is told at once", testReadyAtOnce),
+	onNetworks("the end is something to receive", testReadyEnd),
+	{"a reset is something to receive, and leaves nothing to wait for in sending", testReadyReset},
+	{"readiness that is waited for in vain leaves Poll to wait, and can be cancelled", testReadyCancel},
+	{"no byte is missed between a call that would wait and the wait", testReadyRace},
+	{"a receive can follow readiness, and readiness a receive", testReadyThenRecv},
+}
+
+func (e *endpoint) ready(k reactor.Kind) { e.l.t.Helper(); e.start(reactor.Op{Kind: k}) }
+
+func (e *endpoint) awaitReady(k reactor.Kind) {
+	e.l.t.Helper()
+	e.ready(k)
+	e.l.until(k.String(), func() bool { return !e.flying[k] })
+	require.Zero(e.l.t, e.errno(k))
+}
+
+func testReady(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	shrink(t, e.fd)
+	for i := range 5 {
+		e.ready(reactor.Readable)
+		l.settle()
+		require.True(t, e.flying[reactor.Readable], "nothing has come")
+		write(t, peer, fmt.Sprint("hello ", i))
+		l.until("readable", func() bool { return !e.flying[reactor.Readable] })
+		got := make([]byte, 100)
+		n, err := tryRead(e.fd, got)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint("hello ", i), string(got[:n]))
+
+		e.awaitReady(reactor.Writable)
+		sent := fill(t, e.fd)
+		e.ready(reactor.Writable)
+		l.settle()
+		require.True(t, e.flying[reactor.Writable], "there is no room")
+		_, err = io.CopyN(io.Discard, peer, int64(sent))
+		require.NoError(t, err)
+		l.until("writable", func() bool { return !e.flying[reactor.Writable] })
+	}
+}
+
+// fill writes until there is no more room, and returns how much that took.
+func fill(t *testing.T, fd int) (sent int) {
+	t.Helper()
+	p := text(3, 16<<10)
+	for {
+		n, err := tryWrite(fd, p)
+		if err == syscall.EAGAIN {
+			return sent
+		}
+		require.NoError(t, err)
+		sent += n
+	}
+}
+
+func testReadyAtOnce(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	write(t, peer, "here")
+	for range 10 { // nobody reads it
+		e.awaitReady(reactor.Readable)
+		e.awaitReady(reactor.Writable)
+	}
+	l.idle()
+	require.Len(t, e.ends[reactor.Readable], 10)
+}
+
+func testReadyEnd(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	e.ready(reactor.Readable)
+	l.settle()
+	finish(t, peer)
+	l.until("readable", func() bool { return !e.flying[reactor.Readable] })
+	n, err := tryRead(e.fd, make([]byte, 10))
+	require.NoError(t, err)
+	require.Zero(t, n)
+	e.awaitReady(reactor.Readable)
+}
+
+func testReadyReset(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	shrink(t, e.fd)
+	fill(t, e.fd)
+	e.ready(reactor.Readable)
+	e.ready(reactor.Writable)
+	l.settle()
+	require.True(t, e.flying[reactor.Readable] && e.flying[reactor.Writable])
+	reset(t, peer)
+	l.until("both", func() bool { return !e.inFlight() })
+	_, err := tryRead(e.fd, make([]byte, 10))
+	require.ErrorIs(t, err, syscall.ECONNRESET)
+}
+
+func testReadyCancel(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	shrink(t, e.fd)
+	sent := fill(t, e.fd)
+	for i := range 5 {
+		e.ready(reactor.Readable)
+		e.ready(reactor.Writable)
+		if i%2 == 0 { // else both are submitted in one batch
+			l.idle()
+		}
+		e.stop(reactor.Readable)
+		require.True(t, e.flying[reactor.Writable])
+		e.stop(reactor.Writable)
+		require.Equal(t, syscall.ECANCELED, e.errno(reactor.Readable))
+		require.Equal(t, syscall.ECANCELED, e.errno(reactor.Writable))
+		l.settle()
+		require.Len(t, e.ends[reactor.Readable], i+1)
+		require.Len(t, e.ends[reactor.Writable], i+1)
+	}
+	_, err := io.CopyN(io.Discard, peer, int64(sent))
+	require.NoError(t, err)
+	e.awaitReady(reactor.Writable)
+	write(t, peer, "x")
+	e.awaitReady(reactor.Readable)
+}
+
+func testReadyRace(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	want := text(9, 1<<20)
+	written := inBackground(func() error {
+		for p := want; len(p) > 0; {
+			n := min(len(p), 1+rand.IntN(3000))
+			if _, err := peer.Write(p[:n]); err != nil {
+				return err
+			}
+			p = p[n:]
+		}
+		return nil
+	})
+	var got []byte
+	room := make([]byte, 10000)
+	for len(got) < len(want) {
+		switch n, err := tryRead(e.fd, room[:1+rand.IntN(len(room))]); err {
+		case nil:
+			got = append(got, room[:n]...)
+		case syscall.EAGAIN:
+			e.awaitReady(reactor.Readable)
+		default:
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, <-written)
+	requireSame(t, want, got)
+	require.Less(t, len(e.ends[reactor.Readable]), 3000, "hardly any in vain")
+}
+
+func testReadyThenRecv(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	for i := range 10 {
+		write(t, peer, "left ")
+		e.awaitReady(reactor.Readable)
+		e.recv() // nobody has read: it is there
+		l.until("data", func() bool { return len(e.data) == 10*i+5 })
+		e.stop(reactor.Recv)
+		e.ready(reactor.Readable)
+		l.settle()
+		if i%2 == 0 { // what the receive has had may be told in vain, once
+			e.stop(reactor.Readable)
+		}
+		write(t, peer, "more ")
+		if i%2 == 0 {
+			e.ready(reactor.Readable)
+		}
+		l.until("readable", func() bool { return !e.flying[reactor.Readable] })
+		got := make([]byte, 5)
+		n, err := tryRead(e.fd, got)
+		if err == syscall.EAGAIN {
+			e.awaitReady(reactor.Readable)
+			n, err = tryRead(e.fd, got)
+		}
+		require.NoError(t, err)
+		require.Equal(t, 5, n)
+		e.data = append(e.data, got...)
+	}
+}
