@@ -141,6 +141,7 @@ func (c *Conn) tearDown() (done bool) {
 		c.set(stopping)
 		c.driver.cancel(c.home, &c.endpoint, reactor.Recv)
 	}
+	racing := c.extras != nil && !c.endRace()
 	c.mu.Lock()
 	sending := c.inbox.flight != nil
 	cancelSend := sending && !c.inbox.closed
@@ -149,7 +150,7 @@ func (c *Conn) tearDown() (done bool) {
 	if cancelSend {
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Send)
 	}
-	if sending || c.is(connecting|receiving) {
+	if sending || racing || c.is(connecting|receiving) {
 		return false
 	}
 	c.over()
@@ -170,10 +171,12 @@ func (c *Conn) over() {
 	c.in.detach(d, c.home)
 	c.in.dropOwn(d)
 	c.group.table.remove(&c.endpoint)
-	if c.is(reset) {
-		resetOnClose(c.fd)
+	if c.fd >= 0 { // else it was being dialled
+		if c.is(reset) {
+			resetOnClose(c.fd)
+		}
+		d.close(c.home, c.fd)
 	}
-	d.close(c.home, c.fd)
 	c.fd = -1
 	c.group.leave(c)
 }
@@ -182,8 +185,22 @@ func (c *Conn) tellOver() {
 	for c.extras != nil && len(c.extras.notifySent) > 0 { // again after a panic
 		c.tellUnsent()
 	}
+	defer c.tellClosed()
 	defer c.recoverPanic()
 	c.handler.OnClose(c, c.cause)
+}
+
+func (c *Conn) tellClosed() {
+	for c.extras != nil && len(c.extras.notifyClose) > 0 {
+		f := c.extras.notifyClose[0]
+		c.extras.notifyClose = c.extras.notifyClose[1:]
+		c.call(f)
+	}
+}
+
+func (c *Conn) call(f func()) {
+	defer c.recoverPanic()
+	f()
 }
 
 func (c *Conn) tellUnsent() {

@@ -16,7 +16,7 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.AddrPort // of TCP, fixed before attach
+	peer    netip.AddrPort // of TCP, fixed before attach, but of a race when it is won, under mu
 	unix    *net.UnixAddr  // the same of a Unix socket; nil: TCP
 	client  net.Addr       // who the peer speaks for; nil: itself. The task writes it, under mu
 
@@ -31,7 +31,7 @@ type Conn struct {
 	extras   *extras // nil: none was ever needed
 	cause    error   // what OnClose is given
 	value    any
-	dial     net.Addr // where to connect to, until connected
+	dial     net.Addr // where to connect to, until connected: then it changes, under mu
 	begun    uint16   // the worker it began on
 
 	mu     sync.Mutex // guards inbox; never held while a handler runs
@@ -44,6 +44,9 @@ type extras struct {
 	clock      clock
 	place      place // in the line for memory
 	notifySent []func(error)
+
+	notifyClose []func()
+	race        *race // while the connection is being dialled; nil: to one address
 }
 
 func (c *Conn) more() *extras {
@@ -163,8 +166,11 @@ func (c *Conn) remote() net.Addr {
 }
 
 func (c *Conn) peerAddr() net.Addr {
-	if c.unix != nil {
+	switch {
+	case c.unix != nil:
 		return c.unix
+	case !c.peer.IsValid() && c.dial != nil: // a race
+		return c.dial
 	}
 	return net.TCPAddrFromAddrPort(c.peer)
 }

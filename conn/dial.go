@@ -1,6 +1,9 @@
 package conn
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"net"
 	"syscall"
 
@@ -13,34 +16,78 @@ import (
 // attempt, also with an OnClose. The error is that of a socket that cannot be
 // made or of a runtime that cannot start; then h is not called.
 func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
+	return g.DialWith(&DialConfig{Addrs: []net.Addr{addr}}, h)
+}
+
+var errNoAddrs = errors.New("no address to connect to; set Addrs or Find")
+
+// DialWith is Dial with more to say, and to one of several addresses. cfg is not
+// needed when it has returned. With several addresses, or Find, a socket that cannot be
+// made is a failed attempt like any other.
+func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	if err := g.rt.Start(); err != nil {
 		return Handle{}, err
 	}
-	fd, err := newSocket(addr)
-	if err != nil {
-		return Handle{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+	c := newConn(g, -1, h)
+	c.dial = cfg.target()
+	switch {
+	case c.dial == nil:
+		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: errNoAddrs}
+	case len(cfg.Addrs) == 1 && cfg.Find == nil:
+		if err := c.aim(cfg); err != nil {
+			return Handle{}, &net.OpError{Op: "dial", Net: c.dial.Network(), Source: cfg.LocalAddr, Addr: c.dial, Err: err}
+		}
+	default:
+		c.more().race = newRace(cfg)
 	}
-	c := newConn(g, fd, h)
+	if len(cfg.Preface) > 0 {
+		c.queued = bytes.Clone(cfg.Preface)
+	}
+	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
+		c.more().clock.connect = g.rt.Now() + limit
+	}
+	at := 0
+	if cfg.Near != nil {
+		at = cfg.Near.Worker()
+	} else {
+		at = g.place(c)
+	}
+	g.beginsOn(c, at)
+	c.attach()
+	h2 := c.Handle()
+	if cfg.Near != nil {
+		g.start(cfg.Near.driver, c, at)
+	} else {
+		c.task.WakeOn(at)
+	}
+	return h2, nil
+}
+
+// aim makes the socket for the only address.
+func (c *Conn) aim(cfg *DialConfig) (err error) {
+	c.dial = cfg.Addrs[0]
+	if c.fd, err = dialSocket(c.dial, cfg); err != nil {
+		return err
+	}
+	c.towards(c.dial)
+	return nil
+}
+
+func (c *Conn) towards(addr net.Addr) {
 	switch a := addr.(type) {
 	case *net.TCPAddr:
 		c.peer = a.AddrPort()
 	case *net.UnixAddr:
 		c.unix = a
 	}
-	c.dial = addr
-	if limit := g.cfg.ConnectTimeout; limit > 0 {
-		c.more().clock.connect = g.rt.Now() + limit
-	}
-	at := g.place(c)
-	g.beginsOn(c, at)
-	c.attach()
-	h2 := c.Handle()
-	c.task.WakeOn(at)
-	return h2, nil
 }
 
 // connect is the first thing a dialled connection does.
 func (c *Conn) connect() {
+	if c.extras != nil && c.extras.race != nil {
+		c.goOnRacing()
+		return
+	}
 	if c.is(connecting) {
 		return
 	}
@@ -58,9 +105,16 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 	case errno != 0:
 		c.fail(c.sysError("dial", "connect", errno))
 	default:
-		c.dial = nil
-		if c.extras != nil {
-			c.extras.clock.connect = 0
-		}
+		c.connected()
+	}
+}
+
+// connected is for a connection whose descriptor is.
+func (c *Conn) connected() {
+	c.mu.Lock()
+	c.dial = nil // remote reads it
+	c.mu.Unlock()
+	if c.extras != nil {
+		c.extras.clock.connect = 0
 	}
 }

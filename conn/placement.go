@@ -32,7 +32,7 @@ func (g *Group) place(c *Conn) int {
 			}
 		}
 	case SourceHash:
-		if c.unix == nil {
+		if c.unix == nil && c.peer.IsValid() {
 			at = int(maphash.Comparable(g.seed, c.peer.Addr()) % uint64(g.rt.Workers()))
 			break
 		}
