@@ -43,6 +43,8 @@ func (p *bufferPool) put(b []byte) {
 		p.small = append(p.small, b[:0])
 	case cap(b) == largeBuffer && len(p.large) < keepLarge:
 		p.large = append(p.large, b[:0])
+	default:
+		putShared(b)
 	}
 }
 

@@ -143,8 +143,8 @@ func (c *Conn) tearDown() (done bool) {
 	}
 	racing := c.extras != nil && !c.endRace()
 	c.mu.Lock()
-	sending := c.inbox.flight != nil
-	cancelSend := sending && !c.inbox.closed
+	sending := c.inbox.flight != nil || c.inbox.direct
+	cancelSend := c.inbox.flight != nil && !c.inbox.closed
 	c.inbox.closed, c.inbox.tellEnd = true, true
 	c.mu.Unlock()
 	if cancelSend {

@@ -1,9 +1,11 @@
 package conn
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +26,8 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
+	sockets sync.Once // for watchSockets
+
 	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
 	drained chan struct{} // closed when live falls to 0; nil: nobody waits
@@ -31,12 +35,17 @@ type Group struct {
 
 // NewGroup chooses the backend (see reactor.Select) and makes a runtime of
 // workers that each have a reactor. They start with the first use. rc.NewDriver
-// is ignored.
+// is ignored. With rc.Unlocked, which only epoll can do, that is chosen; if another one
+// is forced, workers have threads of their own all the same, but do not hold.
 func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	if rc.Unlocked && cmp.Or(cfg.Reactor.Backend, os.Getenv(reactor.EnvBackend), "epoll") != "epoll" {
+		rc.Unlocked, rc.Hold = false, -1 // as good as that backend can do
+	}
+	cfg.Reactor.Unlocked = rc.Unlocked
 	if cfg.Reactor, err = reactor.Select(cfg.Reactor, cfg.Logger); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,9 @@ type inbox struct {
 
 	received uint64 // bytes that came in all
 	tellEnd  bool   // the task wants to run when it ends
+
+	direct bool    // a goroutine is about to send, in put: as if something were in flight
+	waiter *Socket // whoever writes to it is told when something was sent; nil: nobody
 }
 
 // A command is what another goroutine asks of a connection.
@@ -44,6 +47,7 @@ type commandKind uint8
 
 const (
 	cmdSend commandKind = iota
+	cmdPut              // the same, of put: data is a buffer of the pools
 	cmdDo
 	cmdClose
 	cmdAbort
@@ -57,6 +61,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	c.mu.Lock()
 	in := &c.inbox
 	wake := true
+	var waiter *Socket
 	switch e.Kind {
 	case reactor.Recv:
 		if e.Res > 0 {
@@ -82,6 +87,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 			d.buffers.put(in.flight)
 			in.flight, in.sent = nil, 0
 			wake = in.tellEnd
+			waiter, in.waiter = in.waiter, nil
 		} else {
 			in.sendEnded, in.sendErrno = true, e.Errno()
 		}
@@ -91,6 +97,9 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	c.mu.Unlock()
 	if wake {
 		d.cx.Wake(c.task.Waker())
+	}
+	if waiter != nil {
+		waiter.madeRoom()
 	}
 	if e.Kind == reactor.Send && c.group.bounded() {
 		c.group.passOn()
@@ -124,7 +133,7 @@ type news struct {
 	commands                           []command
 	recvEnded, connectEnded, sendEnded bool
 	recvErrno, connectErrno, sendErrno syscall.Errno
-	unsent                             int // bytes in flight
+	unsent                             int // bytes in flight, 1 at least while put sends
 }
 
 // collect empties the inbox.
@@ -137,8 +146,17 @@ func (c *Conn) collect(n *news) {
 	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
 	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, in.sendErrno, false
 	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, in.connectErrno, false
-	n.unsent = len(in.flight) - in.sent
+	n.unsent = in.unsent()
 	c.mu.Unlock()
+}
+
+// unsent is how much is in flight, as far as is known. What put is sending counts 1.
+// The lock is held.
+func (in *inbox) unsent() int {
+	if in.direct {
+		return 1
+	}
+	return len(in.flight) - in.sent
 }
 
 // taken is how many bytes the kernel has taken in all.

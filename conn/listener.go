@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +23,8 @@ type Listener struct {
 	handler Handler
 	worker  int // where it accepts and its connections begin, or AnyWorker
 	addr    net.Addr
+	limit   int          // of those that arrived and were not taken: then it stops accepting; 0: none
+	pending atomic.Int64 // those; with limit alone
 
 	// The task's alone.
 	home      *Driver       // where its last Accept went; nil: there was none
@@ -66,6 +69,16 @@ const AnyWorker = -1
 // then begin, whatever Config.Placement says: for sockets that share an address by
 // SO_REUSEPORT, one for each worker.
 func (g *Group) ListenOn(worker int, ln net.Listener, h Handler) (*Listener, error) {
+	l, err := g.prepare(worker, ln, h, 0)
+	if err != nil {
+		return nil, err
+	}
+	l.start()
+	return l, nil
+}
+
+// prepare makes a listener that accepts nothing before start.
+func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Listener, error) {
 	if worker != AnyWorker && (worker < 0 || worker >= g.rt.Workers()) {
 		return nil, fmt.Errorf("conn: there is no worker %d; use 0 to %d, or AnyWorker", worker, g.rt.Workers()-1)
 	}
@@ -77,17 +90,20 @@ func (g *Group) ListenOn(worker int, ln net.Listener, h Handler) (*Listener, err
 		closeFD(fd)
 		return nil, err
 	}
-	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), closed: make(chan struct{})}
+	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), limit: limit, closed: make(chan struct{})}
 	l.fd, l.target = fd, l
-	g.table.add(&l.endpoint)
 	l.task.Init(g.rt, l)
-	if worker == AnyWorker {
-		l.task.WakeOn(g.nextWorker())
+	return l, nil
+}
+
+func (l *Listener) start() {
+	l.group.table.add(&l.endpoint)
+	if l.worker == AnyWorker {
+		l.task.WakeOn(l.group.nextWorker())
 	} else {
-		l.task.Pin(worker)
+		l.task.Pin(l.worker)
 		l.task.Wake()
 	}
-	return l, nil
 }
 
 // Addr is the address the listener listens on.
@@ -118,7 +134,7 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 	if e.Res >= 0 {
 		c := newConn(l.group, e.Res, l.handler)
 		c.accepted()
-		full = !l.take(d, c) || l.group.bounded() && l.group.tight()
+		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded()
 		if e.More && !full {
 			return
 		}
@@ -161,6 +177,35 @@ func (l *Listener) begin(d *Driver, c *Conn) {
 	l.group.start(d, c, at)
 }
 
+// crowded reports whether as many have arrived and not been taken as there may be.
+func (l *Listener) crowded() bool { return l.limit > 0 && l.pending.Load() >= int64(l.limit) }
+
+// arrived counts one that waits to be taken.
+func (l *Listener) arrived() {
+	if l.pending.Add(1) < int64(l.limit) {
+		return
+	}
+	l.mu.Lock()
+	l.full = true
+	l.mu.Unlock()
+	l.task.Wake()
+}
+
+// taken is for whoever takes one of those, from any goroutine. The listener looks at
+// pending after it is said to be full, under the lock, and whoever takes one looks after
+// that whether it is: so one of them sees the other.
+func (l *Listener) taken() {
+	if l.pending.Add(-1) > int64(l.limit/2) {
+		return // one that comes later tells, and then for several
+	}
+	l.mu.Lock()
+	full := l.full
+	l.mu.Unlock()
+	if full {
+		l.task.Wake()
+	}
+}
+
 // refuse resets a connection that no reactor knows yet.
 func (l *Listener) refuse(c *Conn) {
 	resetOnClose(c.fd)
@@ -172,7 +217,7 @@ func (l *Listener) refuse(c *Conn) {
 func (l *Listener) makeRoom(d *Driver) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.full && l.group.awaitRoom(l) {
+	for l.full && !l.crowded() && l.group.awaitRoom(l) {
 		if len(l.spare) == 0 {
 			l.full = false
 			break

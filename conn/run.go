@@ -211,6 +211,8 @@ func (c *Conn) exec(cmd *command) {
 		if !c.is(mute | overdue | closing) {
 			c.queued = append(c.driver.buffers.grow(c.queued, len(cmd.data)), cmd.data...)
 		}
+	case cmdPut:
+		c.takeOver(cmd.data)
 	case cmdDo:
 		cmd.do(c)
 		c.in.detach(c.driver, c.home)

@@ -109,14 +109,14 @@ func (c *Conn) send(tell bool) int {
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
-	if in.flight == nil && len(c.queued) > 0 {
+	if in.flight == nil && !in.direct && len(c.queued) > 0 {
 		in.flight, in.sent = c.queued, 0
 		c.queued = nil
 		start = in.flight
 	}
-	in.tellEnd = tell || len(c.queued) > 0
+	in.tellEnd = tell || len(c.queued) > 0 || len(in.commands) > 0
 	in.queued = len(c.queued)
-	c.inFlight = len(in.flight) - in.sent
+	c.inFlight = in.unsent()
 	c.mu.Unlock()
 	if start != nil {
 		c.transmit(start)
@@ -175,8 +175,15 @@ func (c *Conn) land(n int) {
 		in.flight, in.sent = nil, 0
 	}
 	tell := over && in.tellEnd
+	var waiter *Socket
+	if over {
+		waiter, in.waiter = in.waiter, nil
+	}
 	c.mu.Unlock()
 	if tell {
 		c.driver.cx.Wake(c.task.Waker())
+	}
+	if waiter != nil {
+		waiter.madeRoom()
 	}
 }

@@ -39,6 +39,11 @@ type Config struct {
 	// says so. 0: 256, and 65535, which none exceeds.
 	Datagrams, DatagramSize int
 
+	// Unlocked says that the owner is a goroutine that is not locked to its thread:
+	// Poll then waits in Go's own poller, as the goroutines do that it wakes. Only
+	// epoll can do that; with it, Backend "" means epoll.
+	Unlocked bool
+
 	// Without turns io_uring features off, as if the kernel lacked them:
 	// see the Feature constants. For tests and for kernels with a broken one.
 	Without []Feature
@@ -80,7 +85,12 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.Datagrams = cmp.Or(cfg.Datagrams, 256)
 	cfg.DatagramSize = cmp.Or(cfg.DatagramSize, 65535)
 	cfg.Backend = cmp.Or(cfg.Backend, os.Getenv(EnvBackend))
+	if cfg.Unlocked {
+		cfg.Backend = cmp.Or(cfg.Backend, "epoll")
+	}
 	switch {
+	case cfg.Unlocked && cfg.Backend != "epoll":
+		return cfg, fmt.Errorf("reactor: Unlocked with backend %s; use epoll: %w", cfg.Backend, errors.ErrUnsupported)
 	case cfg.Entries < 1 || cfg.Entries > 32768:
 		return cfg, fmt.Errorf("reactor: Entries is %d; use 1 to 32768", cfg.Entries)
 	case cfg.Buffers < 1 || cfg.Buffers > 32768 || cfg.Buffers&(cfg.Buffers-1) != 0:

@@ -32,6 +32,7 @@ type epoll struct {
 	events  []unix.EpollEvent
 	limit   kernelTimespec // of the wait; here because the kernel reads it, and the heap does not move
 	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11)
+	nested  *nested        // waits in Go's poller; nil: in the kernel
 
 	mu      sync.Mutex
 	waiting bool // Poll waits: what gets in line or done has to wake it
@@ -85,6 +86,11 @@ func openEpoll(cfg *Config) (_ Reactor, err error) {
 	if err = unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, r.waker.fd, &ev); err != nil {
 		return nil, os.NewSyscallError("epoll_ctl", err)
 	}
+	if cfg.Unlocked {
+		if r.nested, err = newNested(r.fd); err != nil {
+			return nil, err
+		}
+	}
 	if r.mem, err = newPool(cfg.Buffers, cfg.BufferSize); err != nil {
 		return nil, err
 	}
@@ -103,6 +109,9 @@ func (r *epoll) Close() error {
 	defer r.mu.Unlock()
 	if r.closed.Swap(true) {
 		return ErrClosed
+	}
+	if r.nested != nil {
+		r.nested.close()
 	}
 	if r.fd >= 0 {
 		_ = unix.Close(r.fd)
@@ -213,6 +222,9 @@ func (r *epoll) Rescue(out []Completion) (int, error) {
 
 // wait is epoll_pwait2, or epoll_pwait where it is missing.
 func (r *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
+	if r.nested != nil && wait != 0 {
+		return r.nested.wait(r, wait)
+	}
 	syscall6 := unix.Syscall6
 	if hold || wait == 0 {
 		syscall6 = unix.RawSyscall6

@@ -56,6 +56,12 @@ type Config struct {
 	// on the worker's own locked thread. nil: no I/O.
 	NewDriver func(worker int) (Driver, error)
 
+	// Unlocked has workers with a driver share threads with other goroutines, as
+	// those without one do: for tasks that mostly wake goroutines, which then need
+	// no thread to be woken. The driver has to bear it, and its Poll to wait as
+	// goroutines do. Nobody holds.
+	Unlocked bool
+
 	// Hooks are told what happens.
 	Hooks Hooks
 
@@ -94,9 +100,11 @@ func (cfg Config) withDefaults() Config {
 	if cfg.queueSize == 0 {
 		cfg.queueSize = ringSize
 	}
-	cfg.ownThreads = cfg.NewDriver != nil
-	if !cfg.ownThreads {
+	cfg.ownThreads = cfg.NewDriver != nil && !cfg.Unlocked
+	if cfg.NewDriver == nil {
 		cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil }
+	}
+	if !cfg.ownThreads {
 		cfg.Hold = -1 // a sleeper cannot hold
 	}
 	cfg.endless = cfg.endless || testmode.EndlessParks.Load()

@@ -53,7 +53,8 @@ type Server struct {
 	// SUIRO_BACKEND, else the best one that starts, which the log tells.
 	Backend string
 
-	// Workers is the number of workers. 0: GOMAXPROCS.
+	// Workers is the number of workers. 0: GOMAXPROCS; with neither Handler nor
+	// Packets, see Listen.
 	Workers int
 
 	// Hold is how long a worker without work keeps its processor before it
@@ -103,12 +104,14 @@ type Server struct {
 	// listens on, before it accepts the first connection there.
 	Listening func(net.Addr)
 
-	mu        sync.Mutex
-	group     *conn.Group
-	serving   int // calls of Serve and ListenAndServe that use group
-	listeners map[*conn.Listener]net.Listener
-	stopping  bool
-	stopped   chan struct{} // closed when the server starts to stop
+	mu         sync.Mutex
+	group      *conn.Group
+	serving    int // calls of Serve and ListenAndServe that use group
+	listeners  map[*conn.Listener]net.Listener
+	sockets    map[*socketListener]bool
+	goroutines bool // Listen was called: a handler is not needed
+	stopping   bool
+	stopped    chan struct{} // closed when the server starts to stop
 }
 
 // ListenAndServe listens on Addr and serves until Shutdown or Close, and then
@@ -201,7 +204,7 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.group != nil:
 		s.serving++
 		return s.group, nil
-	case s.Handler == nil && s.Packets == nil:
+	case s.Handler == nil && s.Packets == nil && !s.goroutines:
 		return nil, errors.New("server: Handler is nil; set one")
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
@@ -219,7 +222,11 @@ func (s *Server) start() (*conn.Group, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = defaultLogger()
 	}
-	group, err := conn.NewGroup(cfg, sched.Config{Workers: s.Workers, Hold: s.Hold})
+	rc := sched.Config{Workers: s.Workers, Hold: s.Hold}
+	if s.Handler == nil && s.Packets == nil {
+		forGoroutines(&rc)
+	}
+	group, err := conn.NewGroup(cfg, rc)
 	if err == nil {
 		err = group.Runtime().Start()
 	}

@@ -61,6 +61,9 @@ func (s *Server) stop() (*conn.Group, error) {
 		_ = l.Close()
 		_ = ln.Close() // it shares the socket, which refuses only when both are closed
 	}
+	for l := range s.sockets { // nor to this
+		_ = l.stop()
+	}
 	return s.group, nil
 }
 

@@ -1,0 +1,220 @@
+package conn
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"sync"
+)
+
+// A SocketListener is a net.Listener whose connections, each a *Socket, the group's
+// workers accept and serve. Its methods may be called from any goroutine but a
+// worker's.
+//
+// Of those that nobody has taken by Accept yet it keeps up to its backlog, and those
+// that the kernel had accepted by then; the others wait in the kernel's.
+type SocketListener struct {
+	group *Group
+	addr  net.Addr
+	inner []*Listener
+	done  chan struct{} // closed with Close
+
+	mu      sync.Mutex // guards what follows
+	arrived []arrival  // the first is at head
+	head    int
+	waiting sleepers // for an arrival: while there are some, there is none
+	closed  bool
+}
+
+// An arrival is a socket that nobody has taken yet.
+type arrival struct {
+	s    *Socket
+	from *Listener
+}
+
+var _ net.Listener = (*SocketListener)(nil)
+
+// defaultBacklog is enough for the few that come between two calls of Accept.
+const defaultBacklog = 128
+
+// A SocketListenerConfig configures a SocketListener. The zero value is what most want.
+type SocketListenerConfig struct {
+	// Backlog: see SocketListener. 0: 128.
+	Backlog int
+
+	// First, if not nil, is given the handler that makes sockets of connections and
+	// returns one that sees each connection before: when that is done with one, it
+	// calls SetHandler with, and OnOpen of, the handler it was given.
+	First func(Handler) Handler
+}
+
+// OpenListener accepts connections from a listening socket, a *net.TCPListener or
+// *net.UnixListener, for ordinary goroutines, or from several that share an address by
+// SO_REUSEPORT, one for each worker. The group works on copies of the descriptors, as
+// with Listen.
+func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*SocketListener, error) {
+	if len(all) == 0 {
+		return nil, errors.New("conn: OpenListener needs a listening socket")
+	}
+	l := &SocketListener{group: g, addr: all[0].Addr(), done: make(chan struct{})}
+	backlog := max(1, cmp.Or(cfg.Backlog, defaultBacklog)/len(all))
+	for i, ln := range all {
+		worker := AnyWorker
+		if len(all) > 1 {
+			worker = i
+		}
+		a := &acceptor{to: l}
+		h := Handler(a)
+		if cfg.First != nil {
+			h = cfg.First(a)
+		}
+		inner, err := g.prepare(worker, ln, h, backlog)
+		if err != nil {
+			_ = l.Close()
+			return nil, err
+		}
+		a.from = inner
+		inner.start()
+		l.inner = append(l.inner, inner)
+	}
+	go l.watch()
+	return l, nil
+}
+
+// watch has Accept end when the runtime does, if the listener has not been closed.
+func (l *SocketListener) watch() {
+	select {
+	case <-l.done:
+	case <-l.group.rt.Done():
+		l.shut()
+	}
+}
+
+// An acceptor is the handler of connections until they are open.
+type acceptor struct {
+	Base
+	to   *SocketListener
+	from *Listener
+}
+
+func (a *acceptor) OnOpen(c *Conn) error {
+	s := &Socket{writing: true}
+	c.SetHandler(s)
+	_ = s.OnOpen(c)
+	if !a.to.arrive(arrival{s, a.from}) {
+		c.Abort()
+	}
+	return nil
+}
+
+// OnData is never called: the socket is the handler by then.
+func (a *acceptor) OnData(*Conn) error { return nil }
+
+// arrive hands a socket over, unless the listener is closed.
+func (l *SocketListener) arrive(a arrival) bool {
+	a.from.arrived()
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return false
+	}
+	l.arrived = append(l.arrived, a)
+	first := l.waiting.Front()
+	if first != nil {
+		l.waiting.Remove(first)
+	}
+	l.mu.Unlock()
+	if first != nil {
+		first.Value.wake()
+	}
+	return true
+}
+
+// Accept implements net.Listener. What goes wrong with accepting is no error of it: the
+// group's logger hears of that, and it is tried again.
+func (l *SocketListener) Accept() (net.Conn, error) {
+	s, err := l.AcceptSocket()
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// AcceptSocket is Accept for those who want the type.
+func (l *SocketListener) AcceptSocket() (*Socket, error) {
+	for {
+		l.mu.Lock()
+		switch {
+		case l.closed:
+			l.mu.Unlock()
+			return nil, l.opError("accept")
+		case l.head < len(l.arrived):
+			a := l.take()
+			l.mu.Unlock()
+			a.from.taken()
+			return a.s, nil
+		}
+		w := getSleeper()
+		l.waiting.PushBack(&w.place)
+		l.mu.Unlock()
+		<-w.woke
+		w.put()
+	}
+}
+
+// take is the first arrival. The lock is held.
+func (l *SocketListener) take() arrival {
+	a := l.arrived[l.head]
+	l.arrived[l.head] = arrival{}
+	if l.head++; l.head == len(l.arrived) {
+		l.arrived, l.head = l.arrived[:0], 0
+	}
+	return a
+}
+
+// Close stops accepting, and returns when the descriptor is closed; Accept returns an
+// error that matches net.ErrClosed. Sockets that were accepted live on, those that
+// nobody has taken are reset.
+func (l *SocketListener) Close() error {
+	if !l.shut() {
+		return l.opError("close")
+	}
+	l.closeInner()
+	return nil
+}
+
+// shut ends all calls of Accept, and what they would have returned. It reports whether
+// this call has.
+func (l *SocketListener) shut() bool {
+	var u wakeup
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return false
+	}
+	l.closed = true
+	u.addAll(&l.waiting, nil)
+	left := l.arrived[l.head:]
+	l.arrived = nil
+	l.mu.Unlock()
+	close(l.done)
+	u.wake()
+	for _, a := range left {
+		_ = a.s.SetLinger(0) // fails if it has ended
+		_ = a.s.Close()
+	}
+	return true
+}
+
+func (l *SocketListener) closeInner() {
+	for _, inner := range l.inner {
+		_ = inner.Close()
+	}
+}
+
+// Addr implements net.Listener.
+func (l *SocketListener) Addr() net.Addr { return l.addr }
+
+func (l *SocketListener) opError(op string) error {
+	return &net.OpError{Op: op, Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
+}

@@ -1,0 +1,141 @@
+package conn
+
+import (
+	"net"
+	"os"
+	"time"
+)
+
+// LocalAddr implements net.Conn.
+func (s *Socket) LocalAddr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.local == nil && s.c != nil {
+		_ = s.c.withFD(func(fd int) error {
+			s.local = localAddr(fd)
+			return nil
+		})
+	}
+	return s.local // nil: it was never open
+}
+
+// RemoteAddr implements net.Conn.
+func (s *Socket) RemoteAddr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c == nil {
+		return nil
+	}
+	return s.c.remote()
+}
+
+// SetDeadline implements net.Conn.
+func (s *Socket) SetDeadline(t time.Time) error { return s.setDeadlines(t, true, true) }
+
+// SetReadDeadline implements net.Conn.
+func (s *Socket) SetReadDeadline(t time.Time) error { return s.setDeadlines(t, true, false) }
+
+// SetWriteDeadline implements net.Conn.
+func (s *Socket) SetWriteDeadline(t time.Time) error { return s.setDeadlines(t, false, true) }
+
+func (s *Socket) setDeadlines(t time.Time, read, write bool) error {
+	var u wakeup
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return s.opError("set", net.ErrClosed)
+	}
+	if read && s.readBy.set(t, s, (*Socket).readLate) {
+		u.addAll(&s.readers, os.ErrDeadlineExceeded)
+	}
+	if write && s.writeBy.set(t, s, (*Socket).writeLate) {
+		s.stopWriters(&u, os.ErrDeadlineExceeded)
+	}
+	s.mu.Unlock()
+	u.wake()
+	return nil
+}
+
+func (s *Socket) readLate() {
+	var u wakeup
+	s.mu.Lock()
+	if !s.closed && s.readBy.pass() {
+		u.addAll(&s.readers, os.ErrDeadlineExceeded)
+	}
+	s.mu.Unlock()
+	u.wake()
+}
+
+func (s *Socket) writeLate() {
+	var u wakeup
+	s.mu.Lock()
+	if !s.closed && s.writeBy.pass() {
+		s.stopWriters(&u, os.ErrDeadlineExceeded)
+	}
+	s.mu.Unlock()
+	u.wake()
+}
+
+// SetNoDelay is that of *net.TCPConn; on is the default.
+func (s *Socket) SetNoDelay(on bool) error {
+	return s.setOption(func(fd int) error { return setNoDelay(fd, on) })
+}
+
+// SetReadBuffer sets the size of the kernel's receive buffer, in bytes.
+func (s *Socket) SetReadBuffer(bytes int) error {
+	return s.setOption(func(fd int) error { return setReadBuffer(fd, bytes) })
+}
+
+// SetWriteBuffer sets the size of the kernel's send buffer, in bytes.
+func (s *Socket) SetWriteBuffer(bytes int) error {
+	return s.setOption(func(fd int) error { return setWriteBuffer(fd, bytes) })
+}
+
+// SetKeepAlive turns keep-alive probes on or off.
+func (s *Socket) SetKeepAlive(on bool) error {
+	return s.SetKeepAliveConfig(net.KeepAliveConfig{Enable: on})
+}
+
+// SetKeepAlivePeriod sets after how much silence the first probe is sent, in whole
+// seconds, at least one.
+func (s *Socket) SetKeepAlivePeriod(d time.Duration) error {
+	return s.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: max(d, time.Second)})
+}
+
+// SetKeepAliveConfig is Conn.SetKeepAlive.
+func (s *Socket) SetKeepAliveConfig(k net.KeepAliveConfig) error {
+	return s.setOption(func(fd int) error { return setKeepAlive(fd, k) })
+}
+
+// SetLinger says what Close does: for 0, what was written and not sent is dropped, and
+// the peer sees a reset; for anything else it is sent, as Socket says.
+func (s *Socket) SetLinger(sec int) error {
+	return s.setOption(func(int) error {
+		s.reset = sec == 0
+		return nil
+	})
+}
+
+func (s *Socket) setOption(set func(fd int) error) error {
+	s.mu.Lock()
+	closed, c := s.closed, s.c
+	err := net.ErrClosed
+	if !closed && c != nil {
+		err = c.withFD(set)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return s.opError("set", err)
+	}
+	return nil
+}
+
+// withFD calls f with the descriptor, while that is open.
+func (c *Conn) withFD(f func(fd int) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inbox.closed { // it is about to be closed, by the task, which takes no notice of the lock
+		return net.ErrClosed
+	}
+	return f(c.fd)
+}

@@ -1,0 +1,191 @@
+package conn
+
+import (
+	"io"
+	"net"
+	"os"
+)
+
+// Read implements net.Conn.
+func (s *Socket) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	if err, over := s.unreadable(); over || len(p) == 0 {
+		closed := s.closed
+		s.mu.Unlock()
+		if len(p) == 0 && !closed {
+			return 0, nil
+		}
+		return 0, s.readError(err)
+	}
+	if s.in.bytes > 0 {
+		n := s.in.read(p)
+		s.unlockRead()
+		return n, nil
+	}
+	if err := s.exhausted(); err != nil {
+		s.mu.Unlock()
+		return 0, s.readError(err)
+	}
+	w := getSleeper()
+	w.p = p
+	s.readers.PushBack(&w.place)
+	s.mu.Unlock()
+	<-w.woke
+	n, err := w.n, w.err
+	w.put()
+	if err != nil {
+		return 0, s.readError(err)
+	}
+	return n, nil
+}
+
+// unreadable reports that, and why, nothing can be read whatever has arrived. The lock
+// is held.
+func (s *Socket) unreadable() (err error, over bool) {
+	switch {
+	case s.closed:
+		return net.ErrClosed, true
+	case s.readBy.expired:
+		return os.ErrDeadlineExceeded, true
+	case s.deaf:
+		return io.EOF, true
+	}
+	return nil, false
+}
+
+// exhausted is why nothing will arrive any more, or nil. The lock is held.
+func (s *Socket) exhausted() error {
+	switch {
+	case s.failed != nil:
+		return s.failed
+	case s.eof || s.gone:
+		return io.EOF
+	}
+	return nil
+}
+
+// unlockRead is the end of a read: the lock is released, and receiving goes on if it
+// was paused for what has now been read. Others may wait for what WriteTo has left.
+func (s *Socket) unlockRead() {
+	var u wakeup
+	for s.in.bytes > 0 && s.readers.Len() > 0 {
+		w := s.readers.Front().Value
+		s.readers.Remove(&w.place)
+		u.add(w)
+		if w.p == nil {
+			break
+		}
+		w.n = s.in.read(w.p)
+	}
+	resume := s.held && s.in.bytes <= s.c.group.cfg.LowWater
+	if resume {
+		s.held = false
+	}
+	s.mu.Unlock()
+	u.wake()
+	if resume {
+		_ = s.c.tell(command{kind: cmdDo, do: resumeRead}) // it may be over
+	}
+}
+
+func resumeRead(c *Conn) { _ = c.ResumeRead() }
+
+// WriteTo writes all that is read to w until the peer finishes, as io.Copy does, which
+// calls it, but holds no buffer while nothing comes.
+func (s *Socket) WriteTo(w io.Writer) (n int64, err error) {
+	for {
+		b, err := s.next()
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, s.readError(err)
+		}
+		m, err := w.Write(b.data[b.from:])
+		if err == nil && m < len(b.data)-b.from {
+			err = io.ErrShortWrite
+		}
+		b.put()
+		n += int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// next waits until something has arrived, and takes it.
+func (s *Socket) next() (*block, error) {
+	for {
+		s.mu.Lock()
+		if err, over := s.unreadable(); over {
+			s.mu.Unlock()
+			return nil, err
+		}
+		if b := s.in.take(); b != nil {
+			s.unlockRead()
+			return b, nil
+		}
+		if err := s.exhausted(); err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+		w := getSleeper() // without a buffer: it is told when there is something
+		s.readers.PushBack(&w.place)
+		s.mu.Unlock()
+		<-w.woke
+		err := w.err
+		w.put()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// OnData implements Handler. It is the worker's, as the other methods of Handler are.
+// Who has waited for longest is given what there is, straight from the reactor's memory;
+// what nobody waits for is kept.
+func (s *Socket) OnData(c *Conn) error {
+	p, _ := c.Next(-1)
+	var u wakeup
+	s.mu.Lock()
+	if s.closed || s.deaf {
+		s.mu.Unlock()
+		return nil
+	}
+	for len(p) > 0 {
+		first := s.readers.Front()
+		if first == nil {
+			break
+		}
+		w := first.Value
+		s.readers.Remove(first)
+		u.add(w)
+		if w.p == nil {
+			break // it takes all there is
+		}
+		w.n = copy(w.p, p)
+		p = p[w.n:]
+	}
+	s.in.append(p)
+	pause := !s.held && s.in.bytes >= c.group.cfg.HighWater
+	if pause {
+		s.held = true
+	}
+	s.mu.Unlock()
+	if pause { // a resume is told after this, and carried out by a later run
+		_ = c.PauseRead()
+	}
+	u.wake()
+	return nil
+}
+
+// OnEOF implements Handler: what was received before it is read first.
+func (s *Socket) OnEOF(*Conn) error {
+	var u wakeup
+	s.mu.Lock()
+	s.eof = true
+	u.addAll(&s.readers, io.EOF)
+	s.mu.Unlock()
+	u.wake()
+	return nil
+}

@@ -1,0 +1,145 @@
+package conn
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Write implements net.Conn. It is not mixed with the writes of other goroutines. With
+// an error, the bytes it counts may still be sent.
+func (s *Socket) Write(p []byte) (n int, err error) {
+	if err := s.beginWrite(); err != nil {
+		return 0, s.writeError(err)
+	}
+	for n < len(p) {
+		m, err := s.c.put(p[n:], s)
+		n += m
+		if err == nil && n < len(p) {
+			err = s.awaitRoom()
+		}
+		if err != nil {
+			s.endWrite()
+			return n, s.writeError(err)
+		}
+	}
+	s.endWrite()
+	return n, nil
+}
+
+// beginWrite waits for the turn.
+func (s *Socket) beginWrite() error {
+	s.mu.Lock()
+	err := s.unwritable()
+	if err != nil || !s.writing {
+		s.writing = s.writing || err == nil
+		s.mu.Unlock()
+		return err
+	}
+	w := getSleeper()
+	s.writers.PushBack(&w.place)
+	s.mu.Unlock()
+	<-w.woke
+	err = w.err
+	w.put()
+	return err
+}
+
+// endWrite gives the turn to the next.
+func (s *Socket) endWrite() {
+	s.mu.Lock()
+	next := s.nextWriter()
+	s.mu.Unlock()
+	if next != nil {
+		next.wake()
+	}
+}
+
+// nextWriter is whose turn it is; nil: nobody's. The lock is held.
+func (s *Socket) nextWriter() *sleeper {
+	n := s.writers.Front()
+	if n == nil {
+		s.writing = false
+		return nil
+	}
+	s.writers.Remove(n)
+	return n.Value
+}
+
+// unwritable is why nothing can be written, or nil. The lock is held.
+func (s *Socket) unwritable() error {
+	switch {
+	case s.closed:
+		return net.ErrClosed
+	case s.writeBy.expired:
+		return os.ErrDeadlineExceeded
+	case s.mute:
+		return os.NewSyscallError("write", syscall.EPIPE)
+	case s.failed != nil:
+		return s.failed
+	case s.gone:
+		return os.NewSyscallError("write", syscall.EPIPE)
+	}
+	return nil
+}
+
+// awaitRoom waits until the queue has room. put has said that it had none, and that
+// this is to be told: madeRoom does so, before or after the lock is taken here.
+func (s *Socket) awaitRoom() error {
+	s.mu.Lock()
+	if err := s.unwritable(); err != nil || s.room {
+		s.room = false
+		s.mu.Unlock()
+		return err
+	}
+	w := getSleeper()
+	s.forRoom = w
+	s.mu.Unlock()
+	<-w.woke
+	err := w.err
+	w.put()
+	return err
+}
+
+// madeRoom is called when a send has ended, by the worker that has noticed.
+func (s *Socket) madeRoom() {
+	s.mu.Lock()
+	w := s.forRoom
+	s.forRoom, s.room = nil, w == nil
+	s.mu.Unlock()
+	if w != nil {
+		w.wake()
+	}
+}
+
+// stopWriters ends all writes that wait. The lock is held.
+func (s *Socket) stopWriters(u *wakeup, err error) {
+	u.addAll(&s.writers, err)
+	if w := s.forRoom; w != nil {
+		s.forRoom, w.err = nil, err
+		u.add(w)
+	}
+}
+
+// ReadFrom writes all that is read from r, as io.Copy does, which calls it.
+func (s *Socket) ReadFrom(r io.Reader) (n int64, err error) {
+	b := getBlock(largeBuffer)
+	defer b.put()
+	for {
+		m, rerr := r.Read(b.data[:cap(b.data)])
+		if m > 0 {
+			w, err := s.Write(b.data[:m])
+			n += int64(w)
+			if err != nil {
+				return n, err
+			}
+		}
+		if rerr == io.EOF {
+			return n, nil
+		}
+		if rerr != nil {
+			return n, rerr
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package conn
+
+import (
+	"os"
+	"syscall"
+)
+
+// maxPut is how much a goroutine may have queued for a connection.
+const maxPut = largeBuffer
+
+// put sends p from a goroutine that is not the task, by the system call alone where
+// nothing is waiting to be sent before it, and queues what is left as far as there is
+// room. It returns how much that was; if not all, s.madeRoom is called when it is worth
+// trying again, or the connection ends. There is one call at a time.
+//
+// The order is kept. While in.direct is set, send starts nothing, and put sets it only
+// when nothing is in flight and nothing queued: neither in the inbox nor, as far as
+// that has come from commands, with the task, since collect counts in in.queued what it
+// takes out, and send what is left. What put leaves goes into the queue before direct
+// is given up. A write of the handler's own is put before or after, whole, since it
+// becomes a flight, or not, under the same lock.
+//
+// The descriptor is open: tearDown sets in.closed and then waits for direct, under the
+// lock. And no end is lost: what waits for it has set in.tellEnd under the lock,
+// before direct is given up, or finds it given up.
+func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
+	c.mu.Lock()
+	in := &c.inbox
+	if in.flight == nil && in.bytes+in.queued == 0 && !in.closed {
+		in.direct = true
+		fd := c.fd
+		c.mu.Unlock()
+		var errno syscall.Errno
+		n, errno = sendNonblock(fd, p)
+		n = max(0, n)
+		c.mu.Lock()
+		in.direct = false
+		in.taken += uint64(n)
+		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.ENOBUFS {
+			err = os.NewSyscallError("write", errno)
+		}
+		if n == len(p) || err != nil || in.closed {
+			tell := in.tellEnd
+			if n < len(p) && err == nil {
+				err = errGone
+			}
+			c.mu.Unlock()
+			if tell {
+				c.task.Wake()
+			}
+			return n, err
+		}
+	}
+	if in.closed {
+		c.mu.Unlock()
+		return n, errGone
+	}
+	rest := p[n:]
+	if room := max(0, maxPut-in.bytes-in.queued-len(in.flight)+in.sent); room < len(rest) {
+		rest = rest[:room]
+		in.waiter = s
+	}
+	if len(rest) > 0 {
+		in.enqueue(rest)
+	}
+	wake := in.flight == nil
+	in.tellEnd = true
+	c.mu.Unlock()
+	if wake {
+		c.task.Wake()
+	}
+	return n + len(rest), nil
+}
+
+// enqueue adds a copy of p to the commands, to the last one if there is room. The lock
+// is held.
+func (in *inbox) enqueue(p []byte) {
+	in.bytes += len(p)
+	if k := len(in.commands); k > 0 {
+		last := &in.commands[k-1]
+		if last.kind == cmdPut && cap(last.data)-len(last.data) >= len(p) {
+			last.data = append(last.data, p...)
+			return
+		}
+	}
+	in.commands = append(in.commands, command{kind: cmdPut, data: append(getShared(len(p)), p...)})
+}
+
+// takeOver queues what put has left, without a copy where nothing is queued. What it
+// drops, the socket's methods have given up: they end all writes first.
+func (c *Conn) takeOver(data []byte) {
+	switch {
+	case c.is(mute | overdue | closing):
+	case len(c.queued) == 0:
+		data, c.queued = c.queued, data
+	default:
+		c.queued = append(c.driver.buffers.grow(c.queued, len(data)), data...)
+	}
+	c.driver.buffers.put(data)
+}

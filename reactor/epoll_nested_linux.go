@@ -1,0 +1,76 @@
+package reactor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A nested is an epoll descriptor in Go's own poller: an owner that waits for it parks
+// as any goroutine does, and the thread goes on with others. When something happens, a
+// thread that has nothing to do finds the owner, and then those whom that makes ready,
+// without another one being woken.
+//
+// Go's poller is edge-triggered, and tells of each event that reaches the inner
+// descriptor; one that comes between the last look and the wait is remembered.
+type nested struct {
+	file  *os.File
+	raw   syscall.RawConn
+	timed bool // the file has a deadline
+
+	// Of the wait in progress: a function made anew would be an allocation.
+	look  func(uintptr) bool
+	r     *epoll
+	n     int
+	errno syscall.Errno
+}
+
+func newNested(fd int) (*nested, error) {
+	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, explainEpoll(os.NewSyscallError("fcntl", err))
+	}
+	if err := unix.SetNonblock(dup, true); err != nil { // which has NewFile hand it to the poller
+		_ = unix.Close(dup)
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	w := &nested{file: os.NewFile(uintptr(dup), "epoll")}
+	if err := w.file.SetReadDeadline(time.Time{}); err != nil {
+		_ = w.file.Close()
+		return nil, fmt.Errorf("reactor: Go's poller does not take an epoll descriptor: %w", err)
+	}
+	if w.raw, err = w.file.SyscallConn(); err != nil {
+		_ = w.file.Close()
+		return nil, err
+	}
+	w.look = func(uintptr) bool {
+		w.n, w.errno = w.r.wait(0, false)
+		return w.n > 0 || w.errno != 0
+	}
+	return w, nil
+}
+
+// wait is epoll's wait; the events are in r.events.
+func (w *nested) wait(r *epoll, wait time.Duration) (int, syscall.Errno) {
+	var until time.Time
+	if wait > 0 {
+		until = time.Now().Add(wait)
+	}
+	if wait > 0 || w.timed {
+		w.timed = wait > 0
+		if err := w.file.SetReadDeadline(until); err != nil {
+			return 0, unix.EBADF // closed
+		}
+	}
+	w.r, w.n, w.errno = r, 0, 0
+	if err := w.raw.Read(w.look); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return 0, unix.EBADF
+	}
+	return w.n, w.errno
+}
+
+func (w *nested) close() { _ = w.file.Close() }

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// Socket is a connection for ordinary goroutines: what the listeners of Listen accept.
+type Socket = conn.Socket
+
+// Listen is the Listen of a Server with nothing but zero values.
+func Listen(network, addr string) (net.Listener, error) { return new(Server).Listen(network, addr) }
+
+// Listen listens for ordinary goroutines: the connections that Accept returns, each a
+// *Socket, block the goroutines that read and write them, as those of package net do,
+// while the server's workers do the input and output. So whatever serves a
+// net.Listener can serve this one: net/http, crypto/tls, gRPC.
+//
+// network is "tcp", "tcp4", "tcp6" or "unix". The server's configuration applies, but
+// for Handler, which is not needed, and Addr and Network. It may be called several
+// times, and beside Serve.
+//
+// A server that has neither Handler nor Packets when it starts does little for each
+// message but wake a goroutine. So its workers share threads with goroutines
+// (sched.Config.Unlocked), on the epoll backend unless io_uring is forced, and 0
+// Workers means one for each four processors.
+//
+// Closing the listener leaves connections alone, as with package net; when the last
+// one has ended as well, and nothing else is served, the workers stop. Shutdown closes
+// the listener and then waits for the connections, whose goroutines it does not tell:
+// what serves them has a shutdown of its own, which comes first. Close resets them.
+func (s *Server) Listen(network, addr string) (net.Listener, error) {
+	group, err := s.startForGoroutines()
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.openListener(group, network, addr)
+	if err != nil {
+		s.release()
+		return nil, err
+	}
+	if s.Listening != nil {
+		s.Listening(l.Addr())
+	}
+	return l, nil
+}
+
+// forGoroutines is the default for servers that serve nothing else.
+func forGoroutines(rc *sched.Config) {
+	rc.Unlocked = true
+	rc.Workers = cmp.Or(rc.Workers, (runtime.GOMAXPROCS(0)+3)/4)
+}
+
+func (s *Server) startForGoroutines() (*conn.Group, error) {
+	s.mu.Lock()
+	s.goroutines = true
+	s.mu.Unlock()
+	return s.start()
+}
+
+func (s *Server) openListener(group *conn.Group, network, addr string) (net.Listener, error) {
+	all, err := s.listen(network, addr, group.Runtime().Workers())
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping { // stop would not know of it
+		closeAll(all)
+		return nil, ErrServerClosed
+	}
+	var cfg conn.SocketListenerConfig
+	if s.Proxy != nil {
+		cfg.First = func(h Handler) Handler { return &gate{inner: h, server: s} }
+	}
+	inner, err := group.OpenListener(cfg, all...)
+	if err != nil {
+		closeAll(all)
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	l := &socketListener{SocketListener: inner, server: s, group: group}
+	if network == "unix" {
+		l.path = all // closing it removes that
+	} else {
+		closeAll(all) // the group has descriptors of its own, and Go's poller need not hear of connections
+	}
+	if s.sockets == nil {
+		s.sockets = make(map[*socketListener]bool)
+	}
+	s.sockets[l] = true
+	return l, nil
+}
+
+// A socketListener keeps the workers running for as long as they are needed.
+type socketListener struct {
+	*conn.SocketListener
+	server *Server
+	group  *conn.Group
+	path   []net.Listener
+}
+
+// stop is the part of Close that the server's end has too.
+func (l *socketListener) stop() error {
+	err := l.SocketListener.Close()
+	if err == nil {
+		closeAll(l.path)
+	}
+	return err
+}
+
+// Close implements net.Listener.
+func (l *socketListener) Close() error {
+	if err := l.stop(); err != nil {
+		return err
+	}
+	s := l.server
+	s.mu.Lock()
+	if !s.stopping { // else stop goes through them
+		delete(s.sockets, l)
+	}
+	s.mu.Unlock()
+	if l.group.Len() == 0 {
+		s.release()
+		return nil
+	}
+	go func() {
+		_ = l.group.Wait(context.Background()) // or the workers have stopped
+		s.release()
+	}()
+	return nil
+}
