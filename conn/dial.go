@@ -42,6 +42,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	}
 	if len(cfg.Preface) > 0 {
 		c.queued = bytes.Clone(cfg.Preface)
+		c.inbox.queued = len(c.queued) // nobody's put goes before it
 	}
 	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
 		c.more().clock.connect = g.rt.Now() + limit

@@ -79,7 +79,7 @@ func (c *Conn) judge() {
 		}
 		c.group.table.remove(&a.endpoint)
 		if a.errno == 0 && !r.won && !c.is(broken) {
-			c.takeOver(a)
+			c.won(a)
 			continue
 		}
 		c.driver.close(a.at, a.fd)
@@ -92,8 +92,8 @@ func (c *Conn) judge() {
 	}
 }
 
-// takeOver makes the attempt's descriptor that of the connection.
-func (c *Conn) takeOver(a *attempt) {
+// won makes the attempt's descriptor that of the connection.
+func (c *Conn) won(a *attempt) {
 	c.extras.race.won = true
 	c.fd, c.home, c.outgoing = a.fd, a.at, a.at
 	c.mu.Lock()

@@ -36,8 +36,8 @@ import (
 type Dialer struct {
 	// Group has the connections: a Server's Group method, to have them on that
 	// server's workers and ended with it, or another function that returns one. nil:
-	// one that all such Dialers of the process share, made with the first use. Near
-	// goes before it.
+	// one that all such Dialers of the process share, made with the first use, as
+	// Server.Listen makes its own, and never ended. Near goes before it.
 	Group func() *conn.Group
 
 	// Near has connections begin on the worker of another one, in whose handler's
@@ -102,7 +102,9 @@ var errNotServing = errors.New("server: Dialer.Group returned nil: dial when the
 var resolving = blocking.New(blocking.Config{MaxThreads: 64, KeepAlive: time.Second})
 
 var sharedGroup = sync.OnceValues(func() (*conn.Group, error) {
-	return conn.NewGroup(conn.Config{Logger: defaultLogger()}, sched.Config{})
+	var rc sched.Config
+	forGoroutines(&rc)
+	return conn.NewGroup(conn.Config{Logger: defaultLogger()}, rc)
 })
 
 func (d *Dialer) group() (*conn.Group, error) {
