@@ -17,7 +17,8 @@ type DialConfig struct {
 
 	// Find, if not nil, finds Addrs. It is called once, on a worker, and must not
 	// block; it has found called, once and from any goroutine, with the addresses
-	// or with the error that the connection ends with, inside a *net.OpError. If not
+	// or with the error that the connection ends with, inside a *net.OpError if it is
+	// none. If not
 	// nil, cancel is called on a worker when the answer has come or is of no use.
 	Find func(found func([]net.Addr, error)) (cancel func())
 

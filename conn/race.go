@@ -184,7 +184,10 @@ func (c *Conn) candidates(addrs []net.Addr, err error) {
 	r.found = true
 	r.settled()
 	if err != nil {
-		c.fail(&net.OpError{Op: "dial", Net: c.dial.Network(), Source: r.cfg.LocalAddr, Err: err})
+		if op, ok := err.(*net.OpError); !ok || op.Op != "dial" {
+			err = &net.OpError{Op: "dial", Net: c.dial.Network(), Source: r.cfg.LocalAddr, Err: err}
+		}
+		c.fail(err)
 		return
 	}
 	r.left = slices.Clone(addrs)

@@ -2,9 +2,7 @@ package server_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -186,7 +184,9 @@ func listen(t *testing.T, network, addr string) *listener {
 func serveEcho(t *testing.T, ln net.Listener) *listener {
 	l := &listener{Listener: ln}
 	var all sync.WaitGroup
+	stopped := make(chan struct{})
 	all.Go(func() {
+		defer close(stopped)
 		for {
 			c, err := ln.Accept()
 			if err != nil {
@@ -200,9 +200,7 @@ func serveEcho(t *testing.T, ln net.Listener) *listener {
 				for {
 					n, err := c.Read(p)
 					if err != nil {
-						if errors.Is(err, io.EOF) {
-							_ = c.Close()
-						}
+						_ = c.Close()
 						return
 					}
 					l.mu.Lock()
@@ -215,6 +213,7 @@ func serveEcho(t *testing.T, ln net.Listener) *listener {
 	})
 	t.Cleanup(func() {
 		_ = ln.Close()
+		<-stopped
 		l.closeAll()
 		all.Wait()
 	})
