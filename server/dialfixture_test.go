@@ -17,6 +17,7 @@ import (
 	"github.com/suiro-go/suiro/blocking"
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/internal/testmode"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
@@ -84,12 +85,15 @@ type client struct {
 	t     *testing.T
 }
 
-// newClient makes one. With a paused clock time goes on by Advance alone.
+// newClient makes one, whose workers wait without a limit, so that a lost wake-up hangs:
+// there are tests in this package that need the limit. With a paused clock time goes on by Advance alone.
 func newClient(t *testing.T, backend string, workers int, paused bool) *client {
 	t.Helper()
 	c := &client{names: &names{hosts: map[string][]string{}}, t: t}
 	cfg := conn.Config{Linger: 200 * time.Millisecond}
 	cfg.Reactor.Backend = backend
+	testmode.EndlessParks.Store(true)
+	defer testmode.EndlessParks.Store(false)
 	var err error
 	c.group, err = conn.NewGroup(cfg, sched.Config{Workers: workers, Paused: paused})
 	require.NoError(t, err)
