@@ -46,6 +46,11 @@ explore: ## every interleaving of the scheduler's lock-free parts, within bounds
 model: ## the Promela model of parking (needs spin)
 	sched/model/check.sh
 
+.PHONY: long
+long: ## what takes too long for every run: ten thousand slow readers
+	go vet -tags long ./conn
+	go test -tags long -run 'TenThousand' -v ./conn
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME each
 	@set -e; for pkg in $$(go list ./...); do \

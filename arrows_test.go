@@ -39,6 +39,7 @@ var layers = map[string]layer{
 	"conn/frame":         {},
 	"conn/proxyproto":    {},
 	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking", "internal/list"}, others: []string{"github.com/rs/zerolog"}},
+	"server/servertest":  {},
 	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":   {},
 	"internal/list":      {},
@@ -50,7 +51,7 @@ var layers = map[string]layer{
 	"bench":              {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 }
 
-var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "conn", "conn/frame", "conn/proxyproto", "server"}
+var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "conn", "conn/frame", "conn/proxyproto", "server", "server/servertest"}
 
 // peers are compared with in a module of their own, so that they never enter
 // the graph of a user's module.

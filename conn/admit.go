@@ -44,8 +44,8 @@ const (
 // admit counts a connection, if there is room for it.
 func (g *Group) admit(c *Conn) verdict {
 	a := &g.admission
-	if limit := g.cfg.MaxPerSource; limit > 0 && c.unix == nil {
-		source := c.peer.Addr()
+	if limit := g.cfg.MaxPerSource; limit > 0 && !c.local() {
+		source := c.peer
 		a.mu.Lock()
 		if a.sources[source] >= limit {
 			a.mu.Unlock()
@@ -78,10 +78,10 @@ func (g *Group) takeSlot() bool {
 }
 
 func (g *Group) forgetSource(c *Conn) {
-	if g.cfg.MaxPerSource <= 0 || c.unix != nil {
+	if g.cfg.MaxPerSource <= 0 || c.local() {
 		return
 	}
-	a, source := &g.admission, c.peer.Addr()
+	a, source := &g.admission, c.peer
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sources[source]--; a.sources[source] == 0 {

@@ -1,8 +1,15 @@
 package conn
 
+import (
+	"math/bits"
+	"sync"
+)
+
 // A bufferPool keeps a worker's write and leftover buffers, so that an idle
 // connection holds none and a busy one allocates none. The last one given back
-// is the next one handed out: it is still in the cache.
+// is the next one handed out: it is still in the cache. Huge ones, of which nobody
+// keeps many, all workers share: as garbage they would take a multiple of what is in
+// use until the collector comes.
 type bufferPool struct {
 	small, large [][]byte
 }
@@ -12,7 +19,13 @@ const (
 	largeBuffer = 64 << 10
 	keepSmall   = 512 // 2 MiB
 	keepLarge   = 32  // 2 MiB
+
+	largeBits = 16
+	hugeBits  = 24 // the largest that are kept: 16 MiB
 )
+
+// huge has, at i, buffers of 2^(largeBits+1+i) bytes.
+var huge [hugeBits - largeBits]sync.Pool
 
 // get is an empty buffer with room for n bytes.
 func (p *bufferPool) get(n int) []byte {
@@ -21,9 +34,15 @@ func (p *bufferPool) get(n int) []byte {
 		return pop(&p.small, smallBuffer)
 	case n <= largeBuffer:
 		return pop(&p.large, largeBuffer)
-	default:
+	}
+	exp := bits.Len(uint(n - 1))
+	if exp > hugeBits {
 		return make([]byte, 0, n)
 	}
+	if b, ok := huge[exp-largeBits-1].Get().(*[]byte); ok {
+		return *b
+	}
+	return make([]byte, 0, 1<<exp)
 }
 
 func pop(from *[][]byte, size int) []byte {
@@ -43,6 +62,9 @@ func (p *bufferPool) put(b []byte) {
 		p.small = append(p.small, b[:0])
 	case cap(b) == largeBuffer && len(p.large) < keepLarge:
 		p.large = append(p.large, b[:0])
+	case cap(b) > largeBuffer && cap(b) <= 1<<hugeBits && cap(b)&(cap(b)-1) == 0:
+		kept := b[:0] // a variable of its own: the address of b would have every call allocate
+		huge[bits.Len(uint(cap(b)))-largeBits-2].Put(&kept)
 	default:
 		putShared(b)
 	}

@@ -94,8 +94,8 @@ func (c *Conn) Abort() {
 
 // fail ends the connection without further ado.
 func (c *Conn) fail(err error) {
-	if c.cause == nil {
-		c.cause = err
+	if x := c.more(); x.cause == nil {
+		x.cause = err
 	}
 	c.set(broken)
 }
@@ -103,7 +103,7 @@ func (c *Conn) fail(err error) {
 // check closes the connection if the handler returned an error.
 func (c *Conn) check(err error) {
 	if err != nil && !c.is(closing|broken) {
-		c.cause = err
+		c.more().cause = err
 		_ = c.Close()
 	}
 }
@@ -143,8 +143,9 @@ func (c *Conn) tearDown() (done bool) {
 	}
 	racing := c.extras != nil && !c.endRace()
 	c.mu.Lock()
-	sending := c.inbox.flight != nil || c.inbox.direct
-	cancelSend := c.inbox.flight != nil && !c.inbox.closed
+	flying := c.inbox.mail != nil && c.inbox.flight != nil
+	sending := flying || c.inbox.direct
+	cancelSend := flying && !c.inbox.closed
 	c.inbox.closed, c.inbox.tellEnd = true, true
 	c.mu.Unlock()
 	if cancelSend {
@@ -187,7 +188,7 @@ func (c *Conn) tellOver() {
 	}
 	defer c.tellClosed()
 	defer c.recoverPanic()
-	c.handler.OnClose(c, c.cause)
+	c.handler.OnClose(c, c.cause())
 }
 
 func (c *Conn) tellClosed() {
@@ -205,7 +206,7 @@ func (c *Conn) call(f func()) {
 
 func (c *Conn) tellUnsent() {
 	defer c.recoverPanic()
-	err := c.cause
+	err := c.cause()
 	if err == nil {
 		err = c.opError("write", net.ErrClosed)
 	}

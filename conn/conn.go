@@ -16,44 +16,62 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.AddrPort // of TCP, fixed before attach, but of a race when it is won, under mu
-	unix    *net.UnixAddr  // the same of a Unix socket; nil: TCP
-	client  net.Addr       // who the peer speaks for; nil: itself. The task writes it, under mu
+	peer    netip.Addr // fixed before attach, as is the port, but of a race when it is won, under mu; invalid: it is a Unix socket
+	port    uint16
+	begun   uint16 // the worker it began on
+	flags   flags  // from here on the task's alone, on whichever worker runs it
 
-	// The task's alone, on whichever worker runs it.
 	driver   *Driver // that worker's
 	home     *Driver // where it receives, or last did, and its chunks lie; before that, where its first operation went
 	outgoing *Driver // where its last Connect or Send went
-	flags    flags
-	in       input
-	queued   []byte  // written, behind what is in flight
-	inFlight int     // at most this many bytes of the send in flight are unsent
-	extras   *extras // nil: none was ever needed
-	cause    error   // what OnClose is given
+	*backlog         // nil between runs if there is nothing in it
+	extras   *extras // nil: none was ever needed; others read it, under mu
 	value    any
-	dial     net.Addr // where to connect to, until connected: then it changes, under mu
-	begun    uint16   // the worker it began on
 
-	mu     sync.Mutex // guards inbox; never held while a handler runs
-	inbox  inbox
-	charge charge // with MaxMemory alone
+	mu    sync.Mutex // guards inbox; never held while a handler runs
+	inbox inbox
 }
 
-// extras are what few connections need.
+// A backlog is what a run of the task has to do with: a connection that waits for its
+// peer, as most do, has none.
+type backlog struct {
+	in       input
+	queued   []byte // written, behind what is in flight
+	inFlight int    // at most this many bytes of the send in flight are unsent
+}
+
+func (b *backlog) empty() bool { return b.in.own == nil && b.queued == nil }
+
+// extras are what few connections need, or only in the end.
 type extras struct {
 	clock      clock
-	place      place // in the line for memory
+	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
+	cause      error         // what OnClose is given
+	client     net.Addr      // who the peer speaks for; nil: itself. The task writes it, under mu
+	charge     charge        // with MaxMemory alone, under mu
+	place      place         // in the line for memory
 	notifySent []func(error)
 
 	notifyClose []func()
-	race        *race // while the connection is being dialled; nil: to one address
+	race        *race    // while the connection is being dialled; nil: to one address
+	target      net.Addr // what that is for, until it is won: then it changes, under mu
 }
 
+// more is the extras, which it makes if there are none.
 func (c *Conn) more() *extras {
 	if c.extras == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.extras = new(extras)
 	}
 	return c.extras
+}
+
+func (c *Conn) cause() error {
+	if c.extras == nil {
+		return nil
+	}
+	return c.extras.cause
 }
 
 type flags uint32
@@ -62,6 +80,7 @@ const (
 	opened     flags = 1 << iota // OnOpen has been called
 	receiving                    // a Recv is in flight
 	stopping                     // and a Cancel for it
+	dialled                      // it is to be connected before all else
 	connecting                   // a Connect is in flight
 	paused                       // too much is queued: OnData waits for LowWater
 	starved                      // MaxMemory is near: OnData waits until there is less
@@ -92,6 +111,9 @@ func (c *Conn) clear(f flags) { c.flags &^= f }
 func newConn(g *Group, fd int, h Handler) *Conn {
 	c := &Conn{group: g, handler: h}
 	c.fd, c.target = fd, c
+	if g.bounded() {
+		c.extras = new(extras) // others book in its charge
+	}
 	c.task.Init(g.rt, c)
 	return c
 }
@@ -144,8 +166,8 @@ func (c *Conn) Group() *Group { return c.group }
 // RemoteAddr is the peer's address: a *net.TCPAddr or a *net.UnixAddr. It stays
 // known after the connection has ended.
 func (c *Conn) RemoteAddr() net.Addr {
-	if c.client != nil {
-		return c.client
+	if c.extras != nil && c.extras.client != nil {
+		return c.extras.client
 	}
 	return c.peerAddr()
 }
@@ -153,9 +175,10 @@ func (c *Conn) RemoteAddr() net.Addr {
 // SetRemoteAddr has RemoteAddr return the address of whom the peer, a proxy, speaks
 // for. Limits by source are the peer's all the same.
 func (c *Conn) SetRemoteAddr(client net.Addr) {
+	x := c.more()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.client = client
+	x.client = client
 }
 
 // remote is RemoteAddr for others than the task.
@@ -167,20 +190,38 @@ func (c *Conn) remote() net.Addr {
 
 func (c *Conn) peerAddr() net.Addr {
 	switch {
-	case c.unix != nil:
-		return c.unix
-	case !c.peer.IsValid() && c.dial != nil: // a race
-		return c.dial
+	case c.extras != nil && c.extras.target != nil:
+		return c.extras.target
+	case !c.local():
+	case c.extras != nil && c.extras.path != nil:
+		return c.extras.path
+	default:
+		return &net.UnixAddr{Name: "@", Net: "unix"} // as package net calls one without a name
 	}
-	return net.TCPAddrFromAddrPort(c.peer)
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.peer, c.port))
 }
 
 // LocalAddr is this end's address, nil when the connection has ended.
 func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
 
-func (c *Conn) network() string {
-	if c.unix != nil {
-		return "unix"
+// local reports whether it is a Unix socket.
+func (c *Conn) local() bool { return !c.peer.IsValid() }
+
+// setPeer says who the peer of a TCP connection is.
+func (c *Conn) setPeer(peer netip.AddrPort) {
+	c.peer, c.port = peer.Addr(), peer.Port()
+	if c.local() {
+		c.peer = netip.IPv6Unspecified() // not known, but not a Unix socket either
 	}
-	return "tcp"
+}
+
+func (c *Conn) network() string {
+	switch {
+	case c.extras != nil && c.extras.target != nil:
+		return c.extras.target.Network()
+	case c.local():
+		return "unix"
+	default:
+		return "tcp"
+	}
 }

@@ -29,20 +29,20 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 		return Handle{}, err
 	}
 	c := newConn(g, -1, h)
-	c.dial = cfg.target()
+	target := cfg.target()
 	switch {
-	case c.dial == nil:
+	case target == nil:
 		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: errNoAddrs}
 	case len(cfg.Addrs) == 1 && cfg.Find == nil:
-		if err := c.aim(cfg); err != nil {
-			return Handle{}, &net.OpError{Op: "dial", Net: c.dial.Network(), Source: cfg.LocalAddr, Addr: c.dial, Err: err}
+		if err := c.aim(cfg.Addrs[0], cfg); err != nil {
+			return Handle{}, &net.OpError{Op: "dial", Net: cfg.Addrs[0].Network(), Source: cfg.LocalAddr, Addr: cfg.Addrs[0], Err: err}
 		}
 	default:
-		c.more().race = newRace(cfg)
+		c.more().race, c.more().target = newRace(cfg), target
 	}
-	if len(cfg.Preface) > 0 {
-		c.queued = bytes.Clone(cfg.Preface)
-		c.inbox.queued = len(c.queued) // nobody's put goes before it
+	c.set(dialled)
+	if n := len(cfg.Preface); n > 0 { // the first command, before which nobody sends
+		c.inbox.mail = &mail{commands: []command{{kind: cmdSend, data: bytes.Clone(cfg.Preface)}}, bytes: n}
 	}
 	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
 		c.more().clock.connect = g.rt.Now() + limit
@@ -65,21 +65,20 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 }
 
 // aim makes the socket for the only address.
-func (c *Conn) aim(cfg *DialConfig) (err error) {
-	c.dial = cfg.Addrs[0]
-	if c.fd, err = dialSocket(c.dial, cfg); err != nil {
+func (c *Conn) aim(addr net.Addr, cfg *DialConfig) (err error) {
+	if c.fd, err = dialSocket(addr, cfg); err != nil {
 		return err
 	}
-	c.towards(c.dial)
+	c.towards(addr)
 	return nil
 }
 
 func (c *Conn) towards(addr net.Addr) {
 	switch a := addr.(type) {
 	case *net.TCPAddr:
-		c.peer = a.AddrPort()
+		c.setPeer(a.AddrPort())
 	case *net.UnixAddr:
-		c.unix = a
+		c.more().path = a
 	}
 }
 
@@ -93,7 +92,7 @@ func (c *Conn) connect() {
 		return
 	}
 	c.set(connecting)
-	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.dial})
+	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.peerAddr()})
 	if c.is(broken) {
 		c.clear(connecting)
 	}
@@ -112,9 +111,7 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 
 // connected is for a connection whose descriptor is.
 func (c *Conn) connected() {
-	c.mu.Lock()
-	c.dial = nil // remote reads it
-	c.mu.Unlock()
+	c.clear(dialled)
 	if c.extras != nil {
 		c.extras.clock.connect = 0
 	}

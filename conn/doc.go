@@ -14,6 +14,9 @@
 // and what is written in answer leaves as one. [Sessions] tells peers apart, and a
 // [PacketSocket] is a net.PacketConn for ordinary goroutines.
 //
+// A [Socket] is a net.Conn for ordinary goroutines, and a [SocketListener] the
+// net.Listener that accepts them.
+//
 // # Who may call what
 //
 // The methods of a Conn are for its handler, while a handler's method runs. A

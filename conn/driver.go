@@ -31,6 +31,8 @@ type Driver struct {
 	budget      int        // calls of OnData left to the task that runs
 	news        bool       // which has been brought bytes, or the end of its receive
 	buffers     bufferPool
+	backlogs    freeList[backlog]
+	mails       freeList[mail]
 	chunks      [][]reactor.Buffer // empty lists for inboxes
 	batches     []*reactor.Batch   // empty ones, for packet sockets
 	packets     []Packet           // what a packet handler is given

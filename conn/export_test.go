@@ -21,10 +21,16 @@ func (g *Group) Dump() string {
 			continue
 		}
 		c.mu.Lock()
-		in := &c.inbox
+		in, l, m := &c.inbox, c.backlog, c.inbox.mail
+		if l == nil {
+			l = new(backlog)
+		}
+		if m == nil {
+			m = new(mail)
+		}
 		fmt.Fprintf(&b, "  %#x fd %d flags %017b unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
-			e.token, e.fd, c.flags, len(c.in.unread), len(c.queued), len(in.flight), in.sent,
-			len(in.chunks), len(in.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed, in.tellEnd)
+			e.token, e.fd, c.flags, len(l.in.unread), len(l.queued), len(m.flight), m.sent,
+			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed, in.tellEnd)
 		c.mu.Unlock()
 	}
 	return b.String()

@@ -42,6 +42,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
+	rc.Unlocked = rc.Unlocked || cfg.Reactor.Unlocked
 	if rc.Unlocked && cmp.Or(cfg.Reactor.Backend, os.Getenv(reactor.EnvBackend), "epoll") != "epoll" {
 		rc.Unlocked, rc.Hold = false, -1 // as good as that backend can do
 	}

@@ -15,11 +15,11 @@ func (c *Conn) HandOver(h Handler) error {
 		return c.opError("hand over", net.ErrClosed)
 	}
 	c.value = nil
-	if c.client != nil {
-		c.SetRemoteAddr(nil)
-	}
 	c.clear(overdue)
 	if c.extras != nil {
+		if c.extras.client != nil {
+			c.SetRemoteAddr(nil)
+		}
 		k := &c.extras.clock
 		k.read, k.write, k.idle = 0, 0, 0
 	}
@@ -43,7 +43,7 @@ func (c *Conn) Fresh() bool {
 		return false
 	}
 	c.mu.Lock()
-	news := len(c.inbox.chunks) > 0 || c.inbox.recvEnded
+	news := c.inbox.recvEnded || c.inbox.mail != nil && len(c.inbox.chunks) > 0
 	c.mu.Unlock()
 	return !news && quiet(c.fd)
 }

@@ -12,28 +12,73 @@ import (
 // the task runs on another; the task takes everything out. Nothing else of a
 // connection is touched by both.
 type inbox struct {
-	chunks   []reactor.Buffer // received, in order, all of them at home
-	commands []command
-	bytes    int  // of the commands' data
-	queued   int  // bytes in Conn.queued, as far as other goroutines need to know
-	shed     bool // it is to make room for others
-	closed   bool // commands are refused: the connection is about to be gone
+	*mail           // nil: there is none
+	taken    uint64 // bytes the kernel has taken in all
+	received uint64 // bytes that came in all
+
+	shed    bool // it is to make room for others
+	closed  bool // commands are refused: the connection is about to be gone
+	tellEnd bool // the task wants to run when the send in flight ends
+	direct  bool // a goroutine is about to send, in put: as if something were in flight
 
 	recvEnded, sendEnded, connectEnded bool
-	recvErrno, sendErrno, connectErrno syscall.Errno
+	recvErrno, sendErrno, connectErrno uint16 // the system has none above 4,095
+}
+
+// mail is what an inbox holds at times. An idle connection's has none, so that many of
+// them are cheap.
+type mail struct {
+	chunks   []reactor.Buffer // received, in order, all of them at home
+	commands []command
+	bytes    int // of the commands' data
+	queued   int // bytes in Conn.queued, as far as other goroutines need to know
 
 	// The send in flight lies here, not with the task, so that its end can be
 	// dealt with where it is noticed: nearly always everything was sent and
 	// nothing waits for it, and then the task need not run.
 	flight []byte // nil: none
 	sent   int    // how much of it the kernel has taken; 0 when there is none
-	taken  uint64 // bytes the kernel has taken in all
 
-	received uint64 // bytes that came in all
-	tellEnd  bool   // the task wants to run when it ends
+	waiter *Socket // whoever writes to it is told when that ends; nil: nobody
+}
 
-	direct bool    // a goroutine is about to send, in put: as if something were in flight
-	waiter *Socket // whoever writes to it is told when something was sent; nil: nobody
+// need sees to it that there is mail to write to.
+func (in *inbox) need(d *Driver) {
+	if in.mail == nil {
+		in.mail = d.mails.get()
+	}
+}
+
+// spare gives the mail back if nothing is in it. Both need the connection's mutex.
+func (in *inbox) spare(d *Driver) {
+	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.waiter == nil {
+		in.mail = nil
+		d.mails.put(m)
+	}
+}
+
+// unsent is how much of the send in flight the kernel has not taken.
+func (in *inbox) unsent() int {
+	if in.mail == nil {
+		return 0
+	}
+	return len(in.flight) - in.sent
+}
+
+// sending is unsent, or 1 while put sends: something is, and nobody knows how much.
+func (in *inbox) sending() int {
+	if in.direct {
+		return 1
+	}
+	return in.unsent()
+}
+
+// waits is how much has been written, by whomever, that the kernel has not taken.
+func (in *inbox) waits() int {
+	if in.mail == nil {
+		return 0
+	}
+	return in.queued + in.bytes + in.unsent()
 }
 
 // A command is what another goroutine asks of a connection.
@@ -65,6 +110,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	switch e.Kind {
 	case reactor.Recv:
 		if e.Res > 0 {
+			in.need(d)
 			if in.chunks == nil {
 				in.chunks = d.chunkList()
 			}
@@ -72,14 +118,14 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 			in.received += uint64(e.Res)
 		}
 		if !e.More {
-			in.recvEnded, in.recvErrno = true, e.Errno()
+			in.recvEnded, in.recvErrno = true, uint16(e.Errno())
 			if e.Res > 0 {
-				in.recvErrno = syscall.EAGAIN // ended without a reason: arm again
+				in.recvErrno = uint16(syscall.EAGAIN) // ended without a reason: arm again
 			}
 		}
 	case reactor.Send:
 		if c.group.bounded() {
-			c.book(c.charge.unsent-max(0, e.Res), c.charge.unread)
+			c.book(c.extras.charge.unsent-max(0, e.Res), c.extras.charge.unread)
 		}
 		in.sent += max(0, e.Res)
 		in.taken += uint64(max(0, e.Res))
@@ -88,11 +134,12 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 			in.flight, in.sent = nil, 0
 			wake = in.tellEnd
 			waiter, in.waiter = in.waiter, nil
+			in.spare(d)
 		} else {
-			in.sendEnded, in.sendErrno = true, e.Errno()
+			in.sendEnded, in.sendErrno = true, uint16(e.Errno())
 		}
 	case reactor.Connect:
-		in.connectEnded, in.connectErrno = true, e.Errno()
+		in.connectEnded, in.connectErrno = true, uint16(e.Errno())
 	}
 	c.mu.Unlock()
 	if wake {
@@ -115,9 +162,12 @@ func (c *Conn) tell(cmd command) error {
 	case in.closed:
 		c.mu.Unlock()
 		return errGone
-	case len(cmd.data) > 0 && in.bytes+in.queued+len(in.flight)-in.sent >= c.group.cfg.MaxWrite:
+	case len(cmd.data) > 0 && in.waits() >= c.group.cfg.MaxWrite:
 		c.mu.Unlock()
 		return ErrWriteQueueFull
+	}
+	if in.mail == nil {
+		in.mail = new(mail) // some driver's from then on
 	}
 	in.commands = append(in.commands, cmd)
 	in.bytes += len(cmd.data)
@@ -140,23 +190,16 @@ type news struct {
 func (c *Conn) collect(n *news) {
 	c.mu.Lock()
 	in := &c.inbox
-	n.chunks, in.chunks = in.chunks, nil
-	n.commands, in.commands = in.commands, nil
-	in.queued, in.bytes = in.queued+in.bytes, 0 // send sets queued right again
-	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
-	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, in.sendErrno, false
-	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, in.connectErrno, false
-	n.unsent = in.unsent()
-	c.mu.Unlock()
-}
-
-// unsent is how much is in flight, as far as is known. What put is sending counts 1.
-// The lock is held.
-func (in *inbox) unsent() int {
-	if in.direct {
-		return 1
+	if in.mail != nil {
+		n.chunks, in.chunks = in.chunks, nil
+		n.commands, in.commands = in.commands, nil
+		in.queued, in.bytes = in.queued+in.bytes, 0 // send sets queued right again
 	}
-	return len(in.flight) - in.sent
+	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, syscall.Errno(in.recvErrno), false
+	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, syscall.Errno(in.sendErrno), false
+	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, syscall.Errno(in.connectErrno), false
+	n.unsent = in.sending()
+	c.mu.Unlock()
 }
 
 // taken is how many bytes the kernel has taken in all.
@@ -171,7 +214,7 @@ func (c *Conn) taken() uint64 {
 func (c *Conn) progress() (unsent int, taken uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queued) + len(c.inbox.flight) - c.inbox.sent, c.inbox.taken
+	return len(c.queued) + c.inbox.unsent(), c.inbox.taken
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came
@@ -181,11 +224,12 @@ func (c *Conn) putBack(n *news) {
 	n.chunks, n.next = nil, 0
 	c.mu.Lock()
 	in := &c.inbox
+	in.need(c.driver)
 	came := in.chunks
 	in.chunks = append(rest, came...)
 	if n.recvEnded {
 		n.recvEnded = false
-		in.recvEnded, in.recvErrno = true, n.recvErrno
+		in.recvEnded, in.recvErrno = true, uint16(n.recvErrno)
 	}
 	c.mu.Unlock()
 	c.driver.recycle(came)

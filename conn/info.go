@@ -33,6 +33,6 @@ func (c *Conn) info() Info {
 	defer c.mu.Unlock()
 	in := &c.inbox
 	i.Received, i.Sent = in.received, in.taken
-	i.Unsent = in.queued + in.bytes + len(in.flight) - in.sent
+	i.Unsent = in.waits()
 	return i
 }

@@ -106,8 +106,8 @@ func (c *Conn) book(unsent, unread int) {
 	if c.inbox.shed {
 		return // its memory is as good as free
 	}
-	l, had := &c.group.ledger, c.charge
-	c.charge = charge{unsent, unread}
+	l, had := &c.group.ledger, c.extras.charge
+	c.extras.charge = charge{unsent, unread}
 	l.unsent.Add(int64(unsent - had.unsent))
 	l.unread.Add(int64(unread - had.unread))
 }
@@ -128,8 +128,7 @@ func (c *Conn) starve() {
 // much, somebody goes.
 func (c *Conn) settleMemory() {
 	c.mu.Lock()
-	in := &c.inbox
-	c.book(len(in.flight)-in.sent+len(c.queued), len(c.in.own))
+	c.book(c.inbox.unsent()+len(c.queued), len(c.in.own))
 	c.mu.Unlock()
 	g := c.group
 	if g.Buffered() >= g.cfg.MaxMemory {
@@ -148,7 +147,7 @@ func (g *Group) shed() {
 			continue
 		}
 		c.mu.Lock()
-		n := c.charge.unsent + c.charge.unread
+		n := c.extras.charge.unsent + c.extras.charge.unread
 		if c.inbox.closed {
 			n = 0
 		}

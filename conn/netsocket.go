@@ -26,7 +26,6 @@ type Socket struct {
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted
 
 	mu     sync.Mutex // guards what follows; taken before that of c, never after it
-	dial   Handle     // of DialSocket, until it is open
 	c      *Conn      // nil: not open yet. Goroutines use what its mutex guards, and what is fixed
 	local  net.Addr   // nil: not asked for yet
 	closed bool       // Close was called
@@ -34,12 +33,12 @@ type Socket struct {
 	gone   bool       // OnClose was
 	failed error      // what that was given
 
-	in      backlog   // what has arrived
-	readers sleepers  // they wait for more: while there are some, in is empty
-	held    bool      // reading is paused
-	deaf    bool      // CloseRead was called
-	eof     bool      // the peer has finished
-	readBy  timeLimit // of reads
+	in      blockQueue // what has arrived
+	readers sleepers   // they wait for more: while there are some, in is empty
+	held    bool       // reading is paused
+	deaf    bool       // CloseRead was called
+	eof     bool       // the peer has finished
+	readBy  timeLimit  // of reads
 
 	writing bool      // somebody writes: others wait in writers. Also until it is open
 	writers sleepers  // for their turn

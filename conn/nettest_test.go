@@ -1,6 +1,7 @@
 package conn_test
 
 import (
+	"fmt"
 	"net"
 	"path/filepath"
 	"testing"
@@ -12,19 +13,32 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// openListener is a listener for goroutines on a fresh group.
-func openListener(t *testing.T, backend string, workers int, network string, configure ...func(*conn.Config)) (*fixture, *conn.SocketListener) {
-	t.Helper()
-	f := newFixture(t, backend, workers, configure...)
-	return f, f.open(network, conn.SocketListenerConfig{})
+// onSocketGroups runs a test on a group of each backend, and on one whose workers
+// share threads with goroutines, as server.Listen has it.
+func onSocketGroups(t *testing.T, workers []int, test func(t *testing.T, f *fixture), configure ...func(*conn.Config)) {
+	for _, n := range workers {
+		t.Run(fmt.Sprintf("%d workers", n), func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				test(t, newFixture(t, backend, n, configure...))
+			})
+			t.Run("unlocked", func(t *testing.T) {
+				conntest.Guard(t)
+				unlocked := func(cfg *conn.Config) { cfg.Reactor.Unlocked = true }
+				test(t, newFixture(t, "epoll", n, append([]func(*conn.Config){unlocked}, configure...)...))
+			})
+		})
+	}
 }
 
 // open listens for goroutines until the end of the test.
 func (f *fixture) open(network string, cfg conn.SocketListenerConfig) *conn.SocketListener {
 	f.t.Helper()
 	addr := "127.0.0.1:0"
-	if network == "unix" {
+	switch network {
+	case "unix":
 		addr = filepath.Join(f.t.TempDir(), "s")
+	case "tcp6":
+		addr = "[::1]:0"
 	}
 	ln, err := net.Listen(network, addr)
 	require.NoError(f.t, err)
@@ -38,26 +52,25 @@ func (f *fixture) open(network string, cfg conn.SocketListenerConfig) *conn.Sock
 
 // What package net's own connections have to pass.
 func TestSocketPassesWhatNetsConnsDo(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+	onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {
 		for _, network := range []string{"tcp", "unix"} {
+			l := f.open(network, conn.SocketListenerConfig{})
+			addr := l.Addr()
 			t.Run(network, func(t *testing.T) {
-				f, l := openListener(t, backend, workers, network)
-				t.Run("accepted and dialled", func(t *testing.T) {
-					nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
-						return pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), f.addr) })
-					})
+				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
+					return pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), addr) })
 				})
-				t.Run("accepted, and one of package net", func(t *testing.T) {
-					nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
-						return pair(t, l, func() (net.Conn, error) { return net.Dial(network, f.addr.String()) })
-					})
+			})
+			t.Run(network+" with one of package net", func(t *testing.T) {
+				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
+					return pair(t, l, func() (net.Conn, error) { return net.Dial(network, addr.String()) })
 				})
 			})
 		}
 	})
 }
 
-// pair is two ends of a connection through a listener.
+// pair is two ends of a connection through a listener, the accepted one first.
 func pair(t testing.TB, l net.Listener, dial func() (net.Conn, error)) (c1, c2 net.Conn, stop func(), err error) {
 	accepted := make(chan net.Conn, 1)
 	go func() {

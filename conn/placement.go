@@ -32,8 +32,8 @@ func (g *Group) place(c *Conn) int {
 			}
 		}
 	case SourceHash:
-		if c.unix == nil && c.peer.IsValid() {
-			at = int(maphash.Comparable(g.seed, c.peer.Addr()) % uint64(g.rt.Workers()))
+		if !c.local() {
+			at = int(maphash.Comparable(g.seed, c.peer) % uint64(g.rt.Workers()))
 			break
 		}
 		fallthrough

@@ -26,7 +26,7 @@ const maxPut = largeBuffer
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
-	if in.flight == nil && in.bytes+in.queued == 0 && !in.closed {
+	if (in.mail == nil || in.flight == nil && in.bytes+in.queued == 0) && !in.closed {
 		in.direct = true
 		fd := c.fd
 		c.mu.Unlock()
@@ -56,12 +56,12 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		return n, errGone
 	}
 	rest := p[n:]
-	if room := max(0, maxPut-in.bytes-in.queued-len(in.flight)+in.sent); room < len(rest) {
-		rest = rest[:room]
-		in.waiter = s
-	}
+	rest = rest[:min(len(rest), max(0, maxPut-in.waits()))]
 	if len(rest) > 0 {
 		in.enqueue(rest)
+	}
+	if n+len(rest) < len(p) {
+		in.waiter = s // something is queued, so there is mail
 	}
 	wake := in.flight == nil
 	in.tellEnd = true
@@ -75,6 +75,9 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 // enqueue adds a copy of p to the commands, to the last one if there is room. The lock
 // is held.
 func (in *inbox) enqueue(p []byte) {
+	if in.mail == nil {
+		in.mail = new(mail) // as with tell
+	}
 	in.bytes += len(p)
 	if k := len(in.commands); k > 0 {
 		last := &in.commands[k-1]

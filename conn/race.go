@@ -98,6 +98,7 @@ func (c *Conn) won(a *attempt) {
 	c.fd, c.home, c.outgoing = a.fd, a.at, a.at
 	c.mu.Lock()
 	c.towards(a.addr) // remote reads it
+	c.extras.target = nil
 	c.mu.Unlock()
 	c.connected()
 }
@@ -170,7 +171,7 @@ func (c *Conn) goOnRacing() {
 		}
 	}
 	if r.found && r.live == 0 {
-		c.fail(r.err(c.dial))
+		c.fail(r.err(c.extras.target))
 	}
 	c.extras.clock.attempt = r.wake()
 }
@@ -185,7 +186,7 @@ func (c *Conn) candidates(addrs []net.Addr, err error) {
 	r.settled()
 	if err != nil {
 		if op, ok := err.(*net.OpError); !ok || op.Op != "dial" {
-			err = &net.OpError{Op: "dial", Net: c.dial.Network(), Source: r.cfg.LocalAddr, Err: err}
+			err = &net.OpError{Op: "dial", Net: c.extras.target.Network(), Source: r.cfg.LocalAddr, Err: err}
 		}
 		c.fail(err)
 		return

@@ -18,6 +18,9 @@ const maxCalls = 128
 func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.driver = cx.Driver().(*Driver)
 	c.driver.budget = maxCalls
+	if c.backlog == nil {
+		c.backlog = c.driver.backlogs.get()
+	}
 	var n news
 	c.collect(&n)
 	c.driver.news = len(n.chunks) > 0 || n.recvEnded
@@ -37,8 +40,25 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	if c.group.bounded() {
 		c.settleMemory()
 	}
+	c.spareBacklog(done)
 	return done
 }
+
+// spareBacklog is the end of a run: the backlog is given back if it is empty.
+func (c *Conn) spareBacklog(done bool) {
+	if !c.empty() {
+		return
+	}
+	c.inFlight = 0 // collect tells
+	c.driver.backlogs.put(c.backlog)
+	c.backlog = nil
+	if done {
+		c.backlog = &noBacklog
+	}
+}
+
+// noBacklog is that of connections that have ended: who still has one may look at it.
+var noBacklog backlog
 
 // work calls the handler as the news demands. It changes flags and queues;
 // settle draws the consequences.
@@ -53,7 +73,7 @@ func (c *Conn) work(n *news) {
 	if c.extras != nil && c.extras.race != nil {
 		c.judge()
 	}
-	if !c.is(opened|broken) && c.dial == nil {
+	if !c.is(opened|broken) && !c.is(dialled) {
 		c.set(opened)
 		c.startClock()
 		c.check(c.handler.OnOpen(c))
@@ -177,8 +197,8 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 			c.set(broken)
 			return
 		}
-		if errors.Is(c.cause, syscall.EPIPE) {
-			c.cause = nil // the send was told no more than that because the reason had gone to this
+		if errors.Is(c.cause(), syscall.EPIPE) {
+			c.extras.cause = nil // the send was told no more than that because the reason had gone to this
 		}
 		c.fail(c.sysError("read", "recv", errno))
 	}

@@ -109,15 +109,27 @@ func (c *Conn) send(tell bool) int {
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
-	if in.flight == nil && !in.direct && len(c.queued) > 0 {
-		in.flight, in.sent = c.queued, 0
-		c.queued = nil
-		start = in.flight
+	if len(c.queued) > 0 {
+		in.need(c.driver)
+		if in.flight == nil && !in.direct {
+			in.flight, in.sent = c.queued, 0
+			c.queued = nil
+			start = in.flight
+		}
 	}
-	in.tellEnd = tell || len(c.queued) > 0 || len(in.commands) > 0
-	in.queued = len(c.queued)
-	c.inFlight = in.unsent()
+	in.tellEnd = tell || len(c.queued) > 0 || in.mail != nil && len(in.commands) > 0
+	var waiter *Socket
+	if in.mail != nil {
+		if in.queued = len(c.queued); in.flight == nil && in.queued == 0 { // what it waits for was dropped
+			waiter, in.waiter = in.waiter, nil
+		}
+	}
+	c.inFlight = in.sending()
+	in.spare(c.driver)
 	c.mu.Unlock()
+	if waiter != nil {
+		waiter.madeRoom()
+	}
 	if start != nil {
 		c.transmit(start)
 	}
@@ -170,15 +182,14 @@ func (c *Conn) land(n int) {
 	in.taken += uint64(n)
 	c.inFlight = len(in.flight) - in.sent
 	over := c.inFlight == 0
+	var waiter *Socket
 	if over {
 		c.driver.buffers.put(in.flight)
 		in.flight, in.sent = nil, 0
+		waiter, in.waiter = in.waiter, nil
+		in.spare(c.driver)
 	}
 	tell := over && in.tellEnd
-	var waiter *Socket
-	if over {
-		waiter, in.waiter = in.waiter, nil
-	}
 	c.mu.Unlock()
 	if tell {
 		c.driver.cx.Wake(c.task.Waker())

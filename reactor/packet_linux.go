@@ -45,7 +45,7 @@ func parsePacket(p []byte) Packet {
 	name := p[packetName:][:min(word(0), nameRoom)]
 	control := p[packetControl:][:min(word(1), controlRoom)]
 	got := Packet{
-		From:      parseName(name),
+		From:      ParseSockaddr(name),
 		Truncated: word(3)&unix.MSG_TRUNC != 0,
 		Payload:   p[packetPayload:],
 	}
@@ -55,7 +55,9 @@ func parsePacket(p []byte) Packet {
 	return got
 }
 
-func parseName(p []byte) netip.AddrPort {
+// ParseSockaddr reads a socket address as the kernel writes it; the zero AddrPort
+// stands for what is neither IPv4 nor IPv6.
+func ParseSockaddr(p []byte) netip.AddrPort {
 	if len(p) < 2 {
 		return netip.AddrPort{}
 	}

@@ -157,7 +157,7 @@ func (cs *coroutines) close() {
 		t := co.cx.task
 		if t.state.seize() && co.goOn() {
 			co.cx.worker.dismiss(t)
-			t.envelope.completed(nil, t.state.complete())
+			t.envelope().completed(nil, t.state.complete())
 		} else {
 			cs.unhold(co) // cannot be: Await gives up
 		}

@@ -116,7 +116,7 @@ func (d *depot[T]) load(m *magazine[T]) *magazine[T] {
 	for i := range slab {
 		c := &slab[i]
 		c.depot = d
-		c.task.rt, c.task.body, c.task.envelope = d.rt, c, c
+		c.task.rt, c.task.body, c.task.spawned = d.rt, c, true
 		c.task.state.word.Store(stateComplete)
 		m.push(c)
 	}

@@ -41,8 +41,8 @@ func call(hook func(int), worker int) {
 // runHooked runs a task between its hooks.
 func (w *worker) runHooked(t *Task) (done bool) {
 	var id TaskID
-	if t.envelope != nil {
-		id = t.envelope.taskID()
+	if e := t.envelope(); e != nil {
+		id = e.taskID()
 	}
 	hooks := &w.rt.cfg.Hooks
 	if hooks.TaskPollStart != nil {

@@ -48,7 +48,7 @@ func (o *observed[T]) tell(cx *Context) {
 // from this run on. Until then the task was a stackless one, whose future is told
 // when it is never run.
 func becomeStackful[T any](cx *Context, fn func(*Context) (T, error)) (T, error) {
-	c := cx.task.envelope.(*cell[T])
+	c := cx.task.body.(*cell[T])
 	c.fn = fn
 	if !c.runStackful(cx) {
 		return *new(T), ErrPending

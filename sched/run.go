@@ -111,8 +111,8 @@ func (w *worker) complete(t *Task) {
 		w.dismiss(t)
 	}
 	word := t.state.complete()
-	if t.envelope != nil {
-		t.envelope.completed(&w.cx, word)
+	if e := t.envelope(); e != nil {
+		e.completed(&w.cx, word)
 	}
 }
 
@@ -121,8 +121,8 @@ func (w *worker) crash(t *Task, err error) {
 	if t.coroutine != nil {
 		w.unwind(t)
 	}
-	if t.envelope != nil {
-		t.envelope.crashed(err)
+	if e := t.envelope(); e != nil {
+		e.crashed(err)
 	} else if p, ok := err.(*PanicError); ok {
 		w.rt.cfg.Logger.Error("sched: a task panicked", "worker", w.index, "panic", p.Value, "stack", string(p.Stack))
 	} else {

@@ -18,14 +18,22 @@ type Task struct {
 	rt        *Runtime
 	home      *worker // the only worker that may run it; nil: any
 	body      Body
-	envelope  envelope      // of a spawned task; nil: somebody else's memory
-	era       atomic.Uint32 // how often the generation in the state word has wrapped around
 	coroutine *coroutine    // of a stackful task between its first run and its last
+	era       atomic.Uint32 // how often the generation in the state word has wrapped around
+	spawned   bool          // the body is an envelope
 	long      bool          // its last run was (long.go); whoever runs it writes this
 }
 
 // Init prepares a task that any worker may run. The first Wake starts it.
 func (t *Task) Init(rt *Runtime, body Body) { t.rt, t.body = rt, body }
+
+// envelope is a spawned task's; nil: the task lies in somebody else's memory.
+func (t *Task) envelope() envelope {
+	if !t.spawned {
+		return nil
+	}
+	return t.body.(envelope)
+}
 
 // Pin has the task run on the worker with that index alone, modulo their
 // number. It comes between Init and the first Wake, or from the running task

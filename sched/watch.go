@@ -182,6 +182,10 @@ func (w *worker) relieve(v *worker) (found bool) {
 func (w *worker) relieveInbox(v *worker) (found bool) {
 	var pinned taskList
 	v.inbox.Lock()
+	if v.gone.Load() { // its tasks are being ended, and their memory used again
+		v.inbox.Unlock()
+		return false
+	}
 	list := v.inbox.list
 	v.inbox.list = taskList{}
 	var taken taskList

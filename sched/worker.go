@@ -163,6 +163,9 @@ func (w *worker) survive() bool {
 func (w *worker) end() {
 	defer w.stacks.closeExited() // last: it may end the goroutine
 	w.gone.Store(true)
+	w.inbox.Lock() // who looks through it (relieveInbox) either has done so, or sees that the worker has gone
+	w.inbox.list = taskList{}
+	w.inbox.Unlock()
 	w.stacks.close()
 	w.rt.looping.Done()
 	w.rt.looping.Wait()

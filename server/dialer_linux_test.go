@@ -22,7 +22,7 @@ import (
 
 func TestANameIsResolvedAndTheHandlerHearsOfOneConnection(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		l := listen(t, "tcp", "127.0.0.1:0")
+		l := listenEcho(t, "tcp", "127.0.0.1:0")
 		d := newClient(t, backend, workers, false)
 		d.names.hosts["echo.test"] = []string{"127.0.0.1"}
 		h := newTold()
@@ -41,7 +41,7 @@ func TestANameIsResolvedAndTheHandlerHearsOfOneConnection(t *testing.T) {
 
 func TestEachDialResolvesAnew(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		one, two := listen(t, "tcp", "127.0.0.1:0"), listen(t, "tcp", "127.0.0.2:0")
+		one, two := listenEcho(t, "tcp", "127.0.0.1:0"), listenEcho(t, "tcp", "127.0.0.2:0")
 		d := newClient(t, backend, 2, false)
 		for _, l := range []*listener{one, two} {
 			d.names.mu.Lock()
@@ -62,7 +62,7 @@ func TestEachDialResolvesAnew(t *testing.T) {
 // Whatever the form, one that waits for it gets the connection.
 func TestTasksAndGoroutinesWaitForTheirConnection(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		l := listen(t, "tcp", "127.0.0.1:0")
+		l := listenEcho(t, "tcp", "127.0.0.1:0")
 		d := newClient(t, backend, workers, false)
 		d.names.hosts["echo.test"] = []string{"127.0.0.1"}
 		for name, dial := range map[string]func(addr string, h server.Handler) (server.Handle, error){
@@ -452,7 +452,7 @@ func TestTheLocalAddressIsBoundAndDecidesTheFamily(t *testing.T) {
 
 func TestTheOptionsOfADialledSocketAreSet(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		l := listen(t, "tcp", "127.0.0.1:0")
+		l := listenEcho(t, "tcp", "127.0.0.1:0")
 		d := newClient(t, backend, 2, false)
 		d.KeepAlive, d.Nagle, d.FastOpen = 7*time.Second, true, true
 		var got [3]int
@@ -495,7 +495,7 @@ func TestAPanicOfControlFailsItsAttempt(t *testing.T) {
 
 func TestTheProxyHeaderArrivesFirst(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		l := listen(t, "tcp", "127.0.0.1:0")
+		l := listenEcho(t, "tcp", "127.0.0.1:0")
 		d := newClient(t, backend, 2, false)
 		d.names.hosts["echo.test"] = []string{"127.0.0.1"}
 		sent := ""
@@ -523,7 +523,7 @@ func TestTheProxyHeaderArrivesFirst(t *testing.T) {
 func TestUnixSocketsAreDialled(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		path := t.TempDir() + "/socket"
-		listen(t, "unix", path)
+		listenEcho(t, "unix", path)
 		d := newClient(t, backend, 2, false)
 		h := newTold()
 		handle, err := d.DialHandler(t.Context(), "unix", path, h)

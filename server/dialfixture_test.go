@@ -178,7 +178,7 @@ type listener struct {
 	got   []byte
 }
 
-func listen(t *testing.T, network, addr string) *listener {
+func listenEcho(t *testing.T, network, addr string) *listener {
 	t.Helper()
 	ln, err := net.Listen(network, addr)
 	require.NoError(t, err)

@@ -22,8 +22,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// web is a server of net/http, and a client of it that connects by d.
-func web(t *testing.T, d *client, h http.HandlerFunc) (*httptest.Server, *http.Client) {
+// dialledWeb is a server of net/http, and a client of it that connects by d.
+func dialledWeb(t *testing.T, d *client, h http.HandlerFunc) (*httptest.Server, *http.Client) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	d.names.hosts["web.test"] = []string{"::1", "127.0.0.1"} // nobody listens on the first
@@ -40,7 +40,7 @@ func web(t *testing.T, d *client, h http.HandlerFunc) (*httptest.Server, *http.C
 func TestHTTPTransportDialsAndKeepsConnections(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		d := newClient(t, backend, workers, false)
-		s, client := web(t, d, func(w http.ResponseWriter, r *http.Request) {
+		s, client := dialledWeb(t, d, func(w http.ResponseWriter, r *http.Request) {
 			p, _ := io.ReadAll(r.Body)
 			_, _ = w.Write(p)
 			_, _ = io.WriteString(w, " for "+r.RemoteAddr)
@@ -73,7 +73,7 @@ func TestHTTPRequestsAreCancelled(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		d := newClient(t, backend, 2, false)
 		arrived, gone := make(chan struct{}, 1), make(chan struct{}, 1)
-		s, client := web(t, d, func(_ http.ResponseWriter, r *http.Request) {
+		s, client := dialledWeb(t, d, func(_ http.ResponseWriter, r *http.Request) {
 			arrived <- struct{}{}
 			<-r.Context().Done()
 			gone <- struct{}{}
@@ -105,7 +105,7 @@ func TestHTTPRequestsAreCancelled(t *testing.T) {
 
 func TestDialContextGivesAConnectionForGoroutines(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		l := listen(t, "tcp", "127.0.0.1:0")
+		l := listenEcho(t, "tcp", "127.0.0.1:0")
 		d := newClient(t, backend, 2, false)
 		d.names.hosts["echo.test"] = []string{"127.0.0.1"}
 		c, err := d.DialContext(t.Context(), "tcp", at("echo.test", l.port()))
@@ -199,7 +199,7 @@ func TestConnectedPacketSocketsAreDialledByName(t *testing.T) {
 // A Dialer of a server dials on its workers, from its handlers and from elsewhere.
 func TestAServersDialerIsUsedByItsHandlers(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		l := listen(t, "tcp", "127.0.0.1:0")
+		l := listenEcho(t, "tcp", "127.0.0.1:0")
 		s := &server.Server{Backend: backend, Workers: 4}
 		d := server.Dialer{Group: s.Group}
 		_, err := d.Start("tcp", l.Addr().String(), newTold())

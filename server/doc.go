@@ -12,6 +12,9 @@
 //	s := &server.Server{Addr: "127.0.0.1:9000", Handler: echo{}}
 //	err := s.ListenAndServe()
 //
+// What serves a net.Listener, such as net/http, can serve one of [Listen]: its
+// connections block goroutines, as those of package net do.
+//
 // The handler runs on workers, one per processor by default, each with its own
 // io_uring or epoll instance; see the packages conn and sched below this one.
 package server

@@ -30,7 +30,7 @@ type pooling struct {
 
 func newPooling(t *testing.T, backend string, workers int, paused bool, p *server.Pool) *pooling {
 	t.Helper()
-	l := listen(t, "tcp", "127.0.0.1:0")
+	l := listenEcho(t, "tcp", "127.0.0.1:0")
 	c := newClient(t, backend, workers, paused)
 	p.Dialer = c.Dialer
 	conntest.Report(t, func() string { return fmt.Sprintf("%+v", p.Stats()) })
@@ -462,7 +462,7 @@ func TestNoMoreWaitThanMayWait(t *testing.T) {
 func TestOfTooManyIdleConnectionsTheOldestAreClosed(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		p := newPooling(t, backend, 2, false, &server.Pool{MaxIdle: 2, MaxIdleTotal: 3})
-		other := listen(t, "tcp", "127.0.0.1:0")
+		other := listenEcho(t, "tcp", "127.0.0.1:0")
 		var handles []server.Handle
 		names := map[string]bool{}
 		for range 4 {

@@ -44,6 +44,9 @@ func Backends(t testing.TB) []Backend {
 		if len(cfg.Without) > 0 {
 			t.Logf("reactortest: %s lacks %v here", name, cfg.Without)
 		}
+		if name == "epoll" {
+			found = append(found, unlocked(t, name))
+		}
 		if name != "io_uring" {
 			continue
 		}
@@ -75,6 +78,16 @@ func without(t testing.TB, name string, lacking ...reactor.Feature) Backend {
 		what = string(lacking[0])
 	}
 	return Backend{Name: name + " without " + what, Config: cfg}
+}
+
+// unlocked is a backend as goroutines use it that share threads with others.
+func unlocked(t testing.TB, name string) Backend {
+	t.Helper()
+	cfg, err := reactor.Select(reactor.Config{Backend: name, Unlocked: true}, nil)
+	if err != nil {
+		t.Fatalf("%s starts, but not unlocked: %v", name, err)
+	}
+	return Backend{Name: name + " without a thread", Config: cfg}
 }
 
 // open opens the backend in the given sizes; what is zero stays as it is.

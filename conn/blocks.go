@@ -2,14 +2,14 @@ package conn
 
 import "sync"
 
-// A backlog is the bytes that have arrived for a Socket and are not read yet, in blocks
+// A blockQueue is the bytes that have arrived for a Socket and are not read yet, in blocks
 // from a pool that all sockets share. An empty one holds no block.
-type backlog struct {
+type blockQueue struct {
 	first, last *block
 	bytes       int
 }
 
-// A block is a piece of a backlog. What is unread is data[from:].
+// A block is a piece of a blockQueue. What is unread is data[from:].
 type block struct {
 	next *block
 	data []byte // its capacity is smallBuffer or largeBuffer
@@ -38,7 +38,7 @@ func (b *block) put() {
 }
 
 // append adds a copy of p.
-func (q *backlog) append(p []byte) {
+func (q *blockQueue) append(p []byte) {
 	q.bytes += len(p)
 	for len(p) > 0 {
 		b := q.last
@@ -57,7 +57,7 @@ func (q *backlog) append(p []byte) {
 }
 
 // read moves bytes into p, as many as there are and fit.
-func (q *backlog) read(p []byte) (n int) {
+func (q *blockQueue) read(p []byte) (n int) {
 	for n < len(p) && q.first != nil {
 		b := q.first
 		m := copy(p[n:], b.data[b.from:])
@@ -72,7 +72,7 @@ func (q *backlog) read(p []byte) (n int) {
 
 // take removes the first block, whose unread bytes the caller then has, until it calls
 // its put; nil: it is empty.
-func (q *backlog) take() *block {
+func (q *blockQueue) take() *block {
 	b := q.first
 	if b == nil {
 		return nil
@@ -82,13 +82,13 @@ func (q *backlog) take() *block {
 	return b
 }
 
-func (q *backlog) drop() {
+func (q *blockQueue) drop() {
 	b := q.first
 	q.unlink()
 	b.put()
 }
 
-func (q *backlog) unlink() {
+func (q *blockQueue) unlink() {
 	b := q.first
 	if q.first = b.next; q.first == nil {
 		q.last = nil
@@ -97,7 +97,7 @@ func (q *backlog) unlink() {
 }
 
 // clear drops everything.
-func (q *backlog) clear() {
+func (q *blockQueue) clear() {
 	for q.first != nil {
 		q.drop()
 	}

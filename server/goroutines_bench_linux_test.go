@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +34,7 @@ func benchListener(b *testing.B, kind string) net.Listener {
 	if kind == "net" {
 		ln, err = net.Listen("tcp", "127.0.0.1:0")
 	} else {
-		s := &server.Server{Backend: kind, Hold: benchHold, Workers: benchWorkers}
+		s := &server.Server{Backend: kind}
 		b.Cleanup(func() { _ = s.Close() })
 		ln, err = s.Listen("tcp", "127.0.0.1:0")
 	}
@@ -65,10 +64,12 @@ func benchListener(b *testing.B, kind string) net.Listener {
 	return ln
 }
 
-var (
-	benchHold, _    = time.ParseDuration(os.Getenv("BH"))
-	benchWorkers, _ = strconv.Atoi(os.Getenv("BW"))
-)
+// processTime is the CPU time that the process has used: what a busy machine changes least.
+func processTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
 
 func benchEcho(b *testing.B, ln net.Listener, conns, size int) {
 	all := make([]net.Conn, conns)
@@ -79,8 +80,10 @@ func benchEcho(b *testing.B, ln net.Listener, conns, size int) {
 		all[i] = c
 	}
 	b.SetBytes(int64(size))
+	b.ReportAllocs()
 	turns := make(chan struct{}, conns)
 	errs := make(chan error, conns)
+	before := processTime()
 	b.ResetTimer()
 	for _, c := range all {
 		go func() {
@@ -105,4 +108,5 @@ func benchEcho(b *testing.B, ln net.Listener, conns, size int) {
 	for range all {
 		require.NoError(b, <-errs)
 	}
+	b.ReportMetric(float64(processTime()-before)/float64(b.N), "cpu-ns/op")
 }

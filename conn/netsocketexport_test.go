@@ -1,0 +1,53 @@
+package conn
+
+// Paused reports whether the socket has had enough.
+func (s *Socket) Paused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
+// Buffered is how much has arrived and is not read.
+func (s *Socket) Buffered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in.bytes
+}
+
+// Blocks is how many blocks hold that.
+func (s *Socket) Blocks() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for b := s.in.first; b != nil; b = b.next {
+		n++
+	}
+	return n
+}
+
+// WaitsForRoom reports whether a write waits for the queue.
+func (s *Socket) WaitsForRoom() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forRoom != nil
+}
+
+// FD is the descriptor, once it is open.
+func (s *Socket) FD() int { return s.c.fd }
+
+// FD is the descriptor of the first listening socket.
+func (l *SocketListener) FD() int { return l.inner[0].fd }
+
+// Arrived is how many sockets wait for Accept.
+func (l *SocketListener) Arrived() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.arrived) - l.head
+}
+
+// Full reports whether a listening socket is not accepted from.
+func (l *SocketListener) Full() bool {
+	inner := l.inner[0]
+	inner.mu.Lock()
+	defer inner.mu.Unlock()
+	return inner.full
+}

@@ -1,0 +1,150 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/server"
+)
+
+// body is 20 MB of noise, and its sum.
+var body, bodySum = func() ([]byte, string) {
+	p := make([]byte, 20<<20)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(p)
+	return p, fmt.Sprintf("%x", sha256.Sum256(p))
+}()
+
+// web is a handler of what net/http offers.
+func web(cancelled chan<- struct{}) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.RemoteAddr) })
+	mux.HandleFunc("/sum", func(w http.ResponseWriter, r *http.Request) {
+		h := sha256.New()
+		n, err := io.Copy(h, r.Body)
+		fmt.Fprintf(w, "%x %d %v", h.Sum(nil), n, err)
+	})
+	mux.HandleFunc("/body", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
+	mux.HandleFunc("/wait", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		cancelled <- struct{}{}
+	})
+	mux.HandleFunc("/hijack", func(w http.ResponseWriter, _ *http.Request) {
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Time{})
+		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_ = rw.Flush()
+		_, _ = io.Copy(c, rw)
+	})
+	return mux
+}
+
+func TestNetHTTPServesAndAsksOverSockets(t *testing.T) {
+	onListeners(t, func(t *testing.T, s *server.Server) {
+		ln := listen(t, s)
+		cancelled := make(chan struct{}, 1)
+		hs := &http.Server{Handler: web(cancelled), ReadTimeout: conntest.Patience, IdleTimeout: conntest.Patience}
+		served := make(chan error, 1)
+		go func() { served <- hs.Serve(ln) }()
+		var dials atomic.Int32
+		dial := dialVia(s)
+		tr := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials.Add(1)
+			return dial(ctx, network, addr)
+		}}
+		client := &http.Client{Transport: tr}
+		url := "http://" + ln.Addr().String()
+		get := func(path string) []byte {
+			t.Helper()
+			r, err := client.Get(url + path)
+			require.NoError(t, err)
+			defer r.Body.Close()
+			p, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			return p
+		}
+		var first string
+		for range 100 {
+			p := string(get("/hello"))
+			if first == "" {
+				first = p
+			}
+			require.Equal(t, first, p)
+		}
+		require.EqualValues(t, 1, dials.Load(), "it is kept alive")
+
+		require.True(t, bytes.Equal(body, get("/body")))
+		r, err := client.Post(url+"/sum", "", bytes.NewReader(body))
+		require.NoError(t, err)
+		p, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.NoError(t, r.Body.Close())
+		require.Equal(t, fmt.Sprint(bodySum, " ", len(body), " <nil>"), string(p))
+
+		// A client that goes away ends the request's context.
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/wait", nil)
+		require.NoError(t, err)
+		r, err = client.Do(req)
+		require.NoError(t, err)
+		cancel()
+		conntest.Receive(t, cancelled)
+		_, err = io.ReadAll(r.Body)
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, r.Body.Close())
+
+		// Hijacked, it is a connection as any other.
+		c, err := dial(t.Context(), "tcp", ln.Addr().String())
+		require.NoError(t, err)
+		_, err = io.WriteString(c, "GET /hijack HTTP/1.1\r\nHost: x\r\n\r\nahead")
+		require.NoError(t, err)
+		br := bufio.NewReader(c)
+		r, err = http.ReadResponse(br, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusSwitchingProtocols, r.StatusCode)
+		_, err = io.WriteString(c, " and more")
+		require.NoError(t, err)
+		require.NoError(t, c.(*server.Socket).CloseWrite())
+		p, err = io.ReadAll(br)
+		require.NoError(t, err)
+		require.Equal(t, "ahead and more", string(p))
+		require.NoError(t, c.Close())
+
+		// Many at once, by both kinds of client.
+		conntest.Crowd(t, 200, 20, func(i int) error {
+			client := client
+			if i%2 == 0 {
+				client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			}
+			r, err := client.Get(url + "/hello")
+			if err != nil {
+				return err
+			}
+			defer r.Body.Close()
+			_, err = io.Copy(io.Discard, r.Body)
+			return err
+		})
+
+		tr.CloseIdleConnections() // for one on which nothing was asked Shutdown waits 5 s
+		require.NoError(t, hs.Shutdown(t.Context()))
+		require.ErrorIs(t, conntest.Receive(t, served), http.ErrServerClosed)
+	})
+}
