@@ -154,6 +154,12 @@ func (c *Conn) tearDown() (done bool) {
 	if sending || racing || c.is(connecting|receiving) {
 		return false
 	}
+	if c.is(occupied) {
+		if c.cause() != nil && !c.stream().told {
+			c.driver.cx.Wake(c.task.Waker())
+		}
+		return false
+	}
 	c.over()
 	return true
 }

@@ -95,6 +95,8 @@ const (
 	finished                     // our FIN was sent
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
+	occupied                     // a Stream's functions have not all returned
+	crowded                      // and one of them waits for what is unsent to get less
 	counted                      // among those that were accepted
 )
 
@@ -143,8 +145,11 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 
 // SetHandler has another handler told of what comes from now on: when the peers have
 // agreed on another protocol. It is not told of what has been. If anything is unread its
-// OnData is called soon.
+// OnData is called soon. The connection of a Stream keeps the handler it has.
 func (c *Conn) SetHandler(h Handler) {
+	if c.is(occupied) {
+		return
+	}
 	c.handler = h
 	if len(c.in.unread) > 0 && !c.is(closing|broken) {
 		c.set(unseen)

@@ -29,6 +29,10 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 		c.extras.clock.active = c.group.rt.Now()
 	}
 	c.work(&n)
+	if c.is(occupied) {
+		c.stream().turn()
+		c.in.detach(c.driver, c.home)
+	}
 	for ; n.next < len(n.chunks); n.next++ { // after a panic
 		c.home.r.Release(n.chunks[n.next])
 	}
@@ -269,7 +273,7 @@ func (c *Conn) settle() (done bool) {
 	if !c.is(closing) && c.Unsent() > c.group.cfg.HighWater {
 		c.set(paused)
 	}
-	waits := c.is(paused) || c.extras != nil && len(c.extras.notifySent) > 0
+	waits := c.is(paused|crowded) || c.extras != nil && len(c.extras.notifySent) > 0
 	unsent := c.send(waits || c.is(mute|closing))
 	if unsent == 0 && waits { // all was sent since work looked, or is now
 		c.driver.cx.Wake(c.task.Waker())

@@ -79,7 +79,11 @@ func (cx *Context) Wake(w Waker) {
 // Cancelled reports that the task has been aborted and no shield is up: it should
 // come to its end.
 func (cx *Context) Cancelled() bool {
-	return dueToEnd(cx.task.state.word.Load()) || cx.coroutine != nil && cx.coroutine.closing
+	word := cx.task.state.word.Load()
+	if co := cx.coroutine; co != nil && (co.closing || co.cancelled && word&shieldMask == 0) {
+		return true
+	}
+	return dueToEnd(word)
 }
 
 // Shield defers an abort of the running task until as many calls of Unshield:

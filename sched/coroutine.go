@@ -17,6 +17,8 @@ type coroutine struct {
 	exited  bool // a task called runtime.Goexit: the stack is in its deferred calls for ever
 	closing bool // the worker ends: Await returns at once
 
+	cancelled bool // so it does for a Coroutine that was cancelled, but for shields
+
 	prev, next *coroutine // in the list of those that are suspended
 	ignored    int        // Awaits since the task was cancelled
 }
@@ -114,7 +116,7 @@ func popLast(list *[]*coroutine) *coroutine {
 
 // put takes a coroutine whose job is done.
 func (cs *coroutines) put(w *worker, co *coroutine) {
-	co.cx.task, co.ignored = nil, 0
+	co.cx.task, co.ignored, co.cancelled = nil, 0, false
 	if co.exited {
 		cs.exited = append(cs.exited, co)
 		return
@@ -154,6 +156,12 @@ func (cs *coroutines) unhold(co *coroutine) {
 func (cs *coroutines) close() {
 	for co := cs.suspended; co != nil; co = cs.suspended {
 		co.closing = true
+		if c, ok := co.job.(*Coroutine); ok { // its task is not the worker's to end
+			if !c.goOn() {
+				cs.unhold(co) // cannot be: Await gives up
+			}
+			continue
+		}
 		t := co.cx.task
 		if t.state.seize() && co.goOn() {
 			co.cx.worker.dismiss(t)

@@ -1,0 +1,102 @@
+package conn
+
+import (
+	"net"
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Stream is a connection for plain sequential code: a net.Conn whose Read and Write
+// suspend the handler's function, not a thread. So anything that speaks over a net.Conn
+// runs on it as it is: bufio, crypto/tls, textproto.
+//
+// Read, Write and the other methods that have to do with bytes are for the function
+// itself and those it has started with Go, on whose coroutines they must be called:
+// elsewhere they return an error. Close, the deadlines, the addresses and Handle are
+// for any goroutine.
+//
+// Bytes written leave when the function waits, for whatever it is, or with Flush: what is
+// written between two waits leaves as one send. A Write waits while Config.HighWater bytes
+// are unsent; reading goes on meanwhile, so that two who both write first and read later
+// do not wait for each other any longer than over TCP itself.
+type Stream struct {
+	c      *Conn
+	handle Handle
+	local  net.Addr
+
+	// The task's alone.
+	main      branch
+	children  []*Branch
+	running   *branch // whose coroutine runs
+	fresh     bool    // in this run of the task all have gone on since the last news
+	needsRoom bool    // somebody waits for the queue to get shorter
+	holds     bool    // reading is paused: much is unread
+	ending    bool    // main has returned
+	told      bool    // the functions have been told that the connection ended
+	err       error   // of main, or else the first of the children's that nobody has joined
+	timer     sched.Timer
+	armed     int64 // when it fires; 0: it does not
+
+	// Anybody stores these, says so in changed, and wakes the task unless a turn is
+	// under way (awake), whose end looks at changed once more: after awake has become
+	// false, as whoever changes something looks at awake after that. So one of the two
+	// sees the other (Dekker), and no change goes unseen.
+	awake          atomic.Bool
+	changed, seen  atomic.Uint32
+	readBy         atomic.Int64 // the runtime's time; 0: no deadline
+	writeBy        atomic.Int64
+	closed, resets atomic.Bool
+	draining       atomic.Bool
+}
+
+var _ net.Conn = (*Stream)(nil)
+
+// Sequential is a Handler that calls fn for each connection, on a coroutine. The
+// connection ends when fn returns: in order, as by Conn.Close, and if fn returns an
+// error, or panics, with that as its cause. The functions that fn has started with Go
+// end with it: once it has returned, their Awaits, Reads and Writes fail.
+//
+// When the connection ends otherwise, by an error or because the server has waited for
+// long enough, Awaits, Reads and Writes fail in the same way; a sched.Context.Shield
+// defers that.
+//
+// The connection is served by the worker that has opened it, to which its coroutine is
+// tied: other workers do not help out as they do with callbacks.
+func Sequential(fn func(cx *sched.Context, s *Stream) error) Handler { return &sequential{fn: fn} }
+
+// sequential is the handler of a connection until that is open.
+type sequential struct {
+	Base
+	fn func(*sched.Context, *Stream) error
+}
+
+// OnOpen implements Handler.
+func (h *sequential) OnOpen(c *Conn) error {
+	s := &Stream{c: c, handle: c.Handle(), local: c.LocalAddr()}
+	c.handler = (*streamEvents)(s)
+	c.set(occupied)
+	s.main.begin = func(cx *sched.Context) error { return h.fn(cx, s) }
+	return nil
+}
+
+// OnData implements Handler; it is not called.
+func (*sequential) OnData(*Conn) error { return nil }
+
+// stream is that of a connection that is occupied.
+func (c *Conn) stream() *Stream { return (*Stream)(c.handler.(*streamEvents)) }
+
+// Handle is Conn.Handle.
+func (s *Stream) Handle() Handle { return s.handle }
+
+// LocalAddr implements net.Conn.
+func (s *Stream) LocalAddr() net.Addr { return s.local }
+
+// RemoteAddr implements net.Conn.
+func (s *Stream) RemoteAddr() net.Addr { return s.c.remote() }
+
+// Value and SetValue are those of the connection.
+func (s *Stream) Value() any { return s.c.value }
+
+// SetValue stores what Value then is.
+func (s *Stream) SetValue(v any) { s.c.value = v }

@@ -1,0 +1,58 @@
+package conn
+
+import (
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A branch is a function of a stream that runs on a coroutine of its own.
+type branch struct {
+	co    sched.Coroutine
+	begin func(*sched.Context) error // until it has begun
+	over  bool
+}
+
+// goOn lets it run until it waits.
+func (b *branch) goOn(cx *sched.Context) {
+	if fn := b.begin; fn != nil {
+		b.begin = nil
+		b.over = b.co.Begin(cx, fn)
+		return
+	}
+	b.over = b.co.Resume()
+}
+
+// A Branch is a function that Stream.Go has started.
+type Branch struct {
+	b      branch
+	joined bool // somebody asks for its error
+}
+
+// Go has fn run beside the caller, on a coroutine of the same task: so both may use the
+// stream, and what they share needs no lock as long as they do not wait in between. It
+// begins when the caller waits, and ends with the stream's function at the latest: its
+// Awaits, Reads and Writes then fail. An error that nobody joins becomes the function's.
+func (s *Stream) Go(fn func(cx *sched.Context) error) *Branch {
+	b := &Branch{b: branch{begin: fn}}
+	if s.running == nil || s.ending {
+		b.b.begin, b.b.over = nil, true
+		return b
+	}
+	s.children = append(s.children, b)
+	return b
+}
+
+// Join waits until the function has returned, and is its error: a *sched.PanicError if
+// it panicked, sched.ErrCancelled if it was never begun.
+func (b *Branch) Join(cx *sched.Context) error {
+	b.joined = true
+	_, err := sched.Await(cx, sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
+		if b.b.over {
+			return struct{}{}, nil
+		}
+		return struct{}{}, sched.ErrPending // its end has those go on that wait
+	}))
+	if err == nil {
+		err = b.b.co.Err()
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package conn
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Close implements net.Conn: what was written is sent, then the connection ends as by
+// Conn.Close. Reads and writes fail from now on. The function goes on until it returns.
+func (s *Stream) Close() error {
+	if s.closed.Swap(true) {
+		return s.opError("close", net.ErrClosed)
+	}
+	s.tellTask()
+	return nil
+}
+
+// Abort ends the connection at once; the peer sees a reset.
+func (s *Stream) Abort() {
+	s.resets.Store(true)
+	s.closed.Store(true)
+	s.tellTask()
+}
+
+// SetDeadline implements net.Conn.
+func (s *Stream) SetDeadline(t time.Time) error {
+	return s.setDeadline(t, &s.readBy, &s.writeBy)
+}
+
+// SetReadDeadline implements net.Conn.
+func (s *Stream) SetReadDeadline(t time.Time) error { return s.setDeadline(t, &s.readBy) }
+
+// SetWriteDeadline implements net.Conn.
+func (s *Stream) SetWriteDeadline(t time.Time) error { return s.setDeadline(t, &s.writeBy) }
+
+func (s *Stream) setDeadline(t time.Time, which ...*atomic.Int64) error {
+	if s.closed.Load() {
+		return s.opError("set", net.ErrClosed)
+	}
+	at := int64(0)
+	if !t.IsZero() {
+		at = max(1, int64(s.c.group.rt.At(t)))
+	}
+	for _, w := range which {
+		w.Store(at)
+	}
+	s.tellTask()
+	return nil
+}
+
+// overdue reports whether a deadline has passed.
+func (s *Stream) overdue(at int64) bool { return at != 0 && int64(s.c.group.rt.Now()) >= at }
+
+// tellTask has a turn see what was stored before the call.
+func (s *Stream) tellTask() {
+	s.changed.Add(1)
+	if !s.awake.Load() {
+		s.c.task.Wake()
+	}
+}

@@ -1,0 +1,189 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// errElsewhere is for calls from where they cannot wait.
+var errElsewhere = errors.New("conn: a Stream was read or written outside of its function; other goroutines use its Handle")
+
+// Read implements net.Conn.
+func (s *Stream) Read(p []byte) (int, error) {
+	for {
+		n, err := s.tryRead(p)
+		if err != ErrWouldBlock {
+			return n, err
+		}
+		if err := s.wait(); err != nil {
+			return 0, s.opError("read", err)
+		}
+	}
+}
+
+// tryRead is Read, or ErrWouldBlock where that has to wait.
+func (s *Stream) tryRead(p []byte) (int, error) {
+	c := s.c
+	switch {
+	case s.running == nil:
+		return 0, s.opError("read", errElsewhere)
+	case s.closed.Load():
+		return 0, s.opError("read", net.ErrClosed)
+	case s.overdue(s.readBy.Load()):
+		return 0, s.opError("read", os.ErrDeadlineExceeded)
+	case c.is(deaf):
+		return 0, io.EOF
+	case len(p) == 0:
+		return 0, nil
+	case len(c.in.unread) > 0:
+		n := copy(p, c.in.unread)
+		c.in.unread = c.in.unread[n:]
+		return n, nil
+	case c.is(closing|broken) && c.cause() != nil:
+		return 0, s.opError("read", unwrapOp(c.cause()))
+	case c.is(ended):
+		return 0, io.EOF
+	case c.is(closing | broken):
+		return 0, s.opError("read", net.ErrClosed)
+	}
+	return 0, ErrWouldBlock
+}
+
+// ReadFull reads exactly len(p) bytes, as io.ReadFull does.
+func (s *Stream) ReadFull(p []byte) (int, error) { return io.ReadFull(s, p) }
+
+// Write implements net.Conn.
+func (s *Stream) Write(p []byte) (n int, err error) {
+	c := s.c
+	for {
+		if err := s.unwritable(); err != nil {
+			return n, s.opError("write", err)
+		}
+		if n == len(p) {
+			return n, nil
+		}
+		room := c.group.cfg.HighWater - c.Unsent()
+		if room <= 0 {
+			s.needsRoom = true
+			if err := s.wait(); err != nil {
+				return n, s.opError("write", err)
+			}
+			continue
+		}
+		room = min(room, len(p)-n)
+		c.queued = append(c.driver.buffers.grow(c.queued, room), p[n:n+room]...)
+		n += room
+		if n == len(p) {
+			return n, nil
+		}
+	}
+}
+
+// unwritable is why nothing can be written, or nil.
+func (s *Stream) unwritable() error {
+	c := s.c
+	switch {
+	case s.running == nil:
+		return errElsewhere
+	case s.closed.Load():
+		return net.ErrClosed
+	case s.overdue(s.writeBy.Load()):
+		return os.ErrDeadlineExceeded
+	case c.is(closing|broken) && c.cause() != nil:
+		return unwrapOp(c.cause())
+	case c.is(closing):
+		return net.ErrClosed
+	case c.is(mute | broken):
+		return os.NewSyscallError("write", syscall.EPIPE)
+	}
+	return nil
+}
+
+// Flush hands what was written to the kernel, for a function that is about to compute
+// for long.
+func (s *Stream) Flush() error {
+	if s.running == nil {
+		return s.opError("write", errElsewhere)
+	}
+	return s.c.Flush()
+}
+
+// CloseWrite says that nothing more will be written: what was written is sent, then a
+// FIN, and reading goes on.
+func (s *Stream) CloseWrite() error {
+	if s.running == nil {
+		return s.opError("close", errElsewhere)
+	}
+	return s.c.CloseWrite()
+}
+
+// CloseRead says that nothing more will be read.
+func (s *Stream) CloseRead() error {
+	if s.running == nil {
+		return s.opError("close", errElsewhere)
+	}
+	return s.c.CloseRead()
+}
+
+// Buffered is the number of bytes that can be read without waiting.
+func (s *Stream) Buffered() int {
+	if s.running == nil {
+		return 0
+	}
+	return len(s.c.in.unread)
+}
+
+// Readable is a future that is done when Read would not wait: for Select.
+func (s *Stream) Readable() sched.Future[struct{}] {
+	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
+		if _, err := s.tryRead(nil); err != nil || len(s.c.in.unread) > 0 || s.c.is(ended|broken) {
+			return struct{}{}, nil
+		}
+		return struct{}{}, sched.ErrPending // whatever happens to the connection has it polled again
+	})
+}
+
+// Draining is a future that is done when the server shuts down: the function should then
+// come to its end, or is ended when the server has waited for long enough.
+func (s *Stream) Draining() sched.Future[struct{}] {
+	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
+		if s.draining.Load() {
+			return struct{}{}, nil
+		}
+		return struct{}{}, sched.ErrPending
+	})
+}
+
+// wait suspends the running function until something has happened to the connection. The
+// error says that nothing will.
+func (s *Stream) wait() error {
+	b := s.running
+	if s.ending && b != &s.main {
+		return fmt.Errorf("conn: the stream's function has returned: %w", net.ErrClosed)
+	}
+	b.co.Suspend()
+	return nil
+}
+
+// unwrapOp is what an error of the connection's says without what it was doing then.
+func unwrapOp(err error) error {
+	var oe *net.OpError
+	if errors.As(err, &oe) {
+		return oe.Err
+	}
+	return err
+}
+
+func (s *Stream) opError(op string, err error) error {
+	network := "tcp"
+	if s.local != nil {
+		network = s.local.Network()
+	}
+	return &net.OpError{Op: op, Net: network, Source: s.local, Addr: s.RemoteAddr(), Err: err}
+}

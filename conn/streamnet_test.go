@@ -1,0 +1,105 @@
+package conn_test
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/nettest"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A remote is a stream for goroutines: two of its functions read and write for whoever
+// asks. So package nettest, which calls a connection from many goroutines, can have at
+// streams.
+type remote struct {
+	*conn.Stream
+	reads, writes *chanx.Sender[*request]
+}
+
+type request struct {
+	p    []byte
+	n    int
+	err  error
+	done chan struct{}
+}
+
+func (r *remote) Read(p []byte) (int, error) { return r.ask(r.reads, "read", p) }
+
+func (r *remote) Write(p []byte) (int, error) { return r.ask(r.writes, "write", p) }
+
+func (r *remote) ask(to *chanx.Sender[*request], op string, p []byte) (int, error) {
+	q := &request{p: p, done: make(chan struct{})}
+	if err := to.SendContext(context.Background(), q); err != nil {
+		return 0, &net.OpError{Op: op, Net: "tcp", Err: net.ErrClosed}
+	}
+	<-q.done
+	return q.n, q.err
+}
+
+// serveRemotely is a stream's function that passes a remote on.
+func serveRemotely(remotes chan<- *remote) func(*sched.Context, *conn.Stream) error {
+	return func(cx *sched.Context, s *conn.Stream) error {
+		cx.Shield() // the last requests are answered, with errors
+		tx, rx := chanx.NewBounded[*request](100)
+		wtx, wrx := chanx.NewBounded[*request](100)
+		remotes <- &remote{s, tx, wtx}
+		answer := func(rx *chanx.Receiver[*request], call func([]byte) (int, error)) func(*sched.Context) error {
+			return func(cx *sched.Context) error {
+				for q := range rx.All(cx) {
+					q.n, q.err = call(q.p)
+					close(q.done)
+				}
+				return nil
+			}
+		}
+		w := s.Go(answer(wrx, s.Write))
+		_ = answer(rx, s.Read)(cx)
+		return w.Join(cx)
+	}
+}
+
+// What package net's own connections have to pass.
+func TestStreamsPassWhatNetsConnsDo(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		for _, network := range []string{"tcp", "unix"} {
+			t.Run(network, func(t *testing.T) {
+				f := newFixture(t, backend, workers)
+				addr := "127.0.0.1:0"
+				if network == "unix" {
+					addr = filepath.Join(t.TempDir(), "s")
+				}
+				ln, err := net.Listen(network, addr)
+				require.NoError(t, err)
+				defer ln.Close()
+				accepted, dialled := make(chan *remote, 1), make(chan *remote, 1)
+				l, err := f.Listen(ln, conn.Sequential(serveRemotely(accepted)))
+				require.NoError(t, err)
+				defer l.Close()
+				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
+					if _, err := f.Dial(l.Addr(), conn.Sequential(serveRemotely(dialled))); err != nil {
+						return nil, nil, nil, err
+					}
+					a, b := <-accepted, <-dialled
+					var once sync.Once
+					return a, b, func() {
+						once.Do(func() {
+							for _, r := range []*remote{a, b} {
+								_ = r.Close()
+								r.reads.Close()
+								r.writes.Close()
+							}
+						})
+					}, nil
+				})
+			})
+		}
+	})
+}

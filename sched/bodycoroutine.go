@@ -1,0 +1,61 @@
+package sched
+
+// A Coroutine is a function that awaits as part of a task whose Body is somebody
+// else's: it runs within the runs of that Body, when Resume is called, and the waker
+// of its context is the task's. So a Body can have one, or some, and still see itself
+// what its task was woken for. The zero value is one that has not begun.
+//
+// Its methods are for the Body's Run, but Suspend. The first ties the task to the
+// worker it runs on (see Task.Pin), because Go ties a coroutine to its thread.
+type Coroutine struct {
+	co  *coroutine
+	fn  func(*Context) error
+	err error
+}
+
+// Begin calls fn, and returns when that waits for the first time, or has returned:
+// then done is true. fn may use its context with Await, until it returns.
+func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
+	w := cx.worker
+	co := w.stacks.get(w)
+	w.stacks.hold(co)
+	cx.task.home = w
+	co.cx.task, co.cx.word, co.job = cx.task, cx.word, c
+	c.co, c.fn = co, fn
+	return c.goOn()
+}
+
+// Resume lets the function go on until it waits again. What it awaits is polled,
+// whether or not the task was woken for that.
+func (c *Coroutine) Resume() (done bool) { return c.co == nil || c.goOn() }
+
+// Cancel has Await return ErrCancelled from now on, unless a shield is up, as in a task
+// that was aborted. The next Resume tells the function.
+func (c *Coroutine) Cancel() {
+	if c.co != nil {
+		c.co.cancelled = true
+	}
+}
+
+// Suspend returns to the Body until the next Resume. It is for the function itself.
+func (c *Coroutine) Suspend() { c.co.suspend() }
+
+// Err is what the function has returned; a *PanicError, or ErrGoexit, if it did not.
+func (c *Coroutine) Err() error { return c.err }
+
+func (c *Coroutine) goOn() (done bool) {
+	co := c.co
+	if !co.goOn() {
+		return false
+	}
+	w := co.cx.worker
+	c.co, c.fn = nil, nil
+	w.stacks.unhold(co)
+	w.stacks.put(w, co)
+	return true
+}
+
+func (c *Coroutine) call(cx *Context) { c.err = c.fn(cx) }
+
+func (c *Coroutine) crashed(err error) { c.err = err }
+
