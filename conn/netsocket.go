@@ -34,7 +34,7 @@ type Socket struct {
 	failed error      // what that was given
 
 	in      blockQueue // what has arrived
-	readers sleepers   // they wait for more: while there are some, in is empty
+	readers sleepers   // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
 	held    bool       // reading is paused
 	deaf    bool       // CloseRead was called
 	eof     bool       // the peer has finished

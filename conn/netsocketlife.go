@@ -77,7 +77,7 @@ func (s *Socket) end(err error) {
 	}
 	unopened := s.opened != nil && s.c == nil
 	s.gone, s.failed = true, err
-	u.addAll(&s.readers, s.exhausted())
+	s.serve(&u)
 	s.stopWriters(&u, s.unwritable())
 	s.mu.Unlock()
 	u.wake()

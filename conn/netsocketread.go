@@ -64,18 +64,33 @@ func (s *Socket) exhausted() error {
 	return nil
 }
 
+// serve gives those who wait what is in the queue, in turn, and with the last of it the
+// end, if that has come. WriteTo, which has no buffer, takes it itself, and then calls
+// this for those behind it. The lock is held.
+func (s *Socket) serve(u *wakeup) {
+	for s.in.bytes > 0 {
+		first := s.readers.Front()
+		if first == nil {
+			return
+		}
+		s.readers.Remove(first)
+		u.add(first.Value)
+		if first.Value.p == nil {
+			return
+		}
+		first.Value.n = s.in.read(first.Value.p)
+	}
+	if err := s.exhausted(); err != nil {
+		u.addAll(&s.readers, err)
+	}
+}
+
 // unlockRead is the end of a read: the lock is released, and receiving goes on if it
 // was paused for what has now been read. Others may wait for what WriteTo has left.
 func (s *Socket) unlockRead() {
 	var u wakeup
-	for s.in.bytes > 0 && s.readers.Len() > 0 {
-		w := s.readers.Front().Value
-		s.readers.Remove(&w.place)
-		u.add(w)
-		if w.p == nil {
-			break
-		}
-		w.n = s.in.read(w.p)
+	if s.readers.Len() > 0 {
+		s.serve(&u)
 	}
 	resume := s.held && s.in.bytes <= s.c.group.cfg.LowWater
 	if resume {
@@ -152,21 +167,16 @@ func (s *Socket) OnData(c *Conn) error {
 		s.mu.Unlock()
 		return nil
 	}
-	for len(p) > 0 {
-		first := s.readers.Front()
-		if first == nil {
-			break
-		}
+	for first := s.readers.Front(); s.in.bytes == 0 && len(p) > 0 && first != nil && first.Value.p != nil; first = s.readers.Front() {
 		w := first.Value
 		s.readers.Remove(first)
 		u.add(w)
-		if w.p == nil {
-			break // it takes all there is
-		}
 		w.n = copy(w.p, p)
 		p = p[w.n:]
 	}
-	s.in.append(p)
+	if s.in.append(p); s.readers.Len() > 0 { // WriteTo is among them, or has been woken and not come yet
+		s.serve(&u)
+	}
 	pause := !s.held && s.in.bytes >= c.group.cfg.HighWater
 	if pause {
 		s.held = true
@@ -184,7 +194,7 @@ func (s *Socket) OnEOF(*Conn) error {
 	var u wakeup
 	s.mu.Lock()
 	s.eof = true
-	u.addAll(&s.readers, io.EOF)
+	s.serve(&u)
 	s.mu.Unlock()
 	u.wake()
 	return nil
