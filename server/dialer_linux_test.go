@@ -583,3 +583,32 @@ func cutSpace(s string) (before, after string, ok bool) {
 	}
 	return s, "", false
 }
+
+// The families take turns, beginning with that of the Resolver's first address.
+func TestAttemptsTakeTurnsBetweenTheFamilies(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		d := newClient(t, backend, 2, true)
+		var order []string
+		d.Control = func(_, addr string, _ syscall.RawConn) error {
+			order = append(order, addr)
+			return errors.New("only to see the order")
+		}
+		for _, c := range []struct{ resolved, tried []string }{
+			{[]string{"2001:db8::1", "2001:db8::2", "192.0.2.1", "192.0.2.2", "192.0.2.3"},
+				[]string{"2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "192.0.2.3"}},
+			{[]string{"192.0.2.1", "192.0.2.2", "2001:db8::1"}, []string{"192.0.2.1", "2001:db8::1", "192.0.2.2"}},
+			{[]string{"192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1"}, []string{"192.0.2.1"}},
+		} {
+			order = nil
+			d.names.hosts["many.test"] = c.resolved
+			h := newTold()
+			_, err := d.Start("tcp", "many.test:80", h)
+			require.NoError(t, err)
+			h.failed(t)
+			for i := range c.tried {
+				c.tried[i] = at(c.tried[i], 80)
+			}
+			require.Equal(t, c.tried, order)
+		}
+	})
+}
