@@ -27,11 +27,10 @@ type names struct {
 	mu    sync.Mutex
 	hosts map[string][]string
 	asked int
-	block chan struct{}      // not nil: answers come when it is closed, or the context has ended
-	began chan struct{}      // with block: one for each question
-	last  context.Context    // that of the last question
-	fail  func(string) error // not nil: may refuse
-	ports map[string]int     // of services
+	block chan struct{}   // not nil: answers come when it is closed, or the context has ended
+	began chan struct{}   // with block: one for each question
+	last  context.Context // that of the last question
+	ports map[string]int  // of services
 	panic any
 }
 
