@@ -169,3 +169,16 @@ func TestDialSocketFailsAsNetsDialDoes(t *testing.T) {
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 	})
 }
+
+// Where another backend is forced, workers share no threads, and all else is the same.
+func TestUnlockedGroupsKeepAForcedBackend(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.Reactor.Unlocked = true }) // it checks the backend
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), l.Addr()) })
+		require.NoError(t, err)
+		defer stop()
+		write(t, a, "hello")
+		require.Equal(t, "hello", string(read(t, b, 5)))
+	})
+}
