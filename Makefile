@@ -69,6 +69,10 @@ tail: ## compare the tail latency beside slow handlers with the peers'
 udp: ## compare what a datagram costs an echo server with package net
 	bench/udp.sh
 
+.PHONY: conns
+conns: ## compare what connections cost: memory, churn, messages, streams
+	bench/conns.sh
+
 .PHONY: micro
 micro: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

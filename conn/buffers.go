@@ -10,15 +10,18 @@ import (
 // is the next one handed out: it is still in the cache. Huge ones, of which nobody
 // keeps many, all workers share: as garbage they would take a multiple of what is in
 // use until the collector comes.
-type bufferPool struct {
-	small, large [][]byte
+type bufferPool struct{ free [len(bufferClasses)][][]byte }
+
+// bufferClasses are the sizes, and how many of each a worker keeps: 2 MiB.
+var bufferClasses = [...]struct{ size, keep int }{
+	{smallBuffer, 512},
+	{16 << 10, 128},
+	{largeBuffer, 32},
 }
 
 const (
 	smallBuffer = 4 << 10
-	largeBuffer = 64 << 10
-	keepSmall   = 512 // 2 MiB
-	keepLarge   = 32  // 2 MiB
+	largeBuffer = 1 << largeBits
 
 	largeBits = 16
 	hugeBits  = 24 // the largest that are kept: 16 MiB
@@ -29,11 +32,10 @@ var huge [hugeBits - largeBits]sync.Pool
 
 // get is an empty buffer with room for n bytes.
 func (p *bufferPool) get(n int) []byte {
-	switch {
-	case n <= smallBuffer:
-		return pop(&p.small, smallBuffer)
-	case n <= largeBuffer:
-		return pop(&p.large, largeBuffer)
+	for i := range bufferClasses {
+		if size := bufferClasses[i].size; n <= size {
+			return pop(&p.free[i], size)
+		}
 	}
 	exp := bits.Len(uint(n - 1))
 	if exp > hugeBits {
@@ -57,16 +59,19 @@ func pop(from *[][]byte, size int) []byte {
 
 // put takes a buffer that came from get, or nil.
 func (p *bufferPool) put(b []byte) {
-	switch {
-	case cap(b) == smallBuffer && len(p.small) < keepSmall:
-		p.small = append(p.small, b[:0])
-	case cap(b) == largeBuffer && len(p.large) < keepLarge:
-		p.large = append(p.large, b[:0])
-	case cap(b) > largeBuffer && cap(b) <= 1<<hugeBits && cap(b)&(cap(b)-1) == 0:
+	for i := range bufferClasses {
+		if c := &bufferClasses[i]; cap(b) == c.size {
+			if len(p.free[i]) < c.keep {
+				p.free[i] = append(p.free[i], b[:0])
+			} else {
+				putShared(b) // of the sizes that goroutines take from there
+			}
+			return
+		}
+	}
+	if cap(b) > 1<<largeBits && cap(b) <= 1<<hugeBits && cap(b)&(cap(b)-1) == 0 {
 		kept := b[:0] // a variable of its own: the address of b would have every call allocate
 		huge[bits.Len(uint(cap(b)))-largeBits-2].Put(&kept)
-	default:
-		putShared(b)
 	}
 }
 

@@ -30,9 +30,13 @@ func (c *Conn) Close() error {
 	}
 	c.set(closing)
 	c.clear(waiting)
-	k := &c.more().clock
-	k.read, k.write, k.idle = 0, 0, 0
-	c.linger()
+	if c.extras != nil {
+		k := &c.extras.clock
+		k.read, k.write, k.idle = 0, 0, 0
+	}
+	if !c.is(ended) || c.Unsent() > 0 { // else there is nothing to wait for
+		c.linger()
+	}
 	return nil
 }
 
@@ -64,7 +68,7 @@ func (c *Conn) CloseRead() error {
 
 // linger starts a period of Config.Linger.
 func (c *Conn) linger() {
-	k := &c.extras.clock
+	k := &c.more().clock
 	k.linger = c.group.rt.Now() + c.group.cfg.Linger // not cx.Now: the handler may have taken long
 	k.unsent = c.Unsent()
 }

@@ -22,7 +22,7 @@ type inbox struct {
 	direct  bool // a goroutine is about to send, in put: as if something were in flight
 
 	recvEnded, sendEnded, connectEnded bool
-	recvErrno, sendErrno, connectErrno uint16 // the system has none above 4,095
+	recvErrno, sendErrno               uint32 // sendErrno is also that of a Connect, before which nothing is sent
 }
 
 // mail is what an inbox holds at times. An idle connection's has none, so that many of
@@ -118,9 +118,9 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 			in.received += uint64(e.Res)
 		}
 		if !e.More {
-			in.recvEnded, in.recvErrno = true, uint16(e.Errno())
+			in.recvEnded, in.recvErrno = true, uint32(e.Errno())
 			if e.Res > 0 {
-				in.recvErrno = uint16(syscall.EAGAIN) // ended without a reason: arm again
+				in.recvErrno = uint32(syscall.EAGAIN) // ended without a reason: arm again
 			}
 		}
 	case reactor.Send:
@@ -136,10 +136,10 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 			waiter, in.waiter = in.waiter, nil
 			in.spare(d)
 		} else {
-			in.sendEnded, in.sendErrno = true, uint16(e.Errno())
+			in.sendEnded, in.sendErrno = true, uint32(e.Errno())
 		}
 	case reactor.Connect:
-		in.connectEnded, in.connectErrno = true, uint16(e.Errno())
+		in.connectEnded, in.sendErrno = true, uint32(e.Errno())
 	}
 	c.mu.Unlock()
 	if wake {
@@ -197,7 +197,7 @@ func (c *Conn) collect(n *news) {
 	}
 	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, syscall.Errno(in.recvErrno), false
 	n.sendEnded, n.sendErrno, in.sendEnded = in.sendEnded, syscall.Errno(in.sendErrno), false
-	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, syscall.Errno(in.connectErrno), false
+	n.connectEnded, n.connectErrno, in.connectEnded = in.connectEnded, syscall.Errno(in.sendErrno), false
 	n.unsent = in.sending()
 	c.mu.Unlock()
 }
@@ -229,7 +229,7 @@ func (c *Conn) putBack(n *news) {
 	in.chunks = append(rest, came...)
 	if n.recvEnded {
 		n.recvEnded = false
-		in.recvEnded, in.recvErrno = true, uint16(n.recvErrno)
+		in.recvEnded, in.recvErrno = true, uint32(n.recvErrno)
 	}
 	c.mu.Unlock()
 	c.driver.recycle(came)

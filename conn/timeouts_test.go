@@ -42,12 +42,14 @@ func TestSendingIsTrafficToo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		const idle, n = 100 * time.Millisecond, 6 << 20
 		closed, tell := ends(1)
-		f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
+		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+			_ = discard(c)
 			_, err := c.Write(make([]byte, n))
 			return err
 		}}, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
 		c := f.dial()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10)) // before anything comes, else it may be dropped, and sent again after 200 ms
+		write(t, c, "x")
 		for got := 0; got < n; got += 256 << 10 {
 			read(t, c, 256<<10)
 			time.Sleep(idle / 5)
@@ -88,12 +90,14 @@ func TestAPeerThatGoesOnTakingOutlivesTheWriteTimeout(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		const limit, n = 200 * time.Millisecond, 8 << 20
 		closed, tell := ends(1)
-		f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
+		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+			_ = discard(c)
 			_, err := c.Write(make([]byte, n))
 			return errors.Join(err, c.CloseWrite())
 		}}, func(cfg *conn.Config) { cfg.WriteTimeout = limit })
 		c := f.dial()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10)) // before anything comes, else it may be dropped, and sent again after 200 ms
+		write(t, c, "x")
 		for got := 0; got < n; got += 512 << 10 { // much longer than the limit in all
 			read(t, c, 512<<10)
 			time.Sleep(limit / 5)

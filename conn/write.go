@@ -8,13 +8,21 @@ import (
 )
 
 // Write queues a copy of p. Everything written while a handler's method runs
-// leaves as one send when it returns; Flush sends sooner. The error is
-// ErrWriteQueueFull, or matches net.ErrClosed; then nothing of p was taken.
+// leaves as one send when it returns; Flush sends sooner, and so does a write of
+// 16 KiB and more, with what was written before: of that, only what the socket does
+// not take at once is copied. The error is ErrWriteQueueFull, or matches
+// net.ErrClosed; then nothing of p was taken.
 func (c *Conn) Write(p []byte) (int, error) {
 	if err := c.writable(); err != nil {
 		return 0, err
 	}
-	c.queued = append(c.driver.buffers.grow(c.queued, len(p)), p...)
+	rest := p
+	if len(p) >= atOnce {
+		if rest = p[c.writeNow(p):]; len(rest) == 0 {
+			return len(p), nil
+		}
+	}
+	c.queued = append(c.driver.buffers.grow(c.queued, len(rest)), rest...)
 	return len(p), nil
 }
 

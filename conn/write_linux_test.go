@@ -151,7 +151,7 @@ func TestAFullWriteQueueTakesNothing(t *testing.T) {
 		done := make(chan int, 1)
 		f := serve(t, backend, 1, funcs{data: func(c *conn.Conn) error {
 			for range 1000 {
-				if _, got = c.Write(noise[:100<<10]); got != nil {
+				if _, got = c.Write(noise[:10<<10]); got != nil {
 					break
 				}
 			}

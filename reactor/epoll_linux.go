@@ -46,7 +46,12 @@ type epoll struct {
 	filling int32     // the buffer being filled, or -1
 	whole   []uint16  // buffers to fill next; the last released is the warmest
 	starved []readyFD // wait for a buffer
+	got     int       // bytes received by this Poll
 }
+
+// maxReceive is how much one Poll receives, about, before handlers have a turn: what
+// they are given should still be in the cache. The rest has its turn with the next one.
+const maxReceive = 128 << 10
 
 // minReceive is the least room worth a read: below it the next buffer is taken.
 const minReceive = 2048

@@ -193,12 +193,14 @@ func (r *epoll) cancel(op *Op) {
 }
 
 // serve makes the calls that edges and operations promise, each descriptor in
-// its turn and at most one buffer each, until out is full. out[:n] is taken.
+// its turn and at most one buffer each, until out is full or enough was received.
+// out[:n] is taken.
 func (r *epoll) serve(out []Completion, n int) int {
 	turn := r.ready
 	r.ready = r.next[:0]
 	i := 0
-	for ; i < len(turn) && n < len(out); i++ {
+	r.got = 0
+	for ; i < len(turn) && n < len(out) && r.got < maxReceive; i++ {
 		f := r.table.get(turn[i].fd)
 		if f.seq != turn[i].seq {
 			continue // closed since it got in line
@@ -218,8 +220,9 @@ func (r *epoll) serve(out []Completion, n int) int {
 		}
 		r.enqueue(turn[i].fd, f)
 	}
-	r.ready = append(r.ready, turn[i:]...)
-	r.next = turn[:0]
+	again := r.ready // behind those whose turn has not come
+	r.ready = append(turn[:copy(turn, turn[i:])], again...)
+	r.next = again[:0]
 	return n + r.done.take(out[n:])
 }
 
@@ -281,6 +284,7 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 		f.inKind = 0
 	default:
 		c.Res, c.More, c.Buf = got, true, r.mem.took(uint16(r.filling), got)
+		r.got += got
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
 		f.in = got == len(room) || f.ahead

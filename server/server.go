@@ -25,7 +25,13 @@ type (
 	Conn = conn.Conn
 	// Handle refers to a connection from any goroutine.
 	Handle = conn.Handle
+	// Stream is a connection for sequential code.
+	Stream = conn.Stream
 )
+
+// Sequential is a Handler that calls fn for each connection, on a coroutine: plain code
+// that reads and writes, see conn.Sequential.
+func Sequential(fn func(cx *sched.Context, s *Stream) error) Handler { return conn.Sequential(fn) }
 
 // ErrServerClosed is what Serve and ListenAndServe return after Shutdown or
 // Close. It matches net.ErrClosed.

@@ -1,16 +1,18 @@
 // Echo sends back what it receives.
 //
-//	go run ./examples/echo -network tcp|udp|unix -addr 127.0.0.1:9000 [-backend io_uring|epoll] [-workers N]
+//	go run ./examples/echo -network tcp|udp|unix -addr 127.0.0.1:9000 [-backend io_uring|epoll] [-workers N] [-sequential]
 package main
 
 import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/internal/app"
+	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -20,6 +22,23 @@ func (echo) OnData(c *server.Conn) error {
 	p, _ := c.Next(-1)
 	_, err := c.Write(p)
 	return err
+}
+
+// plain is the same in sequential code.
+func plain(_ *sched.Context, s *server.Stream) error {
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := s.Read(buf)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := s.Write(buf[:n]); err != nil {
+			return err
+		}
+	}
 }
 
 type packetEcho struct{ server.PacketBase }
@@ -52,6 +71,10 @@ func main() {
 	flag.StringVar(&s.Addr, "addr", "127.0.0.1:9000", "`host:port` to listen on, port 0 being any free one, or a path for unix")
 	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: the best that starts)")
 	flag.IntVar(&s.Workers, "workers", 0, "number of workers (default: one per processor)")
+	sequential := flag.Bool("sequential", false, "serve streams with sequential code, not with callbacks")
 	flag.Parse()
+	if *sequential {
+		s.Handler = server.Sequential(plain)
+	}
 	app.Main("echo", s)
 }

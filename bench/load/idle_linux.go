@@ -1,0 +1,83 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// greetings is how many connections wait for their echo at a time: fewer than any backlog.
+const greetings = 64
+
+// patience bounds the wait for one echo.
+const patience = 10 * time.Second
+
+// Idle opens Conns connections, has each exchange one message, and holds them until hold returns. Of the
+// configuration it needs Addr, Conns and Size.
+func Idle(cfg Config, hold func()) error {
+	messages := newPayload(cfg.Size)
+	var fds []int
+	defer func() {
+		for _, fd := range fds {
+			closeAndForget(fd)
+		}
+	}()
+	buf := make([]byte, cfg.Size)
+	for len(fds) < cfg.Conns {
+		from := len(fds)
+		for i := from; i < min(cfg.Conns, from+greetings); i++ {
+			fd, err := connect(cfg.Addr, i)
+			if err != nil {
+				return fmt.Errorf("load: connection %d: %w", i, err)
+			}
+			fds = append(fds, fd)
+			n, err := write(fd, messages.message(i))
+			if err == nil && n < cfg.Size {
+				err = fmt.Errorf("a new connection took only %d of %d bytes; use smaller messages", n, cfg.Size)
+			}
+			if err != nil {
+				return fmt.Errorf("load: connection %d: %w", i, err)
+			}
+		}
+		for i := from; i < len(fds); i++ {
+			if err := readAll(fds[i], buf); err != nil {
+				return fmt.Errorf("load: connection %d: %w", i, err)
+			}
+			if string(buf) != string(messages.message(i)) {
+				return fmt.Errorf("load: connection %d: wrong bytes came back", i)
+			}
+		}
+	}
+	hold()
+	for i, fd := range fds {
+		n, err := read(fd, buf)
+		if err == nil && n > 0 {
+			err = fmt.Errorf("%d bytes came that nobody asked for", n)
+		}
+		if err != nil {
+			return fmt.Errorf("load: connection %d, which was idle: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// readAll waits for as many bytes as p has.
+func readAll(fd int, p []byte) error {
+	for end := time.Now().Add(patience); len(p) > 0; {
+		n, err := read(fd, p)
+		if err != nil {
+			return err
+		}
+		if p = p[n:]; len(p) == 0 {
+			break
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return fmt.Errorf("no echo in %v: %w", patience, io.ErrNoProgress)
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+	}
+	return nil
+}

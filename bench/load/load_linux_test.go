@@ -1,0 +1,186 @@
+package load
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// serve has handle serve each connection to the returned address until the test ends.
+func serve(t *testing.T, handle func(net.Conn)) netip.AddrPort {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				handle(c)
+			}()
+		}
+	}()
+	return netip.MustParseAddrPort(ln.Addr().String())
+}
+
+func echo(c net.Conn) { _, _ = io.Copy(c, c) }
+
+// change echoes with each piece changed by f.
+func change(f func([]byte) []byte) func(net.Conn) {
+	return func(c net.Conn) {
+		p := make([]byte, 4<<10)
+		for {
+			n, err := c.Read(p)
+			if err != nil {
+				return
+			}
+			if _, err := c.Write(f(p[:n])); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func config(addr netip.AddrPort, size int) Config {
+	return Config{Addr: addr, Conns: 3, Size: size, Warmup: 10 * time.Millisecond, For: 50 * time.Millisecond, PID: os.Getpid()}
+}
+
+func TestEchoCountsMessagesThatCameBackWhole(t *testing.T) {
+	for _, size := range []int{1, 64, 16 << 10, 1 << 20} {
+		for _, depth := range []int{1, 3} {
+			cfg := config(serve(t, echo), size)
+			cfg.Depth = depth
+			r, err := Echo(cfg)
+			require.NoError(t, err)
+			require.Positive(t, r.Count)
+			require.InDelta(t, r.Count*int64(size), r.Bytes, float64(size*cfg.Conns*depth))
+			require.Positive(t, r.CPU)
+			require.GreaterOrEqual(t, r.Elapsed, cfg.For)
+		}
+	}
+}
+
+func TestChunksAreAskedForOneByOne(t *testing.T) {
+	chunks := NewChunker()
+	r, err := Chunks(config(serve(t, func(c net.Conn) {
+		p := make([]byte, 16)
+		for {
+			n, err := c.Read(p)
+			if err != nil {
+				return
+			}
+			for _, b := range p[:n] {
+				if _, err := c.Write(chunks.Chunk(b)); err != nil {
+					return
+				}
+			}
+		}
+	}), 0))
+	require.NoError(t, err)
+	require.Positive(t, r.Count)
+}
+
+func TestChurnBeginsANewConnectionForEachMessage(t *testing.T) {
+	var accepted atomic.Int64
+	r, err := Churn(config(serve(t, func(c net.Conn) { accepted.Add(1); echo(c) }), 64))
+	require.NoError(t, err)
+	require.Positive(t, r.Count)
+	require.GreaterOrEqual(t, accepted.Load(), r.Count)
+	require.Equal(t, r.Count*64, r.Bytes)
+}
+
+func TestIdleHoldsConnectionsThatHaveSpokenOnce(t *testing.T) {
+	var open, messages atomic.Int64
+	addr := serve(t, func(c net.Conn) {
+		open.Add(1)
+		defer open.Add(-1)
+		change(func(p []byte) []byte { messages.Add(1); return p })(c)
+	})
+	held := false
+	cfg := config(addr, 64)
+	cfg.Conns = 200
+	require.NoError(t, Idle(cfg, func() {
+		held = true
+		require.EqualValues(t, 200, open.Load())
+		require.EqualValues(t, 200, messages.Load())
+	}))
+	require.True(t, held)
+}
+
+func TestAWrongByteFailsTheRun(t *testing.T) {
+	broken := map[string]func(net.Conn){
+		"one bit":      change(func(p []byte) []byte { p[len(p)/2] ^= 1; return p }),
+		"one too many": change(func(p []byte) []byte { return append(p[:len(p):len(p)], 0) }),
+		"one missing, and the end": func(c net.Conn) {
+			p := make([]byte, 4<<10)
+			n, _ := c.Read(p)
+			_, _ = c.Write(p[:n-1])
+		},
+		"the end at once": func(net.Conn) {},
+	}
+	runs := map[string]func(Config) error{
+		"echo":   func(cfg Config) error { _, err := Echo(cfg); return err },
+		"chunks": func(cfg Config) error { _, err := Chunks(cfg); return err },
+		"churn":  func(cfg Config) error { _, err := Churn(cfg); return err },
+		"idle":   func(cfg Config) error { return Idle(cfg, func() {}) },
+	}
+	for what, handle := range broken {
+		for name, run := range runs {
+			t.Run(name+", "+what, func(t *testing.T) {
+				require.Error(t, run(config(serve(t, handle), 64)))
+			})
+		}
+	}
+}
+
+// A server that forgets one message of one connection, and is found out although the others go on.
+func TestAMessageThatNeverComesBackFailsTheRun(t *testing.T) {
+	defer func(d time.Duration) { stall = d }(stall)
+	stall = 200 * time.Millisecond
+	for name, run := range map[string]func(Config) (Result, error){"echo": Echo, "churn": Churn} {
+		t.Run(name, func(t *testing.T) {
+			var forgotten atomic.Bool
+			addr := serve(t, func(c net.Conn) {
+				change(func(p []byte) []byte {
+					if !forgotten.Swap(true) {
+						return nil
+					}
+					return p
+				})(c)
+			})
+			_, err := run(config(addr, 64))
+			require.ErrorContains(t, err, "1 never came back")
+		})
+	}
+}
+
+func TestEveryMessageDiffersFromTheNext(t *testing.T) {
+	p := newPayload(64)
+	for i := range variants - 1 {
+		require.NotEqual(t, p.message(i), p.message(i+1))
+		require.Len(t, p.message(i), 64)
+	}
+	require.Equal(t, p.message(0), p.message(variants))
+}
+
+func TestResidentSeesMemoryThatIsTouched(t *testing.T) {
+	before, err := Resident(os.Getpid())
+	require.NoError(t, err)
+	p := make([]byte, 32<<20)
+	for i := 0; i < len(p); i += 4096 {
+		p[i] = 1
+	}
+	after, err := Resident(os.Getpid())
+	require.NoError(t, err)
+	require.Greater(t, after-before, int64(24<<20))
+	require.Equal(t, byte(1), p[0])
+}

@@ -1,0 +1,29 @@
+package reactor
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// TrySend sends as much as the socket takes at once of first and then second, either of which may be empty, and
+// returns how many bytes that were; EAGAIN if none. It is for large sends from memory that cannot be kept for an
+// operation, and must come when none that sends is in flight on the socket. Any goroutine.
+func TrySend(fd int, first, second []byte) (int, syscall.Errno) {
+	if len(first) == 0 {
+		return sendNonblock(fd, second)
+	}
+	var iov [2]unix.Iovec
+	iov[0].Base, iov[1].Base = unsafe.SliceData(first), unsafe.SliceData(second)
+	iov[0].SetLen(len(first))
+	iov[1].SetLen(len(second))
+	msg := unix.Msghdr{Iov: &iov[0]}
+	msg.SetIovlen(len(iov))
+	for {
+		n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+		if errno != unix.EINTR {
+			return int(n), errno
+		}
+	}
+}
