@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,6 +39,18 @@ func (r *replies) OnClose(_ *server.Conn, err error) {
 	}
 }
 
+// cpu reports what the process has used since, both ends together: that says more than
+// the time, most of which is waiting for threads to wake.
+func cpu(b *testing.B) func() {
+	used := func() time.Duration {
+		var u syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := used()
+	return func() { b.ReportMetric(float64((used()-before).Nanoseconds())/1000/float64(b.N), "cpu-µs/op") }
+}
+
 // One byte there and back, by a new connection each, as package net and a Dialer make
 // them, and by one of a pool.
 func BenchmarkDial(b *testing.B) {
@@ -69,6 +82,7 @@ func BenchmarkDial(b *testing.B) {
 	defer g.Close()
 	d := server.Dialer{Group: func() *conn.Group { return g }}
 	b.Run("net", func(b *testing.B) {
+		defer cpu(b)()
 		for b.Loop() {
 			c, err := net.Dial("tcp", addr)
 			require.NoError(b, err)
@@ -78,6 +92,7 @@ func BenchmarkDial(b *testing.B) {
 		}
 	})
 	b.Run("Dialer", func(b *testing.B) {
+		defer cpu(b)()
 		r := &replies{done: make(chan error, 2)}
 		for b.Loop() {
 			_, err := d.Start("tcp", addr, r)
@@ -87,6 +102,7 @@ func BenchmarkDial(b *testing.B) {
 	})
 	b.Run("Pool", func(b *testing.B) {
 		p := &server.Pool{Dialer: d}
+		defer cpu(b)()
 		r := &replies{done: make(chan error, 2), pool: p}
 		for b.Loop() {
 			_, err := p.Start("tcp", addr, r)
