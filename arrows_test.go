@@ -38,7 +38,7 @@ var layers = map[string]layer{
 	"conn":               {ours: []string{"reactor", "sched", "internal/list"}},
 	"conn/frame":         {},
 	"conn/proxyproto":    {},
-	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking"}, others: []string{"github.com/rs/zerolog"}},
+	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking", "internal/list"}, others: []string{"github.com/rs/zerolog"}},
 	"server/servertest":  {},
 	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":   {},

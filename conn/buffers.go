@@ -14,9 +14,9 @@ type bufferPool struct{ free [len(bufferClasses)][][]byte }
 
 // bufferClasses are the sizes, and how many of each a worker keeps: 2 MiB.
 var bufferClasses = [...]struct{ size, keep int }{
-	{4 << 10, 512},
+	{smallBuffer, 512},
 	{16 << 10, 128},
-	{1 << largeBits, 32},
+	{largeBuffer, 32},
 }
 
 const (
@@ -63,7 +63,7 @@ func (p *bufferPool) put(b []byte) {
 			if len(p.free[i]) < c.keep {
 				p.free[i] = append(p.free[i], b[:0])
 			} else {
-				putShared(b)
+				putShared(b) // of the sizes that goroutines take from there
 			}
 			return
 		}

@@ -144,6 +144,7 @@ func (c *Conn) tearDown() (done bool) {
 	if c.is(receiving|polling) && !c.is(stopping) {
 		c.stopReceiving()
 	}
+	racing := c.extras != nil && !c.endRace()
 	c.mu.Lock()
 	flying := c.inbox.mail != nil && c.inbox.flight != nil
 	sending := flying || c.inbox.direct
@@ -156,7 +157,7 @@ func (c *Conn) tearDown() (done bool) {
 	if first && c.is(awaiting) {
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Writable)
 	}
-	if sending || c.is(connecting|receiving|polling|awaiting) {
+	if sending || racing || c.is(connecting|receiving|polling|awaiting) {
 		return false
 	}
 	if c.is(occupied) {
@@ -185,10 +186,12 @@ func (c *Conn) over() {
 	c.in.detach(d, c.home)
 	c.in.dropOwn(d)
 	c.group.table.remove(&c.endpoint)
-	if c.is(reset) {
-		resetOnClose(c.fd)
+	if c.fd >= 0 { // else it was being dialled
+		if c.is(reset) {
+			resetOnClose(c.fd)
+		}
+		d.close(c.home, c.fd)
 	}
-	d.close(c.home, c.fd)
 	c.fd = -1
 	c.group.leave(c)
 }
@@ -197,8 +200,22 @@ func (c *Conn) tellOver() {
 	for c.extras != nil && len(c.extras.notifySent) > 0 { // again after a panic
 		c.tellUnsent()
 	}
+	defer c.tellClosed()
 	defer c.recoverPanic()
 	c.handler.OnClose(c, c.cause())
+}
+
+func (c *Conn) tellClosed() {
+	for c.extras != nil && len(c.extras.notifyClose) > 0 {
+		f := c.extras.notifyClose[0]
+		c.extras.notifyClose = c.extras.notifyClose[1:]
+		c.call(f)
+	}
+}
+
+func (c *Conn) call(f func()) {
+	defer c.recoverPanic()
+	f()
 }
 
 func (c *Conn) tellUnsent() {

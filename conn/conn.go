@@ -16,7 +16,7 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.Addr // fixed before attach, as is the port; invalid: it is a Unix socket
+	peer    netip.Addr // fixed before attach, as is the port, but of a race when it is won, under mu; invalid: it is a Unix socket
 	port    uint16
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
@@ -56,6 +56,10 @@ type extras struct {
 	transfers []*transfer // behind what is queued
 	files     int64       // bytes of them
 	after     int         // bytes behind them
+
+	notifyClose []func()
+	race        *race    // while the connection is being dialled; nil: to one address
+	target      net.Addr // what that is for, until it is won: then it changes, under mu
 }
 
 // more is the extras, which it makes if there are none.
@@ -205,6 +209,8 @@ func (c *Conn) remote() net.Addr {
 
 func (c *Conn) peerAddr() net.Addr {
 	switch {
+	case c.extras != nil && c.extras.target != nil:
+		return c.extras.target
 	case !c.local():
 	case c.extras != nil && c.extras.path != nil:
 		return c.extras.path
@@ -229,8 +235,12 @@ func (c *Conn) setPeer(peer netip.AddrPort) {
 }
 
 func (c *Conn) network() string {
-	if c.local() {
+	switch {
+	case c.extras != nil && c.extras.target != nil:
+		return c.extras.target.Network()
+	case c.local():
 		return "unix"
+	default:
+		return "tcp"
 	}
-	return "tcp"
 }

@@ -17,6 +17,7 @@ type clock struct {
 	timer   sched.Timer
 	armed   time.Duration // when the timer fires
 	connect time.Duration // until when the connection must be established
+	attempt time.Duration // when its race has to go on
 	read    time.Duration
 	write   time.Duration
 	linger  time.Duration
@@ -120,6 +121,7 @@ func (k *clock) next(stall time.Duration) (at time.Duration) {
 		}
 	}
 	earlier(k.connect)
+	earlier(k.attempt)
 	earlier(k.read)
 	earlier(k.write)
 	earlier(k.linger)

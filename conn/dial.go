@@ -1,6 +1,9 @@
 package conn
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"net"
 	"syscall"
 
@@ -13,62 +16,93 @@ import (
 // attempt, also with an OnClose. The error is that of a socket that cannot be
 // made or of a runtime that cannot start; then h is not called.
 func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
-	if err := g.rt.Start(); err != nil {
-		return Handle{}, err
-	}
-	c, err := g.newDial(addr, h)
-	if err != nil {
-		return Handle{}, err
-	}
-	at := g.place(c)
-	g.beginsOn(c, at)
-	c.attach()
-	h2 := c.Handle()
-	c.task.WakeOn(at)
-	return h2, nil
+	return g.DialWith(&DialConfig{Addrs: []net.Addr{addr}}, h)
 }
 
 // Dial is Group.Dial for a connection that has to do with this one, as a proxy's has:
 // it begins on the worker where this one receives, whatever Config.Placement says, so
 // that bytes that go from one to the other stay there.
 func (c *Conn) Dial(addr net.Addr, h Handler) (Handle, error) {
-	nc, err := c.group.newDial(addr, h)
-	if err != nil {
+	return c.group.DialWith(&DialConfig{Addrs: []net.Addr{addr}, Near: c}, h)
+}
+
+// receivesOn is the worker where the connection receives, or will.
+func (c *Conn) receivesOn() int {
+	if c.home != nil {
+		return c.home.worker
+	}
+	return c.driver.worker
+}
+
+var errNoAddrs = errors.New("no address to connect to; set Addrs or Find")
+
+// DialWith is Dial with more to say, and to one of several addresses. cfg is not
+// needed when it has returned. With several addresses, or Find, a socket that cannot be
+// made is a failed attempt like any other.
+func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
+	if err := g.rt.Start(); err != nil {
 		return Handle{}, err
 	}
-	at := c.driver.worker
-	if c.home != nil {
-		at = c.home.worker
+	c := newConn(g, -1, h)
+	target := cfg.target()
+	switch {
+	case target == nil:
+		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: errNoAddrs}
+	case len(cfg.Addrs) == 1 && cfg.Find == nil:
+		if err := c.aim(cfg.Addrs[0], cfg); err != nil {
+			return Handle{}, &net.OpError{Op: "dial", Net: cfg.Addrs[0].Network(), Source: cfg.LocalAddr, Addr: cfg.Addrs[0], Err: err}
+		}
+	default:
+		c.more().race, c.more().target = newRace(cfg), target
 	}
-	c.group.beginsOn(nc, at)
-	nc.attach()
-	h2 := nc.Handle()
-	c.group.start(c.driver, nc, at)
+	c.set(dialled)
+	if n := len(cfg.Preface); n > 0 { // the first command, before which nobody sends
+		c.inbox.mail = &mail{commands: []command{{kind: cmdSend, data: bytes.Clone(cfg.Preface)}}, bytes: n}
+	}
+	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
+		c.more().clock.connect = g.rt.Now() + limit
+	}
+	at := 0
+	if cfg.Near != nil {
+		at = cfg.Near.receivesOn()
+	} else {
+		at = g.place(c)
+	}
+	g.beginsOn(c, at)
+	c.attach()
+	h2 := c.Handle()
+	if cfg.Near != nil {
+		g.start(cfg.Near.driver, c, at)
+	} else {
+		c.task.WakeOn(at)
+	}
 	return h2, nil
 }
 
-// newDial is a connection that is to be dialled.
-func (g *Group) newDial(addr net.Addr, h Handler) (*Conn, error) {
-	fd, err := newSocket(addr)
-	if err != nil {
-		return nil, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+// aim makes the socket for the only address.
+func (c *Conn) aim(addr net.Addr, cfg *DialConfig) (err error) {
+	if c.fd, err = dialSocket(addr, cfg); err != nil {
+		return err
 	}
-	c := newConn(g, fd, h)
+	c.towards(addr)
+	return nil
+}
+
+func (c *Conn) towards(addr net.Addr) {
 	switch a := addr.(type) {
 	case *net.TCPAddr:
 		c.setPeer(a.AddrPort())
 	case *net.UnixAddr:
 		c.more().path = a
 	}
-	c.set(dialled)
-	if limit := g.cfg.ConnectTimeout; limit > 0 {
-		c.more().clock.connect = g.rt.Now() + limit
-	}
-	return c, nil
 }
 
 // connect is the first thing a dialled connection does.
 func (c *Conn) connect() {
+	if c.extras != nil && c.extras.race != nil {
+		c.goOnRacing()
+		return
+	}
 	if c.is(connecting) {
 		return
 	}
@@ -87,9 +121,14 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 	case errno != 0:
 		c.fail(c.sysError("dial", "connect", errno))
 	default:
-		c.clear(dialled)
-		if c.extras != nil {
-			c.extras.clock.connect = 0
-		}
+		c.connected()
+	}
+}
+
+// connected is for a connection whose descriptor is.
+func (c *Conn) connected() {
+	c.clear(dialled)
+	if c.extras != nil {
+		c.extras.clock.connect = 0
 	}
 }

@@ -30,6 +30,7 @@ type Driver struct {
 	completions [256]reactor.Completion
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
 	budget      int        // calls of OnData left to the task that runs
+	news        bool       // which has been brought bytes, or the end of its receive
 	buffers     bufferPool
 	backlogs    freeList[backlog]
 	mails       freeList[mail]

@@ -23,6 +23,7 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	}
 	var n news
 	c.collect(&n)
+	c.driver.news = len(n.chunks) > 0 || n.recvEnded
 	c.inFlight = n.unsent
 	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
 		c.extras.clock.active = c.group.rt.Now()
@@ -86,6 +87,9 @@ func (c *Conn) work(n *news) {
 	}
 	if n.connectEnded {
 		c.connectEnd(n.connectErrno)
+	}
+	if c.extras != nil && c.extras.race != nil {
+		c.judge()
 	}
 	if !c.is(opened|broken) && !c.is(dialled) {
 		c.set(opened)

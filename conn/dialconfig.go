@@ -1,0 +1,74 @@
+package conn
+
+import (
+	"cmp"
+	"net"
+	"syscall"
+	"time"
+)
+
+// A DialConfig says how Group.DialWith connects. Zero means default, but there must be
+// Addrs or Find.
+type DialConfig struct {
+	// Addrs are what to connect to, each a *net.TCPAddr or *net.UnixAddr: with
+	// several, the connection is to whichever answers first. They are tried in this
+	// order, each Delay after the one before, or at once when all before have failed.
+	Addrs []net.Addr
+
+	// Find, if not nil, finds Addrs. It is called once, on a worker, and must not
+	// block; it has found called, once and from any goroutine, with the addresses
+	// or with the error that the connection ends with, inside a *net.OpError if it is
+	// none. If not
+	// nil, cancel is called on a worker when the answer has come or is of no use.
+	Find func(found func([]net.Addr, error)) (cancel func())
+
+	// Target is what RemoteAddr is, and errors name, until there is a connection to
+	// one of several addresses. nil: the first of Addrs, which then must have one.
+	Target net.Addr
+
+	// Delay is the time between attempts of which none has failed, as RFC 8305 has
+	// it. 0: 250 ms. At least 10 ms. Negative: an attempt begins when the one before
+	// has failed, and has an equal part of what is left of Timeout, but 2 s if there
+	// is as much.
+	Delay time.Duration
+
+	// Timeout bounds all of it. 0: Config.ConnectTimeout.
+	Timeout time.Duration
+
+	// LocalAddr is what sockets are bound to. It must be of the addresses' kind and
+	// family. With port 0 the system chooses one when it knows the peer, so that
+	// ports are used up per peer (IP_BIND_ADDRESS_NO_PORT). nil: not bound.
+	LocalAddr net.Addr
+
+	// Control, if not nil, is called with each socket before it is bound or
+	// connected, as net.Dialer.Control is: on a worker, but on the caller's goroutine
+	// if there is one address and no Find.
+	Control func(network, address string, raw syscall.RawConn) error
+
+	// Preface is sent before anything else. It must not be changed.
+	Preface []byte
+
+	// Near has the connection begin on the worker where another one receives, in whose
+	// handler's method DialWith must be called. nil: where Config.Placement says.
+	Near *Conn
+}
+
+const (
+	defaultDelay = 250 * time.Millisecond // RFC 8305, section 8
+	minDelay     = 10 * time.Millisecond  // and so is this
+	minAttempt   = 2 * time.Second        // as in package net
+)
+
+func (cfg *DialConfig) delay() time.Duration {
+	return max(minDelay, cmp.Or(cfg.Delay, defaultDelay))
+}
+
+func (cfg *DialConfig) serial() bool { return cfg.Delay < 0 }
+
+// target is what to name when there is no connection.
+func (cfg *DialConfig) target() net.Addr {
+	if cfg.Target == nil && len(cfg.Addrs) > 0 {
+		return cfg.Addrs[0]
+	}
+	return cfg.Target
+}

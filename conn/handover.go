@@ -1,0 +1,56 @@
+package conn
+
+import "net"
+
+// HandOver makes the connection that of another handler, as a new one would be: h.OnOpen
+// is called, the handler before is not told of anything any more, and nothing is left
+// of what was set for that, namely the value, the deadlines, PauseRead, and the address
+// of SetRemoteAddr; the idle time-out is Config.IdleTimeout. What was written before is
+// sent, and NotifySent keeps its word. Bytes that are unread are h's.
+//
+// A connection that is not open in both directions stays as it is, and the error
+// matches net.ErrClosed.
+func (c *Conn) HandOver(h Handler) error {
+	if c.unusable() {
+		return c.opError("hand over", net.ErrClosed)
+	}
+	c.value = nil
+	c.clear(overdue)
+	if c.extras != nil {
+		if c.extras.client != nil {
+			c.SetRemoteAddr(nil)
+		}
+		k := &c.extras.clock
+		k.read, k.write, k.idle = 0, 0, 0
+	}
+	c.startClock()
+	_ = c.ResumeRead() // it is open
+	c.SetHandler(h)
+	c.check(h.OnOpen(c))
+	return nil
+}
+
+func (c *Conn) unusable() bool {
+	return !c.is(opened) || c.is(deaf|ended|mute|closing|finished|broken)
+}
+
+// Fresh reports whether the connection is as good as a new one: it is open in both
+// directions, nothing is unread, and nothing has come, neither bytes nor an end, of
+// which the handler has not been told. It is for Handle.Do; in OnData it is false,
+// because something has come. It asks the kernel: one system call.
+func (c *Conn) Fresh() bool {
+	if c.unusable() || len(c.in.unread) > 0 || c.driver.news {
+		return false
+	}
+	c.mu.Lock()
+	news := c.inbox.recvEnded || c.inbox.mail != nil && len(c.inbox.chunks) > 0
+	c.mu.Unlock()
+	return !news && quiet(c.fd)
+}
+
+// NotifyClose has f called when the connection has ended, right after OnClose,
+// whatever the handler is by then.
+func (c *Conn) NotifyClose(f func()) {
+	x := c.more()
+	x.notifyClose = append(x.notifyClose, f)
+}

@@ -1,0 +1,26 @@
+package server
+
+import (
+	"context"
+	"net"
+
+	"github.com/suiro-go/suiro/conn"
+)
+
+// DialContext connects for ordinary goroutines. The connection is a *Socket, or for UDP
+// a *conn.PacketSocket, and ctx means nothing for it any more once it is established. It
+// is what http.Transport.DialContext, and whatever else takes such a function, wants.
+func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if isPacketNetwork(network) {
+		s, err := d.dialPacketSocket(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	s := conn.NewSocket()
+	if _, err := d.DialHandler(ctx, network, addr, s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/suiro-go/suiro/blocking"
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A lookUp resolves a name. It may block.
+type lookUp func(context.Context) ([]netip.AddrPort, error)
+
+// A waiter has a name resolved where that may block, and waits for it; for limit, if that
+// is above 0.
+type waiter func(limit time.Duration, look lookUp) ([]netip.AddrPort, error)
+
+// DialPacket makes a UDP socket that is connected to an address, and has h told of what
+// comes from there; in a stackful task, which awaits that the name is resolved. Nothing
+// is sent, so it takes the first address to which there is a route. With an error h is
+// not called. Dialer.Near, FastOpen and Proxy do not count.
+func (d *Dialer) DialPacket(cx *sched.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
+	wait := func(limit time.Duration, look lookUp) ([]netip.AddrPort, error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		call := blocking.DoFuture(d.threads(), func() ([]netip.AddrPort, error) { return look(ctx) })
+		if limit > 0 {
+			return sched.Await(cx, sched.Timeout(limit, call))
+		}
+		return sched.Await(cx, call)
+	}
+	return dialPacket(d, network, addr, wait, d.attachPacket(h))
+}
+
+// DialPacketHandler is DialPacket for ordinary goroutines, until ctx ends.
+func (d *Dialer) DialPacketHandler(ctx context.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
+	return dialPacket(d, network, addr, d.waitUntil(ctx), d.attachPacket(h))
+}
+
+// dialPacketSocket is DialContext for UDP.
+func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*conn.PacketSocket, error) {
+	return dialPacket(d, network, addr, d.waitUntil(ctx), (*conn.Group).OpenPacket)
+}
+
+func (d *Dialer) attachPacket(h PacketHandler) func(*conn.Group, *net.UDPConn) (PacketHandle, error) {
+	return func(g *conn.Group, pc *net.UDPConn) (PacketHandle, error) { return g.ListenPacket(pc, h) }
+}
+
+func (d *Dialer) waitUntil(ctx context.Context) waiter {
+	return func(limit time.Duration, look lookUp) ([]netip.AddrPort, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if limit > 0 {
+			ctx, cancel = context.WithTimeout(ctx, limit)
+			defer cancel()
+		}
+		return blocking.DoContext(ctx, d.threads(), func() ([]netip.AddrPort, error) { return look(ctx) })
+	}
+}
+
+// dialPacket makes the socket and attaches it to the group.
+func dialPacket[T any](d *Dialer, network, addr string, wait waiter, attach func(*conn.Group, *net.UDPConn) (T, error)) (handle T, err error) {
+	defer func() { err = d.ended(network, addr, err) }()
+	if !isPacketNetwork(network) {
+		return handle, unknownNetwork(network)
+	}
+	g, err := d.group()
+	if err != nil {
+		return handle, err
+	}
+	limit, err := d.remaining()
+	if err != nil {
+		return handle, err
+	}
+	name, err := parse(network, addr)
+	if err != nil {
+		return handle, err
+	}
+	addrs, known, err := name.known(d.local())
+	if err == nil && !known {
+		addrs, err = wait(limit, func(ctx context.Context) ([]netip.AddrPort, error) {
+			return name.resolve(ctx, d.resolver(), d.local())
+		})
+	}
+	if err != nil {
+		return handle, err
+	}
+	var first error
+	for _, a := range addrs {
+		// Connecting takes no time, and makes no goroutine wait.
+		nd := net.Dialer{LocalAddr: d.LocalAddr, Control: d.control(false)}
+		c, err := nd.Dial("udp", a.String())
+		if err == nil {
+			pc := c.(*net.UDPConn)
+			defer pc.Close() // the group has a descriptor of its own
+			return attach(g, pc)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return handle, first
+}

@@ -1,0 +1,218 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/suiro-go/suiro/blocking"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Resolver finds what names mean. A *net.Resolver is one. Its methods are called from
+// several goroutines at once, and may block; they should return when ctx ends.
+type Resolver interface {
+	// LookupNetIP returns the addresses of a host, the best first (RFC 6724). network
+	// is "ip", "ip4" or "ip6".
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+	// LookupPort returns the port of a service. network is "tcp" or "udp", perhaps
+	// with 4 or 6 behind.
+	LookupPort(ctx context.Context, network, service string) (int, error)
+}
+
+var _ Resolver = (*net.Resolver)(nil)
+
+func (d *Dialer) resolver() Resolver {
+	if d.Resolver == nil {
+		return net.DefaultResolver
+	}
+	return d.Resolver
+}
+
+// A hostPort is an address in words.
+type hostPort struct {
+	network    string
+	host, port string
+}
+
+func parse(network, addr string) (n hostPort, err error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6", "udp", "udp4", "udp6":
+	default:
+		return n, unknownNetwork(network)
+	}
+	n.network = network
+	n.host, n.port, err = net.SplitHostPort(addr)
+	return n, err
+}
+
+// fits reports whether the network has addresses such as ip, and one bound to local, if
+// that is valid, can reach it.
+func (n hostPort) fits(ip, local netip.Addr) bool {
+	switch {
+	case strings.HasSuffix(n.network, "4") && !ip.Is4(), strings.HasSuffix(n.network, "6") && ip.Is4():
+		return false
+	default:
+		return !local.IsValid() || local.Is4() == ip.Is4()
+	}
+}
+
+// literal is the host's address if it is one, or none at all, which is this machine.
+func (n hostPort) literal() (ip netip.Addr, ok bool) {
+	if n.host != "" {
+		var err error
+		if ip, err = netip.ParseAddr(n.host); err != nil {
+			return ip, false
+		}
+		ip = ip.Unmap()
+	}
+	switch {
+	case ip.IsValid() && !ip.IsUnspecified():
+		return ip, true
+	case strings.HasSuffix(n.network, "6") || ip.Is6() && !strings.HasSuffix(n.network, "4"):
+		return netip.IPv6Loopback(), true
+	default:
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), true
+	}
+}
+
+// number is the port if it is a number.
+func (n hostPort) number() (port uint16, ok bool, err error) {
+	switch v, perr := strconv.Atoi(n.port); {
+	case n.port == "":
+		return 0, true, nil
+	case perr != nil:
+		return 0, false, nil
+	case v < 0 || v > 65535:
+		return 0, false, &net.AddrError{Err: "invalid port; use 0 to 65535", Addr: n.port}
+	default:
+		return uint16(v), true, nil
+	}
+}
+
+// known is the addresses if nobody needs to be asked for them.
+func (n hostPort) known(local netip.Addr) (addrs []netip.AddrPort, ok bool, err error) {
+	port, ok, err := n.number()
+	if !ok {
+		return nil, false, err
+	}
+	ip, ok := n.literal()
+	switch {
+	case !ok:
+		return nil, false, nil
+	case !n.fits(ip, local):
+		return nil, false, n.unsuitable()
+	}
+	return []netip.AddrPort{netip.AddrPortFrom(ip, port)}, true, nil
+}
+
+func (n hostPort) unsuitable() error {
+	return &net.AddrError{Err: "no suitable address for the network " + n.network + " and the local address", Addr: n.host}
+}
+
+// resolve asks for what is not known. It may block.
+func (n hostPort) resolve(ctx context.Context, r Resolver, local netip.Addr) ([]netip.AddrPort, error) {
+	port, ok, err := n.number()
+	if err == nil && !ok {
+		var p int
+		p, err = r.LookupPort(ctx, n.network, n.port)
+		port = uint16(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ips := []netip.Addr{}
+	if ip, ok := n.literal(); ok {
+		ips = append(ips, ip)
+	} else {
+		network := "ip"
+		if v := n.network[len(n.network)-1]; v == '4' || v == '6' {
+			network += string(v)
+		}
+		if ips, err = r.LookupNetIP(ctx, network, n.host); err != nil {
+			return nil, err
+		}
+	}
+	var addrs []netip.AddrPort
+	for _, ip := range ips {
+		if ip = ip.Unmap(); n.fits(ip, local) {
+			addrs = append(addrs, netip.AddrPortFrom(ip, port))
+		}
+	}
+	if len(addrs) == 0 {
+		return nil, n.unsuitable()
+	}
+	return interleave(addrs), nil
+}
+
+// interleave has the families of addresses take turns, beginning with that of the first,
+// and leaves out what comes again (RFC 8305, section 4, with a First Address Family Count
+// of 1).
+func interleave(addrs []netip.AddrPort) []netip.AddrPort {
+	var families [2][]netip.AddrPort // that of the first, and the other
+	for _, a := range addrs {
+		f := &families[0]
+		if a.Addr().Is4() != addrs[0].Addr().Is4() {
+			f = &families[1]
+		}
+		if !slices.Contains(*f, a) {
+			*f = append(*f, a)
+		}
+	}
+	mixed := make([]netip.AddrPort, 0, len(addrs))
+	for i := range max(len(families[0]), len(families[1])) {
+		for _, f := range families {
+			if i < len(f) {
+				mixed = append(mixed, f[i])
+			}
+		}
+	}
+	return mixed
+}
+
+func tcpAddrs(all []netip.AddrPort) []net.Addr {
+	addrs := make([]net.Addr, len(all))
+	for i, a := range all {
+		addrs[i] = net.TCPAddrFromAddrPort(a)
+	}
+	return addrs
+}
+
+// local is the IP address of LocalAddr, or invalid: any will do.
+func (d *Dialer) local() netip.Addr {
+	var ip netip.Addr
+	switch a := d.LocalAddr.(type) {
+	case *net.TCPAddr:
+		ip = a.AddrPort().Addr()
+	case *net.UDPAddr:
+		ip = a.AddrPort().Addr()
+	}
+	return ip.Unmap()
+}
+
+// find is DialConfig.Find for a name. A task waits for the call, rather than the call
+// itself telling what came of it: so it is told also of one that panics, or that the pool
+// does not make. The context ends with the dial.
+func (d *Dialer) find(ctx context.Context, rt *sched.Runtime, name hostPort) func(func([]net.Addr, error)) func() {
+	resolver, threads, local := d.resolver(), d.threads(), d.local()
+	return func(found func([]net.Addr, error)) func() {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		call := blocking.Submit(threads, func() ([]netip.AddrPort, error) { return name.resolve(ctx, resolver, local) })
+		sched.Spawn(rt, sched.FutureFunc[struct{}](func(cx *sched.Context) (struct{}, error) {
+			addrs, err := call.Poll(cx)
+			if err != sched.ErrPending {
+				found(tcpAddrs(addrs), err)
+				err = nil
+			}
+			return struct{}{}, err
+		})).Detach()
+		return func() {
+			cancel()
+			call.Abort()
+		}
+	}
+}
