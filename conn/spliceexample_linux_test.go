@@ -62,7 +62,7 @@ func ExampleSplice() {
 	_ = l.Close()
 	_ = g.Wait(context.Background())
 	_ = g.Close()
-	// Output:
+	// Unordered output:
 	// six times seven? 42
 	// 15 bytes there, 19 back
 }
