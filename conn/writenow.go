@@ -1,12 +1,15 @@
 package conn
 
+import "syscall"
+
 // atOnce is the size from which on a write is sent before it returns: a copy of so
 // much costs more than the system call that it would save.
 const atOnce = 16 << 10
 
 // writeNow sends what it can of a large write, and of what is queued ahead of it,
 // straight from where it lies, unless a send is in flight. It returns how much of p the
-// kernel has taken; what is left is to be queued. An error is left to the send of that.
+// kernel has taken; what is left is to be queued. An error ends the connection, since the
+// kernel tells it once.
 func (c *Conn) writeNow(p []byte) int {
 	if !c.is(opened) || c.inFlight > 0 { // with none in flight, none begins but by this task
 		return 0
@@ -22,7 +25,12 @@ func (c *Conn) writeNow(p []byte) int {
 	c.inbox.direct = true
 	c.mu.Unlock()
 	n, errno := c.group.cfg.Reactor.TrySend(c.fd, c.queued, p)
-	if errno != 0 {
+	switch errno {
+	case 0:
+	case syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
+		n = 0
+	default:
+		c.fail(c.sysError("write", "send", errno))
 		n = 0
 	}
 	c.mu.Lock()

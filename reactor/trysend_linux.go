@@ -16,7 +16,7 @@ func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	if cfg.Faults != nil {
 		most, errno := cfg.Faults.Next(faults.Send, len(first)+len(second))
 		if errno != 0 {
-			return 0, unix.EAGAIN
+			return 0, errno
 		}
 		k := min(most, len(first))
 		first, second = first[:k], second[:most-k]
