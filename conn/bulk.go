@@ -162,7 +162,7 @@ func (c *Conn) cameDirectly(n int) {
 	c.mu.Lock()
 	c.inbox.received += uint64(n)
 	c.mu.Unlock()
-	if c.extras.clock.idle > 0 {
+	if c.extras != nil && c.extras.clock.idle > 0 {
 		c.extras.clock.active = c.group.rt.Now()
 	}
 }
