@@ -38,7 +38,7 @@ func (c *Conn) readNow() {
 	for reads := 0; reads < 2 && !c.is(waiting|closing|broken|deaf|ended); reads++ {
 		room := c.in.room(c.driver)
 		room = room[:min(len(room), max(littleAtOnce, c.group.cfg.MaxRead-len(c.in.unread)))]
-		n, errno := readNonblock(c.fd, room)
+		n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
 		switch {
 		case errno == syscall.EAGAIN:
 			return
