@@ -62,6 +62,7 @@ func (o *options) run(ctx context.Context) error {
 	}
 	addr, stop, err := o.listen(g)
 	if err != nil {
+		_ = g.Close()
 		return err
 	}
 	fmt.Printf("listening on %v\n", addr)
