@@ -3,6 +3,7 @@ package conn_test
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -128,7 +129,7 @@ func TestAbortOfAStreamDoesNotWaitForItsClose(t *testing.T) {
 				}
 				return sleep(cx, time.Hour)
 			}, func(cfg *conn.Config) { cfg.Linger = time.Hour })
-			_ = small(f.dial())
+			_ = f.dial().(*net.TCPConn).SetReadBuffer(16 << 10)
 			s := conntest.Receive(t, streams)
 			time.Sleep(5 * time.Millisecond) // it may have returned by then
 			s.Abort()
