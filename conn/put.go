@@ -27,7 +27,7 @@ const maxPut = largeBuffer
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
-	if (in.mail == nil || in.flight == nil && in.bytes+in.queued == 0) && !in.direct && !in.closed {
+	if (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0) && !in.direct && !in.closed {
 		in.direct = true
 		fd := c.fd
 		c.mu.Unlock()
