@@ -156,7 +156,8 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 
 // SetHandler has another handler told of what comes from now on: when the peers have
 // agreed on another protocol. It is not told of what has been. If anything is unread its
-// OnData is called soon. The connection of a Stream keeps the handler it has.
+// OnData is called soon. The connection of a Stream keeps the handler it has, and
+// a Sequential needs the OnOpen that HandOver calls.
 func (c *Conn) SetHandler(h Handler) {
 	switch {
 	case c.is(spliced):

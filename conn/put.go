@@ -17,8 +17,9 @@ const maxPut = largeBuffer
 // when nothing is in flight and nothing queued: neither in the inbox nor, as far as
 // that has come from commands, with the task, since collect counts in in.queued what it
 // takes out, and send what is left. What put leaves goes into the queue before direct
-// is given up. A write of the handler's own is put before or after, whole, since it
-// becomes a flight, or not, under the same lock.
+// is given up. A Socket's handler writes nothing itself. What others have its
+// connection write, by Handle.Do, may come between two parts of a write that put could not
+// send whole, and so may a file or a splice.
 //
 // The descriptor is open: tearDown sets in.closed and then waits for direct, under the
 // lock. And no end is lost: what waits for it has set in.tellEnd under the lock,

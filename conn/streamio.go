@@ -12,7 +12,7 @@ import (
 )
 
 // errElsewhere is for calls from where they cannot wait.
-var errElsewhere = errors.New("conn: a Stream was read or written outside of its function; other goroutines use its Handle")
+var errElsewhere = fmt.Errorf("conn: a Stream was used outside of its function, where its Handle is for, or after its worker stopped: %w", net.ErrClosed)
 
 // Read implements net.Conn.
 func (s *Stream) Read(p []byte) (int, error) {
