@@ -133,7 +133,7 @@ func (c *Conn) work(n *news) {
 	if c.is(ended) && !c.is(endSeen|unseen|held|closing|broken) {
 		c.set(endSeen)
 		if !c.is(deaf) {
-			c.check(c.handler.OnEOF(c))
+			c.check(c.tellEOF())
 		}
 	}
 	if c.extras != nil {
@@ -165,6 +165,8 @@ func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closi
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
 	switch {
+	case c.is(layered) && c.extras.layer.ready:
+		c.receiveSealed(b)
 	case c.is(closing | broken | deaf):
 		c.home.r.Release(b)
 	case c.is(waiting):
@@ -252,10 +254,15 @@ func (c *Conn) exec(cmd *command) {
 		c.join(cmd.splice, 1)
 		return
 	}
-	if c.is(broken) {
+	if c.is(broken) || c.is(layered) && c.extras.layer.hold(cmd) {
 		return
 	}
 	switch cmd.kind {
+	case cmdRaw:
+		enqueue(c, cmd.data)
+	case cmdLayer:
+		cmd.do(c)
+		c.in.detach(c.driver, c.home)
 	case cmdSend:
 		if !c.is(mute | overdue | closing) {
 			enqueue(c, cmd.data)
