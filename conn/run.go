@@ -217,6 +217,10 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// settle receives again if that is wanted
 	default:
+		if c.is(layered) && c.extras.layer.outlives(c.sysError("read", "recv", errno)) {
+			c.set(ended | endSeen)
+			return
+		}
 		if c.is(unseen) && !c.is(held|closing|broken) {
 			c.offer() // what came before the error is not lost with it
 		}

@@ -195,7 +195,7 @@ func (g *tlsGate) giveUp(c *Conn, err error) {
 	if g.turns != nil {
 		g.turns.withdraw(c.extras.layer)
 	}
-	c.extras.layer.end(err)
+	c.extras.layer.stop(err)
 }
 
 // OnClose implements Handler: the handshake is not complete.

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,7 +71,8 @@ func eachKind(t *testing.T, f func(t *testing.T, backend string, workers int, h 
 // covered is a fixture that listens with TLS.
 func covered(t *testing.T, backend string, workers int, cfg conn.TLSConfig, h conn.Handler, configure ...func(*conn.Config)) *fixture {
 	t.Helper()
-	f := newFixture(t, backend, workers, configure...)
+	short := func(c *conn.Config) { c.Linger = 200 * time.Millisecond } // for clients that leave it to the test's end
+	f := newFixture(t, backend, workers, append([]func(*conn.Config){short}, configure...)...)
 	f.listenTLS(cfg, h)
 	return f
 }

@@ -56,21 +56,25 @@ func (l *layer) feed(p []byte) (full bool) {
 	return full
 }
 
-// end says that nothing more comes; with another reason than io.EOF also that the
-// handshake is in vain.
+// end says that nothing more comes.
 func (l *layer) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over == nil {
 		l.over = err
 	}
-	if err != io.EOF {
-		l.stopped = true
-		if l.cancel != nil {
-			l.cancel()
-		}
-	}
 	l.arrived.Signal()
+}
+
+// stop says that the handshake is in vain, too.
+func (l *layer) stop(err error) {
+	l.end(err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	if l.cancel != nil {
+		l.cancel()
+	}
 }
 
 // A rawConn is a layer as what crypto/tls reads from and writes to.

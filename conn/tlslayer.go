@@ -92,6 +92,19 @@ func (l *layer) done(c *Conn, err error) {
 	}
 }
 
+// outlives reports whether the handshake is to tell how the connection ended, though it
+// has: a peer that sends an alert and closes resets it if it has not read all.
+func (l *layer) outlives(err error) bool {
+	if l.ready || !l.begun || l.conn.is(closing|broken) {
+		return false
+	}
+	if t := l.gate.turns; t != nil && t.waits(l) {
+		return false
+	}
+	l.end(err)
+	return true
+}
+
 // receiveSealed is receive for a connection whose handshake is complete.
 func (c *Conn) receiveSealed(b reactor.Buffer) {
 	l := c.extras.layer

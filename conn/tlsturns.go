@@ -53,6 +53,13 @@ func (t *turns) leave() {
 	go next.shake()
 }
 
+// waits reports whether the handshake has not begun.
+func (t *turns) waits(l *layer) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Contains(t.queue, l)
+}
+
 // withdraw is for a connection that has ended.
 func (t *turns) withdraw(l *layer) {
 	t.mu.Lock()
