@@ -263,7 +263,9 @@ func (c *Conn) exec(cmd *command) {
 	}
 	switch cmd.kind {
 	case cmdRaw:
-		enqueue(c, cmd.data)
+		if !c.is(closing) {
+			enqueue(c, cmd.data)
+		}
 	case cmdLayer:
 		cmd.do(c)
 		c.in.detach(c.driver, c.home)
