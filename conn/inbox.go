@@ -104,7 +104,7 @@ const (
 	cmdShed
 	cmdSplice
 	cmdRaw   // data, before or beneath what the handler writes
-	cmdLayer // do, of the handshake
+	cmdInner // do, of this package: it does not wait for the handshake
 )
 
 // deliver puts a completion into the inbox and wakes the task, which by then

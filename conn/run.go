@@ -266,7 +266,7 @@ func (c *Conn) exec(cmd *command) {
 		if !c.is(closing) {
 			enqueue(c, cmd.data)
 		}
-	case cmdLayer:
+	case cmdInner:
 		cmd.do(c)
 		c.in.detach(c.driver, c.home)
 	case cmdSend:

@@ -20,7 +20,7 @@ func (l *layer) shake() {
 		if l.gate.turns != nil {
 			l.gate.turns.leave()
 		}
-		_ = l.conn.tell(command{kind: cmdLayer, do: func(c *Conn) { l.done(c, err) }})
+		_ = l.conn.tell(command{kind: cmdInner, do: func(c *Conn) { l.done(c, err) }})
 	}()
 	err = l.handshake()
 }
@@ -113,7 +113,7 @@ func (r *rawConn) Read(p []byte) (int, error) {
 
 // readOn resumes reading for a handshake that has read all there was.
 func (l *layer) readOn() {
-	_ = l.conn.tell(command{kind: cmdLayer, do: func(c *Conn) {
+	_ = l.conn.tell(command{kind: cmdInner, do: func(c *Conn) {
 		if !l.ready {
 			_ = c.ResumeRead()
 		}
