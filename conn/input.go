@@ -51,25 +51,6 @@ func (in *input) keep(d *Driver, p []byte) {
 	in.unread = in.own[len(in.own)-unread-len(p):]
 }
 
-// room is a place for at least n bytes behind what is unread, to be told of by added. No
-// chunk is attached.
-func (in *input) room(d *Driver, n int) []byte {
-	unread := len(in.unread)
-	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
-		in.own = in.own[:copy(in.own, in.unread)]
-	}
-	in.own = d.buffers.grow(in.own, n)
-	in.unread = in.own[len(in.own)-unread:]
-	return in.own[len(in.own):cap(in.own)]
-}
-
-// added says that n bytes are in the room.
-func (in *input) added(n int) {
-	unread := len(in.unread) + n
-	in.own = in.own[:len(in.own)+n]
-	in.unread = in.own[len(in.own)-unread:]
-}
-
 func (in *input) dropOwn(d *Driver) {
 	d.buffers.put(in.own)
 	in.own, in.unread = nil, nil

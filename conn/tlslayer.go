@@ -125,9 +125,9 @@ func (c *Conn) receiveSealed(b reactor.Buffer) {
 func (c *Conn) unseal() {
 	l := c.extras.layer
 	for {
-		n, err := l.tls.Read(c.in.room(c.driver, min(max(len(l.cipher), 512), 16<<10)))
+		n, err := l.tls.Read(c.in.room(c.driver))
 		if n > 0 {
-			c.in.added(n)
+			c.in.fill(n)
 			c.set(unseen)
 		}
 		switch {
