@@ -233,6 +233,9 @@ func (s *Server) start() (*conn.Group, error) {
 	if err := s.checkTickers(); err != nil {
 		return nil, err
 	}
+	if err := s.checkTLS(); err != nil {
+		return nil, err
+	}
 	cfg := s.Conn
 	if s.Backend != "" {
 		cfg.Reactor.Backend = s.Backend

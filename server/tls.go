@@ -4,11 +4,20 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
 )
+
+// checkTLS looks for what tls.Listen looks for.
+func (s *Server) checkTLS() error {
+	if c := s.TLS; c == nil || len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil {
+		return nil
+	}
+	return errors.New("server: TLS has no certificate; set Certificates, GetCertificate or GetConfigForClient")
+}
 
 // overTLS is the handler within TLS, if that is wanted. There is one for all of the server's
 // listeners, so that they have MaxHandshakes together.

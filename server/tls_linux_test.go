@@ -209,3 +209,10 @@ func TestShutdownEndsHandshakes(t *testing.T) {
 		require.True(t, err == nil || errors.Is(err, net.ErrClosed), err)
 	})
 }
+
+func TestAServerWithoutACertificateDoesNotStart(t *testing.T) {
+	s := &server.Server{Addr: "127.0.0.1:0", Handler: echo{}, TLS: &tls.Config{}}
+	require.ErrorContains(t, s.ListenAndServe(), "TLS has no certificate")
+	_, err := s.Listen("tcp", "127.0.0.1:0")
+	require.ErrorContains(t, err, "TLS has no certificate")
+}
