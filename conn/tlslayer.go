@@ -125,7 +125,7 @@ func (c *Conn) receiveSealed(b reactor.Buffer) {
 func (c *Conn) unseal() {
 	l := c.extras.layer
 	for {
-		n, err := l.tls.Read(c.in.room(c.driver))
+		n, err := l.tls.Read(c.in.space(c.driver, min(max(len(l.cipher), fewBytes/8), 16<<10)))
 		if n > 0 {
 			c.in.fill(n)
 			c.set(unseen)
@@ -146,6 +146,18 @@ func (c *Conn) unseal() {
 		c.check(c.opError("read", err))
 		return
 	}
+}
+
+// space is room for n bytes at least: little for little, since it is kept as long as
+// the handler leaves something in it.
+func (in *input) space(d *Driver, n int) []byte {
+	unread := len(in.unread)
+	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
+		in.own = in.own[:copy(in.own, in.unread)]
+	}
+	in.own = d.buffers.grow(in.own, n)
+	in.unread = in.own[len(in.own)-unread:]
+	return in.own[len(in.own):cap(in.own)]
 }
 
 // seal encrypts what is queued, unless something is in flight: that is known to
