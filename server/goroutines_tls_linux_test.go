@@ -20,7 +20,7 @@ import (
 )
 
 // certificate is one for the loopback address, and a pool that trusts it.
-func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
 	require.NoError(t, err)
