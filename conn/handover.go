@@ -9,8 +9,11 @@ import "net"
 // sent, and NotifySent keeps its word. Bytes that are unread are h's.
 //
 // A connection that is not open in both directions stays as it is, and the error
-// matches net.ErrClosed.
+// matches net.ErrClosed. So does that of a Stream, or one that is spliced: ErrSpliced.
 func (c *Conn) HandOver(h Handler) error {
+	if c.is(occupied | spliced) {
+		return c.opError("hand over", ErrSpliced)
+	}
 	if c.unusable() {
 		return c.opError("hand over", net.ErrClosed)
 	}

@@ -118,6 +118,11 @@ func (l *SocketListener) arrive(a arrival) bool {
 		l.mu.Unlock()
 		return false
 	}
+	if 2*l.head > len(l.arrived) { // it may never be empty: then take does not begin anew
+		n := copy(l.arrived, l.arrived[l.head:])
+		clear(l.arrived[n:])
+		l.arrived, l.head = l.arrived[:n], 0
+	}
 	l.arrived = append(l.arrived, a)
 	first := l.waiting.Front()
 	if first != nil {

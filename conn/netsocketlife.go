@@ -38,7 +38,7 @@ func (g *Group) DialSocket(ctx context.Context, addr net.Addr) (*Socket, error) 
 func (s *Socket) OnOpen(c *Conn) error {
 	c.group.watchSockets()
 	s.mu.Lock()
-	closed := s.closed
+	closed, mute, deaf := s.closed, s.mute, s.deaf
 	s.c = c
 	next := s.nextWriter()
 	s.mu.Unlock()
@@ -48,8 +48,14 @@ func (s *Socket) OnOpen(c *Conn) error {
 	if next != nil {
 		next.wake()
 	}
-	if closed {
+	switch { // what was said before it was open
+	case closed:
 		c.Abort()
+	case mute:
+		_ = c.CloseWrite()
+	}
+	if deaf {
+		_ = c.CloseRead()
 	}
 	return nil
 }

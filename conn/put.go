@@ -31,7 +31,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Unlock()
 		return 0, errOverSocket
 	}
-	if (in.mail == nil || in.flight == nil && in.bytes+in.queued == 0) && !in.direct && !in.closed {
+	if (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0) && !in.direct && !in.closed {
 		in.direct = true
 		fd := c.fd
 		c.mu.Unlock()

@@ -179,8 +179,8 @@ func (c *Conn) goOnRacing() {
 // candidates is the answer of Find.
 func (c *Conn) candidates(addrs []net.Addr, err error) {
 	r := c.extras.race
-	if r == nil || r.found {
-		return // it has answered twice
+	if r == nil || r.found || r.won {
+		return // it has answered twice, or is not needed: one of Addrs has won
 	}
 	r.found = true
 	r.settled()

@@ -34,9 +34,11 @@ type Stream struct {
 	holds     bool    // reading is paused: much is unread
 	ending    bool    // main has returned
 	told      bool    // the functions have been told that the connection ended
-	err       error   // of main, or else the first of the children's that nobody has joined
+	failed    *Branch // the first whose error nobody has joined, as of its end
+	err       error   // of main, or else of failed
 	timer     sched.Timer
 	armed     int64 // when it fires; 0: it does not
+	looked    int64 // when all were last about to look at the deadlines; 0: there were none
 
 	// Anybody stores these, says so in changed, and wakes the task unless a turn is
 	// under way (awake), whose end looks at changed once more: after awake has become

@@ -21,6 +21,7 @@ func (s *Stream) Abort() {
 	s.resets.Store(true)
 	s.closed.Store(true)
 	s.tellTask()
+	_ = s.handle.Abort() // there are no turns any more if its function has returned
 }
 
 // SetDeadline implements net.Conn.

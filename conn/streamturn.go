@@ -22,12 +22,16 @@ func (e *streamEvents) OnData(c *Conn) error {
 	s.awake.Store(true)
 	s.resume()
 	s.fresh = true
-	if !s.holds && len(c.in.unread) >= c.group.cfg.HighWater && !c.is(closing|broken|deaf) {
+	if !s.holds && len(c.in.unread) >= s.most() && !c.is(closing|broken|deaf) {
 		s.holds = true
 		return c.PauseRead()
 	}
 	return nil
 }
+
+// most is how much is received that nobody reads: less than a handler's connection would
+// end for.
+func (s *Stream) most() int { return min(s.c.group.cfg.HighWater, s.c.group.cfg.MaxRead) }
 
 // OnEOF implements Handler: reads return io.EOF, and writing goes on.
 func (e *streamEvents) OnEOF(*Conn) error {
@@ -68,7 +72,7 @@ func (s *Stream) turn() {
 		}
 	}
 	s.fresh = false
-	if s.holds && len(c.in.unread) <= c.group.cfg.LowWater {
+	if s.holds && len(c.in.unread) <= min(c.group.cfg.LowWater, s.most()/4) {
 		s.holds = false
 		_ = c.ResumeRead()
 	}
@@ -82,10 +86,10 @@ func (s *Stream) turn() {
 func (s *Stream) obey() {
 	c := s.c
 	switch {
-	case c.is(closing|broken) || !s.closed.Load():
+	case c.is(broken) || !s.closed.Load():
 	case s.resets.Load():
 		c.Abort()
-	default:
+	case !c.is(closing):
 		_ = c.Close()
 	}
 }
@@ -97,13 +101,16 @@ func (s *Stream) resume() {
 		s.told = true
 		s.cancel(true)
 	}
+	s.looked = 0
+	if s.readBy.Load() != 0 || s.writeBy.Load() != 0 {
+		s.looked = int64(s.c.group.rt.Now())
+	}
 	for again := true; again; { // the end of one is news for the others
 		again = false
 		s.needsRoom = false
 		s.goOn(&s.main)
 		if s.main.over && !s.ending {
 			s.ending = true
-			s.err = s.main.co.Err()
 			s.cancel(false)
 		}
 		for i := 0; i < len(s.children); i++ { // one may start another
@@ -142,8 +149,8 @@ func (s *Stream) reap() {
 			kept = append(kept, b)
 			continue
 		}
-		if err := b.b.co.Err(); err != nil && !b.joined && s.err == nil && !errors.Is(err, sched.ErrCancelled) {
-			s.err = err
+		if err := b.b.co.Err(); err != nil && !b.joined && (s.failed == nil || s.failed.joined) && !errors.Is(err, sched.ErrCancelled) {
+			s.failed = b
 		}
 	}
 	clear(s.children[len(kept):])
@@ -157,6 +164,9 @@ func (s *Stream) vacate() bool {
 	}
 	c := s.c
 	c.clear(occupied | crowded)
+	if s.err = s.main.co.Err(); s.err == nil && s.failed != nil && !s.failed.joined {
+		s.err = s.failed.b.co.Err()
+	}
 	var p *PanicError
 	switch {
 	case errors.As(s.err, &p):
@@ -170,11 +180,12 @@ func (s *Stream) vacate() bool {
 	return true
 }
 
-// armTimer sees to it that the task runs at the next deadline.
+// armTimer sees to it that the task runs at the next deadline: also at one that has
+// passed by now, but not when the last of those who may wait for it began to look.
 func (s *Stream) armTimer() {
 	next := int64(0)
 	for _, at := range [...]int64{s.readBy.Load(), s.writeBy.Load()} {
-		if at > int64(s.c.group.rt.Now()) && (next == 0 || at < next) {
+		if at > s.looked && (next == 0 || at < next) {
 			next = at
 		}
 	}

@@ -174,6 +174,9 @@ func (c *Conn) dropTransfers() {
 		c.driver.buffers.put(t.after)
 	}
 	x.transfers, x.files, x.after = nil, 0, 0
+	if x.relay != nil {
+		x.relay.owed = 0 // it was discarded with OnClose; else it would stay in the ledger
+	}
 }
 
 func (c *Conn) tooShort(t *transfer) {

@@ -45,6 +45,10 @@ func (c *Conn) writeNow(p []byte) int {
 		return 0
 	}
 	n -= len(c.queued)
+	if n < len(p) {
+		c.queued = c.queued[:0] // not given back: p may lie in it (see AvailableBuffer)
+		return n
+	}
 	c.driver.buffers.put(c.queued)
 	c.queued = nil
 	return n

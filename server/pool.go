@@ -109,7 +109,8 @@ func or[T int | time.Duration](v, byDefault, none T) T {
 // Start asks for a connection, and returns at once: it may be called from a handler. When
 // there is one, h has it and h.OnOpen is called, as for a new one; if there will be none,
 // h.OnClose alone, with the error. cancel gives the place in the queue back: then h is
-// told nothing, but that of a connection that it has been given already, which is reset. With an
+// told nothing, but that of a connection that it has been given already, which is reset,
+// unless it has been given back. With an
 // error h is not called.
 func (p *Pool) Start(network, addr string, h Handler) (cancel func(), err error) {
 	f := p.GetFuture(network, addr, h)
@@ -167,7 +168,7 @@ func (p *Pool) Put(c *Conn) {
 		p.mu.Unlock()
 		panic("server: Put of a connection that the Pool has not given out, or has got back already")
 	}
-	pc.state = returning
+	pc.state, pc.user = returning, nil
 	p.mu.Unlock()
 	left, limited := pc.lifetime()
 	if c.Buffered() == 0 && c.Unsent() <= poolUnsent && !(limited && left <= 0) && c.HandOver(pc) == nil {

@@ -19,7 +19,8 @@ type pooled struct {
 	state   poolState // the pool's mu guards it, as what follows
 	handle  Handle    // zero: not known yet
 	wanted  *GetFuture
-	givenUp bool // a dial that nobody wants
+	user    *GetFuture // by which whoever has it got it
+	givenUp bool       // a dial that nobody wants
 }
 
 // A poolState is what a pooled connection is doing. Its end, from wherever, is retired.
@@ -103,7 +104,7 @@ func (pc *pooled) OnOpen(c *Conn) error {
 	c.NotifyClose(pc.ended)
 	if h.waiting.Len() > 0 {
 		f := h.pop()
-		pc.state, f.state, f.handle = inUse, granted, pc.handle
+		pc.state, pc.user, f.state, f.handle = inUse, f, granted, pc.handle
 		p.serve(h, &do) // the address is well again: more may be dialled
 		p.mu.Unlock()
 		do.run(p)
@@ -141,7 +142,7 @@ func (pc *pooled) give(c *Conn) {
 	default:
 		p.counts.Reused++
 		pc.wanted = nil
-		pc.state, f.state, f.handle = inUse, granted, pc.handle
+		pc.state, pc.user, f.state, f.handle = inUse, f, granted, pc.handle
 	}
 	p.mu.Unlock()
 	switch {

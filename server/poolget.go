@@ -61,7 +61,7 @@ func (f *GetFuture) Poll(cx *sched.Context) (Handle, error) {
 }
 
 // Cancel gives the place in the queue back. A connection that the handler has been given
-// is reset.
+// is reset, unless it has given that back.
 func (f *GetFuture) Cancel() {
 	p := f.pool
 	var do todo
@@ -83,9 +83,11 @@ func (f *GetFuture) Cancel() {
 		}
 	}
 	handle := f.handle
+	pc := p.open[handle]
+	has := pc != nil && pc.user == f // else it has ended, or been given back, and may be somebody else's
 	p.mu.Unlock()
 	do.run(p)
-	if was == granted || was == answered {
+	if has && (was == granted || was == answered) {
 		_ = handle.Abort() // it may have ended
 	}
 }
