@@ -47,9 +47,9 @@ model: ## the Promela model of parking (needs spin)
 	sched/model/check.sh
 
 .PHONY: long
-long: ## what takes too long for every run: ten thousand slow readers
+long: ## what takes too long for every run: ten thousand slow readers, TLS in bulk
 	go vet -tags long ./conn
-	go test -tags long -run 'TenThousand' -v ./conn
+	go test -tags long -run 'TenThousand|AThousandHandshakes|AHundredMegabytes' -v ./conn
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME each

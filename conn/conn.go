@@ -60,6 +60,8 @@ type extras struct {
 	notifyClose []func()
 	race        *race    // while the connection is being dialled; nil: to one address
 	target      net.Addr // what that is for, until it is won: then it changes, under mu
+
+	layer *layer // of one that speaks TLS; the task writes it, under mu
 }
 
 // more is the extras, which it makes if there are none.
@@ -109,6 +111,7 @@ const (
 	direct                       // the task receives itself, see readNow and bulk
 	polling                      // a Readable is in flight for that, instead of a Recv
 	awaiting                     // a Writable is in flight, and no Send may be
+	layered                      // what comes and goes is encrypted
 )
 
 // waiting are the reasons why a handler is not called with what has come.
@@ -128,6 +131,9 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 		c.extras = new(extras) // others book in its charge
 	}
 	c.task.Init(g.rt, c)
+	if gate, ok := h.(*tlsGate); ok {
+		gate.cover(c) // before anybody can send
+	}
 	return c
 }
 

@@ -57,7 +57,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	}
 	c.set(dialled)
 	if n := len(cfg.Preface); n > 0 { // the first command, before which nobody sends
-		c.inbox.mail = &mail{commands: []command{{kind: cmdSend, data: bytes.Clone(cfg.Preface)}}, bytes: n}
+		c.inbox.mail = &mail{commands: []command{{kind: cmdRaw, data: bytes.Clone(cfg.Preface)}}, bytes: n}
 	}
 	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
 		c.more().clock.connect = g.rt.Now() + limit

@@ -103,6 +103,8 @@ const (
 	cmdDrain
 	cmdShed
 	cmdSplice
+	cmdRaw   // data, before or beneath what the handler writes
+	cmdInner // do, of this package: it does not wait for the handshake
 )
 
 // deliver puts a completion into the inbox and wakes the task, which by then

@@ -28,6 +28,10 @@ const maxPut = largeBuffer
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
+	if c.extras != nil && c.extras.layer != nil {
+		c.mu.Unlock()
+		return 0, errOverSocket
+	}
 	if (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0) && !in.direct && !in.closed {
 		in.direct = true
 		fd := c.fd

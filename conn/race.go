@@ -151,7 +151,7 @@ func (c *Conn) goOnRacing() {
 	if !r.asked {
 		r.asked = true
 		r.cancel = r.cfg.Find(func(addrs []net.Addr, err error) {
-			_ = c.tell(command{kind: cmdDo, do: func(c *Conn) { c.candidates(addrs, err) }}) // it may have ended
+			_ = c.tell(command{kind: cmdInner, do: func(c *Conn) { c.candidates(addrs, err) }}) // it may have ended
 		})
 	}
 	now := c.group.rt.Now()

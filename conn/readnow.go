@@ -26,7 +26,7 @@ func (c *Conn) gauge(came int) {
 		}
 	case !c.is(much):
 		c.set(much)
-	case !c.is(closing | broken | deaf | ended | spliced):
+	case !c.is(closing | broken | deaf | ended | spliced | layered):
 		c.set(direct) // settle ends the receive
 	}
 }

@@ -142,7 +142,7 @@ func (c *Conn) work(n *news) {
 	if c.is(ended) && !c.is(endSeen|unseen|held|closing|broken) {
 		c.set(endSeen)
 		if !c.is(deaf) {
-			c.check(c.handler.OnEOF(c))
+			c.check(c.tellEOF())
 		}
 	}
 	if c.extras != nil {
@@ -174,6 +174,8 @@ func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closi
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
 	switch {
+	case c.is(layered) && c.extras.layer.ready:
+		c.receiveSealed(b)
 	case c.is(closing | broken | deaf):
 		c.home.r.Release(b)
 	case c.is(waiting):
@@ -224,6 +226,10 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// settle receives again if that is wanted
 	default:
+		if c.is(layered) && c.extras.layer.outlives(c.sysError("read", "recv", errno)) {
+			c.set(ended | endSeen)
+			return
+		}
 		if c.is(unseen) && !c.is(held|closing|broken) {
 			c.offer() // what came before the error is not lost with it
 		}
@@ -261,10 +267,17 @@ func (c *Conn) exec(cmd *command) {
 		c.join(cmd.splice, 1)
 		return
 	}
-	if c.is(broken) {
+	if c.is(broken) || c.is(layered) && c.extras.layer.hold(cmd) {
 		return
 	}
 	switch cmd.kind {
+	case cmdRaw:
+		if !c.is(closing) {
+			enqueue(c, cmd.data)
+		}
+	case cmdInner:
+		cmd.do(c)
+		c.in.detach(c.driver, c.home)
 	case cmdSend:
 		if !c.is(mute | overdue | closing) {
 			enqueue(c, cmd.data)

@@ -57,7 +57,7 @@ func (c *Conn) queueFile(f syscall.Conn, name string, offset, n int64) error {
 	if err != nil {
 		return advise(err)
 	}
-	x.transfers = append(x.transfers, &transfer{file: own, fd: int(own.Fd()), offset: offset, left: n, plain: !haveSendfile})
+	x.transfers = append(x.transfers, &transfer{file: own, fd: int(own.Fd()), offset: offset, left: n, plain: !haveSendfile || c.is(layered)})
 	x.files += n
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// ErrSpliced is returned by Splice for a connection that is spliced already, or is a
-// Stream's. If b is one, that is only known when its task looks: then a ends with it.
-var ErrSpliced = errors.New("conn: the connection is spliced already, or a Stream's")
+// ErrSpliced is returned by Splice for a connection that is spliced already, is a
+// Stream's, or speaks TLS. If b is one, that is only known when its task looks: then a ends with it.
+var ErrSpliced = errors.New("conn: the connection is spliced already, a Stream's, or one that speaks TLS")
 
 // A Spliced is two connections whose bytes go from each to the other. Its methods may
 // be called from any goroutine.
@@ -50,7 +50,7 @@ func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
 		return nil, a.opError("splice", errGone)
 	case to.group != a.group || to == a:
 		return nil, a.opError("splice", errors.New("use two connections of the same Group"))
-	case a.is(spliced | occupied):
+	case a.is(spliced | occupied | layered):
 		return nil, a.opError("splice", ErrSpliced)
 	}
 	s := &Spliced{a: a.Handle(), b: b, done: done}
@@ -76,7 +76,7 @@ func (s *Spliced) Bytes() (toB, toA uint64) {
 
 // join makes the task's connection one end of a splice.
 func (c *Conn) join(s *Spliced, me int) {
-	if c.is(spliced | occupied) { // b alone: Splice has looked at a
+	if c.is(spliced | occupied | layered) { // b alone: Splice has looked at a
 		s.mu.Lock()
 		s.ends[me].state, s.ends[me].cause = endGone, ErrSpliced
 		s.mu.Unlock()

@@ -48,11 +48,19 @@ func (s *Stream) tryRead(p []byte) (int, error) {
 	case c.is(closing|broken) && c.cause() != nil:
 		return 0, s.opError("read", unwrapOp(c.cause()))
 	case c.is(ended):
-		return 0, io.EOF
+		return 0, s.endError()
 	case c.is(closing | broken):
 		return 0, s.opError("read", net.ErrClosed)
 	}
 	return 0, ErrWouldBlock
+}
+
+// endError is what Read returns at the peer's end.
+func (s *Stream) endError() error {
+	if err := s.c.eof(); err != io.EOF {
+		return s.opError("read", err)
+	}
+	return io.EOF
 }
 
 // ReadFull reads exactly len(p) bytes, as io.ReadFull does.

@@ -62,7 +62,7 @@ func (c *Conn) pending() (memory int, files int64) {
 // unsentMemory is Unsent without files.
 func (c *Conn) unsentMemory() int {
 	memory, _ := c.pending()
-	return len(c.queued) + c.inFlight + memory
+	return len(c.queued) + c.inFlight + memory + c.sealed()
 }
 
 func clampInt(n int64) int { return int(min(n, math.MaxInt)) }

@@ -70,7 +70,7 @@ func (c *Conn) Unsent() int {
 		return len(c.queued) + c.inFlight
 	}
 	memory, files := c.pending()
-	return clampInt(files + int64(len(c.queued)+c.inFlight+memory))
+	return clampInt(files + int64(len(c.queued)+c.inFlight+memory+c.sealed()))
 }
 
 // NotifySent has f called as a handler's method is, before OnClose: with nil
@@ -128,13 +128,14 @@ func (c *Conn) send(tell bool) int {
 		flew = c.fetch()
 		memory, files = c.pending()
 	}
-	tell = tell || memory > 0 || files > 0 || c.is(spliced) && c.extras.relay.asked
+	sealed := !c.is(layered) || c.seal()
+	tell = tell || !sealed || memory > 0 || files > 0 || c.is(spliced) && c.extras.relay.asked
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
 	if len(c.queued) > 0 || memory > 0 || files > 0 {
 		in.need(c.driver)
-		if in.flight == nil && !in.direct && len(c.queued) > 0 && !c.is(awaiting) {
+		if in.flight == nil && !in.direct && len(c.queued) > 0 && sealed && !c.is(awaiting) {
 			in.flight, in.sent = c.queued, 0
 			c.queued = nil
 			start = in.flight
@@ -160,6 +161,9 @@ func (c *Conn) send(tell bool) int {
 	}
 	if start != nil {
 		c.transmit(start)
+	}
+	if !sealed {
+		return max(1, c.Unsent()) // there may be a close-notify to be sent
 	}
 	return c.Unsent()
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -88,6 +89,16 @@ type Dialer struct {
 	// protocol of version 1 if its Version is 1, else 2.
 	Proxy *proxyproto.Header
 
+	// TLS, if not nil, has connections with a Handler speak TLS: OnOpen is called when
+	// hands are shaken, and what is read and written is plaintext, see
+	// conn.ConnectTLS. Without a ServerName that is the host of the address dialled.
+	// DialContext does not look at it; DialTLSContext does.
+	TLS *tls.Config
+
+	// HandshakeTimeout bounds TLS handshakes, from the connection's establishment
+	// on. 0: 10 s. Negative: not at all.
+	HandshakeTimeout time.Duration
+
 	// Resolver finds what names mean. nil: net.DefaultResolver.
 	Resolver Resolver
 
@@ -142,7 +153,7 @@ func (d *Dialer) start(ctx context.Context, network, addr string, h Handler) (Ha
 	if err != nil {
 		return Handle{}, d.opError(network, addr, err)
 	}
-	return p.group.DialWith(&p.DialConfig, h)
+	return p.group.DialWith(&p.DialConfig, d.overTLS(network, addr, h))
 }
 
 // A plan is what one dial needs to know.

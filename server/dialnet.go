@@ -18,8 +18,9 @@ func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Con
 		}
 		return s, nil
 	}
-	s := conn.NewSocket()
-	if _, err := d.DialHandler(ctx, network, addr, s); err != nil {
+	s, plain := conn.NewSocket(), *d
+	plain.TLS = nil
+	if _, err := plain.DialHandler(ctx, network, addr, s); err != nil {
 		return nil, err
 	}
 	return s, nil

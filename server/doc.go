@@ -15,6 +15,8 @@
 // What serves a net.Listener, such as net/http, can serve one of [Listen]: its
 // connections block goroutines, as those of package net do.
 //
+// With [Server.TLS] all of these speak TLS: handlers see plaintext.
+//
 // A [Dialer] connects to others by name, and a [Pool] keeps such connections.
 //
 // The handler runs on workers, one per processor by default, each with its own

@@ -3,11 +3,15 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 
+	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -63,4 +67,39 @@ func ExampleServer_Listen() {
 	_ = c.Close()
 	_ = s.Close()
 	// Output: hello gopher
+}
+
+// A sequential handler within TLS: what it reads and writes is plaintext.
+func ExampleServer_tLS() {
+	ts := httptest.NewUnstartedServer(nil) // for its certificate
+	ts.StartTLS()
+	defer ts.Close()
+
+	listening := make(chan net.Addr, 1)
+	s := &server.Server{
+		Addr: "127.0.0.1:0",
+		TLS:  &tls.Config{Certificates: ts.TLS.Certificates},
+		Handler: server.Sequential(func(_ *sched.Context, s *server.Stream) error {
+			_, err := fmt.Fprintf(s, "hello, this is %s\n", tls.VersionName(s.TLS().Version))
+			return err
+		}),
+		Listening: func(a net.Addr) { listening <- a },
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.ListenAndServe() }()
+
+	pool := x509.NewCertPool()
+	pool.AddCert(ts.Certificate())
+	c, err := tls.Dial("tcp", (<-listening).String(), &tls.Config{RootCAs: pool})
+	if err != nil {
+		panic(err)
+	}
+	p, _ := io.ReadAll(c) // to close-notify
+	fmt.Print(string(p))
+	_ = c.Close()
+	_ = s.Close()
+	fmt.Println(<-served)
+	// Output:
+	// hello, this is TLS 1.3
+	// server: use of closed network connection
 }

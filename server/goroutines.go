@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"runtime"
@@ -24,7 +25,8 @@ func Listen(network, addr string) (net.Listener, error) { return new(Server).Lis
 //
 // network is "tcp", "tcp4", "tcp6" or "unix". The server's configuration applies, but
 // for Handler, which is not needed, and Addr and Network. It may be called several
-// times, and beside Serve.
+// times, and beside Serve. With TLS, each connection is a *tls.Conn over a *Socket, which
+// shakes hands when it is first read or written, as one of tls.Listen does.
 //
 // A server that has neither Handler nor Packets when it starts does little for each
 // message but wake a goroutine. So its workers share threads with goroutines
@@ -47,6 +49,9 @@ func (s *Server) Listen(network, addr string) (net.Listener, error) {
 	}
 	if s.Listening != nil {
 		s.Listening(l.Addr())
+	}
+	if s.TLS != nil {
+		return tls.NewListener(l, s.TLS), nil
 	}
 	return l, nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -96,6 +97,19 @@ type Server struct {
 	// Proxy, if not nil, has each connection begin with a PROXY protocol header.
 	Proxy *ProxyProtocol
 
+	// TLS, if not nil, has connections speak TLS: Handler is called when hands are
+	// shaken, and sees plaintext; Stream.TLS and Conn.TLS have the state. It must have
+	// a certificate, or a function that finds one, and must not be changed while the
+	// server serves. See conn.ServeTLS. Packets are as they are without it.
+	TLS *tls.Config
+
+	// HandshakeTimeout bounds TLS handshakes. 0: 10 s. Negative: not at all.
+	HandshakeTimeout time.Duration
+
+	// MaxHandshakes bounds the TLS handshakes in progress; others wait for their
+	// turn, within the time-out. 0: 256 for each worker. Negative: no bound.
+	MaxHandshakes int
+
 	// Tickers are what the server does at intervals.
 	Tickers []Ticker
 
@@ -112,7 +126,8 @@ type Server struct {
 
 	mu         sync.Mutex
 	group      *conn.Group
-	serving    int // calls of Serve and ListenAndServe that use group
+	serving    int     // calls of Serve and ListenAndServe that use group
+	handler    Handler // within TLS, if there is one
 	listeners  map[*conn.Listener]net.Listener
 	sockets    map[*socketListener]bool
 	goroutines bool // Listen was called: a handler is not needed
@@ -218,6 +233,9 @@ func (s *Server) start() (*conn.Group, error) {
 	if err := s.checkTickers(); err != nil {
 		return nil, err
 	}
+	if err := s.checkTLS(); err != nil {
+		return nil, err
+	}
 	cfg := s.Conn
 	if s.Backend != "" {
 		cfg.Reactor.Backend = s.Backend
@@ -239,6 +257,7 @@ func (s *Server) start() (*conn.Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
+	s.handler = s.overTLS(s.Handler)
 	s.group, s.stopped = group, make(chan struct{})
 	s.listeners = make(map[*conn.Listener]net.Listener)
 	s.serving = 1
@@ -283,7 +302,7 @@ func (s *Server) accept(group *conn.Group, ln net.Listener, worker int) error {
 	if s.stopping {
 		return ErrServerClosed
 	}
-	h := s.Handler
+	h := s.handler
 	switch {
 	case h == nil:
 		return errors.New("server: Handler is nil; set one to serve connections")

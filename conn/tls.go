@@ -1,0 +1,230 @@
+package conn
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// A TLSConfig says how connections shake hands.
+type TLSConfig struct {
+	// Config is that of crypto/tls, which does all of the work: certificates, ALPN,
+	// GetConfigForClient, sessions, KeyLogWriter are its. It must not be changed any
+	// more. Its functions may block: they are called on goroutines of their own. A
+	// client's Renegotiation is not supported.
+	Config *tls.Config
+
+	// Timeout bounds the handshake, from the connection's establishment on, with the
+	// time it waits for its turn. 0: 10 s. Negative: not bounded.
+	Timeout time.Duration
+
+	// MaxHandshakes bounds those that a server has in progress at a time; the others
+	// wait for their turn, in order. One begins when all of the client's first
+	// message has come, so that those who say nothing are not in the way of others. 0:
+	// 256 for each worker. Negative: no bound. It is not for clients.
+	MaxHandshakes int
+}
+
+// ServeTLS is a Handler whose connections speak TLS, as a server does: h is called when
+// the handshake is complete, OnOpen first, and what it reads and writes is plaintext. Of a
+// connection whose handshake fails it is told with OnClose alone. Conn.TLS has the state.
+//
+// What h writes is encrypted when it is sent, so that everything written in one run,
+// or while a send was in flight, becomes few records. Close and CloseWrite send
+// close-notify before the FIN, and the peer's close-notify is its end. A FIN without one
+// ends the connection with an error that matches io.ErrUnexpectedEOF: what has come may
+// have been cut short.
+//
+// A handshake takes some 100 µs of a processor, or a millisecond with RSA. It is done on a
+// goroutine, on none of the workers. What is sent to a Handle, and Do, waits for it.
+//
+// SendFile works, by reading. Splice does not, nor do Sockets: put crypto/tls over those.
+func ServeTLS(cfg TLSConfig, h Handler) Handler {
+	g := newGate(cfg, h)
+	if cfg.MaxHandshakes >= 0 {
+		g.turns = &turns{limit: cfg.MaxHandshakes}
+	}
+	return g
+}
+
+// ConnectTLS is ServeTLS for the client's side, of connections that are dialled.
+// Config needs a ServerName, or InsecureSkipVerify.
+func ConnectTLS(cfg TLSConfig, h Handler) Handler {
+	g := newGate(cfg, h)
+	g.client = true
+	return g
+}
+
+func newGate(cfg TLSConfig, h Handler) *tlsGate {
+	if cfg.Config == nil {
+		cfg.Config = new(tls.Config) // crypto/tls says what it lacks
+	}
+	return &tlsGate{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second)}
+}
+
+var (
+	errTruncated     = fmt.Errorf("conn: the peer has ended without close-notify: %w", io.ErrUnexpectedEOF)
+	errRenegotiation = fmt.Errorf("conn: tls.Config.Renegotiation is set: use crypto/tls over a Socket for that: %w", errors.ErrUnsupported)
+	errOverSocket    = fmt.Errorf("conn: a Socket cannot be the handler within TLS: use crypto/tls over the Socket: %w", errors.ErrUnsupported)
+)
+
+// A tlsGate is the handler of connections that are shaking hands.
+type tlsGate struct {
+	inner   Handler
+	cfg     *tls.Config
+	client  bool
+	timeout time.Duration
+	turns   *turns // nil: everybody's at once
+}
+
+var _ Handler = (*tlsGate)(nil)
+
+// cover makes c a connection whose bytes are encrypted, from the handshake on.
+func (g *tlsGate) cover(c *Conn) *layer {
+	if c.is(layered) {
+		return c.extras.layer
+	}
+	l := newLayer(c, g)
+	x := c.more()
+	c.mu.Lock()
+	x.layer = l
+	c.mu.Unlock()
+	c.set(layered)
+	return l
+}
+
+// OnOpen implements Handler.
+func (g *tlsGate) OnOpen(c *Conn) error {
+	known := c.is(layered)
+	l := g.cover(c)
+	if len(c.queued) > 0 && !known { // somebody was early
+		l.held = append(l.held, command{kind: cmdSend, data: c.queued})
+		c.queued = nil
+	}
+	l.local = c.LocalAddr()
+	if g.timeout > 0 {
+		if err := c.SetReadDeadline(c.Now().Add(g.timeout)); err != nil {
+			return err
+		}
+	}
+	if _, ok := g.inner.(*Socket); ok {
+		return errOverSocket
+	}
+	if !g.client {
+		return nil
+	}
+	if g.cfg.Renegotiation != tls.RenegotiateNever {
+		return errRenegotiation
+	}
+	g.begin(c, l)
+	return nil
+}
+
+// OnData implements Handler: what comes in is the handshake's.
+func (g *tlsGate) OnData(c *Conn) error {
+	l := c.extras.layer
+	if !l.begun && !wholeRecord(c.in.unread) {
+		return nil
+	}
+	p, _ := c.Next(-1)
+	if l.feed(p) {
+		_ = c.PauseRead()
+	}
+	if !l.begun {
+		g.begin(c, l)
+	}
+	return nil
+}
+
+// wholeRecord reports whether there is enough to begin with: a record of TLS, or
+// what cannot be the start of one.
+func wholeRecord(p []byte) bool {
+	const header, handshake, longest = 5, 22, 16 << 10
+	if len(p) == 0 || p[0] != handshake {
+		return len(p) > 0
+	}
+	if len(p) < header {
+		return false
+	}
+	n := int(p[3])<<8 | int(p[4])
+	return n > longest || len(p) >= header+n
+}
+
+func (g *tlsGate) begin(c *Conn, l *layer) {
+	l.begun = true
+	if g.turns == nil {
+		go l.shake()
+		return
+	}
+	g.turns.enter(l, c.group.rt.Workers())
+}
+
+// OnEOF implements Handler. The peer may have sent all of its part.
+func (g *tlsGate) OnEOF(c *Conn) error {
+	l := c.extras.layer
+	if !l.begun {
+		return c.opError("handshake", io.ErrUnexpectedEOF)
+	}
+	l.end(io.EOF)
+	return nil
+}
+
+// OnWritable implements Handler.
+func (*tlsGate) OnWritable(*Conn) error { return nil }
+
+// OnDeadline implements Handler.
+func (g *tlsGate) OnDeadline(c *Conn) error {
+	err := c.opError("handshake", os.ErrDeadlineExceeded)
+	g.giveUp(c, err)
+	return err
+}
+
+// OnDrain implements Handler.
+func (g *tlsGate) OnDrain(c *Conn) {
+	g.giveUp(c, c.opError("handshake", net.ErrClosed))
+	_ = c.Close()
+}
+
+// giveUp ends the handshake, or its waiting for a turn.
+func (g *tlsGate) giveUp(c *Conn, err error) {
+	if g.turns != nil {
+		g.turns.withdraw(c.extras.layer)
+	}
+	c.extras.layer.stop(err)
+}
+
+// OnClose implements Handler: the handshake is not complete.
+func (g *tlsGate) OnClose(c *Conn, err error) {
+	if err == nil {
+		err = c.opError("handshake", net.ErrClosed)
+	}
+	if c.is(layered) {
+		g.giveUp(c, err)
+	}
+	if !g.client {
+		c.group.cfg.Logger.Info("conn: TLS handshake failed", "remote", c.RemoteAddr(), "error", err)
+	}
+	g.inner.OnClose(c, err)
+}
+
+// TLS is the state of a connection that speaks TLS and has shaken hands; nil of others.
+// It is the same at each call, and must not be changed.
+func (c *Conn) TLS() *tls.ConnectionState {
+	if !c.is(layered) || !c.extras.layer.ready {
+		return nil
+	}
+	l := c.extras.layer
+	if l.state == nil {
+		s := l.tls.ConnectionState()
+		l.state = &s
+	}
+	return l.state
+}
+
+// TLS is Conn.TLS.
+func (s *Stream) TLS() *tls.ConnectionState { return s.c.TLS() }

@@ -1,0 +1,163 @@
+package conn
+
+import (
+	"context"
+	"io"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// maxEarly is how much may wait for a handshake before reading is paused.
+const maxEarly = 64 << 10
+
+// shake is the handshake's goroutine.
+func (l *layer) shake() {
+	err := sched.ErrGoexit
+	defer func() { // also if a function of the tls.Config calls Goexit
+		if l.gate.turns != nil {
+			l.gate.turns.leave()
+		}
+		_ = l.conn.tell(command{kind: cmdInner, do: func(c *Conn) { l.done(c, err) }})
+	}()
+	err = l.handshake()
+}
+
+func (l *layer) handshake() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			l.conn.group.cfg.Logger.Error("conn: TLS handshake panicked", "remote", l.conn.remote(), "panic", v, "stack", string(p.Stack))
+			err = p
+		}
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	l.mu.Lock()
+	l.cancel = cancel
+	over := l.stopped
+	l.mu.Unlock()
+	if over {
+		return net.ErrClosed
+	}
+	return l.tls.HandshakeContext(ctx)
+}
+
+// feed gives the handshake what has come. It reports whether that is enough for now.
+func (l *layer) feed(p []byte) (full bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.in = append(l.in, p...)
+	l.arrived.Signal()
+	full = len(l.in) >= maxEarly && !l.full
+	l.full = l.full || full
+	return full
+}
+
+// end says that nothing more comes.
+func (l *layer) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over == nil {
+		l.over = err
+	}
+	l.arrived.Signal()
+}
+
+// stop says that the handshake is in vain, too.
+func (l *layer) stop(err error) {
+	l.end(err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	if l.cancel != nil {
+		l.cancel()
+	}
+}
+
+// A rawConn is a layer as what crypto/tls reads from and writes to.
+type rawConn layer
+
+var _ net.Conn = (*rawConn)(nil)
+
+// Read implements net.Conn.
+func (r *rawConn) Read(p []byte) (int, error) {
+	if r.ready {
+		if len(r.cipher) == 0 {
+			return 0, errDry
+		}
+		n := copy(p, r.cipher)
+		r.cipher = r.cipher[n:]
+		return n, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.in) == 0 {
+		switch {
+		case r.over == io.EOF:
+			return 0, io.ErrUnexpectedEOF
+		case r.over != nil:
+			return 0, r.over
+		case r.full:
+			r.full = false
+			(*layer)(r).readOn()
+		}
+		r.arrived.Wait()
+	}
+	n := copy(p, r.in)
+	r.in = r.in[n:]
+	return n, nil
+}
+
+// readOn resumes reading for a handshake that has read all there was.
+func (l *layer) readOn() {
+	_ = l.conn.tell(command{kind: cmdInner, do: func(c *Conn) {
+		if !l.ready {
+			_ = c.ResumeRead()
+		}
+	}})
+}
+
+// Write implements net.Conn.
+func (r *rawConn) Write(p []byte) (int, error) {
+	c := r.conn
+	if r.ready {
+		r.out = append(c.driver.buffers.grow(r.out, len(p)), p...)
+		return len(p), nil
+	}
+	own := append([]byte(nil), p...)
+	if err := c.tell(command{kind: cmdRaw, data: own}); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close implements net.Conn. The connection ends otherwise.
+func (r *rawConn) Close() error { return nil }
+
+// LocalAddr implements net.Conn.
+func (r *rawConn) LocalAddr() net.Addr { return r.local }
+
+// RemoteAddr implements net.Conn.
+func (r *rawConn) RemoteAddr() net.Addr { return r.conn.remote() }
+
+// SetDeadline implements net.Conn; the task sees to it.
+func (r *rawConn) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline is the same.
+func (r *rawConn) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline is the same.
+func (r *rawConn) SetWriteDeadline(time.Time) error { return nil }
+
+// dryError is that there is nothing to read now. crypto/tls keeps an error for good
+// unless it is temporary.
+type dryError struct{}
+
+var errDry net.Error = dryError{}
+
+func (dryError) Error() string   { return "conn: nothing to decrypt" }
+func (dryError) Timeout() bool   { return false }
+func (dryError) Temporary() bool { return true }

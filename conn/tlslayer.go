@@ -1,0 +1,236 @@
+package conn
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A layer is what makes a connection's bytes ciphertext. crypto/tls does it, over a
+// transport in memory (rawConn) that has two lives. While hands are shaken, a goroutine
+// blocks in it: what comes in is fed to it, and what it writes are commands (cmdRaw), so
+// that it is a peer of the task's like any other. From then on (ready) it is the task's
+// alone, and never blocks: what has come is decrypted at once, into Conn.in, until the
+// transport is dry, which crypto/tls takes for an error that passes. So the handler
+// reads from where it always does. What it writes is plaintext in Conn.queued as ever,
+// and becomes ciphertext when it becomes a flight.
+type layer struct {
+	gate *tlsGate
+	conn *Conn
+	tls  *tls.Conn
+
+	// The task's alone.
+	local  net.Addr
+	begun  bool      // the handshake is under way, or waits for its turn
+	ready  bool      // it is complete
+	ended  bool      // by the peer's close-notify
+	said   bool      // our close-notify
+	held   []command // until it is ready
+	cipher []byte    // what has come, for the transport
+	out    []byte    // what the transport was given, to be sent
+	state  *tls.ConnectionState
+
+	hands // the goroutine's and the task's
+}
+
+func newLayer(c *Conn, g *tlsGate) *layer {
+	l := &layer{gate: g, conn: c}
+	l.hands.arrived.L = &l.hands.mu
+	if g.client {
+		l.tls = tls.Client((*rawConn)(l), g.cfg)
+	} else {
+		l.tls = tls.Server((*rawConn)(l), g.cfg)
+	}
+	return l
+}
+
+// hold keeps what another goroutine asks for until there is plaintext. It reports
+// whether it does.
+func (l *layer) hold(cmd *command) bool {
+	if l.ready || cmd.kind != cmdSend && cmd.kind != cmdDo {
+		return false
+	}
+	l.held = append(l.held, *cmd)
+	return true
+}
+
+// done is the end of the handshake.
+func (l *layer) done(c *Conn, err error) {
+	switch {
+	case c.is(closing | broken):
+		return
+	case err != nil:
+		c.check(c.opError("handshake", err))
+		return
+	}
+	l.mu.Lock()
+	l.cipher, l.in = append(l.in, c.in.unread...), nil // the latter while reading was paused
+	l.mu.Unlock()
+	c.in.unread = nil
+	c.in.detach(c.driver, c.home)
+	c.clear(unseen)
+	l.ready = true
+	l.out, c.queued = c.queued, nil // ciphertext: what the handshake wrote
+	_ = c.ResumeRead()              // if it had too much to read
+	k := &c.extras.clock
+	k.read = 0
+	c.handler = l.gate.inner
+	c.check(c.handler.OnOpen(c))
+	held := l.held
+	l.held = nil
+	for i := range held {
+		c.exec(&held[i])
+	}
+	if c.is(ended) && !l.ended {
+		c.clear(endSeen) // by the gate alone
+	}
+	if !c.is(closing | broken | deaf) {
+		c.unseal()
+	}
+}
+
+// outlives reports whether the handshake is to tell how the connection ended, though it
+// has: a peer that sends an alert and closes resets it if it has not read all.
+func (l *layer) outlives(err error) bool {
+	if l.ready || !l.begun || l.conn.is(closing|broken) {
+		return false
+	}
+	if t := l.gate.turns; t != nil && t.waits(l) {
+		return false
+	}
+	l.end(err)
+	return true
+}
+
+// receiveSealed is receive for a connection whose handshake is complete.
+func (c *Conn) receiveSealed(b reactor.Buffer) {
+	l := c.extras.layer
+	if c.is(closing|broken|deaf) || l.ended {
+		c.home.r.Release(b)
+		return
+	}
+	l.cipher = b.Bytes
+	c.unseal()
+	l.cipher = nil
+	c.home.r.Release(b)
+	if c.is(unseen) && !c.is(waiting|closing|broken) && !c.spent() {
+		c.offer()
+	}
+}
+
+// unseal decrypts all that has come, behind what is unread, and has unseen say so.
+func (c *Conn) unseal() {
+	l := c.extras.layer
+	for {
+		n, err := l.tls.Read(c.in.space(c.driver, min(max(len(l.cipher), fewBytes/8), 16<<10)))
+		if n > 0 {
+			c.in.fill(n)
+			c.set(unseen)
+		}
+		switch {
+		case err == nil:
+			continue
+		case err == error(errDry):
+			return
+		case err == io.EOF:
+			l.ended = true
+			c.set(ended)
+			return
+		}
+		if c.is(unseen) && !c.is(waiting) {
+			c.offer() // what came before the error is not lost with it
+		}
+		c.check(c.opError("read", err))
+		return
+	}
+}
+
+// space is room for n bytes at least: little for little, since it is kept as long as
+// the handler leaves something in it.
+func (in *input) space(d *Driver, n int) []byte {
+	unread := len(in.unread)
+	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
+		in.own = in.own[:copy(in.own, in.unread)]
+	}
+	in.own = d.buffers.grow(in.own, n)
+	in.unread = in.own[len(in.own)-unread:]
+	return in.own[len(in.own):cap(in.own)]
+}
+
+// seal encrypts what is queued, unless something is in flight: that is known to
+// have ended when the task runs again, and what has been queued by then is sealed
+// together. If it returns true, whatever is queued is ciphertext, and nothing is in
+// flight, or nothing is to be sealed.
+func (c *Conn) seal() bool {
+	l := c.extras.layer
+	if !l.ready || c.is(finished|broken) {
+		return true
+	}
+	bye := c.is(mute|closing) && !l.said && len(c.extras.transfers) == 0
+	if len(c.queued) == 0 && len(l.out) == 0 && !bye {
+		return true
+	}
+	c.mu.Lock()
+	in := &c.inbox
+	flying := in.mail != nil && in.flight != nil
+	if flying {
+		in.tellEnd = true
+	}
+	c.mu.Unlock()
+	if flying {
+		return false
+	}
+	plain := c.queued
+	c.queued = nil
+	if len(plain) > 0 {
+		_, err := l.tls.Write(plain)
+		if err != nil && !c.is(closing) { // else an alert has ended it
+			c.fail(c.opError("write", err))
+		}
+	}
+	c.driver.buffers.put(plain)
+	if bye {
+		l.said = true
+		_ = l.tls.CloseWrite()
+	}
+	c.queued, l.out = l.out, nil
+	return true
+}
+
+// sealed is how much is ciphertext that is not queued.
+func (c *Conn) sealed() int {
+	if c.extras == nil || c.extras.layer == nil {
+		return 0
+	}
+	return len(c.extras.layer.out)
+}
+
+// eof is what reading returns after the peer's end.
+func (c *Conn) eof() error {
+	if c.is(layered) && c.extras.layer.ready && !c.extras.layer.ended {
+		return errTruncated
+	}
+	return io.EOF
+}
+
+// tellEOF tells the handler of the peer's end, if it is one.
+func (c *Conn) tellEOF() error {
+	if err := c.eof(); err != io.EOF {
+		return c.opError("read", err)
+	}
+	return c.handler.OnEOF(c)
+}
+
+// hands are what the goroutine that shakes them shares with the task.
+type hands struct {
+	mu      sync.Mutex
+	arrived sync.Cond
+	in      []byte
+	over    error // why nothing more comes
+	full    bool  // reading is paused
+	cancel  func()
+	stopped bool
+}

@@ -1,0 +1,45 @@
+package conn_test
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/nettest"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// What package net's own connections have to pass, streams within TLS do as well.
+func TestStreamsWithinTLSPassWhatNetsConnsDo(t *testing.T) {
+	secret := newSecret(t)
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f := newFixture(t, backend, workers)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer ln.Close()
+		accepted, dialled := make(chan *remote, 1), make(chan *remote, 1)
+		l, err := f.Listen(ln, conn.ServeTLS(secret.server, conn.Sequential(serveRemotely(accepted))))
+		require.NoError(t, err)
+		defer l.Close()
+		nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
+			h := conn.ConnectTLS(conn.TLSConfig{Config: secret.client}, conn.Sequential(serveRemotely(dialled)))
+			if _, err := f.Dial(l.Addr(), h); err != nil {
+				return nil, nil, nil, err
+			}
+			a, b := <-accepted, <-dialled
+			var once sync.Once
+			return a, b, func() {
+				once.Do(func() {
+					for _, r := range []*remote{a, b} {
+						_ = r.Close()
+						r.reads.Close()
+						r.writes.Close()
+					}
+				})
+			}, nil
+		})
+	})
+}
