@@ -30,7 +30,7 @@ import (
 type httpConn struct {
 	*Socket
 	h       *httpHandler
-	watched *httpWatched // what ConnState is told of
+	watched *httpWatched  // what ConnState is told of
 	late    time.Duration // after accept began the first header
 
 	mayBeHTTP2 bool
@@ -91,7 +91,12 @@ func (c *httpConn) lookForHTTP2(p []byte) {
 
 // await waits for a next request for a little while.
 func (c *httpConn) await(p []byte) (int, error) {
-	until := time.Now().Add(httpLinger)
+	linger := c.h.linger
+	if c.h.lingering.Add(1) > httpLingering {
+		linger /= 10
+	}
+	defer c.h.lingering.Add(-1)
+	until := time.Now().Add(linger)
 	limited := !c.idleUntil.IsZero() && c.idleUntil.Before(until)
 	if limited {
 		until = c.idleUntil
