@@ -21,6 +21,10 @@ func site() http.Handler {
 	mux.HandleFunc("/hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
 		p, err := io.ReadAll(r.Body)
+		var ne net.Error
+		if errors.As(err, &ne) && ne.Timeout() {
+			err = errors.New("too late") // without ports
+		}
 		fmt.Fprintf(w, "%s %v %v %v", p, err, r.Trailer, r.Method)
 	})
 	mux.HandleFunc("/ignore", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ignored") })
