@@ -99,7 +99,7 @@ func askAtRandom(addr string, seed, requests int) error {
 			}
 			p, err := io.ReadAll(r.Body)
 			if want := fmt.Sprint(seed, " ", i+k, " <nil> map[] POST"); err != nil || string(p) != want {
-				return fmt.Errorf("connection %d: %q %w, not %q", seed, p, err, want)
+				return fmt.Errorf("connection %d: %q %v, not %q", seed, p, err, want)
 			}
 		}
 		i += batch
