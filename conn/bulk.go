@@ -133,7 +133,7 @@ func (r *relay) readDirectly(c *Conn) {
 func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
 	for !c.is(backed) && total < pipeSize/4 {
 		own := c.driver.buffers.get(1 << largeBits)
-		n, errno := readNonblock(c.fd, own[:cap(own)])
+		n, errno := c.group.cfg.Reactor.TryRecv(c.fd, own[:cap(own)])
 		if n == 0 {
 			c.driver.buffers.put(own)
 			if total > 0 {
@@ -162,7 +162,7 @@ func (c *Conn) cameDirectly(n int) {
 	c.mu.Lock()
 	c.inbox.received += uint64(n)
 	c.mu.Unlock()
-	if c.extras.clock.idle > 0 {
+	if c.extras != nil && c.extras.clock.idle > 0 {
 		c.extras.clock.active = c.group.rt.Now()
 	}
 }
@@ -234,7 +234,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 	r.s.mu.Lock()
 	b := here.bufs[0][here.gone:] // the other end only adds to what is behind
 	r.s.mu.Unlock()
-	n, errno := sendNonblock(c.fd, b)
+	n, errno := c.group.cfg.Reactor.TrySend(c.fd, nil, b)
 	switch {
 	case errno == syscall.EAGAIN:
 		c.awaitWritable()
@@ -264,7 +264,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 func (r *relay) unpipe(c *Conn, p *pipe, piped int) (int, syscall.Errno) {
 	b := c.driver.buffers.get(min(piped, 1<<largeBits))
 	b = b[:min(piped, cap(b))]
-	n, errno := readNonblock(p.r, b)
+	n, errno := c.group.cfg.Reactor.TryRecv(p.r, b)
 	if errno != 0 {
 		c.driver.buffers.put(b)
 		return 0, errno

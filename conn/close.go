@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -18,7 +19,7 @@ var (
 // Close ends the connection in order: what was written is sent, then a FIN;
 // what still arrives is dropped, so that it cannot cause a reset which would
 // cost the peer the last bytes; with the peer's FIN the connection is over.
-// Config.Linger bounds the waiting. A second Close returns an error that matches
+// Config.Linger, or SetLinger, bounds the waiting. A second Close returns an error that matches
 // net.ErrClosed and does nothing.
 func (c *Conn) Close() error {
 	switch {
@@ -26,6 +27,10 @@ func (c *Conn) Close() error {
 		return c.opError("close", net.ErrClosed)
 	case !c.is(opened): // still connecting: there is nothing to end in order
 		c.fail(c.opError("dial", net.ErrClosed))
+		return nil
+	case c.extras != nil && c.extras.clock.patience < 0:
+		c.set(reset)
+		c.fail(nil)
 		return nil
 	}
 	c.set(closing)
@@ -69,7 +74,7 @@ func (c *Conn) CloseRead() error {
 // linger starts a period of Config.Linger.
 func (c *Conn) linger() {
 	k := &c.more().clock
-	k.linger = c.group.rt.Now() + c.group.cfg.Linger // not cx.Now: the handler may have taken long
+	k.linger = c.group.rt.Now() + cmp.Or(k.patience, c.group.cfg.Linger) // not cx.Now: the handler may have taken long
 	k.unsent = c.Unsent()
 }
 

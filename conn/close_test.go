@@ -287,3 +287,36 @@ func TestFINComesAfterTheBytesBeforeIt(t *testing.T) {
 		require.Zero(t, bad.Load())
 	})
 }
+
+// One connection may be more patient than the others, or not at all.
+func TestAConnectionsOwnLingerGoesBeforeTheConfigurations(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		closed, tell := ends(2)
+		linger := map[string]time.Duration{"short": shortLinger, "none": 0}
+		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+			p, _ := c.Next(-1)
+			if err := c.SetLinger(time.Hour); err != nil {
+				return err
+			}
+			if err := c.SetLinger(linger[string(p)]); err != nil {
+				return err
+			}
+			if _, err := c.Write(make([]byte, 16<<20)); err != nil {
+				return err
+			}
+			return c.Close()
+		}}, func(cfg *conn.Config) { cfg.Linger = time.Hour })
+		for _, how := range []string{"short", "none"} {
+			c := f.dial()
+			write(t, c, how)
+			err := conntest.Receive(t, closed, how)
+			if how == "short" {
+				requireOpError(t, err, "close", os.ErrDeadlineExceeded)
+			} else {
+				require.NoError(t, err)
+			}
+			_, err = io.Copy(io.Discard, c)
+			require.ErrorIs(t, err, syscall.ECONNRESET)
+		}
+	})
+}

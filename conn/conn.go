@@ -105,8 +105,9 @@ const (
 	counted                      // among those that were accepted
 	spliced                      // what comes in goes to another connection
 	backed                       // and too much waits there: what has come in waits here
-	direct                       // and it goes there through a pipe, without a Recv
-	polling                      // a Readable is in flight, instead of a Recv
+	much                         // much came the last time
+	direct                       // the task receives itself, see readNow and bulk
+	polling                      // a Readable is in flight for that, instead of a Recv
 	awaiting                     // a Writable is in flight, and no Send may be
 )
 

@@ -23,6 +23,8 @@ type clock struct {
 	linger  time.Duration
 	unsent  int // when linger was set
 
+	patience time.Duration // how long Close waits; 0: Config.Linger; negative: it resets
+
 	idle   time.Duration // how long nothing may come or go
 	active time.Duration // when something last came, or was seen to have gone
 	taken  uint64        // how much had gone by then
@@ -93,6 +95,23 @@ func (c *Conn) SetIdleTimeout(d time.Duration) error {
 		c.seenActive(c.group.rt.Now())
 	case c.extras != nil:
 		c.extras.clock.idle = 0
+	}
+	return nil
+}
+
+// SetLinger says how long Close waits for the peer, instead of Config.Linger. 0: not at
+// all: what was written and not sent is dropped, and the peer sees a reset, as with that of
+// a *net.TCPConn. Negative: Config.Linger again. The error matches net.ErrClosed.
+func (c *Conn) SetLinger(d time.Duration) error {
+	switch {
+	case c.is(closing | broken):
+		return c.opError("set", net.ErrClosed)
+	case d == 0:
+		c.more().clock.patience = -1
+	case d > 0:
+		c.more().clock.patience = d
+	case c.extras != nil:
+		c.extras.clock.patience = 0
 	}
 	return nil
 }

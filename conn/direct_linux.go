@@ -3,7 +3,6 @@ package conn
 import (
 	"os"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,30 +48,6 @@ func spliceNonblock(from, to, n int) (int, syscall.Errno) {
 		moved, _, errno := unix.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n), unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
 		if errno == 0 {
 			return int(moved), 0
-		}
-		if errno != unix.EINTR {
-			return 0, errno
-		}
-	}
-}
-
-func readNonblock(fd int, p []byte) (int, syscall.Errno) {
-	for {
-		n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-		if errno == 0 {
-			return int(n), 0
-		}
-		if errno != unix.EINTR {
-			return 0, errno
-		}
-	}
-}
-
-func sendNonblock(fd int, p []byte) (int, syscall.Errno) {
-	for {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
-		if errno == 0 {
-			return int(n), 0
 		}
 		if errno != unix.EINTR {
 			return 0, errno

@@ -19,8 +19,4 @@ func dupFile(syscall.Conn, string) (*os.File, error) { return nil, errNoBackend 
 
 func spliceNonblock(int, int, int) (int, syscall.Errno) { return 0, syscall.EINVAL }
 
-func readNonblock(int, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }
-
-func sendNonblock(int, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }
-
 func newPipe(int) (*pipe, error) { return nil, errNoBackend }

@@ -27,7 +27,8 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
-	sockets sync.Once // for watchSockets
+	sockets  sync.Once // for watchSockets
+	readsNow bool      // tasks receive themselves where much comes, see readNow
 
 	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
@@ -56,6 +57,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
+	g.readsNow = cfg.Reactor.Backend == "io_uring"
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	return g, nil

@@ -55,3 +55,25 @@ func (in *input) dropOwn(d *Driver) {
 	d.buffers.put(in.own)
 	in.own, in.unread = nil, nil
 }
+
+// room is space for more behind what is unread, which fill then says how much was put
+// into. No chunk is attached.
+func (in *input) room(d *Driver) []byte {
+	unread := len(in.unread)
+	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < largeBuffer/4 {
+		in.own = in.own[:copy(in.own, in.unread)] // what was read makes room
+	}
+	if in.own == nil {
+		in.own = d.buffers.get(largeBuffer)
+	} else if cap(in.own)-len(in.own) < largeBuffer/4 {
+		in.own = d.buffers.grow(in.own, largeBuffer/4)
+	}
+	in.unread = in.own[len(in.own)-unread:]
+	return in.own[len(in.own):cap(in.own)]
+}
+
+func (in *input) fill(n int) {
+	unread := len(in.unread)
+	in.own = in.own[:len(in.own)+n]
+	in.unread = in.own[len(in.own)-unread-n:]
+}

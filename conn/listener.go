@@ -35,6 +35,7 @@ type Listener struct {
 	retry     sched.Timer
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
+	went      atomic.Bool   // something was accepted since
 
 	mu     sync.Mutex
 	full   bool          // there was no room for more
@@ -132,6 +133,9 @@ func (l *Listener) Close() error {
 func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 	full := false
 	if e.Res >= 0 {
+		if !l.went.Load() {
+			l.went.Store(true)
+		}
 		c := newConn(l.group, e.Res, l.handler)
 		c.accepted()
 		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded()
@@ -303,8 +307,8 @@ func (l *Listener) accept(cx *sched.Context, d *Driver) {
 // backOff waits before the next attempt: descriptors that are used up do not
 // come back by trying.
 func (l *Listener) backOff(cx *sched.Context, err error) {
-	if cx.Now() > l.until+maxPause {
-		l.pause = 0 // it went well for a while
+	if l.went.Swap(false) {
+		l.pause = 0 // as in net/http
 	}
 	l.pause = min(max(minPause, 2*l.pause), maxPause)
 	l.until = cx.Now() + l.pause

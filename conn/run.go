@@ -102,9 +102,6 @@ func (c *Conn) work(n *news) {
 	}
 	if c.is(spliced) {
 		c.extras.relay.hear(c)
-		if n.readable && c.is(direct) && !c.is(waiting|closing|broken|deaf|ended) {
-			c.extras.relay.readDirectly(c)
-		}
 	}
 	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0) {
 		c.starve()
@@ -118,9 +115,21 @@ func (c *Conn) work(n *news) {
 	if c.is(unseen) && !c.is(waiting|closing|broken) {
 		c.offer()
 	}
+	if n.readable && c.is(direct) && !c.is(waiting|closing|broken|deaf|ended) {
+		if c.is(spliced) {
+			c.extras.relay.readDirectly(c)
+		} else {
+			c.readNow()
+		}
+	}
+	came := 0
 	for n.next < len(n.chunks) && !c.spent() {
 		n.next++
+		came += len(n.chunks[n.next-1].Bytes)
 		c.receive(n.chunks[n.next-1])
+	}
+	if c.group.readsNow {
+		c.gauge(came)
 	}
 	switch {
 	case c.spent() && (n.next < len(n.chunks) || c.is(unseen)):

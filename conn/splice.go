@@ -91,7 +91,7 @@ func (c *Conn) join(s *Spliced, me int) {
 	c.mu.Unlock()
 	c.handler = r
 	c.set(spliced)
-	c.clear(paused | held)
+	c.clear(paused | held | direct)
 	if c.is(mute|deaf) && !c.is(broken) {
 		c.fail(c.opError("splice", net.ErrClosed)) // one way is shut
 	}

@@ -147,8 +147,8 @@ func obey() {
 
 // checkBackend refuses a Suiro that fell back: one of io_uring has a ring, one of epoll has none.
 func (c *child) checkBackend(name string) error {
-	backend, ok := strings.CutPrefix(name, "suiro/")
-	if !ok {
+	kind, backend, _ := strings.Cut(name, "/")
+	if kind != "suiro" && kind != "suiro-sequential" {
 		return nil
 	}
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", c.cmd.Process.Pid))

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/evio"
 
 	"github.com/suiro-go/suiro/bench/load"
+	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 
 	"github.com/suiro-go/suiro/bench/peers/internal/peer"
@@ -57,8 +58,11 @@ var servers = map[string]func(service) error{
 	"evio":           serveEvio,
 	"nbio":           serveNbio,
 	"netpoll":        serveNetpoll,
-	"suiro/io_uring": func(s service) error { return serveSuiro(s, "io_uring") },
-	"suiro/epoll":    func(s service) error { return serveSuiro(s, "epoll") },
+	"suiro/io_uring": func(s service) error { return serveSuiro(&suiroHandler{service: s}, "io_uring") },
+	"suiro/epoll":    func(s service) error { return serveSuiro(&suiroHandler{service: s}, "epoll") },
+
+	"suiro-sequential/io_uring": func(s service) error { return serveSuiro(server.Sequential(s.stream), "io_uring") },
+	"suiro-sequential/epoll":    func(s service) error { return serveSuiro(server.Sequential(s.stream), "epoll") },
 }
 
 func serverNames() []string { return slices.Sorted(maps.Keys(servers)) }
@@ -92,10 +96,16 @@ func (h *suiroHandler) OnData(c *server.Conn) error {
 	return h.service.answer(p, c.Write)
 }
 
-func serveSuiro(s service, backend string) error {
+// stream is examples/echo -sequential.
+func (s service) stream(_ *sched.Context, c *server.Stream) error {
+	s.loop(c)
+	return nil
+}
+
+func serveSuiro(h server.Handler, backend string) error {
 	srv := &server.Server{
 		Addr:      "127.0.0.1:0",
-		Handler:   &suiroHandler{service: s},
+		Handler:   h,
 		Backend:   backend,
 		Workers:   peer.Loops(),
 		Listening: func(addr net.Addr) { peer.Ready(addr.String()) },

@@ -13,14 +13,12 @@ import (
 // returns how many bytes that were; EAGAIN if none. It is for large sends from memory that cannot be kept for an
 // operation, and must come when none that sends is in flight on the socket. Any goroutine.
 func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
-	if cfg.Faults != nil {
-		most, errno := cfg.Faults.Next(faults.Send, len(first)+len(second))
-		if errno != 0 {
-			return 0, errno
-		}
-		k := min(most, len(first))
-		first, second = first[:k], second[:most-k]
+	most, errno := cfg.planned(faults.Send, len(first)+len(second))
+	if errno != 0 {
+		return 0, errno
 	}
+	k := min(most, len(first))
+	first, second = first[:k], second[:most-k]
 	if len(first) == 0 {
 		return kernel{}.send(fd, second)
 	}
@@ -36,4 +34,22 @@ func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 			return int(n), errno
 		}
 	}
+}
+
+// TryRecv reads what there is from a socket, or a pipe, and returns how many bytes that were: 0 at the end, EAGAIN if
+// there is nothing. It must come when nothing that receives is in flight on the socket. Any goroutine.
+func (cfg *Config) TryRecv(fd int, p []byte) (int, syscall.Errno) {
+	n, errno := cfg.planned(faults.Recv, len(p))
+	if errno != 0 {
+		return 0, errno
+	}
+	return kernel{}.recv(fd, p[:n])
+}
+
+// planned is what a call is to be made for, of n, or the errno it is to return.
+func (cfg *Config) planned(call faults.Call, n int) (int, syscall.Errno) {
+	if cfg.Faults == nil {
+		return n, 0
+	}
+	return cfg.Faults.Next(call, n)
 }
