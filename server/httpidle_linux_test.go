@@ -203,7 +203,7 @@ func TestSilentClientsLoseTheirConnections(t *testing.T) {
 				if c.first == hello {
 					got = w.answer("GET")
 					if c.then != "" {
-						time.Sleep(5 * httpLinger) // else it is over before
+						time.Sleep(5 * httpLinger)       // else it is over before
 						_, _ = io.WriteString(w, c.then) // which may be too late all the same
 					}
 				}
