@@ -61,6 +61,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 faults: ## the tests in which system calls fail, by our hand and by strace's (needs strace)
 	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
 
+.PHONY: clients
+clients: ## redis-benchmark, psql, curl, dig, nc and the like through a relay, on both backends (.ci/run says what it needs)
+	.ci/clients
+
 .PHONY: bench
 bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
 	bench/http.sh

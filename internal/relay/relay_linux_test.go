@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
+	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +24,11 @@ func start(t *testing.T, serve func(net.Conn), args ...string) *conntest.Program
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	serveAll(t, ln, serve)
+	return conntest.Start(t, program, append([]string{"-to", ln.Addr().String()}, args...)...)
+}
+
+func serveAll(t *testing.T, ln net.Listener, serve func(net.Conn)) {
 	t.Cleanup(func() { _ = ln.Close() })
 	go func() {
 		for {
@@ -34,7 +42,6 @@ func start(t *testing.T, serve func(net.Conn), args ...string) *conntest.Program
 			}()
 		}
 	}()
-	return conntest.Start(t, program, append([]string{"-to", ln.Addr().String()}, args...)...)
 }
 
 // echo is plain: package net would splice, and keep the pipes.
@@ -58,6 +65,50 @@ func TestARelayPassesOnWhatIsSaidAndItsEnds(t *testing.T) {
 		p.Signal(syscall.SIGTERM)
 		p.Wait()
 	})
+}
+
+func TestARelayBetweenUnixSocketsLeavesNoPath(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		dir := t.TempDir()
+		inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
+		ln, err := net.Listen("unix", inside)
+		require.NoError(t, err)
+		serveAll(t, ln, echo)
+		o := &options{network: "unix", addr: outside, toNetwork: "unix", to: inside}
+		o.group.Reactor.Backend = backend
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- o.run(ctx) }()
+		var c net.Conn
+		conntest.Eventually(t, func() bool {
+			c, err = net.Dial("unix", outside)
+			return err == nil || len(ended) > 0
+		})
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = c.Write([]byte("through two sockets"))
+		require.NoError(t, err)
+		require.NoError(t, c.(*net.UnixConn).CloseWrite())
+		require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience)))
+		got, err := io.ReadAll(c)
+		require.NoError(t, err)
+		require.Equal(t, "through two sockets", string(got))
+		cancel()
+		require.NoError(t, conntest.Receive(t, ended))
+		require.NoFileExists(t, outside)
+	})
+}
+
+func TestNetworksThatDoNotGoTogetherAreRefused(t *testing.T) {
+	for _, o := range []options{
+		{network: "udp", toNetwork: "tcp"},
+		{network: "unix", toNetwork: "udp"},
+		{network: "ip", toNetwork: "ip"},
+	} {
+		o.addr, o.to = "127.0.0.1:0", "127.0.0.1:1"
+		require.ErrorContains(t, o.run(t.Context()), "use tcp or unix for both, or udp for both")
+	}
 }
 
 func TestARelayToNobodyIsAReset(t *testing.T) {

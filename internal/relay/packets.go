@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/suiro-go/suiro/conn"
+)
+
+// listenPackets gives each peer that sends something to addr a session, with a socket
+// of its own that is connected to the origin: so the origin tells the peers apart, an
+// answer finds its peer by the socket it comes to, and nobody else can send one.
+func listenPackets(g *conn.Group, addr, to string, idle time.Duration) (net.Addr, func(), error) {
+	origin, err := net.ResolveUDPAddr("udp", to)
+	if err != nil {
+		return nil, nil, err
+	}
+	local, err := net.ResolveUDPAddr("udp", addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	pc, err := net.ListenUDP("udp", local)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer pc.Close() // the group has a copy
+	h, err := g.ListenPacket(pc, &conn.Sessions{Handler: &peers{origin: origin.AddrPort()}, Idle: idle})
+	if err != nil {
+		return nil, nil, err
+	}
+	return pc.LocalAddr(), func() { _ = h.Close() }, nil
+}
+
+// peers is the handler of the sessions. A session's value is the handle of its socket.
+type peers struct{ origin netip.AddrPort }
+
+// OnOpen connects a socket. Without one, as when no descriptor is left, the datagram is
+// lost, and the peer's next one tries again.
+func (h *peers) OnOpen(s *conn.Session) error {
+	up, err := s.Conn().Group().DialPacket(h.origin, answers{to: s.Conn().Handle(), peer: s.Peer()})
+	if err == nil {
+		s.SetValue(up)
+	}
+	return err
+}
+
+// OnPacket passes a datagram on. If the session's socket has ended, so does the session.
+func (h *peers) OnPacket(s *conn.Session, p conn.Packet) error {
+	return unlessFull(s.Value().(conn.PacketHandle).Send(p.Data, netip.AddrPort{}))
+}
+
+func (h *peers) OnClose(s *conn.Session, _ error) {
+	if up, ok := s.Value().(conn.PacketHandle); ok {
+		_ = up.Close()
+	}
+}
+
+// answers is the handler of a session's socket. That nobody listens at the origin
+// (OnError) is no reason to end: somebody may again.
+type answers struct {
+	conn.PacketBase
+	to   conn.PacketHandle
+	peer netip.AddrPort
+}
+
+func (h answers) OnPackets(_ *conn.PacketConn, batch []conn.Packet) error {
+	for _, p := range batch {
+		if err := unlessFull(h.to.Send(p.Data, h.peer)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlessFull forgives that a queue is full: a datagram more or less gets lost.
+func unlessFull(err error) error {
+	if errors.Is(err, conn.ErrWriteQueueFull) {
+		return nil
+	}
+	return err
+}
