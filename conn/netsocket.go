@@ -33,6 +33,9 @@ type Socket struct {
 	gone   bool       // OnClose was
 	failed error      // what that was given
 
+	lender   Handler // whose the connection is after Return; nil: nobody's
+	returned bool    // Return was called, so what arrives is for that
+
 	in      blockQueue // what has arrived
 	readers sleepers   // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
 	held    bool       // reading is paused

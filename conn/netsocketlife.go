@@ -60,8 +60,12 @@ func (s *Socket) OnOpen(c *Conn) error {
 	return nil
 }
 
-// OnDrain implements Handler: it does nothing.
-func (s *Socket) OnDrain(*Conn) {}
+// OnDrain implements Handler: it does nothing, unless the connection is lent.
+func (s *Socket) OnDrain(c *Conn) {
+	if s.lender != nil {
+		s.lender.OnDrain(c)
+	}
+}
 
 // OnClose implements Handler: nothing more comes, or goes.
 func (s *Socket) OnClose(c *Conn, err error) {
@@ -69,8 +73,12 @@ func (s *Socket) OnClose(c *Conn, err error) {
 	if s.local == nil {
 		s.local = c.LocalAddr()
 	}
+	returned := s.returned
 	s.mu.Unlock()
 	s.end(err)
+	if returned { // and takeBack has not run
+		s.lender.OnClose(c, err)
+	}
 }
 
 // end ends all that waits. err is nil if the connection ended in order.

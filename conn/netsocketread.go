@@ -160,9 +160,13 @@ func (s *Socket) next() (*block, error) {
 // Who has waited for longest is given what there is, straight from the reactor's memory;
 // what nobody waits for is kept.
 func (s *Socket) OnData(c *Conn) error {
-	p, _ := c.Next(-1)
 	var u wakeup
 	s.mu.Lock()
+	if s.returned {
+		s.mu.Unlock()
+		return c.PauseRead() // until takeBack, which is on its way
+	}
+	p, _ := c.Next(-1)
 	if s.closed || s.deaf {
 		s.mu.Unlock()
 		return nil

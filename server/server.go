@@ -61,7 +61,7 @@ type Server struct {
 	Backend string
 
 	// Workers is the number of workers. 0: GOMAXPROCS; with neither Handler nor
-	// Packets, see Listen.
+	// Packets, or with that of HTTP, see Listen.
 	Workers int
 
 	// Hold is how long a worker without work keeps its processor before it
@@ -247,7 +247,7 @@ func (s *Server) start() (*conn.Group, error) {
 		cfg.Logger = defaultLogger()
 	}
 	rc := sched.Config{Workers: s.Workers, Hold: s.Hold}
-	if s.Handler == nil && s.Packets == nil {
+	if _, http := s.Handler.(*httpHandler); (s.Handler == nil || http) && s.Packets == nil {
 		forGoroutines(&rc)
 	}
 	group, err := conn.NewGroup(cfg, rc)

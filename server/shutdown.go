@@ -27,6 +27,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if group == nil {
 		return err
 	}
+	if h, ok := s.Handler.(*httpHandler); ok {
+		h.stop(group) // it has things to end even if there is no connection
+	}
 	group.Drain()
 	err = group.Wait(ctx)
 	s.finish(group, err != nil)

@@ -14,6 +14,8 @@ type Config struct {
 	Warmup time.Duration  // of load before it measures
 	For    time.Duration  // how long it measures
 	PID    int            // the server's process, whose CPU time Result tells; 0: none
+
+	Request, Reply string // of Idle: what each sends, and what must come back; "": Size bytes, and those
 }
 
 // A Result is what a run has measured.

@@ -18,13 +18,19 @@ const patience = 10 * time.Second
 // configuration it needs Addr, Conns and Size.
 func Idle(cfg Config, hold func()) error {
 	messages := newPayload(cfg.Size)
+	exchange := func(i int) (request, reply []byte) {
+		if cfg.Request != "" {
+			return []byte(cfg.Request), []byte(cfg.Reply)
+		}
+		return messages.message(i), messages.message(i)
+	}
 	var fds []int
 	defer func() {
 		for _, fd := range fds {
 			closeAndForget(fd)
 		}
 	}()
-	buf := make([]byte, cfg.Size)
+	buf := make([]byte, max(cfg.Size, len(cfg.Reply)))
 	for len(fds) < cfg.Conns {
 		from := len(fds)
 		for i := from; i < min(cfg.Conns, from+greetings); i++ {
@@ -33,19 +39,22 @@ func Idle(cfg Config, hold func()) error {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
 			fds = append(fds, fd)
-			n, err := write(fd, messages.message(i))
-			if err == nil && n < cfg.Size {
-				err = fmt.Errorf("a new connection took only %d of %d bytes; use smaller messages", n, cfg.Size)
+			request, _ := exchange(i)
+			n, err := write(fd, request)
+			if err == nil && n < len(request) {
+				err = fmt.Errorf("a new connection took only %d of %d bytes; use smaller messages", n, len(request))
 			}
 			if err != nil {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
 		}
 		for i := from; i < len(fds); i++ {
-			if err := readAll(fds[i], buf); err != nil {
+			_, reply := exchange(i)
+			got := buf[:len(reply)]
+			if err := readAll(fds[i], got); err != nil {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
-			if string(buf) != string(messages.message(i)) {
+			if string(got) != string(reply) {
 				return fmt.Errorf("load: connection %d: wrong bytes came back", i)
 			}
 		}

@@ -116,6 +116,20 @@ func TestIdleHoldsConnectionsThatHaveSpokenOnce(t *testing.T) {
 	require.True(t, held)
 }
 
+func TestIdleCanAskSomethingThatIsNoEcho(t *testing.T) {
+	addr := serve(t, change(func(p []byte) []byte {
+		if string(p) != "question" {
+			return []byte("what?")
+		}
+		return []byte("an answer")
+	}))
+	cfg := config(addr, 1)
+	cfg.Request, cfg.Reply = "question", "an answer"
+	require.NoError(t, Idle(cfg, func() {}))
+	cfg.Reply = "no answer"
+	require.ErrorContains(t, Idle(cfg, func() {}), "wrong bytes")
+}
+
 func TestAWrongByteFailsTheRun(t *testing.T) {
 	broken := map[string]func(net.Conn){
 		"one bit":      change(func(p []byte) []byte { p[len(p)/2] ^= 1; return p }),

@@ -60,6 +60,7 @@ var contenders = []contender{
 	rival("evio", "github.com/tidwall/evio"),
 	rival("fasthttp", "github.com/valyala/fasthttp"),
 	rival("nethttp", ""),
+	rival("suirohttp", ""),
 	rival("net", ""),
 }
 

@@ -34,7 +34,10 @@ func loadMain(args []string) error {
 	if cfg.Addr, err = netip.ParseAddrPort(*addr); err != nil {
 		return err
 	}
-	if *kind == "idle" {
+	if *kind == "http" {
+		cfg.Request, cfg.Reply = httpRequest, httpReply
+	}
+	if isIdle(*kind) {
 		return load.Idle(cfg, func() {
 			fmt.Println("ready")
 			_, _ = io.Copy(io.Discard, os.Stdin)
@@ -79,21 +82,34 @@ func said(err error) error {
 	return err
 }
 
+// isIdle reports whether it is memory that a kind measures.
+func isIdle(kind string) bool { return kind == "idle" || kind == "http" }
+
+// httpSettles is more than the time for which connections of HTTP stay as they are when they fall silent.
+const httpSettles = time.Second
+
 // warmConns is how many connections come and go before memory is looked at: code and pools that are touched once
 // cost nothing per connection.
 const warmConns = 256
 
 // runIdle measures memory.
 func runIdle(ctx context.Context, cfg config, c *child, w workload) (o outcome, err error) {
+	settle := func() {
+		if w.Kind == "http" {
+			time.Sleep(httpSettles)
+		}
+	}
 	if err := idle(ctx, cfg, c, w, warmConns, nil); err != nil {
 		return o, err
 	}
+	settle()
 	before, err := c.resident()
 	if err != nil {
 		return o, err
 	}
 	o.Count = int64(cfg.Idle)
 	return o, idle(ctx, cfg, c, w, cfg.Idle, func() error {
+		settle()
 		after, err := c.resident()
 		o.Resident = after - before
 		return err

@@ -7,6 +7,7 @@ import (
 	"log"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 
@@ -26,11 +27,16 @@ import (
 // are written as each framework's own examples are.
 type service struct {
 	chunks *load.Chunker // nil: echo
+	http   bool          // an answer of HTTP to each request
 	size   int           // of the load's messages: who chooses a buffer chooses it for these
 }
 
 // answer calls write with what is to be sent in answer to p.
 func (s service) answer(p []byte, write func([]byte) (int, error)) error {
+	if s.http {
+		_, err := write([]byte(httpReply)) // the load's requests come whole, and one at a time
+		return err
+	}
 	if s.chunks == nil {
 		_, err := write(p)
 		return err
@@ -45,8 +51,8 @@ func (s service) answer(p []byte, write func([]byte) (int, error)) error {
 
 // servers are the contenders: each serves on a free port of the loopback until the process ends.
 var servers = map[string]func(service) error{
-	"net":            func(s service) error { return serveNet(s.loop) },
-	"net-copy":       func(s service) error { return serveNet(s.copy) },
+	"net":            func(s service) error { return s.serveNet(s.loop) },
+	"net-copy":       func(s service) error { return s.serveNet(s.copy) },
 	"gnet":           func(s service) error { return serveGnet(s, false) },
 	"gnet-et":        func(s service) error { return serveGnet(s, true) },
 	"evio":           serveEvio,
@@ -74,6 +80,7 @@ func serveMain(args []string) error {
 	if args[1] == "chunks" {
 		s.chunks = load.NewChunker()
 	}
+	s.http = args[1] == "http"
 	go obey()
 	return servers[args[0]](s)
 }
@@ -103,12 +110,18 @@ func serveSuiro(h server.Handler, backend string) error {
 		Workers:   peer.Loops(),
 		Listening: func(addr net.Addr) { peer.Ready(addr.String()) },
 	}
+	if s.http {
+		srv.Handler, srv.Workers = server.HTTP(httpHandler()), 0 // as many as a user gets
+	}
 	return srv.ListenAndServe()
 }
 
-func serveNet(handle func(net.Conn)) error {
+func (s service) serveNet(handle func(net.Conn)) error {
 	ln := peer.Listen("127.0.0.1:0")
 	peer.Ready(ln.Addr().String())
+	if s.http {
+		return http.Serve(ln, httpHandler())
+	}
 	for {
 		c, err := ln.Accept()
 		if err != nil {
@@ -154,7 +167,10 @@ func serveEvio(s service) error {
 		return nil, evio.Options{ReuseInputBuffer: true}, evio.None
 	}
 	events.Data = func(c evio.Conn, in []byte) (out []byte, action evio.Action) {
-		if s.chunks == nil {
+		switch {
+		case s.http:
+			return []byte(httpReply), evio.None
+		case s.chunks == nil:
 			return in, evio.None // evio copies it
 		}
 		if len(in) == 1 {

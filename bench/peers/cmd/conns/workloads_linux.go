@@ -43,6 +43,8 @@ func perSecond(o outcome) float64 { return float64(o.Bytes) / (1 << 20) / o.CPU.
 var workloads = []workload{
 	{Name: "idle", Title: "Idle connections that have spoken once", Unit: "B of server RSS each", Kind: "idle", Size: 64,
 		figure: perConnection, targets: []goal{{"", 450}, {"gnet", 0.8}}},
+	{Name: "http-idle", Title: "Idle connections of HTTP that have had one answer", Unit: "B of server RSS each", Kind: "http", Size: 64,
+		figure: perConnection, targets: []goal{{"net", 0.15}}},
 	{Name: "churn", Title: "Accept, echo 64 B, close; 64 at a time", Unit: "µs of CPU each", Kind: "churn", Conns: 64, Size: 64,
 		figure: perMessage, targets: []goal{{"gnet", 0.9}}},
 	{Name: "echo64-50", Title: "Echo of 64 B, 50 connections", Unit: "µs of CPU per message", Kind: "echo", Conns: 50, Size: 64, figure: perMessage},

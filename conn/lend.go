@@ -1,0 +1,82 @@
+package conn
+
+// Lend makes the connection a Socket, until Socket.Return or for good: goroutines have
+// it, and what is unread is the Socket's. Meanwhile the handler that the connection has
+// now is told of nothing but OnDrain, where Lent tells it that this is not its own
+// affair alone. It is for that handler's methods and Handle.Do, and returns nil if the
+// connection is closed or closing, is spliced, or is a Stream's.
+//
+// What the handler has set is not touched: a deadline of Conn's is to be taken back first.
+func (c *Conn) Lend() *Socket {
+	if !c.is(opened) || c.is(closing|broken|spliced|occupied) {
+		return nil
+	}
+	if _, lent := c.handler.(*Socket); lent {
+		return nil
+	}
+	s := &Socket{c: c, lender: c.handler, deaf: c.is(deaf), mute: c.is(mute), eof: c.is(endSeen)}
+	c.handler = s
+	c.group.watchSockets()
+	if p, _ := c.Next(-1); len(p) > 0 {
+		s.in.append(p) // nobody else knows it yet
+		if s.in.bytes >= c.group.cfg.HighWater {
+			s.held = true
+			c.set(held)
+		}
+	}
+	return s
+}
+
+// Lent reports whether the connection is a Socket at present.
+func (c *Conn) Lent() bool {
+	_, lent := c.handler.(*Socket)
+	return lent
+}
+
+// Return gives a connection that was lent back to the handler that lent it, unless
+// something has arrived that was not read, its end included, or somebody is reading or
+// writing: then it reports false and changes nothing. If it reports true the Socket is
+// as if it were closed; f, on a worker, is the first that the handler's side sees of
+// the connection, its error as that of a handler's method; and then the handler is told
+// of what has arrived since, in order. If the connection ends first, f is not called:
+// the handler's OnClose is, in any case.
+//
+// No byte is lost or changes places. The decision is taken under the lock of the
+// Socket, under which all that arrives is put into its queue: what came before it would
+// be there. What comes after it is left unread in the connection itself, since OnData
+// sees returned under the same lock, and a worker offers that to the handler after
+// takeBack, which is on its way before the lock is released. The end goes the same way:
+// it is seen in eof before, or it is shown again by takeBack.
+func (s *Socket) Return(f func(*Conn) error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lender == nil || s.closed || s.gone || s.eof || s.deaf || s.mute || s.held ||
+		s.in.bytes > 0 || s.writing || s.readers.Len() > 0 {
+		return false
+	}
+	// The lock of c is taken after that of s, here too.
+	if s.c.tell(command{kind: cmdDo, do: func(c *Conn) { s.takeBack(c, f) }}) != nil {
+		return false // it is over, and OnClose about to say so
+	}
+	s.closed, s.returned = true, true
+	s.readBy.stop()
+	s.writeBy.stop()
+	return true
+}
+
+// takeBack is the worker's part of Return.
+func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
+	s.mu.Lock() // Return has released it by then, and eof is what it is
+	eof := s.eof
+	s.mu.Unlock()
+	if c.is(closing | broken) {
+		c.handler = s.lender
+		return
+	}
+	if eof {
+		c.clear(endSeen) // it was shown to the Socket alone
+	}
+	_ = c.ResumeRead()
+	c.SetHandler(s.lender)
+	c.check(f(c))
+}

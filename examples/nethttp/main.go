@@ -1,0 +1,51 @@
+// Nethttp serves a net/http handler on Suiro's workers: connections that wait for their
+// next request cost no goroutine.
+//
+//	go run ./examples/nethttp [-addr 127.0.0.1:8080] [-backend io_uring|epoll]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/suiro-go/suiro/examples/internal/app"
+	"github.com/suiro-go/suiro/server"
+)
+
+func handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "Hello, World!") })
+	mux.HandleFunc("GET /count", func(w http.ResponseWriter, r *http.Request) { // until the client has had enough
+		rc := http.NewResponseController(w)
+		for i := 0; ; i++ {
+			fmt.Fprintln(w, i)
+			if rc.Flush() != nil {
+				return
+			}
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	})
+	return mux
+}
+
+func main() {
+	s := &server.Server{
+		Handler: server.HTTPServer(&http.Server{
+			Handler:           handler(),
+			ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout:       5 * time.Minute,
+		}),
+		Listening: func(addr net.Addr) { fmt.Println("listening on", addr) },
+	}
+	flag.StringVar(&s.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on, port 0 being any free one")
+	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: epoll)")
+	flag.Parse()
+	app.Main("nethttp", s)
+}

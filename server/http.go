@@ -1,0 +1,218 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/suiro-go/suiro/conn"
+)
+
+// HTTP is a Handler that serves HTTP/1 by h, with net/http's own server; nil is
+// http.DefaultServeMux. It is HTTPServer with nothing else set.
+func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) }
+
+// HTTPServer is a Handler that serves HTTP/1 with srv, which does all that it does over
+// a net.Listener, for requests and for connections with one in progress. A connection
+// that waits for its next request is the workers' alone: it costs no goroutine and no
+// buffer, only what an idle Conn does. Between two requests that are less than 200 ms
+// apart it stays with its goroutine, which is cheaper; 20 ms, if a thousand do.
+//
+// srv is the Server's from then on: its ConnState is replaced (and called by what
+// replaces it), and neither Serve nor Shutdown or Close of srv may be called. What ends
+// it is the Server's Shutdown, which does what srv's does and calls what
+// RegisterOnShutdown has; unlike that, it waits for hijacked connections too.
+//
+// What differs from srv over package net's connections:
+//
+//   - Handler's connections, as Hijack returns them, and ConnContext's are neither
+//     *net.TCPConn nor the Socket itself, but have the methods of *Socket.
+//   - ConnContext is called whenever a connection leaves the workers, not once for each.
+//   - ConnState is told the same states of each connection in the same order, by a
+//     worker where no request is in progress: it must not block. Its net.Conn is good
+//     for addresses, Close, and as a key. With ConnState an idle connection costs some
+//     hundred bytes more.
+//   - Empty lines before a request are skipped after any request, not only after a POST.
+//   - Server.Addr, TLSConfig and TLSNextProto of srv mean nothing.
+//
+// A Server whose Handler this is has, by default, fewer workers: see Listen.
+func HTTPServer(srv *http.Server) Handler {
+	h := &httpHandler{srv: srv, states: srv.ConnState, linger: httpLinger, http2: srv.Protocols != nil && srv.Protocols.UnencryptedHTTP2()}
+	srv.ConnState = h.connState
+	h.feed.ready = make(chan struct{}, 1)
+	h.feed.closed = make(chan struct{})
+	return h
+}
+
+// httpLinger is how long a connection stays with its goroutine after a request, as long
+// as no more than httpLingering do; then it is a tenth of that. To leave it and come
+// back costs about half of a small request.
+const (
+	httpLinger    = 200 * time.Millisecond
+	httpLingering = 1000
+)
+
+// An httpHandler is the handler of the connections on which no request is in progress.
+type httpHandler struct {
+	srv    *http.Server
+	states func(net.Conn, http.ConnState) // nil: nobody wants to know
+	http2  bool                           // a connection may turn out to speak HTTP/2
+
+	linger    time.Duration // httpLinger
+	lingering atomic.Int64  // connections
+
+	serve    sync.Once // srv is told of feed
+	feed     httpFeed
+	stopping atomic.Bool
+}
+
+// An httpIdle is what is known of a connection between requests, its Value: nil is one
+// that has had none, which nobody waits for and nobody watches.
+type httpIdle struct {
+	opened time.Time    // zero: it has had a request
+	state  *httpWatched // what ConnState is told of; nil: nothing
+}
+
+var httpHadRequest = &httpIdle{}
+
+func idleOf(c *Conn) httpIdle {
+	if v, ok := c.Value().(*httpIdle); ok {
+		return *v
+	}
+	return httpIdle{}
+}
+
+// headerTimeout is http.Server's own rule.
+func (h *httpHandler) headerTimeout() time.Duration {
+	return cmp.Or(h.srv.ReadHeaderTimeout, h.srv.ReadTimeout)
+}
+
+// OnOpen has the time for the first request's header begin, as net/http has it.
+func (h *httpHandler) OnOpen(c *Conn) error {
+	if h.stopping.Load() {
+		return c.Close()
+	}
+	d := h.headerTimeout()
+	if d <= 0 && h.states == nil {
+		return nil
+	}
+	idle := &httpIdle{opened: time.Now()}
+	if h.states != nil {
+		idle.state = &httpWatched{handle: c.Handle(), local: c.LocalAddr(), remote: c.RemoteAddr()}
+		idle.state.tell(h.states, http.StateNew)
+	}
+	c.SetValue(idle)
+	if d <= 0 {
+		return nil
+	}
+	return c.SetReadDeadline(idle.opened.Add(d))
+}
+
+// OnData begins a request. Of one that is not the first net/http wants four bytes before
+// the time for its header begins, with the idle time-out until then; the same here.
+func (h *httpHandler) OnData(c *Conn) error {
+	if !h.first(c) {
+		skipEmptyLines(c)
+		if c.Buffered() < 4 {
+			return nil
+		}
+	}
+	return h.begin(c)
+}
+
+func (h *httpHandler) first(c *Conn) bool { return c.Value() == nil || !idleOf(c).opened.IsZero() }
+
+// skipEmptyLines skips what http.Server does after a POST: old clients send a line more
+// than its body.
+func skipEmptyLines(c *Conn) {
+	p, _ := c.Peek(min(4, c.Buffered()))
+	n := 0
+	for n < len(p) && (p[n] == '\r' || p[n] == '\n') {
+		n++
+	}
+	_, _ = c.Discard(n) // there are as many
+}
+
+// begin gives the connection to net/http.
+func (h *httpHandler) begin(c *Conn) error {
+	if h.stopping.Load() {
+		return c.Close()
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	idle := idleOf(c)
+	s := c.Lend()
+	if s == nil {
+		return net.ErrClosed
+	}
+	hc := &httpConn{Socket: s, h: h, watched: idle.state}
+	hc.mayBeHTTP2 = h.http2 && h.first(c)
+	if !idle.opened.IsZero() {
+		hc.late = time.Since(idle.opened)
+	}
+	h.serve.Do(func() {
+		h.feed.addr, h.feed.over = s.LocalAddr(), c.Group().Runtime().Done()
+		go func() { _ = h.srv.Serve(&h.feed) }() // until feed ends
+	})
+	if !h.feed.put(hc) {
+		hc.refuse()
+	}
+	return nil
+}
+
+// OnEOF is a client that goes away between requests, or one that goes away within the
+// first bytes of its first, which net/http has an answer to.
+func (h *httpHandler) OnEOF(c *Conn) error {
+	if c.Buffered() > 0 && h.first(c) {
+		return h.begin(c)
+	}
+	return c.Close()
+}
+
+// OnDeadline is a client that has said nothing for too long. It is told nothing.
+func (h *httpHandler) OnDeadline(c *Conn) error { return c.Close() }
+
+// OnWritable implements Handler.
+func (h *httpHandler) OnWritable(*Conn) error { return nil }
+
+// OnDrain ends a connection on which no request is in progress; one on which there is,
+// the server's end ends afterwards.
+func (h *httpHandler) OnDrain(c *Conn) {
+	h.stop(c.Group())
+	if !c.Lent() {
+		_ = c.Close()
+	}
+}
+
+// OnClose tells ConnState. Of a connection that is lent it is net/http that does.
+func (h *httpHandler) OnClose(c *Conn, _ error) {
+	if w := idleOf(c).state; w != nil {
+		w.tell(h.states, http.StateClosed)
+	}
+}
+
+// stop is the server's end: requests in progress are served, and their answers say that
+// the connection ends with them.
+func (h *httpHandler) stop(g *conn.Group) {
+	if h.stopping.Swap(true) {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			_ = h.srv.Shutdown(ctx)
+		}()
+		select {
+		case <-stopped:
+		case <-g.Runtime().Done(): // connections are over, whatever handlers still do
+		}
+	}()
+}

@@ -1,0 +1,187 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// An httpConn is the net.Conn that net/http serves some requests of a connection with:
+// those from a first byte on until nothing follows within httpLinger. Then it gives the
+// connection back to the workers, and its Read ends with an error, so that net/http lets
+// go of it. The next byte makes another httpConn.
+//
+// When that may be, net/http itself tells. At the end of a request, with all of its body
+// read and all of the answer written, conn.serve in net/http does this, in one goroutine:
+//
+//  1. ConnState(StateIdle). The read that watches for a client that goes away is over.
+//  2. SetReadDeadline for IdleTimeout, or for none.
+//  3. Peek of four bytes, which reads only if fewer are in its buffer.
+//  4. SetReadDeadline for the next header.
+//
+// So a Read between 2 and 4 is that of 3, and it may end if the buffer is empty: then
+// its slice is as long as that of the first Read of all, when the buffer was empty too,
+// because a bufio.Reader moves what it has to the front and reads into the rest. All
+// this is looked at, nothing assumed: were net/http to change, a connection would stay
+// with its goroutine. The tests compare what comes of it with net/http over package net.
+type httpConn struct {
+	*Socket
+	h       *httpHandler
+	watched *httpWatched  // what ConnState is told of
+	late    time.Duration // after accept began the first header
+
+	mayBeHTTP2 bool
+	seen       int // bytes read, as far as mayBeHTTP2 wants to know
+	phase      atomic.Int32
+	size       int       // of net/http's buffer
+	idleUntil  time.Time // what 2 said
+}
+
+// The phases of an httpConn.
+const (
+	httpFirst     = iota // net/http has read no header yet
+	httpBusy             // a request is in progress, or it is not HTTP/1
+	httpIdleState        // 1 was
+	httpWaits            // and 2
+)
+
+// errHTTPIdle is what Read ends with when the connection is given back. Nobody sees it.
+var errHTTPIdle = errors.New("server: no request is in progress")
+
+// Read implements net.Conn.
+func (c *httpConn) Read(p []byte) (int, error) {
+	switch c.phase.Load() {
+	case httpFirst:
+		if c.size == 0 {
+			c.size = len(p)
+		}
+		n, err := c.Socket.Read(p)
+		if c.mayBeHTTP2 && n > 0 {
+			c.lookForHTTP2(p[:n])
+		}
+		return n, err
+	case httpWaits:
+		if len(p) == c.size && c.size > 0 {
+			return c.await(p)
+		}
+		_ = c.Socket.SetReadDeadline(c.idleUntil) // fails if it is closed: so does Read
+	}
+	return c.Socket.Read(p)
+}
+
+// lookForHTTP2 looks for the first word of an HTTP/2 connection, which is no method.
+func (c *httpConn) lookForHTTP2(p []byte) {
+	const word = "PRI "
+	for _, b := range p {
+		if b != word[c.seen] {
+			c.mayBeHTTP2 = false
+			return
+		}
+		if c.seen++; c.seen == len(word) {
+			c.mayBeHTTP2 = false
+			c.phase.Store(httpBusy) // for good: connState leaves it
+			c.size = 0
+			return
+		}
+	}
+}
+
+// await waits for a next request for a little while.
+func (c *httpConn) await(p []byte) (int, error) {
+	linger := c.h.linger
+	if c.h.lingering.Add(1) > httpLingering {
+		linger /= 10
+	}
+	defer c.h.lingering.Add(-1)
+	until := time.Now().Add(linger)
+	limited := !c.idleUntil.IsZero() && c.idleUntil.Before(until)
+	if limited {
+		until = c.idleUntil
+	}
+	if err := c.Socket.SetReadDeadline(until); err != nil {
+		return 0, err
+	}
+	n, err := c.Socket.Read(p)
+	if err != nil && !limited && errors.Is(err, os.ErrDeadlineExceeded) {
+		if c.giveBack() {
+			return 0, errHTTPIdle
+		}
+		_ = c.Socket.SetReadDeadline(c.idleUntil) // something has come, or the connection ended
+		return c.Socket.Read(p)
+	}
+	if n > 0 {
+		_ = c.Socket.SetReadDeadline(c.idleUntil) // until four bytes have come
+	}
+	return n, err
+}
+
+// giveBack gives the connection back if it may be.
+func (c *httpConn) giveBack() bool {
+	idle := httpHadRequest
+	if c.watched != nil {
+		idle = &httpIdle{state: c.watched}
+		c.watched.handBack() // the Closed of this httpConn is none of the connection
+	}
+	until, h := c.idleUntil, c.h
+	ok := c.Socket.Return(func(c *Conn) error {
+		c.SetValue(idle)
+		if h.stopping.Load() {
+			return c.Close()
+		}
+		return c.SetReadDeadline(until)
+	})
+	if !ok && c.watched != nil {
+		c.watched.keep()
+	}
+	return ok
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *httpConn) SetReadDeadline(t time.Time) error {
+	switch c.phase.Load() {
+	case httpFirst: // what net/http counts from accept on has begun before
+		if c.late > 0 && t.After(time.Unix(1, 0)) {
+			t = t.Add(-c.late)
+		}
+	case httpIdleState:
+		c.idleUntil = t // Read sets it
+		c.phase.Store(httpWaits)
+		return nil
+	case httpWaits:
+		c.phase.Store(httpBusy)
+	}
+	return c.Socket.SetReadDeadline(t)
+}
+
+// refuse ends a connection that net/http is not going to see.
+func (c *httpConn) refuse() {
+	_ = c.Close()
+	if c.watched != nil {
+		c.watched.tell(c.h.states, http.StateClosed)
+	}
+}
+
+// connState is srv's ConnState.
+func (h *httpHandler) connState(nc net.Conn, state http.ConnState) {
+	c, ok := nc.(*httpConn)
+	if !ok { // some other listener's, which ought not to be
+		if h.states != nil {
+			h.states(nc, state)
+		}
+		return
+	}
+	switch {
+	case state == http.StateIdle && c.size > 0:
+		c.phase.Store(httpIdleState)
+	case state == http.StateActive:
+		c.phase.CompareAndSwap(httpFirst, httpBusy)
+	case state == http.StateHijacked:
+		c.phase.Store(httpBusy)
+	}
+	if c.watched != nil {
+		c.watched.tellOf(h.states, state)
+	}
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"net"
+	"sync"
+)
+
+// An httpFeed is the net.Listener from which net/http has connections with a request on
+// the way. There is no more in it than there are connections.
+type httpFeed struct {
+	addr net.Addr
+	over <-chan struct{} // the workers have stopped
+
+	mu     sync.Mutex
+	queue  []*httpConn
+	head   int
+	ended  bool
+	ready  chan struct{} // has an entry when the queue has one and Accept may not know
+	closed chan struct{}
+}
+
+// put is for workers. It reports false if nobody accepts any more.
+func (f *httpFeed) put(c *httpConn) bool {
+	f.mu.Lock()
+	if f.ended {
+		f.mu.Unlock()
+		return false
+	}
+	f.queue = append(f.queue, c)
+	f.mu.Unlock()
+	select {
+	case f.ready <- struct{}{}:
+	default: // then Accept is going to look, after this
+	}
+	return true
+}
+
+// Accept implements net.Listener. One goroutine calls it.
+func (f *httpFeed) Accept() (net.Conn, error) {
+	for {
+		if c := f.take(); c != nil {
+			return c, nil
+		}
+		select {
+		case <-f.ready:
+		case <-f.closed:
+			return nil, net.ErrClosed
+		case <-f.over:
+			return nil, net.ErrClosed
+		}
+	}
+}
+
+func (f *httpFeed) take() *httpConn {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended || f.head == len(f.queue) {
+		return nil
+	}
+	c := f.queue[f.head]
+	f.queue[f.head] = nil
+	if f.head++; f.head == len(f.queue) {
+		f.queue, f.head = f.queue[:0], 0
+	}
+	return c
+}
+
+// Close implements net.Listener: what was not accepted is closed.
+func (f *httpFeed) Close() error {
+	f.mu.Lock()
+	if f.ended {
+		f.mu.Unlock()
+		return net.ErrClosed
+	}
+	f.ended = true
+	left := f.queue[f.head:]
+	f.queue, f.head = nil, 0
+	f.mu.Unlock()
+	close(f.closed)
+	for _, c := range left {
+		c.refuse()
+	}
+	return nil
+}
+
+// Addr implements net.Listener: the address of the first connection.
+func (f *httpFeed) Addr() net.Addr { return f.addr }
