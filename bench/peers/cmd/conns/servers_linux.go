@@ -58,11 +58,11 @@ var servers = map[string]func(service) error{
 	"evio":           serveEvio,
 	"nbio":           serveNbio,
 	"netpoll":        serveNetpoll,
-	"suiro/io_uring": func(s service) error { return serveSuiro(&suiroHandler{service: s}, "io_uring") },
-	"suiro/epoll":    func(s service) error { return serveSuiro(&suiroHandler{service: s}, "epoll") },
+	"suiro/io_uring": func(s service) error { return s.serveSuiro(&suiroHandler{service: s}, "io_uring") },
+	"suiro/epoll":    func(s service) error { return s.serveSuiro(&suiroHandler{service: s}, "epoll") },
 
-	"suiro-sequential/io_uring": func(s service) error { return serveSuiro(server.Sequential(s.stream), "io_uring") },
-	"suiro-sequential/epoll":    func(s service) error { return serveSuiro(server.Sequential(s.stream), "epoll") },
+	"suiro-sequential/io_uring": func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "io_uring") },
+	"suiro-sequential/epoll":    func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "epoll") },
 }
 
 func serverNames() []string { return slices.Sorted(maps.Keys(servers)) }
@@ -102,7 +102,7 @@ func (s service) stream(_ *sched.Context, c *server.Stream) error {
 	return nil
 }
 
-func serveSuiro(h server.Handler, backend string) error {
+func (s service) serveSuiro(h server.Handler, backend string) error {
 	srv := &server.Server{
 		Addr:      "127.0.0.1:0",
 		Handler:   h,
