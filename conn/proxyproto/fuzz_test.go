@@ -111,7 +111,7 @@ func FuzzAppend(f *testing.F) {
 
 // FuzzV1Address compares with net/netip.
 func FuzzV1Address(f *testing.F) {
-	for _, s := range []string{"1.2.3.4", "01.2.3.4", "::", "1::8", "::ffff:1.2.3.4", "1:2:3:4:5:6:7::", "1:2:3:4:5:6:1.2.3.4", "fe80::1%a", "::1:2:3:4:5:6:7"} {
+	for _, s := range []string{"1.2.3.4", "01.2.3.4", "::", "1::8", "::ffff:1.2.3.4", "1:2:3:4:5:6:7::", "1:2:3:4:5:6:1.2.3.4", "fe80::1%a", "::1:2:3:4:5:6:7", "0::.0.0.0", "1:.2.3.4"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

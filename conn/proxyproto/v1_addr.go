@@ -67,6 +67,9 @@ func (a *colons) next(c byte) bool {
 	case a.v4:
 		return a.tail.next(c) && a.tailFits()
 	case c == '.':
+		if last == ':' { // what is in tail is the group before
+			return false
+		}
 		a.v4 = true
 		// The group becomes two; a gap needs one for itself.
 		room := a.groups == 7 && !a.gap || a.groups <= 6 && a.gap
