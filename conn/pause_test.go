@@ -133,6 +133,12 @@ func TestOnWritableComesOnceTheQueueHasFallenToLowWater(t *testing.T) {
 			return fill(c)
 		}})
 		c := f.dial()
+		conntest.Eventually(t, func() bool { // before anything is read: else the socket might take all at once
+			for i := range f.Connections() {
+				return i.Unsent > 256<<10
+			}
+			return false
+		})
 		require.Len(t, readEOF(t, c), total)
 		require.Positive(t, resumed.Load())
 	})
