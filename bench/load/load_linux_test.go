@@ -137,7 +137,7 @@ func TestAWrongByteFailsTheRun(t *testing.T) {
 		"one missing, and the end": func(c net.Conn) {
 			p := make([]byte, 4<<10)
 			n, _ := c.Read(p)
-			_, _ = c.Write(p[:n-1])
+			_, _ = c.Write(p[:max(0, n-1)])
 		},
 		"the end at once": func(net.Conn) {},
 	}
@@ -146,6 +146,12 @@ func TestAWrongByteFailsTheRun(t *testing.T) {
 		"chunks": func(cfg Config) error { _, err := Chunks(cfg); return err },
 		"churn":  func(cfg Config) error { _, err := Churn(cfg); return err },
 		"idle":   func(cfg Config) error { return Idle(cfg, func() {}) },
+		"open":   func(cfg Config) error { cfg.Rate = 1000; _, err := Echo(cfg); return err },
+		"slow": func(cfg Config) error {
+			cfg.ReadRate = 1 << 20
+			_, err := SlowReaders(cfg, func() {})
+			return err
+		},
 	}
 	for what, handle := range broken {
 		for name, run := range runs {
