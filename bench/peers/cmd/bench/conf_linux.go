@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// What nginx and haproxy are told: one process, one thread, nothing logged, the same answer as all.
+const (
+	nginxConf = `daemon off;
+master_process off;
+pid %[1]s/nginx.pid;
+error_log stderr crit;
+events { worker_connections 12000; }
+http {
+	access_log off;
+	client_body_temp_path %[1]s; proxy_temp_path %[1]s; fastcgi_temp_path %[1]s; uwsgi_temp_path %[1]s; scgi_temp_path %[1]s;
+	keepalive_requests 1000000000;
+	server {
+		listen %[2]s backlog=4096;
+		location = /plaintext { default_type text/plain; return 200 "Hello, World!"; }
+		location / { return 404; }
+	}
+}
+`
+	haproxyConf = `global
+	nbthread 1
+	maxconn 12000
+defaults
+	mode http
+	timeout client 60s
+	timeout server 60s
+	timeout connect 5s
+frontend web
+	bind %[2]s
+	http-after-response set-header Date "%%[date,http_date]"
+	http-request return status 200 content-type text/plain string "Hello, World!" if { path /plaintext }
+	http-request return status 404
+`
+)
+
+func writeConf(dir, addr string) error {
+	for name, text := range map[string]string{"nginx.conf": nginxConf, "haproxy.conf": haproxyConf} {
+		if err := os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, text, dir, addr), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeAddr is an address that nobody had a moment ago.
+func freeAddr() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return ln.Addr().String(), ln.Close()
+}
