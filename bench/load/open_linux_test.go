@@ -21,6 +21,27 @@ func TestOpenLoopSendsAtItsRateWhateverComesBack(t *testing.T) {
 	require.LessOrEqual(t, r.Latency.P99, r.Latency.Max)
 }
 
+// A generator that is late sends what it owes, and counts its wait.
+func TestMessagesOwedAtTheEndOfTheWindowAreSent(t *testing.T) {
+	p := newPace(Config{Rate: 1000})
+	p.from, p.to = 10*time.Millisecond, 20*time.Millisecond
+	for range 12 {
+		_, _, ok := p.next(15 * time.Millisecond)
+		require.True(t, ok)
+	}
+	require.Zero(t, p.owed())
+	p.stop()
+	require.Equal(t, 8, p.owed())
+	for n := range 8 {
+		number, _, ok := p.next(50 * time.Millisecond)
+		require.True(t, ok)
+		require.Equal(t, 12+n, number)
+	}
+	require.Zero(t, p.owed())
+	_, _, ok := p.next(50 * time.Millisecond)
+	require.False(t, ok)
+}
+
 // stalling echoes, but rests for a while before what comes after it has served for so long.
 func stalling(after, rest time.Duration) func(net.Conn) {
 	return func(c net.Conn) {

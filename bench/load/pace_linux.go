@@ -42,9 +42,21 @@ func (p *pace) measured(intended, now time.Duration) bool {
 // at is when the message with that number, of all connections together, is to be sent.
 func (p *pace) at(number int) time.Duration { return time.Duration(float64(number) * p.gap) }
 
+// owed is how many messages of the window were not begun when it ended: the generator was late, and they count.
+func (p *pace) owed() int {
+	if !p.open() || !p.halted {
+		return 0
+	}
+	n := 0
+	for p.at(p.due+n) < p.to {
+		n++
+	}
+	return n
+}
+
 // next is the number of a message whose time has come; else it is how long that takes.
 func (p *pace) next(now time.Duration) (number int, wait time.Duration, ok bool) {
-	if p.halted {
+	if p.halted && p.at(p.due) >= p.to {
 		return 0, longestWait, false
 	}
 	if wait := p.at(p.due) - now; wait > 0 {

@@ -50,6 +50,8 @@ func TestPacketsComeBackInBothLoops(t *testing.T) {
 }
 
 func TestAWrongDatagramFailsTheRun(t *testing.T) {
+	defer func(d time.Duration) { lossTime = d }(lossTime)
+	lossTime = 100 * time.Millisecond
 	for what, f := range map[string]func([]byte) []byte{
 		"one bit":        func(p []byte) []byte { p[len(p)-1] ^= 1; return p },
 		"another socket": func(p []byte) []byte { p[0]++; return p },

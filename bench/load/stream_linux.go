@@ -126,7 +126,8 @@ func (s *stream) close() {
 	}
 }
 
-func (s *stream) open() (n int) {
+func (s *stream) open() int {
+	n := s.pace.owed()
 	for i := range s.clients {
 		n += s.clients[i].allowed - s.clients[i].answered
 	}

@@ -25,13 +25,13 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.28.0 // indirect
 	golang.org/x/sync v0.11.0 // indirect
-	golang.org/x/sys v0.45.0 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 )
 
 require (
 	github.com/suiro-go/suiro v0.0.0
 	github.com/suiro-go/suiro/bench/load v0.0.0
+	golang.org/x/sys v0.45.0
 )
 
 replace github.com/suiro-go/suiro => ../..

@@ -13,7 +13,7 @@ const (
 master_process off;
 pid %[1]s/nginx.pid;
 error_log stderr crit;
-events { worker_connections 12000; }
+events { worker_connections 6000; }
 http {
 	access_log off;
 	client_body_temp_path %[1]s; proxy_temp_path %[1]s; fastcgi_temp_path %[1]s; uwsgi_temp_path %[1]s; scgi_temp_path %[1]s;
@@ -27,7 +27,7 @@ http {
 `
 	haproxyConf = `global
 	nbthread 1
-	maxconn 12000
+	maxconn 6000
 defaults
 	mode http
 	timeout client 60s

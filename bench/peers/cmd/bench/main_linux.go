@@ -51,6 +51,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if err := errors.Join(raiseFiles(), lock(ctx)); err != nil {
+		log.Fatal(err)
+	}
 	do := run
 	if guard != nil {
 		do = guard.run

@@ -76,16 +76,16 @@ func writeTable(w io.Writer, rep *report, load workload) {
 	line(w, rule)
 	for _, name := range contendersOf(rep.Config, load) {
 		own := pick(rep.Samples, name, load.Name)
-		cells := []string{title(rep, load, name, own), show(values(own, figure), 3)}
+		cells := []string{title(rep, load, name, own), show(values(own, figure))}
 		for _, b := range bases {
-			cells = append(cells, show(ratios(own, pick(rep.Samples, b, load.Name)), 2))
+			cells = append(cells, times(ratios(own, pick(rep.Samples, b, load.Name))))
 		}
 		for _, x := range extras {
 			if len(own) == 0 {
 				cells = append(cells, "–")
 				continue
 			}
-			cells = append(cells, number(spreadOf(values(own, x.of)).median, 3))
+			cells = append(cells, number(spreadOf(values(own, x.of)).median))
 		}
 		line(w, cells)
 	}

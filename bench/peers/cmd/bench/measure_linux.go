@@ -19,12 +19,14 @@ import (
 )
 
 const (
-	leastCPU    = 20 * time.Millisecond // of a server in a closed loop: less, and it was starved
-	warmConns   = 256                   // that come and go before memory is looked at: code and pools cost nothing per connection
-	httpSettles = time.Second           // more than connections of HTTP stay as they are when they fall silent
-	slowSeconds = 3.                    // for which slow readers read slowly
-	slowRate    = 64 << 10              // bytes a second of each
+	leastCPU    = 0.01     // of a server in a closed loop, as a share of its CPU: less, and it was starved
+	warmConns   = 256      // that come and go before memory is looked at: code and pools cost nothing per connection
+	slowSeconds = 3.       // for which slow readers read slowly, at most
+	slowRate    = 64 << 10 // bytes a second of each
 )
+
+// httpSettles is more than connections of HTTP stay as they are when they fall silent. Tests shorten it.
+var httpSettles = time.Second
 
 // A sample is one run of one contender.
 type sample struct {
@@ -123,7 +125,7 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 	if err := json.Unmarshal(out, &o.Result); err != nil {
 		return o, err
 	}
-	if w.Rate == 0 && o.CPU < leastCPU {
+	if w.Rate == 0 && o.CPU.Seconds() < leastCPU*o.Elapsed.Seconds() {
 		err = fmt.Errorf("%d messages took %v of CPU: too little to measure", o.Count, o.CPU)
 	}
 	return o, err
@@ -170,7 +172,7 @@ func runSlow(ctx context.Context, cfg config, srv *server, w workload) (o outcom
 		return o, err
 	}
 	args := []string{"-kind", "slow-readers", "-c", strconv.Itoa(w.Conns), "-read-rate", strconv.Itoa(slowRate),
-		"-pid", strconv.Itoa(srv.pid()), "-d", seconds(slowSeconds), srv.addr}
+		"-pid", strconv.Itoa(srv.pid()), "-d", seconds(min(slowSeconds, 3*cfg.Seconds)), srv.addr}
 	var after int64
 	out, err := runLoad(ctx, cfg, args, func() (err error) {
 		after, err = srv.resident()

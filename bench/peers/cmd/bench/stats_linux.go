@@ -52,30 +52,38 @@ func ratios(own, base []sample) (rs []float64) {
 	return rs
 }
 
-// show prints the median, and the extremes if there are some.
-func show(xs []float64, digits int) string {
+// times prints ratios as show does.
+func times(xs []float64) string {
 	if len(xs) == 0 {
 		return "–"
 	}
 	s := spreadOf(xs)
 	if len(xs) == 1 {
-		return number(s.median, digits)
+		return fmt.Sprintf("%.2f", s.median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", number(s.median, digits), number(s.least, digits), number(s.most, digits))
+	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.median, s.least, s.most)
 }
 
-// number prints so many digits, and all before the point.
-func number(x float64, digits int) string {
-	after := digits
-	for limit := 1.; after > 0 && (x >= limit || limit == 1); limit *= 10 {
-		after--
-		if x < 1 {
-			after = digits
-			break
-		}
+// show prints the median, and the extremes if there are some.
+func show(xs []float64) string {
+	if len(xs) == 0 {
+		return "–"
+	}
+	s := spreadOf(xs)
+	if len(xs) == 1 {
+		return number(s.median)
+	}
+	return fmt.Sprintf("%s (%s–%s)", number(s.median), number(s.least), number(s.most))
+}
+
+// number prints three digits, or all before the point.
+func number(x float64) string {
+	after := 0
+	for limit := 100.; x < limit && after < 3; limit /= 10 {
+		after++
 	}
 	text := fmt.Sprintf("%.*f", after, x)
-	if point := strings.IndexByte(text, '.'); point < 0 && len(text) > 4 {
+	if after == 0 {
 		for i := len(text) - 3; i > 0; i -= 3 {
 			text = text[:i] + "," + text[i:]
 		}

@@ -81,7 +81,7 @@ func bars(rep *report, load workload) string {
 		d.put(`<rect x="%d" y="%.1f" width="%.1f" height="%d" fill="%s"/>`, plotLeft, y, at(b.median)-plotLeft, barHeight, colourOf(b.name))
 		d.put(`<path d="M%.1f %.1fH%.1fM%.1f %.1fv8M%.1f %.1fv8" stroke="black" fill="none"/>`,
 			at(b.least), middle, at(b.most), at(b.least), middle-4, at(b.most), middle-4)
-		d.text(plotWidth-plotRight+12, middle+4, "start", 12, number(b.median, 3))
+		d.text(plotWidth-plotRight+12, middle+4, "start", 12, number(b.median))
 	}
 	return d.end()
 }
@@ -123,7 +123,7 @@ func curves(rep *report, load workload) string {
 	for e := low; e <= high; e++ {
 		y := up(math.Pow(10, e))
 		d.put(`<path d="M%.1f %.1fH%.1f" stroke="#ddd"/>`, across(0), y, across(worst))
-		d.text(across(0)-6, y+4, "end", 12, number(math.Pow(10, e), 1)+" µs")
+		d.text(across(0)-6, y+4, "end", 12, fmt.Sprintf("%g µs", math.Pow(10, e)))
 	}
 	for _, p := range []float64{0, 50, 90, 99, 99.9, 99.99} {
 		d.text(across(p), bottom+20, "middle", 12, fmt.Sprintf("%g %%", p))
