@@ -22,8 +22,8 @@ func (f *file) look() (is int16, kind int) {
 		_, err := unix.Getpeername(f.fd)
 		f.connected = err == nil
 	}
-	if kind == unix.SOCK_STREAM && !f.connected && p[0].Revents&unix.POLLERR == 0 && !f.listening() {
-		return 0, kind // one that is not connected yet is not ready; on Linux it has hung up
+	if p[0].Revents&peerDone == unix.POLLHUP && kind == unix.SOCK_STREAM {
+		return 0, kind // neither side has ended it: it was never connected, for which Linux has it hung up
 	}
 	return p[0].Revents, kind
 }
