@@ -29,8 +29,8 @@ type generator interface {
 	open() int                            // how much that was begun has not come back
 }
 
-// errNothing says that there is nothing to divide by.
-var errNothing = errors.New("load: nothing came back whole")
+// ErrNothing says that there is nothing to divide by: the server, or the load, may have had no CPU in that time.
+var ErrNothing = errors.New("load: nothing came back whole")
 
 // measure runs a generator through its warm-up and the measurement.
 func measure(cfg Config, g generator) (Result, error) {
@@ -62,7 +62,7 @@ func measure(cfg Config, g generator) (Result, error) {
 	r.Bytes -= bytes
 	err = drain(g) // first: what never comes says more than what has not come yet
 	if err == nil && r.Count == 0 {
-		err = fmt.Errorf("%w in %v, only %d bytes; all came later", errNothing, elapsed, r.Bytes)
+		err = fmt.Errorf("%w in %v, only %d bytes; all came later", ErrNothing, elapsed, r.Bytes)
 	}
 	return r, err
 }

@@ -96,7 +96,7 @@ func run(cfg Config, d, marked dialect) (Result, error) {
 	r, err := measure(cfg, s)
 	r.Latency, r.Late, r.Got = s.latency.latencies(), s.late.latencies(), got
 	if s.pace.open() {
-		if r.Count = r.Latency.Count; r.Count > 0 && errors.Is(err, errNothing) {
+		if r.Count = r.Latency.Count; r.Count > 0 && errors.Is(err, ErrNothing) {
 			err = nil // what came later has its latency
 		}
 	}

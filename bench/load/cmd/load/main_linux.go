@@ -6,10 +6,12 @@
 //
 // Kinds: echo, http, chunks, udp, churn, slow-readers; and idle, which prints "ready" when all connections are
 // there, and holds them until its standard input ends, as slow-readers does when it has read slowly for so long.
-// Package load says what they do. The exit status is 1 if a byte was wrong, or anything else went wrong.
+// Package load says what they do. The exit status is 1 if a byte was wrong, or anything else went wrong; 3 if all was
+// right, but nothing came back in time (load.ErrNothing).
 package main
 
 import (
+	"errors"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -54,7 +56,11 @@ func main() {
 	}
 	r, err := run(*kind, cfg)
 	if err != nil {
-		log.Fatal(strings.TrimPrefix(err.Error(), "load: "))
+		log.Print(strings.TrimPrefix(err.Error(), "load: "))
+		if errors.Is(err, load.ErrNothing) {
+			os.Exit(3)
+		}
+		os.Exit(1)
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
 		log.Fatal(err)

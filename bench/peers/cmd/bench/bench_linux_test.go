@@ -77,10 +77,6 @@ func TestEveryContenderServesEveryKind(t *testing.T) {
 			t.Run(w.Kind+", "+name, func(t *testing.T) {
 				cfg := cfg
 				s := measure(context.Background(), cfg, name, w, 0)
-				for cfg.Seconds < 5 && (strings.Contains(s.Failure, "too little") || strings.Contains(s.Failure, "nothing came back whole")) {
-					cfg.Seconds *= 4 // the machine is busy
-					s = measure(context.Background(), cfg, name, w, 0)
-				}
 				if s.Failure != "" || strings.Contains(w.Unit, "CPU") && s.Figure <= 0 {
 					t.Fatalf("%+v", s)
 				}

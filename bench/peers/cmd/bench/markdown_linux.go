@@ -28,7 +28,7 @@ func writeHead(w io.Writer, rep *report) {
 	fmt.Fprintf(w, "%s; %s, %d CPUs, Linux %s; %s, gcc %s; commit %s; `%s`, which took %v.\n\n",
 		e.Date, e.CPU, e.CPUs, e.Kernel, e.Go, e.GCC, e.Commit, c.Command, rep.Took.Round(time.Second))
 	fmt.Fprintf(w, "Servers on CPU %s with one worker or event loop, the load on CPU %s; medians of %d rounds of %g s (least–most). "+
-		"Ratios are medians of each round's ratio: below 1 Suiro costs less, unless more is better.\n", c.ServerCPU, c.LoadCPU, c.Rounds, c.Seconds)
+		"Memory is of 2 rounds. Ratios are medians of each round's ratio: below 1 Suiro costs less, unless more is better.\n", c.ServerCPU, c.LoadCPU, c.Rounds, c.Seconds)
 }
 
 func line(w io.Writer, cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
@@ -49,10 +49,10 @@ func extrasOf(load workload) []extra {
 		{"server MiB", func(s sample) float64 { return float64(s.Outcome.Resident) / (1 << 20) }},
 	}
 	switch {
-	case load.Kind == "idle" || load.Kind == "http" || load.Kind == "slow-readers":
+	case load.memory():
 		return each[3:]
-	case load.Rate > 0 || load.Capacity > 0:
-		return append(each,
+	case load.Slow > 0 || load.Capacity > 0:
+		return append([]extra{each[0], each[1]},
 			extra{"p99.9 µs", func(s sample) float64 { return micros(s.Outcome.Latency.P999) }},
 			extra{"sent late, p99 µs", func(s sample) float64 { return micros(s.Outcome.Late.P99) }},
 			extra{"slow per second", func(s sample) float64 { return float64(s.Outcome.Slow) / s.Outcome.Elapsed.Seconds() }},

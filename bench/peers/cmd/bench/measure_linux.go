@@ -19,6 +19,7 @@ import (
 )
 
 const (
+	starvations = 6    // tries of a run that had no CPU
 	leastCPU    = 0.01     // of a server in a closed loop, as a share of its CPU: less, and it was starved
 	warmConns   = 256      // that come and go before memory is looked at: code and pools cost nothing per connection
 	slowSeconds = 3.       // for which slow readers read slowly, at most
@@ -38,10 +39,23 @@ type sample struct {
 	Figure    float64 `json:"figure"`            // in the workload's unit
 	Foreign   float64 `json:"foreign_cpu_share"` // of the servers' CPUs, by neither server nor load
 	Failure   string  `json:"failure,omitempty"` // why the figures above do not count
+
+	starved bool // which is the failure
 }
 
-// measure starts a contender, loads it and stops it.
-func measure(ctx context.Context, cfg config, name string, w workload, round int) sample {
+// measure is measureOnce, repeated where others had the CPU.
+func measure(ctx context.Context, cfg config, name string, w workload, round int) (s sample) {
+	for range starvations {
+		if s = measureOnce(ctx, cfg, name, w, round); !s.starved || ctx.Err() != nil {
+			break
+		}
+		cfg.Seconds *= 1.5
+	}
+	return s
+}
+
+// measureOnce starts a contender, loads it and stops it.
+func measureOnce(ctx context.Context, cfg config, name string, w workload, round int) sample {
 	s := sample{Contender: name, Workload: w.Name, Round: round, Rate: w.Rate}
 	srv, err := start(cfg, name, w)
 	if err != nil {
@@ -58,7 +72,7 @@ func measure(ctx context.Context, cfg config, name string, w workload, round int
 		}
 	}
 	if err != nil {
-		s.Failure = err.Error() + srv.lastWords()
+		s.Failure, s.starved = err.Error()+srv.lastWords(), errors.Is(err, errStarved)
 	}
 	return s
 }
@@ -126,7 +140,7 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 		return o, err
 	}
 	if w.Rate == 0 && o.CPU.Seconds() < leastCPU*o.Elapsed.Seconds() {
-		err = fmt.Errorf("%d messages took %v of CPU: too little to measure", o.Count, o.CPU)
+		err = fmt.Errorf("%w: %d messages took %v of it, which is too little to measure", errStarved, o.Count, o.CPU)
 	}
 	return o, err
 }

@@ -233,13 +233,23 @@ func runLoad(ctx context.Context, cfg config, args []string, look func() error) 
 		err = <-ended
 	case err = <-ended:
 	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitNothing {
+		return nil, fmt.Errorf("%w: %s", errStarved, strings.TrimSpace(log.text()))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, strings.TrimSpace(log.text()))
 	}
 	return []byte(strings.TrimPrefix(out.text(), readyLine)), looked
 }
 
-const readyLine = "ready\n"
+// What command load says when it is ready, and its exit status when nothing came back in time.
+const (
+	readyLine   = "ready\n"
+	exitNothing = 3
+)
+
+// errStarved says that others had the CPU, which is nobody's fault here.
+var errStarved = errors.New("there was no CPU to be had")
 
 // An output is what a process prints. ready is closed when that begins with readyLine.
 type output struct {

@@ -73,6 +73,9 @@ func measureAll(ctx context.Context, cfg config) (rep *report, err error) {
 	longest := map[string]time.Duration{}
 	for round := range cfg.Rounds {
 		for _, w := range cfg.workloads {
+			if round >= w.rounds(cfg.Rounds) {
+				continue
+			}
 			if cfg.budget > 0 && time.Since(began)+longest[w.Name] > cfg.budget {
 				rep.Skipped = append(rep.Skipped, fmt.Sprintf("%s in round %d", w.Name, round+1))
 				continue
@@ -136,7 +139,7 @@ func estimate(cfg config, missing map[string]string) (d time.Duration) {
 		case "slow-readers":
 			each = 5 * time.Second
 		}
-		d += time.Duration(len(present(cfg, missing, w))) * each * time.Duration(cfg.Rounds)
+		d += time.Duration(len(present(cfg, missing, w))) * each * time.Duration(w.rounds(cfg.Rounds))
 	}
 	return d
 }

@@ -57,6 +57,17 @@ const (
 	perSecond  = "MiB per CPU second"
 )
 
+// memory reports whether that is what a workload measures.
+func (w workload) memory() bool { return w.Unit == perConn }
+
+// rounds are fewer for memory, which makes less noise than time.
+func (w workload) rounds(n int) int {
+	if w.memory() {
+		return min(n, 2)
+	}
+	return n
+}
+
 // burnFor is how long a slow handler computes.
 const burnFor = "20ms"
 
@@ -100,7 +111,7 @@ var workloads = []workload{
 	{Name: "idle", Title: "Idle connections that have spoken once", Unit: perConn, Kind: "idle", Size: 64, figure: memoryEach,
 		peers: append(slices.Clone(loops), "tokio"), bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.8)}},
 	{Name: "http-idle", Title: "Idle connections of HTTP that have had one answer; net is net/http", Unit: perConn, Kind: "http", Size: 64,
-		figure: memoryEach, peers: few, bases: []string{"net"}, goals: []goal{{"net", 0.15}}},
+		figure: memoryEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}, goals: []goal{{"net", 0.15}}},
 	{Name: "slow-readers", Title: "500 readers of 1 MiB that take 64 KiB a second", Unit: perConn, Kind: "slow-readers", Conns: 500,
 		figure: memoryEach, peers: few, bases: []string{"gnet", "net"}},
 	{Name: "skew-1", Title: "Beside 1 of 100 connections whose handler burns 20 ms: 64 B, 100 messages a second on each of the others", Unit: p99,
