@@ -33,6 +33,8 @@ func sourceOf(binary string) source {
 	switch binary {
 	case "http":
 		return goBuild(".", "./examples/http")
+	case "relay":
+		return goBuild(".", "./internal/relay")
 	case "load":
 		return goBuild("bench/peers", "github.com/suiro-go/suiro/bench/load/cmd/load")
 	case "c-uring":

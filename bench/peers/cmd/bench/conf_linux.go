@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // What nginx and haproxy are told: one process, one thread, nothing logged, the same answer as all.
@@ -39,11 +39,27 @@ frontend web
 	http-request return status 200 content-type text/plain string "Hello, World!" if { path /plaintext }
 	http-request return status 404
 `
+	haproxyTCPConf = `global
+	nbthread 1
+	maxconn 6000
+defaults
+	mode tcp
+	option splice-auto
+	timeout client 60s
+	timeout server 60s
+	timeout connect 5s
+frontend in
+	bind %[2]s
+	default_backend origin
+backend origin
+	server origin %[3]s
+`
 )
 
-func writeConf(dir, addr string) error {
-	for name, text := range map[string]string{"nginx.conf": nginxConf, "haproxy.conf": haproxyConf} {
-		if err := os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, text, dir, addr), 0o644); err != nil {
+func writeConf(dir, addr, origin string) error {
+	for name, text := range map[string]string{"nginx.conf": nginxConf, "haproxy.conf": haproxyConf, "haproxy-tcp.conf": haproxyTCPConf} {
+		text = strings.NewReplacer("%[1]s", dir, "%[2]s", addr, "%[3]s", origin, "%%", "%").Replace(text)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // A recipe is how a contender serves a kind of load.
 type recipe struct {
 	binary string   // its name among the builds
-	args   []string // ADDR stands for an address that is free, CONF for a directory of its own
+	args   []string // KIND, SIZE, CONF (a directory of its own) and ORIGIN stand for something
 	ring   string   // "yes" or "no" if the process must or must not hold an io_uring
 	obeys  bool     // it collects garbage when asked: command serve
 	file   string   // a binary of another build
@@ -36,8 +36,9 @@ func peer(name string) recipe {
 
 func ours(backend, ring string) contender {
 	example := recipe{binary: "http", args: []string{"-backend", backend, "-workers", "1", "-addr", "127.0.0.1:0"}, ring: ring}
+	relay := recipe{binary: "relay", args: []string{"-backend", backend, "-workers", "1", "-to", "ORIGIN"}, ring: ring}
 	return contender{"suiro/" + backend, "examples/http; elsewhere as examples/echo", map[string]recipe{
-		plaintext: example, "*": serve("suiro/"+backend, ring)}}
+		plaintext: example, proxy: relay, "*": serve("suiro/"+backend, ring)}}
 }
 
 func raw(backend, ring string) contender {
@@ -49,7 +50,11 @@ func limit(name, about string) contender {
 	return contender{"c-" + name, about, map[string]recipe{plaintext: peer("c-" + name)}}
 }
 
-const plaintext = "plaintext"
+// Kinds of load that servers of their own are for.
+const (
+	plaintext = "plaintext"
+	proxy     = "proxy" // echoes through it, from an origin that splices
+)
 
 // contenders are all there are, in the order of a round and of the tables.
 var contenders = []contender{
@@ -78,8 +83,9 @@ var contenders = []contender{
 		"idle": {binary: "tokio", args: []string{"SIZE"}}, "churn": {binary: "tokio", args: []string{"SIZE"}}}},
 	{"nginx", "return 200, one worker", map[string]recipe{plaintext: {binary: "nginx",
 		args: []string{"-p", "CONF", "-c", "CONF/nginx.conf", "-e", "stderr"}}}},
-	{"haproxy", "http-request return, one thread", map[string]recipe{plaintext: {binary: "haproxy",
-		args: []string{"-db", "-q", "-f", "CONF/haproxy.conf"}}}},
+	{"haproxy", "http-request return, one thread; as a proxy with splice-auto", map[string]recipe{
+		plaintext: {binary: "haproxy", args: []string{"-db", "-q", "-f", "CONF/haproxy.conf"}},
+		proxy:     {binary: "haproxy", args: []string{"-db", "-q", "-f", "CONF/haproxy-tcp.conf"}}}},
 }
 
 // only are kinds that few contenders have.
@@ -110,7 +116,7 @@ func find(name, kind string) (recipe, bool) {
 		return recipe{}, false
 	}
 	r, ok := contenders[i].kinds[kind]
-	if !ok && kind != plaintext {
+	if !ok && kind != plaintext && kind != proxy {
 		r, ok = contenders[i].kinds["*"]
 	}
 	if build != "" {

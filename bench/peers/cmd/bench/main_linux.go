@@ -4,7 +4,7 @@
 // Servers and load (package bench/load) are processes on CPUs of their own. Contenders take turns within a round,
 // and ratios are taken within rounds. Progress goes to standard error, the report to standard output.
 //
-// The exit status is 1 if any run failed, a contender could not be built, or -guard found something worse.
+// The exit status is 1 if any run failed, a contender of -peers could not be built, or -guard found something worse.
 package main
 
 import (

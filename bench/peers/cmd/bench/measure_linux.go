@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	starvations = 6    // tries of a run that had no CPU
+	starvations = 6        // tries of a run that had no CPU
 	leastCPU    = 0.01     // of a server in a closed loop, as a share of its CPU: less, and it was starved
 	warmConns   = 256      // that come and go before memory is looked at: code and pools cost nothing per connection
 	slowSeconds = 3.       // for which slow readers read slowly, at most

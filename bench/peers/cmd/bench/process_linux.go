@@ -36,7 +36,8 @@ type server struct {
 	cmd    *exec.Cmd
 	recipe recipe
 	addr   string
-	dir    string // of its own, or ""
+	dir    string  // of its own, or ""
+	origin *server // of a proxy, or nil
 	stdin  io.WriteCloser
 	said   *lines
 	exited chan struct{} // closed when it has been waited for
@@ -61,25 +62,15 @@ func start(cfg config, name string, w workload) (s *server, err error) {
 		return nil, err
 	}
 	s = &server{recipe: r, said: newLines(), exited: make(chan struct{})}
-	args, err := s.arguments(cfg, w)
-	if err != nil {
+	if w.Kind == proxy {
+		if s.origin, err = startOrigin(cfg, w); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.run(cfg, w, path); err != nil {
+		s.release()
 		return nil, err
 	}
-	cpus := cpusOf(cfg, w)
-	s.cmd = pinned(cpus, path, args...)
-	s.cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(len(strings.Split(cpus, ","))))
-	s.cmd.Stdout, s.cmd.Stderr = s.said, s.said
-	s.cmd.WaitDelay = stopTimeout
-	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		_ = s.cmd.Wait()
-		close(s.exited)
-	}()
 	if err = s.awaitAddr(); err == nil {
 		err = s.checkBackend()
 	}
@@ -90,13 +81,48 @@ func start(cfg config, name string, w workload) (s *server, err error) {
 	return s, nil
 }
 
+// startOrigin is the server behind a proxy, on the load's CPU.
+func startOrigin(cfg config, w workload) (*server, error) {
+	cfg.ServerCPU = cfg.LoadCPU
+	w.Kind = "echo"
+	return start(cfg, "net-copy", w)
+}
+
+// run begins the process.
+func (s *server) run(cfg config, w workload, path string) error {
+	args, err := s.arguments(cfg, w)
+	if err != nil {
+		return err
+	}
+	cpus := cpusOf(cfg, w)
+	s.cmd = pinned(cpus, path, args...)
+	s.cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(len(strings.Split(cpus, ","))))
+	s.cmd.Stdout, s.cmd.Stderr = s.said, s.said
+	s.cmd.WaitDelay = stopTimeout
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = s.cmd.Wait()
+		close(s.exited)
+	}()
+	return nil
+}
+
 // arguments are the recipe's, with what they stand for.
 func (s *server) arguments(cfg config, w workload) (args []string, err error) {
 	kind := w.Kind
 	if w.Kind == "burn" {
 		kind = "burn:" + cfg.burn
 	}
-	replace := []string{"KIND", kind, "SIZE", strconv.Itoa(w.Size)}
+	origin := ""
+	if s.origin != nil {
+		origin = s.origin.addr
+	}
+	replace := []string{"KIND", kind, "SIZE", strconv.Itoa(w.Size), "ORIGIN", origin}
 	if sourceOf(s.recipe.binary).uses != "" {
 		if s.dir, err = os.MkdirTemp("", "suiro-bench-"); err != nil {
 			return nil, err
@@ -104,7 +130,7 @@ func (s *server) arguments(cfg config, w workload) (args []string, err error) {
 		if s.addr, err = freeAddr(); err != nil {
 			return nil, err
 		}
-		if err := writeConf(s.dir, s.addr); err != nil {
+		if err := writeConf(s.dir, s.addr, origin); err != nil {
 			return nil, err
 		}
 		replace = append(replace, "CONF", s.dir)
@@ -150,6 +176,14 @@ func (s *server) stop() {
 	case <-time.After(stopTimeout):
 		_ = s.cmd.Process.Kill()
 		<-s.exited
+	}
+	s.release()
+}
+
+// release gives back what the process needed.
+func (s *server) release() {
+	if s.origin != nil {
+		s.origin.stop()
 	}
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"math"
 	"strings"
+	"time"
 )
 
 // Measures of a plot, in pixels.
@@ -22,19 +24,18 @@ const (
 	peersColour = "#9aa0a6"
 )
 
+// curveColours are those of peers whose lines cross.
+var curveColours = map[string]string{"gnet": "#e07b00", "net": "#2a9d3a", "tokio": "#b03060"}
+
 type drawing struct{ strings.Builder }
 
 func (d *drawing) put(format string, args ...any) { fmt.Fprintf(&d.Builder, format+"\n", args...) }
 
-func (d *drawing) begin(height int, load workload) {
+func (d *drawing) begin(height int, load workload, about string) {
 	d.put(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`, plotWidth, height)
 	d.put(`<rect width="%d" height="%d" fill="white"/>`, plotWidth, height)
-	better := "less is better"
-	if load.more {
-		better = "more is better"
-	}
 	d.text(12, 22, "start", 14, load.Name+": "+load.Title)
-	d.text(12, 42, "start", 12, load.Unit+"; "+better+"; medians with least and most")
+	d.text(12, 42, "start", 12, about)
 }
 
 func (d *drawing) text(x, y float64, anchor string, size int, s string) {
@@ -71,8 +72,12 @@ func bars(rep *report, load workload) string {
 	if most <= 0 {
 		return ""
 	}
+	better := "less is better"
+	if load.more {
+		better = "more is better"
+	}
 	var d drawing
-	d.begin(plotTop+barStep*len(all)+12, load)
+	d.begin(plotTop+barStep*len(all)+12, load, load.Unit+"; "+better+"; medians with least and most")
 	at := func(x float64) float64 { return plotLeft + max(0, x)/most*(plotWidth-plotLeft-plotRight) }
 	for i, b := range all {
 		y := float64(plotTop + barStep*i)
@@ -119,11 +124,11 @@ func curves(rep *report, load workload) string {
 		return bottom - (math.Log10(took)-low)/max(1, high-low)*(bottom-plotTop-10)
 	}
 	var d drawing
-	d.begin(height, load)
+	d.begin(height, load, "Latency by percentile, from the intended start, in the last round")
 	for e := low; e <= high; e++ {
 		y := up(math.Pow(10, e))
 		d.put(`<path d="M%.1f %.1fH%.1f" stroke="#ddd"/>`, across(0), y, across(worst))
-		d.text(across(0)-6, y+4, "end", 12, fmt.Sprintf("%g µs", math.Pow(10, e)))
+		d.text(across(0)-6, y+4, "end", 12, (time.Duration(math.Pow(10, e)) * time.Microsecond).String())
 	}
 	for _, p := range []float64{0, 50, 90, 99, 99.9, 99.99} {
 		d.text(across(p), bottom+20, "middle", 12, fmt.Sprintf("%g %%", p))
@@ -134,7 +139,7 @@ func curves(rep *report, load workload) string {
 		for j, p := range c.points {
 			fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(j, 1)], across(p[0]), up(p[1]))
 		}
-		style := fmt.Sprintf(`stroke="%s" stroke-width="2" stroke-dasharray="%s"`, colourOf(c.name), dashes[i%len(dashes)])
+		style := fmt.Sprintf(`stroke="%s" stroke-width="2" stroke-dasharray="%s"`, cmp.Or(curveColours[c.name], colourOf(c.name)), dashes[i%len(dashes)])
 		d.put(`<path d="%s" fill="none" %s/>`, path.String(), style)
 		y := float64(plotTop + 10 + 18*i)
 		d.put(`<path d="M%d %.1fh30" %s/>`, plotWidth-160, y, style)
