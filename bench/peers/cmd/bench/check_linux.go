@@ -70,14 +70,14 @@ func checkAnswer(r *bufio.Reader) error {
 		return fmt.Errorf("status %d, Content-Length %d, body %q", res.StatusCode, res.ContentLength, body)
 	}
 	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, "text/plain") {
-		return fmt.Errorf("Content-Type %q", ct)
+		return fmt.Errorf("the Content-Type is %q", ct)
 	}
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {
 		return err
 	}
 	if age := time.Since(date).Abs(); age > 3*time.Second {
-		return fmt.Errorf("Date is %v off", age)
+		return fmt.Errorf("the Date is %v off", age)
 	}
 	return nil
 }

@@ -10,32 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock keeps other comparisons off these CPUs until the process ends.
-func lock(ctx context.Context) error {
+// lock keeps other comparisons off these CPUs until it is released, or the process ends. Children do not inherit it.
+func lock(ctx context.Context) (release func(), err error) {
 	f, err := os.OpenFile(filepath.Join(os.TempDir(), "suiro-bench.lock"), os.O_CREATE|os.O_RDONLY, 0o666)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fd := int(f.Fd())
 	for told := false; ; told = true {
 		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 		if err != unix.EWOULDBLOCK {
-			locked = f
-			return os.NewSyscallError("flock", err)
+			return func() { _ = f.Close() }, os.NewSyscallError("flock", err)
 		}
 		if !told {
 			log.Print("waiting for another comparison on this machine to end")
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
-
-// locked is held by the process, whose children do not inherit it.
-var locked *os.File
 
 // raiseFiles lets this process's children have as many descriptors as are allowed: idle connections need many.
 func raiseFiles() error {

@@ -51,9 +51,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := errors.Join(raiseFiles(), lock(ctx)); err != nil {
+	if err := raiseFiles(); err != nil {
 		log.Fatal(err)
 	}
+	unlock, err := lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer unlock()
 	do := run
 	if guard != nil {
 		do = guard.run
