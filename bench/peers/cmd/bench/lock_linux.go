@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log"
 	"os"
 	"path/filepath"
@@ -12,7 +13,11 @@ import (
 
 // lock keeps other comparisons off these CPUs until it is released, or the process ends. Children do not inherit it.
 func lock(ctx context.Context) (release func(), err error) {
-	f, err := os.OpenFile(filepath.Join(os.TempDir(), "suiro-bench.lock"), os.O_CREATE|os.O_RDONLY, 0o666)
+	path := filepath.Join(os.TempDir(), "suiro-bench.lock")
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) { // only then: others' files there are not to be opened for creation
+		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
+	}
 	if err != nil {
 		return nil, err
 	}

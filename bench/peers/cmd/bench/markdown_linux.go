@@ -27,8 +27,8 @@ func writeHead(w io.Writer, rep *report) {
 	e, c := rep.Environment, rep.Config
 	fmt.Fprintf(w, "%s; %s, %d CPUs, Linux %s; %s, gcc %s; commit %s; `%s`, which took %v.\n\n",
 		e.Date, e.CPU, e.CPUs, e.Kernel, e.Go, e.GCC, e.Commit, c.Command, rep.Took.Round(time.Second))
-	fmt.Fprintf(w, "Servers on CPU %s with one worker or event loop, the load on CPU %s; medians of %d rounds of %g s (least–most). "+
-		"Memory is of 2 rounds. Ratios are medians of each round's ratio: below 1 Suiro costs less, unless more is better.\n", c.ServerCPU, c.LoadCPU, c.Rounds, c.Seconds)
+	fmt.Fprintf(w, "Servers on CPU %s with one worker or event loop, the load on CPU %s; medians of %d rounds of %g s, 2 at most of memory (least–most). "+
+		"Ratios are medians of each round's ratio: below 1 Suiro costs less, unless more is better.\n", c.ServerCPU, c.LoadCPU, c.Rounds, c.Seconds)
 }
 
 func line(w io.Writer, cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
