@@ -2,7 +2,6 @@ package load
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -36,8 +35,8 @@ type visit struct {
 // Churn has Conns connections at a time connect, send one message, receive its echo and close; then the next
 // begin. The client closes first, in order, when the echo is whole.
 func Churn(cfg Config) (Result, error) {
-	if cfg.Rate != 0 || cfg.TLS {
-		return Result{}, fmt.Errorf("load: churn is a closed loop without TLS: %w", errors.ErrUnsupported)
+	if err := cfg.only("churn"); err != nil {
+		return Result{}, err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

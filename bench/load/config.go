@@ -1,6 +1,8 @@
 package load
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -26,6 +28,14 @@ type Config struct {
 
 	ReadRate int    // of SlowReaders: bytes per second that each takes
 	Priority string // of the process: fifo, nice (-10) or none; "auto": the first that is allowed; "": none
+}
+
+// only refuses what a kind of load would not look at.
+func (cfg Config) only(kind string) error {
+	if cfg.Rate != 0 || cfg.TLS || cfg.Slow != 0 {
+		return fmt.Errorf("load: %s has no rate, no TLS and no slow connections: %w", kind, errors.ErrUnsupported)
+	}
+	return nil
 }
 
 // A Result is what a run has measured.

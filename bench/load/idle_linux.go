@@ -17,6 +17,9 @@ const patience = 10 * time.Second
 // Idle opens Conns connections, has each exchange one message, and holds them until hold returns. Of the
 // configuration it needs Addr, Conns and Size.
 func Idle(cfg Config, hold func()) error {
+	if err := cfg.only("idle"); err != nil {
+		return err
+	}
 	messages := newPayload(cfg.Size)
 	exchange := func(i int) (request, reply []byte) {
 		if cfg.Request != "" {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -158,6 +159,25 @@ func TestAWrongByteFailsTheRun(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) {
 				require.Error(t, run(config(serve(t, handle), 64)))
 			})
+		}
+	}
+}
+
+func TestWhatALoadWouldNotLookAtIsRefused(t *testing.T) {
+	for what, change := range map[string]func(*Config){
+		"rate": func(c *Config) { c.Rate = 1 }, "TLS": func(c *Config) { c.TLS = true }, "slow": func(c *Config) { c.Slow = 1 },
+	} {
+		cfg := config(netip.AddrPort{}, 64)
+		cfg.ReadRate = 1 << 20
+		change(&cfg)
+		_, err := Churn(cfg)
+		require.ErrorIs(t, err, errors.ErrUnsupported, what)
+		require.ErrorIs(t, Idle(cfg, nil), errors.ErrUnsupported, what)
+		_, err = SlowReaders(cfg, nil)
+		require.ErrorIs(t, err, errors.ErrUnsupported, what)
+		if what != "rate" {
+			_, err = Packets(cfg)
+			require.ErrorIs(t, err, errors.ErrUnsupported, what)
 		}
 	}
 }

@@ -36,6 +36,9 @@ type reader struct {
 // it per second. After For, hold is called, and then all read what is left, as fast as it comes: what was held
 // back must be right, too. Of the configuration it needs Addr, Conns, ReadRate, For and PID.
 func SlowReaders(cfg Config, hold func()) (Result, error) {
+	if err := cfg.only("slow readers"); err != nil {
+		return Result{}, err
+	}
 	if cfg.ReadRate < int(time.Second/sip) {
 		return Result{}, fmt.Errorf("load: slow readers take %d bytes per second at least", int(time.Second/sip))
 	}

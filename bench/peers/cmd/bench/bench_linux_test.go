@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"encoding/xml"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +21,11 @@ import (
 // binaries is where the tests' builds are, or "" until there are some.
 var binaries string
 
+// TestMain lets the tests' binary be a contender's, too: one that corrupts what it echoes.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		corrupt()
+	}
 	dir, err := os.MkdirTemp("", "suiro-bench-test-")
 	if err != nil {
 		panic(err)
@@ -26,6 +35,40 @@ func TestMain(m *testing.M) {
 	status := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(status)
+}
+
+// corrupt changes a bit in each thousandth message.
+func corrupt() {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("listening on", ln.Addr())
+	var messages atomic.Int64
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			p := make([]byte, 64)
+			for {
+				if _, err := io.ReadFull(c, p); err != nil {
+					return
+				}
+				if messages.Add(1)%1000 == 0 {
+					p[40] ^= 1
+				}
+				if _, err := c.Write(p); err != nil {
+					return
+				}
+			}
+		}()
+	}
 }
 
 // testConfig is a command line, with short runs on one CPU.
@@ -97,6 +140,48 @@ func TestAContenderThatCannotStartFailsItsRunAndShowsInTheTable(t *testing.T) {
 	if len(pick(rep.Samples, "net@/nowhere/serve", "churn")) != 0 || !strings.Contains(out.String(), "| **✗** 1 of 1 failed: net@/nowhere/serve | – |") {
 		t.Fatal(out.String())
 	}
+}
+
+func TestAServerThatCorruptsAByteFailsTheCommand(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig(t, "-peers", "suiro/epoll@"+exe, "-workloads", "echo64-50", "-d", "1", "-json", filepath.Join(t.TempDir(), "out.json"))
+	ok, err := run(context.Background(), cfg)
+	if err != nil || ok {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	text, err := os.ReadFile(cfg.json)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rep report
+	if err := json.Unmarshal(text, &rep); err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Samples) != 1 || !strings.Contains(rep.Samples[0].Failure, "wrong bytes came back") || rep.Environment.Kernel == "" {
+		t.Fatalf("%+v", rep)
+	}
+}
+
+func TestOneComparisonAtATime(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	unlock, err := lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer stop()
+	if _, err := lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("a second one has the lock: %v", err)
+	}
+	unlock()
+	unlock, err = lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
 }
 
 func TestAPeerThatCannotBeBuiltIsNamed(t *testing.T) {
