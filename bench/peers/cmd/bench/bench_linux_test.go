@@ -165,6 +165,37 @@ func TestAServerThatCorruptsAByteFailsTheCommand(t *testing.T) {
 	}
 }
 
+func TestAnEarlierRunCanBeShownAgain(t *testing.T) {
+	rep := testReport(t)
+	text, err := json.Marshal(rep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, first, again := filepath.Join(t.TempDir(), "out.json"), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeResults(first, rep); err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig(t, "-render", file, "-results", again)
+	if ok, err := render(context.Background(), cfg); ok || err != nil {
+		t.Fatalf("%v, %v; a run failed", ok, err)
+	}
+	want, err1 := os.ReadFile(filepath.Join(first, "RESULTS.md"))
+	got, err2 := os.ReadFile(filepath.Join(again, "RESULTS.md"))
+	if err := errors.Join(err1, err2); err != nil || string(got) != string(want) {
+		t.Fatalf("%v\n%s", err, got)
+	}
+}
+
+func TestThePathsOfThisMachineAreNotInTheReport(t *testing.T) {
+	got := visible([]string{"-root=/home/a", "-bin=/home/b", "-json", "/home/c/out.json", "-r", "2", "--json=/home/d/x.json"})
+	if want := "-json out.json -r 2 -json=x.json"; strings.Join(got, " ") != want {
+		t.Fatalf("%q, want %s", got, want)
+	}
+}
+
 func TestOneComparisonAtATime(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	unlock, err := lock(context.Background())
@@ -243,7 +274,7 @@ func TestResultsHaveAPlotForEachWorkloadAndSayWhereSuiroLoses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"](plots/stream.svg)", "](plots/skew-1.svg)", "- **skew-1**: what Suiro's better backend comes to is 1.50 of net"} {
+	for _, want := range []string{"](plots/stream.svg)", "](plots/skew-1.svg)", "- **skew-1**: 1.50 of net."} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -294,6 +325,19 @@ func TestANameStandsForAllThatBeginWithIt(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "echo64-50 echo64-500 echo64-5000 churn" {
 		t.Fatal(got)
+	}
+	ws, err = chooseWorkloads([]string{"skew-1:slow=0", "udp:conns=256:depth=1", "open:rate=500"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ws[0].Slow != 0 || ws[0].Rate == 0 || ws[1].Conns != 256 || ws[1].Depth != 1 || ws[1].Name != "udp:conns=256:depth=1" ||
+		ws[1].goals != nil || ws[2].Rate != 500 || ws[2].Capacity != 0 || workloads[0].Conns != 50 {
+		t.Fatalf("%+v", ws)
+	}
+	for _, odd := range []string{"udp:conns", "udp:conns=x", "udp:what=1", "udp:conns=-1"} {
+		if _, err := chooseWorkloads([]string{odd}); err == nil {
+			t.Errorf("%s was taken", odd)
+		}
 	}
 	if _, err := chooseWorkloads([]string{"echo6"}); err == nil {
 		t.Fatal("echo6 is no workload")

@@ -15,6 +15,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +39,7 @@ type config struct {
 	workloads []workload
 	json      string
 	results   string // directory of RESULTS.md, or ""
+	render    string // file of an earlier run, which is shown and not measured, or ""
 	budget    time.Duration
 	burn      string // iterations, when they are known
 }
@@ -60,8 +62,11 @@ func main() {
 	}
 	defer unlock()
 	do := run
-	if guard != nil {
+	switch {
+	case guard != nil:
 		do = guard.run
+	case cfg.render != "":
+		do = render
 	}
 	ok, err := do(ctx, cfg)
 	if err != nil {
@@ -84,9 +89,11 @@ func parse(args []string) (cfg config, g *guard, err error) {
 	quick := f.Bool("quick", false, "within a minute: five workloads, gnet and net, 2 rounds")
 	f.StringVar(&peers, "peers", "", "`contenders`, separated by commas, or all; suiro is added unless some of it is named. "+
 		"suiro/epoll@PATH is that of another build: a server's binary, or a directory of -bin. Without it: those of each workload")
-	f.StringVar(&workloads, "workloads", "", "`names`, separated by commas; echo64 stands for all that begin so; all")
+	f.StringVar(&workloads, "workloads", "", "`names`, separated by commas; echo64 stands for all that begin so, "+
+		"http-50:conns=5000:depth=4 for one with other numbers (conns, size, depth, slow, rate); all")
 	f.StringVar(&cfg.json, "json", "", "also write everything to this `file`")
 	f.StringVar(&cfg.results, "results", "", "also write RESULTS.md and a plot for each workload to this `directory`")
+	f.StringVar(&cfg.render, "render", "", "measure nothing, and show what an earlier run has written by -json to this `file`")
 	f.IntVar(&cfg.Rounds, "r", 3, "rounds; each runs every contender once per workload")
 	f.Float64Var(&cfg.Seconds, "d", 0.8, "`seconds` that one run measures")
 	f.Float64Var(&cfg.Warmup, "w", 0.2, "`seconds` of load before it measures")
@@ -134,12 +141,19 @@ func parse(args []string) (cfg config, g *guard, err error) {
 	return cfg, g, nil
 }
 
-// visible leaves out what go run ./bench adds.
+// visible leaves out what go run ./bench adds, and where files are.
 func visible(args []string) (rest []string) {
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-root=") && !strings.HasPrefix(a, "-bin=") {
-			rest = append(rest, a)
+	for i, a := range args {
+		name, value, ok := strings.Cut(strings.Replace(a, "--", "-", 1), "=")
+		switch {
+		case name == "-root" || name == "-bin":
+			continue
+		case ok && name == "-json":
+			a = name + "=" + filepath.Base(value)
+		case i > 0 && strings.TrimLeft(args[i-1], "-") == "json":
+			a = filepath.Base(a)
 		}
+		rest = append(rest, a)
 	}
 	return rest
 }

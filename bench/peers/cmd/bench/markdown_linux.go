@@ -46,12 +46,15 @@ func extrasOf(load workload) []extra {
 		{"per second", func(s sample) float64 { return float64(s.Outcome.Count) / s.Outcome.Elapsed.Seconds() }},
 		{"p50 µs", func(s sample) float64 { return micros(s.Outcome.Latency.P50) }},
 		{"p99 µs", func(s sample) float64 { return micros(s.Outcome.Latency.P99) }},
+		{"kernel %", func(s sample) float64 {
+			return 100 * s.Outcome.System.Seconds() / max(1e-9, (s.Outcome.User+s.Outcome.System).Seconds())
+		}},
 		{"server MiB", func(s sample) float64 { return float64(s.Outcome.Resident) / (1 << 20) }},
 	}
 	switch {
 	case load.memory():
-		return each[3:]
-	case load.Slow > 0 || load.Capacity > 0:
+		return each[4:]
+	case load.Rate > 0 || load.Capacity > 0:
 		return append([]extra{each[0], each[1]},
 			extra{"p99.9 µs", func(s sample) float64 { return micros(s.Outcome.Latency.P999) }},
 			extra{"sent late, p99 µs", func(s sample) float64 { return micros(s.Outcome.Late.P99) }},

@@ -45,14 +45,25 @@ type server struct {
 
 // cpusOf are the CPUs of a workload's servers, with a worker or event loop for each.
 func cpusOf(cfg config, w workload) string {
-	if w.Slow > 0 && cfg.LoadCPU != cfg.ServerCPU {
+	if w.Kind == "burn" && cfg.LoadCPU != cfg.ServerCPU {
 		return cfg.ServerCPU + "," + cfg.LoadCPU
 	}
 	return cfg.ServerCPU
 }
 
-// start runs a contender and waits until it listens.
+// start runs a contender and waits until it listens. Who is told a port may find it taken: then there is another.
 func start(cfg config, name string, w workload) (s *server, err error) {
+	for range 3 {
+		if s, err = startOnce(cfg, name, w); !errors.Is(err, errExited) {
+			break
+		}
+	}
+	return s, err
+}
+
+var errExited = errors.New("it exited at once")
+
+func startOnce(cfg config, name string, w workload) (s *server, err error) {
 	r, ok := find(name, w.Kind)
 	if !ok {
 		return nil, fmt.Errorf("%s does not serve %s", name, w.Kind)
@@ -158,7 +169,7 @@ func (s *server) awaitAddr() error {
 			return nil
 		case <-again:
 		case <-s.exited:
-			return errors.New("it exited at once")
+			return errExited
 		case <-late.C:
 			return errors.New("it did not say where it listens")
 		}

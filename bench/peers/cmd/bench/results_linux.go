@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,11 +27,12 @@ func writeResults(dir string, rep *report) error {
 	for _, load := range rep.Workloads {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n", load.Name, load.Title)
 		writeTable(&b, rep, load)
+		file := strings.NewReplacer(":", "-", "=", "").Replace(load.Name)
 		if picture := plot(rep, load); picture != "" {
-			if err := os.WriteFile(filepath.Join(plots, load.Name+".svg"), []byte(picture), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(plots, file+".svg"), []byte(picture), 0o644); err != nil {
 				return err
 			}
-			fmt.Fprintf(&b, "\n![%s](plots/%s.svg)\n", load.Title, load.Name)
+			fmt.Fprintf(&b, "\n![%s](plots/%s.svg)\n", load.Title, file)
 		}
 	}
 	writeTargets(&b, rep)
@@ -39,10 +41,11 @@ func writeResults(dir string, rep *report) error {
 	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(b.String()), 0o644)
 }
 
-// writeLosses says where a peer was better, and why, if somebody knows.
+// writeLosses says where a peer was better, and why, if somebody knows. A reason that several workloads in a row
+// have stands behind the last of them.
 func writeLosses(b *strings.Builder, rep *report, why map[string]string) {
-	b.WriteString("\n### Where Suiro loses, and why\n\n")
-	lost := false
+	b.WriteString("\n### Where Suiro loses, and why\n\nOf Suiro's two backends it is the better one that counts here.\n\n")
+	var texts, reasons []string
 	for _, load := range rep.Workloads {
 		var words []string
 		for _, l := range losses(rep, load) {
@@ -55,18 +58,22 @@ func writeLosses(b *strings.Builder, rep *report, why map[string]string) {
 		if len(words) == 0 && !missed {
 			continue
 		}
-		lost = true
-		text := "what Suiro's better backend comes to is " + strings.Join(words, ", ")
+		text := strings.Join(words, ", ")
 		if len(words) == 0 {
-			text = "ahead, but a target is not reached"
+			text = "no peer is ahead by more than 3 %, but a target is not reached"
 		}
-		reason := why[load.Name]
-		if reason == "" {
-			reason = "Nobody has written down why."
-		}
-		fmt.Fprintf(b, "- **%s**: %s. %s\n", load.Name, text, reason)
+		texts = append(texts, fmt.Sprintf("**%s**: %s.", load.Name, text))
+		name, _, _ := strings.Cut(load.Name, ":")
+		reasons = append(reasons, cmp.Or(why[name], "Nobody has written down why."))
 	}
-	if !lost {
+	for i, text := range texts {
+		b.WriteString("- " + text)
+		if i+1 == len(texts) || reasons[i+1] != reasons[i] {
+			b.WriteString(" " + reasons[i])
+		}
+		b.WriteString("\n")
+	}
+	if len(texts) == 0 {
 		b.WriteString("Nowhere by more than 3 %.\n")
 	}
 }

@@ -34,7 +34,6 @@ func run(ctx context.Context, cfg config) (ok bool, err error) {
 		return false, err
 	}
 	rep.Took = time.Since(began)
-	writeMarkdown(os.Stdout, rep)
 	if cfg.json != "" {
 		b, err := json.MarshalIndent(rep, "", "  ")
 		if err == nil {
@@ -44,12 +43,39 @@ func run(ctx context.Context, cfg config) (ok bool, err error) {
 			return false, err
 		}
 	}
-	if cfg.results != "" {
-		if err := writeResults(cfg.results, rep); err != nil {
+	return rep.show(cfg.results)
+}
+
+// render shows an earlier run.
+func render(_ context.Context, cfg config) (ok bool, err error) {
+	text, err := os.ReadFile(cfg.render)
+	if err != nil {
+		return false, err
+	}
+	rep := &report{}
+	if err := json.Unmarshal(text, rep); err != nil {
+		return false, fmt.Errorf("%s: %w", cfg.render, err)
+	}
+	var names []string
+	for _, w := range rep.Workloads {
+		names = append(names, w.Name)
+	}
+	if rep.Workloads, err = chooseWorkloads(names); err != nil { // what they are measured by is not in the file
+		return false, err
+	}
+	rep.Config.Root = cfg.Root
+	return rep.show(cfg.results)
+}
+
+// show prints the report, and writes RESULTS.md if there is a directory for it. It reports whether nothing failed.
+func (rep *report) show(results string) (ok bool, err error) {
+	writeMarkdown(os.Stdout, rep)
+	if results != "" {
+		if err := writeResults(results, rep); err != nil {
 			return false, err
 		}
 	}
-	asked := len(cfg.Names) > 0 // what is missing, and was not asked for by name, is only said
+	asked := len(rep.Config.Names) > 0 // what is missing, and was not asked for by name, is only said
 	return (len(rep.Missing) == 0 || !asked) && !slices.ContainsFunc(rep.Samples, func(s sample) bool { return s.Failure != "" }), nil
 }
 

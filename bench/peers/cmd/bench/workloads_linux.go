@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/suiro-go/suiro/bench/load"
@@ -132,26 +133,56 @@ func workloadNames() (names []string) {
 	return names
 }
 
-// chooseWorkloads are those whose names begin with one of these; all of them for none.
-func chooseWorkloads(names []string) ([]workload, error) {
+// chooseWorkloads are those whose names begin with one of these; all of them for none. A name may be followed by
+// what is to be different, as in echo64-50:conns=2000:size=128.
+func chooseWorkloads(names []string) (chosen []workload, err error) {
 	if len(names) == 0 || slices.Equal(names, []string{"all"}) {
 		return workloads, nil
 	}
-	means := func(name string) func(workload) bool {
-		return func(w workload) bool { return w.Name == name || strings.HasPrefix(w.Name, name+"-") }
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(workloads, means(name)) {
+	for _, asked := range names {
+		name, changes, changed := strings.Cut(asked, ":")
+		known := false
+		for _, w := range workloads {
+			if w.Name != name && !strings.HasPrefix(w.Name, name+"-") {
+				continue
+			}
+			known = true
+			if changed {
+				if w, err = w.with(changes); err != nil {
+					return nil, err
+				}
+			}
+			if !slices.ContainsFunc(chosen, func(c workload) bool { return c.Name == w.Name }) {
+				chosen = append(chosen, w)
+			}
+		}
+		if !known {
 			return nil, fmt.Errorf("there is no workload %q; there are %s", name, strings.Join(workloadNames(), " "))
 		}
 	}
-	var chosen []workload
-	for _, w := range workloads {
-		if slices.ContainsFunc(names, func(name string) bool { return means(name)(w) }) {
-			chosen = append(chosen, w)
+	return chosen, nil
+}
+
+// with is the workload with other numbers. Its goals are not those of the table's.
+func (w workload) with(changes string) (workload, error) {
+	for _, change := range strings.Split(changes, ":") {
+		key, value, _ := strings.Cut(change, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 {
+			return w, fmt.Errorf("%s: %q is no number", w.Name, change)
+		}
+		number := map[string]*int{"conns": &w.Conns, "size": &w.Size, "depth": &w.Depth, "slow": &w.Slow}[key]
+		switch {
+		case number != nil:
+			*number = n
+		case key == "rate":
+			w.Rate, w.Capacity = float64(n), 0
+		default:
+			return w, fmt.Errorf("%s: %q; what can be different is conns, size, depth, slow and rate", w.Name, change)
 		}
 	}
-	return chosen, nil
+	w.Name, w.Title, w.goals = w.Name+":"+changes, w.Title+", but "+strings.ReplaceAll(changes, ":", ", "), nil
+	return w, nil
 }
 
 // contendersOf are the names that are measured with a workload: those asked for that can serve it.
