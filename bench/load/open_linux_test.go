@@ -126,8 +126,9 @@ func TestSlowConnectionsAreNotInTheLatencies(t *testing.T) {
 	r, err := Echo(cfg)
 	require.NoError(t, err)
 	require.InDelta(t, 150, r.Count, 1)
-	require.InDelta(t, 2*10, r.Slow, 6)
-	require.Less(t, r.Latency.P50, burns)
+	require.Equal(t, r.Count, r.Latency.Count)
+	require.Positive(t, r.Slow)
+	require.LessOrEqual(t, r.Slow, 2*int64(r.Elapsed/burns+1), "each waits for its own")
 
 	cfg.Slow = cfg.Conns
 	_, err = Echo(cfg)
