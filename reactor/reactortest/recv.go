@@ -147,6 +147,7 @@ func testRecvUrgent(t *testing.T, b Backend) {
 
 // A read of a Unix socket stops short behind what descriptors came with, without having emptied the socket.
 func testRecvRights(t *testing.T, b Backend) {
+	requireNetwork(t, "unix")
 	l := newLoop(t, b, small)
 	e, peer := l.pair("unix")
 	for _, armed := range []bool{false, true} {

@@ -45,7 +45,7 @@ func testReuse(t *testing.T, b Backend) {
 			e.close()
 			live--
 
-			next, peer := l.pair("unix")
+			next, peer := l.pair(local)
 			numbers[next.fd]++
 			next.recv()
 			write(t, peer, "new")

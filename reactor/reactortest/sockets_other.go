@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package reactortest
 
@@ -9,6 +9,10 @@ import (
 
 // supported says that the functions below are there. They are not, for this platform, yet: Run skips.
 const supported = false
+
+const local = "unix"
+
+func requireNetwork(testing.TB, string) { panic(missing) }
 
 func newSocket(testing.TB, string) int                               { panic(missing) }
 func dialSocket(testing.TB, string, net.Addr) int                    { panic(missing) }
