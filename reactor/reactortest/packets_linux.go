@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// segments says that a batch holds segments as one.
+const segments = true
+
 func deadline() time.Time { return time.Now().Add(patience) }
 
 // packetSocket is a datagram socket at a free loopback address; "udp" is an IPv6 one that takes IPv4 too.

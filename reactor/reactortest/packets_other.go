@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// segments says that a batch holds segments as one.
+const segments = false
+
 func deadline() time.Time                                       { panic(missing) }
 func packetSocket(testing.TB, string) (int, netip.AddrPort)     { panic(missing) }
 func packetPair(testing.TB) (fd, peer int)                      { panic(missing) }

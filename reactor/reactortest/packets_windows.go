@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// segments says that a batch holds segments as one.
+const segments = false
+
 func deadline() time.Time { return time.Now().Add(patience) }
 
 // packetSocket is a datagram socket at a free loopback address; "udp" is an IPv6 one that takes IPv4 too.
@@ -142,7 +145,7 @@ func wantPacketInfo(t testing.TB, fd int, network string) {
 // wantWholeSegments would have the kernel leave segments together.
 func wantWholeSegments(t testing.TB, _ int) {
 	t.Helper()
-	t.Skip("segments are not received together here; singly they were")
+	t.Skip("there are no segments here; what they would be comes singly")
 }
 
 // readPacket is the length of the next datagram, if there is one.

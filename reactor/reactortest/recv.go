@@ -113,6 +113,9 @@ func testRecvReset(t *testing.T, b Backend) {
 	for _, before := range []bool{false, true} {
 		e, peer := l.pair("tcp")
 		if before {
+			if why := forgetsErrors(); why != "" {
+				t.Skip("one that came before the operation: ", why)
+			}
 			reset(t, peer)
 			e.recv()
 		} else {

@@ -12,8 +12,6 @@ const supported = false
 
 const local = "unix"
 
-func requireNetwork(testing.TB, string) { panic(missing) }
-
 func newSocket(testing.TB, string) int                               { panic(missing) }
 func dialSocket(testing.TB, string, net.Addr) int                    { panic(missing) }
 func listenSocket(testing.TB, string) (int, net.Addr)                { panic(missing) }
@@ -33,5 +31,10 @@ func traps(testing.TB, int) (sprung func() bool)                     { panic(mis
 func interruptions() (stop func())                                   { panic(missing) }
 func tryRead(int, []byte) (int, error)                               { panic(missing) }
 func tryWrite(int, []byte) (int, error)                              { panic(missing) }
+
+const leavesNumbers = false
+
+func lacksNetwork(string) string { panic(missing) }
+func forgetsErrors() string      { panic(missing) }
 
 const missing = "reactortest: no sockets for this platform yet"

@@ -19,21 +19,35 @@ const supported = true
 // local is the network of connections where it does not matter.
 const local = "tcp"
 
-// requireNetwork skips what this system has no sockets for.
-func requireNetwork(t testing.TB, network string) {
-	t.Helper()
+// lacksNetwork says why this system has no sockets of a kind; "": it has.
+func lacksNetwork(network string) (why string) {
 	fd, err := socket(network)
-	if err == windows.WSAEAFNOSUPPORT {
-		t.Skipf("no AF_UNIX here, which Windows has since version 10 (on Wine: %v)", onWine())
+	switch {
+	case err == windows.WSAEAFNOSUPPORT && onWine():
+		return "Wine has no AF_UNIX, as Windows had none before version 10"
+	case err != nil:
+		return err.Error()
 	}
-	require.NoError(t, err)
 	closeSocket(fd)
+	return ""
 }
 
-// onWine reports whether this is not Windows itself.
-func onWine() bool {
-	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+// forgetsErrors says why a socket tells of an error, a reset say, only to a receive that is in flight when
+// the error comes; "": it tells the next one.
+func forgetsErrors() (why string) {
+	if onWine() {
+		return "Wine forgets an error of a socket for which no receive is in flight"
+	}
+	return ""
 }
+
+// leavesNumbers says that the number of a closed descriptor need not be the next one.
+const leavesNumbers = true
+
+// onWine reports whether this is not Windows itself.
+func onWine() bool { return wineVersion.Find() == nil }
+
+var wineVersion = windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version")
 
 func socket(network string) (int, error) {
 	domain := map[string]int32{"tcp": windows.AF_INET, "tcp6": windows.AF_INET6, "unix": windows.AF_UNIX}[network]
