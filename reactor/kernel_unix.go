@@ -125,3 +125,15 @@ func errnoOf(err error) syscall.Errno {
 	errno, _ := err.(syscall.Errno)
 	return errno
 }
+
+// readyNow reports whether the descriptor has room to send, or else something to
+// receive, or has an error or hung up.
+func readyNow(fd int, out bool) bool {
+	if out {
+		return pollNonblock(fd, unix.POLLOUT)
+	}
+	return pollNonblock(fd, unix.POLLIN)
+}
+
+// closeFD closes; EINTR closes as well.
+func closeFD(fd int) { _ = unix.Close(fd) }
