@@ -1,9 +1,9 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package conn
 
 import "net"
 
-func dialSocket(net.Addr, *DialConfig) (int, error) { return -1, errNoBackend }
+func bindFor(int, net.Addr, net.Addr) error { return errNoBackend }
 
 func quiet(int) bool { return false }

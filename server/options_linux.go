@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// haveReusePort: sockets that share a port have connections spread over them.
+const haveReusePort = true
+
 // setOptions is called before the socket is bound.
 func (s *Server) setOptions(network string, fd int) error {
 	type option struct{ level, name, value int }

@@ -1,8 +1,10 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package server
 
 import "os"
+
+const haveReusePort = false
 
 // setOptions has no platform here yet: there is no backend that could accept from the
 // socket.

@@ -1,0 +1,3 @@
+package reactor
+import "syscall"
+func Errno(e syscall.Errno) syscall.Errno { return e }
