@@ -53,7 +53,7 @@ func (f *fixture) open(network string, cfg conn.SocketListenerConfig) *conn.Sock
 // What package net's own connections have to pass.
 func TestSocketPassesWhatNetsConnsDo(t *testing.T) {
 	onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {
-		for _, network := range []string{"tcp", "unix"} {
+		for _, network := range conntest.Networks(t, "tcp", "unix") {
 			l := f.open(network, conn.SocketListenerConfig{})
 			addr := l.Addr()
 			t.Run(network, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -60,11 +59,22 @@ func indexOfInterface(ifi *net.Interface) int {
 	return ifi.Index
 }
 
-// interface4 is an interface where an IPv4 address is expected: one of 0.0.0.0/8 is an
-// index.
-func interface4(ifi *net.Interface) (a [4]byte) {
-	binary.BigEndian.PutUint32(a[:], uint32(indexOfInterface(ifi)))
-	return a
+// interface4 is an interface where its IPv4 address is expected, as package net has it:
+// the first.
+func interface4(ifi *net.Interface) (a [4]byte, err error) {
+	if ifi == nil {
+		return a, nil
+	}
+	all, err := ifi.Addrs()
+	if err != nil {
+		return a, err
+	}
+	for _, addr := range all {
+		if n, ok := addr.(*net.IPNet); ok && n.IP.To4() != nil {
+			return [4]byte(n.IP.To4()), nil
+		}
+	}
+	return a, fmt.Errorf("%s has no IPv4 address: %w", ifi.Name, syscall.EADDRNOTAVAIL)
 }
 
 func setMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) error {
@@ -72,30 +82,35 @@ func setMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) erro
 	if !group.IsMulticast() {
 		return fmt.Errorf("%v is no multicast group: %w", group, syscall.EINVAL)
 	}
-	var err error
 	if group.Is4() {
+		at, err := interface4(ifi)
+		if err != nil {
+			return err
+		}
 		option := windows.IP_DROP_MEMBERSHIP
 		if join {
 			option = windows.IP_ADD_MEMBERSHIP
 		}
-		err = windows.SetsockoptIPMreq(windows.Handle(fd), windows.IPPROTO_IP, option,
-			&windows.IPMreq{Multiaddr: group.As4(), Interface: interface4(ifi)})
-	} else {
-		option := windows.IPV6_LEAVE_GROUP
-		if join {
-			option = windows.IPV6_JOIN_GROUP
-		}
-		err = windows.SetsockoptIPv6Mreq(windows.Handle(fd), windows.IPPROTO_IPV6, option,
-			&windows.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(indexOfInterface(ifi))})
+		return callError("setsockopt", windows.SetsockoptIPMreq(windows.Handle(fd), windows.IPPROTO_IP, option,
+			&windows.IPMreq{Multiaddr: group.As4(), Interface: at}))
 	}
-	return callError("setsockopt", err)
+	option := windows.IPV6_LEAVE_GROUP
+	if join {
+		option = windows.IPV6_JOIN_GROUP
+	}
+	return callError("setsockopt", windows.SetsockoptIPv6Mreq(windows.Handle(fd), windows.IPPROTO_IPV6, option,
+		&windows.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(indexOfInterface(ifi))}))
 }
 
 func setMulticastInterface(fd int, wide bool, ifi *net.Interface) error {
 	if wide {
 		return setsockopt(fd, windows.IPPROTO_IPV6, windows.IPV6_MULTICAST_IF, indexOfInterface(ifi))
 	}
-	return callError("setsockopt", windows.SetsockoptInet4Addr(windows.Handle(fd), windows.IPPROTO_IP, windows.IP_MULTICAST_IF, interface4(ifi)))
+	at, err := interface4(ifi)
+	if err != nil {
+		return err
+	}
+	return callError("setsockopt", windows.SetsockoptInet4Addr(windows.Handle(fd), windows.IPPROTO_IP, windows.IP_MULTICAST_IF, at))
 }
 
 // An IPv6 socket that sends to IPv4 groups has options of both kinds.

@@ -104,13 +104,13 @@ func TestWhoStopsWaitingLosesNoPlace(t *testing.T) {
 func TestADialThatNobodyWaitsForAnyMoreIsGivenUp(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		_, four := both(t)
-		four.swallow(t, "127.0.0.1")
+		four.Swallow(t)
 		p := newPooling(t, backend, workers, false, &server.Pool{MaxConns: 3})
 		before := sockets()
 		h := newTold()
 		var cancels []func()
 		for range 5 {
-			cancel, err := p.Start("tcp", at("127.0.0.1", four.port), h)
+			cancel, err := p.Start("tcp", at("127.0.0.1", four.Port()), h)
 			require.NoError(t, err)
 			cancels = append(cancels, cancel)
 		}

@@ -92,10 +92,10 @@ func TestHTTPRequestsAreCancelled(t *testing.T) {
 		conntest.Eventually(t, func() bool { return d.group.Len() == 0 })
 
 		_, four := both(t)
-		four.swallow(t, "127.0.0.1")
+		four.Swallow(t)
 		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, "GET", "http://"+at("127.0.0.1", four.port), nil)
+		req, err := http.NewRequestWithContext(ctx, "GET", "http://"+at("127.0.0.1", four.Port()), nil)
 		require.NoError(t, err)
 		_, err = client.Do(req)
 		require.ErrorIs(t, err, context.DeadlineExceeded)

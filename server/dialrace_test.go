@@ -16,8 +16,8 @@ import (
 func TestAnIPv6AddressThatSwallowsPacketsIsGivenUpAfterTheDelay(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		six, four := both(t)
-		six.swallow(t, "::1")
-		l := four.listen(t)
+		six.Swallow(t)
+		l := serveEcho(t, four.Listen(t))
 		d := newClient(t, backend, workers, true)
 		d.names.hosts["both.test"] = []string{"::1", "127.0.0.1"}
 		started := make(chan string, 10)
@@ -47,7 +47,7 @@ func TestARefusedIPv6AddressIsGivenUpAtOnce(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		six, four := both(t)
 		_ = six // nobody listens
-		l := four.listen(t)
+		l := serveEcho(t, four.Listen(t))
 		d := newClient(t, backend, workers, true) // no time passes
 		d.names.hosts["both.test"] = []string{"::1", "127.0.0.1"}
 		for _, delay := range []time.Duration{0, time.Hour, -1} {
@@ -77,23 +77,23 @@ func TestAllAttemptsFailAndTheErrorMatchesEach(t *testing.T) {
 		for _, delay := range []time.Duration{0, -1} {
 			d.FallbackDelay = delay
 			h := newTold()
-			_, err := d.Start("tcp", at("none.test", six.port), h)
+			_, err := d.Start("tcp", at("none.test", six.Port()), h)
 			require.NoError(t, err)
 			err = h.failed(t)
 			require.ErrorIs(t, err, syscall.ECONNREFUSED)
 			require.ErrorIs(t, err, refuse)
-			require.Contains(t, err.Error(), at("none.test", six.port))
-			require.Contains(t, err.Error(), at("::1", six.port))
-			require.Contains(t, err.Error(), at("127.0.0.1", six.port))
+			require.Contains(t, err.Error(), at("none.test", six.Port()))
+			require.Contains(t, err.Error(), at("::1", six.Port()))
+			require.Contains(t, err.Error(), at("127.0.0.1", six.Port()))
 			require.False(t, err.(net.Error).Timeout())
 		}
 		// One alone is as it would be without a race.
 		h := newTold()
-		_, err := d.Start("tcp6", at("none.test", six.port), h)
+		_, err := d.Start("tcp6", at("none.test", six.Port()), h)
 		require.NoError(t, err)
 		err = h.failed(t)
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
-		require.Equal(t, at("::1", six.port), err.(*net.OpError).Addr.String())
+		require.Equal(t, at("::1", six.Port()), err.(*net.OpError).Addr.String())
 	})
 }
 
@@ -101,8 +101,8 @@ func TestAllAttemptsFailAndTheErrorMatchesEach(t *testing.T) {
 func TestASerialDialDividesTheTime(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		six, four := both(t)
-		six.swallow(t, "::1")
-		l := four.listen(t)
+		six.Swallow(t)
+		l := serveEcho(t, four.Listen(t))
 		d := newClient(t, backend, 2, true)
 		d.names.hosts["both.test"] = []string{"::1", "127.0.0.1"}
 		started := make(chan string, 10)
@@ -132,7 +132,7 @@ func TestAThousandDialsAtOnce(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		six, four := both(t)
 		_ = six
-		l := four.listen(t)
+		l := serveEcho(t, four.Listen(t))
 		d := newClient(t, backend, workers, false)
 		d.names.hosts["both.test"] = []string{"::1", "127.0.0.1"}
 		n := 1000

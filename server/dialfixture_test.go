@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -247,72 +245,18 @@ func (l *listener) received() string {
 
 func (l *listener) port() int { return l.Addr().(*net.TCPAddr).Port }
 
-// A hole is a socket that is bound, and of which the test decides how it answers.
-type hole struct {
-	fd   int
-	port int
-}
-
-// bound is a socket at ip, where connecting is refused. false: the port is taken.
-func bound(t *testing.T, ip string, port int) (h hole, ok bool) {
-	t.Helper()
-	addr := netip.MustParseAddr(ip)
-	family, sa := syscall.AF_INET6, syscall.Sockaddr(&syscall.SockaddrInet6{Port: port, Addr: addr.As16()})
-	if addr.Is4() {
-		family, sa = syscall.AF_INET, &syscall.SockaddrInet4{Port: port, Addr: addr.As4()}
-	}
-	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	require.NoError(t, err)
-	if err := syscall.Bind(fd, sa); err != nil {
-		require.ErrorIs(t, err, syscall.EADDRINUSE)
-		_ = syscall.Close(fd)
-		return h, false
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	name, err := syscall.Getsockname(fd)
-	require.NoError(t, err)
-	switch b := name.(type) {
-	case *syscall.SockaddrInet4:
-		port = b.Port
-	case *syscall.SockaddrInet6:
-		port = b.Port
-	}
-	return hole{fd, port}, true
-}
-
-// swallow has connecting take as long as the test wants: the backlog is full.
-func (h hole) swallow(t *testing.T, ip string) {
-	t.Helper()
-	require.NoError(t, syscall.Listen(h.fd, 0))
-	c, err := net.Dial("tcp", at(ip, h.port))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-}
-
 // both are sockets on the same port of [::1] and 127.0.0.1.
-func both(t *testing.T) (six, four hole) {
+func both(t *testing.T) (six, four *conntest.Hole) {
 	t.Helper()
 	for range 100 {
-		four, _ := bound(t, "127.0.0.1", 0)
-		if six, ok := bound(t, "::1", four.port); ok {
+		four = conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0"))
+		six = conntest.NewHole(t, netip.AddrPortFrom(netip.IPv6Loopback(), uint16(four.Port())))
+		if six != nil {
 			return six, four
 		}
 	}
 	t.Fatal("no port that is free on both")
 	return
-}
-
-// listen makes a listener of the socket, that echoes.
-func (h hole) listen(t *testing.T) *listener {
-	t.Helper()
-	require.NoError(t, syscall.Listen(h.fd, 128))
-	fd, err := syscall.Dup(h.fd)
-	require.NoError(t, err)
-	f := os.NewFile(uintptr(fd), "listener")
-	ln, err := net.FileListener(f)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	return serveEcho(t, ln)
 }
 
 // sockets is how many the process has open.

@@ -50,7 +50,7 @@ func TestAnAddressThatFailsIsLeftAloneForAWhile(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		_, four := both(t)
 		p := newPooling(t, backend, workers, true, &server.Pool{BackOff: time.Second, MaxBackOff: 4 * time.Second})
-		addr := at("127.0.0.1", four.port)
+		addr := at("127.0.0.1", four.Port())
 		get := func() error { _, err := p.GetContext(t.Context(), "tcp", addr, newTold()); return err }
 		for i, wait := range []time.Duration{1, 2, 4, 4} {
 			err := get()
@@ -67,7 +67,7 @@ func TestAnAddressThatFailsIsLeftAloneForAWhile(t *testing.T) {
 			require.EqualValues(t, i+1, p.Stats().Dials)
 			p.advance(wait*time.Second/2 + 20*time.Millisecond) // the longest
 		}
-		l := four.listen(t)
+		l := serveEcho(t, four.Listen(t))
 		require.NoError(t, get())
 		l.closeAll()
 		require.NoError(t, get(), "it is forgiven")
@@ -81,11 +81,11 @@ func TestAnAddressThatHasFailedIsTriedByOneDialAtATime(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		_, four := both(t)
 		p := newPooling(t, backend, 2, true, &server.Pool{BackOff: time.Second})
-		addr := at("127.0.0.1", four.port)
+		addr := at("127.0.0.1", four.Port())
 		_, err := p.GetContext(t.Context(), "tcp", addr, newTold())
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		p.advance(2 * time.Second)
-		four.swallow(t, "127.0.0.1")
+		four.Swallow(t)
 		var cancels []func()
 		for range 5 {
 			cancel, err := p.Start("tcp", addr, newTold())
@@ -108,7 +108,7 @@ func TestAFailedDialIsToldToOneWhoWaitsAndTheRestDoNotWaitInVain(t *testing.T) {
 			var all []*told
 			for range 10 {
 				h := newTold()
-				if _, err := p.Start("tcp", at("127.0.0.1", four.port), h); err != nil {
+				if _, err := p.Start("tcp", at("127.0.0.1", four.Port()), h); err != nil {
 					t.Fatal(err)
 				}
 				all = append(all, h)
@@ -128,7 +128,7 @@ func TestAFailedDialIsToldToOneWhoWaitsAndTheRestDoNotWaitInVain(t *testing.T) {
 func TestClosingAPool(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		_, four := both(t)
-		four.swallow(t, "127.0.0.1")
+		four.Swallow(t)
 		p := newPooling(t, backend, workers, false, &server.Pool{MaxConns: 2})
 		used, _ := p.get(newTold())
 		unused, _ := p.get(newTold())
@@ -137,7 +137,7 @@ func TestClosingAPool(t *testing.T) {
 		waits, dialled := newTold(), newTold()
 		_, err := p.Start("tcp", p.l.Addr().String(), waits)
 		require.NoError(t, err)
-		_, err = p.Start("tcp", at("127.0.0.1", four.port), dialled)
+		_, err = p.Start("tcp", at("127.0.0.1", four.Port()), dialled)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		defer cancel()

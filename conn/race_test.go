@@ -3,6 +3,7 @@ package conn_test
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"testing"
@@ -18,13 +19,7 @@ import (
 // not listen.
 func nowhere(t *testing.T) net.Addr {
 	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	sa, err := syscall.Getsockname(fd)
-	require.NoError(t, err)
-	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: sa.(*syscall.SockaddrInet4).Port}
+	return conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0")).Addr()
 }
 
 // The handler and the handle mean one connection from the beginning, whichever attempt

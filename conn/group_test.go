@@ -176,6 +176,6 @@ func TestWaitEndsWhenTheWorkersStop(t *testing.T) {
 		go func() { waited <- g.Wait(context.Background()) }()
 		require.NoError(t, g.Close())
 		require.ErrorIs(t, conntest.Receive(t, waited), sched.ErrClosed)
-		require.NoError(t, syscall.Close(h.FD()), "what Close abandons keeps its descriptor")
+		require.NoError(t, conn.CloseFD(h.FD()), "what Close abandons keeps its descriptor")
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -148,7 +147,7 @@ func TestADialWhoseNameCannotBeResolvedByThePoolFails(t *testing.T) {
 func TestTheLocalAddressIsBoundAndDecidesTheFamily(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		_, four := both(t)
-		l := four.listen(t)
+		l := serveEcho(t, four.Listen(t))
 		d := newClient(t, backend, 2, true)
 		d.names.hosts["both.test"] = []string{"::1", "127.0.0.1"}
 		d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 5)}
@@ -173,35 +172,6 @@ func TestTheLocalAddressIsBoundAndDecidesTheFamily(t *testing.T) {
 		_, err = d.Start("tcp", at("both.test", l.port()), h)
 		require.NoError(t, err)
 		require.ErrorIs(t, h.failed(t), syscall.EADDRNOTAVAIL)
-	})
-}
-
-func TestTheOptionsOfADialledSocketAreSet(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		l := listenEcho(t, "tcp", "127.0.0.1:0")
-		d := newClient(t, backend, 2, false)
-		d.KeepAlive, d.Nagle, d.FastOpen = 7*time.Second, true, true
-		var got [3]int
-		d.Control = func(network, addr string, raw syscall.RawConn) error {
-			require.Equal(t, "tcp4 "+l.Addr().String(), network+" "+addr)
-			return raw.Control(func(fd uintptr) {
-				for i, name := range []int{syscall.TCP_NODELAY, syscall.TCP_KEEPIDLE, 30} { // TCP_FASTOPEN_CONNECT
-					got[i], _ = syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, name)
-				}
-			})
-		}
-		h := newTold()
-		handle, err := d.Start("tcp", l.Addr().String(), h)
-		require.NoError(t, err)
-		require.Equal(t, [3]int{0, 7, 1}, got)
-		conntest.Receive(t, h.opened)
-		require.NoError(t, handle.Send([]byte("hello")))
-		h.next(t, "hello")
-		d.KeepAlive, d.Nagle, d.FastOpen = -1, false, false
-		_, err = d.Start("tcp", l.Addr().String(), newTold())
-		require.NoError(t, err)
-		require.Equal(t, 1, got[0])
-		require.Zero(t, got[2])
 	})
 }
 
@@ -247,6 +217,7 @@ func TestTheProxyHeaderArrivesFirst(t *testing.T) {
 }
 
 func TestUnixSocketsAreDialled(t *testing.T) {
+	conntest.Need(t, "unix")
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		path := t.TempDir() + "/socket"
 		listenEcho(t, "unix", path)
@@ -264,7 +235,7 @@ func TestUnixSocketsAreDialled(t *testing.T) {
 func TestAddressesAreReadAsNetDialReadsThem(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		six, four := both(t)
-		l4, l6 := four.listen(t), six.listen(t)
+		l4, l6 := serveEcho(t, four.Listen(t)), serveEcho(t, six.Listen(t))
 		d := newClient(t, backend, 2, false)
 		d.names.hosts["both.test"] = []string{"::1", "127.0.0.1"}
 		d.names.ports = map[string]int{"echo": l4.port()}

@@ -15,41 +15,6 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// stale leaves a socket behind at a path, as a program does that is killed.
-func stale(t *testing.T, path string) {
-	t.Helper()
-	ln, err := net.Listen("unix", path)
-	require.NoError(t, err)
-	ln.(*net.UnixListener).SetUnlinkOnClose(false)
-	require.NoError(t, ln.Close())
-	_, err = os.Lstat(path)
-	require.NoError(t, err)
-}
-
-// Scenario 78.
-func TestAStaleUnixPathIsCleanedAndOthersAreNot(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		path := filepath.Join(t.TempDir(), "socket")
-		stale(t, path)
-		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Network: "unix", Addr: path})
-		roundTrip(t, s.dial(), "hello")
-
-		second := &server.Server{Handler: echo{}, Backend: backend, Network: "unix", Addr: path}
-		err := second.ListenAndServe()
-		requireAdvice(t, err, "another program listens there")
-		require.ErrorIs(t, err, syscall.EADDRINUSE, "it is not stale")
-		roundTrip(t, s.dial(), "still there")
-
-		file := filepath.Join(t.TempDir(), "file")
-		require.NoError(t, os.WriteFile(file, []byte("precious"), 0o600))
-		third := &server.Server{Handler: echo{}, Backend: backend, Network: "unix", Addr: file}
-		require.ErrorIs(t, third.ListenAndServe(), syscall.EADDRINUSE)
-		kept, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, "precious", string(kept))
-	})
-}
-
 // Scenario 78.
 func TestAUnixPathHasTheModeThatWasAskedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
@@ -75,24 +40,6 @@ func TestAnAbstractNameNeedsNoPath(t *testing.T) {
 	})
 }
 
-func TestReusePortHasEachWorkerListen(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		const workers = 4
-		inodes := map[int]bool{}
-		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: workers, ReusePort: true,
-			Control: func(_, _ string, c syscall.RawConn) error {
-				return c.Control(func(fd uintptr) { inodes[int(fd)] = true })
-			}})
-		require.Len(t, inodes, workers)
-		for range 100 { // whichever socket the kernel takes
-			roundTrip(t, s.dial(), "hello")
-		}
-		require.NoError(t, s.Shutdown(t.Context()))
-		_, err := net.Dial("tcp", s.addr.String())
-		require.ErrorIs(t, err, syscall.ECONNREFUSED, "none of them is left")
-	})
-}
-
 func TestListeningSocketsHaveTheOptionsThatWereAskedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		get := func(s *server.Server, level, name int) (v int) {
@@ -113,10 +60,20 @@ func TestListeningSocketsHaveTheOptionsThatWereAskedFor(t *testing.T) {
 	})
 }
 
-func TestAnErrorOfControlIsTheServersError(t *testing.T) {
-	conntest.Guard(t)
-	s := &server.Server{Handler: echo{}, Control: func(string, string, syscall.RawConn) error { return errControl }}
-	require.ErrorIs(t, s.ListenAndServe(), errControl)
+func TestReusePortHasEachWorkerListen(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const workers = 4
+		inodes := map[int]bool{}
+		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: workers, ReusePort: true,
+			Control: func(_, _ string, c syscall.RawConn) error {
+				return c.Control(func(fd uintptr) { inodes[int(fd)] = true })
+			}})
+		require.Len(t, inodes, workers)
+		for range 100 { // whichever socket the kernel takes
+			roundTrip(t, s.dial(), "hello")
+		}
+		require.NoError(t, s.Shutdown(t.Context()))
+		_, err := net.Dial("tcp", s.addr.String())
+		require.ErrorIs(t, err, syscall.ECONNREFUSED, "none of them is left")
+	})
 }
-
-var errControl = syscall.ENOTSUP

@@ -436,6 +436,7 @@ func TestOnlyABulkIsSplicedByTheKernel(t *testing.T) {
 }
 
 func TestASpliceOfUnixSockets(t *testing.T) {
+	conntest.Need(t, "unix")
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		p := newProxy(t, backend, 2)
 		p.listen("unix", t.TempDir()+"/socket", funcs{open: p.open, data: leave, eof: ignore, close: p.closed})

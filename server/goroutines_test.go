@@ -128,8 +128,12 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 func TestListenOnEveryNetwork(t *testing.T) {
 	onListeners(t, func(t *testing.T, s *server.Server) {
 		path := filepath.Join(t.TempDir(), "s")
-		stale(t, path)
-		for network, addr := range map[string]string{"tcp": "127.0.0.1:0", "tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": path} {
+		addrs := map[string]string{"tcp": "127.0.0.1:0", "tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": path}
+		for _, network := range conntest.Networks(t, "tcp", "tcp4", "tcp6", "unix") {
+			addr := addrs[network]
+			if network == "unix" {
+				stale(t, path)
+			}
 			ln, err := s.Listen(network, addr)
 			require.NoError(t, err, network)
 			c, err := net.Dial(ln.Addr().Network(), ln.Addr().String())

@@ -18,8 +18,8 @@ import (
 func TestTimeIsOverInEveryPhase(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		six, four := both(t)
-		six.swallow(t, "::1")
-		four.swallow(t, "127.0.0.1")
+		six.Swallow(t)
+		four.Swallow(t)
 		d := newClient(t, backend, workers, true)
 		d.names.hosts["slow.test"] = []string{"::1", "127.0.0.1"}
 		d.Timeout = 5 * time.Second
@@ -32,7 +32,7 @@ func TestTimeIsOverInEveryPhase(t *testing.T) {
 					d.Resolver, started = r, r.began
 				}
 				h := newTold()
-				_, err := d.Start("tcp", at(addr, six.port), h)
+				_, err := d.Start("tcp", at(addr, six.Port()), h)
 				require.NoError(t, err)
 				conntest.Receive(t, started)
 				d.advance(5001 * time.Millisecond)
@@ -50,8 +50,8 @@ func TestTimeIsOverInEveryPhase(t *testing.T) {
 func TestADialThatIsCancelledInAnyPhaseLeavesNothing(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		six, four := both(t)
-		six.swallow(t, "::1")
-		four.swallow(t, "127.0.0.1")
+		six.Swallow(t)
+		four.Swallow(t)
 		d := newClient(t, backend, workers, false)
 		d.FallbackDelay = 10 * time.Millisecond
 		d.names.hosts["slow.test"] = []string{"::1", "127.0.0.1"}
@@ -71,7 +71,7 @@ func TestADialThatIsCancelledInAnyPhaseLeavesNothing(t *testing.T) {
 				}
 				for form, dial := range map[string]func(context.Context, server.Handler) error{
 					"Start": func(ctx context.Context, h server.Handler) error {
-						handle, err := d.Start("tcp", at(addr, six.port), h)
+						handle, err := d.Start("tcp", at(addr, six.Port()), h)
 						require.NoError(t, err)
 						<-ctx.Done()
 						require.NoError(t, handle.Close())
@@ -79,12 +79,12 @@ func TestADialThatIsCancelledInAnyPhaseLeavesNothing(t *testing.T) {
 						return nil
 					},
 					"DialHandler": func(ctx context.Context, h server.Handler) error {
-						_, err := d.DialHandler(ctx, "tcp", at(addr, six.port), h)
+						_, err := d.DialHandler(ctx, "tcp", at(addr, six.Port()), h)
 						return err
 					},
 					"Dial": func(ctx context.Context, h server.Handler) error {
 						task := sched.Go(d.group.Runtime(), func(cx *sched.Context) (server.Handle, error) {
-							return d.Dial(cx, "tcp", at(addr, six.port), h)
+							return d.Dial(cx, "tcp", at(addr, six.Port()), h)
 						})
 						<-ctx.Done()
 						task.Abort()
@@ -118,12 +118,12 @@ func TestADialThatIsCancelledInAnyPhaseLeavesNothing(t *testing.T) {
 func TestAContextsDeadlineIsATimeout(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		_, four := both(t)
-		four.swallow(t, "127.0.0.1")
+		four.Swallow(t)
 		d := newClient(t, backend, 2, false)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		for range 2 { // while it runs, and when it is over
-			_, err := d.DialHandler(ctx, "tcp", at("127.0.0.1", four.port), newTold())
+			_, err := d.DialHandler(ctx, "tcp", at("127.0.0.1", four.Port()), newTold())
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			var ne net.Error

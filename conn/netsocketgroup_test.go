@@ -126,7 +126,7 @@ func TestSocketsOfAnAbandonedGroupEnd(t *testing.T) {
 			require.ErrorIs(t, conntest.Receive(t, ends), net.ErrClosed)
 		}
 		for _, fd := range fds { // abandoned indeed
-			require.NoError(t, syscall.Close(fd))
+			require.NoError(t, conn.CloseFD(fd))
 		}
 	})
 }
