@@ -42,8 +42,9 @@ type Config struct {
 	Datagrams, DatagramSize int
 
 	// Unlocked says that the owner is a goroutine that is not locked to its thread:
-	// Poll then waits in Go's own poller, as the goroutines do that it wakes. Only
-	// epoll can do that; with it, Backend "" means epoll.
+	// Poll then waits where it holds up no other goroutine: with epoll in Go's own
+	// poller, as the goroutines do that it wakes. io_uring cannot do that; with it,
+	// Backend "" means the best one that can.
 	Unlocked bool
 
 	// Without turns io_uring features off, as if the kernel lacked them:
@@ -81,6 +82,16 @@ type backend struct {
 	name  string
 	probe func(cfg *Config) error // can it start? why not, and what to do
 	open  func(cfg *Config) (Reactor, error)
+
+	unlocked bool // takes Config.Unlocked
+}
+
+// unlocked is the best backend that takes Config.Unlocked.
+func unlocked() string {
+	if i := slices.IndexFunc(backends, func(b backend) bool { return b.unlocked }); i >= 0 {
+		return backends[i].name
+	}
+	return ""
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -91,11 +102,11 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.DatagramSize = cmp.Or(cfg.DatagramSize, 65535)
 	cfg.Backend = cmp.Or(cfg.Backend, os.Getenv(EnvBackend))
 	if cfg.Unlocked {
-		cfg.Backend = cmp.Or(cfg.Backend, "epoll")
+		cfg.Backend = cmp.Or(cfg.Backend, unlocked())
 	}
 	switch {
-	case cfg.Unlocked && cfg.Backend != "epoll":
-		return cfg, fmt.Errorf("reactor: Unlocked with backend %s; use epoll: %w", cfg.Backend, errors.ErrUnsupported)
+	case cfg.Unlocked && slices.ContainsFunc(backends, func(b backend) bool { return b.name == cfg.Backend && !b.unlocked }):
+		return cfg, fmt.Errorf("reactor: Unlocked with backend %s; use %s: %w", cfg.Backend, unlocked(), errors.ErrUnsupported)
 	case cfg.Entries < 1 || cfg.Entries > 32768:
 		return cfg, fmt.Errorf("reactor: Entries is %d; use 1 to 32768", cfg.Entries)
 	case cfg.Buffers < 1 || cfg.Buffers > 32768 || cfg.Buffers&(cfg.Buffers-1) != 0:

@@ -24,13 +24,12 @@ type nested struct {
 
 	// Of the wait in progress: a function made anew would be an allocation.
 	look  func(uintptr) bool
-	r     *epoll
 	n     int
 	errno syscall.Errno
 }
 
-func newNested(fd int) (*nested, error) {
-	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+func newNested(s *epoll) (*nested, error) {
+	dup, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, explainEpoll(os.NewSyscallError("fcntl", err))
 	}
@@ -48,14 +47,14 @@ func newNested(fd int) (*nested, error) {
 		return nil, err
 	}
 	w.look = func(uintptr) bool {
-		w.n, w.errno = w.r.wait(0, false)
+		w.n, w.errno = s.waitHere(0, false)
 		return w.n > 0 || w.errno != 0
 	}
 	return w, nil
 }
 
-// wait is epoll's wait; the events are in r.events.
-func (w *nested) wait(r *epoll, wait time.Duration) (int, syscall.Errno) {
+// wait is epoll's wait.
+func (w *nested) wait(wait time.Duration) (int, syscall.Errno) {
 	var until time.Time
 	if wait > 0 {
 		until = time.Now().Add(wait)
@@ -66,7 +65,7 @@ func (w *nested) wait(r *epoll, wait time.Duration) (int, syscall.Errno) {
 			return 0, unix.EBADF // closed
 		}
 	}
-	w.r, w.n, w.errno = r, 0, 0
+	w.n, w.errno = 0, 0
 	if err := w.raw.Read(w.look); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return 0, unix.EBADF
 	}

@@ -135,11 +135,14 @@ func (k kernel) socketError(fd int) syscall.Errno {
 	return syscall.Errno(v)
 }
 
-// pollNonblock reports whether the descriptor is ready for what mask says, or has
-// an error or hung up. If it cannot be asked it counts as ready: the caller's call
-// will tell.
-func pollNonblock(fd int, mask int16) bool {
-	p := unix.PollFd{Fd: int32(fd), Events: mask}
+// readyNow reports whether the descriptor has room to send, or else something to
+// receive, or has an error or hung up. If it cannot be asked it counts as ready: the
+// caller's call will tell.
+func readyNow(fd int, out bool) bool {
+	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+	if out {
+		p.Events = unix.POLLOUT
+	}
 	var none kernelTimespec // zero in both layouts that 32-bit systems have
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&none)), 0, 0, 0)
@@ -148,6 +151,9 @@ func pollNonblock(fd int, mask int16) bool {
 		}
 	}
 }
+
+// closeFD closes; EINTR closes as well.
+func closeFD(fd int) { _ = unix.Close(fd) }
 
 // connected reports whether the socket has a peer.
 func connected(fd int) bool {

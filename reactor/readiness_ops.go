@@ -1,14 +1,13 @@
+//go:build linux || windows
+
 package reactor
 
 import (
 	"fmt"
-	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
-func (r *epoll) Submit(op *Op) error {
+func (r *readiness) Submit(op *Op) error {
 	if r.closed.Load() {
 		return ErrClosed
 	}
@@ -16,7 +15,7 @@ func (r *epoll) Submit(op *Op) error {
 	switch op.Kind {
 	case Close:
 		r.forget(op.FD)
-		_ = unix.Close(op.FD) // out of the epoll set too, if it was the socket's last one; EINTR closes as well
+		closeFD(op.FD)
 		return nil
 	case Send:
 		// Now, not when an edge promises room: there nearly always is some, and
@@ -60,13 +59,14 @@ func (r *epoll) Submit(op *Op) error {
 	}
 	switch op.Kind {
 	case Readable, Writable:
-		return r.awaitReady(f, op)
+		if err := r.awaitReady(f, op); err != nil {
+			return err
+		}
 	case Accept, Recv, RecvFrom:
 		if f.inKind != 0 {
 			return busy(f.inKind, op.FD)
 		}
 		f.inKind, f.inTok = op.Kind, op.Token
-		r.enqueue(op.FD, f)
 	case Send:
 		if f.outKind != 0 {
 			return busy(f.outKind, op.FD)
@@ -79,15 +79,17 @@ func (r *epoll) Submit(op *Op) error {
 		f.outKind, f.outTok, f.outBatch = SendTo, op.Token, op.Batch
 		r.sendToOn(op.FD, f)
 	}
+	r.enqueue(op.FD, f)
 	return nil
 }
 
 // forget voids what is known of a descriptor that is about to be closed. After
 // the close its number may be registered anew at any moment.
-func (r *epoll) forget(fd int) {
+func (r *readiness) forget(fd int) {
 	r.mu.Lock()
 	if f := r.table.get(fd); f != nil && f.added {
 		*f = fdState{seq: f.seq + 1} // voids events and places in line
+		r.selector.remove(fd)
 	}
 	r.mu.Unlock()
 }
@@ -96,34 +98,25 @@ func busy(k Kind, fd int) error {
 	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
-// register puts a descriptor into the epoll set, unless it is there.
-func (r *epoll) register(fd int) (*fdState, error) {
+// register has the selector watch a descriptor, unless it does.
+func (r *readiness) register(fd int) (*fdState, error) {
 	f := r.table.get(fd)
 	if f != nil && f.added {
 		return f, nil
 	}
-	ev := unix.EpollEvent{
-		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
-		Fd:     int32(fd),
-	}
+	seq := uint32(0)
 	if f != nil {
-		ev.Pad = int32(f.seq)
+		seq = f.seq
 	}
-	errno := r.kernel.control(r.fd, unix.EPOLL_CTL_ADD, fd, &ev)
-	if errno == unix.EEXIST {
-		// Closed and now back under its number, while another descriptor of
-		// the same socket kept it registered: a listener duplicated twice.
-		errno = r.kernel.control(r.fd, unix.EPOLL_CTL_MOD, fd, &ev)
-	}
-	if errno != 0 {
-		return nil, os.NewSyscallError("epoll_ctl", errno)
+	if err := r.selector.add(fd, seq); err != nil {
+		return nil, err
 	}
 	f = r.table.make(fd)
 	f.added, f.unix = true, isUnix(fd)
 	return f, nil
 }
 
-func (r *epoll) connect(op *Op) error {
+func (r *readiness) connect(op *Op) error {
 	if f := r.table.get(op.FD); f != nil && f.outKind != 0 {
 		return busy(f.outKind, op.FD)
 	}
@@ -141,7 +134,8 @@ func (r *epoll) connect(op *Op) error {
 	f.in, f.out, f.ahead = false, false, false
 	f.outKind, f.outTok = Connect, op.Token
 	switch errno {
-	case unix.EINPROGRESS, unix.EINTR, unix.EALREADY: // an edge will tell; an interrupted connect goes on
+	case syscall.EINPROGRESS, syscall.EINTR, syscall.EALREADY: // an edge will tell; an interrupted connect goes on
+		r.enqueue(op.FD, f)
 	default: // connected or refused at once
 		r.finishOut(f, -int(errno))
 	}
@@ -150,9 +144,9 @@ func (r *epoll) connect(op *Op) error {
 
 // send notes a send that did not go through. If that is for want of room, it is
 // tried once more, now that no edge can come between the outcome and the note.
-func (r *epoll) send(f *fdState, op *Op, errno syscall.Errno) {
+func (r *readiness) send(f *fdState, op *Op, errno syscall.Errno) {
 	f.outKind, f.outTok, f.outBuf = Send, op.Token, op.Buf
-	if errno == unix.EAGAIN {
+	if errno == syscall.EAGAIN {
 		r.sendOn(op.FD, f)
 	} else {
 		r.finishOut(f, -int(errno))
@@ -160,44 +154,52 @@ func (r *epoll) send(f *fdState, op *Op, errno syscall.Errno) {
 }
 
 // sendOn goes on with a send that had to wait for room.
-func (r *epoll) sendOn(fd int, f *fdState) {
+func (r *readiness) sendOn(fd int, f *fdState) {
 	switch n, errno := r.kernel.send(fd, f.outBuf); errno {
 	case 0:
 		r.finishOut(f, n)
-	case unix.EAGAIN:
+	case syscall.EAGAIN:
 		f.out = false
 	default:
 		r.finishOut(f, -int(errno))
 	}
 }
 
-func (r *epoll) finishOut(f *fdState, res int) {
+func (r *readiness) finishOut(f *fdState, res int) {
 	r.done.push(Completion{Token: f.outTok, Kind: f.outKind, Res: res})
 	f.outKind, f.outBuf, f.outBatch = 0, nil, nil
 }
 
-func (r *epoll) cancel(op *Op) {
+func (r *readiness) cancel(op *Op) {
 	f := r.table.get(op.FD)
 	if f == nil || !f.added {
 		return
 	}
 	switch {
 	case f.inKind == op.Target && f.inTok == op.Token:
+		r.cancelled(op)
 		f.inKind = 0
-		r.done.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(unix.ECANCELED)})
+		r.done.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(syscall.ECANCELED)})
 	case f.outKind == op.Target && f.outTok == op.Token:
 		if f.outKind == SendTo {
 			r.cancelSendTo(f)
 			return
 		}
-		r.finishOut(f, -int(unix.ECANCELED))
+		r.cancelled(op)
+		r.finishOut(f, -int(syscall.ECANCELED))
+	}
+}
+
+func (r *readiness) cancelled(op *Op) {
+	if r.armed != nil {
+		r.armed.cancelled(op.FD, op.Target)
 	}
 }
 
 // serve makes the calls that edges and operations promise, each descriptor in
 // its turn and at most one buffer each, until out is full or enough was received.
 // out[:n] is taken.
-func (r *epoll) serve(out []Completion, n int) int {
+func (r *readiness) serve(out []Completion, n int) int {
 	turn := r.ready
 	r.ready = r.next[:0]
 	i := 0
@@ -232,7 +234,7 @@ func (r *epoll) serve(out []Completion, n int) int {
 	return n + r.done.take(out[n:])
 }
 
-func (r *epoll) serveOut(fd int, f *fdState) {
+func (r *readiness) serveOut(fd int, f *fdState) {
 	switch f.outKind {
 	case Send:
 		r.sendOn(fd, f)
@@ -254,17 +256,17 @@ func (r *epoll) serveOut(fd int, f *fdState) {
 	}
 }
 
-func (r *epoll) accept(fd int, f *fdState, out []Completion, n int) int {
+func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 	for range min(maxAccepts, len(out)-n) {
 		conn, errno := r.kernel.accept(fd)
 		switch errno {
 		case 0:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn}
 			n++
-		case unix.EAGAIN:
+		case syscall.EAGAIN:
 			f.in = false
 			return n
-		case unix.ECONNABORTED: // the peer gave up in the backlog: nobody's concern
+		case syscall.ECONNABORTED: // the peer gave up in the backlog: nobody's concern
 		default:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, Res: -int(errno)}
 			f.inKind = 0
@@ -274,7 +276,7 @@ func (r *epoll) accept(fd int, f *fdState, out []Completion, n int) int {
 	return n
 }
 
-func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
+func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	room := r.room()
 	if room == nil {
 		f.starved = true
@@ -284,7 +286,7 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 	got, errno := r.kernel.recv(fd, room)
 	c := Completion{Token: f.inTok, Kind: Recv}
 	switch {
-	case errno == unix.EAGAIN:
+	case errno == syscall.EAGAIN:
 		f.in = false
 		return n
 	case errno != 0:
@@ -303,7 +305,7 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 }
 
 // room is where the next receive goes: nil when every buffer is in use.
-func (r *epoll) room() []byte {
+func (r *readiness) room() []byte {
 	if r.filling >= 0 {
 		rest := r.mem.rest(uint16(r.filling))
 		if len(rest) >= min(minReceive, r.mem.size) {

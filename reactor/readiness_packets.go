@@ -1,21 +1,23 @@
+//go:build linux || windows
+
 package reactor
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // openPackets maps the receive memory of datagrams, once.
-func (r *epoll) openPackets() (err error) {
+func (r *readiness) openPackets() (err error) {
 	if r.packets == nil {
 		r.packets, err = newPackets(&r.cfg, r.kernel)
 	}
 	return err
 }
 
-func (r *epoll) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
+func (r *readiness) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
 
-var _ PacketReleaser = (*epoll)(nil)
+var _ PacketReleaser = (*readiness)(nil)
 
 // ReleasePackets implements PacketReleaser.
-func (r *epoll) ReleasePackets(bs []Buffer) {
+func (r *readiness) ReleasePackets(bs []Buffer) {
 	if r.closed.Load() {
 		return
 	}
@@ -33,7 +35,7 @@ func (r *epoll) ReleasePackets(bs []Buffer) {
 }
 
 // recvFrom receives a batch.
-func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
+func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 	if n == len(out) {
 		return n
 	}
@@ -54,7 +56,7 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		// new edge. But for an error, which ends the call as well: its edge was ahead.
 		f.in = full || f.ahead
 		return n + got
-	case unix.EAGAIN:
+	case syscall.EAGAIN:
 		f.in, f.ahead = false, false // errors of a socket without connection pass
 		return n
 	}
@@ -64,7 +66,7 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 }
 
 // sendToOn sends what there is room for.
-func (r *epoll) sendToOn(fd int, f *fdState) {
+func (r *readiness) sendToOn(fd int, f *fdState) {
 	if f.outBatch.transmit(r.kernel, fd) {
 		r.finishOut(f, f.outBatch.Len())
 	} else {
@@ -72,10 +74,10 @@ func (r *epoll) sendToOn(fd int, f *fdState) {
 	}
 }
 
-func (r *epoll) cancelSendTo(f *fdState) {
+func (r *readiness) cancelSendTo(f *fdState) {
 	b := f.outBatch
 	for ; b.raw.next < b.Len(); b.raw.next++ {
-		b.fail(b.raw.next, unix.ECANCELED)
+		b.fail(b.raw.next, syscall.ECANCELED)
 	}
 	r.finishOut(f, b.Len())
 }

@@ -1,6 +1,6 @@
-package reactor
+//go:build linux || windows
 
-import "golang.org/x/sys/unix"
+package reactor
 
 // awaitReady is Readable and Writable. What the last edge promised says nothing
 // here, since others make the calls and the reactor does not hear what became of
@@ -8,15 +8,15 @@ import "golang.org/x/sys/unix"
 // One that was taken before may still be dealt with after: then it comes in vain.
 //
 // The promise outlives the operation: a Recv that follows looks for itself.
-func (r *epoll) awaitReady(f *fdState, op *Op) error {
-	busyWith, mask := f.inKind, int16(unix.POLLIN)
+func (r *readiness) awaitReady(f *fdState, op *Op) error {
+	busyWith := f.inKind
 	if op.Kind == Writable {
-		busyWith, mask = f.outKind, unix.POLLOUT
+		busyWith = f.outKind
 	}
 	if busyWith != 0 {
 		return busy(busyWith, op.FD)
 	}
-	ready := pollNonblock(op.FD, mask)
+	ready := readyNow(op.FD, op.Kind == Writable)
 	switch {
 	case op.Kind == Readable && ready:
 		f.in = true

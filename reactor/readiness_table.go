@@ -1,3 +1,5 @@
+//go:build linux || windows
+
 package reactor
 
 // An fdState is what the epoll backend knows of one descriptor: the operations

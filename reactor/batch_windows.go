@@ -1,0 +1,72 @@
+package reactor
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/suiro-go/suiro/internal/faults"
+)
+
+// A rawBatch is how far a batch has come. What other systems make of segments, and of many
+// datagrams, in one call, is a call for each here.
+type rawBatch struct {
+	next int // the first datagram not dealt with
+	sent int // bytes of it that have left, in segments
+}
+
+func (w *rawBatch) reset() { *w = rawBatch{} }
+
+func (d *datagram) setName(sa *windows.RawSockaddrInet6, wide bool) uintptr {
+	ip, port := d.to.Addr(), bigEndian(int(d.to.Port()))
+	if wide {
+		*sa = windows.RawSockaddrInet6{Family: windows.AF_INET6, Port: port, Addr: ip.As16(), Scope_id: d.scope}
+		return unsafe.Sizeof(*sa)
+	}
+	in := (*windows.RawSockaddrInet4)(unsafe.Pointer(sa))
+	*in = windows.RawSockaddrInet4{Family: windows.AF_INET, Port: port, Addr: ip.Unmap().As4()}
+	return unsafe.Sizeof(*in)
+}
+
+// transmit sends what the kernel takes at once, in order, and reports whether all
+// is dealt with. What it refuses for another reason than want of room has failed.
+func (b *Batch) transmit(k kernel, fd int) bool {
+	for w := &b.raw; w.next < len(b.list); {
+		d, p := &b.list[w.next], b.Payload(w.next)[w.sent:]
+		if d.segment > 0 {
+			p = p[:min(len(p), d.segment)]
+		}
+		var name windows.RawSockaddrInet6
+		size := uintptr(0)
+		if d.to.IsValid() {
+			size = d.setName(&name, b.Wide)
+		}
+		switch errno := k.sendTo(fd, p, &name, size); errno {
+		case 0:
+			if w.sent += len(p); w.sent < len(b.Payload(w.next)) {
+				continue
+			}
+		case syscall.EAGAIN:
+			return false
+		default: // of this one; the others are still to be tried
+			b.fail(w.next, errno)
+		}
+		w.next, w.sent = w.next+1, 0
+	}
+	return true
+}
+
+func (k kernel) sendTo(fd int, p []byte, name *windows.RawSockaddrInet6, size uintptr) syscall.Errno {
+	if _, errno := k.next(faults.SendTo, fd, 1); errno != 0 {
+		return errno
+	}
+	if size == 0 {
+		_, errno := wsaSend(fd, []windows.WSABuf{wsaBuf(p)})
+		return errno
+	}
+	buf, n := wsaBuf(p), uint32(0)
+	r, _, errno := syscall.SyscallN(procWSASendTo.Addr(), uintptr(fd), uintptr(unsafe.Pointer(&buf)), 1, uintptr(unsafe.Pointer(&n)), 0,
+		uintptr(unsafe.Pointer(name)), size, 0, 0)
+	return winsock(r, errno)
+}
