@@ -1,3 +1,0 @@
-package reactor
-import "syscall"
-func Errno(e syscall.Errno) syscall.Errno { return e }
