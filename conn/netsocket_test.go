@@ -229,7 +229,7 @@ func TestSocketIsToldOfAReset(t *testing.T) {
 			var oe *net.OpError
 			require.ErrorAs(t, err, &oe)
 			require.Equal(t, "write", oe.Op)
-			require.True(t, errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET), err)
+			require.True(t, errors.Is(conn.Portable(err), syscall.EPIPE) || errors.Is(conn.Portable(err), syscall.ECONNRESET), err)
 			require.NoError(t, a.Close())
 		}
 	})

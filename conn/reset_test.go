@@ -62,7 +62,7 @@ func TestQueuedWritesFailBeforeOnCloseAfterAReset(t *testing.T) {
 		conntest.Receive(t, blocked)
 		reset(c)
 		err := conntest.Receive(t, closed)
-		require.ErrorIs(t, err, syscall.ECONNRESET)
+		require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
 		require.Equal(t, []string{"first", "second", "OnClose"}, order)
 		require.Equal(t, err, first)
 		require.Equal(t, err, second)

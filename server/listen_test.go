@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/server"
 )
@@ -36,7 +37,7 @@ func TestAStaleUnixPathIsCleanedAndOthersAreNot(t *testing.T) {
 		second := &server.Server{Handler: echo{}, Backend: backend, Network: "unix", Addr: path}
 		err := second.ListenAndServe()
 		requireAdvice(t, err, "another program listens there")
-		require.ErrorIs(t, err, syscall.EADDRINUSE, "it is not stale")
+		require.ErrorIs(t, conn.Portable(err), syscall.EADDRINUSE, "it is not stale")
 		roundTrip(t, s.dial(), "still there")
 
 		file := filepath.Join(t.TempDir(), "file")

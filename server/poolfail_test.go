@@ -54,12 +54,12 @@ func TestAnAddressThatFailsIsLeftAloneForAWhile(t *testing.T) {
 		get := func() error { _, err := p.GetContext(t.Context(), "tcp", addr, newTold()); return err }
 		for i, wait := range []time.Duration{1, 2, 4, 4} {
 			err := get()
-			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+			require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
 			require.NotErrorIs(t, err, server.ErrBackOff)
 			p.advance(wait*time.Second/2 - 10*time.Millisecond) // the shortest it may be
 			err = get()
 			require.ErrorIs(t, err, server.ErrBackOff)
-			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+			require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
 			h := newTold()
 			_, err = p.Start("tcp", addr, h)
 			require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestAnAddressThatHasFailedIsTriedByOneDialAtATime(t *testing.T) {
 		p := newPooling(t, backend, 2, true, &server.Pool{BackOff: time.Second})
 		addr := at("127.0.0.1", four.Port())
 		_, err := p.GetContext(t.Context(), "tcp", addr, newTold())
-		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
 		p.advance(2 * time.Second)
 		four.Swallow(t)
 		var cancels []func()

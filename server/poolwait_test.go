@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
@@ -164,7 +165,7 @@ func TestAPoolUnderStress(t *testing.T) {
 			h := &counted{told: newTold(), n: &n}
 			handle, err := p.GetContext(ctx, "tcp", addr, h)
 			if err != nil {
-				if ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, syscall.ECONNRESET) {
+				if ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(conn.Portable(err), syscall.ECONNRESET) {
 					return fmt.Errorf("request %d: %w", i, err)
 				}
 				return nil

@@ -5,8 +5,11 @@
 // SIO_UDP_CONNRESET and SIO_UDP_NETRESET: package net turns both off on each UDP socket, and without them there is none.
 // They have a socket that is not connected report the refusals of earlier datagrams, which Wine's, being Linux's, never
 // do. So it is enough to say that they are off: WSAIoctl, as GetProcAddress finds it, comes here.
+// NtSetInformationFile: of what it lacks Wine says STATUS_NOT_IMPLEMENTED, Windows STATUS_INVALID_INFO_CLASS, on which
+// package os removes files the old way.
 #include <winsock2.h>
 #include <windows.h>
+#include <winternl.h>
 #include <string.h>
 
 BOOLEAN WINAPI SystemFunction036(PVOID buffer, ULONG length); // RtlGenRandom
@@ -27,14 +30,24 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T length) {
 
 static int(WINAPI *ioctl)(SOCKET, DWORD, void *, DWORD, void *, DWORD, DWORD *, WSAOVERLAPPED *, LPWSAOVERLAPPED_COMPLETION_ROUTINE);
 
-static int WINAPI wrapped(SOCKET s, DWORD code, void *in, DWORD in_size, void *out, DWORD out_size, DWORD *got,
-                          WSAOVERLAPPED *ov, LPWSAOVERLAPPED_COMPLETION_ROUTINE done) {
+static int WINAPI wrapped_ioctl(SOCKET s, DWORD code, void *in, DWORD in_size, void *out, DWORD out_size, DWORD *got,
+                                WSAOVERLAPPED *ov, LPWSAOVERLAPPED_COMPLETION_ROUTINE done) {
 	if ((code == SIO_UDP_CONNRESET || code == SIO_UDP_NETRESET) && in_size >= sizeof(BOOL) && !*(BOOL *)in) {
 		if (got)
 			*got = 0;
 		return 0;
 	}
 	return ioctl(s, code, in, in_size, out, out_size, got, ov, done);
+}
+
+#define STATUS_NOT_IMPLEMENTED ((NTSTATUS)0xc0000002)
+#define STATUS_INVALID_INFO_CLASS ((NTSTATUS)0xc0000003)
+
+static NTSTATUS(NTAPI *set_information)(HANDLE, IO_STATUS_BLOCK *, void *, ULONG, ULONG);
+
+static NTSTATUS NTAPI wrapped_set_information(HANDLE file, IO_STATUS_BLOCK *status, void *info, ULONG size, ULONG class) {
+	NTSTATUS s = set_information(file, status, info, size, class);
+	return s == STATUS_NOT_IMPLEMENTED ? STATUS_INVALID_INFO_CLASS : s;
 }
 
 // redirect has the export of a DLL be a jump to f, which has to lie within 4 GiB behind it.
@@ -67,8 +80,12 @@ static void *redirect(BYTE *base, const char *name, void *f) {
 
 BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved) {
 	(void)self, (void)reserved;
-	HMODULE ws2;
-	if (reason == DLL_PROCESS_ATTACH && (ws2 = LoadLibraryA("ws2_32.dll")) != NULL)
-		ioctl = redirect((BYTE *)ws2, "WSAIoctl", (void *)wrapped);
-	return TRUE;
+	if (reason != DLL_PROCESS_ATTACH)
+		return TRUE;
+	HMODULE ws2 = LoadLibraryA("ws2_32.dll"), nt = LoadLibraryA("ntdll.dll");
+	if (!ws2 || !nt)
+		return FALSE;
+	ioctl = redirect((BYTE *)ws2, "WSAIoctl", (void *)wrapped_ioctl);
+	set_information = redirect((BYTE *)nt, "NtSetInformationFile", (void *)wrapped_set_information);
+	return ioctl && set_information;
 }
