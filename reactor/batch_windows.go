@@ -9,11 +9,11 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// A rawBatch is how far a batch has come. What other systems make of segments, and of many
-// datagrams, in one call, is a call for each here.
+const haveSegments = false
+
+// A rawBatch is how far a batch has come: each datagram is a call.
 type rawBatch struct {
 	next int // the first datagram not dealt with
-	sent int // bytes of it that have left, in segments
 }
 
 func (w *rawBatch) reset() { *w = rawBatch{} }
@@ -32,27 +32,20 @@ func (d *datagram) setName(sa *windows.RawSockaddrInet6, wide bool) uintptr {
 // transmit sends what the kernel takes at once, in order, and reports whether all
 // is dealt with. What it refuses for another reason than want of room has failed.
 func (b *Batch) transmit(k kernel, fd int) bool {
-	for w := &b.raw; w.next < len(b.list); {
-		d, p := &b.list[w.next], b.Payload(w.next)[w.sent:]
-		if d.segment > 0 {
-			p = p[:min(len(p), d.segment)]
-		}
+	for w := &b.raw; w.next < len(b.list); w.next++ {
+		d := &b.list[w.next]
 		var name windows.RawSockaddrInet6
 		size := uintptr(0)
 		if d.to.IsValid() {
 			size = d.setName(&name, b.Wide)
 		}
-		switch errno := k.sendTo(fd, p, &name, size); errno {
+		switch errno := k.sendTo(fd, b.Payload(w.next), &name, size); errno {
 		case 0:
-			if w.sent += len(p); w.sent < len(b.Payload(w.next)) {
-				continue
-			}
 		case syscall.EAGAIN:
 			return false
 		default: // of this one; the others are still to be tried
 			b.fail(w.next, errno)
 		}
-		w.next, w.sent = w.next+1, 0
 	}
 	return true
 }

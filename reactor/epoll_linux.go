@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -13,12 +12,14 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// epoll is a selector, edge-triggered. Its state but for the waker is Poll's and Rescue's.
+// epoll is the poller over epoll: a descriptor's registration carries its sequence
+// number, so that events of a former one are known.
 type epoll struct {
 	kernel kernel
-	fd     int   // the epoll descriptor
-	waker  waker // registered level-triggered
+	fd     int
+	waker  waker // registered level-triggered, so that a Rescue leaves it alone
 
+	// Poll's and Rescue's.
 	hold    holdTimer
 	events  []unix.EpollEvent
 	limit   kernelTimespec // of the wait; here because the kernel reads it, and the heap does not move
@@ -29,160 +30,156 @@ type epoll struct {
 func probeEpoll(*Config) error {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return explainEpoll(os.NewSyscallError("epoll_create1", err))
+		return explainLimit(os.NewSyscallError("epoll_create1", err))
 	}
 	return unix.Close(fd)
 }
 
-func explainEpoll(err error) error {
-	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+func openEpoll(cfg *Config) (_ Reactor, err error) {
+	k := newKernel(cfg)
+	p := &epoll{
+		kernel: k, fd: -1, waker: waker{kernel: k, closed: true}, hold: holdTimer{fd: -1},
+		events: make([]unix.EpollEvent, 256),
+	}
+	if err = p.open(cfg.Unlocked); err != nil {
+		p.close()
+		return nil, err
+	}
+	if k.faults != nil {
+		k.faults.again = p.again
+	}
+	return openReadiness(cfg, k, p)
+}
+
+func (p *epoll) open(unlocked bool) (err error) {
+	if p.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return explainLimit(os.NewSyscallError("epoll_create1", err))
+	}
+	if err = p.waker.open(unix.EFD_NONBLOCK); err != nil {
+		return explainLimit(err)
+	}
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(p.waker.fd)}
+	if err = unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, p.waker.fd, &ev); err != nil {
+		return os.NewSyscallError("epoll_ctl", err)
+	}
+	if unlocked {
+		p.nested, err = newNested(p.fd)
 	}
 	return err
 }
 
-func openEpoll(cfg *Config) (Reactor, error) {
-	k := newKernel(cfg)
-	s, err := newEpoll(cfg, k)
-	if err != nil {
-		return nil, err
+func (p *epoll) name() string { return "epoll" }
+
+func (p *epoll) wake() error { return p.waker.wake() }
+
+func (p *epoll) close() {
+	if p.nested != nil {
+		p.nested.close()
 	}
-	return openReadiness(cfg, k, s)
+	if p.fd >= 0 {
+		_ = unix.Close(p.fd)
+	}
+	if p.hold.fd >= 0 {
+		_ = unix.Close(p.hold.fd)
+	}
+	p.waker.close()
 }
 
-func newEpoll(cfg *Config, k kernel) (_ *epoll, err error) {
-	s := &epoll{kernel: k, fd: -1, waker: waker{kernel: k, closed: true}, hold: holdTimer{fd: -1}, events: make([]unix.EpollEvent, 256)}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
-	if s.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, explainEpoll(os.NewSyscallError("epoll_create1", err))
+func (p *epoll) watch(fd int, f *fdState) error {
+	if _, errno := p.kernel.next(faults.Control, fd, 1); errno != 0 {
+		return os.NewSyscallError("epoll_ctl", errno)
 	}
-	if err = s.waker.open(unix.EFD_NONBLOCK); err != nil {
-		return nil, explainEpoll(err)
+	if p.kernel.faults != nil {
+		p.kernel.faults.watches(fd, f.seq)
 	}
-	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(s.waker.fd)}
-	if err = unix.EpollCtl(s.fd, unix.EPOLL_CTL_ADD, s.waker.fd, &ev); err != nil {
-		return nil, os.NewSyscallError("epoll_ctl", err)
+	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq)
+	if errors.Is(err, unix.EEXIST) {
+		// Closed and now back under its number, while another descriptor of
+		// the same socket kept it registered: a listener duplicated twice.
+		err = p.control(unix.EPOLL_CTL_MOD, fd, f.seq)
 	}
-	if cfg.Unlocked {
-		if s.nested, err = newNested(s); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+	return os.NewSyscallError("epoll_ctl", err)
 }
 
-func (s *epoll) name() string { return "epoll" }
-
-func (s *epoll) wake() error { return s.waker.wake() }
-
-func (s *epoll) close() {
-	if s.nested != nil {
-		s.nested.close()
-	}
-	if s.fd >= 0 {
-		_ = unix.Close(s.fd)
-	}
-	if s.hold.fd >= 0 {
-		_ = unix.Close(s.hold.fd)
-	}
-	s.waker.close()
-}
-
-func (s *epoll) add(fd int, seq uint32) error {
+func (p *epoll) control(op, fd int, seq uint32) error {
 	ev := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
 		Fd:     int32(fd),
 		Pad:    int32(seq),
 	}
-	errno := s.kernel.control(s.fd, unix.EPOLL_CTL_ADD, fd, &ev)
-	if errno == unix.EEXIST {
-		// Closed and now back under its number, while another descriptor of
-		// the same socket kept it registered: a listener duplicated twice.
-		errno = s.kernel.control(s.fd, unix.EPOLL_CTL_MOD, fd, &ev)
-	}
-	if errno != 0 {
-		return os.NewSyscallError("epoll_ctl", errno)
-	}
-	return nil
+	return unix.EpollCtl(p.fd, op, fd, &ev)
 }
 
-// remove leaves it to the close: that takes the socket out of the epoll set too, if it
-// was its last descriptor.
-func (s *epoll) remove(int) {}
+// again makes an edge of all that is true of a descriptor.
+func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq) }
 
-func (s *epoll) wait(wait time.Duration, hold bool) (events int, err error) {
-	n, errno := 0, syscall.Errno(0)
-	if s.nested != nil && wait != 0 {
-		n, errno = s.nested.wait(wait)
-	} else {
-		n, errno = s.waitHere(wait, hold)
-	}
-	switch errno {
-	case 0:
-		return n, nil
-	case unix.EINTR:
-		return 0, nil
-	}
-	return 0, os.NewSyscallError("epoll_pwait2", errno)
-}
+// forget does nothing: the kernel forgets with the close, if the descriptor was the
+// socket's last one.
+func (p *epoll) forget(int, *fdState) {}
 
-// waitHere is epoll_pwait2, or epoll_pwait where it is missing.
-func (s *epoll) waitHere(wait time.Duration, hold bool) (int, syscall.Errno) {
-	if _, errno := s.kernel.next(faults.Wait, s.fd, 1); errno != 0 {
+func (p *epoll) prepare() {}
+
+func (p *epoll) unsent() bool { return false }
+
+// wait is epoll_pwait2, or epoll_pwait where it is missing.
+func (p *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
+	if p.nested != nil && wait != 0 {
+		return p.nested.wait(p, wait)
+	}
+	if _, errno := p.kernel.next(faults.Wait, p.fd, 1); errno != 0 {
 		return 0, errno
 	}
 	syscall6 := unix.Syscall6
 	if hold || wait == 0 {
 		syscall6 = unix.RawSyscall6
 	}
-	events, most := uintptr(unsafe.Pointer(unsafe.SliceData(s.events))), uintptr(len(s.events))
-	if hold && wait > 0 && s.hold.arm(s.kernel, s.fd, wait) {
+	events, most := uintptr(unsafe.Pointer(unsafe.SliceData(p.events))), uintptr(len(p.events))
+	if hold && wait > 0 && p.hold.arm(p.kernel, p.fd, wait) {
 		wait = -1
 	}
-	if !s.noWait2 {
+	if !p.noWait2 {
 		var limit *kernelTimespec
 		if wait >= 0 {
-			s.limit = makeTimespec(wait)
-			limit = &s.limit
+			p.limit = makeTimespec(wait)
+			limit = &p.limit
 		}
-		n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(s.fd), events, most, uintptr(unsafe.Pointer(limit)), 0, 0)
+		n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), events, most, uintptr(unsafe.Pointer(limit)), 0, 0)
 		if errno != unix.ENOSYS {
 			return int(n), errno
 		}
-		s.noWait2 = true
+		p.noWait2 = true
 	}
 	ms := -1
 	if wait >= 0 {
 		ms = int((wait + time.Millisecond - 1) / time.Millisecond)
 	}
-	n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT, uintptr(s.fd), events, most, uintptr(ms), 0, 0)
+	n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), events, most, uintptr(ms), 0, 0)
 	return int(n), errno
 }
 
-func (s *epoll) news(r *readiness, events int, rescue bool) {
-	for i := range events {
-		switch ev := &s.events[i]; int(ev.Fd) {
-		case s.waker.fd:
-			if !rescue { // else it is told again: it is level-triggered
-				var count [8]byte
-				_, _ = s.kernel.read(faults.WakeRead, s.waker.fd, count[:])
-				s.waker.noticed()
+func (p *epoll) tell(r *readiness, n int, rescue bool) {
+	for i := range p.events[:n] {
+		ev := &p.events[i]
+		switch int(ev.Fd) {
+		case p.waker.fd:
+			if !rescue {
+				p.waker.drain()
+				p.waker.noticed()
 			}
-		case s.hold.fd:
-			s.hold.armed = false
-		default:
-			s.tell(r, ev)
+			continue
+		case p.hold.fd:
+			p.hold.armed = false
+			continue
 		}
+		f := r.table.get(int(ev.Fd))
+		if f == nil || !f.watched || f.seq != uint32(ev.Pad) {
+			continue // closed, or closed and opened again, since the kernel queued this
+		}
+		is := func(mask uint32) bool { return ev.Events&mask != 0 }
+		r.edge(int(ev.Fd), f, promise{
+			in:    is(unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
+			ahead: is(unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
+			out:   is(unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR),
+		})
 	}
-}
-
-func (s *epoll) tell(r *readiness, ev *unix.EpollEvent) {
-	r.edge(int(ev.Fd), uint32(ev.Pad),
-		ev.Events&(unix.EPOLLIN|unix.EPOLLPRI|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0,
-		ev.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0,
-		ev.Events&(unix.EPOLLPRI|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 }

@@ -51,7 +51,8 @@ func Errno(native syscall.Errno) syscall.Errno {
 		return syscall.ENETRESET
 	case windows.WSAECONNABORTED, windows.ERROR_CONNECTION_ABORTED:
 		return syscall.ECONNABORTED
-	case windows.WSAECONNRESET, windows.ERROR_NETNAME_DELETED, windows.ERROR_PIPE_NOT_CONNECTED:
+	case windows.WSAECONNRESET, windows.ERROR_NETNAME_DELETED, windows.ERROR_PIPE_NOT_CONNECTED,
+		windows.ERROR_UNEXP_NET_ERR: // the last of an accept whose peer has gone
 		return syscall.ECONNRESET
 	case windows.WSAENOBUFS, windows.ERROR_NO_SYSTEM_RESOURCES, windows.ERROR_WORKING_SET_QUOTA, windows.ERROR_NOT_ENOUGH_MEMORY:
 		return syscall.ENOBUFS

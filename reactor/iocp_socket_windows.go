@@ -10,7 +10,6 @@ import (
 // A socket is what iocp knows of one, and what it has asked the kernel for.
 type socket struct {
 	fd     int
-	seq    uint32
 	base   windows.Handle // the provider's own, which afd takes
 	family int32
 	stream bool // and it is a byte stream's
@@ -78,9 +77,6 @@ func (s *iocp) takesOff(q *request) {
 func (s *iocp) socket(fd int) (*socket, syscall.Errno) {
 	if k := s.sockets[fd]; k != nil {
 		return k, 0
-	}
-	if errno := setNonblock(fd); errno != 0 {
-		return nil, errno
 	}
 	k := &socket{fd: fd, base: windows.Handle(fd)}
 	var info windows.WSAProtocolInfo

@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// iocp is a selector over a completion port. What it tells of was asked for: the end of a
+// iocp is an armed poller over a completion port. What it tells of was asked for: the end of a
 // receive of no bytes, which holds no buffer while a connection is idle; an accepted or
 // made connection; or room to send. The backend then makes the call, which does not wait.
 //
@@ -88,13 +88,9 @@ func (s *iocp) wake() error { return s.waker.wake() }
 
 // wait is the same for a hold: here a call always gives the processor up to who takes it
 // from the thread. The system counts in milliseconds.
-func (s *iocp) wait(wait time.Duration, _ bool) (events int, err error) {
-	switch _, errno := s.kernel.next(faults.Wait, -1, 1); errno {
-	case 0:
-	case syscall.EINTR:
-		return 0, nil
-	default:
-		return 0, os.NewSyscallError("GetQueuedCompletionStatusEx", errno)
+func (s *iocp) wait(wait time.Duration, _ bool) (int, syscall.Errno) {
+	if _, errno := s.kernel.next(faults.Wait, -1, 1); errno != 0 {
+		return 0, errno
 	}
 	if s.rescued {
 		wait = 0
@@ -108,20 +104,25 @@ func (s *iocp) wait(wait time.Duration, _ bool) (events int, err error) {
 		uintptr(len(s.entries)), uintptr(unsafe.Pointer(&n)), ms, 0)
 	switch {
 	case r != 0:
-		return int(n), nil
+		return int(n), 0
 	case errno == syscall.Errno(windows.WAIT_TIMEOUT):
-		return 0, nil
+		return 0, 0
 	}
-	return 0, os.NewSyscallError("GetQueuedCompletionStatusEx", errno)
+	return 0, errno
 }
 
-func (s *iocp) news(r *readiness, events int, rescue bool) {
+func (s *iocp) prepare() {}
+
+func (s *iocp) unsent() bool { return false }
+
+func (s *iocp) tell(r *readiness, n int, rescue bool) {
 	if s.rescued && !rescue {
 		s.rescued = false
 		s.waker.noticed()
 	}
-	for i := range s.entries[:events] {
+	for i := range s.entries[:n] {
 		ov := s.entries[i].ov
+		s.entries[i].ov = nil
 		switch {
 		case ov != nil:
 			s.landed(r, (*request)(unsafe.Pointer(ov)))
@@ -130,7 +131,6 @@ func (s *iocp) news(r *readiness, events int, rescue bool) {
 		default:
 			s.waker.noticed()
 		}
-		s.entries[i].ov = nil
 	}
 }
 
@@ -150,38 +150,37 @@ func (s *iocp) landed(r *readiness, q *request) {
 		}
 		return
 	}
+	var news promise
 	switch q.kind {
 	case forReceive:
 		k.failed = eaten(errno)
-		r.edge(k.fd, k.seq, true, false, false)
+		news.in = true
 	case forIn:
-		r.edge(k.fd, k.seq, true, false, false)
+		news.in = true
 	case forOut:
-		r.edge(k.fd, k.seq, false, true, false)
+		news.out = true
 	case forConnect:
 		k.connected(errno)
-		r.edge(k.fd, k.seq, false, true, false)
+		news.out = true
 	case forAccept:
-		if k.accepted(q.accept(), errno) {
-			r.edge(k.fd, k.seq, true, false, false)
-		} else {
-			r.edge(k.fd, k.seq, false, false, false) // asks anew
-		}
+		news.in = k.accepted(q.accept(), errno)
+	}
+	if f := r.table.get(k.fd); f != nil && f.watched {
+		r.edge(k.fd, f, news) // of accepts that came to nothing too: others are due
 	}
 }
 
-func (s *iocp) add(fd int, seq uint32) error {
-	k, errno := s.socket(fd)
-	if errno != 0 {
+// watch takes a socket in.
+func (s *iocp) watch(fd int, _ *fdState) error {
+	if _, errno := s.socket(fd); errno != 0 {
 		return os.NewSyscallError("CreateIoCompletionPort", errno)
 	}
-	k.seq = seq
 	return nil
 }
 
-// remove has the kernel end what it does for a socket. That another descriptor of it may be
+// forget has the kernel end what it does for a socket. That another descriptor of it may be
 // open is why it is not left to the close.
-func (s *iocp) remove(fd int) {
+func (s *iocp) forget(fd int, _ *fdState) {
 	k := s.sockets[fd]
 	if k == nil {
 		return
@@ -217,16 +216,14 @@ const maxDrains = 30
 // close returns when the kernel has no request any more.
 func (s *iocp) close() {
 	for fd := range s.sockets {
-		s.remove(fd)
+		s.forget(fd, nil)
 	}
 	for range maxDrains {
 		if s.flying == 0 {
 			break
 		}
-		n, err := s.wait(time.Second, false)
-		if err == nil {
-			s.news(nil, n, false)
-		}
+		n, _ := s.wait(time.Second, false)
+		s.tell(nil, n, false)
 	}
 	if s.flying > 0 {
 		abandoned.add(s) // a driver that does not let go: the memory is its for good

@@ -1,27 +1,76 @@
-//go:build linux || windows
+//go:build unix || windows
 
 package reactor
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// A readiness backend emulates completion: it remembers what a selector said that
-// descriptors are ready for, makes the system call itself, and reports the outcome.
+// A poller is what epoll, kqueue and IOCP differ in: it has the kernel say when a
+// descriptor becomes ready. It is edge-triggered, that is it tells of what has changed, and of
+// all that is true of a descriptor when that is first watched; or else armed.
+//
+// wait is called by one goroutine at a time, which Poll and Rescue see to, and close and
+// wake by any; the rest under the readiness's mutex.
+type poller interface {
+	name() string
+
+	// watch has a descriptor watched, both ways. The error matches the errno. Where it
+	// comes only with an event, the poller calls refused.
+	watch(fd int, f *fdState) error
+
+	// forget is called before a descriptor that is watched is closed, which ends that.
+	forget(fd int, f *fdState)
+
+	// prepare is called before wait. unsent reports whether watch has left something for
+	// a wait that begins after this.
+	prepare()
+	unsent() bool
+
+	// wait returns how many events there are, which then lie untouched until the next
+	// wait. tell passes them to edge and to woken; for a rescuer, a wake-up stays for
+	// the owner's next wait.
+	wait(wait time.Duration, hold bool) (int, syscall.Errno)
+	tell(r *readiness, n int, rescue bool)
+
+	wake() error
+	close()
+}
+
+// An armed poller tells only of what it was asked for, once, be that there already. Its
+// methods are called under the readiness's mutex.
+type armed interface {
+	poller
+
+	// await has the next news told, in each direction in which an operation is in flight for
+	// which nothing is promised. It may find at once that there is news, and set f.in or f.out.
+	await(fd int, f *fdState)
+
+	// cancelled says that an operation is not in flight any more: nothing may be done for
+	// it from now on that could be lost.
+	cancelled(fd int, k Kind)
+}
+
+// readiness emulates completion on a poller: it remembers what an edge promised, makes
+// the system call itself, and reports the outcome.
 //
 // Any goroutine may submit and release, so a mutex guards what an operation
 // touches. Poll and Rescue, which exclude each other by the contract, hold it
-// too, except while the selector waits. The events it gets lie untouched until they have
+// too, except while they wait. The events they get lie untouched until they have
 // it again; what was submitted meanwhile is met by them as by any later edge,
-// and what was closed meanwhile has another sequence number.
+// and what was closed meanwhile is known not to be meant (fdState.seq).
 type readiness struct {
-	cfg      Config
-	kernel   kernel
-	selector selector
-	armed    armed // the selector, if it is one; else nil
-	closed   atomic.Bool
+	cfg    Config
+	kernel kernel
+	poller poller
+	armed  armed // the poller, if it is one; else nil
+	closed atomic.Bool
 
 	mu      sync.Mutex
 	waiting bool // Poll waits: what gets in line or done has to wake it
@@ -38,46 +87,6 @@ type readiness struct {
 	got     int       // bytes received by this Poll
 }
 
-// A selector says what descriptors are ready for. Of all but wait, wake and name the
-// backend's mutex is held; wait and news are Poll's and Rescue's.
-type selector interface {
-	name() string
-
-	// add has what becomes of a descriptor told with this number. A descriptor that is
-	// known already gets another number.
-	add(fd int, seq uint32) error
-
-	// remove comes before the descriptor is closed.
-	remove(fd int)
-
-	// wait waits as Poll does, and keeps the events it gets.
-	wait(wait time.Duration, hold bool) (events int, err error)
-
-	// news tells r.edge of those events. A wake-up among them is used up, unless this
-	// is a rescue.
-	news(r *readiness, events int, rescue bool)
-
-	// wake is Reactor.Wake. Any goroutine, at any time.
-	wake() error
-
-	close()
-}
-
-// An armed selector tells of what it was asked for, once, where others tell of every
-// edge. What it is asked for may be there already. Its methods are called with the
-// backend's mutex held.
-type armed interface {
-	selector
-
-	// await has the next edge told, in each direction in which an operation is in flight that
-	// is not ready. It may find at once that one is, and set f.in or f.out.
-	await(fd int, f *fdState)
-
-	// cancelled says that an operation is no longer in flight: nothing may be done for it
-	// that cannot be undone.
-	cancelled(fd int, k Kind)
-}
-
 // maxReceive is how much one Poll receives, about, before handlers have a turn: what
 // they are given should still be in the cache. The rest has its turn with the next one.
 const maxReceive = 128 << 10
@@ -88,15 +97,13 @@ const minReceive = 2048
 // maxAccepts bounds the connections one listener accepts in one Poll.
 const maxAccepts = 64
 
-func openReadiness(cfg *Config, k kernel, s selector) (_ Reactor, err error) {
-	r := &readiness{cfg: *cfg, kernel: k, selector: s, filling: -1}
-	r.armed, _ = s.(armed)
-	defer func() {
-		if err != nil {
-			_ = r.Close()
-		}
-	}()
+// openReadiness makes a reactor of a poller, which it closes if it cannot.
+func openReadiness(cfg *Config, k kernel, p poller) (Reactor, error) {
+	r := &readiness{cfg: *cfg, kernel: k, poller: p, filling: -1}
+	r.armed, _ = p.(armed)
+	var err error
 	if r.mem, err = newPool(cfg.Buffers, cfg.BufferSize); err != nil {
+		p.close()
 		return nil, err
 	}
 	for id := cfg.Buffers - 1; id >= 0; id-- {
@@ -105,7 +112,7 @@ func openReadiness(cfg *Config, k kernel, s selector) (_ Reactor, err error) {
 	return r, nil
 }
 
-func (r *readiness) Name() string { return r.selector.name() }
+func (r *readiness) Name() string { return r.poller.name() }
 
 func (r *readiness) Carrier(Reactor) Reactor { return r }
 
@@ -115,17 +122,14 @@ func (r *readiness) Close() error {
 	if r.closed.Swap(true) {
 		return ErrClosed
 	}
-	r.selector.close()
+	r.poller.close()
 	if r.packets != nil {
 		_ = r.packets.mem.close()
 	}
-	if r.mem != nil {
-		return r.mem.close()
-	}
-	return nil
+	return r.mem.close()
 }
 
-func (r *readiness) Wake() error { return r.selector.wake() }
+func (r *readiness) Wake() error { return r.poller.wake() }
 
 func (r *readiness) Release(b Buffer) {
 	if b.packet {
@@ -155,10 +159,10 @@ func (r *readiness) feedStarved() {
 // unlock ends a Submit or a Release, which may have left Poll something to do.
 // The owner's own never finds it waiting.
 func (r *readiness) unlock() {
-	wake := r.waiting && (len(r.ready) > 0 || !r.done.empty())
+	wake := r.waiting && (len(r.ready) > 0 || !r.done.empty() || r.poller.unsent())
 	r.mu.Unlock()
 	if wake {
-		_ = r.selector.wake() // which does not fail on what is ours
+		_ = r.poller.wake() // which does not fail on descriptors of ours
 	}
 }
 
@@ -175,23 +179,19 @@ func (r *readiness) Poll(out []Completion, wait time.Duration, hold bool) (int, 
 	if len(r.ready) > 0 {
 		wait = 0
 	}
+	r.poller.prepare()
 	r.waiting = wait != 0
 	if r.waiting {
 		r.mu.Unlock()
 	}
-	events, err := r.selector.wait(wait, hold)
+	events, errno := r.poller.wait(wait, hold)
 	if r.waiting { // only Poll writes it
 		r.mu.Lock()
 		r.waiting = false
 	}
-	if err != nil {
-		return n, err
-	}
-	r.selector.news(r, events, false)
-	return r.serve(out, n), nil
+	return r.events(out, n, events, errno, false)
 }
 
-// Rescue leaves wake-ups alone.
 func (r *readiness) Rescue(out []Completion) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,23 +202,46 @@ func (r *readiness) Rescue(out []Completion) (int, error) {
 	if n == len(out) {
 		return n, nil
 	}
-	events, err := r.selector.wait(0, false)
-	if err != nil {
-		return n, err
+	r.poller.prepare()
+	events, errno := r.poller.wait(0, false)
+	return r.events(out, n, events, errno, true)
+}
+
+// events deals with what a wait has come to.
+func (r *readiness) events(out []Completion, n, events int, errno syscall.Errno, rescue bool) (int, error) {
+	if errno != 0 && errno != syscall.EINTR {
+		return n, os.NewSyscallError(r.poller.name()+" wait", errno)
 	}
-	r.selector.news(r, events, true)
+	r.poller.tell(r, max(0, events), rescue)
 	return r.serve(out, n), nil
 }
 
-// edge notes what an event promises: input, output, or that a short read will not have
-// emptied the socket, because there is an end or an error behind what it gets.
-func (r *readiness) edge(fd int, seq uint32, in, out, ahead bool) {
-	f := r.table.get(fd)
-	if f == nil || !f.added || f.seq != seq {
-		return // closed, or closed and opened again, since the kernel queued this
-	}
-	f.in, f.out, f.ahead = f.in || in, f.out || out, f.ahead || ahead
+// A promise is what an edge tells of a descriptor.
+type promise struct {
+	in, out bool
+	ahead   bool // what has come ends in FIN, a reset, an error or urgent data
+	left    int  // there are at least that many bytes to read; 0: some
+}
+
+// edge notes a promise.
+func (r *readiness) edge(fd int, f *fdState, p promise) {
+	f.in = f.in || p.in
+	f.out = f.out || p.out
+	f.ahead = f.ahead || p.ahead
+	f.left = max(f.left, p.left)
 	r.enqueue(fd, f)
+}
+
+// refused ends the operations on a descriptor that cannot be watched after all.
+func (r *readiness) refused(f *fdState, errno syscall.Errno) {
+	f.watched = false
+	if f.inKind != 0 {
+		r.done.push(Completion{Token: f.inTok, Kind: f.inKind, Res: -int(errno)})
+		f.inKind = 0
+	}
+	if f.outKind != 0 {
+		r.finishOut(f, -int(errno))
+	}
 }
 
 // enqueue puts a descriptor in line for the next serve, if an edge and an
@@ -233,4 +256,12 @@ func (r *readiness) enqueue(fd int, f *fdState) {
 	}
 	f.queued = true
 	r.ready = append(r.ready, readyFD{fd: fd, seq: f.seq})
+}
+
+// explainLimit says what to do about an error.
+func explainLimit(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+	}
+	return err
 }

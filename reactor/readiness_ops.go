@@ -1,4 +1,4 @@
-//go:build linux || windows
+//go:build unix || windows
 
 package reactor
 
@@ -15,7 +15,7 @@ func (r *readiness) Submit(op *Op) error {
 	switch op.Kind {
 	case Close:
 		r.forget(op.FD)
-		closeFD(op.FD)
+		closeFD(op.FD) // which ends the watch too, if it was the socket's last one
 		return nil
 	case Send:
 		// Now, not when an edge promises room: there nearly always is some, and
@@ -87,9 +87,9 @@ func (r *readiness) Submit(op *Op) error {
 // the close its number may be registered anew at any moment.
 func (r *readiness) forget(fd int) {
 	r.mu.Lock()
-	if f := r.table.get(fd); f != nil && f.added {
+	if f := r.table.get(fd); f != nil && f.watched {
+		r.poller.forget(fd, f)
 		*f = fdState{seq: f.seq + 1} // voids events and places in line
-		r.selector.remove(fd)
 	}
 	r.mu.Unlock()
 }
@@ -98,21 +98,21 @@ func busy(k Kind, fd int) error {
 	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
-// register has the selector watch a descriptor, unless it does.
+// register has a descriptor watched, unless it is.
 func (r *readiness) register(fd int) (*fdState, error) {
 	f := r.table.get(fd)
-	if f != nil && f.added {
+	if f != nil && f.watched {
 		return f, nil
 	}
-	seq := uint32(0)
-	if f != nil {
-		seq = f.seq
-	}
-	if err := r.selector.add(fd, seq); err != nil {
-		return nil, err
+	unixSocket, errno := isUnix(fd)
+	if errno == syscall.EBADF { // and may be far too high for the table
+		return nil, fmt.Errorf("reactor: descriptor %d: %w", fd, errno)
 	}
 	f = r.table.make(fd)
-	f.added, f.unix = true, isUnix(fd)
+	if err := r.poller.watch(fd, f); err != nil {
+		return nil, err
+	}
+	f.watched, f.unix = true, unixSocket
 	return f, nil
 }
 
@@ -131,7 +131,7 @@ func (r *readiness) connect(op *Op) error {
 	if err != nil {
 		return err
 	}
-	f.in, f.out, f.ahead = false, false, false
+	f.in, f.out, f.ahead, f.left = false, false, false, 0
 	f.outKind, f.outTok = Connect, op.Token
 	switch errno {
 	case syscall.EINPROGRESS, syscall.EINTR, syscall.EALREADY: // an edge will tell; an interrupted connect goes on
@@ -172,12 +172,12 @@ func (r *readiness) finishOut(f *fdState, res int) {
 
 func (r *readiness) cancel(op *Op) {
 	f := r.table.get(op.FD)
-	if f == nil || !f.added {
+	if f == nil || !f.watched {
 		return
 	}
 	switch {
 	case f.inKind == op.Target && f.inTok == op.Token:
-		r.cancelled(op)
+		r.dropped(op)
 		f.inKind = 0
 		r.done.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(syscall.ECANCELED)})
 	case f.outKind == op.Target && f.outTok == op.Token:
@@ -185,12 +185,13 @@ func (r *readiness) cancel(op *Op) {
 			r.cancelSendTo(f)
 			return
 		}
-		r.cancelled(op)
+		r.dropped(op)
 		r.finishOut(f, -int(syscall.ECANCELED))
 	}
 }
 
-func (r *readiness) cancelled(op *Op) {
+// dropped tells of what a cancel has ended.
+func (r *readiness) dropped(op *Op) {
 	if r.armed != nil {
 		r.armed.cancelled(op.FD, op.Target)
 	}
@@ -287,7 +288,7 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	c := Completion{Token: f.inTok, Kind: Recv}
 	switch {
 	case errno == syscall.EAGAIN:
-		f.in = false
+		f.in, f.left = false, 0
 		return n
 	case errno != 0:
 		c.Res, f.inKind = -int(errno), 0
@@ -298,7 +299,8 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 		r.got += got
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
-		f.in = got == len(room) || f.ahead || f.unix
+		f.left = max(0, f.left-got)
+		f.in = got == len(room) || f.ahead || f.unix || f.left > 0
 	}
 	out[n] = c
 	return n + 1

@@ -1,4 +1,4 @@
-//go:build linux || windows
+//go:build unix || windows
 
 package reactor
 
@@ -46,12 +46,12 @@ func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		return n
 	}
 	got, full, errno := p.recv(fd, len(out)-n)
+	for i := range got {
+		b := p.got[i]
+		out[n+i] = Completion{Token: f.inTok, Kind: RecvFrom, More: true, Res: len(b.Bytes) - packetPayload, Buf: b}
+	}
 	switch errno {
 	case 0:
-		for i := range got {
-			b := p.got[i]
-			out[n+i] = Completion{Token: f.inTok, Kind: RecvFrom, More: true, Res: len(b.Bytes) - packetPayload, Buf: b}
-		}
 		// Less than was asked for: the socket is empty, and what comes later makes a
 		// new edge. But for an error, which ends the call as well: its edge was ahead.
 		f.in = full || f.ahead
@@ -60,9 +60,9 @@ func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		f.in, f.ahead = false, false // errors of a socket without connection pass
 		return n
 	}
-	out[n] = Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}
-	f.inKind = 0 // f.in stays: there may be datagrams behind the error
-	return n + 1
+	r.done.push(Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}) // got may have filled out
+	f.inKind = 0                                                              // f.in stays: there may be datagrams behind the error
+	return n + got
 }
 
 // sendToOn sends what there is room for.

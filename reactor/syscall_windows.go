@@ -87,6 +87,9 @@ func (k kernel) connect(fd int, sa *rawSockaddr) syscall.Errno {
 	if _, errno := k.next(faults.Connect, fd, 1); errno != 0 && errno != syscall.EINTR { // which means nothing here
 		return errno
 	}
+	if errno := setNonblock(fd); errno != 0 {
+		return errno
+	}
 	s, errno := k.port.socket(fd)
 	if errno != 0 {
 		return errno
@@ -122,5 +125,6 @@ func connected(fd int) bool {
 	return err == nil
 }
 
-// isUnix is about what Unix sockets elsewhere carry beside bytes.
-func isUnix(int) bool { return false }
+// isUnix comes before anything else that is done with a socket, and has it not wait. EBADF
+// if it is none. Unix sockets here carry only bytes, as others do.
+func isUnix(fd int) (bool, syscall.Errno) { return false, setNonblock(fd) }

@@ -107,6 +107,9 @@ func testReadyReset(t *testing.T, b Backend) {
 	require.True(t, e.flying[reactor.Readable] && e.flying[reactor.Writable])
 	reset(t, peer)
 	l.until("both", func() bool { return !e.inFlight() })
+	if why := forgetsErrors(); why != "" {
+		t.Skip("what it is: ", why)
+	}
 	_, err := tryRead(e.fd, make([]byte, 10))
 	require.ErrorIs(t, err, syscall.ECONNRESET)
 }
