@@ -65,6 +65,7 @@ func TestSocketOptionsReachTheSocket(t *testing.T) {
 		}})
 		f.dial()
 		require.NoError(t, conntest.Receive(t, result))
+		conntest.Need(t, "unix")
 		f.listen("unix", t.TempDir()+"/s", funcs{open: func(c *conn.Conn) error {
 			result <- c.SetNoDelay(true) // no such thing there
 			return nil

@@ -13,45 +13,6 @@ import (
 	"github.com/suiro-go/suiro/internal/sockopt"
 )
 
-// dialSocket makes the socket for an attempt to connect to addr.
-func dialSocket(addr net.Addr, cfg *DialConfig) (int, error) {
-	fd, err := newSocket(addr)
-	if err != nil {
-		return -1, err
-	}
-	made := false
-	defer func() { // Control may panic
-		if !made {
-			closeFD(fd)
-		}
-	}()
-	if cfg.Control != nil {
-		if err := cfg.Control(networkOf(addr), addr.String(), rawSocket(fd)); err != nil {
-			return -1, err
-		}
-	}
-	if cfg.LocalAddr != nil {
-		if err := bindFor(fd, addr, cfg.LocalAddr); err != nil {
-			return -1, err
-		}
-	}
-	made = true
-	return fd, nil
-}
-
-// networkOf is the network as net.Dialer gives it to Control.
-func networkOf(addr net.Addr) string {
-	a, ok := addr.(*net.TCPAddr)
-	switch {
-	case !ok:
-		return addr.Network()
-	case a.IP.To4() != nil:
-		return "tcp4"
-	default:
-		return "tcp6"
-	}
-}
-
 // bindFor binds a socket that is to be connected to addr.
 func bindFor(fd int, addr, local net.Addr) error {
 	var sa unix.Sockaddr
@@ -81,10 +42,6 @@ func bindFor(fd int, addr, local net.Addr) error {
 		return mismatched(local)
 	}
 	return os.NewSyscallError("bind", unix.Bind(fd, sa))
-}
-
-func mismatched(local net.Addr) error {
-	return &net.AddrError{Err: "mismatched local address; use one of the network and family of the remote one", Addr: local.String()}
 }
 
 func tcpSockaddr(a *net.TCPAddr, wide bool) (unix.Sockaddr, error) {

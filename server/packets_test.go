@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/server"
 )
@@ -99,7 +100,7 @@ func TestErrorsOfServingPacketsSayWhatToDo(t *testing.T) {
 		s := &server.Server{Packets: packetEcho{}, Network: "udp", Addr: taken.LocalAddr().String(), Backend: backend}
 		err = s.ListenAndServe()
 		requireAdvice(t, err, "choose another address")
-		require.ErrorIs(t, err, syscall.EADDRINUSE)
+		require.ErrorIs(t, conn.Portable(err), syscall.EADDRINUSE)
 		requireAdvice(t, (&server.Server{Handler: echo{}, Network: "udp", Addr: "127.0.0.1:0", Backend: backend}).ListenAndServe(), "Packets is nil; set one")
 		requireAdvice(t, (&server.Server{Packets: packetEcho{}, Addr: "127.0.0.1:0", Backend: backend}).ListenAndServe(), "Handler is nil; set one")
 		s = &server.Server{Packets: packetEcho{}, Network: "udp", Addr: "nonsense", Backend: backend}

@@ -54,6 +54,7 @@ func TestServesOnEveryNetwork(t *testing.T) {
 			"tcp": "127.0.0.1:0", "tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": t.TempDir() + "/socket",
 		} {
 			t.Run(network, func(t *testing.T) {
+				conntest.Need(t, network)
 				s := run(t, &server.Server{Handler: echo{}, Backend: backend, Network: network, Addr: addr})
 				roundTrip(t, s.dial(), "hello")
 				require.NoError(t, s.Shutdown(t.Context()))

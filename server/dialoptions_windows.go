@@ -1,0 +1,36 @@
+package server
+
+import (
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// control sets the options of a socket before it is bound or connected. FastOpen goes
+// without: here it is for those who have the first bytes when they connect.
+func (d *Dialer) control(bool) func(network, addr string, raw syscall.RawConn) error {
+	dialer := *d
+	return func(network, addr string, raw syscall.RawConn) error {
+		var err error
+		if cerr := raw.Control(func(fd uintptr) { err = dialer.setOptions(network, windows.Handle(fd)) }); cerr != nil {
+			return cerr
+		}
+		if err == nil && dialer.Control != nil {
+			err = dialer.Control(network, addr, raw)
+		}
+		return err
+	}
+}
+
+func (d *Dialer) setOptions(network string, h windows.Handle) error {
+	if err := setBuffers(h, d.ReadBuffer, d.WriteBuffer); err != nil || !strings.HasPrefix(network, "tcp") {
+		return err
+	}
+	if d.Nagle {
+		if err := windows.SetsockoptInt(h, windows.IPPROTO_TCP, windows.TCP_NODELAY, 0); err != nil {
+			return callError("setsockopt", err)
+		}
+	}
+	return probePeer(h, d.KeepAlive)
+}
