@@ -298,7 +298,7 @@ func requireOpError(t *testing.T, err error, op string, is ...error) {
 // forgotten, not even that.
 func requireReset(t *testing.T, err error) {
 	t.Helper()
-	if conntest.ForgetsErrors() && (err == nil || err == io.EOF) {
+	if conntest.Wine() && (err == nil || err == io.EOF) {
 		return
 	}
 	require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)

@@ -97,7 +97,7 @@ func TestAResetAfterCloseWriteIsTheConnectionsError(t *testing.T) {
 		require.Empty(t, readEOF(t, c))
 		reset(c)
 		err := conntest.Receive(t, closed)
-		if err != nil || !conntest.ForgetsErrors() {
+		if err != nil || !conntest.Wine() {
 			requireOpError(t, err, "read")
 		}
 	})

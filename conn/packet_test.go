@@ -64,7 +64,7 @@ func TestDatagramsOfEverySizeArriveWholeAndTooLongOnesFailAlone(t *testing.T) {
 
 // Scenario 75.
 func TestARefusalOnAConnectedSocketIsAnErrorAndTheSocketLives(t *testing.T) {
-	if conntest.ForgetsErrors() {
+	if conntest.Wine() {
 		t.Skip("Wine 8 forgets refusals")
 	}
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {

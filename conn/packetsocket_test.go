@@ -112,7 +112,7 @@ func TestPacketSocketReadsAndWritesAsNetDoes(t *testing.T) {
 }
 
 func TestPacketSocketIsToldOfARefusal(t *testing.T) {
-	if conntest.ForgetsErrors() {
+	if conntest.Wine() {
 		t.Skip("Wine 8 forgets refusals")
 	}
 	onSockets(t, func(t *testing.T, s udpKind) {

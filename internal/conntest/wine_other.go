@@ -2,5 +2,5 @@
 
 package conntest
 
-// ForgetsErrors is about Wine.
-func ForgetsErrors() bool { return false }
+// Wine reports whether Windows is emulated.
+func Wine() bool { return false }
