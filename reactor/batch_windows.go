@@ -18,24 +18,13 @@ type rawBatch struct {
 
 func (w *rawBatch) reset() { *w = rawBatch{} }
 
-func (d *datagram) setName(sa *windows.RawSockaddrInet6, wide bool) uintptr {
-	ip, port := d.to.Addr(), bigEndian(int(d.to.Port()))
-	if wide {
-		*sa = windows.RawSockaddrInet6{Family: windows.AF_INET6, Port: port, Addr: ip.As16(), Scope_id: d.scope}
-		return unsafe.Sizeof(*sa)
-	}
-	in := (*windows.RawSockaddrInet4)(unsafe.Pointer(sa))
-	*in = windows.RawSockaddrInet4{Family: windows.AF_INET, Port: port, Addr: ip.Unmap().As4()}
-	return unsafe.Sizeof(*in)
-}
-
 // transmit sends what the kernel takes at once, in order, and reports whether all
 // is dealt with. What it refuses for another reason than want of room has failed.
 func (b *Batch) transmit(k kernel, fd int) bool {
 	for w := &b.raw; w.next < len(b.list); w.next++ {
 		d := &b.list[w.next]
-		var name windows.RawSockaddrInet6
-		size := uintptr(0)
+		var name syscall.RawSockaddrInet6
+		size := uint32(0)
 		if d.to.IsValid() {
 			size = d.setName(&name, b.Wide)
 		}
@@ -50,7 +39,7 @@ func (b *Batch) transmit(k kernel, fd int) bool {
 	return true
 }
 
-func (k kernel) sendTo(fd int, p []byte, name *windows.RawSockaddrInet6, size uintptr) syscall.Errno {
+func (k kernel) sendTo(fd int, p []byte, name *syscall.RawSockaddrInet6, size uint32) syscall.Errno {
 	if _, errno := k.next(faults.SendTo, fd, 1); errno != 0 {
 		return errno
 	}
@@ -60,6 +49,6 @@ func (k kernel) sendTo(fd int, p []byte, name *windows.RawSockaddrInet6, size ui
 	}
 	buf, n := wsaBuf(p), uint32(0)
 	r, _, errno := syscall.SyscallN(procWSASendTo.Addr(), uintptr(fd), uintptr(unsafe.Pointer(&buf)), 1, uintptr(unsafe.Pointer(&n)), 0,
-		uintptr(unsafe.Pointer(name)), size, 0, 0)
+		uintptr(unsafe.Pointer(name)), uintptr(size), 0, 0)
 	return winsock(r, errno)
 }

@@ -11,50 +11,12 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// How a datagram lies in its buffer: the lengths of name and control, and the flags; the
-// sender's address, control messages, and the payload, which begins a cache line.
-const (
-	packetName    = 16
-	packetControl = packetName + 32
-	packetPayload = 128
-)
+// packetPayload leaves 80 bytes for control messages: IN6_PKTINFO takes 40.
+const packetPayload = 128
 
 const msgTrunc = 0x100 // MSG_TRUNC
 
-// packetStride is the distance of the buffers. It is no multiple of the page size:
-// then the beginnings of all buffers, often all of them that is touched, would
-// compete for the same few places in the processor's caches.
-func packetStride(size int) int { return (packetPayload+size+63)/64*64 + 64 }
-
-func parsePacket(p []byte) Packet {
-	word := func(i int) uint32 { return binary.NativeEndian.Uint32(p[4*i:]) }
-	got := Packet{
-		From:      ParseSockaddr(p[packetName:packetControl][:word(0)]),
-		Truncated: word(2)&msgTrunc != 0,
-		Payload:   p[packetPayload:],
-	}
-	got.parseControl(p[packetControl:packetPayload][:word(1)])
-	return got
-}
-
-// ParseSockaddr reads a socket address as the kernel writes it; the zero AddrPort
-// stands for what is neither IPv4 nor IPv6.
-func ParseSockaddr(p []byte) netip.AddrPort {
-	if len(p) < 2 {
-		return netip.AddrPort{}
-	}
-	switch family := binary.NativeEndian.Uint16(p); {
-	case family == windows.AF_INET && len(p) >= int(unsafe.Sizeof(windows.RawSockaddrInet4{})):
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(p[4:8])), binary.BigEndian.Uint16(p[2:]))
-	case family == windows.AF_INET6 && len(p) >= int(unsafe.Sizeof(windows.RawSockaddrInet6{})):
-		ip := netip.AddrFrom16([16]byte(p[8:24])).Unmap()
-		if scope := binary.NativeEndian.Uint32(p[24:]); scope != 0 && ip.Is6() {
-			ip = ip.WithZone(zones.name(scope))
-		}
-		return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(p[2:]))
-	}
-	return netip.AddrPort{}
-}
+func familyOf(sockaddr []byte) uint16 { return binary.NativeEndian.Uint16(sockaddr) }
 
 // A controlHeader is WSACMSGHDR.
 type controlHeader struct {
@@ -113,7 +75,8 @@ func newPackets(cfg *Config, k kernel) (*packets, error) {
 func (p *packets) arm(n int) int { return min(n, len(p.whole)) }
 
 // recv receives at most that many datagrams into got. ENOBUFS: every buffer is out.
-// all says that the socket may have more.
+// all says that the socket may have more. An errno beside datagrams is of what came after
+// them.
 func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 	want := p.arm(min(most, maxPackets))
 	if want == 0 {
@@ -127,11 +90,7 @@ func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 		got, errno := p.kernel.recvMsg(fd, mem, p.size)
 		if errno != 0 {
 			p.mem.filled(id)
-			if n > 0 && errno != syscall.EAGAIN {
-				p.kernel.putBack(fd, errno)
-				return n, true, 0
-			}
-			if n > 0 {
+			if n > 0 && errno == syscall.EAGAIN {
 				errno = 0
 			}
 			return n, false, errno
@@ -178,9 +137,9 @@ func recvMsg(fd int, mem []byte, size int) (int, syscall.Errno) {
 	payload := wsaBuf(mem[packetPayload:][:size])
 	msg := windows.WSAMsg{
 		Name:    (*syscall.RawSockaddrAny)(unsafe.Pointer(&mem[packetName])),
-		Namelen: packetControl - packetName,
+		Namelen: nameRoom,
 		Buffers: &payload, BufferCount: 1,
-		Control: wsaBuf(mem[packetControl:packetPayload]),
+		Control: wsaBuf(mem[packetControl:][:controlRoom]),
 	}
 	var n uint32
 	r, _, errno := syscall.SyscallN(at, uintptr(fd), uintptr(unsafe.Pointer(&msg)), uintptr(unsafe.Pointer(&n)), 0, 0)
@@ -191,11 +150,6 @@ func recvMsg(fd int, mem []byte, size int) (int, syscall.Errno) {
 	default:
 		return 0, errno
 	}
-	for i, v := range [3]uint32{uint32(msg.Namelen), msg.Control.Len, msg.Flags} {
-		binary.NativeEndian.PutUint32(mem[4*i:], v)
-	}
+	setPacketHeader(mem, uint32(msg.Namelen), msg.Control.Len, n, msg.Flags)
 	return int(n), 0
 }
-
-// putBack keeps an error for the next receive.
-func (k kernel) putBack(fd int, errno syscall.Errno) { k.port.sockets[fd].failed = errno }

@@ -47,7 +47,7 @@ func testReady(t *testing.T, b Backend, network string) {
 		require.Equal(t, fmt.Sprint("hello ", i), string(got[:n]))
 
 		e.awaitReady(reactor.Writable)
-		sent := fill(t, e.fd)
+		sent := e.fill()
 		e.ready(reactor.Writable)
 		l.settle()
 		require.True(t, e.flying[reactor.Writable], "there is no room")
@@ -57,8 +57,25 @@ func testReady(t *testing.T, b Backend, network string) {
 	}
 }
 
-// fill writes until there is no more room, and returns how much that took.
-func fill(t *testing.T, fd int) (sent int) {
+// fill writes until there is no more room, and stays none when what is on its way has arrived. It returns how
+// much that took.
+func (e *endpoint) fill() (sent int) {
+	e.l.t.Helper()
+	for sent < 64<<20 {
+		sent += fill(e.l.t, e.fd)
+		e.ready(reactor.Writable)
+		e.l.settle()
+		if e.flying[reactor.Writable] {
+			e.stop(reactor.Writable)
+			e.ends[reactor.Writable] = nil
+			return sent
+		}
+	}
+	e.l.t.Fatal("there is room without end")
+	return sent
+}
+
+func fill(t testing.TB, fd int) (sent int) {
 	t.Helper()
 	p := text(3, 16<<10)
 	for {
@@ -100,7 +117,7 @@ func testReadyReset(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	shrink(t, e.fd)
-	fill(t, e.fd)
+	e.fill()
 	e.ready(reactor.Readable)
 	e.ready(reactor.Writable)
 	l.settle()
@@ -118,7 +135,7 @@ func testReadyCancel(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	shrink(t, e.fd)
-	sent := fill(t, e.fd)
+	sent := e.fill()
 	for i := range 5 {
 		e.ready(reactor.Readable)
 		e.ready(reactor.Writable)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package conn
 
 import (
@@ -7,34 +9,11 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/internal/sockopt"
 )
-
-// accepted asks the kernel who the peer is, while that can be asked: after a
-// reset it no longer can.
-func (c *Conn) accepted() {
-	var sa unix.RawSockaddrAny
-	size := uint32(unix.SizeofSockaddrAny)
-	// As package unix does it, but without garbage for each connection.
-	if _, _, errno := unix.RawSyscall(unix.SYS_GETPEERNAME, uintptr(c.fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size))); errno != 0 {
-		c.setPeer(netip.AddrPort{}) // it has gone already
-		return
-	}
-	if sa.Addr.Family != unix.AF_UNIX {
-		c.setPeer(reactor.ParseSockaddr(unsafe.Slice((*byte)(unsafe.Pointer(&sa)), size)))
-		return
-	}
-	if size <= 2 { // the family alone: clients rarely bind
-		return
-	}
-	if a, err := unix.Getpeername(c.fd); err == nil {
-		c.more().path = &net.UnixAddr{Name: a.(*unix.SockaddrUnix).Name, Net: "unix"}
-	}
-}
 
 func addrPort(sa unix.Sockaddr) netip.AddrPort {
 	switch a := sa.(type) {
@@ -88,6 +67,7 @@ func listenerFD(ln net.Listener) (int, error) {
 		return -1, advise(os.NewSyscallError("fcntl", err))
 	}
 	// Accepted sockets inherit these, so that they cost nothing per connection.
+	sockopt.NoSignal(fd)
 	if _, ok := ln.(*net.TCPListener); ok {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
@@ -106,9 +86,9 @@ func newSocket(addr net.Addr) (int, error) {
 	default:
 		return -1, fmt.Errorf("conn: cannot dial a %T: %w", addr, errors.ErrUnsupported)
 	}
-	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	fd, err := sockopt.Socket(family, unix.SOCK_STREAM)
 	if err != nil {
-		return -1, advise(os.NewSyscallError("socket", err))
+		return -1, advise(err)
 	}
 	if family != unix.AF_UNIX {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
@@ -144,22 +124,7 @@ func setWriteBuffer(fd, bytes int) error {
 }
 
 func setKeepAlive(fd int, k net.KeepAliveConfig) error {
-	if err := setsockopt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, boolInt(k.Enable)); err != nil || !k.Enable {
-		return err
-	}
-	for _, o := range []struct{ option, value int }{
-		{unix.TCP_KEEPIDLE, int(k.Idle.Seconds())},
-		{unix.TCP_KEEPINTVL, int(k.Interval.Seconds())},
-		{unix.TCP_KEEPCNT, k.Count},
-	} {
-		if o.value <= 0 {
-			continue // the system's default
-		}
-		if err := setsockopt(fd, unix.IPPROTO_TCP, o.option, o.value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.NewSyscallError("setsockopt", sockopt.KeepAlive(fd, k))
 }
 
 func boolInt(b bool) int {

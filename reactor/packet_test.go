@@ -3,10 +3,11 @@ package reactor
 import (
 	"net/netip"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
+
 	"pgregory.net/rapid"
 )
 
@@ -14,8 +15,8 @@ import (
 func FuzzParsePacket(f *testing.F) {
 	f.Add(make([]byte, packetPayload))
 	full := make([]byte, packetPayload+4)
-	setPacketHeader(full, nameRoom, controlRoom, 4, unix.MSG_TRUNC)
-	full[packetName] = unix.AF_INET6
+	setPacketHeader(full, nameRoom, controlRoom, 4, msgTrunc)
+	full[packetName] = syscall.AF_INET6
 	full[packetControl] = 40
 	f.Add(full)
 	f.Fuzz(func(t *testing.T, p []byte) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package conn
 
 import (
@@ -7,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/sockopt"
 )
 
 // bindFor binds a socket that is to be connected to addr.
@@ -19,7 +23,7 @@ func bindFor(fd int, addr, local net.Addr) error {
 			return mismatched(local)
 		}
 		if l.Port == 0 { // not before it is known to whom: else ports are used up for all peers together
-			_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+			sockopt.LatePort(fd)
 		}
 		var err error
 		if sa, err = tcpSockaddr(l, remote.IP.To4() == nil); err != nil {
