@@ -47,7 +47,14 @@ func (s *Server) listenOne(network, addr string) (net.Listener, error) {
 	}
 	lc := net.ListenConfig{Control: s.control}
 	ln, err := lc.Listen(context.Background(), network, addr)
-	return ln, conn.Portable(err)
+	if err != nil {
+		return nil, conn.Portable(err)
+	}
+	if err := s.listening(ln); err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	return ln, nil
 }
 
 // control sets the options of a socket before it is bound. Accepted ones inherit

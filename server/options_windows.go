@@ -33,7 +33,7 @@ func (s *Server) setOptions(network string, fd int) error {
 	return keepAlive(fd, s.KeepAlive)
 }
 
-// listening has nothing to set.
+// listening is for systems that take some options only of a socket that listens.
 func (s *Server) listening(net.Listener) error { return nil }
 
 func setBuffers(fd, read, write int) error {
