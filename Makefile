@@ -33,6 +33,10 @@ cross: ## build and vet for every platform
 test-386: ## the tests on a 32-bit build, which this kernel runs as it is
 	GOARCH=386 CGO_ENABLED=0 go test -short -skip 'TLS|Handshake' ./timer ./sched ./syncx ./chanx ./blocking ./reactor/... ./conn/... # TLS in plain Go takes minutes
 
+.PHONY: test-windows
+test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
+	.ci/windows
+
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live
 	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/
