@@ -96,7 +96,7 @@ func (k *socket) stopAccepting(s *iocp) {
 	}
 }
 
-// accept is what the backend takes for a call: it returns what has been accepted.
+// acceptFrom is what the backend takes for a call: it returns what has been accepted.
 func (k kernel) acceptFrom(l *socket) (int, syscall.Errno) {
 	if len(l.backlog) == 0 && l.refused == 0 {
 		k.port.awaitAccept(l)
@@ -131,51 +131,4 @@ func acceptForeign(fd int) (int, syscall.Errno) {
 		return -1, errno
 	}
 	return conn, 0
-}
-
-// startConnect begins to connect. What it could not be told of by a request, for want of such
-// or because the port is another's, it is told of by afd.
-func (s *iocp) startConnect(k *socket, sa *rawSockaddr) syscall.Errno {
-	if k.connect.flying {
-		return syscall.EALREADY
-	}
-	k.outcome = 0
-	at, err := connectEx()
-	if err != nil || k.foreign || k.family != windows.AF_INET && k.family != windows.AF_INET6 {
-		r, _, errno := syscall.SyscallN(procConnect.Addr(), uintptr(k.fd), uintptr(unsafe.Pointer(&sa.buf)), uintptr(sa.len))
-		if errno := winsock(r, errno); errno != syscall.EAGAIN {
-			return errno
-		}
-		return syscall.EINPROGRESS
-	}
-	var any windows.RawSockaddrInet6 // ConnectEx wants the socket bound
-	any.Family = uint16(k.family)
-	size := unsafe.Sizeof(any)
-	if k.family == windows.AF_INET {
-		size = unsafe.Sizeof(windows.RawSockaddrInet4{})
-	}
-	r, _, errno := syscall.SyscallN(procBind.Addr(), uintptr(k.fd), uintptr(unsafe.Pointer(&any)), size)
-	if errno := winsock(r, errno); errno != 0 && errno != syscall.EINVAL { // EINVAL: it is
-		return errno
-	}
-	q := &k.connect
-	q.ov = windows.Overlapped{}
-	r, _, errno = syscall.SyscallN(at, uintptr(k.fd), uintptr(unsafe.Pointer(&sa.buf)), uintptr(sa.len), 0, 0, 0, uintptr(unsafe.Pointer(&q.ov)))
-	switch {
-	case r == 0 && errno != windows.ERROR_IO_PENDING:
-		return Errno(errno)
-	case r != 0 && k.skips:
-		k.connected(0)
-		return k.outcome
-	}
-	s.takesOff(q)
-	return syscall.EINPROGRESS
-}
-
-// connected notes what came of a connect.
-func (k *socket) connected(errno syscall.Errno) {
-	if errno == 0 {
-		errno = inherit(k.fd, windows.SO_UPDATE_CONNECT_CONTEXT, nil)
-	}
-	k.outcome = errno
 }

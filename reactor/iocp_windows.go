@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"os"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -25,7 +26,11 @@ import (
 // descriptor in sockets, or in gone when they have been closed and packets are still to come.
 //
 // The mutex of the backend guards all but port, waker, and what Poll and Rescue alone
-// use.
+// use. No news is lost: a request is made under it, when an operation is in flight that nothing is
+// promised for, and none like it flies. From then on its packet is at the kernel, in the port, or in
+// entries of a Poll or Rescue that has yet to take the mutex; and there it becomes a promise and
+// ends the flight in one go. A request does not tell of a change but of what is so, so it
+// does not matter what came before it was made.
 type iocp struct {
 	kernel  kernel
 	port    windows.Handle
@@ -86,8 +91,9 @@ func (s *iocp) name() string { return "iocp" }
 
 func (s *iocp) wake() error { return s.waker.wake() }
 
-// wait is the same for a hold: here a call always gives the processor up to who takes it
-// from the thread. The system counts in milliseconds.
+// wait is the same for a hold: Go makes every call here in a way in which others can take the
+// processor from the thread. The system counts in milliseconds, and ends waits with the ticks of its
+// clock, which are up to 15.6 ms apart.
 func (s *iocp) wait(wait time.Duration, _ bool) (int, syscall.Errno) {
 	if _, errno := s.kernel.next(faults.Wait, -1, 1); errno != 0 {
 		return 0, errno
@@ -97,7 +103,11 @@ func (s *iocp) wait(wait time.Duration, _ bool) (int, syscall.Errno) {
 	}
 	ms := uintptr(windows.INFINITE)
 	if wait >= 0 {
-		ms = uintptr(min((wait+time.Millisecond-1)/time.Millisecond, windows.INFINITE-1))
+		whole := min(wait/time.Millisecond, windows.INFINITE-2)
+		if wait > whole*time.Millisecond {
+			whole++
+		}
+		ms = uintptr(whole)
 	}
 	var n uint32
 	r, _, errno := syscall.SyscallN(procGetQueuedCompletionStatusEx.Addr(), uintptr(s.port), uintptr(unsafe.Pointer(unsafe.SliceData(s.entries))),
@@ -226,11 +236,11 @@ func (s *iocp) close() {
 		s.tell(nil, n, false)
 	}
 	if s.flying > 0 {
-		abandoned.add(s) // a driver that does not let go: the memory is its for good
+		abandoned.Store(s, nil) // a driver that does not let go: the memory is its for good
 	}
 	s.afd.close()
 	s.waker.close()
 }
 
 // abandoned keeps what the kernel may still write to.
-var abandoned handIn[*iocp]
+var abandoned sync.Map

@@ -3,6 +3,8 @@
 package reactor
 
 import (
+	"errors"
+	"fmt"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -137,3 +139,11 @@ func readyNow(fd int, out bool) bool {
 
 // closeFD closes; EINTR closes as well.
 func closeFD(fd int) { _ = unix.Close(fd) }
+
+// explainLimit says what to do about an error.
+func explainLimit(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+	}
+	return err
+}

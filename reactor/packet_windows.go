@@ -118,13 +118,16 @@ func (k kernel) recvMsg(fd int, mem []byte, size int) (int, syscall.Errno) {
 	}
 	for {
 		n, errno := recvMsg(fd, mem, size)
-		if errno != syscall.ECONNRESET {
+		if errno != syscall.ECONNRESET && errno != syscall.ENETRESET {
 			return n, errno
 		}
 		// A datagram that was sent from here met nobody. Elsewhere only a socket with a peer
 		// hears of that.
 		if connected(fd) {
-			return 0, syscall.ECONNREFUSED
+			if errno == syscall.ECONNRESET {
+				errno = syscall.ECONNREFUSED
+			}
+			return 0, errno
 		}
 	}
 }

@@ -3,8 +3,6 @@
 package reactor
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -256,12 +254,4 @@ func (r *readiness) enqueue(fd int, f *fdState) {
 	}
 	f.queued = true
 	r.ready = append(r.ready, readyFD{fd: fd, seq: f.seq})
-}
-
-// explainLimit says what to do about an error.
-func explainLimit(err error) error {
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
-	}
-	return err
 }
