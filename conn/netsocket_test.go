@@ -230,8 +230,13 @@ func TestSocketIsToldOfAReset(t *testing.T) {
 			read := make(chan error, 1)
 			go func() { _, err := a.Read(make([]byte, 1)); read <- err }()
 			require.NoError(t, b.Close())
-			requireOpError(t, conntest.Receive(t, read), "read", syscall.ECONNRESET)
-			var err error
+			err := conntest.Receive(t, read)
+			if conntest.Wine() && err == io.EOF {
+				require.NoError(t, a.Close())
+				continue
+			}
+			requireOpError(t, err, "read", syscall.ECONNRESET)
+			err = nil
 			for err == nil { // package net's tells with the first
 				_, err = a.Write(noise[:10])
 			}
