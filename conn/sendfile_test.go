@@ -176,7 +176,7 @@ func TestAFileIsWriteProgress(t *testing.T) {
 				return err
 			}
 			return c.CloseWrite()
-		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = time.Second, time.Second })
+		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = time.Second, 1200*time.Millisecond }) // the former is to be first
 		c := f.dial()
 		s := newPattern(1)
 		for range 32 { // takes longer than the time-outs
