@@ -44,6 +44,10 @@ kqueue: ## the kqueue backend over an emulation of kqueue: its conformance, and 
 	go test $(RACE) -tags kqueue -run 'Kqueue|Addresses|Conformance/^kqueue' ./reactor
 	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn
 
+.PHONY: test-windows
+test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
+	.ci/windows
+
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live
 	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/
