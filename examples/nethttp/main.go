@@ -1,7 +1,7 @@
 // Nethttp serves a net/http handler on Suiro's workers: connections that wait for their
 // next request cost no goroutine.
 //
-//	go run ./examples/nethttp [-addr 127.0.0.1:8080] [-backend io_uring|epoll]
+//	go run ./examples/nethttp [-addr 127.0.0.1:8080] [-backend io_uring|epoll] [-cert FILE -key FILE]
 package main
 
 import (
@@ -46,6 +46,11 @@ func main() {
 	}
 	flag.StringVar(&s.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on, port 0 being any free one")
 	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: epoll)")
+	cert := flag.String("cert", "", "`file` with a certificate in PEM: then it is HTTPS, and HTTP/2")
+	key := flag.String("key", "", "`file` with its key")
 	flag.Parse()
+	if *cert != "" {
+		s.TLS = &tls.Config{GetCertificate: fromFiles(*cert, *key)}
+	}
 	app.Main("nethttp", s)
 }
