@@ -5,10 +5,12 @@
 package main
 
 import (
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/examples/internal/app"
@@ -50,7 +52,12 @@ func main() {
 	key := flag.String("key", "", "`file` with its key")
 	flag.Parse()
 	if *cert != "" {
-		s.TLS = &tls.Config{GetCertificate: fromFiles(*cert, *key)}
+		pair, err := tls.LoadX509KeyPair(*cert, *key)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "nethttp:", err)
+			os.Exit(1)
+		}
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	}
 	app.Main("nethttp", s)
 }
