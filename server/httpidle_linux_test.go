@@ -232,7 +232,7 @@ func TestSilentClientsLoseTheirConnections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want string
-			withAndWithoutTLS(t, func() *http.Server {
+			onHTTP(t, func() *http.Server {
 				return &http.Server{Handler: site(), ReadHeaderTimeout: c.header, ReadTimeout: c.read, IdleTimeout: c.idle}
 			}, func(h *httpSide) {
 				w := h.dial()

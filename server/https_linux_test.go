@@ -227,6 +227,35 @@ func TestPlainRequestsOfHTTPSAreAnswered(t *testing.T) {
 	require.Contains(t, want[hello], "Client sent an HTTP request to an HTTPS server.")
 }
 
+// The limits hold with TLS, too, whether a worker or net/http looks after them.
+func TestSilentClientsOfHTTPSLoseTheirConnections(t *testing.T) {
+	const short, long = 50 * time.Millisecond, time.Hour
+	for name, c := range map[string]struct {
+		header, idle time.Duration
+		first, then  string
+	}{
+		"new, nothing":           {header: short, idle: long},
+		"new, some of a header":  {header: short, idle: long, first: "GET /he"},
+		"idle":                   {idle: short, header: long, first: hello},
+		"idle, three bytes":      {idle: short, header: long, first: hello, then: "GET"},
+		"idle, some of a header": {idle: short, header: long, first: hello, then: "\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onOurHTTPS(t, func() *http.Server {
+				return &http.Server{Handler: site(), ReadHeaderTimeout: c.header, IdleTimeout: c.idle}
+			}, func(h *httpSide) {
+				w := h.dial()
+				_, _ = io.WriteString(w, c.first) // which may be too late
+				if c.first == hello {
+					require.Contains(h.T, w.answer("GET"), "hello")
+					_, _ = io.WriteString(w, c.then)
+				}
+				require.Equal(h.T, `"", end: <nil>`, w.end())
+			})
+		})
+	}
+}
+
 // A hijacked connection has the methods of a *tls.Conn, and ends with close-notify.
 func TestConnectionsHijackedFromHTTPSAreTLS(t *testing.T) {
 	of, client := httpsConfig(t)
