@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -256,6 +258,45 @@ func TestSilentClientsOfHTTPSLoseTheirConnections(t *testing.T) {
 			})
 		})
 	}
+}
+
+// New keys, of both directions, may come between requests, to the worker, or within one.
+func TestKeysAreChangedBetweenRequests(t *testing.T) {
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skip("openssl is not installed")
+	}
+	onOurHTTPS(t, func() *http.Server { return &http.Server{Handler: site()} }, func(h *httpSide) {
+		cmd := exec.CommandContext(h.Context(), openssl, "s_client", "-connect", h.addr, "-tls1_3", "-crlf")
+		in, err := cmd.StdinPipe()
+		require.NoError(h.T, err)
+		out, err := os.Create(h.TempDir() + "/out")
+		require.NoError(h.T, err)
+		defer out.Close()
+		cmd.Stdout, cmd.Stderr = out, out
+		require.NoError(h.T, cmd.Start())
+		defer func() {
+			_ = in.Close()
+			_ = cmd.Wait()
+		}()
+		text := func() string {
+			p, _ := os.ReadFile(out.Name())
+			return string(p)
+		}
+		said := func(what string, n int) {
+			conntest.Eventually(h.T, func() bool { return strings.Count(text(), what) == n }, text)
+		}
+		said("New, TLSv1.3", 1)
+		for i := range 6 {
+			_, _ = io.WriteString(in, "GET /hello HTTP/1.1\nHost: x\n\n")
+			said("200 OK", i+1)
+			if i%2 == 0 {
+				h.idle()
+			}
+			_, _ = io.WriteString(in, "K\n")
+			said("KEYUPDATE", i+1)
+		}
+	})
 }
 
 // A hijacked connection has the methods of a *tls.Conn, and ends with close-notify.
