@@ -80,6 +80,10 @@ faults: ## the tests in which system calls fail, by our hand and by strace's (ne
 clients: ## redis-benchmark, psql, curl, dig, nc and the like through a relay, on both backends (.ci/run says what it needs)
 	.ci/clients
 
+.PHONY: interop
+interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on both backends (needs nghttp2-client)
+	.ci/interop
+
 .PHONY: bench
 bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
 	bench/http.sh
