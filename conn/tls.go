@@ -43,7 +43,7 @@ type TLSConfig struct {
 // A handshake takes some 100 µs of a processor, or a millisecond with RSA. It is done on a
 // goroutine, on none of the workers. What is sent to a Handle, and Do, waits for it.
 //
-// SendFile works, by reading. Splice does not, nor do Sockets: put crypto/tls over those.
+// SendFile works, by reading, and Splice by copying. Sockets do not: put crypto/tls over those.
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
 	g := newGate(cfg, h)
 	if cfg.MaxHandshakes >= 0 {
