@@ -16,6 +16,7 @@ import (
 	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/server"
 )
 
 // A Proxy is one that runs. Its methods may be called from any goroutine, but not a worker's.
@@ -32,6 +33,7 @@ type Proxy struct {
 	counts    map[string]*route.Counts
 	routes    []*route.Route
 	known     upstream.Registry
+	pool      server.Pool
 	asking    func() // ends what asks the upstreams, and waits for that
 	admin     *conn.Listener
 	ended     bool
@@ -48,6 +50,8 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.pool.Dialer.Group = func() *conn.Group { return p.group }
+	p.pool.BackOff, p.pool.MaxIdle = -1, 64 // the upstreams' health says whom to leave alone
 	if err = p.Reload(c); err == nil && c.Admin != "" {
 		err = p.serveAdmin(c.Admin)
 	}
@@ -82,7 +86,7 @@ func (p *Proxy) Reload(c *config.Config) error {
 		if routes[i], err = route.New(r, n); err != nil {
 			return err
 		}
-		routes[i].Group = func() *conn.Group { return p.group }
+		routes[i].Group, routes[i].Pool = p.pool.Dialer.Group, &p.pool
 		if c.AccessLog {
 			routes[i].Access = p.access
 		}
@@ -167,6 +171,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	if err := p.group.Wait(ctx); err != nil {
 		p.log.Warn("connections are reset that have not ended in time", "connections", p.group.Len())
 	}
+	_ = p.pool.Close()
 	p.group.Abort()
 	_ = p.group.Wait(context.Background())
 	return p.group.Close()

@@ -80,7 +80,7 @@ func begin(c *conn.Conn, r *route.Route) error {
 		c.Abort()
 		return nil
 	}
-	s := &session{route: r, client: c.Handle(), from: c.RemoteAddr(), source: route.Client(c), header: r.Introduce(c), began: time.Now()}
+	s := &session{route: r, client: c.Handle(), from: c.RemoteAddr(), source: route.Source(c.RemoteAddr()), header: r.Introduce(c), began: time.Now()}
 	c.SetValue(s)
 	if err := c.PauseRead(); err != nil {
 		return err

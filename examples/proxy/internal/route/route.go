@@ -27,6 +27,7 @@ type Route struct {
 	*Counts
 	Set    *upstream.Set
 	Group  func() *conn.Group
+	Pool   *server.Pool // of http: connections that wait for their next request
 	Access *slog.Logger // nil: nobody wants to know
 
 	front, back *tls.Config
@@ -55,9 +56,12 @@ func New(r *config.Route, counts *Counts) (*Route, error) {
 	return route, nil
 }
 
+// Front is what TLS is terminated with; nil: it is not.
+func (r *Route) Front() *tls.Config { return r.front }
+
 // Cover puts what comes before a route's own bytes around its handler: TLS, and before that a PROXY header.
 func (r *Route) Cover(h conn.Handler) conn.Handler {
-	if r.front != nil {
+	if r.front != nil && r.Kind() == "stream" { // a gateway has goroutines, which do that themselves
 		h = conn.ServeTLS(conn.TLSConfig{Config: r.front, Timeout: r.Header()}, h)
 	}
 	if len(r.ProxyFrom) > 0 {
@@ -72,6 +76,9 @@ func (r *Route) Header() time.Duration { return r.HeaderTimeout.Or(10 * time.Sec
 
 // Idle is how long a connection lives without a byte.
 func (r *Route) Idle() time.Duration { return r.IdleTimeout.Or(10 * time.Minute) }
+
+// Reply is how long the head of an answer may take.
+func (r *Route) Reply() time.Duration { return r.ReplyTimeout.Or(time.Minute) }
 
 // Dialer is for connections to an upstream of the route.
 func (r *Route) Dialer(to config.Address) server.Dialer {
@@ -112,8 +119,8 @@ func address(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
 }
 
-// Client is the address that a connection is told apart by; invalid for a Unix socket.
-func Client(c *conn.Conn) netip.Addr { return address(c.RemoteAddr()).Addr() }
+// Source is the address that a client is told apart by; invalid for a Unix socket.
+func Source(remote net.Addr) netip.Addr { return address(remote).Addr() }
 
 // Tries is how many upstreams are tried at most.
 func (r *Route) Tries() int { return 1 + max(0, cmp.Or(r.Retries, 2)) }
