@@ -35,7 +35,7 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 		c.Abort()
 		return nil
 	}
-	c.SetValue(h)
+	c.NotifyClose(h.route.Leave) // whoever has it then
 	return c.SetIdleTimeout(h.route.Idle())
 }
 
@@ -58,12 +58,5 @@ func (h *idle) OnDrain(c *conn.Conn) {
 	h.stopping.Store(true)
 	if !c.Lent() {
 		_ = c.Close()
-	}
-}
-
-// OnClose is the end of a connection, whoever had it.
-func (h *idle) OnClose(c *conn.Conn, _ error) {
-	if c.Value() != nil {
-		h.route.Leave()
 	}
 }

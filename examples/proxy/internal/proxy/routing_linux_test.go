@@ -163,7 +163,7 @@ func TestDatagramsFindTheirWayBackAndSessionsEnd(t *testing.T) {
 				_, _ = up.WriteToUDPAddrPort(p[:n], from)
 			}
 		}()
-		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['udp://127.0.0.1:0']\nidle_timeout = '100ms'\nupstream = [{address = 'udp://%v'}]", up.LocalAddr()))
+		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['udp://127.0.0.1:0']\nidle_timeout = '2s'\nupstream = [{address = 'udp://%v'}]", up.LocalAddr()))
 		conntest.Each(t, 50, func(i int) error {
 			c, err := net.Dial("udp", f.addr())
 			if err != nil {
