@@ -24,9 +24,6 @@ func (a Address) Network() string {
 	}
 }
 
-// Socket is the address without what only says what is spoken there: two with the same share a socket.
-func (a Address) Socket() Address { return Address{Scheme: a.Network(), Host: a.Host} }
-
 func (a Address) String() string { return a.Scheme + "://" + a.Host }
 
 // With is the address with another host, as a listener has it whose port was 0.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 )
 
@@ -80,14 +81,15 @@ func (r *Route) check() error {
 // checkShared looks at listeners that several routes name: all but one need names, and what
 // happens before the names are known must be the same.
 func (c *Config) checkShared() error {
+	c.nameSockets()
 	type owner struct {
 		*Route
 		names []string
 	}
-	all := map[Address]*owner{}
+	all := map[Socket]*owner{}
 	for _, r := range c.Routes {
-		for _, a := range r.Listen {
-			key := a.Socket()
+		for i, a := range r.Listen {
+			key := r.sockets[i]
 			o := all[key]
 			if o == nil {
 				all[key] = &owner{Route: r, names: r.ServerNames}
@@ -110,4 +112,28 @@ func (c *Config) checkShared() error {
 		}
 	}
 	return nil
+}
+
+// nameSockets tells sockets apart: by their address, and those with port 0, each of which is another one, by their
+// route, unless one with names is meant to share it.
+func (c *Config) nameSockets() {
+	at := func(a Address) Socket { return Socket{network: a.Network(), host: a.Host} }
+	named := map[Socket]bool{}
+	for _, r := range c.Routes {
+		for _, a := range r.Listen {
+			if len(r.ServerNames) > 0 {
+				named[at(a)] = true
+			}
+		}
+	}
+	for _, r := range c.Routes {
+		r.sockets = nil
+		for i, a := range r.Listen {
+			s := at(a)
+			if _, port, _ := net.SplitHostPort(a.Host); port == "0" && a.Scheme != "unix" && !named[s] {
+				s.own = fmt.Sprint(r.Name, i)
+			}
+			r.sockets = append(r.sockets, s)
+		}
+	}
 }

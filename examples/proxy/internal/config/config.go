@@ -58,7 +58,16 @@ type Route struct {
 
 	Health Health `toml:"health"`
 	UDP    UDP    `toml:"udp"`
+
+	sockets []Socket
 }
+
+// A Socket names what a route listens on, from one configuration to the next. Routes with the same
+// share it.
+type Socket struct{ network, host, own string }
+
+// Sockets are those of Listen, in its order, once Check has been called.
+func (r *Route) Sockets() []Socket { return r.sockets }
 
 // An Upstream is one of those that a route's connections go to.
 type Upstream struct {

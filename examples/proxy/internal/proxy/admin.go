@@ -54,8 +54,8 @@ func (p *Proxy) Snapshot() *status.Snapshot {
 		if v.Balance == "" {
 			v.Balance = string(config.RoundRobin)
 		}
-		for _, a := range r.Listen {
-			if l := p.listeners[a.Socket()]; l != nil {
+		for _, a := range r.Sockets() {
+			if l := p.listeners[a]; l != nil {
 				v.Listen = append(v.Listen, l.at.String())
 			}
 		}

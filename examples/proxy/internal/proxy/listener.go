@@ -40,21 +40,23 @@ func (f *front) OnOpen(c *conn.Conn) error {
 // OnData is not called.
 func (f *front) OnData(*conn.Conn) error { return nil }
 
-// planned is what the routes say of one address.
+// planned is what the routes say of one socket.
 type planned struct {
+	socket  config.Socket
 	address config.Address
 	table   relay.Table
 }
 
-// plan gathers the addresses of routes.
+// plan gathers the sockets of routes.
 func plan(routes []*route.Route) (all []*planned) {
-	known := map[config.Address]*planned{} // by Socket
+	known := map[config.Socket]*planned{}
 	for _, r := range routes {
-		for _, a := range r.Listen {
-			n := known[a.Socket()]
+		for i, a := range r.Listen {
+			s := r.Sockets()[i]
+			n := known[s]
 			if n == nil {
-				n = &planned{address: a}
-				known[a.Socket()] = n
+				n = &planned{socket: s, address: a}
+				known[s] = n
 				all = append(all, n)
 			}
 			n.table.Add(r)
@@ -66,9 +68,9 @@ func plan(routes []*route.Route) (all []*planned) {
 // listen opens what is new, has it all follow the plan, and closes what is not in it. If
 // anything cannot be opened nothing has changed.
 func (p *Proxy) listen(all []*planned) error {
-	fresh := map[config.Address]*listener{}
+	fresh := map[config.Socket]*listener{}
 	for _, n := range all {
-		at := n.address.Socket()
+		at := n.socket
 		if p.listeners[at] != nil {
 			continue
 		}
@@ -81,10 +83,10 @@ func (p *Proxy) listen(all []*planned) error {
 		}
 		fresh[at] = l
 	}
-	wanted := map[config.Address]*listener{}
+	wanted := map[config.Socket]*listener{}
 	p.order = p.order[:0]
 	for _, n := range all {
-		at := n.address.Socket()
+		at := n.socket
 		l := p.listeners[at]
 		if l == nil {
 			l = fresh[at]

@@ -27,9 +27,9 @@ type Proxy struct {
 	started time.Time
 	drain   time.Duration
 
-	mu        sync.Mutex                   // guards what follows, and has one reload at a time
-	listeners map[config.Address]*listener // by Socket
-	order     []config.Address
+	mu        sync.Mutex // guards what follows, and has one reload at a time
+	listeners map[config.Socket]*listener
+	order     []config.Socket
 	counts    map[string]*route.Counts
 	routes    []*route.Route
 	known     upstream.Registry
@@ -44,7 +44,7 @@ var errEnded = errors.New("proxy: it is ending")
 // New starts a proxy. What goes wrong later, and each connection if the configuration has it so, is told to
 // the log.
 func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
-	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Address]*listener{}, counts: map[string]*route.Counts{}}
+	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
 	var err error
 	p.group, err = conn.NewGroup(conn.Config{Logger: log, Reactor: reactor.Config{Backend: c.Backend}}, sched.Config{Workers: c.Workers})
 	if err != nil {

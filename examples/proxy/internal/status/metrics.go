@@ -53,7 +53,7 @@ func WriteMetrics(w io.Writer, s *Snapshot) error {
 		return 0
 	})
 	upstreams("upstream_connections", "gauge", "Connections to it, those being established included.", func(i, j int) any { return s.Routes[i].Upstreams[j].Active })
-	upstreams("upstream_connections_total", "counter", "Connections to it that were established.", func(i, j int) any { return s.Routes[i].Upstreams[j].Opened })
+	upstreams("upstream_connections_total", "counter", "Connections to it that were established; of http, requests that it was given.", func(i, j int) any { return s.Routes[i].Upstreams[j].Opened })
 	upstreams("upstream_failures_total", "counter", "Connections that could not be, and questions without an answer.", func(i, j int) any { return s.Routes[i].Upstreams[j].Failures })
 	head("start_time_seconds", "gauge", "When it started, in Unix time.")
 	fmt.Fprintf(&b, "suiro_proxy_start_time_seconds %d\n", s.Started.Unix())

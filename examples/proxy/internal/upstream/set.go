@@ -148,15 +148,18 @@ func (r *Registry) Sets(routes []*config.Route) map[*config.Route]*Set {
 		s := &Set{balance: route.Balance}
 		for _, u := range route.Upstreams {
 			up := known[u.Address]
-			if up == nil {
+			first := up == nil
+			if first {
 				if up = r.known[u.Address]; up == nil {
 					up = &Upstream{Address: u.Address}
 				}
 				known[u.Address] = up
 			}
-			up.mu.Lock()
-			up.health, up.asked = route.Health, route.Health.Interval > 0
-			up.mu.Unlock()
+			if asks := route.Health.Interval > 0; first || asks { // of several routes, one that asks knows best
+				up.mu.Lock()
+				up.health, up.asked = route.Health, asks
+				up.mu.Unlock()
+			}
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(u.Address.String()))
 			s.members = append(s.members, &member{Upstream: up, weight: orInt(u.Weight, 1), most: u.MaxConnections, name: h.Sum64()})

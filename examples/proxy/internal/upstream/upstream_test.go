@@ -144,3 +144,14 @@ func TestAReloadKeepsWhatIsKnown(t *testing.T) {
 	anew := set(t, &r, &config.Route{}, 1, 1).All()
 	require.NotSame(t, old[1], anew[1])
 }
+
+func TestOfSeveralRoutesOneThatAsksKnowsBest(t *testing.T) {
+	to := []*config.Upstream{{Address: config.Address{Scheme: "tcp", Host: "u:1"}}}
+	asks := &config.Route{Upstreams: to, Health: config.Health{Interval: 1, Fails: 1}}
+	for _, routes := range [][]*config.Route{{asks, {Upstreams: to}}, {{Upstreams: to}, asks}} {
+		u := new(Registry).Sets(routes)[asks].All()[0]
+		u.Failed(errors.New("refused"))
+		u.Succeeded()
+		require.False(t, u.State().Healthy, "only an answer heals it")
+	}
+}
