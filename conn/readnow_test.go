@@ -5,6 +5,7 @@ import (
 	"net"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -110,5 +111,47 @@ func TestAResetAmongLargeMessagesIsTold(t *testing.T) {
 		}
 		reset(c)
 		require.ErrorIs(t, conntest.Receive(t, closed), syscall.ECONNRESET)
+	})
+}
+
+// The handler closes while large messages come: the peer's end is waited for, what it still
+// says is dropped, and that costs nothing while it says nothing.
+func TestACloseAmongLargeMessagesWaitsForThePeersEnd(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		for name, end := range map[string]func(*conn.Conn) error{
+			"close":     (*conn.Conn).Close,
+			"closeRead": (*conn.Conn).CloseRead,
+		} {
+			t.Run(name, func(t *testing.T) {
+				closed, tell := ends(1)
+				left := 20 * 10 << 10
+				f := serve(t, backend, workers, funcs{close: tell, data: func(c *conn.Conn) error {
+					if left -= c.Buffered(); left > 0 {
+						return echo(c)
+					}
+					_, _ = c.Discard(c.Buffered())
+					return end(c)
+				}}, func(cfg *conn.Config) { cfg.Linger = time.Hour })
+				c := f.dial()
+				for range 19 {
+					write(t, c, noise[:10<<10])
+					read(t, c, 10<<10)
+				}
+				for range 3 {
+					write(t, c, noise[:10<<10])
+				}
+				if name == "close" {
+					_, err := io.Copy(io.Discard, c) // a part of the last one may have come alone
+					require.NoError(t, err)
+				}
+				runs := f.Runtime().Stats().Total.Polled
+				time.Sleep(20 * time.Millisecond) // the time for some thousand runs, if they went on
+				require.Less(t, f.Runtime().Stats().Total.Polled-runs, uint64(50))
+				require.NoError(t, c.Close())
+				if name == "close" {
+					require.NoError(t, conntest.Receive(t, closed))
+				}
+			})
+		}
 	})
 }

@@ -333,6 +333,9 @@ func (c *Conn) settle() (done bool) {
 	if c.is(finished) && c.is(endSeen) {
 		c.set(broken) // neither side has anything more to say
 	}
+	if c.is(closing|deaf|ended) && !c.is(spliced) {
+		c.clear(direct) // what comes is not for the handler any more, and the reactor drops it until the end
+	}
 	switch {
 	case c.is(broken):
 		return c.tearDown()

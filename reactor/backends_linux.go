@@ -1,7 +1,9 @@
 package reactor
 
+import "slices"
+
 // Best first: Select tries them in this order.
-var backends = []backend{
+var backends = slices.Concat([]backend{
 	{name: "io_uring", probe: probeURing, open: openURing},
-	{name: "epoll", probe: probeEpoll, open: openEpoll},
-}
+	{name: "epoll", probe: probeEpoll, open: openEpoll, unlocked: true},
+}, emulated)

@@ -14,8 +14,8 @@ type Batch struct {
 	// their mapped form. Set it before Add.
 	Wide bool
 
-	// NoSegments says that the kernel has no UDP_SEGMENT, so that AddSegments adds
-	// single datagrams.
+	// NoSegments says that the kernel has no UDP_SEGMENT, as none but Linux has, so that
+	// AddSegments adds single datagrams.
 	NoSegments bool
 
 	// Join has Add join a datagram to the one before it, as AddSegments would have
@@ -72,7 +72,7 @@ func (b *Batch) Add(p []byte, to netip.AddrPort) error {
 // join adds a datagram to the last one, if they can be segments of one.
 func (b *Batch) join(p []byte, to netip.AddrPort) bool {
 	last := len(b.list) - 1
-	if last < 0 || len(p) == 0 || b.NoSegments {
+	if last < 0 || len(p) == 0 || b.single() {
 		return false
 	}
 	d := &b.list[last]
@@ -100,7 +100,7 @@ func (b *Batch) AddSegments(p []byte, segment int, to netip.AddrPort) error {
 		return syscall.EMSGSIZE
 	}
 	most := segment
-	if !b.NoSegments {
+	if !b.single() {
 		most = segment * max(1, min(maxSegments, maxPayload4/segment))
 	}
 	for len(p) > 0 {
@@ -116,6 +116,8 @@ func (b *Batch) AddSegments(p []byte, segment int, to netip.AddrPort) error {
 	}
 	return nil
 }
+
+func (b *Batch) single() bool { return b.NoSegments || !haveSegments }
 
 func (b *Batch) room(to netip.AddrPort) int {
 	if !b.Wide || to.IsValid() && to.Addr().Unmap().Is4() {

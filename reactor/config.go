@@ -18,8 +18,8 @@ const EnvBackend = "SUIRO_BACKEND"
 
 // A Config describes one reactor. The zero value is what a server wants.
 type Config struct {
-	// Backend forces one: "io_uring" or "epoll". Empty: the value of
-	// SUIRO_BACKEND, else the best one that starts.
+	// Backend forces one: "io_uring" or "epoll" on Linux, "kqueue" on macOS and the
+	// BSDs. Empty: the value of SUIRO_BACKEND, else the best one that starts.
 	Backend string
 
 	// Entries is the length of io_uring's submission queue, rounded up to a
@@ -42,11 +42,12 @@ type Config struct {
 	Datagrams, DatagramSize int
 
 	// Unlocked says that the owner is a goroutine that is not locked to its thread:
-	// Poll then waits in Go's own poller, as the goroutines do that it wakes. Only
-	// epoll can do that; with it, Backend "" means epoll.
+	// Poll then waits in Go's own poller, as the goroutines do that it wakes, or as an
+	// ordinary system call (kqueue). io_uring cannot do that; with it, Backend "" means epoll
+	// on Linux.
 	Unlocked bool
 
-	// Without turns io_uring features off, as if the kernel lacked them:
+	// Without turns features of a backend off, as if the kernel lacked them:
 	// see the Feature constants. For tests and for kernels with a broken one.
 	Without []Feature
 
@@ -56,10 +57,14 @@ type Config struct {
 	selected bool // every field is settled and the backend has been probed
 }
 
-// A Feature is a part of io_uring that the backend can do without.
+// A Feature is a part of io_uring or kqueue that the backend can do without.
 type Feature string
 
-// The features, each with the Linux version that brought it.
+// FeatureUserWake is kqueue's EVFILT_USER, which OpenBSD and NetBSD before 10 lack; else
+// a pipe.
+const FeatureUserWake Feature = "user-wake"
+
+// The features of io_uring, each with the Linux version that brought it.
 const (
 	FeatureMultishotAccept Feature = "multishot-accept" // 5.19; else accept is re-armed each time
 	FeatureMultishotRecv   Feature = "multishot-recv"   // 6.0; else receive is re-armed each time
@@ -81,6 +86,8 @@ type backend struct {
 	name  string
 	probe func(cfg *Config) error // can it start? why not, and what to do
 	open  func(cfg *Config) (Reactor, error)
+
+	unlocked bool // can do Config.Unlocked
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -90,12 +97,12 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.Datagrams = cmp.Or(cfg.Datagrams, 256)
 	cfg.DatagramSize = cmp.Or(cfg.DatagramSize, 65535)
 	cfg.Backend = cmp.Or(cfg.Backend, os.Getenv(EnvBackend))
-	if cfg.Unlocked {
-		cfg.Backend = cmp.Or(cfg.Backend, "epoll")
+	if i := slices.IndexFunc(backends, func(b backend) bool { return b.unlocked }); i >= 0 && cfg.Unlocked {
+		cfg.Backend = cmp.Or(cfg.Backend, backends[i].name)
 	}
 	switch {
-	case cfg.Unlocked && cfg.Backend != "epoll":
-		return cfg, fmt.Errorf("reactor: Unlocked with backend %s; use epoll: %w", cfg.Backend, errors.ErrUnsupported)
+	case cfg.Unlocked && slices.ContainsFunc(backends, func(b backend) bool { return b.name == cfg.Backend && !b.unlocked }):
+		return cfg, fmt.Errorf("reactor: Unlocked with backend %s; leave one of them out: %w", cfg.Backend, errors.ErrUnsupported)
 	case cfg.Entries < 1 || cfg.Entries > 32768:
 		return cfg, fmt.Errorf("reactor: Entries is %d; use 1 to 32768", cfg.Entries)
 	case cfg.Buffers < 1 || cfg.Buffers > 32768 || cfg.Buffers&(cfg.Buffers-1) != 0:
@@ -118,7 +125,7 @@ type UnknownBackendError struct{ Name string }
 
 func (e *UnknownBackendError) Error() string {
 	if len(backends) == 0 {
-		return "reactor: no backend for this platform yet; Linux has io_uring and epoll"
+		return "reactor: no backend for this platform yet"
 	}
 	return fmt.Sprintf("reactor: unknown backend %q; use %s", e.Name, strings.Join(Backends(), " or "))
 }

@@ -2,10 +2,7 @@ package reactor
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -15,20 +12,12 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// epoll emulates completion on edge-triggered readiness: it remembers what an
-// edge promised, makes the system call itself, and reports the outcome.
-//
-// Any goroutine may submit and release, so a mutex guards what an operation
-// touches. Poll and Rescue, which exclude each other by the contract, hold it
-// too, except while they wait. The events they get lie untouched until they have
-// it again; what was submitted meanwhile is met by them as by any later edge,
-// and what was closed meanwhile has another sequence number.
+// epoll is the poller over epoll: a descriptor's registration carries its sequence
+// number, so that events of a former one are known.
 type epoll struct {
-	cfg    Config
 	kernel kernel
-	fd     int   // the epoll descriptor
-	waker  waker // registered level-triggered
-	closed atomic.Bool
+	fd     int
+	waker  waker // registered level-triggered, so that a Rescue leaves it alone
 
 	// Poll's and Rescue's.
 	hold    holdTimer
@@ -36,273 +25,161 @@ type epoll struct {
 	limit   kernelTimespec // of the wait; here because the kernel reads it, and the heap does not move
 	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11)
 	nested  *nested        // waits in Go's poller; nil: in the kernel
-
-	mu      sync.Mutex
-	waiting bool // Poll waits: what gets in line or done has to wake it
-	table   fdTable
-	done    completionQueue // outcomes known, not yet handed out
-	ready   []readyFD       // descriptors an edge promised something for
-	next    []readyFD       // the same for the next Poll; swapped with ready
-
-	mem     *pool     // but for drop
-	packets *packets  // nil before the first RecvFrom
-	filling int32     // the buffer being filled, or -1
-	whole   []uint16  // buffers to fill next; the last released is the warmest
-	starved []readyFD // wait for a buffer
-	got     int       // bytes received by this Poll
 }
-
-// maxReceive is how much one Poll receives, about, before handlers have a turn: what
-// they are given should still be in the cache. The rest has its turn with the next one.
-const maxReceive = 128 << 10
-
-// minReceive is the least room worth a read: below it the next buffer is taken.
-const minReceive = 2048
-
-// maxAccepts bounds the connections one listener accepts in one Poll.
-const maxAccepts = 64
 
 func probeEpoll(*Config) error {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return explainEpoll(os.NewSyscallError("epoll_create1", err))
+		return explainLimit(os.NewSyscallError("epoll_create1", err))
 	}
 	return unix.Close(fd)
 }
 
-func explainEpoll(err error) error {
-	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+func openEpoll(cfg *Config) (_ Reactor, err error) {
+	k := newKernel(cfg)
+	p := &epoll{
+		kernel: k, fd: -1, waker: waker{kernel: k, closed: true}, hold: holdTimer{fd: -1},
+		events: make([]unix.EpollEvent, 256),
+	}
+	if err = p.open(cfg.Unlocked); err != nil {
+		p.close()
+		return nil, err
+	}
+	if k.faults != nil {
+		k.faults.again = p.again
+	}
+	return openReadiness(cfg, k, p)
+}
+
+func (p *epoll) open(unlocked bool) (err error) {
+	if p.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return explainLimit(os.NewSyscallError("epoll_create1", err))
+	}
+	if err = p.waker.open(unix.EFD_NONBLOCK); err != nil {
+		return explainLimit(err)
+	}
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(p.waker.fd)}
+	if err = unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, p.waker.fd, &ev); err != nil {
+		return os.NewSyscallError("epoll_ctl", err)
+	}
+	if unlocked {
+		p.nested, err = newNested(p.fd)
 	}
 	return err
 }
 
-func openEpoll(cfg *Config) (_ Reactor, err error) {
-	k := newKernel(cfg)
-	r := &epoll{
-		cfg: *cfg, kernel: k, fd: -1, waker: waker{kernel: k, closed: true}, hold: holdTimer{fd: -1},
-		filling: -1, events: make([]unix.EpollEvent, 256),
+func (p *epoll) name() string { return "epoll" }
+
+func (p *epoll) wake() error { return p.waker.wake() }
+
+func (p *epoll) close() {
+	if p.nested != nil {
+		p.nested.close()
 	}
-	defer func() {
-		if err != nil {
-			_ = r.Close()
-		}
-	}()
-	if r.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, explainEpoll(os.NewSyscallError("epoll_create1", err))
+	if p.fd >= 0 {
+		_ = unix.Close(p.fd)
 	}
-	if err = r.waker.open(unix.EFD_NONBLOCK); err != nil {
-		return nil, explainEpoll(err)
+	if p.hold.fd >= 0 {
+		_ = unix.Close(p.hold.fd)
 	}
-	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(r.waker.fd)}
-	if err = unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, r.waker.fd, &ev); err != nil {
-		return nil, os.NewSyscallError("epoll_ctl", err)
-	}
-	if cfg.Unlocked {
-		if r.nested, err = newNested(r.fd); err != nil {
-			return nil, err
-		}
-	}
-	if r.mem, err = newPool(cfg.Buffers, cfg.BufferSize); err != nil {
-		return nil, err
-	}
-	for id := cfg.Buffers - 1; id >= 0; id-- {
-		r.whole = append(r.whole, uint16(id))
-	}
-	return r, nil
+	p.waker.close()
 }
 
-func (r *epoll) Name() string { return "epoll" }
-
-func (r *epoll) Carrier(Reactor) Reactor { return r }
-
-func (r *epoll) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed.Swap(true) {
-		return ErrClosed
+func (p *epoll) watch(fd int, f *fdState) error {
+	if _, errno := p.kernel.next(faults.Control, fd, 1); errno != 0 {
+		return os.NewSyscallError("epoll_ctl", errno)
 	}
-	if r.nested != nil {
-		r.nested.close()
+	if p.kernel.faults != nil {
+		p.kernel.faults.watches(fd, f.seq)
 	}
-	if r.fd >= 0 {
-		_ = unix.Close(r.fd)
+	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq)
+	if errors.Is(err, unix.EEXIST) {
+		// Closed and now back under its number, while another descriptor of
+		// the same socket kept it registered: a listener duplicated twice.
+		err = p.control(unix.EPOLL_CTL_MOD, fd, f.seq)
 	}
-	if r.hold.fd >= 0 {
-		_ = unix.Close(r.hold.fd)
-	}
-	r.waker.close()
-	if r.packets != nil {
-		_ = r.packets.mem.close()
-	}
-	if r.mem != nil {
-		return r.mem.close()
-	}
-	return nil
+	return os.NewSyscallError("epoll_ctl", err)
 }
 
-func (r *epoll) Wake() error { return r.waker.wake() }
-
-func (r *epoll) Release(b Buffer) {
-	if b.packet {
-		r.releasePacket(b)
-		return
+func (p *epoll) control(op, fd int, seq uint32) error {
+	ev := unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+		Fd:     int32(fd),
+		Pad:    int32(seq),
 	}
-	if r.closed.Load() || !r.mem.drop(b.id) {
-		return
-	}
-	r.mu.Lock()
-	defer r.unlock()
-	r.whole = append(r.whole, b.id)
-	r.feedStarved()
+	return unix.EpollCtl(p.fd, op, fd, &ev)
 }
 
-// feedStarved puts what waits for a buffer back in line.
-func (r *epoll) feedStarved() {
-	for _, s := range r.starved {
-		if f := r.table.get(s.fd); f.seq == s.seq {
-			f.starved = false
-			r.enqueue(s.fd, f)
-		}
-	}
-	r.starved = r.starved[:0]
-}
+// again makes an edge of all that is true of a descriptor.
+func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq) }
 
-// unlock ends a Submit or a Release, which may have left Poll something to do.
-// The owner's own never finds it waiting.
-func (r *epoll) unlock() {
-	wake := r.waiting && (len(r.ready) > 0 || !r.done.empty())
-	r.mu.Unlock()
-	if wake {
-		_ = r.waker.wake() // writing to an eventfd of ours does not fail
-	}
-}
+// forget does nothing: the kernel forgets with the close, if the descriptor was the
+// socket's last one.
+func (p *epoll) forget(int, *fdState) {}
 
-func (r *epoll) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed.Load() {
-		return 0, ErrClosed
-	}
-	n := r.done.take(out)
-	if n > 0 && wait != 0 || n == len(out) {
-		return n, nil // there is something to do; new events can wait for the next call
-	}
-	if len(r.ready) > 0 {
-		wait = 0
-	}
-	r.waiting = wait != 0
-	if r.waiting {
-		r.mu.Unlock()
-	}
-	events, errno := r.wait(wait, hold)
-	if r.waiting { // only Poll writes it
-		r.mu.Lock()
-		r.waiting = false
-	}
-	if errno != 0 && errno != unix.EINTR {
-		return n, os.NewSyscallError("epoll_pwait2", errno)
-	}
-	for i := range events {
-		r.edge(&r.events[i])
-	}
-	return r.serve(out, n), nil
-}
+func (p *epoll) prepare() {}
 
-// Rescue leaves wake-ups alone: the waker is level-triggered.
-func (r *epoll) Rescue(out []Completion) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed.Load() {
-		return 0, ErrClosed
-	}
-	n := r.done.take(out)
-	if n == len(out) {
-		return n, nil
-	}
-	events, errno := r.wait(0, false)
-	if errno != 0 && errno != unix.EINTR {
-		return n, os.NewSyscallError("epoll_pwait2", errno)
-	}
-	for i := range events {
-		if int(r.events[i].Fd) != r.waker.fd {
-			r.edge(&r.events[i])
-		}
-	}
-	return r.serve(out, n), nil
-}
+func (p *epoll) unsent() bool { return false }
 
 // wait is epoll_pwait2, or epoll_pwait where it is missing.
-func (r *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
-	if r.nested != nil && wait != 0 {
-		return r.nested.wait(r, wait)
+func (p *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
+	if p.nested != nil && wait != 0 {
+		return p.nested.wait(p, wait)
 	}
-	if _, errno := r.kernel.next(faults.Wait, r.fd, 1); errno != 0 {
+	if _, errno := p.kernel.next(faults.Wait, p.fd, 1); errno != 0 {
 		return 0, errno
 	}
 	syscall6 := unix.Syscall6
 	if hold || wait == 0 {
 		syscall6 = unix.RawSyscall6
 	}
-	events, most := uintptr(unsafe.Pointer(unsafe.SliceData(r.events))), uintptr(len(r.events))
-	if hold && wait > 0 && r.hold.arm(r.kernel, r.fd, wait) {
+	events, most := uintptr(unsafe.Pointer(unsafe.SliceData(p.events))), uintptr(len(p.events))
+	if hold && wait > 0 && p.hold.arm(p.kernel, p.fd, wait) {
 		wait = -1
 	}
-	if !r.noWait2 {
+	if !p.noWait2 {
 		var limit *kernelTimespec
 		if wait >= 0 {
-			r.limit = makeTimespec(wait)
-			limit = &r.limit
+			p.limit = makeTimespec(wait)
+			limit = &p.limit
 		}
-		n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(r.fd), events, most, uintptr(unsafe.Pointer(limit)), 0, 0)
+		n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), events, most, uintptr(unsafe.Pointer(limit)), 0, 0)
 		if errno != unix.ENOSYS {
 			return int(n), errno
 		}
-		r.noWait2 = true
+		p.noWait2 = true
 	}
 	ms := -1
 	if wait >= 0 {
 		ms = int((wait + time.Millisecond - 1) / time.Millisecond)
 	}
-	n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT, uintptr(r.fd), events, most, uintptr(ms), 0, 0)
+	n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), events, most, uintptr(ms), 0, 0)
 	return int(n), errno
 }
 
-// edge notes what an event promises.
-func (r *epoll) edge(ev *unix.EpollEvent) {
-	if int(ev.Fd) == r.waker.fd {
-		var count [8]byte
-		_, _ = r.kernel.read(faults.WakeRead, r.waker.fd, count[:])
-		r.waker.noticed()
-		return
+func (p *epoll) tell(r *readiness, n int, rescue bool) {
+	for i := range p.events[:n] {
+		ev := &p.events[i]
+		switch int(ev.Fd) {
+		case p.waker.fd:
+			if !rescue {
+				p.waker.drain()
+				p.waker.noticed()
+			}
+			continue
+		case p.hold.fd:
+			p.hold.armed = false
+			continue
+		}
+		f := r.table.get(int(ev.Fd))
+		if f == nil || !f.watched || f.seq != uint32(ev.Pad) {
+			continue // closed, or closed and opened again, since the kernel queued this
+		}
+		is := func(mask uint32) bool { return ev.Events&mask != 0 }
+		r.edge(int(ev.Fd), f, promise{
+			in:    is(unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
+			ahead: is(unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
+			out:   is(unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR),
+		})
 	}
-	if int(ev.Fd) == r.hold.fd {
-		r.hold.armed = false
-		return
-	}
-	f := r.table.get(int(ev.Fd))
-	if f == nil || !f.added || f.seq != uint32(ev.Pad) {
-		return // closed, or closed and opened again, since the kernel queued this
-	}
-	if ev.Events&(unix.EPOLLIN|unix.EPOLLPRI|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		f.in = true
-	}
-	if ev.Events&(unix.EPOLLPRI|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		f.ahead = true
-	}
-	if ev.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		f.out = true
-	}
-	r.enqueue(int(ev.Fd), f)
-}
-
-// enqueue puts a descriptor in line for the next serve, if an edge and an
-// operation meet there.
-func (r *epoll) enqueue(fd int, f *fdState) {
-	in := f.in && f.inKind != 0 && !f.starved
-	if f.queued || !in && !(f.out && f.outKind != 0) {
-		return
-	}
-	f.queued = true
-	r.ready = append(r.ready, readyFD{fd: fd, seq: f.seq})
 }

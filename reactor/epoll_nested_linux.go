@@ -24,7 +24,7 @@ type nested struct {
 
 	// Of the wait in progress: a function made anew would be an allocation.
 	look  func(uintptr) bool
-	r     *epoll
+	p     *epoll
 	n     int
 	errno syscall.Errno
 }
@@ -32,7 +32,7 @@ type nested struct {
 func newNested(fd int) (*nested, error) {
 	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, explainEpoll(os.NewSyscallError("fcntl", err))
+		return nil, explainLimit(os.NewSyscallError("fcntl", err))
 	}
 	if err := unix.SetNonblock(dup, true); err != nil { // which has NewFile hand it to the poller
 		_ = unix.Close(dup)
@@ -48,14 +48,14 @@ func newNested(fd int) (*nested, error) {
 		return nil, err
 	}
 	w.look = func(uintptr) bool {
-		w.n, w.errno = w.r.wait(0, false)
+		w.n, w.errno = w.p.wait(0, false)
 		return w.n > 0 || w.errno != 0
 	}
 	return w, nil
 }
 
-// wait is epoll's wait; the events are in r.events.
-func (w *nested) wait(r *epoll, wait time.Duration) (int, syscall.Errno) {
+// wait is epoll's wait; the events are in p.events.
+func (w *nested) wait(p *epoll, wait time.Duration) (int, syscall.Errno) {
 	var until time.Time
 	if wait > 0 {
 		until = time.Now().Add(wait)
@@ -66,7 +66,7 @@ func (w *nested) wait(r *epoll, wait time.Duration) (int, syscall.Errno) {
 			return 0, unix.EBADF // closed
 		}
 	}
-	w.r, w.n, w.errno = r, 0, 0
+	w.p, w.n, w.errno = p, 0, 0
 	if err := w.raw.Read(w.look); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return 0, unix.EBADF
 	}

@@ -1,138 +1,63 @@
+//go:build !kqueue
+
 package reactor
 
 import (
-	"errors"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// A kernel makes a backend's system calls on sockets, and is where tests have them
-// fail (see injector).
-//
-// The calls here are made on non-blocking descriptors and return within
-// microseconds, so they go to the kernel without telling the Go scheduler,
-// which would cost more than some of them take. Each returns the errno, and
-// each is tried again on EINTR.
-type kernel struct{ faults *injector } // nil: none
+// These go to the kernel without telling the Go scheduler, which would cost more than
+// some of them take.
 
-// next is what the coming call is to be made for, of n, or the errno it is to
-// return without being made.
-func (k kernel) next(call faults.Call, fd, n int) (int, syscall.Errno) {
-	if k.faults == nil {
-		return n, 0
-	}
-	return k.faults.next(call, fd, n)
+func sysRead(fd int, p []byte) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	return int(n), errno
 }
 
-func (k kernel) recv(fd int, p []byte) (int, syscall.Errno) { return k.read(faults.Recv, fd, p) }
-
-func (k kernel) read(call faults.Call, fd int, p []byte) (int, syscall.Errno) {
-	for {
-		most, errno := k.next(call, fd, len(p))
-		n := uintptr(0)
-		if errno == 0 {
-			n, _, errno = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(most))
-		}
-		if errno != unix.EINTR {
-			return int(n), errno
-		}
-	}
+func sysSend(fd int, p []byte) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+	return int(n), errno
 }
 
-func (k kernel) send(fd int, p []byte) (int, syscall.Errno) {
-	for {
-		most, errno := k.next(faults.Send, fd, len(p))
-		n := uintptr(0)
-		if errno == 0 {
-			n, _, errno = unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(most), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
-		}
-		if errno != unix.EINTR {
-			return int(n), errno
-		}
-	}
+func sysAccept(fd int) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(fd), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+	return int(n), errno
 }
 
-func (k kernel) accept(fd int) (int, syscall.Errno) {
-	for {
-		_, errno := k.next(faults.Accept, fd, 1)
-		n := uintptr(0)
-		if errno == 0 {
-			n, _, errno = unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(fd), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
-		}
-		if errno != unix.EINTR {
-			return int(n), errno
-		}
-	}
+func sysRecvmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(msgs))), uintptr(len(msgs)), unix.MSG_DONTWAIT, 0, 0)
+	return int(n), errno
 }
 
-func (k kernel) recvmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
-	for {
-		most, errno := k.next(faults.RecvFrom, fd, len(msgs))
-		n := uintptr(0)
-		if errno == 0 {
-			n, _, errno = unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(msgs))), uintptr(most), unix.MSG_DONTWAIT, 0, 0)
-		}
-		if errno != unix.EINTR {
-			return int(n), errno
-		}
-	}
+func sysSendmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(msgs))), uintptr(len(msgs)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+	return int(n), errno
 }
 
-func (k kernel) sendmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
-	for {
-		most, errno := k.next(faults.SendTo, fd, len(msgs))
-		n := uintptr(0)
-		if errno == 0 {
-			n, _, errno = unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(msgs))), uintptr(most), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
-		}
-		if errno != unix.EINTR {
-			return int(n), errno
-		}
-	}
+// sysSend2 sends first and then second.
+func sysSend2(fd int, first, second []byte) (int, syscall.Errno) {
+	var iov [2]unix.Iovec
+	iov[0].Base, iov[1].Base = unsafe.SliceData(first), unsafe.SliceData(second)
+	iov[0].SetLen(len(first))
+	iov[1].SetLen(len(second))
+	msg := unix.Msghdr{Iov: &iov[0]}
+	msg.SetIovlen(len(iov))
+	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+	return int(n), errno
 }
 
-// connect is not tried again on EINTR: an interrupted connect goes on.
-func (k kernel) connect(fd int, sa *rawSockaddr) syscall.Errno {
-	_, fault := k.next(faults.Connect, fd, 1)
-	if fault != 0 && fault != unix.EINTR {
-		return fault
-	}
+func sysConnect(fd int, sa *rawSockaddr) syscall.Errno {
 	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&sa.buf)), uintptr(sa.len))
-	if fault == unix.EINTR && (errno == 0 || errno == unix.EINPROGRESS) {
-		return unix.EINTR
-	}
 	return errno
 }
 
-// control is epoll_ctl.
-func (k kernel) control(epoll, op, fd int, ev *unix.EpollEvent) syscall.Errno {
-	if _, errno := k.next(faults.Control, fd, 1); errno != 0 {
-		return errno
-	}
-	if k.faults != nil {
-		k.faults.registers(epoll, fd, ev)
-	}
-	var errno syscall.Errno
-	_ = errors.As(unix.EpollCtl(epoll, op, fd, ev), &errno)
+func writeOne(fd int) syscall.Errno {
+	one := [8]byte{1}
+	_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&one)), 8)
 	return errno
-}
-
-// socketError takes the pending error of a socket.
-func (k kernel) socketError(fd int) syscall.Errno {
-	if _, errno := k.next(faults.SocketError, fd, 1); errno != 0 {
-		return errno
-	}
-	v, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		return errno
-	}
-	return syscall.Errno(v)
 }
 
 // pollNonblock reports whether the descriptor is ready for what mask says, or has
@@ -149,23 +74,11 @@ func pollNonblock(fd int, mask int16) bool {
 	}
 }
 
-// connected reports whether the socket has a peer.
-func connected(fd int) bool {
-	_, err := unix.Getpeername(fd)
-	return err == nil
-}
-
-func isUnix(fd int) bool {
+// isUnix reports whether it is a socket of that family, and what kept it from finding out.
+func isUnix(fd int) (bool, syscall.Errno) {
 	var domain int32
 	size := uint32(4)
 	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_DOMAIN,
 		uintptr(unsafe.Pointer(&domain)), uintptr(unsafe.Pointer(&size)), 0)
-	return errno == 0 && domain == unix.AF_UNIX
-}
-
-// kernelTimespec is __kernel_timespec, 64-bit on every architecture.
-type kernelTimespec struct{ sec, nsec int64 }
-
-func makeTimespec(d time.Duration) kernelTimespec {
-	return kernelTimespec{sec: int64(d / time.Second), nsec: int64(d % time.Second)}
+	return errno == 0 && domain == unix.AF_UNIX, errno
 }

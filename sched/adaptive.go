@@ -36,7 +36,7 @@ func (a *adaptive) init(w *worker) {
 // the clock costs as much as a part of such a tick.
 const (
 	measureEvery = 4
-	lateEvery    = 8 // of those that need not know the time: see mayBeLate
+	lateEvery    = 32 // of those that need not know the time: see mayBeLate
 )
 
 // measure takes in a tick's tasks. The tick's time is brought up to date then.

@@ -44,8 +44,11 @@ func Backends(t testing.TB) []Backend {
 		if len(cfg.Without) > 0 {
 			t.Logf("reactortest: %s lacks %v here", name, cfg.Without)
 		}
-		if name == "epoll" {
+		switch name {
+		case "epoll":
 			found = append(found, unlocked(t, name))
+		case "kqueue":
+			found = append(found, unlocked(t, name), without(t, name, reactor.FeatureUserWake))
 		}
 		if name != "io_uring" {
 			continue

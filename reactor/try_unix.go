@@ -1,8 +1,9 @@
+//go:build unix
+
 package reactor
 
 import (
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -22,16 +23,10 @@ func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	if len(first) == 0 {
 		return kernel{}.send(fd, second)
 	}
-	var iov [2]unix.Iovec
-	iov[0].Base, iov[1].Base = unsafe.SliceData(first), unsafe.SliceData(second)
-	iov[0].SetLen(len(first))
-	iov[1].SetLen(len(second))
-	msg := unix.Msghdr{Iov: &iov[0]}
-	msg.SetIovlen(len(iov))
 	for {
-		n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+		n, errno := sysSend2(fd, first, second)
 		if errno != unix.EINTR {
-			return int(n), errno
+			return n, errno
 		}
 	}
 }

@@ -1,21 +1,23 @@
+//go:build unix
+
 package reactor
 
 import "golang.org/x/sys/unix"
 
 // openPackets maps the receive memory of datagrams, once.
-func (r *epoll) openPackets() (err error) {
+func (r *readiness) openPackets() (err error) {
 	if r.packets == nil {
 		r.packets, err = newPackets(&r.cfg, r.kernel)
 	}
 	return err
 }
 
-func (r *epoll) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
+func (r *readiness) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
 
-var _ PacketReleaser = (*epoll)(nil)
+var _ PacketReleaser = (*readiness)(nil)
 
 // ReleasePackets implements PacketReleaser.
-func (r *epoll) ReleasePackets(bs []Buffer) {
+func (r *readiness) ReleasePackets(bs []Buffer) {
 	if r.closed.Load() {
 		return
 	}
@@ -33,7 +35,7 @@ func (r *epoll) ReleasePackets(bs []Buffer) {
 }
 
 // recvFrom receives a batch.
-func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
+func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 	if n == len(out) {
 		return n
 	}
@@ -44,12 +46,12 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		return n
 	}
 	got, full, errno := p.recv(fd, len(out)-n)
+	for i := range got {
+		b := p.got[i]
+		out[n+i] = Completion{Token: f.inTok, Kind: RecvFrom, More: true, Res: len(b.Bytes) - packetPayload, Buf: b}
+	}
 	switch errno {
 	case 0:
-		for i := range got {
-			b := p.got[i]
-			out[n+i] = Completion{Token: f.inTok, Kind: RecvFrom, More: true, Res: len(b.Bytes) - packetPayload, Buf: b}
-		}
 		// Less than was asked for: the socket is empty, and what comes later makes a
 		// new edge. But for an error, which ends the call as well: its edge was ahead.
 		f.in = full || f.ahead
@@ -58,13 +60,13 @@ func (r *epoll) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		f.in, f.ahead = false, false // errors of a socket without connection pass
 		return n
 	}
-	out[n] = Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}
-	f.inKind = 0 // f.in stays: there may be datagrams behind the error
-	return n + 1
+	r.done.push(Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}) // got may have filled out
+	f.inKind = 0                                                              // f.in stays: there may be datagrams behind the error
+	return n + got
 }
 
 // sendToOn sends what there is room for.
-func (r *epoll) sendToOn(fd int, f *fdState) {
+func (r *readiness) sendToOn(fd int, f *fdState) {
 	if f.outBatch.transmit(r.kernel, fd) {
 		r.finishOut(f, f.outBatch.Len())
 	} else {
@@ -72,7 +74,7 @@ func (r *epoll) sendToOn(fd int, f *fdState) {
 	}
 }
 
-func (r *epoll) cancelSendTo(f *fdState) {
+func (r *readiness) cancelSendTo(f *fdState) {
 	b := f.outBatch
 	for ; b.raw.next < b.Len(); b.raw.next++ {
 		b.fail(b.raw.next, unix.ECANCELED)

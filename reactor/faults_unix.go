@@ -1,3 +1,5 @@
+//go:build unix
+
 package reactor
 
 import (
@@ -15,9 +17,9 @@ import (
 type injector struct {
 	plan *faults.Plan
 
-	mu         sync.Mutex
-	epoll      int
-	registered map[int]unix.EpollEvent // by descriptor, as it was registered last
+	mu      sync.Mutex
+	watched map[int]uint32              // sequence numbers by descriptor, of when it began to be watched last
+	again   func(fd int, number uint32) // makes an edge of all that is true of a descriptor; nil: nothing is watched
 }
 
 // newKernel is the kernel, in which the calls fail as cfg has it.
@@ -25,7 +27,7 @@ func newKernel(cfg *Config) kernel {
 	if cfg.Faults == nil {
 		return kernel{}
 	}
-	return kernel{&injector{plan: cfg.Faults, registered: map[int]unix.EpollEvent{}}}
+	return kernel{&injector{plan: cfg.Faults, watched: map[int]uint32{}}}
 }
 
 // next is Plan.Next. The edge is ordered before the call, and met by the next wait
@@ -38,18 +40,18 @@ func (i *injector) next(call faults.Call, fd, n int) (int, syscall.Errno) {
 	return most, errno
 }
 
-func (i *injector) registers(epoll, fd int, ev *unix.EpollEvent) {
+func (i *injector) watches(fd int, number uint32) {
 	i.mu.Lock()
-	i.epoll, i.registered[fd] = epoll, *ev
+	i.watched[fd] = number
 	i.mu.Unlock()
 }
 
-// renew makes an edge of all that is true of a descriptor. One that has been closed,
-// or was never registered, has none.
+// renew asks for that edge. A descriptor that has been closed, or was never watched,
+// has none.
 func (i *injector) renew(fd int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if ev, ok := i.registered[fd]; ok {
-		_ = unix.EpollCtl(i.epoll, unix.EPOLL_CTL_MOD, fd, &ev)
+	if number, ok := i.watched[fd]; ok {
+		i.again(fd, number)
 	}
 }

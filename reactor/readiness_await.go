@@ -1,3 +1,5 @@
+//go:build unix
+
 package reactor
 
 import "golang.org/x/sys/unix"
@@ -8,7 +10,7 @@ import "golang.org/x/sys/unix"
 // One that was taken before may still be dealt with after: then it comes in vain.
 //
 // The promise outlives the operation: a Recv that follows looks for itself.
-func (r *epoll) awaitReady(f *fdState, op *Op) error {
+func (r *readiness) awaitReady(f *fdState, op *Op) error {
 	busyWith, mask := f.inKind, int16(unix.POLLIN)
 	if op.Kind == Writable {
 		busyWith, mask = f.outKind, unix.POLLOUT

@@ -1,7 +1,8 @@
+//go:build unix
+
 package reactor
 
 import (
-	"encoding/binary"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -52,12 +53,7 @@ func (b *Batch) prepare() {
 			h.Namelen = d.setName(&part.name, b.Wide)
 		}
 		if d.segment > 0 {
-			c := (*unix.Cmsghdr)(unsafe.Pointer(&part.control))
-			c.Level, c.Type = unix.SOL_UDP, udpSegment
-			c.SetLen(unix.CmsgLen(2))
-			binary.NativeEndian.PutUint16((*[24]byte)(unsafe.Pointer(&part.control))[unix.CmsgLen(0):], uint16(d.segment))
-			h.Control = (*byte)(unsafe.Pointer(&part.control))
-			h.SetControllen(unix.CmsgSpace(2))
+			part.setSegment(h, d.segment)
 		}
 	}
 }

@@ -1,14 +1,15 @@
+//go:build unix
+
 package reactor
 
 import (
 	"fmt"
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-func (r *epoll) Submit(op *Op) error {
+func (r *readiness) Submit(op *Op) error {
 	if r.closed.Load() {
 		return ErrClosed
 	}
@@ -16,7 +17,7 @@ func (r *epoll) Submit(op *Op) error {
 	switch op.Kind {
 	case Close:
 		r.forget(op.FD)
-		_ = unix.Close(op.FD) // out of the epoll set too, if it was the socket's last one; EINTR closes as well
+		_ = unix.Close(op.FD) // which ends the watch too, if it was the socket's last one; EINTR closes as well
 		return nil
 	case Send:
 		// Now, not when an edge promises room: there nearly always is some, and
@@ -84,9 +85,10 @@ func (r *epoll) Submit(op *Op) error {
 
 // forget voids what is known of a descriptor that is about to be closed. After
 // the close its number may be registered anew at any moment.
-func (r *epoll) forget(fd int) {
+func (r *readiness) forget(fd int) {
 	r.mu.Lock()
-	if f := r.table.get(fd); f != nil && f.added {
+	if f := r.table.get(fd); f != nil && f.watched {
+		r.poller.forget(fd, f)
 		*f = fdState{seq: f.seq + 1} // voids events and places in line
 	}
 	r.mu.Unlock()
@@ -96,34 +98,25 @@ func busy(k Kind, fd int) error {
 	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
-// register puts a descriptor into the epoll set, unless it is there.
-func (r *epoll) register(fd int) (*fdState, error) {
+// register has a descriptor watched, unless it is.
+func (r *readiness) register(fd int) (*fdState, error) {
 	f := r.table.get(fd)
-	if f != nil && f.added {
+	if f != nil && f.watched {
 		return f, nil
 	}
-	ev := unix.EpollEvent{
-		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
-		Fd:     int32(fd),
-	}
-	if f != nil {
-		ev.Pad = int32(f.seq)
-	}
-	errno := r.kernel.control(r.fd, unix.EPOLL_CTL_ADD, fd, &ev)
-	if errno == unix.EEXIST {
-		// Closed and now back under its number, while another descriptor of
-		// the same socket kept it registered: a listener duplicated twice.
-		errno = r.kernel.control(r.fd, unix.EPOLL_CTL_MOD, fd, &ev)
-	}
-	if errno != 0 {
-		return nil, os.NewSyscallError("epoll_ctl", errno)
+	unixSocket, errno := isUnix(fd)
+	if errno == unix.EBADF { // and may be far too high for the table
+		return nil, fmt.Errorf("reactor: descriptor %d: %w", fd, errno)
 	}
 	f = r.table.make(fd)
-	f.added, f.unix = true, isUnix(fd)
+	if err := r.poller.watch(fd, f); err != nil {
+		return nil, err
+	}
+	f.watched, f.unix = true, unixSocket
 	return f, nil
 }
 
-func (r *epoll) connect(op *Op) error {
+func (r *readiness) connect(op *Op) error {
 	if f := r.table.get(op.FD); f != nil && f.outKind != 0 {
 		return busy(f.outKind, op.FD)
 	}
@@ -138,7 +131,7 @@ func (r *epoll) connect(op *Op) error {
 	if err != nil {
 		return err
 	}
-	f.in, f.out, f.ahead = false, false, false
+	f.in, f.out, f.ahead, f.left = false, false, false, 0
 	f.outKind, f.outTok = Connect, op.Token
 	switch errno {
 	case unix.EINPROGRESS, unix.EINTR, unix.EALREADY: // an edge will tell; an interrupted connect goes on
@@ -150,7 +143,7 @@ func (r *epoll) connect(op *Op) error {
 
 // send notes a send that did not go through. If that is for want of room, it is
 // tried once more, now that no edge can come between the outcome and the note.
-func (r *epoll) send(f *fdState, op *Op, errno syscall.Errno) {
+func (r *readiness) send(f *fdState, op *Op, errno syscall.Errno) {
 	f.outKind, f.outTok, f.outBuf = Send, op.Token, op.Buf
 	if errno == unix.EAGAIN {
 		r.sendOn(op.FD, f)
@@ -160,7 +153,7 @@ func (r *epoll) send(f *fdState, op *Op, errno syscall.Errno) {
 }
 
 // sendOn goes on with a send that had to wait for room.
-func (r *epoll) sendOn(fd int, f *fdState) {
+func (r *readiness) sendOn(fd int, f *fdState) {
 	switch n, errno := r.kernel.send(fd, f.outBuf); errno {
 	case 0:
 		r.finishOut(f, n)
@@ -171,14 +164,14 @@ func (r *epoll) sendOn(fd int, f *fdState) {
 	}
 }
 
-func (r *epoll) finishOut(f *fdState, res int) {
+func (r *readiness) finishOut(f *fdState, res int) {
 	r.done.push(Completion{Token: f.outTok, Kind: f.outKind, Res: res})
 	f.outKind, f.outBuf, f.outBatch = 0, nil, nil
 }
 
-func (r *epoll) cancel(op *Op) {
+func (r *readiness) cancel(op *Op) {
 	f := r.table.get(op.FD)
-	if f == nil || !f.added {
+	if f == nil || !f.watched {
 		return
 	}
 	switch {
@@ -197,7 +190,7 @@ func (r *epoll) cancel(op *Op) {
 // serve makes the calls that edges and operations promise, each descriptor in
 // its turn and at most one buffer each, until out is full or enough was received.
 // out[:n] is taken.
-func (r *epoll) serve(out []Completion, n int) int {
+func (r *readiness) serve(out []Completion, n int) int {
 	turn := r.ready
 	r.ready = r.next[:0]
 	i := 0
@@ -232,7 +225,7 @@ func (r *epoll) serve(out []Completion, n int) int {
 	return n + r.done.take(out[n:])
 }
 
-func (r *epoll) serveOut(fd int, f *fdState) {
+func (r *readiness) serveOut(fd int, f *fdState) {
 	switch f.outKind {
 	case Send:
 		r.sendOn(fd, f)
@@ -254,7 +247,7 @@ func (r *epoll) serveOut(fd int, f *fdState) {
 	}
 }
 
-func (r *epoll) accept(fd int, f *fdState, out []Completion, n int) int {
+func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 	for range min(maxAccepts, len(out)-n) {
 		conn, errno := r.kernel.accept(fd)
 		switch errno {
@@ -274,7 +267,7 @@ func (r *epoll) accept(fd int, f *fdState, out []Completion, n int) int {
 	return n
 }
 
-func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
+func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	room := r.room()
 	if room == nil {
 		f.starved = true
@@ -285,7 +278,7 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 	c := Completion{Token: f.inTok, Kind: Recv}
 	switch {
 	case errno == unix.EAGAIN:
-		f.in = false
+		f.in, f.left = false, 0
 		return n
 	case errno != 0:
 		c.Res, f.inKind = -int(errno), 0
@@ -296,14 +289,15 @@ func (r *epoll) recv(fd int, f *fdState, out []Completion, n int) int {
 		r.got += got
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
-		f.in = got == len(room) || f.ahead || f.unix
+		f.left = max(0, f.left-got)
+		f.in = got == len(room) || f.ahead || f.unix || f.left > 0
 	}
 	out[n] = c
 	return n + 1
 }
 
 // room is where the next receive goes: nil when every buffer is in use.
-func (r *epoll) room() []byte {
+func (r *readiness) room() []byte {
 	if r.filling >= 0 {
 		rest := r.mem.rest(uint16(r.filling))
 		if len(rest) >= min(minReceive, r.mem.size) {

@@ -1,10 +1,14 @@
+//go:build unix
+
 package reactor
 
-// An fdState is what the epoll backend knows of one descriptor: the operations
+// An fdState is what a readiness backend knows of one descriptor: the operations
 // in flight on it and what its last edges promised.
 type fdState struct {
-	seq     uint32 // counts registrations of this descriptor number; goes with each event
-	added   bool   // registered with the kernel
+	seq     uint32 // counts the files this number has been a descriptor of; goes with places in line
+	since   uint32 // the poller's: when it began to be watched
+	watched bool   // registered with the kernel
+	left    int    // bytes that the last edge counted and that were not received since; 0: it did not count, or all were
 	queued  bool   // in ready or next
 	starved bool   // in starved: receives when a buffer is released
 	in      bool   // an edge promised input, and no read has come up short since

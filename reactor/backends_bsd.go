@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package reactor
+
+var backends = []backend{kqueueBackend}

@@ -1,0 +1,127 @@
+//go:build unix
+
+package reactor
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
+)
+
+// A kernel makes a backend's system calls on sockets, and is where tests have them
+// fail (see injector). What each platform calls is in syscall_*.go.
+//
+// The calls here are made on non-blocking descriptors and return within
+// microseconds. Each returns the errno, and each is tried again on EINTR.
+type kernel struct{ faults *injector } // nil: none
+
+// next is what the coming call is to be made for, of n, or the errno it is to
+// return without being made.
+func (k kernel) next(call faults.Call, fd, n int) (int, syscall.Errno) {
+	if k.faults == nil {
+		return n, 0
+	}
+	return k.faults.next(call, fd, n)
+}
+
+func (k kernel) recv(fd int, p []byte) (int, syscall.Errno) { return k.read(faults.Recv, fd, p) }
+
+func (k kernel) read(call faults.Call, fd int, p []byte) (int, syscall.Errno) {
+	for {
+		n, errno := k.next(call, fd, len(p))
+		if errno == 0 {
+			n, errno = sysRead(fd, p[:n])
+		}
+		if errno != unix.EINTR {
+			return n, errno
+		}
+	}
+}
+
+func (k kernel) send(fd int, p []byte) (int, syscall.Errno) {
+	for {
+		n, errno := k.next(faults.Send, fd, len(p))
+		if errno == 0 {
+			n, errno = sysSend(fd, p[:n])
+		}
+		if errno != unix.EINTR {
+			return n, errno
+		}
+	}
+}
+
+func (k kernel) accept(fd int) (int, syscall.Errno) {
+	for {
+		n, errno := k.next(faults.Accept, fd, 1)
+		if errno == 0 {
+			n, errno = sysAccept(fd)
+		}
+		if errno != unix.EINTR {
+			return n, errno
+		}
+	}
+}
+
+// recvmmsg may return an error beside the messages that came before it.
+func (k kernel) recvmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
+	for {
+		n, errno := k.next(faults.RecvFrom, fd, len(msgs))
+		if errno == 0 {
+			n, errno = sysRecvmmsg(fd, msgs[:n])
+		}
+		if errno != unix.EINTR {
+			return n, errno
+		}
+	}
+}
+
+func (k kernel) sendmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
+	for {
+		n, errno := k.next(faults.SendTo, fd, len(msgs))
+		if errno == 0 {
+			n, errno = sysSendmmsg(fd, msgs[:n])
+		}
+		if errno != unix.EINTR {
+			return n, errno
+		}
+	}
+}
+
+// connect is not tried again on EINTR: an interrupted connect goes on.
+func (k kernel) connect(fd int, sa *rawSockaddr) syscall.Errno {
+	_, fault := k.next(faults.Connect, fd, 1)
+	if fault != 0 && fault != unix.EINTR {
+		return fault
+	}
+	errno := sysConnect(fd, sa)
+	if fault == unix.EINTR && (errno == 0 || errno == unix.EINPROGRESS) {
+		return unix.EINTR
+	}
+	return errno
+}
+
+// socketError takes the pending error of a socket.
+func (k kernel) socketError(fd int) syscall.Errno {
+	if _, errno := k.next(faults.SocketError, fd, 1); errno != 0 {
+		return errno
+	}
+	v, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return errnoOf(err)
+	}
+	return syscall.Errno(v)
+}
+
+// connected reports whether the socket has a peer.
+func connected(fd int) bool {
+	_, err := unix.Getpeername(fd)
+	return err == nil
+}
+
+// errnoOf is what an error of package unix is, or 0.
+func errnoOf(err error) syscall.Errno {
+	errno, _ := err.(syscall.Errno)
+	return errno
+}

@@ -1,0 +1,194 @@
+//go:build (unix && !linux) || kqueue
+
+package reactor
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
+)
+
+// kqueue is the poller over kqueue (Lemon, USENIX 2001): two filters for each descriptor, with
+// EV_CLEAR, which makes them edge-triggered. To have a descriptor watched is two changes
+// of a list that goes with the next wait, and costs no call of its own.
+//
+// Filters go with the descriptor when that is closed. What lies in events by then may
+// still be taken for the next descriptor of that number: rounds keep them apart. A
+// descriptor is watched since the round in which its changes were listed; they go with
+// the wait that begins the next one; so events of a wait are not of those that are
+// watched since its own round.
+//
+// The system's calls are openQueue, and queue.kevent, trigger and close (kqueue_*.go).
+type kqueue struct {
+	kernel kernel
+	queue  queue
+	waker  waker
+
+	changes []keventT // since the last prepare; the readiness's mutex guards it
+	given   []keventT // to the wait in progress
+	round   uint32    // counts calls of prepare that gave something; written under the mutex
+
+	// Poll's and Rescue's.
+	events []keventT
+	limit  unix.Timespec
+	woken  bool // a wake-up that a Rescue met, kept for the owner
+}
+
+var kqueueBackend = backend{name: "kqueue", probe: probeKqueue, open: openKqueue, unlocked: true}
+
+func probeKqueue(*Config) error {
+	q, err := openQueue()
+	if err != nil {
+		return explainLimit(err)
+	}
+	q.close()
+	return nil
+}
+
+func openKqueue(cfg *Config) (Reactor, error) {
+	q, err := openQueue()
+	if err != nil {
+		return nil, explainLimit(err)
+	}
+	k := newKernel(cfg)
+	p := &kqueue{kernel: k, queue: q, waker: waker{kernel: k, closed: true}, round: 1, events: make([]keventT, 256)}
+	if err := p.openWaker(!slices.Contains(cfg.Without, FeatureUserWake)); err != nil {
+		p.close()
+		return nil, explainLimit(err)
+	}
+	if k.faults != nil {
+		k.faults.again = p.again
+	}
+	return openReadiness(cfg, k, p)
+}
+
+// wakeIdent names the user event; it is no descriptor.
+const wakeIdent = 0x5715
+
+// openWaker takes a user event, or where the system has none, a pipe.
+func (p *kqueue) openWaker(user bool) error {
+	if user && evfiltUser != noFilter {
+		add := makeEvent(wakeIdent, evfiltUser, evAdd|evClear)
+		if _, errno := p.queue.kevent([]keventT{add}, nil, nil, false); errno == 0 {
+			p.waker.fd, p.waker.to, p.waker.call, p.waker.closed = -1, -1, p.queue.trigger, false
+			return nil
+		}
+	}
+	var ends [2]int
+	if err := pipeNonblock(&ends); err != nil {
+		return err
+	}
+	p.waker.fd, p.waker.to, p.waker.closed = ends[0], ends[1], false
+	add := makeEvent(p.waker.fd, evfiltRead, evAdd) // level-triggered: told of until it is read
+	_, errno := p.queue.kevent([]keventT{add}, nil, nil, false)
+	return os.NewSyscallError("kevent", errnoErr(errno))
+}
+
+func (p *kqueue) name() string { return "kqueue" }
+
+func (p *kqueue) wake() error { return p.waker.wake() }
+
+func (p *kqueue) close() {
+	p.waker.close()
+	p.queue.close()
+}
+
+func (p *kqueue) watch(fd int, f *fdState) error {
+	if _, errno := p.kernel.next(faults.Control, fd, 1); errno != 0 {
+		return os.NewSyscallError("kevent", errno)
+	}
+	if p.kernel.faults != nil {
+		p.kernel.faults.watches(fd, 0)
+	}
+	p.changes = append(p.changes, makeEvent(fd, evfiltRead, evAdd|evClear), makeEvent(fd, evfiltWrite, evAdd|evClear))
+	f.since = p.round
+	return nil
+}
+
+// again makes an edge of all that is true of a descriptor: a filter that is added again
+// looks anew.
+func (p *kqueue) again(fd int, _ uint32) {
+	for _, filter := range []int{evfiltRead, evfiltWrite} {
+		_, _ = p.queue.kevent([]keventT{makeEvent(fd, filter, evAdd|evClear)}, nil, nil, false)
+	}
+}
+
+func (p *kqueue) forget(fd int, f *fdState) {
+	if f.since == p.round { // the changes are still here, and would be made to the number's next descriptor
+		p.changes = slices.DeleteFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
+	}
+}
+
+func (p *kqueue) prepare() {
+	if len(p.changes) == 0 {
+		return
+	}
+	p.given, p.changes = p.changes, p.given[:0]
+	p.round++
+	if len(p.events) < len(p.given) { // each may come back as an error
+		p.events = make([]keventT, len(p.given))
+	}
+}
+
+func (p *kqueue) unsent() bool { return len(p.changes) > 0 }
+
+// wait is kevent. An interrupted one has made its changes, as the manual says.
+func (p *kqueue) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
+	given := p.given
+	p.given = p.given[:0]
+	_, fault := p.kernel.next(faults.Wait, p.queue.descriptor(), 1)
+	if fault != 0 && len(given) == 0 {
+		return 0, fault
+	}
+	var limit *unix.Timespec
+	if p.woken || fault != 0 {
+		wait = 0
+	}
+	if wait >= 0 {
+		p.limit = unix.NsecToTimespec(wait.Nanoseconds())
+		limit = &p.limit
+	}
+	return p.queue.kevent(given, p.events, limit, hold || wait == 0)
+}
+
+func (p *kqueue) tell(r *readiness, n int, rescue bool) {
+	for i := range p.events[:n] {
+		ev := &p.events[i]
+		filter, fd := int(ev.Filter), int(ev.Ident)
+		if filter == evfiltUser || fd == p.waker.fd {
+			p.woken = true
+			continue
+		}
+		f := r.table.get(fd)
+		if f == nil || !f.watched || f.since == p.round {
+			continue // closed, and perhaps opened again, since the kernel put this here
+		}
+		switch {
+		case ev.Flags&evError != 0:
+			r.refused(f, syscall.Errno(ev.Data))
+		case filter == evfiltRead:
+			r.edge(fd, f, promise{in: true, ahead: ev.Flags&evEOF != 0, left: int(ev.Data)})
+		case filter == evfiltWrite:
+			r.edge(fd, f, promise{out: true})
+		}
+	}
+	if p.woken && !rescue {
+		p.woken = false
+		if p.waker.fd >= 0 {
+			p.waker.drain()
+		}
+		p.waker.noticed()
+	}
+}
+
+func errnoErr(errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}

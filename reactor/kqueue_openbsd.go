@@ -1,0 +1,6 @@
+package reactor
+
+const (
+	evfiltUser  = noFilter
+	noteTrigger = 0
+)

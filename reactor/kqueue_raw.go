@@ -1,0 +1,21 @@
+//go:build dragonfly || freebsd || netbsd
+
+package reactor
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// keventHolding goes to the kernel without telling the Go scheduler.
+func keventHolding(fd int, changes, events []keventT, limit *unix.Timespec) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_KEVENT, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(changes))), uintptr(len(changes)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(unsafe.Pointer(limit)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
+}

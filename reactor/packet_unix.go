@@ -1,0 +1,181 @@
+//go:build unix
+
+package reactor
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// How a datagram lies in its buffer: as io_uring's multishot recvmsg lays it out
+// for this much room, that is a header (struct io_uring_recvmsg_out: the lengths of
+// name, control and payload, and flags), the sender's address, control messages,
+// and the payload, which begins a cache line. epoll's receives are laid out the
+// same, so that one function reads them.
+const (
+	packetName    = 16
+	packetControl = packetName + 32
+	nameRoom      = packetControl - packetName
+	controlRoom   = packetPayload - packetControl
+)
+
+// packetStride is the distance of the buffers. It is no multiple of the page size:
+// then the beginnings of all buffers, often all of them that is touched, would
+// compete for the same few places in the processor's caches.
+func packetStride(size int) int { return (packetPayload+size+63)/64*64 + 64 }
+
+// setPacketHeader writes what io_uring would have written.
+func setPacketHeader(p []byte, name, control, payload uint32, flags uint32) {
+	for i, v := range [4]uint32{name, control, payload, flags} {
+		binary.NativeEndian.PutUint32(p[4*i:], v)
+	}
+}
+
+func parsePacket(p []byte) Packet {
+	word := func(i int) uint32 { return binary.NativeEndian.Uint32(p[4*i:]) }
+	name := p[packetName:][:min(word(0), nameRoom)]
+	control := p[packetControl:][:min(word(1), controlRoom)]
+	got := Packet{
+		From:      ParseSockaddr(name),
+		Truncated: word(3)&unix.MSG_TRUNC != 0,
+		Payload:   p[packetPayload:],
+	}
+	if len(control) > 0 {
+		got.parseControl(control)
+	}
+	return got
+}
+
+// ParseSockaddr reads a socket address as the kernel writes it; the zero AddrPort
+// stands for what is neither IPv4 nor IPv6.
+func ParseSockaddr(p []byte) netip.AddrPort {
+	if len(p) < 2 {
+		return netip.AddrPort{}
+	}
+	switch family := familyOf(p); {
+	case family == unix.AF_INET && len(p) >= unix.SizeofSockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(p[4:8])), binary.BigEndian.Uint16(p[2:]))
+	case family == unix.AF_INET6 && len(p) >= unix.SizeofSockaddrInet6:
+		ip := netip.AddrFrom16([16]byte(p[8:24])).Unmap()
+		if scope := binary.NativeEndian.Uint32(p[24:]); scope != 0 && ip.Is6() {
+			ip = ip.WithZone(zones.name(scope))
+		}
+		return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(p[2:]))
+	}
+	return netip.AddrPort{}
+}
+
+// parseControl reads control messages.
+func (got *Packet) parseControl(p []byte) {
+	for len(p) >= unix.SizeofCmsghdr {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(p)))
+		if int(h.Len) < unix.SizeofCmsghdr || int(h.Len) > len(p) {
+			return
+		}
+		data := p[min(unix.CmsgLen(0), int(h.Len)):h.Len]
+		if h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo {
+			got.To = netip.AddrFrom16([16]byte(data)).Unmap()
+			got.Interface = int(binary.NativeEndian.Uint32(data[16:]))
+		} else {
+			got.control(int(h.Level), int(h.Type), data)
+		}
+		p = p[min(len(p), unix.CmsgSpace(len(data))):]
+	}
+}
+
+// mmsghdr is struct mmsghdr.
+type mmsghdr struct {
+	hdr unix.Msghdr
+	n   uint32
+}
+
+// packets is the receive memory of datagrams where the reactor makes the call
+// itself. Some of its buffers are laid out for the next call. One goroutine at a
+// time uses it, but for mem.drop.
+type packets struct {
+	kernel kernel
+	mem    *pool
+	size   int
+	whole  []uint16
+
+	armed int // the first of the following have a buffer
+	msgs  [maxPackets]mmsghdr
+	iovs  [maxPackets]unix.Iovec
+	ids   [maxPackets]uint16
+	got   [maxPackets]Buffer
+	want  int // how many to ask for next: twice what came last
+}
+
+// maxPackets bounds the datagrams that one call receives.
+const maxPackets = 32
+
+func newPackets(cfg *Config, k kernel) (*packets, error) {
+	p := &packets{kernel: k, size: cfg.DatagramSize, want: 4}
+	var err error
+	if p.mem, err = newPool(cfg.Datagrams, packetStride(cfg.DatagramSize)); err != nil {
+		return nil, err
+	}
+	for id := cfg.Datagrams - 1; id >= 0; id-- {
+		p.whole = append(p.whole, uint16(id))
+	}
+	return p, nil
+}
+
+// arm lays out buffers for the first n messages, or as many as there are.
+func (p *packets) arm(n int) int {
+	for p.armed < n && len(p.whole) > 0 {
+		last := len(p.whole) - 1
+		id := p.whole[last]
+		p.whole = p.whole[:last]
+		p.mem.open(id)
+		p.lay(p.armed, id)
+		p.armed++
+	}
+	return min(n, p.armed)
+}
+
+func (p *packets) lay(i int, id uint16) {
+	mem := p.mem.rest(id)
+	p.ids[i] = id
+	p.iovs[i].Base = &mem[packetPayload]
+	p.iovs[i].SetLen(p.size)
+	h := &p.msgs[i].hdr
+	h.Name, h.Namelen = &mem[packetName], nameRoom
+	h.Control = &mem[packetControl]
+	h.SetControllen(controlRoom)
+	h.Iov = &p.iovs[i]
+	h.SetIovlen(1)
+}
+
+// recv receives at most that many datagrams into got. ENOBUFS: every buffer is out.
+// all says that the socket had more than was asked for, as far as one can see. An errno
+// beside datagrams is of what came after them.
+func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
+	want := p.arm(min(most, p.want, maxPackets))
+	if want == 0 {
+		return 0, false, unix.ENOBUFS
+	}
+	n, errno = p.kernel.recvmmsg(fd, p.msgs[:want])
+	if n <= 0 {
+		return 0, false, errno
+	}
+	for i := range n {
+		id, m := p.ids[i], &p.msgs[i]
+		b := p.mem.took(id, packetPayload+int(m.n))
+		b.packet = true
+		setPacketHeader(b.Bytes, m.hdr.Namelen, uint32(m.hdr.Controllen), m.n, uint32(m.hdr.Flags))
+		p.mem.filled(id) // not whole: b is out
+		p.got[i] = b
+	}
+	rest := p.armed - n // moves forward: a message's header names its buffer, so it is laid out anew
+	p.armed = 0
+	for ; p.armed < rest; p.armed++ {
+		p.lay(p.armed, p.ids[n+p.armed])
+	}
+	p.want = min(max(2*n, 4), maxPackets)
+	return n, n == want, errno
+}
