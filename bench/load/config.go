@@ -18,7 +18,7 @@ type Config struct {
 	Depth  int            // messages in flight on each, in a closed loop; 0: 1
 	Rate   float64        // messages per second, of all connections together, in an open loop; 0: a closed one
 	Slow   int            // of the connections: these are a closed loop, and their messages begin with Mark
-	TLS    bool           // of Echo, HTTP and Chunks: within TLS, whose certificate is not verified
+	TLS    bool           // of Echo, HTTP, Chunks and Idle: within TLS, whose certificate is not verified
 	Warmup time.Duration  // of load before it measures
 	For    time.Duration  // how long it measures
 	PID    int            // the server's process, whose CPU time and memory Result tells; 0: none

@@ -17,6 +17,8 @@ const patience = 10 * time.Second
 // Idle opens Conns connections, has each exchange one message, and holds them until hold returns. Of the
 // configuration it needs Addr, Conns and Size.
 func Idle(cfg Config, hold func()) error {
+	tls := cfg.TLS
+	cfg.TLS = false
 	if err := cfg.only("idle"); err != nil {
 		return err
 	}
@@ -27,23 +29,29 @@ func Idle(cfg Config, hold func()) error {
 		}
 		return messages.message(i), messages.message(i)
 	}
-	var fds []int
+	var clients []client
 	defer func() {
-		for _, fd := range fds {
-			closeAndForget(fd)
+		for i := range clients {
+			closeAndForget(clients[i].fd)
 		}
 	}()
 	buf := make([]byte, max(cfg.Size, len(cfg.Reply)))
-	for len(fds) < cfg.Conns {
-		from := len(fds)
+	for len(clients) < cfg.Conns {
+		from := len(clients)
 		for i := from; i < min(cfg.Conns, from+greetings); i++ {
 			fd, err := connect(cfg.Addr, i)
 			if err != nil {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
-			fds = append(fds, fd)
+			clients = append(clients, client{fd: fd, wire: tcpWire(fd)})
+			c := &clients[i]
+			if tls {
+				if c.wire, err = handshake(fd); err != nil {
+					return fmt.Errorf("load: connection %d: %w", i, err)
+				}
+			}
 			request, _ := exchange(i)
-			n, err := write(fd, request)
+			n, err := c.wire.write(request)
 			if err == nil && n < len(request) {
 				err = fmt.Errorf("a new connection took only %d of %d bytes; use smaller messages", n, len(request))
 			}
@@ -51,10 +59,10 @@ func Idle(cfg Config, hold func()) error {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
 		}
-		for i := from; i < len(fds); i++ {
+		for i := from; i < len(clients); i++ {
 			_, reply := exchange(i)
 			got := buf[:len(reply)]
-			if err := readAll(fds[i], got); err != nil {
+			if err := clients[i].readAll(got); err != nil {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
 			if string(got) != string(reply) {
@@ -63,8 +71,8 @@ func Idle(cfg Config, hold func()) error {
 		}
 	}
 	hold()
-	for i, fd := range fds {
-		n, err := read(fd, buf)
+	for i := range clients {
+		n, _, err := clients[i].wire.read(buf, false)
 		if err == nil && n > 0 {
 			err = fmt.Errorf("%d bytes came that nobody asked for", n)
 		}
@@ -76,9 +84,9 @@ func Idle(cfg Config, hold func()) error {
 }
 
 // readAll waits for as many bytes as p has.
-func readAll(fd int, p []byte) error {
+func (c *client) readAll(p []byte) error {
 	for end := time.Now().Add(patience); len(p) > 0; {
-		n, err := read(fd, p)
+		n, _, err := c.wire.read(p, false)
 		if err != nil {
 			return err
 		}
@@ -89,7 +97,9 @@ func readAll(fd int, p []byte) error {
 		if left <= 0 {
 			return fmt.Errorf("no echo in %v: %w", patience, io.ErrNoProgress)
 		}
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		if n == 0 { // else there may be more that poll does not see
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		}
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package load
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"sync/atomic"
@@ -117,6 +119,28 @@ func TestIdleHoldsConnectionsThatHaveSpokenOnce(t *testing.T) {
 	require.True(t, held)
 }
 
+func TestConnectionsSpeakTLS(t *testing.T) {
+	backend := httptest.NewUnstartedServer(nil)
+	backend.StartTLS() // for its certificate
+	defer backend.Close()
+	addr := serve(t, func(c net.Conn) { echo(tls.Server(c, &tls.Config{Certificates: backend.TLS.Certificates})) })
+	for _, size := range []int{1, 64, 16 << 10} {
+		cfg := config(addr, size)
+		cfg.TLS = true
+		r, err := Echo(cfg)
+		require.NoError(t, err)
+		require.Positive(t, r.Count)
+		require.NoError(t, Idle(cfg, func() {}))
+		cfg.Request, cfg.Reply = "request", "another"
+		require.ErrorContains(t, Idle(cfg, func() {}), "wrong bytes")
+	}
+	cfg := config(serve(t, echo), 1)
+	cfg.TLS = true
+	_, err := Echo(cfg)
+	require.Error(t, err)
+	require.Error(t, Idle(cfg, func() {}))
+}
+
 func TestIdleCanAskSomethingThatIsNoEcho(t *testing.T) {
 	addr := serve(t, change(func(p []byte) []byte {
 		if string(p) != "question" {
@@ -172,7 +196,9 @@ func TestWhatALoadWouldNotLookAtIsRefused(t *testing.T) {
 		change(&cfg)
 		_, err := Churn(cfg)
 		require.ErrorIs(t, err, errors.ErrUnsupported, what)
-		require.ErrorIs(t, Idle(cfg, nil), errors.ErrUnsupported, what)
+		if what != "TLS" {
+			require.ErrorIs(t, Idle(cfg, nil), errors.ErrUnsupported, what)
+		}
 		_, err = SlowReaders(cfg, nil)
 		require.ErrorIs(t, err, errors.ErrUnsupported, what)
 		if what != "rate" {

@@ -98,7 +98,7 @@ func needBuilds(t *testing.T, cfg config) {
 func TestEveryContenderServesEveryKind(t *testing.T) {
 	cfg := testConfig(t, "-peers", "suiro,suiro-sequential,gnet,gnet-et,netpoll,nbio,evio,net,net-copy", "-workloads", "echo64-50")
 	needBuilds(t, cfg)
-	webs := testConfig(t, "-peers", "suiro,gnet,net", "-workloads", "http-50,proxy") // some are enough: each is a binary
+	webs := testConfig(t, "-peers", "suiro,gnet,net", "-workloads", "http-50,proxy-echo") // some are enough: each is a binary
 	needBuilds(t, webs)
 	cfg.burn = "1000"
 	seen := map[string]bool{}
@@ -110,11 +110,11 @@ func TestEveryContenderServesEveryKind(t *testing.T) {
 		w.Conns = min(w.Conns, 20)
 		w.Rate = min(w.Rate, 1000)
 		cfg := cfg
-		if w.Kind == plaintext || w.Kind == proxy {
+		if w.Kind == plaintext || isProxy(w) {
 			cfg = webs
 		}
 		for _, name := range contendersOf(cfg, w) {
-			if strings.HasSuffix(name, "io_uring") && !hasRings() || w.Kind == "http" && !strings.HasPrefix(name, "suiro/") {
+			if strings.HasSuffix(name, "io_uring") && !hasRings() || (w.Kind == "http" || w.Kind == "https-idle") && !strings.HasPrefix(name, "suiro/") {
 				continue
 			}
 			t.Run(w.Kind+", "+name, func(t *testing.T) {

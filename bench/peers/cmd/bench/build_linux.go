@@ -33,8 +33,8 @@ func sourceOf(binary string) source {
 	switch binary {
 	case "http":
 		return goBuild(".", "./examples/http")
-	case "relay":
-		return goBuild(".", "./internal/relay")
+	case "proxy":
+		return goBuild(".", "./examples/proxy")
 	case "load":
 		return goBuild("bench/peers", "github.com/suiro-go/suiro/bench/load/cmd/load")
 	case "c-uring":

@@ -39,6 +39,23 @@ frontend web
 	http-request return status 200 content-type text/plain string "Hello, World!" if { path /plaintext }
 	http-request return status 404
 `
+	nginxStreamConf = `daemon off;
+master_process off;
+pid %[1]s/nginx.pid;
+error_log stderr crit;
+%[4]s
+events { worker_connections 18000; }
+stream {
+	server {
+		listen %[2]s backlog=8192;
+		proxy_pass %[3]s;
+		proxy_timeout 600s;
+	}
+}
+`
+	// Debian's nginx has it in a module.
+	nginxStreamModule = "/usr/lib/nginx/modules/ngx_stream_module.so"
+
 	haproxyTCPConf = `global
 	nbthread 1
 	maxconn 6000
@@ -57,8 +74,12 @@ backend origin
 )
 
 func writeConf(dir, addr, origin string) error {
-	for name, text := range map[string]string{"nginx.conf": nginxConf, "haproxy.conf": haproxyConf, "haproxy-tcp.conf": haproxyTCPConf} {
-		text = strings.NewReplacer("%[1]s", dir, "%[2]s", addr, "%[3]s", origin, "%%", "%").Replace(text)
+	module := ""
+	if _, err := os.Stat(nginxStreamModule); err == nil {
+		module = "load_module " + nginxStreamModule + ";"
+	}
+	for name, text := range map[string]string{"nginx.conf": nginxConf, "haproxy.conf": haproxyConf, "haproxy-tcp.conf": haproxyTCPConf, "nginx-stream.conf": nginxStreamConf} {
+		text = strings.NewReplacer("%[1]s", dir, "%[2]s", addr, "%[3]s", origin, "%[4]s", module, "%%", "%").Replace(text)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}

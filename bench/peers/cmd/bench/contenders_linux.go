@@ -36,9 +36,10 @@ func peer(name string) recipe {
 
 func ours(backend, ring string) contender {
 	example := recipe{binary: "http", args: []string{"-backend", backend, "-workers", "1", "-addr", "127.0.0.1:0"}, ring: ring}
-	relay := recipe{binary: "relay", args: []string{"-backend", backend, "-workers", "1", "-to", "ORIGIN"}, ring: ring}
-	return contender{"suiro/" + backend, "examples/http; elsewhere as examples/echo", map[string]recipe{
-		plaintext: example, proxy: relay, "*": serve("suiro/"+backend, ring)}}
+	passes := recipe{binary: "proxy", ring: ring,
+		args: []string{"-backend", backend, "-workers", "1", "-listen", "tcp://127.0.0.1:0", "-upstream", "tcp://ORIGIN", "-drain", "1s"}}
+	return contender{"suiro/" + backend, "examples/http and examples/proxy; elsewhere as examples/echo", map[string]recipe{
+		plaintext: example, proxy: passes, "*": serve("suiro/"+backend, ring)}}
 }
 
 func raw(backend, ring string) contender {
@@ -50,10 +51,15 @@ func limit(name, about string) contender {
 	return contender{"c-" + name, about, map[string]recipe{plaintext: peer("c-" + name)}}
 }
 
+// webOnly is a contender of HTTP by command serve.
+func webOnly(r recipe) map[string]recipe {
+	return map[string]recipe{"http": r, "https": r, "https-idle": r}
+}
+
 // Kinds of load that servers of their own are for.
 const (
 	plaintext = "plaintext"
-	proxy     = "proxy" // echoes through it, from an origin that splices
+	proxy     = "proxy" // what stands behind the colon, through one
 )
 
 // contenders are all there are, in the order of a round and of the tables.
@@ -62,6 +68,8 @@ var contenders = []contender{
 	ours("epoll", "no"),
 	{"suiro-sequential/io_uring", "sequential handlers", map[string]recipe{"*": serve("suiro-sequential/io_uring", "yes")}},
 	{"suiro-sequential/epoll", "sequential handlers", map[string]recipe{"*": serve("suiro-sequential/epoll", "no")}},
+	{"suiro-h1/io_uring", "of HTTP within TLS: callbacks that parse as examples/http does", webOnly(serve("suiro-h1/io_uring", "yes"))},
+	{"suiro-h1/epoll", "the same", webOnly(serve("suiro-h1/epoll", "no"))},
 	raw("io_uring", "yes"),
 	raw("epoll", "no"),
 	limit("uring", "C: raw io_uring, multishot accept and recv, provided buffers, coalesced sends"),
@@ -81,17 +89,22 @@ var contenders = []contender{
 	{"tokio", "Tokio's multi-thread runtime, a task per connection", map[string]recipe{
 		"echo": {binary: "tokio", args: []string{"SIZE"}},
 		"idle": {binary: "tokio", args: []string{"SIZE"}}, "churn": {binary: "tokio", args: []string{"SIZE"}}}},
-	{"nginx", "return 200, one worker", map[string]recipe{plaintext: {binary: "nginx",
-		args: []string{"-p", "CONF", "-c", "CONF/nginx.conf", "-e", "stderr"}}}},
+	{"nginx", "return 200, one worker; as a proxy its stream module", map[string]recipe{
+		plaintext: {binary: "nginx", args: []string{"-p", "CONF", "-c", "CONF/nginx.conf", "-e", "stderr"}},
+		proxy:     {binary: "nginx", args: []string{"-p", "CONF", "-c", "CONF/nginx-stream.conf", "-e", "stderr"}}}},
 	{"haproxy", "http-request return, one thread; as a proxy with splice-auto", map[string]recipe{
 		plaintext: {binary: "haproxy", args: []string{"-db", "-q", "-f", "CONF/haproxy.conf"}},
 		proxy:     {binary: "haproxy", args: []string{"-db", "-q", "-f", "CONF/haproxy-tcp.conf"}}}},
 }
 
+var withTLS = []string{"suiro/io_uring", "suiro/epoll", "suiro-h1/io_uring", "suiro-h1/epoll", "net"}
+
 // only are kinds that few contenders have.
 var only = map[string][]string{
-	"tls": {"suiro/io_uring", "suiro/epoll", "suiro-sequential/io_uring", "suiro-sequential/epoll", "net"},
-	"udp": {"suiro/io_uring", "suiro/epoll", "net"},
+	"https":      withTLS,
+	"https-idle": withTLS,
+	"tls":        {"suiro/io_uring", "suiro/epoll", "suiro-sequential/io_uring", "suiro-sequential/epoll", "net"},
+	"udp":        {"suiro/io_uring", "suiro/epoll", "net"},
 }
 
 func contenderNames() (names []string) {

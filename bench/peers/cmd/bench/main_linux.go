@@ -95,7 +95,7 @@ func parse(args []string) (cfg config, g *guard, err error) {
 	f.StringVar(&cfg.results, "results", "", "also write RESULTS.md and a plot for each workload to this `directory`")
 	f.StringVar(&cfg.render, "render", "", "measure nothing, and show what an earlier run has written by -json to this `file`")
 	f.IntVar(&cfg.Rounds, "r", 3, "rounds; each runs every contender once per workload")
-	f.Float64Var(&cfg.Seconds, "d", 0.8, "`seconds` that one run measures")
+	f.Float64Var(&cfg.Seconds, "d", 0.6, "`seconds` that one run measures")
 	f.Float64Var(&cfg.Warmup, "w", 0.2, "`seconds` of load before it measures")
 	f.IntVar(&cfg.Idle, "idle", 10000, "`connections` of the workloads idle and http-idle")
 	f.StringVar(&cfg.ServerCPU, "server-cpu", "0", "`CPU` of the servers; burn's take the load's, too")

@@ -94,7 +94,7 @@ func measureServer(ctx context.Context, cfg config, srv *server, w workload, s *
 	}
 	began := time.Now()
 	switch w.Kind {
-	case "idle", "http":
+	case "idle", "http", "https-idle":
 		s.Outcome, err = runIdle(ctx, cfg, srv, w)
 	case "slow-readers":
 		s.Outcome, err = runSlow(ctx, cfg, srv, w)
@@ -122,13 +122,15 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 	args := []string{"-c", strconv.Itoa(w.Conns), "-size", strconv.Itoa(w.Size), "-depth", strconv.Itoa(max(1, w.Depth)),
 		"-slow", strconv.Itoa(w.Slow), "-rate", strconv.FormatFloat(w.Rate, 'f', -1, 64), "-pid", strconv.Itoa(srv.pid()),
 		"-w", seconds(cfg.Warmup), "-d", seconds(cfg.Seconds)}
-	switch w.Kind {
+	switch strings.TrimPrefix(w.Kind, proxy+":") {
 	case plaintext:
 		args = append(args, "-kind", "http")
+	case "https":
+		args = append(args, "-kind", "http", "-tls")
 	case "tls":
 		args = append(args, "-tls")
 	case "chunks", "udp", "churn":
-		args = append(args, "-kind", w.Kind)
+		args = append(args, "-kind", strings.TrimPrefix(w.Kind, proxy+":"))
 	case "burn":
 		args = append(args, "-priority", "auto")
 	}
@@ -148,14 +150,17 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 // runIdle measures memory.
 func runIdle(ctx context.Context, cfg config, srv *server, w workload) (o outcome, err error) {
 	settle := func() {
-		if w.Kind == "http" {
+		if w.Kind != "idle" {
 			time.Sleep(httpSettles)
 		}
 	}
 	hold := func(conns int, look func() error) error {
 		args := []string{"-kind", "idle", "-c", strconv.Itoa(conns), "-size", strconv.Itoa(w.Size)}
-		if w.Kind == "http" {
+		if w.Kind != "idle" {
 			args = append(args, "-path", "/plaintext", "-reply", plain.Fixed)
+		}
+		if w.Kind == "https-idle" {
+			args = append(args, "-tls")
 		}
 		_, err := runLoad(ctx, cfg, append(args, srv.addr), look)
 		return err
@@ -168,14 +173,18 @@ func runIdle(ctx context.Context, cfg config, srv *server, w workload) (o outcom
 	if err != nil {
 		return o, err
 	}
+	conns := cfg.Idle
+	if w.Conns > 0 {
+		conns = min(conns, w.Conns)
+	}
 	began := time.Now()
-	err = hold(cfg.Idle, func() error {
+	err = hold(conns, func() error {
 		settle()
 		after, err := srv.resident()
 		o.Resident, o.Growth = after, after-before
 		return err
 	})
-	o.Count, o.Elapsed = int64(cfg.Idle), time.Since(began)
+	o.Count, o.Elapsed = int64(conns), time.Since(began)
 	return o, err
 }
 

@@ -73,7 +73,7 @@ func startOnce(cfg config, name string, w workload) (s *server, err error) {
 		return nil, err
 	}
 	s = &server{recipe: r, said: newLines(), exited: make(chan struct{})}
-	if w.Kind == proxy {
+	if isProxy(w) {
 		if s.origin, err = startOrigin(cfg, w); err != nil {
 			return nil, err
 		}
@@ -95,8 +95,8 @@ func startOnce(cfg config, name string, w workload) (s *server, err error) {
 // startOrigin is the server behind a proxy, on the load's CPU.
 func startOrigin(cfg config, w workload) (*server, error) {
 	cfg.ServerCPU = cfg.LoadCPU
-	w.Kind = "echo"
-	return start(cfg, "net-copy", w)
+	_, w.Kind, _ = strings.Cut(w.Kind, ":")
+	return start(cfg, "suiro/epoll", w)
 }
 
 // run begins the process.

@@ -161,7 +161,7 @@ func estimate(cfg config, missing map[string]string) (d time.Duration) {
 		switch w.Kind {
 		case "idle":
 			each = 1200 * time.Millisecond
-		case "http":
+		case "http", "https-idle":
 			each = 4 * time.Second
 		case "slow-readers":
 			each = 5 * time.Second

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,7 +117,7 @@ func verdicts(rep *report) (all []verdict) {
 		for _, g := range w.goals {
 			for _, name := range contendersOf(rep.Config, w) {
 				rs := ratios(pick(rep.Samples, name, w.Name), pick(rep.Samples, g.base, w.Name))
-				if !strings.HasPrefix(name, "suiro/") || len(rs) == 0 {
+				if !strings.HasPrefix(name, cmp.Or(w.own, "suiro/")) || len(rs) == 0 {
 					continue
 				}
 				v := verdict{workload: w, contender: name, goal: g, got: spreadOf(rs)}

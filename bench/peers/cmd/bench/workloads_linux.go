@@ -28,6 +28,7 @@ type workload struct {
 	peers  []string // measured unless others are asked for
 	bases  []string // ratios are taken to these
 	goals  []goal
+	own    string // whose goals they are: those whose names begin so; "": suiro/
 }
 
 // A goal is what is wanted of Suiro: a ratio to that contender.
@@ -58,6 +59,9 @@ const (
 	perSecond  = "MiB per CPU second"
 )
 
+// isProxy reports whether there is a server behind what is measured.
+func isProxy(w workload) bool { return strings.HasPrefix(w.Kind, proxy+":") }
+
 // memory reports whether that is what a workload measures.
 func (w workload) memory() bool { return w.Unit == perConn }
 
@@ -73,11 +77,12 @@ func (w workload) rounds(n int) int {
 const burnFor = "20ms"
 
 var (
-	two    = []string{"suiro/io_uring", "suiro/epoll"}
-	few    = append(slices.Clone(two), "gnet", "net")
-	loops  = append(slices.Clone(two), "gnet", "netpoll", "nbio", "evio", "net")
-	webs   = append(slices.Clone(two), "suiro-raw/io_uring", "suiro-raw/epoll", "c-uring", "c-epoll", "gnet", "netpoll", "nbio", "evio", "fasthttp", "nethttp", "suirohttp", "net", "nginx", "haproxy")
-	gnetAt = func(limit float64) goal { return goal{"gnet", limit} }
+	two     = []string{"suiro/io_uring", "suiro/epoll"}
+	few     = append(slices.Clone(two), "gnet", "net")
+	loops   = append(slices.Clone(two), "gnet", "netpoll", "nbio", "evio", "net")
+	webs    = append(slices.Clone(two), "suiro-raw/io_uring", "suiro-raw/epoll", "c-uring", "c-epoll", "gnet", "netpoll", "nbio", "evio", "fasthttp", "nethttp", "suirohttp", "net", "nginx", "haproxy")
+	proxies = append(slices.Clone(two), "haproxy", "nginx")
+	gnetAt  = func(limit float64) goal { return goal{"gnet", limit} }
 )
 
 // workloads are all there are, in the order of a round.
@@ -103,18 +108,26 @@ var workloads = []workload{
 		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}, goals: []goal{{"net", 1.2}}},
 	{Name: "stream-echo", Title: "Echo of 1 MiB, 4 connections", Unit: perSecond, Kind: "echo", Conns: 4, Size: 1 << 20, more: true,
 		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}, goals: []goal{{"net", 1.2}}},
-	{Name: "proxy", Title: "Echo of 1 MiB through a proxy, 4 connections; internal/relay", Unit: perSecond, Kind: proxy, Conns: 4, Size: 1 << 20, more: true,
-		figure: mebibytes, peers: append(slices.Clone(two), "haproxy"), bases: []string{"haproxy"}, goals: []goal{{"haproxy", 1}}},
+	{Name: "proxy-echo", Title: "Echo of 64 B through a proxy, 50 connections", Unit: perMessage, Kind: proxy + ":echo", Conns: 50, Size: 64,
+		figure: cpuEach, peers: proxies, bases: []string{"haproxy", "nginx"}},
+	{Name: "proxy-bulk", Title: "Chunks of 1 MiB through a proxy, 4 connections", Unit: perSecond, Kind: proxy + ":chunks", Conns: 4, more: true,
+		figure: mebibytes, peers: proxies, bases: []string{"haproxy", "nginx"}, goals: []goal{{"haproxy", 1}}},
+	{Name: "proxy-open", Title: "Echo of 64 B through a proxy, 5,000 connections, open loop of 10,000 a second", Unit: p99, Kind: proxy + ":echo", Conns: 5000,
+		Size: 64, Rate: 10000, figure: p99Micros, peers: proxies, bases: []string{"haproxy", "nginx"}},
 	{Name: "udp", Title: "UDP echo of 64 B, 8 sockets with 24 in flight each", Unit: "µs of CPU per datagram", Kind: "udp", Conns: 8, Size: 64,
 		Depth: 24, figure: cpuEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}, goals: []goal{{"net", 0.6}}},
 	{Name: "tls", Title: "TLS echo of 64 B, 50 connections", Unit: perMessage, Kind: "tls", Conns: 50, Size: 64, figure: cpuEach,
 		peers: append(slices.Clone(two), "net"), bases: []string{"net"}},
+	{Name: "https", Title: "HTTP within TLS, 500 connections; net is net/http", Unit: perRequest, Kind: "https", Conns: 500, figure: cpuEach,
+		peers: withTLS, bases: []string{"net"}, goals: []goal{{"net", 0.9}}, own: "suiro-h1/"},
 	{Name: "churn", Title: "Connect, echo 64 B, close; 64 at a time", Unit: "µs of CPU each", Kind: "churn", Conns: 64, Size: 64, figure: cpuEach,
 		peers: few, bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.9)}},
 	{Name: "idle", Title: "Idle connections that have spoken once", Unit: perConn, Kind: "idle", Size: 64, figure: memoryEach,
 		peers: append(slices.Clone(loops), "tokio"), bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.8)}},
 	{Name: "http-idle", Title: "Idle connections of HTTP that have had one answer; net is net/http", Unit: perConn, Kind: "http", Size: 64,
 		figure: memoryEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}, goals: []goal{{"net", 0.15}}},
+	{Name: "https-idle", Title: "Idle connections of HTTP within TLS that have had one answer; net is net/http", Unit: perConn, Kind: "https-idle", Conns: 1000, Size: 64,
+		figure: memoryEach, peers: withTLS, bases: []string{"net"}},
 	{Name: "slow-readers", Title: "500 readers of 1 MiB that take 64 KiB a second", Unit: perConn, Kind: "slow-readers", Conns: 500,
 		figure: memoryEach, peers: few, bases: []string{"gnet", "net"}},
 	{Name: "skew-1", Title: "Echo of 64 B beside 1 of 100 connections whose handler burns 20 ms", Unit: p99,

@@ -3,7 +3,8 @@
 // garbage. SIZE is the bytes of the load's messages.
 //
 // Kinds: echo; burn:N, an echo whose handler first computes for N iterations if a message begins with load.Mark;
-// chunks, a mebibyte for each byte; http, a fixed answer to each request; tls, an echo within TLS; udp, an echo of
+// chunks, a mebibyte for each byte; http, a fixed answer to each request; https and https-idle,
+// that within TLS; tls, an echo within TLS; udp, an echo of
 // datagrams; churn, idle and slow-readers are echo, echo and chunks. serve calibrate DURATION finds N.
 package main
 

@@ -14,6 +14,11 @@ func (s service) serveNet(handle func(net.Conn)) error {
 		return servePackets()
 	}
 	ln := peer.Listen("127.0.0.1:0")
+	if s.tls && s.http {
+		peer.Ready(ln.Addr().String())
+		srv := &http.Server{Handler: httpHandler(), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate()}}}
+		return srv.ServeTLS(ln, "", "")
+	}
 	if s.tls {
 		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{certificate()}})
 	}

@@ -15,6 +15,9 @@ var servers = map[string]func(service) error{
 	"suiro/io_uring": func(s service) error { return s.serveSuiro(&suiroHandler{service: s}, "io_uring") },
 	"suiro/epoll":    func(s service) error { return s.serveSuiro(&suiroHandler{service: s}, "epoll") },
 
+	"suiro-h1/io_uring": func(s service) error { return s.serveSuiro(&h1Handler{suiroHandler{service: s}}, "io_uring") },
+	"suiro-h1/epoll":    func(s service) error { return s.serveSuiro(&h1Handler{suiroHandler{service: s}}, "epoll") },
+
 	"suiro-sequential/io_uring": func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "io_uring") },
 	"suiro-sequential/epoll":    func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "epoll") },
 }

@@ -33,6 +33,8 @@ func newService(kind, size string) (s service, err error) {
 		s.chunks = load.NewChunker()
 	case "http":
 		s.http = true
+	case "https", "https-idle":
+		s.http, s.tls = true, true
 	case "tls":
 		s.tls = true
 	case "udp":

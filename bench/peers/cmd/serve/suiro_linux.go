@@ -35,12 +35,13 @@ func (s service) serveSuiro(h server.Handler, backend string) error {
 		Workers:   peer.Loops(),
 		Listening: func(addr net.Addr) { peer.Ready(addr.String()) },
 	}
-	switch {
-	case s.udp:
+	if s.udp {
 		srv.Handler, srv.Packets, srv.Network = nil, packets{}, "udp4"
-	case s.tls:
+	}
+	if s.tls {
 		srv.TLS = &tls.Config{Certificates: []tls.Certificate{certificate()}}
-	case s.http:
+	}
+	if _, own := h.(*h1Handler); s.http && !own {
 		srv.Handler, srv.Workers = server.HTTP(httpHandler()), 0 // as many as a user gets
 	}
 	return srv.ListenAndServe()
