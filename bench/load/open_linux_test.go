@@ -11,7 +11,7 @@ import (
 func TestOpenLoopSendsAtItsRateWhateverComesBack(t *testing.T) {
 	cfg := config(serve(t, echo), 64)
 	cfg.Conns, cfg.Rate, cfg.Warmup, cfg.For = 5, 500, 20*time.Millisecond, 200*time.Millisecond
-	r, err := Echo(cfg)
+	r, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.InDelta(t, 100, r.Count, 1, "messages that were due in a fifth of a second")
 	require.Equal(t, r.Count, r.Latency.Count)
@@ -63,14 +63,14 @@ func TestOpenLoopCountsAStallsLatencyFromTheIntendedStart(t *testing.T) {
 	cfg := config(serve(t, stalling(100*time.Millisecond, rest)), 64)
 	cfg.Conns, cfg.Warmup, cfg.For = 1, 0, 600*time.Millisecond
 	cfg.Rate = rate
-	open, err := Echo(cfg)
+	open, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, open.Latency.Max, rest-5*time.Millisecond)
 	// Half of the 120 messages are due in the stall, evenly: a quarter of all wait for more than half of it.
 	require.GreaterOrEqual(t, at(t, open.Latency, 75), rest/3, "of all that the stall held up: %+v", open.Latency)
 
 	cfg.Addr, cfg.Rate = serve(t, stalling(100*time.Millisecond, rest)), 0
-	closed, err := Echo(cfg)
+	closed, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, closed.Latency.Max, rest-5*time.Millisecond)
 	require.Less(t, at(t, closed.Latency, 75), rest/3, "one message saw it")
@@ -95,7 +95,7 @@ func TestOpenLoopCountsTheWaitForRoomInTheConnection(t *testing.T) {
 		echo(c)
 	}), 1<<20)
 	cfg.Conns, cfg.Rate, cfg.Warmup, cfg.For = 1, 100, 0, 300*time.Millisecond
-	r, err := Echo(cfg)
+	r, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.EqualValues(t, 30, r.Count)
 	require.GreaterOrEqual(t, r.Latency.P50, 200*time.Millisecond, "the wait for the server")
@@ -106,7 +106,7 @@ func TestOverloadShowsInOpenLoopLatencies(t *testing.T) {
 	slow := change(func(p []byte) []byte { time.Sleep(4 * time.Millisecond); return p })
 	cfg := config(serve(t, slow), 64)
 	cfg.Conns, cfg.Rate, cfg.For = 1, 1000, 200*time.Millisecond // the server echoes what has gathered, all at a time
-	r, err := Echo(cfg)
+	r, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.InDelta(t, 200, r.Count, 2)
 	require.GreaterOrEqual(t, r.Latency.P50, 2*time.Millisecond)
@@ -123,7 +123,7 @@ func TestSlowConnectionsAreNotInTheLatencies(t *testing.T) {
 	}))
 	cfg := config(addr, 64)
 	cfg.Conns, cfg.Slow, cfg.Rate, cfg.Warmup, cfg.For = 6, 2, 500, 0, 300*time.Millisecond
-	r, err := Echo(cfg)
+	r, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.InDelta(t, 150, r.Count, 1)
 	require.Equal(t, r.Count, r.Latency.Count)
@@ -131,6 +131,6 @@ func TestSlowConnectionsAreNotInTheLatencies(t *testing.T) {
 	require.LessOrEqual(t, r.Slow, 2*int64(r.Elapsed/burns+1), "each waits for its own")
 
 	cfg.Slow = cfg.Conns
-	_, err = Echo(cfg)
+	_, err = patiently(Echo, cfg)
 	require.Error(t, err, "nobody is left for the open loop")
 }

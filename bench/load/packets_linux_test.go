@@ -37,12 +37,12 @@ func TestPacketsComeBackInBothLoops(t *testing.T) {
 	for _, size := range []int{leastDatagram, 64, mostDatagram} {
 		cfg := config(addr, size)
 		cfg.Depth = 8
-		r, err := Packets(cfg)
+		r, err := patiently(Packets, cfg)
 		require.NoError(t, err)
 		require.Positive(t, r.Count)
 		require.Equal(t, r.Count, r.Latency.Count)
 		cfg.Rate, cfg.Warmup, cfg.For = 1000, 0, 100*time.Millisecond
-		r, err = Packets(cfg)
+		r, err = patiently(Packets, cfg)
 		require.NoError(t, err)
 		require.InDelta(t, 100, r.Latency.Count, 1)
 		require.Positive(t, r.Late.Count)
@@ -67,7 +67,7 @@ func TestAWrongDatagramFailsTheRun(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			cfg := config(packetServer(t, f), 64)
 			cfg.Depth = 4
-			_, err := Packets(cfg)
+			_, err := patiently(Packets, cfg)
 			require.Error(t, err)
 		})
 	}
@@ -84,7 +84,7 @@ func TestFewLossesAreCountedAndForgiven(t *testing.T) {
 			return p
 		}), 64)
 		cfg.Depth, cfg.Warmup, cfg.For = 8, 0, took
-		r, err := Packets(cfg)
+		r, err := patiently(Packets, cfg)
 		if r.Count < many && took < 20*time.Second {
 			continue
 		}
