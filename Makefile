@@ -44,6 +44,10 @@ kqueue: ## the kqueue backend over an emulation of kqueue: its conformance, and 
 	go test $(RACE) -tags kqueue -run 'Kqueue|Addresses|Conformance/^kqueue' ./reactor
 	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn
 
+.PHONY: test-windows
+test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
+	.ci/windows
+
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live
 	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/
@@ -75,6 +79,10 @@ faults: ## the tests in which system calls fail, by our hand and by strace's (ne
 .PHONY: clients
 clients: ## redis-benchmark, psql, curl, dig, nc and the like through a relay, on both backends (.ci/run says what it needs)
 	.ci/clients
+
+.PHONY: interop
+interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on both backends (needs nghttp2-client)
+	.ci/interop
 
 .PHONY: bench
 bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
