@@ -5,7 +5,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -31,7 +30,7 @@ func requireRefused(t *testing.T, c net.Conn, err error) {
 		defer c.Close()
 		err = served(c)
 	}
-	require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
+	requireReset(t, err)
 }
 
 // Scenario 72, refused.

@@ -27,6 +27,14 @@ type stream interface {
 	SetWriteBuffer(bytes int) error
 }
 
+// skipNetOnWindows is for what package net's connections are to show: there they differ
+// from what they are elsewhere, in errors and in reads of nothing.
+func skipNetOnWindows(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("package net differs on Windows")
+	}
+}
+
 // onStreams runs a test on pairs of package net's connections, which say what is right,
 // and of ours. The first of a pair was accepted.
 func onStreams(t *testing.T, test func(t *testing.T, pair func(network string) (a, b stream))) {
@@ -37,6 +45,7 @@ func onStreams(t *testing.T, test func(t *testing.T, pair func(network string) (
 		return c1.(stream), c2.(stream)
 	}
 	t.Run("net", func(t *testing.T) {
+		skipNetOnWindows(t)
 		conntest.Guard(t)
 		test(t, func(network string) (a, b stream) {
 			addr := "127.0.0.1:0"
@@ -221,8 +230,13 @@ func TestSocketIsToldOfAReset(t *testing.T) {
 			read := make(chan error, 1)
 			go func() { _, err := a.Read(make([]byte, 1)); read <- err }()
 			require.NoError(t, b.Close())
-			requireOpError(t, conntest.Receive(t, read), "read", syscall.ECONNRESET)
-			var err error
+			err := conntest.Receive(t, read)
+			if conntest.Wine() && err == io.EOF {
+				require.NoError(t, a.Close())
+				continue
+			}
+			requireOpError(t, err, "read", syscall.ECONNRESET)
+			err = nil
 			for err == nil { // package net's tells with the first
 				_, err = a.Write(noise[:10])
 			}

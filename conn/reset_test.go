@@ -93,9 +93,7 @@ func TestWritingToAClosedPeerIsAnErrorAndNoSignal(t *testing.T) {
 				require.NoError(t, c.Close())
 				conntest.Eventually(t, func() bool { return h.Send([]byte("anybody?")) != nil })
 				err := conntest.Receive(t, closed)
-				var errno syscall.Errno
-				require.ErrorAs(t, err, &errno)
-				require.Contains(t, []syscall.Errno{syscall.EPIPE, syscall.ECONNRESET}, errno)
+				require.True(t, isReset(err), "%v", err)
 				requireOpError(t, err, "write")
 				require.ErrorIs(t, h.Send([]byte("nobody")), net.ErrClosed)
 				select {

@@ -158,7 +158,7 @@ func TestAFileThatIsTruncatedWhileItIsSentIsAReset(t *testing.T) {
 		read(t, c, 1<<20)
 		require.NoError(t, os.Truncate(path, 2<<20))
 		n, err := io.Copy(io.Discard, c)
-		require.True(t, isReset(err), "%v", err)
+		requireReset(t, err)
 		require.Less(t, n, int64(31<<20))
 		err = conntest.Receive(t, closed)
 		requireOpError(t, err, "write", io.ErrUnexpectedEOF)
@@ -176,7 +176,7 @@ func TestAFileIsWriteProgress(t *testing.T) {
 				return err
 			}
 			return c.CloseWrite()
-		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = time.Second, time.Second })
+		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = time.Second, 1200*time.Millisecond }) // the former is to be first
 		c := f.dial()
 		s := newPattern(1)
 		for range 32 { // takes longer than the time-outs
@@ -220,7 +220,7 @@ func TestCloseSendsTheFilesFirstAndAbortDoesNot(t *testing.T) {
 		c = f.dial()
 		require.NoError(t, conntest.Receive(t, handles).Abort())
 		_, err := io.Copy(io.Discard, c)
-		require.True(t, isReset(err))
+		requireReset(t, err)
 	})
 }
 
@@ -247,6 +247,9 @@ func TestWhatCannotBeSentAsAFileIsRefused(t *testing.T) {
 				{reg, -1, 1, io.ErrUnexpectedEOF}, {reg, 100, -1, nil}, {reg, 5, 0, nil},
 				{dir, 0, -1, errors.ErrUnsupported}, {r, 0, -1, errors.ErrUnsupported}, {gone, 0, -1, fs.ErrClosed},
 			} {
+				if try.f == gone && runtime.GOOS == "windows" {
+					continue // there package os does not say that it is closed
+				}
 				if err := c.SendFile(try.f, try.offset, try.n); !errors.Is(err, try.want) {
 					checked <- fmt.Errorf("%s, %d at %d: %w", try.f.Name(), try.n, try.offset, err)
 					return nil
@@ -330,7 +333,9 @@ func TestCopyToAConnectionSendsFilesAndCopiesTheRest(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "copied", string(read(t, c, 6)))
 		require.True(t, bytes.Equal(noise[:70000], read(t, c, 70000)))
-		require.NotEmpty(t, readEOF(t, c))
+		if rest := readEOF(t, c); runtime.GOOS == "linux" {
+			require.NotEmpty(t, rest)
+		}
 	})
 }
 

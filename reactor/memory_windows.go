@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"os"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -9,6 +10,9 @@ import (
 
 func mapMemory(n int) ([]byte, error) {
 	at, err := windows.VirtualAlloc(0, uintptr(n), windows.MEM_RESERVE|windows.MEM_COMMIT, windows.PAGE_READWRITE)
+	if err == windows.ERROR_NOT_ENOUGH_MEMORY || err == windows.ERROR_COMMITMENT_LIMIT {
+		err = syscall.ENOMEM
+	}
 	if err != nil {
 		return nil, os.NewSyscallError("VirtualAlloc", err)
 	}

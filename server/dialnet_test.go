@@ -160,7 +160,9 @@ func TestConnectedPacketSocketsAreDialledByName(t *testing.T) {
 
 		c, err := d.DialContext(t.Context(), "udp", addr)
 		require.NoError(t, err)
-		require.Equal(t, "127.0.0.6", c.LocalAddr().(*net.UDPAddr).IP.String())
+		if !conntest.Wine() {
+			require.Equal(t, "127.0.0.6", c.LocalAddr().(*net.UDPAddr).IP.String())
+		}
 		roundTrip(t, c, "hello")
 		require.NoError(t, c.Close())
 

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"os"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/suiro-go/suiro/conn"
 )
 
 // control sets the options of a socket before it is bound or connected. FastOpen goes
@@ -13,7 +16,7 @@ func (d *Dialer) control(bool) func(network, addr string, raw syscall.RawConn) e
 	dialer := *d
 	return func(network, addr string, raw syscall.RawConn) error {
 		var err error
-		if cerr := raw.Control(func(fd uintptr) { err = dialer.setOptions(network, windows.Handle(fd)) }); cerr != nil {
+		if cerr := raw.Control(func(fd uintptr) { err = dialer.setOptions(network, int(fd)) }); cerr != nil {
 			return cerr
 		}
 		if err == nil && dialer.Control != nil {
@@ -23,14 +26,14 @@ func (d *Dialer) control(bool) func(network, addr string, raw syscall.RawConn) e
 	}
 }
 
-func (d *Dialer) setOptions(network string, h windows.Handle) error {
-	if err := setBuffers(h, d.ReadBuffer, d.WriteBuffer); err != nil || !strings.HasPrefix(network, "tcp") {
+func (d *Dialer) setOptions(network string, fd int) error {
+	if err := setBuffers(fd, d.ReadBuffer, d.WriteBuffer); err != nil || !strings.HasPrefix(network, "tcp") {
 		return err
 	}
 	if d.Nagle {
-		if err := windows.SetsockoptInt(h, windows.IPPROTO_TCP, windows.TCP_NODELAY, 0); err != nil {
-			return callError("setsockopt", err)
+		if err := windows.SetsockoptInt(windows.Handle(fd), windows.IPPROTO_TCP, windows.TCP_NODELAY, 0); err != nil {
+			return conn.Portable(os.NewSyscallError("setsockopt", err))
 		}
 	}
-	return probePeer(h, d.KeepAlive)
+	return keepAlive(fd, d.KeepAlive)
 }

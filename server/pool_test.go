@@ -207,6 +207,9 @@ func TestAConnectionIsNotGivenOutAfterItsLifetime(t *testing.T) {
 }
 
 func TestAnIdleConnectionThatThePeerHasClosedIsNeverGivenOut(t *testing.T) {
+	if conntest.Wine() {
+		t.Skip("in Wine 8 a peer's close is told after it has returned")
+	}
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		p := newPooling(t, backend, workers, false, &server.Pool{})
 		before := ""

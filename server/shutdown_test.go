@@ -98,7 +98,7 @@ func TestShutdownResetsWhatIsLeftWhenItsContextEnds(t *testing.T) {
 		cancel(nil)
 		require.ErrorIs(t, conntest.Receive(t, done), context.Canceled)
 		_, err := io.ReadAll(busy)
-		require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
+		requireReset(t, err)
 		require.EqualValues(t, 1, h.closed.Load(), "OnClose before Shutdown returns")
 		require.Zero(t, s.Group().Len())
 	})
@@ -174,7 +174,7 @@ func TestCloseResetsConnectionsAtOnce(t *testing.T) {
 		require.EqualValues(t, 20, h.closed.Load())
 		for _, c := range all {
 			_, err := io.ReadAll(c)
-			require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
+			requireReset(t, err)
 		}
 		require.Equal(t, server.ErrServerClosed, s.Close())
 		require.Equal(t, server.ErrServerClosed, s.Shutdown(context.Background()))

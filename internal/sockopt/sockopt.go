@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package sockopt is the socket options, and ways to make sockets, that the Unix systems
-// have under different names or not at all.
+// Package sockopt is the socket options, and ways to make sockets, that systems have under
+// different names or not at all.
 package sockopt
 
 import (
