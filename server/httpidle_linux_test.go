@@ -164,7 +164,11 @@ func pause(rnd *rand.Rand) {
 // The same for the end: a client that goes away at that moment leaves nothing behind.
 func TestEndsAtTheMomentOfHandingBackAreSeen(t *testing.T) {
 	eitherSide(t, 0, func(s *running, client *tls.Config) {
-		conntest.Crowd(t, 600, 30, func(i int) error {
+		conns := 600
+		if client != nil {
+			conns = 200
+		}
+		conntest.Crowd(t, conns, 30, func(i int) error {
 			c, err := dialHTTP(s.addr.String(), client)
 			if err != nil {
 				return err
