@@ -263,11 +263,13 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 }
 
 func (c *Conn) exec(cmd *command) {
-	if cmd.kind == cmdSplice { // whatever has become of it: the other end is to know
+	switch {
+	case c.is(layered) && !c.is(broken) && c.extras.layer.hold(cmd):
+		return
+	case cmd.kind == cmdSplice: // whatever has become of it: the other end is to know
 		c.join(cmd.splice, 1)
 		return
-	}
-	if c.is(broken) || c.is(layered) && c.extras.layer.hold(cmd) {
+	case c.is(broken):
 		return
 	}
 	switch cmd.kind {

@@ -48,8 +48,8 @@ type TLSConfig struct {
 // A handshake takes some 100 µs of a processor, or a millisecond with RSA. It is done on a
 // goroutine, on none of the workers. What is sent to a Handle, and Do, waits for it.
 //
-// SendFile works, by reading. Splice does not, nor do Sockets, but for those of LendTLS: put
-// crypto/tls over them.
+// SendFile works, by reading, and Splice by copying. Sockets do not, but for those of LendTLS:
+// put crypto/tls over them.
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
 	g := newGate(cfg, h)
 	if cfg.MaxHandshakes >= 0 {

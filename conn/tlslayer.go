@@ -54,7 +54,7 @@ func newLayer(c *Conn, g *tlsGate) *layer {
 // hold keeps what another goroutine asks for until there is plaintext. It reports
 // whether it does.
 func (l *layer) hold(cmd *command) bool {
-	if l.ready || cmd.kind != cmdSend && cmd.kind != cmdDo {
+	if l.ready || cmd.kind != cmdSend && cmd.kind != cmdDo && cmd.kind != cmdSplice {
 		return false
 	}
 	l.held = append(l.held, *cmd)
@@ -82,14 +82,12 @@ func (l *layer) done(c *Conn, err error) {
 	k := &c.extras.clock
 	k.read = 0
 	c.handler = l.gate.inner
+	c.clear(endSeen) // by the gate alone
 	c.check(c.handler.OnOpen(c))
 	held := l.held
 	l.held = nil
 	for i := range held {
 		c.exec(&held[i])
-	}
-	if c.is(ended) && !l.ended {
-		c.clear(endSeen) // by the gate alone
 	}
 	if l.lent == nil && !c.is(closing|broken|deaf) {
 		c.unseal()
@@ -175,7 +173,8 @@ func (c *Conn) seal() bool {
 	if !l.ready || l.lent != nil || c.is(finished|broken) {
 		return true
 	}
-	bye := c.is(mute|closing) && !l.said && len(c.extras.transfers) == 0
+	memory, _ := c.pending()
+	bye := c.is(mute|closing) && !l.said && memory == 0 && len(c.extras.transfers) == 0
 	if len(c.queued) == 0 && len(l.out) == 0 && !bye {
 		return true
 	}
