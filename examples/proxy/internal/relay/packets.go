@@ -18,9 +18,8 @@ import (
 //
 // Its fields but the route belong to the listening socket's task.
 type Packets struct {
-	Route  atomic.Pointer[route.Route] // a reload changes it, for sessions to come
-	bySrc  map[netip.Addr]int
-	handle conn.PacketHandle
+	Route atomic.Pointer[route.Route] // a reload changes it, for sessions to come
+	bySrc map[netip.Addr]int
 }
 
 // Handler is for the listening socket. How long sessions live and how many there may be is
