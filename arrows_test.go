@@ -35,16 +35,17 @@ var layers = map[string]layer{
 	"syncx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"blocking":           {ours: []string{"sched", "internal/list", "internal/atomics"}},
-	"conn":               {ours: []string{"reactor", "sched", "internal/list"}},
+	"conn":               {ours: []string{"reactor", "sched", "internal/list", "internal/sockopt"}},
 	"conn/frame":         {},
 	"conn/proxyproto":    {},
-	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking", "internal/list"}, others: []string{"github.com/rs/zerolog"}},
+	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking", "internal/list", "internal/sockopt"}, others: []string{"github.com/rs/zerolog"}},
 	"server/servertest":  {},
 	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":   {},
 	"internal/list":      {},
 	"internal/testmode":  {},
 	"internal/faults":    {},
+	"internal/sockopt":   {},
 	"internal/schedtest": {ours: []string{"sched", "internal/testmode"}},
 	"internal/atomics":   {ours: []string{"internal/explore"}},
 	"internal/explore":   {},
@@ -60,6 +61,7 @@ var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking",
 var peers = []string{
 	"github.com/panjf2000/gnet", "github.com/cloudwego/netpoll", "github.com/lesismal/nbio",
 	"github.com/tidwall/evio", "github.com/valyala/fasthttp",
+	"google.golang.org/grpc", "github.com/gorilla/websocket", "github.com/coder/websocket", // of interop
 }
 
 func within(dir, pkg string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }

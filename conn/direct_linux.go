@@ -22,25 +22,6 @@ func sendfile(to, from int, offset int64, n int) (int, syscall.Errno) {
 	}
 }
 
-// dupFile is the same open file under a descriptor of our own.
-func dupFile(f syscall.Conn, name string) (*os.File, error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	fd := -1
-	cerr := raw.Control(func(orig uintptr) {
-		fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
-	})
-	if cerr != nil {
-		return nil, cerr
-	}
-	if err != nil {
-		return nil, os.NewSyscallError("fcntl", err)
-	}
-	return os.NewFile(uintptr(fd), name), nil
-}
-
 // spliceNonblock moves up to n bytes from one descriptor to another, one of which is a
 // pipe. SPLICE_F_NONBLOCK is for the pipe; sockets are non-blocking themselves.
 func spliceNonblock(from, to, n int) (int, syscall.Errno) {
@@ -53,11 +34,6 @@ func spliceNonblock(from, to, n int) (int, syscall.Errno) {
 			return 0, errno
 		}
 	}
-}
-
-func errnoOf(err error) syscall.Errno {
-	errno, _ := err.(syscall.Errno)
-	return errno
 }
 
 // newPipe is a pipe of the size, or of what the system grants of it, at least 64 KiB.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"syscall"
 
 	"github.com/suiro-go/suiro/sched"
@@ -33,7 +32,7 @@ func (c *Conn) opError(op string, err error) error {
 }
 
 func (c *Conn) sysError(op, call string, errno syscall.Errno) error {
-	return c.opError(op, os.NewSyscallError(call, errno))
+	return c.opError(op, sysErr(call, errno))
 }
 
 // advise adds to an error what to do about it, where that is known.

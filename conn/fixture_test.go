@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -289,8 +290,18 @@ func requireOpError(t *testing.T, err error, op string, is ...error) {
 	require.ErrorAs(t, err, &oe)
 	require.Equal(t, op, oe.Op)
 	for _, target := range is {
-		require.ErrorIs(t, err, target)
+		require.ErrorIs(t, conn.Portable(err), target) // Portable is for package net's, which tests compare with
 	}
+}
+
+// requireReset: err, of a read of the peer's, says that it was reset, or, where that is
+// forgotten, not even that.
+func requireReset(t *testing.T, err error) {
+	t.Helper()
+	if conntest.Wine() && (err == nil || err == io.EOF) {
+		return
+	}
+	require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
 }
 
 var errTest = errors.New("the handler's own error")

@@ -96,7 +96,10 @@ func TestAResetAfterCloseWriteIsTheConnectionsError(t *testing.T) {
 		c := f.dial()
 		require.Empty(t, readEOF(t, c))
 		reset(c)
-		requireOpError(t, conntest.Receive(t, closed), "read")
+		err := conntest.Receive(t, closed)
+		if err != nil || !conntest.Wine() {
+			requireOpError(t, err, "read")
+		}
 	})
 }
 

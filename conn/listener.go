@@ -3,7 +3,6 @@ package conn
 import (
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -288,7 +287,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
 	case ended && errno != 0 && !slices.Contains(harmless, errno):
-		l.backOff(cx, os.NewSyscallError("accept", errno))
+		l.backOff(cx, sysErr("accept", errno))
 	case !l.accepting && l.group.rt.Now() >= l.until: // cx.Now may be from before the timer fired, elsewhere
 		l.accept(cx, d)
 	}

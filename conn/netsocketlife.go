@@ -203,8 +203,8 @@ func (s *Socket) wrap(op string, err error) error {
 		return err
 	case errors.Is(err, net.ErrClosed):
 		err = net.ErrClosed
-	case errors.As(err, &sys) && errors.As(err, &errno):
-		err = os.NewSyscallError(op, errno)
+	case errors.As(err, &sys) && errors.As(sys, &errno):
+		err = os.NewSyscallError(op, sys.Err)
 	case errors.As(err, &oe):
 		err = oe.Err
 	}

@@ -75,11 +75,11 @@ func (s *Socket) unwritable() error {
 	case s.writeBy.expired:
 		return os.ErrDeadlineExceeded
 	case s.mute:
-		return os.NewSyscallError("write", syscall.EPIPE)
+		return sysErr("write", syscall.EPIPE)
 	case s.failed != nil:
 		return s.failed
 	case s.gone:
-		return os.NewSyscallError("write", syscall.EPIPE)
+		return sysErr("write", syscall.EPIPE)
 	}
 	return nil
 }

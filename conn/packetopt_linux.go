@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,136 +15,28 @@ const (
 	udpGRO     = 104
 )
 
-// packetFD is a copy of a socket's descriptor, close-on-exec and non-blocking as the
-// original is.
-func packetFD(pc *net.UDPConn) (int, error) {
-	raw, err := pc.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	fd := -1
-	cerr := raw.Control(func(orig uintptr) { fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0) })
-	if cerr != nil {
-		return -1, cerr
-	}
-	return fd, advise(os.NewSyscallError("fcntl", err))
-}
-
-// dialPacket is a connected socket. Connecting one says nothing to the peer, and so
-// never waits.
-func dialPacket(to netip.AddrPort) (int, error) {
-	family, sa, err := packetSockaddr(to)
-	if err != nil {
-		return -1, err
-	}
-	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, advise(os.NewSyscallError("socket", err))
-	}
-	if err := unix.Connect(fd, sa); err != nil {
-		closeFD(fd)
-		return -1, os.NewSyscallError("connect", err)
-	}
-	return fd, nil
-}
-
-func packetSockaddr(to netip.AddrPort) (int, unix.Sockaddr, error) {
-	ip := to.Addr().Unmap()
-	switch {
-	case ip.Is4():
-		return unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: ip.As4()}, nil
-	case ip.Is6():
-		sa := &unix.SockaddrInet6{Port: int(to.Port()), Addr: ip.As16()}
-		if zone := ip.Zone(); zone != "" {
-			ifi, err := net.InterfaceByName(zone)
-			if err != nil {
-				return 0, nil, err
-			}
-			sa.ZoneId = uint32(ifi.Index)
-		}
-		return unix.AF_INET6, sa, nil
-	}
-	return 0, nil, fmt.Errorf("no address: %w", syscall.EDESTADDRREQ)
-}
-
-// inspectPacket finds out what there is to know of a socket.
-func inspectPacket(fd int) (local, peer netip.AddrPort, kind socketKind) {
-	if sa, err := unix.Getsockname(fd); err == nil {
-		_, kind.wide = sa.(*unix.SockaddrInet6)
-		local = addrPort(sa)
-	}
-	if sa, err := unix.Getpeername(fd); err == nil {
-		peer = addrPort(sa)
-	}
+func hasSegments(fd int) bool {
 	_, err := unix.GetsockoptInt(fd, unix.SOL_UDP, udpSegment)
-	kind.noSegments = err != nil
-	return local, peer, kind
+	return err == nil
 }
 
-func indexOfInterface(ifi *net.Interface) int {
-	if ifi == nil {
-		return 0
+func setMembership4(fd int, ifi *net.Interface, group [4]byte, join bool) error {
+	option := unix.IP_DROP_MEMBERSHIP
+	if join {
+		option = unix.IP_ADD_MEMBERSHIP
 	}
-	return ifi.Index
+	return unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, option, &unix.IPMreqn{Multiaddr: group, Ifindex: int32(indexOfInterface(ifi))})
 }
 
-func setMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) error {
-	group = group.Unmap()
-	if !group.IsMulticast() {
-		return fmt.Errorf("%v is no multicast group: %w", group, syscall.EINVAL)
-	}
-	var err error
-	if group.Is4() {
-		option := unix.IP_DROP_MEMBERSHIP
-		if join {
-			option = unix.IP_ADD_MEMBERSHIP
-		}
-		err = unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, option,
-			&unix.IPMreqn{Multiaddr: group.As4(), Ifindex: int32(indexOfInterface(ifi))})
-	} else {
-		option := unix.IPV6_LEAVE_GROUP
-		if join {
-			option = unix.IPV6_JOIN_GROUP
-		}
-		err = unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, option,
-			&unix.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(indexOfInterface(ifi))})
-	}
-	return os.NewSyscallError("setsockopt", err)
+func setMulticastInterface4(fd int, ifi *net.Interface) error {
+	return unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, &unix.IPMreqn{Ifindex: int32(indexOfInterface(ifi))})
 }
 
-func setMulticastInterface(fd int, wide bool, ifi *net.Interface) error {
-	if wide {
-		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, indexOfInterface(ifi))
-	}
-	return os.NewSyscallError("setsockopt", unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF,
-		&unix.IPMreqn{Ifindex: int32(indexOfInterface(ifi))}))
+func setMulticast4(fd, option, value int) error {
+	return setsockopt(fd, unix.IPPROTO_IP, option, value)
 }
 
-// An IPv6 socket that sends to IPv4 groups has options of both kinds.
-
-func setMulticastTTL(fd int, wide bool, ttl int) error {
-	if ttl < 0 || ttl > 255 {
-		return fmt.Errorf("a TTL of %d; use 0 to 255: %w", ttl, syscall.EINVAL)
-	}
-	err := setsockopt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, ttl)
-	if wide {
-		err = setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_HOPS, ttl)
-	}
-	return err
-}
-
-func setMulticastLoopback(fd int, wide, on bool) error {
-	err := setsockopt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP, boolInt(on))
-	if wide {
-		err = setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_LOOP, boolInt(on))
-	}
-	return err
-}
-
-func wantDestination(fd int, wide, on bool) error {
-	if wide {
-		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, boolInt(on))
-	}
+func wantDestination4(fd int, on bool) error {
 	return setsockopt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, boolInt(on))
 }
 

@@ -2,7 +2,6 @@ package conn
 
 import (
 	"net/netip"
-	"os"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -127,7 +126,7 @@ func (c *PacketConn) recvEnd(errno syscall.Errno) {
 	if c.is(packetClosing | packetBroken) {
 		return
 	}
-	err := c.opError("read", netip.AddrPort{}, os.NewSyscallError("recvmsg", errno))
+	err := c.opError("read", netip.AddrPort{}, sysErr("recvmsg", errno))
 	if !slices.Contains(passing, errno) {
 		c.fail(err)
 		return

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"syscall"
 
@@ -42,7 +41,7 @@ func (c *PacketConn) write(to netip.AddrPort, add func(*reactor.Batch) error) er
 	if err := add(c.out); err != nil {
 		var errno syscall.Errno
 		if errors.As(err, &errno) {
-			err = os.NewSyscallError("sendto", err)
+			err = sysErr("sendto", errno)
 		}
 		return c.opError("write", to, err)
 	}
@@ -120,7 +119,7 @@ func (c *PacketConn) landed(b *reactor.Batch, notes []note) {
 			case f.Index == index && f.Errno == syscall.ECANCELED: // by us, to close the socket
 				return c.opError("write", b.To(index), net.ErrClosed)
 			case f.Index == index:
-				return c.opError("write", b.To(index), os.NewSyscallError("sendto", f.Errno))
+				return c.opError("write", b.To(index), sysErr("sendto", f.Errno))
 			}
 		}
 		return nil

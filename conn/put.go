@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"os"
 	"syscall"
 )
 
@@ -28,7 +27,7 @@ const maxPut = largeBuffer
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
-	if c.extras != nil && c.extras.layer != nil {
+	if c.extras != nil && c.extras.layer != nil && c.extras.layer.lent != s {
 		c.mu.Unlock()
 		return 0, errOverSocket
 	}
@@ -43,7 +42,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		in.direct = false
 		in.taken += uint64(n)
 		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.ENOBUFS {
-			err = os.NewSyscallError("write", errno)
+			err = sysErr("write", errno)
 		}
 		if n == len(p) || err != nil || in.closed {
 			tell := in.tellEnd

@@ -84,7 +84,7 @@ func (c *Conn) judge() {
 		}
 		c.driver.close(a.at, a.fd)
 		if a.errno != 0 && !a.cancelled {
-			r.fail(c, a.addr, os.NewSyscallError("connect", a.errno))
+			r.fail(c, a.addr, sysErr("connect", a.errno))
 		}
 	}
 	if r.won {

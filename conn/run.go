@@ -174,7 +174,7 @@ func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closi
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
 	switch {
-	case c.is(layered) && c.extras.layer.ready:
+	case c.sealedIn():
 		c.receiveSealed(b)
 	case c.is(closing | broken | deaf):
 		c.home.r.Release(b)
@@ -281,7 +281,7 @@ func (c *Conn) exec(cmd *command) {
 		cmd.do(c)
 		c.in.detach(c.driver, c.home)
 	case cmdSend:
-		if !c.is(mute | overdue | closing) {
+		if !c.is(mute|overdue|closing) && !c.lentTLS() {
 			enqueue(c, cmd.data)
 		}
 	case cmdPut:

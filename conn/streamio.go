@@ -108,7 +108,7 @@ func (s *Stream) unwritable() error {
 	case c.is(closing):
 		return net.ErrClosed
 	case c.is(mute | broken):
-		return os.NewSyscallError("write", syscall.EPIPE)
+		return sysErr("write", syscall.EPIPE)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func serveRemotely(remotes chan<- *remote) func(*sched.Context, *conn.Stream) er
 // What package net's own connections have to pass.
 func TestStreamsPassWhatNetsConnsDo(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		for _, network := range []string{"tcp", "unix"} {
+		for _, network := range conntest.Networks(t, "tcp", "unix") {
 			t.Run(network, func(t *testing.T) {
 				f := newFixture(t, backend, workers)
 				addr := "127.0.0.1:0"

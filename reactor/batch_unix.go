@@ -3,6 +3,7 @@
 package reactor
 
 import (
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +21,8 @@ type rawBatch struct {
 // A rawDatagram is what a message's header points at.
 type rawDatagram struct {
 	iov     unix.Iovec
-	name    unix.RawSockaddrInet6 // or an Inet4, which is shorter
-	control [3]uint64             // room for a cmsghdr and a number, aligned
+	name    syscall.RawSockaddrInet6 // or an Inet4, which is shorter
+	control [3]uint64                // room for a cmsghdr and a number, aligned
 	done    bool
 }
 
@@ -56,17 +57,6 @@ func (b *Batch) prepare() {
 			part.setSegment(h, d.segment)
 		}
 	}
-}
-
-func (d *datagram) setName(sa *unix.RawSockaddrInet6, wide bool) uint32 {
-	ip, port := d.to.Addr(), bigEndian(int(d.to.Port()))
-	if wide {
-		*sa = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: port, Addr: ip.As16(), Scope_id: d.scope}
-		return unix.SizeofSockaddrInet6
-	}
-	in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
-	*in = unix.RawSockaddrInet4{Family: unix.AF_INET, Port: port, Addr: ip.Unmap().As4()}
-	return unix.SizeofSockaddrInet4
 }
 
 // transmit sends what the kernel takes at once, in order, and reports whether all

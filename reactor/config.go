@@ -19,7 +19,7 @@ const EnvBackend = "SUIRO_BACKEND"
 // A Config describes one reactor. The zero value is what a server wants.
 type Config struct {
 	// Backend forces one: "io_uring" or "epoll" on Linux, "kqueue" on macOS and the
-	// BSDs. Empty: the value of SUIRO_BACKEND, else the best one that starts.
+	// BSDs, "iocp" on Windows. Empty: the value of SUIRO_BACKEND, else the best one that starts.
 	Backend string
 
 	// Entries is the length of io_uring's submission queue, rounded up to a
@@ -30,7 +30,7 @@ type Config struct {
 	// Buffers and BufferSize shape the receive memory: Buffers pieces (a
 	// power of two, at most 32768) of BufferSize bytes each, mapped off the
 	// heap and touched as they are used. A piece is filled by several
-	// receives where the backend can do that (epoll; io_uring since Linux
+	// receives where the backend can do that (all; io_uring since Linux
 	// 6.12), else by one. 0: 32 and 64 KiB.
 	Buffers, BufferSize int
 
@@ -43,7 +43,7 @@ type Config struct {
 
 	// Unlocked says that the owner is a goroutine that is not locked to its thread:
 	// Poll then waits in Go's own poller, as the goroutines do that it wakes, or as an
-	// ordinary system call (kqueue). io_uring cannot do that; with it, Backend "" means epoll
+	// ordinary system call (kqueue, iocp). io_uring cannot do that; with it, Backend "" means epoll
 	// on Linux.
 	Unlocked bool
 

@@ -1,9 +1,10 @@
 // Package reactor is Suiro's contract with the kernel: one Reactor per worker,
 // completion-shaped on every platform. An operation is submitted, and later a
 // [Completion] says what came of it: "n bytes arrived in this buffer", never
-// "the descriptor is readable". io_uring (and IOCP) complete by nature; a
+// "the descriptor is readable". io_uring completes by nature; a
 // readiness backend (epoll, kqueue) does the system call itself and reports
-// its outcome. The reverse cannot be built, so this is the shape.
+// its outcome, and so does IOCP of what it has not asked the kernel for in advance. The
+// reverse cannot be built, so this is the shape.
 //
 // # Rules every backend keeps
 //

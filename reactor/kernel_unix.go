@@ -3,6 +3,8 @@
 package reactor
 
 import (
+	"errors"
+	"fmt"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -124,4 +126,24 @@ func connected(fd int) bool {
 func errnoOf(err error) syscall.Errno {
 	errno, _ := err.(syscall.Errno)
 	return errno
+}
+
+// readyNow reports whether the descriptor has room to send, or else something to
+// receive, or has an error or hung up.
+func readyNow(fd int, out bool) bool {
+	if out {
+		return pollNonblock(fd, unix.POLLOUT)
+	}
+	return pollNonblock(fd, unix.POLLIN)
+}
+
+// closeFD closes; EINTR closes as well.
+func closeFD(fd int) { _ = unix.Close(fd) }
+
+// explainLimit says what to do about an error.
+func explainLimit(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+	}
+	return err
 }

@@ -10,7 +10,7 @@ import (
 // A Reactor speaks to the kernel for one worker. See the package comment for
 // the rules that bind both sides.
 type Reactor interface {
-	// Name is the backend's name: "io_uring" or "epoll".
+	// Name is the backend's name, one of Backends.
 	Name() string
 
 	// Submit accepts an operation; what comes of it is told by Poll. The
@@ -24,8 +24,8 @@ type Reactor interface {
 	// Carrier is the reactor that takes the next operation on a descriptor
 	// of this one, where the goroutine that submits it owns runner, a
 	// reactor of the same backend: io_uring answers runner, because a
-	// submission queue is its owner's alone; epoll answers itself, because it
-	// knows the descriptor, and takes operations from any goroutine. The
+	// submission queue is its owner's alone; the others answer themselves, because they
+	// know the descriptor, and take operations from any goroutine. The
 	// operation completes, and is cancelled, at its carrier. Any goroutine.
 	Carrier(runner Reactor) Reactor
 
@@ -34,9 +34,9 @@ type Reactor interface {
 	// has, it waits: not at all for wait 0, for as long as it takes for
 	// wait < 0. It may return 0 and no error before that: after a Wake, when a
 	// signal interrupts it, and on business of its own. With hold the wait
-	// keeps the Go scheduler's processor, so that no other goroutine can have
-	// it; it must be short (under a second), and it is rough: it may end at
-	// any time before. Owner only.
+	// keeps the Go scheduler's processor, where that can be done (not on Windows), so
+	// that no other goroutine can have it; it must be short (under a second), and it is
+	// rough: it may end at any time before. Owner only.
 	Poll(out []Completion, wait time.Duration, hold bool) (int, error)
 
 	// Rescue fills out with what has completed, as Poll would, for an owner
@@ -138,7 +138,7 @@ func (k Kind) String() string {
 type Op struct {
 	Kind   Kind
 	Target Kind     // Cancel: the kind of the operation to end
-	FD     int      // all but Cancel (where epoll and kqueue need it too): the descriptor
+	FD     int      // all but Cancel (where all but io_uring need it too): the descriptor, on Windows the SOCKET
 	Token  Token    // all but Close
 	Buf    []byte   // Send: at least one byte
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
@@ -155,7 +155,7 @@ type Completion struct {
 	Token Token
 	Kind  Kind
 	More  bool   // the operation goes on and will complete again
-	Res   int    // >= 0: see the Kind; < 0: a negated errno
+	Res   int    // >= 0: see the Kind; < 0: a negated errno, on Windows the portable one (see Errno there)
 	Buf   Buffer // Recv with Res > 0, RecvFrom with Res >= 0: to be given back by Release
 }
 

@@ -1,10 +1,8 @@
-//go:build unix
+//go:build unix || windows
 
 package reactor
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -12,9 +10,9 @@ import (
 	"time"
 )
 
-// A poller is what epoll and kqueue differ in: it has the kernel say when a
-// descriptor becomes ready. It is edge-triggered: it tells of what has changed, and of
-// all that is true of a descriptor when that is first watched.
+// A poller is what epoll, kqueue and IOCP differ in: it has the kernel say when a
+// descriptor becomes ready. It is edge-triggered, that is it tells of what has changed, and of
+// all that is true of a descriptor when that is first watched; or else armed.
 //
 // wait is called by one goroutine at a time, which Poll and Rescue see to, and close and
 // wake by any; the rest under the readiness's mutex.
@@ -43,6 +41,20 @@ type poller interface {
 	close()
 }
 
+// An armed poller tells only of what it was asked for, once, be that there already. Its
+// methods are called under the readiness's mutex.
+type armed interface {
+	poller
+
+	// await has the next news told, in each direction in which an operation is in flight for
+	// which nothing is promised. It may find at once that there is news, and set f.in or f.out.
+	await(fd int, f *fdState)
+
+	// cancelled says that an operation is not in flight any more: nothing may be done for
+	// it from now on that could be lost.
+	cancelled(fd int, k Kind)
+}
+
 // readiness emulates completion on a poller: it remembers what an edge promised, makes
 // the system call itself, and reports the outcome.
 //
@@ -55,6 +67,7 @@ type readiness struct {
 	cfg    Config
 	kernel kernel
 	poller poller
+	armed  armed // the poller, if it is one; else nil
 	closed atomic.Bool
 
 	mu      sync.Mutex
@@ -85,6 +98,7 @@ const maxAccepts = 64
 // openReadiness makes a reactor of a poller, which it closes if it cannot.
 func openReadiness(cfg *Config, k kernel, p poller) (Reactor, error) {
 	r := &readiness{cfg: *cfg, kernel: k, poller: p, filling: -1}
+	r.armed, _ = p.(armed)
 	var err error
 	if r.mem, err = newPool(cfg.Buffers, cfg.BufferSize); err != nil {
 		p.close()
@@ -231,18 +245,13 @@ func (r *readiness) refused(f *fdState, errno syscall.Errno) {
 // enqueue puts a descriptor in line for the next serve, if an edge and an
 // operation meet there.
 func (r *readiness) enqueue(fd int, f *fdState) {
+	if r.armed != nil {
+		r.armed.await(fd, f)
+	}
 	in := f.in && f.inKind != 0 && !f.starved
 	if f.queued || !in && !(f.out && f.outKind != 0) {
 		return
 	}
 	f.queued = true
 	r.ready = append(r.ready, readyFD{fd: fd, seq: f.seq})
-}
-
-// explainLimit says what to do about an error.
-func explainLimit(err error) error {
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
-	}
-	return err
 }

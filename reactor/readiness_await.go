@@ -1,8 +1,6 @@
-//go:build unix
+//go:build unix || windows
 
 package reactor
-
-import "golang.org/x/sys/unix"
 
 // awaitReady is Readable and Writable. What the last edge promised says nothing
 // here, since others make the calls and the reactor does not hear what became of
@@ -11,14 +9,14 @@ import "golang.org/x/sys/unix"
 //
 // The promise outlives the operation: a Recv that follows looks for itself.
 func (r *readiness) awaitReady(f *fdState, op *Op) error {
-	busyWith, mask := f.inKind, int16(unix.POLLIN)
+	busyWith := f.inKind
 	if op.Kind == Writable {
-		busyWith, mask = f.outKind, unix.POLLOUT
+		busyWith = f.outKind
 	}
 	if busyWith != 0 {
 		return busy(busyWith, op.FD)
 	}
-	ready := pollNonblock(op.FD, mask)
+	ready := readyNow(op.FD, op.Kind == Writable)
 	switch {
 	case op.Kind == Readable && ready:
 		f.in = true

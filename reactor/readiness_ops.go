@@ -1,12 +1,10 @@
-//go:build unix
+//go:build unix || windows
 
 package reactor
 
 import (
 	"fmt"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 func (r *readiness) Submit(op *Op) error {
@@ -17,7 +15,7 @@ func (r *readiness) Submit(op *Op) error {
 	switch op.Kind {
 	case Close:
 		r.forget(op.FD)
-		_ = unix.Close(op.FD) // which ends the watch too, if it was the socket's last one; EINTR closes as well
+		closeFD(op.FD) // which ends the watch too, if it was the socket's last one
 		return nil
 	case Send:
 		// Now, not when an edge promises room: there nearly always is some, and
@@ -61,13 +59,14 @@ func (r *readiness) Submit(op *Op) error {
 	}
 	switch op.Kind {
 	case Readable, Writable:
-		return r.awaitReady(f, op)
+		if err := r.awaitReady(f, op); err != nil {
+			return err
+		}
 	case Accept, Recv, RecvFrom:
 		if f.inKind != 0 {
 			return busy(f.inKind, op.FD)
 		}
 		f.inKind, f.inTok = op.Kind, op.Token
-		r.enqueue(op.FD, f)
 	case Send:
 		if f.outKind != 0 {
 			return busy(f.outKind, op.FD)
@@ -80,6 +79,7 @@ func (r *readiness) Submit(op *Op) error {
 		f.outKind, f.outTok, f.outBatch = SendTo, op.Token, op.Batch
 		r.sendToOn(op.FD, f)
 	}
+	r.enqueue(op.FD, f)
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (r *readiness) register(fd int) (*fdState, error) {
 		return f, nil
 	}
 	unixSocket, errno := isUnix(fd)
-	if errno == unix.EBADF { // and may be far too high for the table
+	if errno == syscall.EBADF { // and may be far too high for the table
 		return nil, fmt.Errorf("reactor: descriptor %d: %w", fd, errno)
 	}
 	f = r.table.make(fd)
@@ -134,7 +134,8 @@ func (r *readiness) connect(op *Op) error {
 	f.in, f.out, f.ahead, f.left = false, false, false, 0
 	f.outKind, f.outTok = Connect, op.Token
 	switch errno {
-	case unix.EINPROGRESS, unix.EINTR, unix.EALREADY: // an edge will tell; an interrupted connect goes on
+	case syscall.EINPROGRESS, syscall.EINTR, syscall.EALREADY: // an edge will tell; an interrupted connect goes on
+		r.enqueue(op.FD, f)
 	default: // connected or refused at once
 		r.finishOut(f, -int(errno))
 	}
@@ -145,7 +146,7 @@ func (r *readiness) connect(op *Op) error {
 // tried once more, now that no edge can come between the outcome and the note.
 func (r *readiness) send(f *fdState, op *Op, errno syscall.Errno) {
 	f.outKind, f.outTok, f.outBuf = Send, op.Token, op.Buf
-	if errno == unix.EAGAIN {
+	if errno == syscall.EAGAIN {
 		r.sendOn(op.FD, f)
 	} else {
 		r.finishOut(f, -int(errno))
@@ -157,7 +158,7 @@ func (r *readiness) sendOn(fd int, f *fdState) {
 	switch n, errno := r.kernel.send(fd, f.outBuf); errno {
 	case 0:
 		r.finishOut(f, n)
-	case unix.EAGAIN:
+	case syscall.EAGAIN:
 		f.out = false
 	default:
 		r.finishOut(f, -int(errno))
@@ -176,14 +177,23 @@ func (r *readiness) cancel(op *Op) {
 	}
 	switch {
 	case f.inKind == op.Target && f.inTok == op.Token:
+		r.dropped(op)
 		f.inKind = 0
-		r.done.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(unix.ECANCELED)})
+		r.done.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(syscall.ECANCELED)})
 	case f.outKind == op.Target && f.outTok == op.Token:
 		if f.outKind == SendTo {
 			r.cancelSendTo(f)
 			return
 		}
-		r.finishOut(f, -int(unix.ECANCELED))
+		r.dropped(op)
+		r.finishOut(f, -int(syscall.ECANCELED))
+	}
+}
+
+// dropped tells of what a cancel has ended.
+func (r *readiness) dropped(op *Op) {
+	if r.armed != nil {
+		r.armed.cancelled(op.FD, op.Target)
 	}
 }
 
@@ -254,10 +264,10 @@ func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 		case 0:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn}
 			n++
-		case unix.EAGAIN:
+		case syscall.EAGAIN:
 			f.in = false
 			return n
-		case unix.ECONNABORTED: // the peer gave up in the backlog: nobody's concern
+		case syscall.ECONNABORTED: // the peer gave up in the backlog: nobody's concern
 		default:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, Res: -int(errno)}
 			f.inKind = 0
@@ -277,7 +287,7 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	got, errno := r.kernel.recv(fd, room)
 	c := Completion{Token: f.inTok, Kind: Recv}
 	switch {
-	case errno == unix.EAGAIN:
+	case errno == syscall.EAGAIN:
 		f.in, f.left = false, 0
 		return n
 	case errno != 0:

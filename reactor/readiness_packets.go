@@ -1,8 +1,8 @@
-//go:build unix
+//go:build unix || windows
 
 package reactor
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // openPackets maps the receive memory of datagrams, once.
 func (r *readiness) openPackets() (err error) {
@@ -56,7 +56,7 @@ func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		// new edge. But for an error, which ends the call as well: its edge was ahead.
 		f.in = full || f.ahead
 		return n + got
-	case unix.EAGAIN:
+	case syscall.EAGAIN:
 		f.in, f.ahead = false, false // errors of a socket without connection pass
 		return n
 	}
@@ -77,7 +77,7 @@ func (r *readiness) sendToOn(fd int, f *fdState) {
 func (r *readiness) cancelSendTo(f *fdState) {
 	b := f.outBatch
 	for ; b.raw.next < b.Len(); b.raw.next++ {
-		b.fail(b.raw.next, unix.ECANCELED)
+		b.fail(b.raw.next, syscall.ECANCELED)
 	}
 	r.finishOut(f, b.Len())
 }

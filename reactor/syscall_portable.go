@@ -79,7 +79,7 @@ func sysSendmmsg(fd int, msgs []mmsghdr) (n int, errno syscall.Errno) {
 }
 
 func sysConnect(fd int, sa *rawSockaddr) syscall.Errno {
-	return errnoOf(unix.Connect(fd, getSockaddr(&sa.buf, sa.len)))
+	return errnoOf(unix.Connect(fd, getSockaddr((*unix.RawSockaddrAny)(unsafe.Pointer(&sa.buf)), sa.len)))
 }
 
 func writeOne(fd int) syscall.Errno {

@@ -59,7 +59,7 @@ func (d *Dialer) ended(network, addr string, err error) error {
 	case err == context.Canceled:
 		err = errCanceled
 	}
-	return d.opError(network, addr, err)
+	return d.opError(network, addr, conn.Portable(err))
 }
 
 // DialFuture is Dial as a future, for one connection: its first poll starts it.

@@ -3,11 +3,13 @@ package server_test
 import (
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/server"
 )
@@ -75,4 +77,14 @@ func roundTrip(t *testing.T, c net.Conn, text string) {
 		t.Fatalf("%v\n%s", err, conntest.Dump())
 	}
 	require.Equal(t, text, string(p))
+}
+
+// requireReset: err, of a read of the peer's, says that it was reset, or, where that is
+// forgotten, not even that.
+func requireReset(t *testing.T, err error) {
+	t.Helper()
+	if conntest.Wine() && (err == nil || err == io.EOF) {
+		return
+	}
+	require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
 }

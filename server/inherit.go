@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,9 @@ const firstInherited = 3 // SD_LISTEN_FDS_START
 // Listeners returns what the process was started with: by systemd's socket activation
 // (sd_listen_fds(3)), or by Server.HandOver of the program that it replaces. None is no
 // error. The environment variables that tell of them are unset and the descriptors
-// close-on-exec, so children do not take them for theirs; a second call finds none.
+// close-on-exec, so children do not take them for theirs; a second call finds none. On
+// Windows nothing is inherited so: to be told of some is an error that matches
+// errors.ErrUnsupported, as is HandOver's.
 func Listeners() ([]Inherited, error) {
 	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	names := strings.Split(os.Getenv("LISTEN_FDNAMES"), ":")
@@ -36,6 +39,9 @@ func Listeners() ([]Inherited, error) {
 	}
 	if count == "" || pid != "" && pid != strconv.Itoa(os.Getpid()) {
 		return nil, nil // not for this process
+	}
+	if runtime.GOOS == "windows" {
+		return nil, fmt.Errorf("server: LISTEN_FDS on Windows, where processes inherit no numbered descriptors: %w", errors.ErrUnsupported)
 	}
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 0 {
@@ -76,6 +82,9 @@ func (in *Inherited) take(f *os.File) {
 // be closed once the command has started. Paths of Unix sockets are not removed any more
 // when this server ends.
 func (s *Server) HandOver(cmd *exec.Cmd) error {
+	if runtime.GOOS == "windows" {
+		return fmt.Errorf("server: HandOver on Windows, where a command inherits no sockets so: %w", errors.ErrUnsupported)
+	}
 	if len(cmd.ExtraFiles) > 0 {
 		return errors.New("server: HandOver needs a command without ExtraFiles; append yours after it")
 	}

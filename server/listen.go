@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"syscall"
+
+	"github.com/suiro-go/suiro/conn"
 )
 
 // listen makes the listening sockets that the configuration asks for: one, or with
@@ -17,7 +19,7 @@ func (s *Server) listen(network, addr string, workers int) ([]net.Listener, erro
 	default:
 		return nil, fmt.Errorf("server: unknown network %q; use tcp, tcp4, tcp6, unix, udp, udp4 or udp6: %w", network, errors.ErrUnsupported)
 	}
-	if !s.ReusePort || network == "unix" {
+	if !s.ReusePort || !haveReusePort || network == "unix" {
 		workers = 1
 	}
 	var all []net.Listener
@@ -44,7 +46,15 @@ func (s *Server) listenOne(network, addr string) (net.Listener, error) {
 		return s.listenUnix(addr)
 	}
 	lc := net.ListenConfig{Control: s.control}
-	return lc.Listen(context.Background(), network, addr)
+	ln, err := lc.Listen(context.Background(), network, addr)
+	if err != nil {
+		return nil, conn.Portable(err)
+	}
+	if err := s.listening(ln); err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	return ln, nil
 }
 
 // control sets the options of a socket before it is bound. Accepted ones inherit

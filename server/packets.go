@@ -32,13 +32,13 @@ func isPacketNetwork(network string) bool {
 // listenPackets makes the sockets that the configuration asks for: one, or with
 // ReusePort one per worker.
 func (s *Server) listenPackets(network, addr string, workers int) (all []*net.UDPConn, err error) {
-	if !s.ReusePort {
+	if !s.ReusePort || !haveReusePort {
 		workers = 1
 	}
 	lc := net.ListenConfig{Control: s.control}
 	for range workers {
 		pc, err := lc.ListenPacket(context.Background(), network, addr)
-		if err != nil {
+		if err = conn.Portable(err); err != nil {
 			closeAll(all)
 			return nil, fmt.Errorf("server: %w%s", err, hint(err))
 		}

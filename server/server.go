@@ -71,11 +71,12 @@ type Server struct {
 	// ReusePort has each worker listen on a socket of its own (SO_REUSEPORT), among
 	// which the kernel spreads new connections by a hash of their addresses, and
 	// keep those it accepts. It spares connections a way between workers, and
-	// spreads few of them less evenly. For UDP it spreads peers. Not for Network "unix".
+	// spreads few of them less evenly. For UDP it spreads peers. Not for Network "unix",
+	// and not on Windows, where one socket is all the workers', as without it.
 	ReusePort bool
 
 	// FastOpen is the length of the queue of connections that begin with data (TCP
-	// Fast Open). 0: none.
+	// Fast Open). 0: none. On Windows its length is the system's.
 	FastOpen int
 
 	// KeepAlive is after how much silence, and then how often, the kernel probes
@@ -87,7 +88,7 @@ type Server struct {
 	ReadBuffer, WriteBuffer int
 
 	// UnixMode is the mode of a Unix socket's path, such as 0o660. 0: what the
-	// umask leaves.
+	// umask leaves. Not on Windows, where a path has none.
 	UnixMode fs.FileMode
 
 	// Control, if not nil, is called with each listening socket that

@@ -54,6 +54,7 @@ func TestServesOnEveryNetwork(t *testing.T) {
 			"tcp": "127.0.0.1:0", "tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": t.TempDir() + "/socket",
 		} {
 			t.Run(network, func(t *testing.T) {
+				conntest.Need(t, network)
 				s := run(t, &server.Server{Handler: echo{}, Backend: backend, Network: network, Addr: addr})
 				roundTrip(t, s.dial(), "hello")
 				require.NoError(t, s.Shutdown(t.Context()))
@@ -72,8 +73,9 @@ func TestServeTakesSeveralListenersAndClosesThem(t *testing.T) {
 		s.Conn.Linger = 200 * time.Millisecond // its peers leave it to the end of the test
 		served := make(chan error, 3)
 		var listeners []net.Listener
-		for _, on := range []string{"tcp 127.0.0.1:0", "tcp [::1]:0", "unix " + t.TempDir() + "/s"} {
-			network, addr, _ := strings.Cut(on, " ")
+		addrs := map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": t.TempDir() + "/s"}
+		for _, network := range conntest.Networks(t, "tcp4", "tcp6", "unix") {
+			addr := addrs[network]
 			ln, err := net.Listen(network, addr)
 			require.NoError(t, err)
 			listeners = append(listeners, ln)

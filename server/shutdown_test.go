@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/server"
 )
@@ -67,7 +68,7 @@ func TestShutdownWaitsForWhatIsInProgressAndRefusesTheRest(t *testing.T) {
 		require.Empty(t, p)
 		require.NoError(t, idle.Close())
 		_, err = net.Dial("tcp", s.addr.String())
-		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
 		require.Equal(t, server.ErrServerClosed, conntest.Receive(t, s.served), "Serve returns when shutdown begins")
 		require.Equal(t, server.ErrServerClosed, s.Shutdown(context.Background()), "a second call does not wait")
 		require.Equal(t, server.ErrServerClosed, s.Close())
@@ -97,7 +98,7 @@ func TestShutdownResetsWhatIsLeftWhenItsContextEnds(t *testing.T) {
 		cancel(nil)
 		require.ErrorIs(t, conntest.Receive(t, done), context.Canceled)
 		_, err := io.ReadAll(busy)
-		require.ErrorIs(t, err, syscall.ECONNRESET)
+		requireReset(t, err)
 		require.EqualValues(t, 1, h.closed.Load(), "OnClose before Shutdown returns")
 		require.Zero(t, s.Group().Len())
 	})
@@ -144,7 +145,7 @@ func TestShutdownWaitsForAHandlerThatIsRunning(t *testing.T) {
 				if err == nil {
 					_ = c.Close()
 				}
-				return errors.Is(err, syscall.ECONNREFUSED)
+				return errors.Is(conn.Portable(err), syscall.ECONNREFUSED)
 			})
 		}
 		require.Empty(t, done)
@@ -173,7 +174,7 @@ func TestCloseResetsConnectionsAtOnce(t *testing.T) {
 		require.EqualValues(t, 20, h.closed.Load())
 		for _, c := range all {
 			_, err := io.ReadAll(c)
-			require.ErrorIs(t, err, syscall.ECONNRESET)
+			requireReset(t, err)
 		}
 		require.Equal(t, server.ErrServerClosed, s.Close())
 		require.Equal(t, server.ErrServerClosed, s.Shutdown(context.Background()))
@@ -193,7 +194,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 					defer func() { ended <- struct{}{} }()
 					for {
 						c, err := net.DialTimeout("tcp", s.addr.String(), conntest.Patience)
-						if errors.Is(err, syscall.ECONNREFUSED) {
+						if errors.Is(conn.Portable(err), syscall.ECONNREFUSED) {
 							return
 						} else if err != nil {
 							continue // reset as it came

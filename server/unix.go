@@ -3,11 +3,15 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/suiro-go/suiro/conn"
 )
 
 // listenUnix listens on a path, or on Linux on an abstract name, which begins with
@@ -20,13 +24,17 @@ import (
 // the one that binds later has it.
 func (s *Server) listenUnix(path string) (net.Listener, error) {
 	abstract := strings.HasPrefix(path, "@")
-	if !abstract {
+	switch {
+	case abstract && runtime.GOOS != "linux":
+		return nil, &net.OpError{Op: "listen", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"},
+			Err: fmt.Errorf("abstract names are Linux's; use a path: %w", errors.ErrUnsupported)}
+	case !abstract:
 		removeStale(path)
 	}
 	lc := net.ListenConfig{Control: s.control}
 	ln, err := lc.Listen(context.Background(), "unix", path)
 	if err != nil || abstract || s.UnixMode == 0 {
-		return ln, err
+		return ln, conn.Portable(err)
 	}
 	if err := os.Chmod(path, s.UnixMode.Perm()); err != nil { // the umask took its part before
 		_ = ln.Close()
@@ -44,7 +52,7 @@ func removeStale(path string) {
 	switch {
 	case err == nil:
 		_ = c.Close()
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(conn.Portable(err), syscall.ECONNREFUSED):
 		_ = os.Remove(path)
 	}
 }

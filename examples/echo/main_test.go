@@ -87,6 +87,7 @@ func TestEchoOverUDP(t *testing.T) {
 }
 
 func TestEchoOverAUnixSocket(t *testing.T) {
+	conntest.Need(t, "unix")
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		path := filepath.Join(t.TempDir(), "socket")
 		cmd := exec.Command(program, "-network", "unix", "-addr", path, "-backend", backend)

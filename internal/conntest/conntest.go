@@ -39,10 +39,13 @@ func Backends(t *testing.T, f func(t *testing.T, backend string)) {
 	}
 }
 
-// Matrix is Backends with 1, 2 and 4 workers.
+// Matrix is Backends with 1, 2 and 4 workers; with -short, 1 and 4.
 func Matrix(t *testing.T, f func(t *testing.T, backend string, workers int)) {
 	Backends(t, func(t *testing.T, backend string) {
 		for _, workers := range []int{1, 2, 4} {
+			if workers == 2 && testing.Short() {
+				continue
+			}
 			t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 				Guard(t)
 				f(t, backend, workers)

@@ -127,7 +127,7 @@ func testCloseAccepted(t *testing.T, b Backend) {
 
 func testClosePending(t *testing.T, b Backend) {
 	l := newLoop(t, b, tiny)
-	ends, peers := l.pairs("unix", 50)
+	ends, peers := l.pairs(local, 50)
 	for _, e := range ends {
 		e.close()
 	}

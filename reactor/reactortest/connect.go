@@ -70,6 +70,7 @@ func testConnectRefused(t *testing.T, b Backend) {
 }
 
 func testConnectNobody(t *testing.T, b Backend) {
+	requireNetwork(t, "unix")
 	l := newLoop(t, b, small)
 	ln := listen(t, "unix").(*net.UnixListener)
 	ln.SetUnlinkOnClose(false)

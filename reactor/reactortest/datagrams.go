@@ -152,7 +152,9 @@ func testPacketSegments(t *testing.T, b Backend, network string) {
 		data := text(5, 100*500+7)
 		batch := &reactor.Batch{Wide: network == "udp6"}
 		require.NoError(t, batch.AddSegments(data, 500, to))
-		require.Less(t, batch.Len(), 10, "many in one")
+		if segments {
+			require.Less(t, batch.Len(), 10, "many in one")
+		}
 		from.sendTo(batch)
 		var got []byte
 		pieces := 0
@@ -265,9 +267,11 @@ func testPacketsJoined(t *testing.T, b Backend) {
 			add(t, batch, toTwo, "to another")
 		}
 	}
-	require.Less(t, batch.Len(), 70)
-	require.Greater(t, batch.Len(), 400/64)
-	require.Positive(t, batch.Segment(0))
+	if segments {
+		require.Less(t, batch.Len(), 70)
+		require.Greater(t, batch.Len(), 400/64)
+		require.Positive(t, batch.Segment(0))
+	}
 	e.sendTo(batch)
 	l.until("sent", func() bool { return !e.inFlight() })
 	require.Empty(t, e.failed)

@@ -34,7 +34,7 @@ func Interpret(t testing.TB, b Backend, program []byte) {
 		t.Skip("reactortest: no sockets for this platform yet")
 	}
 	l := newLoop(t, b, scarce)
-	e, peer := l.pair("unix")
+	e, peer := l.pair(local)
 	e.keep = true
 	p := &script{l: l, e: e, peer: peer, in: text(15, 1<<20), out: text(16, 1<<20)}
 	for _, step := range program {

@@ -19,7 +19,7 @@ var tiny = reactor.Config{Entries: 8, Buffers: 64, BufferSize: 4096}
 
 func testManyOperations(t *testing.T, b Backend) {
 	l := newLoop(t, b, tiny)
-	ends, peers := l.pairs("unix", 300)
+	ends, peers := l.pairs(local, 300)
 	for i, e := range ends {
 		write(t, peers[i], string(text(uint64(i), 20)))
 		e.recv()
@@ -47,7 +47,7 @@ func testManyOperations(t *testing.T, b Backend) {
 
 func testManyCompletions(t *testing.T, b Backend) {
 	l := newLoop(t, b, tiny)
-	ends, peers := l.pairs("unix", 300)
+	ends, peers := l.pairs(local, 300)
 	for _, e := range ends {
 		e.recv()
 	}
@@ -71,7 +71,7 @@ func testManyCompletions(t *testing.T, b Backend) {
 func testPileUp(t *testing.T, b Backend) {
 	l := newLoop(t, b, tiny)
 	l.out = make([]reactor.Completion, 5)
-	ends, peers := l.pairs("unix", 300)
+	ends, peers := l.pairs(local, 300)
 	for _, e := range ends {
 		e.recv()
 	}

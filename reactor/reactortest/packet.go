@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,24 +69,36 @@ func (l *loop) packetEnd(network string) (*endpoint, netip.AddrPort) {
 	return l.add(fd), addr
 }
 
-// packetPeer is one of the test's.
-func packetPeer(t testing.TB, network string) (*net.UDPConn, netip.AddrPort) {
+// A datagramPeer is what the test needs of a net.UDPConn.
+type datagramPeer interface {
+	WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error)
+	ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error)
+	SetReadDeadline(t time.Time) error
+	LocalAddr() net.Addr
+	Close() error
+}
+
+// packetPeer is a socket of the test's.
+func packetPeer(t testing.TB, network string) (datagramPeer, netip.AddrPort) {
 	t.Helper()
-	c, err := net.ListenUDP(network, &net.UDPAddr{IP: net.ParseIP(map[string]string{"udp4": "127.0.0.1", "udp6": "::1"}[network])})
+	ip := netip.IPv6Loopback()
+	if network == "udp4" {
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	c, err := listenPacket(network, netip.AddrPortFrom(ip, 0))
 	require.NoError(t, err)
-	require.NoError(t, c.SetReadBuffer(4<<20))
-	t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() { _ = c.Close() }) // a test may have closed it
 	return c, c.LocalAddr().(*net.UDPAddr).AddrPort()
 }
 
-func writeTo(t testing.TB, c *net.UDPConn, p []byte, to netip.AddrPort) {
+func writeTo(t testing.TB, c datagramPeer, p []byte, to netip.AddrPort) {
 	t.Helper()
 	_, err := c.WriteToUDPAddrPort(p, to)
 	require.NoError(t, err)
 }
 
 // readFrom is the next datagram of the test's own socket, which has been sent.
-func readFrom(t testing.TB, c *net.UDPConn) (string, netip.AddrPort) {
+func readFrom(t testing.TB, c datagramPeer) (string, netip.AddrPort) {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(deadline()))
 	p := make([]byte, 1<<16)

@@ -1,6 +1,7 @@
 package reactortest
 
 import (
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -8,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
+
+// segments says that a batch holds segments as one.
+const segments = true
 
 func deadline() time.Time { return time.Now().Add(patience) }
 
@@ -78,6 +82,15 @@ func wantWholeSegments(t testing.TB, fd int) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_UDP, udpGRO, 1); err != nil {
 		t.Skipf("no UDP_GRO here: %v", err)
 	}
+}
+
+// listenPacket is a datagram socket of the test's own.
+func listenPacket(network string, at netip.AddrPort) (datagramPeer, error) {
+	c, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(at))
+	if err == nil {
+		err = c.SetReadBuffer(4 << 20)
+	}
+	return c, err
 }
 
 // readPacket is the length of the next datagram, if there is one.

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package reactortest
 
@@ -8,11 +8,15 @@ import (
 	"time"
 )
 
-func deadline() time.Time                                   { panic(missing) }
-func packetSocket(testing.TB, string) (int, netip.AddrPort) { panic(missing) }
-func packetPair(testing.TB) (fd, peer int)                  { panic(missing) }
-func connectPacket(testing.TB, int, netip.AddrPort)         { panic(missing) }
-func neverFragment(testing.TB, int)                         { panic(missing) }
-func wantPacketInfo(testing.TB, int, string)                { panic(missing) }
-func wantWholeSegments(testing.TB, int)                     { panic(missing) }
-func readPacket(int, []byte) (n int, ok bool)               { panic(missing) }
+// segments says that a batch holds segments as one.
+const segments = false
+
+func deadline() time.Time                                       { panic(missing) }
+func packetSocket(testing.TB, string) (int, netip.AddrPort)     { panic(missing) }
+func packetPair(testing.TB) (fd, peer int)                      { panic(missing) }
+func connectPacket(testing.TB, int, netip.AddrPort)             { panic(missing) }
+func neverFragment(testing.TB, int)                             { panic(missing) }
+func wantPacketInfo(testing.TB, int, string)                    { panic(missing) }
+func wantWholeSegments(testing.TB, int)                         { panic(missing) }
+func listenPacket(string, netip.AddrPort) (datagramPeer, error) { panic(missing) }
+func readPacket(int, []byte) (n int, ok bool)                   { panic(missing) }

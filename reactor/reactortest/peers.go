@@ -16,6 +16,13 @@ import (
 // networks are those that every transfer is tried on.
 var networks = []string{"tcp", "tcp6", "unix"}
 
+func requireNetwork(t testing.TB, network string) {
+	t.Helper()
+	if why := lacksNetwork(network); why != "" {
+		t.Skip(why)
+	}
+}
+
 // address is one to listen at, any free one.
 func address(t testing.TB, network string) string {
 	switch network {

@@ -113,6 +113,9 @@ func testRecvReset(t *testing.T, b Backend) {
 	for _, before := range []bool{false, true} {
 		e, peer := l.pair("tcp")
 		if before {
+			if why := forgetsErrors(); why != "" {
+				t.Skip("one that came before the operation: ", why)
+			}
 			reset(t, peer)
 			e.recv()
 		} else {
@@ -147,6 +150,7 @@ func testRecvUrgent(t *testing.T, b Backend) {
 
 // A read of a Unix socket stops short behind what descriptors came with, without having emptied the socket.
 func testRecvRights(t *testing.T, b Backend) {
+	requireNetwork(t, "unix")
 	l := newLoop(t, b, small)
 	e, peer := l.pair("unix")
 	for _, armed := range []bool{false, true} {

@@ -18,7 +18,7 @@ var refusing = []behaviour{
 
 func testRefused(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	e := l.add(newSocket(t, "unix"))
+	e := l.add(newSocket(t, local))
 	for _, c := range []struct {
 		op   reactor.Op
 		want syscall.Errno
@@ -37,7 +37,7 @@ func testRefused(t *testing.T, b Backend) {
 		require.ErrorContains(t, err, "reactor: ")
 	}
 	l.settle()
-	ln := listen(t, "unix") // and leaves nothing behind
+	ln := listen(t, local) // and leaves nothing behind
 	e.connect(ln.Addr())
 	l.until("connected", func() bool { return !e.flying[reactor.Connect] })
 	require.Zero(t, e.errno(reactor.Connect))

@@ -202,7 +202,7 @@ func testRescueSmallOut(t *testing.T, b Backend) {
 func testRescueSubmit(t *testing.T, b Backend) {
 	l := newLoop(t, b, tiny)
 	const width, size = 40, 16 << 10
-	ends, peers := l.pairs("unix", width)
+	ends, peers := l.pairs(local, width)
 	var taker sync.Mutex
 	var caught []reactor.Completion // guarded by it
 	var quit atomic.Bool

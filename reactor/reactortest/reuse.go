@@ -45,7 +45,7 @@ func testReuse(t *testing.T, b Backend) {
 			e.close()
 			live--
 
-			next, peer := l.pair("unix")
+			next, peer := l.pair(local)
 			numbers[next.fd]++
 			next.recv()
 			write(t, peer, "new")
@@ -105,7 +105,9 @@ func testReuseDup(t *testing.T, b Backend) {
 
 	next := l.add(dialSocket(t, "tcp", ln.Addr()))
 	nextPeer := accept(t, ln)
-	require.Equal(t, fd, next.fd, "the number was not reused: this test shows nothing")
+	if !leavesNumbers {
+		require.Equal(t, fd, next.fd, "the number was not reused: this test shows nothing")
+	}
 	next.recv()
 	shrink(t, next.fd)
 	next.send(text(9, 2<<20))
@@ -120,6 +122,17 @@ func testReuseDup(t *testing.T, b Backend) {
 	l.idle()
 }
 
+// dupSocketAs is a second descriptor of the socket, with a number that has just been closed; where numbers do not
+// come in order, with any: there testReuse shows what happens to those that are used again.
+func dupSocketAs(t testing.TB, fd, number int) int {
+	t.Helper()
+	dup := dupSocket(t, fd)
+	if !leavesNumbers {
+		require.Equal(t, number, dup, "the number was not reused: this test shows nothing")
+	}
+	return dup
+}
+
 // As when a listener's descriptor is duplicated for each of two servers, one after the other.
 func testReuseSame(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
@@ -128,11 +141,12 @@ func testReuseSame(t *testing.T, b Backend) {
 	defer closeSocket(fd)
 	number := -1
 	for range 3 {
-		e := l.add(dupSocket(t, fd))
-		if number >= 0 {
-			require.Equal(t, number, e.fd, "the number was not reused: this test shows nothing")
+		if number < 0 {
+			number = dupSocket(t, fd)
+		} else {
+			number = dupSocketAs(t, fd, number)
 		}
-		number = e.fd
+		e := l.add(number)
 		dialled := dial(t, to) // before the operation: no new event will tell
 		e.accept()
 		l.until("a connection", func() bool { return len(e.conns) == 1 })

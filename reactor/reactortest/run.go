@@ -32,7 +32,10 @@ func Run(t *testing.T, b Backend) {
 func onNetworks(name string, test func(t *testing.T, b Backend, network string)) behaviour {
 	return behaviour{name, func(t *testing.T, b Backend) {
 		for _, network := range networks {
-			t.Run(network, func(t *testing.T) { test(t, b, network) })
+			t.Run(network, func(t *testing.T) {
+				requireNetwork(t, network)
+				test(t, b, network)
+			})
 		}
 	}}
 }

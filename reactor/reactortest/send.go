@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -78,8 +79,9 @@ func testSendClosed(t *testing.T, b Backend) {
 	signal.Notify(signals, syscall.Signal(13)) // SIGPIPE, where there is one
 	defer signal.Stop(signals)
 	l := newLoop(t, b, small)
+	here := slices.DeleteFunc(slices.Clone(networks), func(network string) bool { return lacksNetwork(network) != "" })
 	for i := range 10 {
-		e, peer := l.pair(networks[i%len(networks)])
+		e, peer := l.pair(here[i%len(here)])
 		require.NoError(t, peer.Close())
 		l.until("a send to fail", func() bool {
 			if !e.flying[reactor.Send] && e.errno(reactor.Send) == 0 {

@@ -14,6 +14,19 @@ import (
 // supported says that the functions below are there.
 const supported = true
 
+// local is the network of connections where it does not matter.
+const local = "unix"
+
+// lacksNetwork says why this system has no sockets of a kind; "": it has.
+func lacksNetwork(string) (why string) { return "" }
+
+// forgetsErrors says why a socket tells of an error, a reset say, only to a receive that is in flight when
+// the error comes; "": it tells the next one.
+func forgetsErrors() (why string) { return "" }
+
+// leavesNumbers says that the number of a closed descriptor need not be the next one.
+const leavesNumbers = false
+
 func newSocket(t testing.TB, network string) int {
 	t.Helper()
 	domain := map[string]int{"tcp": unix.AF_INET, "tcp6": unix.AF_INET6, "unix": unix.AF_UNIX}[network]

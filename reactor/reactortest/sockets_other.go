@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package reactortest
 
@@ -9,6 +9,8 @@ import (
 
 // supported says that the functions below are there. They are not, for this platform, yet: Run skips.
 const supported = false
+
+const local = "unix"
 
 func newSocket(testing.TB, string) int                               { panic(missing) }
 func dialSocket(testing.TB, string, net.Addr) int                    { panic(missing) }
@@ -29,5 +31,10 @@ func traps(testing.TB, int) (sprung func() bool)                     { panic(mis
 func interruptions() (stop func())                                   { panic(missing) }
 func tryRead(int, []byte) (int, error)                               { panic(missing) }
 func tryWrite(int, []byte) (int, error)                              { panic(missing) }
+
+const leavesNumbers = false
+
+func lacksNetwork(string) string { panic(missing) }
+func forgetsErrors() string      { panic(missing) }
 
 const missing = "reactortest: no sockets for this platform yet"

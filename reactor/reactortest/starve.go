@@ -155,7 +155,7 @@ func testStarveClose(t *testing.T, b Backend) {
 		e.close()
 	}
 	l.settle()
-	next, peers := l.pairs("unix", 8)
+	next, peers := l.pairs(local, 8)
 	reused := false
 	for i, e := range next {
 		reused = reused || numbers[e.fd]

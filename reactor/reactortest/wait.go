@@ -111,7 +111,7 @@ func testSmallOut(t *testing.T, b Backend) {
 		l.out = make([]reactor.Completion, size)
 		fd, to := listenSocket(t, "tcp")
 		at := l.add(fd)
-		ends, peers := l.pairs("unix", 10)
+		ends, peers := l.pairs(local, 10)
 		at.accept()
 		for i, e := range ends {
 			e.recv()

@@ -1,0 +1,62 @@
+package conn
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// bindFor binds a socket that is to be connected to addr. One that is not bound here
+// the reactor binds, as ConnectEx wants it.
+func bindFor(fd int, addr, local net.Addr) error {
+	var sa windows.Sockaddr
+	switch l := local.(type) {
+	case *net.TCPAddr:
+		remote, ok := addr.(*net.TCPAddr)
+		if !ok || len(l.IP) > 0 && (l.IP.To4() == nil) != (remote.IP.To4() == nil) {
+			return mismatched(local)
+		}
+		var err error
+		if sa, err = sockaddr(l.IP, l.Port, l.Zone, remote.IP.To4() == nil); err != nil {
+			return err
+		}
+	case *net.UnixAddr:
+		if _, ok := addr.(*net.UnixAddr); !ok {
+			return mismatched(local)
+		}
+		sa = &windows.SockaddrUnix{Name: l.Name}
+	default:
+		return mismatched(local)
+	}
+	return callError("bind", windows.Bind(windows.Handle(fd), sa))
+}
+
+func sockaddr(ip net.IP, port int, zone string, wide bool) (windows.Sockaddr, error) {
+	if !wide {
+		sa := &windows.SockaddrInet4{Port: port}
+		copy(sa.Addr[:], ip.To4()) // none: any
+		return sa, nil
+	}
+	sa := &windows.SockaddrInet6{Port: port}
+	copy(sa.Addr[:], ip.To16())
+	if zone != "" {
+		ifi, err := net.InterfaceByName(zone)
+		if err != nil {
+			return nil, err
+		}
+		sa.ZoneId = uint32(ifi.Index)
+	}
+	return sa, nil
+}
+
+// quiet reports whether the system has nothing to tell of a connected socket: no bytes,
+// no end, no error. The socket has been a reactor's, so it does not block.
+func quiet(fd int) bool {
+	var b [1]byte
+	buf := windows.WSABuf{Len: 1, Buf: &b[0]}
+	var got uint32
+	flags := uint32(windows.MSG_PEEK)
+	err := windows.WSARecv(windows.Handle(fd), &buf, 1, &got, &flags, nil, nil)
+	return errnoOf(err) == syscall.EAGAIN
+}

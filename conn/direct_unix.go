@@ -1,0 +1,34 @@
+//go:build unix
+
+package conn
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// dupFile is the same open file under a descriptor of our own.
+func dupFile(f syscall.Conn, name string) (*os.File, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	cerr := raw.Control(func(orig uintptr) {
+		fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if cerr != nil {
+		return nil, cerr
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func errnoOf(err error) syscall.Errno {
+	errno, _ := err.(syscall.Errno)
+	return errno
+}

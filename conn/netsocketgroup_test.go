@@ -1,0 +1,184 @@
+package conn_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// What nobody reads stays with the peer, and what a peer does not read with the writer.
+func TestSocketsBufferLittle(t *testing.T) {
+	onSocketGroups(t, []int{1, 2}, func(t *testing.T, f *fixture) {
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), f.addr) })
+		require.NoError(t, err)
+		defer stop()
+		s, r := a.(*conn.Socket), b.(*conn.Socket)
+		big := bytes.Repeat(noise, 64)
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := s.Write(big)
+			wrote <- err
+		}()
+		unsent := func() (n int) {
+			for i := range f.Connections() {
+				n = max(n, i.Unsent)
+			}
+			return n
+		}
+		conntest.Eventually(t, func() bool { return r.Paused() && unsent() == 64<<10 && s.WaitsForRoom() },
+			func() string { return f.Dump() })
+		const high, piece = 256 << 10, 64 << 10
+		require.LessOrEqual(t, r.Buffered(), high+piece)
+		select {
+		case err := <-wrote:
+			t.Fatal("it was written to nobody: ", err)
+		default:
+		}
+		got := make([]byte, len(big))
+		_, err = io.ReadFull(r, got)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(big, got))
+		require.NoError(t, conntest.Receive(t, wrote))
+		require.Zero(t, r.Buffered())
+		require.Zero(t, r.Blocks(), "an idle one holds no buffer")
+		conntest.Eventually(t, func() bool { return unsent() == 0 })
+	})
+}
+
+func TestIdleSocketsHaveNoGoroutine(t *testing.T) {
+	onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		dial := func() (net.Conn, error) { return f.DialSocket(t.Context(), f.addr) }
+		_, _, stop, err := pair(t, l, dial) // the group's own
+		require.NoError(t, err)
+		defer stop()
+		before := runtime.NumGoroutine()
+		for range 100 {
+			a, b, stop, err := pair(t, l, dial)
+			require.NoError(t, err)
+			defer stop()
+			require.NoError(t, a.SetDeadline(time.Now().Add(time.Hour)))
+			write(t, a, "hello")
+			require.Equal(t, "hello", string(read(t, b, 5)))
+		}
+		conntest.Eventually(t, func() bool { return runtime.NumGoroutine() <= before })
+	})
+}
+
+func TestSocketsEndWithTheGroup(t *testing.T) {
+	onSocketGroups(t, []int{1, 2}, func(t *testing.T, f *fixture) {
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		var ends []chan error
+		var stops []func()
+		for range 2 {
+			a, b, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), f.addr) })
+			require.NoError(t, err)
+			stops = append(stops, stop)
+			for _, c := range []net.Conn{a, b} {
+				end := make(chan error, 1)
+				go func() { _, err := c.Read(make([]byte, 1)); end <- err }()
+				ends = append(ends, end)
+			}
+		}
+		f.Drain() // is none of their business
+		f.Abort()
+		for _, end := range ends {
+			require.Error(t, conntest.Receive(t, end))
+		}
+		for _, stop := range stops {
+			stop()
+		}
+	})
+}
+
+// A group that is closed abandons connections, but nobody who waits for one.
+func TestSocketsOfAnAbandonedGroupEnd(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 2})
+		require.NoError(t, err)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer ln.Close()
+		l, err := g.OpenListener(conn.SocketListenerConfig{}, ln)
+		require.NoError(t, err)
+		a, b, _, err := pair(t, l, func() (net.Conn, error) { return g.DialSocket(t.Context(), ln.Addr()) })
+		require.NoError(t, err)
+		ends := make(chan error, 3)
+		go func() { _, err := a.Read(make([]byte, 1)); ends <- err }()
+		go func() { _, err := b.Read(make([]byte, 1)); ends <- err }()
+		go func() { _, err := l.Accept(); ends <- err }()
+		fds := []int{a.(*conn.Socket).FD(), b.(*conn.Socket).FD(), l.FD()}
+		require.NoError(t, g.Close())
+		for range cap(ends) {
+			require.ErrorIs(t, conntest.Receive(t, ends), net.ErrClosed)
+		}
+		for _, fd := range fds { // abandoned indeed
+			require.NoError(t, conn.CloseFD(fd))
+		}
+	})
+}
+
+func TestDialSocketFailsAsNetsDialDoes(t *testing.T) {
+	onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		gone := ln.Addr()
+		require.NoError(t, ln.Close())
+		_, err = f.DialSocket(t.Context(), gone)
+		requireOpError(t, err, "dial", syscall.ECONNREFUSED)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = f.DialSocket(ctx, gone)
+		requireOpError(t, err, "dial", context.Canceled)
+
+		busy := full(t)
+		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err = f.DialSocket(ctx, busy)
+		requireOpError(t, err, "dial", context.DeadlineExceeded)
+		var ne net.Error
+		require.ErrorAs(t, err, &ne)
+		require.True(t, ne.Timeout())
+
+		// Reads and writes of one that is still connecting wait for that, and end with it.
+		s := conn.NewSocket()
+		h, err := f.Dial(busy, s)
+		require.NoError(t, err)
+		ends := make(chan error, 3)
+		go func() { _, err := s.Read(make([]byte, 1)); ends <- err }()
+		go func() { _, err := s.Write([]byte("x")); ends <- err }()
+		go func() { ends <- s.WaitOpen(context.Background()) }()
+		require.NoError(t, h.Abort())
+		for range cap(ends) {
+			require.ErrorIs(t, conntest.Receive(t, ends), net.ErrClosed)
+		}
+		conntest.Eventually(t, func() bool { return f.Len() == 0 })
+	})
+}
+
+// Where another backend is forced, workers share no threads, and all else is the same.
+func TestUnlockedGroupsKeepAForcedBackend(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.Reactor.Unlocked = true }) // it checks the backend
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), l.Addr()) })
+		require.NoError(t, err)
+		defer stop()
+		write(t, a, "hello")
+		require.Equal(t, "hello", string(read(t, b, 5)))
+	})
+}

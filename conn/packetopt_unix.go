@@ -1,0 +1,141 @@
+//go:build unix
+
+package conn
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/sockopt"
+)
+
+// packetFD is a copy of a socket's descriptor, close-on-exec and non-blocking as the
+// original is.
+func packetFD(pc *net.UDPConn) (int, error) {
+	raw, err := pc.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd := -1
+	cerr := raw.Control(func(orig uintptr) { fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0) })
+	if cerr != nil {
+		return -1, cerr
+	}
+	return fd, advise(os.NewSyscallError("fcntl", err))
+}
+
+// dialPacket is a connected socket. Connecting one says nothing to the peer, and so
+// never waits.
+func dialPacket(to netip.AddrPort) (int, error) {
+	family, sa, err := packetSockaddr(to)
+	if err != nil {
+		return -1, err
+	}
+	fd, err := sockopt.Socket(family, unix.SOCK_DGRAM)
+	if err != nil {
+		return -1, advise(err)
+	}
+	if err := unix.Connect(fd, sa); err != nil {
+		closeFD(fd)
+		return -1, os.NewSyscallError("connect", err)
+	}
+	return fd, nil
+}
+
+func packetSockaddr(to netip.AddrPort) (int, unix.Sockaddr, error) {
+	ip := to.Addr().Unmap()
+	switch {
+	case ip.Is4():
+		return unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: ip.As4()}, nil
+	case ip.Is6():
+		sa := &unix.SockaddrInet6{Port: int(to.Port()), Addr: ip.As16()}
+		if zone := ip.Zone(); zone != "" {
+			ifi, err := net.InterfaceByName(zone)
+			if err != nil {
+				return 0, nil, err
+			}
+			sa.ZoneId = uint32(ifi.Index)
+		}
+		return unix.AF_INET6, sa, nil
+	}
+	return 0, nil, fmt.Errorf("no address: %w", syscall.EDESTADDRREQ)
+}
+
+// inspectPacket finds out what there is to know of a socket.
+func inspectPacket(fd int) (local, peer netip.AddrPort, kind socketKind) {
+	if sa, err := unix.Getsockname(fd); err == nil {
+		_, kind.wide = sa.(*unix.SockaddrInet6)
+		local = addrPort(sa)
+	}
+	if sa, err := unix.Getpeername(fd); err == nil {
+		peer = addrPort(sa)
+	}
+	kind.noSegments = !hasSegments(fd)
+	return local, peer, kind
+}
+
+func indexOfInterface(ifi *net.Interface) int {
+	if ifi == nil {
+		return 0
+	}
+	return ifi.Index
+}
+
+func setMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) error {
+	group = group.Unmap()
+	if !group.IsMulticast() {
+		return fmt.Errorf("%v is no multicast group: %w", group, syscall.EINVAL)
+	}
+	var err error
+	if group.Is4() {
+		err = setMembership4(fd, ifi, group.As4(), join)
+	} else {
+		option := unix.IPV6_LEAVE_GROUP
+		if join {
+			option = unix.IPV6_JOIN_GROUP
+		}
+		err = unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, option,
+			&unix.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(indexOfInterface(ifi))})
+	}
+	return os.NewSyscallError("setsockopt", err)
+}
+
+func setMulticastInterface(fd int, wide bool, ifi *net.Interface) error {
+	if wide {
+		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, indexOfInterface(ifi))
+	}
+	return os.NewSyscallError("setsockopt", setMulticastInterface4(fd, ifi))
+}
+
+// An IPv6 socket that sends to IPv4 groups has options of both kinds, on Linux.
+
+func setMulticastTTL(fd int, wide bool, ttl int) error {
+	if ttl < 0 || ttl > 255 {
+		return fmt.Errorf("a TTL of %d; use 0 to 255: %w", ttl, syscall.EINVAL)
+	}
+	err := setMulticast4(fd, unix.IP_MULTICAST_TTL, ttl)
+	if wide {
+		err = setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_HOPS, ttl)
+	}
+	return err
+}
+
+func setMulticastLoopback(fd int, wide, on bool) error {
+	err := setMulticast4(fd, unix.IP_MULTICAST_LOOP, boolInt(on))
+	if wide {
+		err = setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_LOOP, boolInt(on))
+	}
+	return err
+}
+
+func wantDestination(fd int, wide, on bool) error {
+	if wide {
+		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, boolInt(on))
+	}
+	return wantDestination4(fd, on)
+}

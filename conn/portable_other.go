@@ -1,0 +1,5 @@
+//go:build !windows
+
+package conn
+
+func portable(err error) error { return err }

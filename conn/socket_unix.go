@@ -1,0 +1,135 @@
+//go:build unix
+
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/sockopt"
+)
+
+func addrPort(sa unix.Sockaddr) netip.AddrPort {
+	switch a := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *unix.SockaddrInet6:
+		ip := netip.AddrFrom16(a.Addr)
+		if ip.Is4In6() {
+			return netip.AddrPortFrom(ip.Unmap(), uint16(a.Port))
+		}
+		if a.ZoneId != 0 {
+			if ifi, err := net.InterfaceByIndex(int(a.ZoneId)); err == nil {
+				ip = ip.WithZone(ifi.Name)
+			}
+		}
+		return netip.AddrPortFrom(ip, uint16(a.Port))
+	}
+	return netip.AddrPort{}
+}
+
+func localAddr(fd int) net.Addr {
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		return nil
+	}
+	if un, ok := sa.(*unix.SockaddrUnix); ok {
+		return &net.UnixAddr{Name: un.Name, Net: "unix"}
+	}
+	return net.TCPAddrFromAddrPort(addrPort(sa))
+}
+
+// listenerFD is a copy of a listener's descriptor, close-on-exec and
+// non-blocking as the original is.
+func listenerFD(ln net.Listener) (int, error) {
+	sc, ok := ln.(syscall.Conn)
+	if !ok {
+		return -1, fmt.Errorf("conn: cannot listen on a %T: use a *net.TCPListener or a *net.UnixListener: %w", ln, errors.ErrUnsupported)
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd := -1
+	cerr := raw.Control(func(orig uintptr) {
+		fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if cerr != nil {
+		return -1, cerr
+	}
+	if err != nil {
+		return -1, advise(os.NewSyscallError("fcntl", err))
+	}
+	// Accepted sockets inherit these, so that they cost nothing per connection.
+	sockopt.NoSignal(fd)
+	if _, ok := ln.(*net.TCPListener); ok {
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	}
+	return fd, nil
+}
+
+func newSocket(addr net.Addr) (int, error) {
+	family := unix.AF_INET
+	switch a := addr.(type) {
+	case *net.TCPAddr:
+		if a.IP.To4() == nil {
+			family = unix.AF_INET6
+		}
+	case *net.UnixAddr:
+		family = unix.AF_UNIX
+	default:
+		return -1, fmt.Errorf("conn: cannot dial a %T: %w", addr, errors.ErrUnsupported)
+	}
+	fd, err := sockopt.Socket(family, unix.SOCK_STREAM)
+	if err != nil {
+		return -1, advise(err)
+	}
+	if family != unix.AF_UNIX {
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	}
+	return fd, nil
+}
+
+func closeFD(fd int) { _ = unix.Close(fd) }
+
+func shutdownWrite(fd int) error {
+	return os.NewSyscallError("shutdown", unix.Shutdown(fd, unix.SHUT_WR))
+}
+
+// resetOnClose makes close send a reset.
+func resetOnClose(fd int) {
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+}
+
+func setsockopt(fd, level, option, value int) error {
+	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, level, option, value))
+}
+
+func setNoDelay(fd int, on bool) error {
+	return setsockopt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, boolInt(on))
+}
+
+func setReadBuffer(fd, bytes int) error {
+	return setsockopt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes)
+}
+
+func setWriteBuffer(fd, bytes int) error {
+	return setsockopt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
+}
+
+func setKeepAlive(fd int, k net.KeepAliveConfig) error {
+	return os.NewSyscallError("setsockopt", sockopt.KeepAlive(fd, k))
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

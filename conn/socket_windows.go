@@ -1,0 +1,176 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// accepted asks the system who the peer is, while that can be asked.
+func (c *Conn) accepted() {
+	_ = setNoDelay(c.fd, true) // sockets that are accepted do not inherit it
+	sa, err := windows.Getpeername(windows.Handle(c.fd))
+	switch a := sa.(type) {
+	case *windows.SockaddrUnix:
+		if a.Name != "" {
+			c.more().path = &net.UnixAddr{Name: a.Name, Net: "unix"}
+		}
+	default: // none: it has gone already
+		if err != nil && family(c.fd) == windows.AF_UNIX {
+			return
+		}
+		c.setPeer(addrPort(sa))
+	}
+}
+
+// family is the address family of a socket.
+func family(fd int) int32 {
+	var info windows.WSAProtocolInfo
+	size := int32(unsafe.Sizeof(info))
+	const protocolInfo = 0x2005 // SO_PROTOCOL_INFOW
+	if err := windows.Getsockopt(windows.Handle(fd), windows.SOL_SOCKET, protocolInfo, (*byte)(unsafe.Pointer(&info)), &size); err != nil {
+		return windows.AF_UNSPEC
+	}
+	return info.AddressFamily
+}
+
+func addrPort(sa windows.Sockaddr) netip.AddrPort {
+	switch a := sa.(type) {
+	case *windows.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *windows.SockaddrInet6:
+		ip := netip.AddrFrom16(a.Addr)
+		if ip.Is4In6() {
+			return netip.AddrPortFrom(ip.Unmap(), uint16(a.Port))
+		}
+		if a.ZoneId != 0 {
+			if ifi, err := net.InterfaceByIndex(int(a.ZoneId)); err == nil {
+				ip = ip.WithZone(ifi.Name)
+			}
+		}
+		return netip.AddrPortFrom(ip, uint16(a.Port))
+	}
+	return netip.AddrPort{}
+}
+
+func localAddr(fd int) net.Addr {
+	sa, err := windows.Getsockname(windows.Handle(fd))
+	if err != nil {
+		return nil
+	}
+	if un, ok := sa.(*windows.SockaddrUnix); ok {
+		return &net.UnixAddr{Name: un.Name, Net: "unix"}
+	}
+	return net.TCPAddrFromAddrPort(addrPort(sa))
+}
+
+// A netSocket is one of package net's.
+type netSocket interface {
+	syscall.Conn
+	File() (*os.File, error)
+}
+
+// dupSocket is a copy of the descriptor of one of package net's sockets, which belong to
+// the completion port of Go's own poller. File frees them from that, for good, so that
+// they can have another; where the system cannot do that (Wine 8) the reactor sees that
+// they have one, and waits for them by other means.
+func dupSocket(s netSocket) (int, error) {
+	if f, err := s.File(); err == nil {
+		_ = f.Close() // a copy, too, but one that closes as a file does
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	h := windows.InvalidHandle
+	cerr := raw.Control(func(orig uintptr) {
+		var info windows.WSAProtocolInfo
+		if err = windows.WSADuplicateSocket(windows.Handle(orig), uint32(os.Getpid()), &info); err != nil {
+			err = callError("wsaduplicatesocket", err)
+			return
+		}
+		const asIs = -1 // FROM_PROTOCOL_INFO
+		if h, err = windows.WSASocket(asIs, asIs, asIs, &info, 0, socketFlags); err != nil {
+			err = callError("wsasocket", err)
+		}
+	})
+	if err = errors.Join(cerr, err); err != nil {
+		return -1, err
+	}
+	return int(h), nil
+}
+
+// listenerFD is a copy of a listener's descriptor.
+func listenerFD(ln net.Listener) (int, error) {
+	s, ok := ln.(netSocket)
+	if !ok {
+		return -1, fmt.Errorf("conn: cannot listen on a %T: use a *net.TCPListener or a *net.UnixListener: %w", ln, errors.ErrUnsupported)
+	}
+	return dupSocket(s)
+}
+
+const socketFlags = windows.WSA_FLAG_OVERLAPPED | windows.WSA_FLAG_NO_HANDLE_INHERIT
+
+// makeSocket makes a socket. It blocks in calls that are not overlapped until it has
+// been a reactor's.
+func makeSocket(family, kind int) (int, error) {
+	h, err := windows.WSASocket(int32(family), int32(kind), 0, nil, 0, socketFlags)
+	if err != nil {
+		return -1, callError("wsasocket", err)
+	}
+	return int(h), nil
+}
+
+func newSocket(addr net.Addr) (int, error) {
+	family := windows.AF_INET
+	switch a := addr.(type) {
+	case *net.TCPAddr:
+		if a.IP.To4() == nil {
+			family = windows.AF_INET6
+		}
+	case *net.UnixAddr:
+		family = windows.AF_UNIX
+	default:
+		return -1, fmt.Errorf("conn: cannot dial a %T: %w", addr, errors.ErrUnsupported)
+	}
+	fd, err := makeSocket(family, windows.SOCK_STREAM)
+	if err == nil && family != windows.AF_UNIX {
+		_ = setNoDelay(fd, true)
+	}
+	return fd, err
+}
+
+func closeFD(fd int) { _ = windows.Closesocket(windows.Handle(fd)) }
+
+func shutdownWrite(fd int) error {
+	err := windows.Shutdown(windows.Handle(fd), windows.SHUT_WR)
+	if err != nil {
+		switch errnoOf(err) {
+		case syscall.ECONNRESET, syscall.ECONNABORTED: // as other systems say that the peer has reset it
+			return sysErr("shutdown", syscall.ENOTCONN)
+		}
+	}
+	return callError("shutdown", err)
+}
+
+// errnoOf is the portable number of a call's error.
+func errnoOf(err error) syscall.Errno {
+	errno, _ := err.(syscall.Errno)
+	return reactor.Errno(errno)
+}
+
+// callError is sysErr for an error of package windows.
+func callError(call string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return advise(os.NewSyscallError(call, portable(err)))
+}

@@ -1,0 +1,10 @@
+package sockopt
+
+import "golang.org/x/sys/unix"
+
+const (
+	haveKeepAlive   = true
+	tcpKeepIdle     = unix.TCP_KEEPALIVE
+	tcpKeepInterval = unix.TCP_KEEPINTVL
+	tcpKeepCount    = unix.TCP_KEEPCNT
+)

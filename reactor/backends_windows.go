@@ -1,0 +1,3 @@
+package reactor
+
+var backends = []backend{{name: "iocp", probe: probeIOCP, open: openIOCP, unlocked: true}}

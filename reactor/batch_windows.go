@@ -1,0 +1,54 @@
+package reactor
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/suiro-go/suiro/internal/faults"
+)
+
+const haveSegments = false
+
+// A rawBatch is how far a batch has come: each datagram is a call.
+type rawBatch struct {
+	next int // the first datagram not dealt with
+}
+
+func (w *rawBatch) reset() { *w = rawBatch{} }
+
+// transmit sends what the kernel takes at once, in order, and reports whether all
+// is dealt with. What it refuses for another reason than want of room has failed.
+func (b *Batch) transmit(k kernel, fd int) bool {
+	for w := &b.raw; w.next < len(b.list); w.next++ {
+		d := &b.list[w.next]
+		var name syscall.RawSockaddrInet6
+		size := uint32(0)
+		if d.to.IsValid() {
+			size = d.setName(&name, b.Wide)
+		}
+		switch errno := k.sendTo(fd, b.Payload(w.next), &name, size); errno {
+		case 0:
+		case syscall.EAGAIN:
+			return false
+		default: // of this one; the others are still to be tried
+			b.fail(w.next, errno)
+		}
+	}
+	return true
+}
+
+func (k kernel) sendTo(fd int, p []byte, name *syscall.RawSockaddrInet6, size uint32) syscall.Errno {
+	if _, errno := k.next(faults.SendTo, fd, 1); errno != 0 {
+		return errno
+	}
+	if size == 0 {
+		_, errno := wsaSend(fd, []windows.WSABuf{wsaBuf(p)})
+		return errno
+	}
+	buf, n := wsaBuf(p), uint32(0)
+	r, _, errno := syscall.SyscallN(procWSASendTo.Addr(), uintptr(fd), uintptr(unsafe.Pointer(&buf)), 1, uintptr(unsafe.Pointer(&n)), 0,
+		uintptr(unsafe.Pointer(name)), uintptr(size), 0, 0)
+	return winsock(r, errno)
+}

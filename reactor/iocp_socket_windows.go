@@ -1,0 +1,189 @@
+package reactor
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// A socket is what iocp knows of one, and what it has asked the kernel for.
+type socket struct {
+	fd     int
+	base   windows.Handle // the provider's own, which afd takes
+	family int32
+	stream bool // and it is a byte stream's
+
+	foreign bool // it belongs to another's port: afd tells all
+	skips   bool // a request that is done at once has no packet
+	gone    bool
+	flying  int // requests
+
+	receive, connect request
+	in, out          pollRequest
+
+	failed  syscall.Errno // how the last receive of no bytes ended, if that is not to be had again
+	outcome syscall.Errno // of a connect
+
+	// Of a listener.
+	accepts []*acceptRequest
+	backlog []int         // accepted, for the next Accept
+	refused syscall.Errno // what has kept it from accepting
+}
+
+type purpose uint8
+
+const (
+	forReceive purpose = iota
+	forIn
+	forOut
+	forConnect
+	forAccept
+)
+
+// A request is what the kernel gives back with a packet: the address of its first field.
+type request struct {
+	ov     windows.Overlapped
+	sock   *socket
+	kind   purpose
+	flying bool
+}
+
+type pollRequest struct {
+	request
+	poll afdPoll
+}
+
+type acceptRequest struct {
+	request
+	conn    int
+	stopped bool                // cancelled
+	names   [2 * nameSpace]byte // which nobody reads
+}
+
+// nameSpace is what AcceptEx wants for each address.
+const nameSpace = unsafe.Sizeof(windows.RawSockaddrAny{}) + 16
+
+func (q *request) accept() *acceptRequest { return (*acceptRequest)(unsafe.Pointer(q)) }
+
+// takesOff says that the kernel has the request.
+func (s *iocp) takesOff(q *request) {
+	q.flying = true
+	q.sock.flying++
+	s.flying++
+}
+
+// socket finds a socket, or takes it in: into the port, if it is in no other one.
+func (s *iocp) socket(fd int) (*socket, syscall.Errno) {
+	if k := s.sockets[fd]; k != nil {
+		return k, 0
+	}
+	k := &socket{fd: fd, base: windows.Handle(fd)}
+	var info windows.WSAProtocolInfo
+	size := int32(unsafe.Sizeof(info))
+	const soProtocolInfo = 0x2005 // SO_PROTOCOL_INFOW
+	if err := windows.Getsockopt(k.base, windows.SOL_SOCKET, soProtocolInfo, (*byte)(unsafe.Pointer(&info)), &size); err != nil {
+		return nil, errnoOf(err)
+	}
+	k.family, k.stream = info.AddressFamily, info.SocketType == windows.SOCK_STREAM
+	ours := info.ServiceFlags1&windows.XP1_IFS_HANDLES != 0 // and nothing stands between it and the kernel
+	if !ours {
+		const sioBaseHandle = 0x48000022
+		var n uint32
+		_ = windows.WSAIoctl(k.base, sioBaseHandle, nil, 0, (*byte)(unsafe.Pointer(&k.base)), uint32(unsafe.Sizeof(k.base)), &n, nil, 0)
+	}
+	_, err := windows.CreateIoCompletionPort(windows.Handle(fd), s.port, 0, 0)
+	switch errno := errnoOf(err); errno {
+	case 0:
+		const skipOnSuccess, skipEvent = 1, 2
+		k.skips = ours && windows.SetFileCompletionNotificationModes(windows.Handle(fd), skipOnSuccess|skipEvent) == nil
+	case syscall.EINVAL: // such is package net's, and a second descriptor of one that was here before
+		k.foreign = true
+	default:
+		return nil, errno
+	}
+	k.receive = request{sock: k, kind: forReceive}
+	k.connect = request{sock: k, kind: forConnect}
+	k.in.request = request{sock: k, kind: forIn}
+	k.out.request = request{sock: k, kind: forOut}
+	s.sockets[fd] = k
+	return k, 0
+}
+
+func errnoOf(err error) syscall.Errno {
+	errno, _ := err.(syscall.Errno)
+	return Errno(errno)
+}
+
+var _ armed = (*iocp)(nil)
+
+func (s *iocp) await(fd int, f *fdState) {
+	k := s.sockets[fd]
+	if k == nil {
+		return
+	}
+	if f.inKind != 0 && !f.in && !f.starved {
+		switch {
+		case f.inKind == Accept && !k.foreign:
+			f.in = s.awaitAccept(k)
+		case f.inKind == Recv && !k.foreign && k.stream:
+			f.in = s.awaitReceive(k)
+		default:
+			f.in = s.ask(&k.in, afdIn)
+		}
+	}
+	if f.outKind != 0 && !f.out && !k.connect.flying {
+		f.out = s.ask(&k.out, afdOut)
+	}
+}
+
+// ask asks afd. true: it cannot be asked, and the call will have to tell.
+func (s *iocp) ask(q *pollRequest, events uint32) bool {
+	if q.flying {
+		return false
+	}
+	if !s.afd.ask(q, events) {
+		return true
+	}
+	s.takesOff(&q.request)
+	return false
+}
+
+// awaitReceive receives no bytes, which is done when there are some, or the end; true: that is so
+// now.
+func (s *iocp) awaitReceive(k *socket) bool {
+	q := &k.receive
+	if q.flying || k.failed != 0 {
+		return !q.flying
+	}
+	q.ov = windows.Overlapped{}
+	_, errno := wsaRecv(k.fd, []windows.WSABuf{{}}, 0, &q.ov)
+	switch {
+	case errno == 0 && k.skips:
+		return true
+	case errno == 0 || errno == syscall.EINPROGRESS:
+		s.takesOff(q)
+		return false
+	}
+	k.failed = eaten(errno)
+	return true
+}
+
+// eaten is what of an error to keep: the kernel tells of it only once.
+func eaten(errno syscall.Errno) syscall.Errno {
+	if errno == syscall.ECANCELED || errno == syscall.EAGAIN {
+		return 0
+	}
+	return errno
+}
+
+func (s *iocp) cancelled(fd int, kind Kind) {
+	k := s.sockets[fd]
+	switch {
+	case k == nil:
+	case kind == Connect:
+		s.cancel(&k.connect)
+	case kind == Accept:
+		k.stopAccepting(s)
+	}
+}

@@ -1,0 +1,109 @@
+//go:build unix || windows
+
+package reactor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"unsafe"
+)
+
+// The same everywhere.
+const (
+	sizeofInet4 = 16
+	sizeofInet6 = 28
+)
+
+// A rawSockaddr is an address in the kernel's form.
+type rawSockaddr struct {
+	buf syscall.RawSockaddrAny
+	len uint32
+}
+
+// set fills in an address. It decides the family, which must be the socket's:
+// also an IPv4 address mapped into IPv6 is one for an IPv4 socket.
+func (sa *rawSockaddr) set(addr net.Addr) error {
+	switch a := addr.(type) {
+	case *net.TCPAddr:
+		if ip := a.IP.To4(); ip != nil {
+			in := (*syscall.RawSockaddrInet4)(unsafe.Pointer(&sa.buf))
+			*in = syscall.RawSockaddrInet4{Family: syscall.AF_INET, Port: bigEndian(a.Port), Addr: [4]byte(ip)}
+			sa.len = sizeofInet4
+			return nil
+		}
+		ip := a.IP.To16()
+		if ip == nil {
+			return fmt.Errorf("reactor: connect: %q is not an IP address: %w", a.IP, syscall.EINVAL)
+		}
+		in := (*syscall.RawSockaddrInet6)(unsafe.Pointer(&sa.buf))
+		*in = syscall.RawSockaddrInet6{Family: syscall.AF_INET6, Port: bigEndian(a.Port), Addr: [16]byte(ip)}
+		if a.Zone != "" {
+			ifi, err := net.InterfaceByName(a.Zone)
+			if err != nil {
+				return fmt.Errorf("reactor: connect: zone %q: %w", a.Zone, err)
+			}
+			in.Scope_id = uint32(ifi.Index)
+		}
+		sa.len = sizeofInet6
+		return nil
+	case *net.UnixAddr:
+		un := (*syscall.RawSockaddrUnix)(unsafe.Pointer(&sa.buf))
+		if len(a.Name) == 0 || len(a.Name) >= len(un.Path) {
+			return fmt.Errorf("reactor: connect: socket path of %d bytes; use 1 to %d: %w", len(a.Name), len(un.Path)-1, syscall.EINVAL)
+		}
+		un.Family = syscall.AF_UNIX
+		for i := range len(a.Name) {
+			un.Path[i] = int8(a.Name[i])
+		}
+		sa.len = uint32(unsafe.Offsetof(un.Path)) + uint32(len(a.Name))
+		if a.Name[0] == '@' { // abstract: a leading NUL and no terminator
+			un.Path[0] = 0
+		} else {
+			sa.len++
+		}
+		return nil
+	default:
+		return fmt.Errorf("reactor: connect: cannot connect to a %T: %w", addr, syscall.EAFNOSUPPORT)
+	}
+}
+
+// bigEndian is a port as it lies in memory for the kernel.
+func bigEndian(port int) uint16 {
+	var b [2]byte
+	binary.BigEndian.PutUint16(b[:], uint16(port))
+	return binary.NativeEndian.Uint16(b[:])
+}
+
+// ParseSockaddr reads a socket address as the kernel writes it; the zero AddrPort
+// stands for what is neither IPv4 nor IPv6.
+func ParseSockaddr(p []byte) netip.AddrPort {
+	if len(p) < 2 {
+		return netip.AddrPort{}
+	}
+	switch family := familyOf(p); {
+	case family == syscall.AF_INET && len(p) >= sizeofInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(p[4:8])), binary.BigEndian.Uint16(p[2:]))
+	case family == syscall.AF_INET6 && len(p) >= sizeofInet6:
+		ip := netip.AddrFrom16([16]byte(p[8:24])).Unmap()
+		if scope := binary.NativeEndian.Uint32(p[24:]); scope != 0 && ip.Is6() {
+			ip = ip.WithZone(zones.name(scope))
+		}
+		return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(p[2:]))
+	}
+	return netip.AddrPort{}
+}
+
+// setName fills in where a datagram is to go, and returns the address's length.
+func (d *datagram) setName(sa *syscall.RawSockaddrInet6, wide bool) uint32 {
+	ip, port := d.to.Addr(), bigEndian(int(d.to.Port()))
+	if wide {
+		*sa = syscall.RawSockaddrInet6{Family: syscall.AF_INET6, Port: port, Addr: ip.As16(), Scope_id: d.scope}
+		return sizeofInet6
+	}
+	in := (*syscall.RawSockaddrInet4)(unsafe.Pointer(sa))
+	*in = syscall.RawSockaddrInet4{Family: syscall.AF_INET, Port: port, Addr: ip.Unmap().As4()}
+	return sizeofInet4
+}

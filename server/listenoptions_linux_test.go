@@ -1,0 +1,79 @@
+package server_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/server"
+)
+
+// Scenario 78.
+func TestAUnixPathHasTheModeThatWasAskedFor(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for _, mode := range []os.FileMode{0o600, 0o660, 0o666} {
+			path := filepath.Join(t.TempDir(), "socket")
+			s := run(t, &server.Server{Handler: echo{}, Backend: backend, Network: "unix", Addr: path, UnixMode: mode})
+			info, err := os.Lstat(path)
+			require.NoError(t, err)
+			require.Equal(t, mode, info.Mode().Perm())
+			roundTrip(t, s.dial(), "hello")
+		}
+	})
+}
+
+// Scenario 78.
+func TestAnAbstractNameNeedsNoPath(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		name := "@suiro-test-" + filepath.Base(t.TempDir()) + "-" + backend + "-" + time.Now().Format("150405.000000000")
+		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Network: "unix", Addr: name})
+		require.Equal(t, name, s.addr.String())
+		roundTrip(t, s.dial(), "hello")
+		require.NoFileExists(t, name)
+	})
+}
+
+func TestListeningSocketsHaveTheOptionsThatWereAskedFor(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		get := func(s *server.Server, level, name int) (v int) {
+			s.Control = func(_, _ string, c syscall.RawConn) error {
+				return c.Control(func(fd uintptr) { v, _ = unix.GetsockoptInt(int(fd), level, name) })
+			}
+			s.Handler, s.Backend = echo{}, backend
+			roundTrip(t, run(t, s).dial(), "hello")
+			return v
+		}
+		require.Equal(t, 1, get(&server.Server{}, unix.SOL_SOCKET, unix.SO_KEEPALIVE))
+		require.Equal(t, 15, get(&server.Server{}, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE))
+		require.Equal(t, 60, get(&server.Server{KeepAlive: time.Minute}, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL))
+		require.Equal(t, 0, get(&server.Server{KeepAlive: -1}, unix.SOL_SOCKET, unix.SO_KEEPALIVE))
+		require.Equal(t, 2*65536, get(&server.Server{ReadBuffer: 65536}, unix.SOL_SOCKET, unix.SO_RCVBUF), "the kernel doubles it")
+		require.Equal(t, 2*65536, get(&server.Server{WriteBuffer: 65536}, unix.SOL_SOCKET, unix.SO_SNDBUF))
+		require.Equal(t, 16, get(&server.Server{FastOpen: 16}, unix.IPPROTO_TCP, unix.TCP_FASTOPEN))
+	})
+}
+
+func TestReusePortHasEachWorkerListen(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const workers = 4
+		inodes := map[int]bool{}
+		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: workers, ReusePort: true,
+			Control: func(_, _ string, c syscall.RawConn) error {
+				return c.Control(func(fd uintptr) { inodes[int(fd)] = true })
+			}})
+		require.Len(t, inodes, workers)
+		for range 100 { // whichever socket the kernel takes
+			roundTrip(t, s.dial(), "hello")
+		}
+		require.NoError(t, s.Shutdown(t.Context()))
+		_, err := net.Dial("tcp", s.addr.String())
+		require.ErrorIs(t, err, syscall.ECONNREFUSED, "none of them is left")
+	})
+}
