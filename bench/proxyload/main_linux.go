@@ -107,6 +107,11 @@ func latency(to string, conns int, span time.Duration) error {
 		defer c.Close()
 		open[i] = c
 	}
+	for _, c := range open { // the proxy has connected on
+		if err := exchange(c, make([]byte, 64)); err != nil {
+			return err
+		}
+	}
 	begin := time.Now()
 	warm, end := begin.Add(span/3), begin.Add(span+span/3)
 	for _, c := range open {
@@ -124,11 +129,7 @@ func latency(to string, conns int, span time.Duration) error {
 				if at.After(end) {
 					return
 				}
-				_, err := c.Write(p)
-				if err == nil {
-					_, err = io.ReadFull(c, p)
-				}
-				if err != nil {
+				if err := exchange(c, p); err != nil {
 					mu.Lock()
 					failed = err
 					mu.Unlock()
@@ -148,4 +149,12 @@ func latency(to string, conns int, span time.Duration) error {
 	at := func(q float64) float64 { return float64(took[int(q*float64(len(took)-1))].Microseconds()) / 1000 }
 	fmt.Printf("  p50 %6.2f p99 %7.2f ms", at(0.5), at(0.99))
 	return nil
+}
+
+func exchange(c net.Conn, p []byte) error {
+	_, err := c.Write(p)
+	if err == nil {
+		_, err = io.ReadFull(c, p)
+	}
+	return err
 }
