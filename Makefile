@@ -77,7 +77,7 @@ faults: ## the tests in which system calls fail, by our hand and by strace's (ne
 	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
 
 .PHONY: clients
-clients: ## redis-benchmark, psql, curl, dig, nc and the like through a relay, on both backends (.ci/run says what it needs)
+clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through examples/proxy, on both backends (.ci/run says what it needs)
 	.ci/clients
 
 .PHONY: interop
@@ -95,6 +95,14 @@ quick: ## compare with gnet and net, within a minute
 .PHONY: guard
 guard: ## compare Suiro's ratios to package net with bench/baselines.json: 1 if one is more than 20 % worse
 	go run ./bench -guard
+
+.PHONY: proxy
+proxy: ## compare what examples/proxy costs with haproxy and nginx (Debian's; some minutes)
+	bench/proxy.sh
+
+.PHONY: page
+page: ## look at the proxy's status page with headless Chromium
+	examples/proxy/page.sh
 
 .PHONY: micro
 micro: ## the Go benchmarks, with medians and percentiles

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -91,6 +92,7 @@ func at(t *testing.T, l Latencies, percentile float64) time.Duration {
 func TestOpenLoopCountsTheWaitForRoomInTheConnection(t *testing.T) {
 	const rest = 400 * time.Millisecond
 	cfg := config(serve(t, func(c net.Conn) {
+		_, _ = io.CopyN(c, c, 1<<20) // the greeting
 		time.Sleep(rest)
 		echo(c)
 	}), 1<<20)

@@ -83,14 +83,22 @@ func run(cfg Config, d, marked dialect) (Result, error) {
 			return Result{}, fmt.Errorf("load: connection %d: %w", i, err)
 		}
 	}
+	if cfg.Rate > 0 {
+		if err := s.greet(); err != nil {
+			return Result{}, err
+		}
+	}
 	got, err := raisePriority(cfg.Priority)
 	if err != nil {
 		return Result{}, err
 	}
 	s.pace = newPace(cfg)
-	for i := range s.clients { // which wait to be writable: for that the poller has an edge
+	for i := range s.clients {
 		if c := &s.clients[i]; c.slow || !s.pace.open() {
 			s.allow(c)
+			if err := s.send(c); err != nil { // if it knows that it can: else the poller has an edge for it
+				return Result{}, fmt.Errorf("load: connection %d: %w", i, err)
+			}
 		}
 	}
 	r, err := measure(cfg, s)
@@ -115,6 +123,24 @@ func (s *stream) connect(cfg Config, i int) error {
 		}
 	}
 	return s.poll.add(fd, i)
+}
+
+// greet exchanges one message on each connection, so that the server, and who is behind it, has them all before the
+// clock of an open loop starts.
+func (s *stream) greet() error {
+	s.pace = newPace(Config{})
+	for i := range s.clients {
+		s.allow(&s.clients[i])
+	}
+	if err := drain(s); err != nil {
+		return err
+	}
+	for i := range s.clients {
+		c := &s.clients[i]
+		c.allowed, c.sent, c.answered = 0, 0, 0
+	}
+	s.messages, s.slowly = 0, 0
+	return nil
 }
 
 func (s *stream) close() {
