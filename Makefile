@@ -98,7 +98,7 @@ guard: ## compare Suiro's ratios to package net with bench/baselines.json: 1 if 
 
 .PHONY: proxy
 proxy: ## compare what examples/proxy costs with haproxy and nginx (Debian's; some minutes)
-	bench/proxy.sh
+	go run ./bench -workloads proxy
 
 .PHONY: page
 page: ## look at the proxy's status page with headless Chromium
