@@ -105,6 +105,9 @@ func testPacketCancel(t *testing.T, b Backend) {
 // full is a datagram socket whose peer's queue takes only a few.
 func (l *loop) full(n int) (e *endpoint, peer int, batch *reactor.Batch) {
 	l.t.Helper()
+	if !sendersWait {
+		l.t.Skip("no datagram socket makes its sender wait here")
+	}
 	fd, peer := packetPair(l.t)
 	e, batch = l.add(fd), &reactor.Batch{}
 	for i := range n {
@@ -165,8 +168,10 @@ func testPacketClose(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, to := l.packetEnd("udp4")
 	e.recvFrom()
-	waits, _, batch := l.full(50)
-	waits.sendTo(batch)
+	if sendersWait {
+		waits, _, batch := l.full(50)
+		waits.sendTo(batch)
+	}
 	peer, _ := packetPeer(t, "udp4")
 	for range 50 {
 		writeTo(t, peer, []byte("x"), to)

