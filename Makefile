@@ -37,6 +37,17 @@ test-386: ## the tests on a 32-bit build, which this kernel runs as it is
 test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
 	.ci/windows
 
+.PHONY: test-arm64
+test-arm64: ## the lock-free packages on arm64, in Debian's qemu-user (whose memory is as ordered as this machine's)
+	GOARCH=arm64 CGO_ENABLED=0 go test -exec qemu-aarch64 -short -skip Allocat ./timer ./sched ./syncx ./chanx ./blocking
+
+.PHONY: kqueue
+kqueue: ## the kqueue backend over an emulation of kqueue: its conformance, and the tests of conn (RACE=-race for those)
+	go vet -tags kqueue ./reactor/... ./conn
+	go test $(RACE) -tags kqueue ./reactor/internal/kevent
+	go test $(RACE) -tags kqueue -run 'Kqueue|Addresses|Conformance/^kqueue' ./reactor
+	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn
+
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live
 	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/

@@ -104,7 +104,7 @@ func TestKqueueEndsWhatCannotBeWatched(t *testing.T) {
 
 // A wake-up that a rescuer meets is the owner's all the same, also where taking the event resets it.
 func TestKqueueKeepsAWakeForTheOwner(t *testing.T) {
-	for name, without := range map[string][]Feature{"user event": nil, "pipe": {FeatureUserWake}} {
+	for name, without := range map[string][]Feature{"kqueue with a user event": nil, "kqueue with a pipe": {FeatureUserWake}} {
 		t.Run(name, func(t *testing.T) {
 			opened, err := Open(Config{Backend: "kqueue", Without: without})
 			require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"syscall"
 	"unsafe"
 )
@@ -59,7 +60,7 @@ func (sa *rawSockaddr) set(addr net.Addr) error {
 			un.Path[i] = int8(a.Name[i])
 		}
 		sa.len = uint32(unsafe.Offsetof(un.Path)) + uint32(len(a.Name))
-		if a.Name[0] == '@' { // abstract: a leading NUL and no terminator
+		if a.Name[0] == '@' && runtime.GOOS == "linux" { // abstract: a leading NUL and no terminator
 			un.Path[0] = 0
 		} else {
 			sa.len++

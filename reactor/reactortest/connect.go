@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -47,6 +48,9 @@ func connectTo(t *testing.T, b Backend, ln net.Listener) {
 }
 
 func testConnectAbstract(t *testing.T, b Backend) {
+	if runtime.GOOS != "linux" {
+		t.Skip("abstract names are Linux's")
+	}
 	ln, err := net.Listen("unix", fmt.Sprintf("@suiro-reactortest-%d", os.Getpid()))
 	if err != nil {
 		t.Skipf("no abstract names here: %v", err)

@@ -15,6 +15,5 @@
 // held against the contract on the way in: it belongs to an operation in
 // flight, ends it at most once, and carries what its kind promises.
 //
-// What the platform must provide is in sockets_linux.go; elsewhere the suite
-// skips itself.
+// What the platform must provide is in sockets_*.go and packets_*.go.
 package reactortest

@@ -30,9 +30,6 @@ func testPrograms(t *testing.T, b Backend) {
 // Whatever they are, every byte must come through both ways, in order, once.
 func Interpret(t testing.TB, b Backend, program []byte) {
 	t.Helper()
-	if !supported {
-		t.Skip("reactortest: no sockets for this platform yet")
-	}
 	l := newLoop(t, b, scarce)
 	e, peer := l.pair(local)
 	e.keep = true

@@ -13,9 +13,6 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// supported says that the functions below are there.
-const supported = true
-
 // local is the network of connections where it does not matter.
 const local = "tcp"
 
