@@ -16,7 +16,9 @@ const segments = false
 // says when there is some.
 const sendersWait = false
 
-func packetPair(testing.TB) (fd, peer int) { panic("reactortest: a packet pair where senders do not wait") }
+func packetPair(testing.TB) (fd, peer int) {
+	panic("reactortest: a packet pair where senders do not wait")
+}
 
 // neverFragment has an IPv6 socket refuse what is longer than the interface takes.
 func neverFragment(t testing.TB, fd int) {
