@@ -3,6 +3,7 @@ package conn
 import (
 	"errors"
 	"net"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -31,22 +32,41 @@ func (e *twinned) Timeout() bool {
 
 func (e *twinned) Temporary() bool { return e.portable.Temporary() }
 
+// portable keeps the types that package net's errors have.
 func portable(err error) error {
-	var twin *twinned
-	var errno syscall.Errno
-	if err == nil || errors.As(err, &twin) || !errors.As(err, &errno) {
+	switch e := err.(type) {
+	case nil, *twinned:
 		return err
+	case *net.OpError:
+		op := *e
+		op.Err = portable(e.Err)
+		return &op
+	case *os.SyscallError:
+		return &os.SyscallError{Syscall: e.Syscall, Err: portable(e.Err)}
+	case syscall.Errno:
+		return twin(e)
 	}
+	var known *twinned
+	var errno syscall.Errno
+	if !errors.As(err, &known) && errors.As(err, &errno) {
+		if t, ok := twin(errno).(*twinned); ok {
+			return &twinned{err, t.portable}
+		}
+	}
+	return err
+}
+
+// twin is an error that matches both of a pair of numbers of which errno is one; errno,
+// if it has none.
+func twin(errno syscall.Errno) error {
 	if errno >= syscall.APPLICATION_ERROR { // an invented one
 		if native, ok := natives[errno]; ok {
 			return &twinned{native, errno}
 		}
-		return err
+	} else if p := reactor.Errno(errno); p != errno {
+		return &twinned{errno, p}
 	}
-	if p := reactor.Errno(errno); p != errno {
-		return &twinned{err, p}
-	}
-	return err
+	return errno
 }
 
 // natives are the numbers of Windows' for what may become an error of ours.

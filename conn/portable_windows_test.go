@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -38,6 +39,7 @@ func TestErrorsMatchWindowsNumbersAndPortableOnes(t *testing.T) {
 		require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
 		require.ErrorIs(t, conn.Portable(err), windows.WSAECONNREFUSED)
 		require.Equal(t, err.Error(), conn.Portable(err).Error())
+		require.IsType(t, err, conn.Portable(err))
 	})
 }
 
@@ -48,6 +50,9 @@ func TestPortableLeavesAloneWhatItDoesNotKnow(t *testing.T) {
 	denied := conn.Portable(os.NewSyscallError("bind", windows.WSAEACCES))
 	require.ErrorIs(t, denied, fs.ErrPermission)
 	require.Equal(t, denied, conn.Portable(denied))
+	wrapped := fmt.Errorf("wrapped: %w", windows.WSAECONNRESET)
+	require.ErrorIs(t, conn.Portable(wrapped), syscall.ECONNRESET)
+	require.ErrorIs(t, conn.Portable(wrapped), wrapped)
 	late := conn.Portable(os.NewSyscallError("connectex", windows.WSAETIMEDOUT))
 	require.True(t, (&net.OpError{Err: late}).Timeout())
 }

@@ -56,7 +56,7 @@ type Server struct {
 	// Packets is told what happens to each packet socket. nil: there are none.
 	Packets PacketHandler
 
-	// Backend forces "io_uring" or "epoll". "": the environment variable
+	// Backend forces one, see reactor.Config. "": the environment variable
 	// SUIRO_BACKEND, else the best one that starts, which the log tells.
 	Backend string
 
