@@ -33,10 +33,6 @@ cross: ## build and vet for every platform
 test-386: ## the tests on a 32-bit build, which this kernel runs as it is
 	GOARCH=386 CGO_ENABLED=0 go test -short -skip 'TLS|Handshake' ./timer ./sched ./syncx ./chanx ./blocking ./reactor/... ./conn/... # TLS in plain Go takes minutes
 
-.PHONY: test-windows
-test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
-	.ci/windows
-
 .PHONY: test-arm64
 test-arm64: ## the lock-free packages on arm64, in Debian's qemu-user (whose memory is as ordered as this machine's)
 	GOARCH=arm64 CGO_ENABLED=0 go test -exec qemu-aarch64 -short -skip Allocat ./timer ./sched ./syncx ./chanx ./blocking
@@ -47,6 +43,10 @@ kqueue: ## the kqueue backend over an emulation of kqueue: its conformance, and 
 	go test $(RACE) -tags kqueue ./reactor/internal/kevent
 	go test $(RACE) -tags kqueue -run 'Kqueue|Addresses|Conformance/^kqueue' ./reactor
 	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn
+
+.PHONY: test-windows
+test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
+	.ci/windows
 
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live
@@ -77,8 +77,12 @@ faults: ## the tests in which system calls fail, by our hand and by strace's (ne
 	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
 
 .PHONY: clients
-clients: ## redis-benchmark, psql, curl, dig, nc and the like through a relay, on both backends (.ci/run says what it needs)
+clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through examples/proxy, on both backends (.ci/run says what it needs)
 	.ci/clients
+
+.PHONY: interop
+interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on both backends (needs nghttp2-client)
+	.ci/interop
 
 .PHONY: bench
 bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
@@ -95,6 +99,14 @@ udp: ## compare what a datagram costs an echo server with package net
 .PHONY: conns
 conns: ## compare what connections cost: memory, churn, messages, streams
 	bench/conns.sh
+
+.PHONY: proxy
+proxy: ## compare what examples/proxy costs with haproxy and nginx (Debian's; some minutes)
+	bench/proxy.sh
+
+.PHONY: page
+page: ## look at the proxy's status page with headless Chromium
+	examples/proxy/page.sh
 
 .PHONY: micro
 micro: ## the Go benchmarks

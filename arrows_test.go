@@ -61,6 +61,7 @@ var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking",
 var peers = []string{
 	"github.com/panjf2000/gnet", "github.com/cloudwego/netpoll", "github.com/lesismal/nbio",
 	"github.com/tidwall/evio", "github.com/valyala/fasthttp",
+	"google.golang.org/grpc", "github.com/gorilla/websocket", "github.com/coder/websocket", // of interop
 }
 
 func within(dir, pkg string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }

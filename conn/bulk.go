@@ -49,7 +49,7 @@ func (r *relay) settleBulk(c *Conn) {
 	case came > 0 && b.streak > 0:
 		b.streak-- // what fills up a buffer of the reactor's may be little
 	}
-	if b.streak < bulkStreak || !c.is(opened) || c.is(closing|broken|deaf|ended) {
+	if b.streak < bulkStreak || !c.is(opened) || c.is(closing|broken|deaf|ended) || !r.s.plain() {
 		return
 	}
 	b.streak, b.small, b.vain = 0, 0, 0
@@ -69,6 +69,13 @@ func (r *relay) settleBulk(c *Conn) {
 	}
 	c.set(direct)
 	c.driver.cx.Wake(c.task.Waker()) // settle ends the receive
+}
+
+// plain reports whether neither end speaks TLS, as far as both have looked.
+func (s *Spliced) plain() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ends[0].plain && s.ends[1].plain
 }
 
 // dropPipe gives the pipe back, if there is one. The mutex is held.

@@ -1,13 +1,54 @@
 package conn
 
+import "crypto/tls"
+
 // Lend makes the connection a Socket, until Socket.Return or for good: goroutines have
 // it, and what is unread is the Socket's. Meanwhile the handler that the connection has
 // now is told of nothing but OnDrain, where Lent tells it that this is not its own
 // affair alone. It is for that handler's methods and Handle.Do, and returns nil if the
-// connection is closed or closing, is spliced, or is a Stream's.
+// connection is closed or closing, is spliced, is a Stream's, or speaks TLS, for which
+// LendTLS is.
 //
 // What the handler has set is not touched: a deadline of Conn's is to be taken back first.
 func (c *Conn) Lend() *Socket {
+	if c.is(layered) {
+		return nil
+	}
+	s := c.lend()
+	if s != nil {
+		p, _ := c.Next(-1)
+		s.keep(p)
+		c.sendBefore()
+	}
+	return s
+}
+
+// LendTLS is Lend for a connection that speaks TLS: what goroutines have is the
+// *tls.Conn that has encrypted it so far, hands shaken, over a Socket, whose deadlines are
+// its own, and which is good for Return and for nothing else. What is unread must have
+// been taken before. It returns nil, too, if the connection does not speak TLS.
+//
+// Return may be called when a Read of the *tls.Conn has ended with an error that matches
+// os.ErrDeadlineExceeded, and from then on the *tls.Conn must not be used any more.
+// Meanwhile nothing else may be written, not by Handle.Send either: it is dropped. When the
+// connection ends, close-notify is sent by Close of the *tls.Conn alone.
+func (c *Conn) LendTLS() (*tls.Conn, *Socket) {
+	if !c.is(layered) || !c.extras.layer.ready || len(c.in.unread) > 0 || len(c.extras.transfers) > 0 {
+		return nil, nil
+	}
+	s := c.lend()
+	if s == nil {
+		return nil, nil
+	}
+	l := c.extras.layer
+	l.encrypt(c, c.is(mute) && !l.said)
+	s.keep(l.cipher)
+	l.cipher, l.lent = nil, s
+	c.sendBefore()
+	return l.tls, s
+}
+
+func (c *Conn) lend() *Socket {
 	if !c.is(opened) || c.is(closing|broken|spliced|occupied) {
 		return nil
 	}
@@ -17,14 +58,26 @@ func (c *Conn) Lend() *Socket {
 	s := &Socket{c: c, lender: c.handler, deaf: c.is(deaf), mute: c.is(mute), eof: c.is(endSeen)}
 	c.handler = s
 	c.group.watchSockets()
-	if p, _ := c.Next(-1); len(p) > 0 {
-		s.in.append(p) // nobody else knows it yet
-		if s.in.bytes >= c.group.cfg.HighWater {
-			s.held = true
-			c.set(held)
-		}
-	}
 	return s
+}
+
+// sendBefore has what is queued be known to put, which would overtake it.
+func (c *Conn) sendBefore() {
+	if len(c.queued) > 0 || c.extras != nil && len(c.extras.transfers) > 0 {
+		c.send(false)
+	}
+}
+
+// keep puts what has come into the queue of a Socket that nobody else knows yet.
+func (s *Socket) keep(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	s.in.append(p)
+	if s.in.bytes >= s.c.group.cfg.HighWater {
+		s.held = true
+		s.c.set(held)
+	}
 }
 
 // Lent reports whether the connection is a Socket at present.
@@ -77,6 +130,22 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 		c.clear(endSeen) // it was shown to the Socket alone
 	}
 	_ = c.ResumeRead()
+	if c.is(layered) {
+		c.extras.layer.takeBack(c)
+	}
 	c.SetHandler(s.lender)
 	c.check(f(c))
+	if c.is(layered) && !c.is(closing|broken|deaf) {
+		c.unseal() // what has come since
+	}
+}
+
+// takeBack has the task decrypt and encrypt again. What has come since is ciphertext, and so
+// is what is still queued.
+func (l *layer) takeBack(c *Conn) {
+	l.lent = nil
+	l.out, c.queued = c.queued, nil
+	l.cipher, c.in.unread = append([]byte(nil), c.in.unread...), nil
+	c.in.detach(c.driver, c.home)
+	c.clear(unseen)
 }

@@ -27,7 +27,7 @@ const maxPut = largeBuffer
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
-	if c.extras != nil && c.extras.layer != nil {
+	if c.extras != nil && c.extras.layer != nil && c.extras.layer.lent != s {
 		c.mu.Unlock()
 		return 0, errOverSocket
 	}

@@ -31,6 +31,7 @@ type end struct {
 	eof   bool   // no more will
 
 	unsent int  // what waited here besides, when this end last looked
+	plain  bool // it is known to be no TLS, so that descriptors may be read and written directly
 	waits  bool // the other end waits for room
 
 	state endState

@@ -174,7 +174,7 @@ func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closi
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
 	switch {
-	case c.is(layered) && c.extras.layer.ready:
+	case c.sealedIn():
 		c.receiveSealed(b)
 	case c.is(closing | broken | deaf):
 		c.home.r.Release(b)
@@ -263,11 +263,13 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 }
 
 func (c *Conn) exec(cmd *command) {
-	if cmd.kind == cmdSplice { // whatever has become of it: the other end is to know
+	switch {
+	case c.is(layered) && !c.is(broken) && c.extras.layer.hold(cmd):
+		return
+	case cmd.kind == cmdSplice: // whatever has become of it: the other end is to know
 		c.join(cmd.splice, 1)
 		return
-	}
-	if c.is(broken) || c.is(layered) && c.extras.layer.hold(cmd) {
+	case c.is(broken):
 		return
 	}
 	switch cmd.kind {
@@ -279,7 +281,7 @@ func (c *Conn) exec(cmd *command) {
 		cmd.do(c)
 		c.in.detach(c.driver, c.home)
 	case cmdSend:
-		if !c.is(mute | overdue | closing) {
+		if !c.is(mute|overdue|closing) && !c.lentTLS() {
 			enqueue(c, cmd.data)
 		}
 	case cmdPut:

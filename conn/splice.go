@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// ErrSpliced is returned by Splice for a connection that is spliced already, is a
-// Stream's, or speaks TLS. If b is one, that is only known when its task looks: then a ends with it.
-var ErrSpliced = errors.New("conn: the connection is spliced already, a Stream's, or one that speaks TLS")
+// ErrSpliced is returned by Splice for a connection that is spliced already, or is a
+// Stream's. If b is one, that is only known when its task looks: then a ends with it.
+var ErrSpliced = errors.New("conn: the connection is spliced already, or a Stream's")
 
 // A Spliced is two connections whose bytes go from each to the other. Its methods may
 // be called from any goroutine.
@@ -38,6 +38,10 @@ type Spliced struct {
 // turned out to be a bulk of data up to four times that or 1 MiB, in a pipe of the
 // kernel's, as splice(2) moves it. Deadlines and limits are each connection's own.
 //
+// Either connection may speak TLS, or both: what goes from one to the other is plaintext,
+// the close-notify its end, and nothing is moved by the kernel. What comes in on a
+// before b has shaken hands waits for that.
+//
 // done, unless it is nil, is called once, on a worker, when OnClose of both has returned.
 // The error matches net.ErrClosed when either connection is ending or has ended, or
 // ErrSpliced; then nothing has changed.
@@ -50,7 +54,7 @@ func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
 		return nil, a.opError("splice", errGone)
 	case to.group != a.group || to == a:
 		return nil, a.opError("splice", errors.New("use two connections of the same Group"))
-	case a.is(spliced | occupied | layered):
+	case a.is(spliced | occupied):
 		return nil, a.opError("splice", ErrSpliced)
 	}
 	s := &Spliced{a: a.Handle(), b: b, done: done}
@@ -76,7 +80,7 @@ func (s *Spliced) Bytes() (toB, toA uint64) {
 
 // join makes the task's connection one end of a splice.
 func (c *Conn) join(s *Spliced, me int) {
-	if c.is(spliced | occupied | layered) { // b alone: Splice has looked at a
+	if c.is(spliced | occupied) { // b alone: Splice has looked at a
 		s.mu.Lock()
 		s.ends[me].state, s.ends[me].cause = endGone, ErrSpliced
 		s.mu.Unlock()
@@ -91,6 +95,9 @@ func (c *Conn) join(s *Spliced, me int) {
 	c.mu.Unlock()
 	c.handler = r
 	c.set(spliced)
+	s.mu.Lock()
+	s.ends[me].plain = !c.is(layered)
+	s.mu.Unlock()
 	c.clear(paused | held | direct)
 	if c.is(mute|deaf) && !c.is(broken) {
 		c.fail(c.opError("splice", net.ErrClosed)) // one way is shut
@@ -129,6 +136,9 @@ func (c *Conn) lateSplice() {
 		late, c.inbox.commands = c.inbox.commands, nil
 	}
 	c.mu.Unlock()
+	if c.is(layered) {
+		late = append(c.extras.layer.held, late...) // the handshake it waited for has failed
+	}
 	for _, cmd := range late {
 		if cmd.kind == cmdSplice {
 			c.join(cmd.splice, 1)

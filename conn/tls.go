@@ -28,6 +28,11 @@ type TLSConfig struct {
 	// message has come, so that those who say nothing are not in the way of others. 0:
 	// 256 for each worker. Negative: no bound. It is not for clients.
 	MaxHandshakes int
+
+	// Refuse, if not nil, says what a client is told, in plaintext, that has begun with
+	// something else than TLS, of which begin is the first five bytes. It is called on a
+	// worker. nil: nothing.
+	Refuse func(begin [5]byte) string
 }
 
 // ServeTLS is a Handler whose connections speak TLS, as a server does: h is called when
@@ -43,7 +48,8 @@ type TLSConfig struct {
 // A handshake takes some 100 µs of a processor, or a millisecond with RSA. It is done on a
 // goroutine, on none of the workers. What is sent to a Handle, and Do, waits for it.
 //
-// SendFile works, by reading. Splice does not, nor do Sockets: put crypto/tls over those.
+// SendFile works, by reading, and Splice by copying. Sockets do not, but for those of LendTLS:
+// put crypto/tls over them.
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
 	g := newGate(cfg, h)
 	if cfg.MaxHandshakes >= 0 {
@@ -64,7 +70,7 @@ func newGate(cfg TLSConfig, h Handler) *tlsGate {
 	if cfg.Config == nil {
 		cfg.Config = new(tls.Config) // crypto/tls says what it lacks
 	}
-	return &tlsGate{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second)}
+	return &tlsGate{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second), refuse: cfg.Refuse}
 }
 
 var (
@@ -80,6 +86,7 @@ type tlsGate struct {
 	client  bool
 	timeout time.Duration
 	turns   *turns // nil: everybody's at once
+	refuse  func([5]byte) string
 }
 
 var _ Handler = (*tlsGate)(nil)
@@ -172,6 +179,15 @@ func (g *tlsGate) OnEOF(c *Conn) error {
 	}
 	l.end(io.EOF)
 	return nil
+}
+
+// refused is the end of a handshake that has failed.
+func (g *tlsGate) refused(c *Conn, err error) {
+	var no tls.RecordHeaderError
+	if g.refuse != nil && errors.As(err, &no) && no.Conn != nil { // nothing was sent to it
+		enqueue(c, g.refuse(no.RecordHeader))
+	}
+	c.check(c.opError("handshake", err))
 }
 
 // OnWritable implements Handler.

@@ -254,23 +254,11 @@ func TestDrainingEndsHandshakes(t *testing.T) {
 	})
 }
 
-func TestSplicesAndSocketsWithinTLSAreRefused(t *testing.T) {
+func TestSocketsWithinTLSAreRefused(t *testing.T) {
 	s := newSecret(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		closed, onClose := ends(1)
 		f := newFixture(t, backend, 2, func(c *conn.Config) { c.Linger = 200 * time.Millisecond })
-		f.listen("tcp", "127.0.0.1:0", funcs{data: echo})
-		plain := f.addr
-		f.listenTLS(s.server, funcs{close: onClose, data: func(c *conn.Conn) error {
-			other, err := c.Dial(plain, funcs{})
-			if err == nil {
-				_, err = conn.Splice(c, other, nil)
-			}
-			return err
-		}})
-		write(t, f.dialTLS(s.client), "x")
-		require.ErrorIs(t, conntest.Receive(t, closed), conn.ErrSpliced)
-
+		f.listenTLS(s.server, funcs{data: echo})
 		socket := conn.NewSocket()
 		_, err := f.Dial(f.addr, conn.ConnectTLS(conn.TLSConfig{Config: s.client}, socket))
 		require.NoError(t, err)

@@ -85,6 +85,9 @@ var _ net.Conn = (*rawConn)(nil)
 // Read implements net.Conn.
 func (r *rawConn) Read(p []byte) (int, error) {
 	if r.ready {
+		if r.lent != nil {
+			return r.lent.Read(p)
+		}
 		if len(r.cipher) == 0 {
 			return 0, errDry
 		}
@@ -124,6 +127,9 @@ func (l *layer) readOn() {
 func (r *rawConn) Write(p []byte) (int, error) {
 	c := r.conn
 	if r.ready {
+		if r.lent != nil {
+			return r.lent.Write(p)
+		}
 		r.out = append(c.driver.buffers.grow(r.out, len(p)), p...)
 		return len(p), nil
 	}
@@ -134,8 +140,13 @@ func (r *rawConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements net.Conn. The connection ends otherwise.
-func (r *rawConn) Close() error { return nil }
+// Close implements net.Conn. Unless it is lent, the connection ends otherwise.
+func (r *rawConn) Close() error {
+	if r.ready && r.lent != nil {
+		return r.lent.Close()
+	}
+	return nil
+}
 
 // LocalAddr implements net.Conn.
 func (r *rawConn) LocalAddr() net.Addr { return r.local }
@@ -143,14 +154,29 @@ func (r *rawConn) LocalAddr() net.Addr { return r.local }
 // RemoteAddr implements net.Conn.
 func (r *rawConn) RemoteAddr() net.Addr { return r.conn.remote() }
 
-// SetDeadline implements net.Conn; the task sees to it.
-func (r *rawConn) SetDeadline(time.Time) error { return nil }
+// SetDeadline implements net.Conn; the task sees to it, unless it is lent.
+func (r *rawConn) SetDeadline(t time.Time) error {
+	if r.ready && r.lent != nil {
+		return r.lent.SetDeadline(t)
+	}
+	return nil
+}
 
 // SetReadDeadline is the same.
-func (r *rawConn) SetReadDeadline(time.Time) error { return nil }
+func (r *rawConn) SetReadDeadline(t time.Time) error {
+	if r.ready && r.lent != nil {
+		return r.lent.SetReadDeadline(t)
+	}
+	return nil
+}
 
 // SetWriteDeadline is the same.
-func (r *rawConn) SetWriteDeadline(time.Time) error { return nil }
+func (r *rawConn) SetWriteDeadline(t time.Time) error {
+	if r.ready && r.lent != nil {
+		return r.lent.SetWriteDeadline(t)
+	}
+	return nil
+}
 
 // dryError is that there is nothing to read now. crypto/tls keeps an error for good
 // unless it is temporary.

@@ -16,7 +16,10 @@ import (
 // alone, and never blocks: what has come is decrypted at once, into Conn.in, until the
 // transport is dry, which crypto/tls takes for an error that passes. So the handler
 // reads from where it always does. What it writes is plaintext in Conn.queued as ever,
-// and becomes ciphertext when it becomes a flight.
+// and becomes ciphertext when it becomes a flight. A third life is that of a connection
+// that is lent: the transport is a Socket, what comes and goes is not looked at, and the
+// tls.Conn belongs to goroutines. One life ends where the next begins: with the lock of
+// the inbox, under which Return tells takeBack, or with what passes the tls.Conn on.
 type layer struct {
 	gate *tlsGate
 	conn *Conn
@@ -32,6 +35,7 @@ type layer struct {
 	cipher []byte    // what has come, for the transport
 	out    []byte    // what the transport was given, to be sent
 	state  *tls.ConnectionState
+	lent   *Socket // goroutines have tls, over this; nil: the task has
 
 	hands // the goroutine's and the task's
 }
@@ -50,7 +54,7 @@ func newLayer(c *Conn, g *tlsGate) *layer {
 // hold keeps what another goroutine asks for until there is plaintext. It reports
 // whether it does.
 func (l *layer) hold(cmd *command) bool {
-	if l.ready || cmd.kind != cmdSend && cmd.kind != cmdDo {
+	if l.ready || cmd.kind != cmdSend && cmd.kind != cmdDo && cmd.kind != cmdSplice {
 		return false
 	}
 	l.held = append(l.held, *cmd)
@@ -63,7 +67,7 @@ func (l *layer) done(c *Conn, err error) {
 	case c.is(closing | broken):
 		return
 	case err != nil:
-		c.check(c.opError("handshake", err))
+		l.gate.refused(c, err)
 		return
 	}
 	l.mu.Lock()
@@ -78,16 +82,14 @@ func (l *layer) done(c *Conn, err error) {
 	k := &c.extras.clock
 	k.read = 0
 	c.handler = l.gate.inner
+	c.clear(endSeen) // by the gate alone
 	c.check(c.handler.OnOpen(c))
 	held := l.held
 	l.held = nil
 	for i := range held {
 		c.exec(&held[i])
 	}
-	if c.is(ended) && !l.ended {
-		c.clear(endSeen) // by the gate alone
-	}
-	if !c.is(closing | broken | deaf) {
+	if l.lent == nil && !c.is(closing|broken|deaf) {
 		c.unseal()
 	}
 }
@@ -143,7 +145,9 @@ func (c *Conn) unseal() {
 		if c.is(unseen) && !c.is(waiting) {
 			c.offer() // what came before the error is not lost with it
 		}
-		c.check(c.opError("read", err))
+		if l.lent == nil { // else whoever has it now reads the same
+			c.check(c.opError("read", err))
+		}
 		return
 	}
 }
@@ -166,10 +170,11 @@ func (in *input) space(d *Driver, n int) []byte {
 // flight, or nothing is to be sealed.
 func (c *Conn) seal() bool {
 	l := c.extras.layer
-	if !l.ready || c.is(finished|broken) {
+	if !l.ready || l.lent != nil || c.is(finished|broken) {
 		return true
 	}
-	bye := c.is(mute|closing) && !l.said && len(c.extras.transfers) == 0
+	memory, _ := c.pending()
+	bye := c.is(mute|closing) && !l.said && memory == 0 && len(c.extras.transfers) == 0
 	if len(c.queued) == 0 && len(l.out) == 0 && !bye {
 		return true
 	}
@@ -183,6 +188,12 @@ func (c *Conn) seal() bool {
 	if flying {
 		return false
 	}
+	l.encrypt(c, bye)
+	return true
+}
+
+// encrypt makes ciphertext of what is queued, and of a close-notify.
+func (l *layer) encrypt(c *Conn, bye bool) {
 	plain := c.queued
 	c.queued = nil
 	if len(plain) > 0 {
@@ -197,7 +208,6 @@ func (c *Conn) seal() bool {
 		_ = l.tls.CloseWrite()
 	}
 	c.queued, l.out = l.out, nil
-	return true
 }
 
 // sealed is how much is ciphertext that is not queued.
@@ -208,9 +218,17 @@ func (c *Conn) sealed() int {
 	return len(c.extras.layer.out)
 }
 
+// sealedIn reports whether what comes in is decrypted by the task.
+func (c *Conn) sealedIn() bool {
+	return c.is(layered) && c.extras.layer.ready && c.extras.layer.lent == nil
+}
+
+// lentTLS reports whether what is to be sent is not encrypted by the task.
+func (c *Conn) lentTLS() bool { return c.is(layered) && c.extras.layer.lent != nil }
+
 // eof is what reading returns after the peer's end.
 func (c *Conn) eof() error {
-	if c.is(layered) && c.extras.layer.ready && !c.extras.layer.ended {
+	if c.sealedIn() && !c.extras.layer.ended {
 		return errTruncated
 	}
 	return io.EOF

@@ -106,7 +106,7 @@ func (c *Conn) Flush() error {
 
 func (c *Conn) writable() error {
 	switch {
-	case c.is(broken | closing | mute):
+	case c.is(broken|closing|mute) || c.lentTLS():
 		return c.opError("write", net.ErrClosed)
 	case c.is(overdue):
 		return c.opError("write", os.ErrDeadlineExceeded)

@@ -134,7 +134,7 @@ func TestAddressesSurviveTheTranslation(t *testing.T) {
 	} {
 		var raw unix.RawSockaddrAny
 		n := putSockaddr(unsafe.Slice((*byte)(unsafe.Pointer(&raw)), nameRoom), sa)
-		got := getSockaddr(&raw, n)
+		got := getSockaddr(unsafe.Pointer(&raw), n)
 		switch want := sa.(type) {
 		case *unix.SockaddrInet4:
 			require.Equal(t, want.Addr, got.(*unix.SockaddrInet4).Addr)

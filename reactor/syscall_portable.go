@@ -62,7 +62,7 @@ func sysSendmmsg(fd int, msgs []mmsghdr) (n int, errno syscall.Errno) {
 		control := unsafe.Slice(h.Control, int(h.Controllen))
 		var to unix.Sockaddr
 		if h.Name != nil {
-			to = getSockaddr((*unix.RawSockaddrAny)(unsafe.Pointer(h.Name)), h.Namelen)
+			to = getSockaddr(unsafe.Pointer(h.Name), h.Namelen)
 		}
 		_, err := unix.SendmsgN(fd, payload, control, to, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 		switch {
@@ -79,7 +79,7 @@ func sysSendmmsg(fd int, msgs []mmsghdr) (n int, errno syscall.Errno) {
 }
 
 func sysConnect(fd int, sa *rawSockaddr) syscall.Errno {
-	return errnoOf(unix.Connect(fd, getSockaddr((*unix.RawSockaddrAny)(unsafe.Pointer(&sa.buf)), sa.len)))
+	return errnoOf(unix.Connect(fd, getSockaddr(unsafe.Pointer(&sa.buf), sa.len)))
 }
 
 func writeOne(fd int) syscall.Errno {
@@ -109,16 +109,16 @@ func isUnix(fd int) (bool, syscall.Errno) {
 }
 
 // getSockaddr is an address as package unix has it.
-func getSockaddr(any *unix.RawSockaddrAny, size uint32) unix.Sockaddr {
-	switch any.Addr.Family {
+func getSockaddr(at unsafe.Pointer, size uint32) unix.Sockaddr {
+	switch familyOf(unsafe.Slice((*byte)(at), size)) {
 	case unix.AF_INET:
-		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(any))
+		in := (*unix.RawSockaddrInet4)(at)
 		return &unix.SockaddrInet4{Port: int(bigEndian(int(in.Port))), Addr: in.Addr}
 	case unix.AF_INET6:
-		in := (*unix.RawSockaddrInet6)(unsafe.Pointer(any))
+		in := (*unix.RawSockaddrInet6)(at)
 		return &unix.SockaddrInet6{Port: int(bigEndian(int(in.Port))), Addr: in.Addr, ZoneId: in.Scope_id}
 	}
-	un := (*unix.RawSockaddrUnix)(unsafe.Pointer(any))
+	un := (*unix.RawSockaddrUnix)(at)
 	name := unsafe.Slice((*byte)(unsafe.Pointer(&un.Path)), int(size)-int(unsafe.Offsetof(un.Path)))
 	if name[0] != 0 { // not abstract: a NUL ends it
 		name = name[:len(name)-1]

@@ -82,7 +82,7 @@ func (s *Server) openListener(group *conn.Group, network, addr string) (net.List
 	}
 	var cfg conn.SocketListenerConfig
 	if s.Proxy != nil {
-		cfg.First = func(h Handler) Handler { return &gate{inner: h, server: s} }
+		cfg.First = func(h Handler) Handler { return s.Proxy.Handler(h) }
 	}
 	inner, err := group.OpenListener(cfg, all...)
 	if err != nil {

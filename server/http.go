@@ -12,11 +12,11 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// HTTP is a Handler that serves HTTP/1 by h, with net/http's own server; nil is
+// HTTP is a Handler that serves HTTP by h, with net/http's own server; nil is
 // http.DefaultServeMux. It is HTTPServer with nothing else set.
 func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) }
 
-// HTTPServer is a Handler that serves HTTP/1 with srv, which does all that it does over
+// HTTPServer is a Handler that serves HTTP with srv, which does all that it does over
 // a net.Listener, for requests and for connections with one in progress. A connection
 // that waits for its next request is the workers' alone: it costs no goroutine and no
 // buffer, only what an idle Conn does. Between two requests that are less than 200 ms
@@ -27,17 +27,24 @@ func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) 
 // it is the Server's Shutdown, which does what srv's does and calls what
 // RegisterOnShutdown has; unlike that, it waits for hijacked connections too.
 //
+// With Server.TLS it serves HTTPS: an idle connection then costs what an idle Conn with TLS
+// does. ALPN offers what srv.Protocols says, which by default is HTTP/2, too. A connection
+// that speaks that stays with net/http and its goroutines from the handshake to its end.
+//
 // What differs from srv over package net's connections:
 //
 //   - Handler's connections, as Hijack returns them, and ConnContext's are neither
-//     *net.TCPConn nor the Socket itself, but have the methods of *Socket.
+//     *net.TCPConn nor the Socket itself, but have the methods of *Socket; nor *tls.Conn,
+//     but have its methods.
 //   - ConnContext is called whenever a connection leaves the workers, not once for each.
 //   - ConnState is told the same states of each connection in the same order, by a
-//     worker where no request is in progress: it must not block. Its net.Conn is good
+//     worker where no request is in progress: it must not block. It is told of no connection
+//     before hands are shaken. Its net.Conn is good
 //     for addresses, Close, and as a key. With ConnState an idle connection costs some
 //     hundred bytes more.
 //   - Empty lines before a request are skipped after any request, not only after a POST.
-//   - Server.Addr, TLSConfig and TLSNextProto of srv mean nothing.
+//   - Server.Addr and TLSConfig of srv mean nothing. How long a handshake may take says
+//     Server.HandshakeTimeout, and failed ones are told to Server.Logger.
 //
 // A Server whose Handler this is has, by default, fewer workers: see Listen.
 func HTTPServer(srv *http.Server) Handler {
@@ -91,10 +98,14 @@ func (h *httpHandler) headerTimeout() time.Duration {
 	return cmp.Or(h.srv.ReadHeaderTimeout, h.srv.ReadTimeout)
 }
 
-// OnOpen has the time for the first request's header begin, as net/http has it.
+// OnOpen has the time for the first request's header begin, as net/http has it. What is not
+// HTTP/1 begins at once.
 func (h *httpHandler) OnOpen(c *Conn) error {
 	if h.stopping.Load() {
 		return c.Close()
+	}
+	if tlsNextProto(c) {
+		return h.begin(c)
 	}
 	d := h.headerTimeout()
 	if d <= 0 && h.states == nil {
@@ -145,24 +156,37 @@ func (h *httpHandler) begin(c *Conn) error {
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	idle := idleOf(c)
-	s := c.Lend()
-	if s == nil {
+	fed := h.lend(c)
+	if fed.Conn == nil {
 		return net.ErrClosed
 	}
-	hc := &httpConn{Socket: s, h: h, watched: idle.state}
-	hc.mayBeHTTP2 = h.http2 && h.first(c)
+	idle, stay := idleOf(c), fed.stay
+	stay.h, stay.watched = h, idle.state
 	if !idle.opened.IsZero() {
-		hc.late = time.Since(idle.opened)
+		stay.late = time.Since(idle.opened)
 	}
 	h.serve.Do(func() {
-		h.feed.addr, h.feed.over = s.LocalAddr(), c.Group().Runtime().Done()
+		h.feed.addr, h.feed.over = c.LocalAddr(), c.Group().Runtime().Done()
 		go func() { _ = h.srv.Serve(&h.feed) }() // until feed ends
 	})
-	if !h.feed.put(hc) {
-		hc.refuse()
+	if !h.feed.put(fed) {
+		stay.refuse()
 	}
 	return nil
+}
+
+// lend makes it what net/http serves.
+func (h *httpHandler) lend(c *Conn) httpFed {
+	if c.TLS() != nil {
+		return h.lendTLS(c)
+	}
+	s := c.Lend()
+	if s == nil {
+		return httpFed{}
+	}
+	hc := &httpConn{Socket: s}
+	hc.socket, hc.conn, hc.mayBeHTTP2 = s, s, h.http2 && h.first(c)
+	return httpFed{hc, &hc.httpStay}
 }
 
 // OnEOF is a client that goes away between requests, or one that goes away within the

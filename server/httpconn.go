@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// An httpConn is the net.Conn that net/http serves some requests of a connection with:
-// those from a first byte on until nothing follows within httpLinger. Then it gives the
-// connection back to the workers, and its Read ends with an error, so that net/http lets
-// go of it. The next byte makes another httpConn.
+// An httpStay is a connection's time with net/http: some requests, from a first byte on
+// until nothing follows within httpLinger. Then it gives the connection back to the workers,
+// and its Read ends with an error, so that net/http lets go of it. The next byte makes
+// another one.
 //
 // When that may be, net/http itself tells. At the end of a request, with all of its body
 // read and all of the answer written, conn.serve in net/http does this, in one goroutine:
@@ -27,8 +27,10 @@ import (
 // because a bufio.Reader moves what it has to the front and reads into the rest. All
 // this is looked at, nothing assumed: were net/http to change, a connection would stay
 // with its goroutine. The tests compare what comes of it with net/http over package net.
-type httpConn struct {
-	*Socket
+type httpStay struct {
+	socket  *Socket
+	conn    net.Conn // what is read: the socket, or TLS over it
+	early   []byte   // what was read of that before
 	h       *httpHandler
 	watched *httpWatched  // what ConnState is told of
 	late    time.Duration // after accept began the first header
@@ -40,25 +42,44 @@ type httpConn struct {
 	idleUntil  time.Time // what 2 said
 }
 
-// The phases of an httpConn.
+// An httpConn is the net.Conn that net/http has for that time. httpsConn is another.
+type httpConn struct {
+	*Socket
+	httpStay
+}
+
+// Read implements net.Conn.
+func (c *httpConn) Read(p []byte) (int, error) { return c.read(p) }
+
+// SetReadDeadline implements net.Conn.
+func (c *httpConn) SetReadDeadline(t time.Time) error { return c.setReadDeadline(t) }
+
+// The phases of an httpStay.
 const (
 	httpFirst     = iota // net/http has read no header yet
 	httpBusy             // a request is in progress, or it is not HTTP/1
 	httpIdleState        // 1 was
 	httpWaits            // and 2
+	httpReturned         // the workers have the connection
 )
 
 // errHTTPIdle is what Read ends with when the connection is given back. Nobody sees it.
 var errHTTPIdle = errors.New("server: no request is in progress")
 
-// Read implements net.Conn.
-func (c *httpConn) Read(p []byte) (int, error) {
-	switch c.phase.Load() {
+// read is Read.
+func (c *httpStay) read(p []byte) (int, error) {
+	phase := c.phase.Load()
+	if phase == httpFirst && c.size == 0 {
+		c.size = len(p)
+	}
+	if len(c.early) > 0 {
+		n := copy(p, c.early)
+		c.early = c.early[n:]
+		return n, nil
+	}
+	switch phase {
 	case httpFirst:
-		if c.size == 0 {
-			c.size = len(p)
-		}
-		n, err := c.Socket.Read(p)
+		n, err := c.conn.Read(p)
 		if c.mayBeHTTP2 && n > 0 {
 			c.lookForHTTP2(p[:n])
 		}
@@ -67,13 +88,15 @@ func (c *httpConn) Read(p []byte) (int, error) {
 		if len(p) == c.size && c.size > 0 {
 			return c.await(p)
 		}
-		_ = c.Socket.SetReadDeadline(c.idleUntil) // fails if it is closed: so does Read
+		_ = c.socket.SetReadDeadline(c.idleUntil) // fails if it is closed: so does Read
+	case httpReturned:
+		return c.socket.Read(p)
 	}
-	return c.Socket.Read(p)
+	return c.conn.Read(p)
 }
 
 // lookForHTTP2 looks for the first word of an HTTP/2 connection, which is no method.
-func (c *httpConn) lookForHTTP2(p []byte) {
+func (c *httpStay) lookForHTTP2(p []byte) {
 	const word = "PRI "
 	for _, b := range p {
 		if b != word[c.seen] {
@@ -90,7 +113,7 @@ func (c *httpConn) lookForHTTP2(p []byte) {
 }
 
 // await waits for a next request for a little while.
-func (c *httpConn) await(p []byte) (int, error) {
+func (c *httpStay) await(p []byte) (int, error) {
 	linger := c.h.linger
 	if c.h.lingering.Add(1) > httpLingering {
 		linger /= 10
@@ -101,46 +124,49 @@ func (c *httpConn) await(p []byte) (int, error) {
 	if limited {
 		until = c.idleUntil
 	}
-	if err := c.Socket.SetReadDeadline(until); err != nil {
+	if err := c.socket.SetReadDeadline(until); err != nil {
 		return 0, err
 	}
-	n, err := c.Socket.Read(p)
+	n, err := c.conn.Read(p)
 	if err != nil && !limited && errors.Is(err, os.ErrDeadlineExceeded) {
 		if c.giveBack() {
 			return 0, errHTTPIdle
 		}
-		_ = c.Socket.SetReadDeadline(c.idleUntil) // something has come, or the connection ended
-		return c.Socket.Read(p)
+		_ = c.socket.SetReadDeadline(c.idleUntil) // something has come, or the connection ended
+		return c.conn.Read(p)
 	}
 	if n > 0 {
-		_ = c.Socket.SetReadDeadline(c.idleUntil) // until four bytes have come
+		_ = c.socket.SetReadDeadline(c.idleUntil) // until four bytes have come
 	}
 	return n, err
 }
 
 // giveBack gives the connection back if it may be.
-func (c *httpConn) giveBack() bool {
+func (c *httpStay) giveBack() bool {
 	idle := httpHadRequest
 	if c.watched != nil {
 		idle = &httpIdle{state: c.watched}
 		c.watched.handBack() // the Closed of this httpConn is none of the connection
 	}
 	until, h := c.idleUntil, c.h
-	ok := c.Socket.Return(func(c *Conn) error {
+	ok := c.socket.Return(func(c *Conn) error {
 		c.SetValue(idle)
 		if h.stopping.Load() {
 			return c.Close()
 		}
 		return c.SetReadDeadline(until)
 	})
-	if !ok && c.watched != nil {
+	switch {
+	case ok:
+		c.phase.Store(httpReturned)
+	case c.watched != nil:
 		c.watched.keep()
 	}
 	return ok
 }
 
-// SetReadDeadline implements net.Conn.
-func (c *httpConn) SetReadDeadline(t time.Time) error {
+// setReadDeadline is SetReadDeadline.
+func (c *httpStay) setReadDeadline(t time.Time) error {
 	switch c.phase.Load() {
 	case httpFirst: // what net/http counts from accept on has begun before
 		if c.late > 0 && t.After(time.Unix(1, 0)) {
@@ -153,12 +179,12 @@ func (c *httpConn) SetReadDeadline(t time.Time) error {
 	case httpWaits:
 		c.phase.Store(httpBusy)
 	}
-	return c.Socket.SetReadDeadline(t)
+	return c.socket.SetReadDeadline(t)
 }
 
 // refuse ends a connection that net/http is not going to see.
-func (c *httpConn) refuse() {
-	_ = c.Close()
+func (c *httpStay) refuse() {
+	_ = c.socket.Close()
 	if c.watched != nil {
 		c.watched.tell(c.h.states, http.StateClosed)
 	}
@@ -166,8 +192,13 @@ func (c *httpConn) refuse() {
 
 // connState is srv's ConnState.
 func (h *httpHandler) connState(nc net.Conn, state http.ConnState) {
-	c, ok := nc.(*httpConn)
-	if !ok { // some other listener's, which ought not to be
+	var c *httpStay
+	switch nc := nc.(type) {
+	case *httpConn:
+		c = &nc.httpStay
+	case *httpsConn:
+		c = &nc.httpStay
+	default: // it never leaves net/http
 		if h.states != nil {
 			h.states(nc, state)
 		}

@@ -5,6 +5,12 @@ import (
 	"sync"
 )
 
+// An httpFed is a connection on its way to net/http.
+type httpFed struct {
+	net.Conn
+	stay *httpStay
+}
+
 // An httpFeed is the net.Listener from which net/http has connections with a request on
 // the way. There is no more in it than there are connections.
 type httpFeed struct {
@@ -12,7 +18,7 @@ type httpFeed struct {
 	over <-chan struct{} // the workers have stopped
 
 	mu     sync.Mutex
-	queue  []*httpConn
+	queue  []httpFed
 	head   int
 	ended  bool
 	ready  chan struct{} // has an entry when the queue has one and Accept may not know
@@ -20,7 +26,7 @@ type httpFeed struct {
 }
 
 // put is for workers. It reports false if nobody accepts any more.
-func (f *httpFeed) put(c *httpConn) bool {
+func (f *httpFeed) put(c httpFed) bool {
 	f.mu.Lock()
 	if f.ended {
 		f.mu.Unlock()
@@ -38,8 +44,8 @@ func (f *httpFeed) put(c *httpConn) bool {
 // Accept implements net.Listener. One goroutine calls it.
 func (f *httpFeed) Accept() (net.Conn, error) {
 	for {
-		if c := f.take(); c != nil {
-			return c, nil
+		if c := f.take(); c.Conn != nil {
+			return c.Conn, nil
 		}
 		select {
 		case <-f.ready:
@@ -51,14 +57,13 @@ func (f *httpFeed) Accept() (net.Conn, error) {
 	}
 }
 
-func (f *httpFeed) take() *httpConn {
+func (f *httpFeed) take() (c httpFed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended || f.head == len(f.queue) {
-		return nil
+		return c
 	}
-	c := f.queue[f.head]
-	f.queue[f.head] = nil
+	c, f.queue[f.head] = f.queue[f.head], c
 	if f.head++; f.head == len(f.queue) {
 		f.queue, f.head = f.queue[:0], 0
 	}
@@ -78,7 +83,7 @@ func (f *httpFeed) Close() error {
 	f.mu.Unlock()
 	close(f.closed)
 	for _, c := range left {
-		c.refuse()
+		c.stay.refuse()
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log"
@@ -32,11 +33,34 @@ type httpSide struct {
 	ours bool
 	addr string
 	s    *server.Server // nil: it is package net's
+	tls  *tls.Config    // of its clients; nil: it is without
 	stop func() error   // in order, waiting for what is active
 }
 
 // onHTTP runs a test on both sides, ours on each backend. configure makes the server, for one.
 func onHTTP(t *testing.T, configure func() *http.Server, test func(h *httpSide)) {
+	onSides(t, nil, nil, configure, test)
+}
+
+// onHTTPS is onHTTP with TLS.
+func onHTTPS(t *testing.T, configure func() *http.Server, test func(h *httpSide)) {
+	of, client := httpsConfig(t)
+	onSides(t, of, client, configure, test)
+}
+
+// withAndWithoutTLS is onHTTP and onHTTPS.
+func withAndWithoutTLS(t *testing.T, configure func() *http.Server, test func(h *httpSide)) {
+	t.Run("plain", func(t *testing.T) { onHTTP(t, configure, test) })
+	t.Run("TLS", func(t *testing.T) { onHTTPS(t, configure, test) })
+}
+
+func httpsConfig(t *testing.T) (of, client *tls.Config) {
+	t.Helper()
+	cert, pool := certificate(t)
+	return &tls.Config{Certificates: []tls.Certificate{cert}}, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
+}
+
+func onSides(t *testing.T, of, client *tls.Config, configure func() *http.Server, test func(h *httpSide)) {
 	prepare := func() *http.Server {
 		hs := configure()
 		if hs.ErrorLog == nil {
@@ -50,21 +74,30 @@ func onHTTP(t *testing.T, configure func() *http.Server, test func(h *httpSide))
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		served := make(chan error, 1)
-		go func() { served <- hs.Serve(ln) }()
+		go func() {
+			if of == nil {
+				served <- hs.Serve(ln)
+				return
+			}
+			hs.TLSConfig = of
+			served <- hs.ServeTLS(ln, "", "")
+		}()
 		t.Cleanup(func() {
 			_ = hs.Close()
 			require.ErrorIs(t, conntest.Receive(t, served), http.ErrServerClosed)
 		})
-		test(&httpSide{T: t, addr: ln.Addr().String(), stop: func() error { return hs.Shutdown(t.Context()) }})
+		test(&httpSide{T: t, addr: ln.Addr().String(), tls: client, stop: func() error { return hs.Shutdown(t.Context()) }})
 	})
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		test(serveHTTP(t, backend, prepare()))
+		h := serveHTTP(t, backend, of, prepare())
+		h.tls = client
+		test(h)
 	})
 }
 
 // serveHTTP serves on a backend.
-func serveHTTP(t *testing.T, backend string, hs *http.Server) *httpSide {
-	s := run(t, &server.Server{Handler: server.WithLinger(server.HTTPServer(hs), httpLinger), Backend: backend})
+func serveHTTP(t *testing.T, backend string, of *tls.Config, hs *http.Server) *httpSide {
+	s := run(t, &server.Server{Handler: server.WithLinger(server.HTTPServer(hs), httpLinger), Backend: backend, TLS: of})
 	return &httpSide{T: t, ours: true, addr: s.addr.String(), s: s.Server, stop: func() error { return s.Shutdown(t.Context()) }}
 }
 
@@ -100,6 +133,11 @@ func (h *httpSide) dial() *httpWire {
 	c, err := net.DialTimeout("tcp", h.addr, conntest.Patience)
 	require.NoError(h.T, err)
 	require.NoError(h.T, c.SetDeadline(time.Now().Add(conntest.Patience)))
+	if h.tls != nil {
+		t := tls.Client(c, h.tls)
+		require.NoError(h.T, t.HandshakeContext(h.Context()))
+		c = t
+	}
 	h.Cleanup(func() { _ = c.Close() })
 	return &httpWire{c, h, bufio.NewReader(c)}
 }
@@ -119,6 +157,9 @@ func (w *httpWire) slowly(text string) {
 		}
 	}
 }
+
+// shut says that nothing more is going to be said.
+func (w *httpWire) shut() { _ = w.Conn.(interface{ CloseWrite() error }).CloseWrite() }
 
 // answer is one answer to a request by that method, or what came instead.
 func (w *httpWire) answer(method string) string {

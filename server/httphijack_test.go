@@ -16,7 +16,7 @@ import (
 // A WebSocket begins as a request, on a connection that has had others and was idle, and
 // lives on as it is.
 func TestWebSocketsComeFromHijackedConnections(t *testing.T) {
-	onHTTP(t, func() *http.Server {
+	withAndWithoutTLS(t, func() *http.Server {
 		mux := http.NewServeMux()
 		mux.Handle("/", site())
 		mux.Handle("/ws", websocket.Handler(func(c *websocket.Conn) {

@@ -28,17 +28,20 @@ type ProxyProtocol struct {
 	Header func(*Conn, *proxyproto.Header) error
 }
 
+// Handler is a Handler that reads the header of each connection and then makes it h's, as
+// Server.Proxy does for all of a server: for a conn.Listener, or where only some
+// connections have one. p must not change any more.
+func (p *ProxyProtocol) Handler(h Handler) Handler { return &gate{inner: h, protocol: p} }
+
 // A gate is the handler of connections whose header has not come yet.
 type gate struct {
 	Base
-	inner  Handler
-	server *Server
+	inner    Handler
+	protocol *ProxyProtocol
 }
 
-func (g *gate) protocol() *ProxyProtocol { return g.server.Proxy }
-
 func (g *gate) OnOpen(c *Conn) error {
-	switch p := g.protocol(); p.Trust.For(c.RemoteAddr()) {
+	switch p := g.protocol; p.Trust.For(c.RemoteAddr()) {
 	case proxyproto.Ignore:
 		return g.enter(c)
 	case proxyproto.Reject:
@@ -49,7 +52,7 @@ func (g *gate) OnOpen(c *Conn) error {
 }
 
 func (g *gate) OnData(c *Conn) error {
-	p := g.protocol()
+	p := g.protocol
 	b, _ := c.Peek(-1)
 	h, n, err := p.Trust.Parse(p.Trust.For(c.RemoteAddr()), b)
 	switch {

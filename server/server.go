@@ -308,7 +308,7 @@ func (s *Server) accept(group *conn.Group, ln net.Listener, worker int) error {
 	case h == nil:
 		return errors.New("server: Handler is nil; set one to serve connections")
 	case s.Proxy != nil:
-		h = &gate{inner: h, server: s}
+		h = s.Proxy.Handler(h)
 	}
 	l, err := group.ListenOn(worker, ln, h)
 	if err != nil {

@@ -25,7 +25,11 @@ func (s *Server) overTLS(h Handler) Handler {
 	if s.TLS == nil || h == nil {
 		return h
 	}
-	return conn.ServeTLS(conn.TLSConfig{Config: s.TLS, Timeout: s.HandshakeTimeout, MaxHandshakes: s.MaxHandshakes}, h)
+	cfg := conn.TLSConfig{Config: s.TLS, Timeout: s.HandshakeTimeout, MaxHandshakes: s.MaxHandshakes}
+	if http, ok := h.(*httpHandler); ok {
+		http.overTLS(&cfg)
+	}
+	return conn.ServeTLS(cfg, h)
 }
 
 // overTLS is the same for a connection that is dialled.

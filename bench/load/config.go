@@ -15,7 +15,10 @@ type Config struct {
 	For    time.Duration  // how long it measures
 	PID    int            // the server's process, whose CPU time Result tells; 0: none
 
-	Request, Reply string // of Idle: what each sends, and what must come back; "": Size bytes, and those
+	// Of Idle and Echo: what each sends, and what must come back. "": Size bytes, and those.
+	Request, Reply string
+
+	TLS bool // of the same: connections speak TLS, with any server, and have shaken hands before anything is measured
 }
 
 // A Result is what a run has measured.

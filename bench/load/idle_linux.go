@@ -15,7 +15,7 @@ const greetings = 64
 const patience = 10 * time.Second
 
 // Idle opens Conns connections, has each exchange one message, and holds them until hold returns. Of the
-// configuration it needs Addr, Conns and Size.
+// configuration it needs Addr, Conns and Size, or Request and Reply.
 func Idle(cfg Config, hold func()) error {
 	messages := newPayload(cfg.Size)
 	exchange := func(i int) (request, reply []byte) {
@@ -24,23 +24,29 @@ func Idle(cfg Config, hold func()) error {
 		}
 		return messages.message(i), messages.message(i)
 	}
-	var fds []int
+	var clients []client
 	defer func() {
-		for _, fd := range fds {
-			closeAndForget(fd)
+		for i := range clients {
+			closeAndForget(clients[i].fd)
 		}
 	}()
 	buf := make([]byte, max(cfg.Size, len(cfg.Reply)))
-	for len(fds) < cfg.Conns {
-		from := len(fds)
+	for len(clients) < cfg.Conns {
+		from := len(clients)
 		for i := from; i < min(cfg.Conns, from+greetings); i++ {
 			fd, err := connect(cfg.Addr, i)
 			if err != nil {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
-			fds = append(fds, fd)
+			clients = append(clients, client{fd: fd})
+			c := &clients[i]
+			if cfg.TLS {
+				if c.tls, err = shake(fd); err != nil {
+					return fmt.Errorf("load: connection %d: %w", i, err)
+				}
+			}
 			request, _ := exchange(i)
-			n, err := write(fd, request)
+			n, err := c.write(request)
 			if err == nil && n < len(request) {
 				err = fmt.Errorf("a new connection took only %d of %d bytes; use smaller messages", n, len(request))
 			}
@@ -48,10 +54,10 @@ func Idle(cfg Config, hold func()) error {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
 		}
-		for i := from; i < len(fds); i++ {
+		for i := from; i < len(clients); i++ {
 			_, reply := exchange(i)
 			got := buf[:len(reply)]
-			if err := readAll(fds[i], got); err != nil {
+			if err := clients[i].readAll(got); err != nil {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
 			if string(got) != string(reply) {
@@ -60,8 +66,8 @@ func Idle(cfg Config, hold func()) error {
 		}
 	}
 	hold()
-	for i, fd := range fds {
-		n, err := read(fd, buf)
+	for i := range clients {
+		n, _, err := clients[i].read(buf)
 		if err == nil && n > 0 {
 			err = fmt.Errorf("%d bytes came that nobody asked for", n)
 		}
@@ -73,9 +79,9 @@ func Idle(cfg Config, hold func()) error {
 }
 
 // readAll waits for as many bytes as p has.
-func readAll(fd int, p []byte) error {
+func (c *client) readAll(p []byte) error {
 	for end := time.Now().Add(patience); len(p) > 0; {
-		n, err := read(fd, p)
+		n, _, err := c.read(p)
 		if err != nil {
 			return err
 		}
@@ -86,7 +92,14 @@ func readAll(fd int, p []byte) error {
 		if left <= 0 {
 			return fmt.Errorf("no echo in %v: %w", patience, io.ErrNoProgress)
 		}
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		if n == 0 { // else there may be more that poll does not see
+			poll(c.fd, unix.POLLIN, left)
+		}
 	}
 	return nil
+}
+
+// poll waits for an event, at most that long.
+func poll(fd int, events int16, d time.Duration) {
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: events}}, int(d.Milliseconds())+1)
 }

@@ -1,8 +1,10 @@
 package load
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"sync/atomic"
@@ -128,6 +130,28 @@ func TestIdleCanAskSomethingThatIsNoEcho(t *testing.T) {
 	require.NoError(t, Idle(cfg, func() {}))
 	cfg.Reply = "no answer"
 	require.ErrorContains(t, Idle(cfg, func() {}), "wrong bytes")
+}
+
+func TestConnectionsSpeakTLS(t *testing.T) {
+	backend := httptest.NewUnstartedServer(nil)
+	backend.StartTLS() // for its certificate
+	defer backend.Close()
+	addr := serve(t, func(c net.Conn) { echo(tls.Server(c, &tls.Config{Certificates: backend.TLS.Certificates})) })
+	for _, size := range []int{1, 64, 16 << 10} {
+		cfg := config(addr, size)
+		cfg.TLS = true
+		r, err := Echo(cfg)
+		require.NoError(t, err)
+		require.Positive(t, r.Count)
+		require.NoError(t, Idle(cfg, func() {}))
+		cfg.Request, cfg.Reply = "request", "another"
+		_, err = Echo(cfg)
+		require.ErrorContains(t, err, "wrong bytes")
+	}
+	cfg := config(serve(t, echo), 1)
+	cfg.TLS = true
+	_, err := Echo(cfg)
+	require.ErrorContains(t, err, "TLS handshake")
 }
 
 func TestAWrongByteFailsTheRun(t *testing.T) {

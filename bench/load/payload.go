@@ -6,6 +6,14 @@ const ChunkSize = 1 << 20
 // variants is how many different messages of a size there are.
 const variants = 256
 
+// messages are what is sent, or comes back, by number.
+type messages interface{ message(n int) []byte }
+
+// fixed is the same each time.
+type fixed []byte
+
+func (f fixed) message(int) []byte { return f }
+
 // payload is what all messages are pieces of. It does not repeat within less than a mebibyte, so a piece that
 // arrives in another's place shows.
 type payload []byte

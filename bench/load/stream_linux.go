@@ -9,11 +9,12 @@ import (
 // A client is one connection that sends messages and checks what comes back.
 type client struct {
 	fd       int
-	first    int // number of its first message, so that connections differ
-	sent     int // messages sent whole
-	offset   int // bytes sent of the next one
-	answered int // answers received whole
-	received int // bytes of the next one
+	tls      *secure // over fd; nil: it is without
+	first    int     // number of its first message, so that connections differ
+	sent     int     // messages sent whole
+	offset   int     // bytes sent of the next one
+	answered int     // answers received whole
+	received int     // bytes of the next one
 	writable bool
 	readable bool
 	ended    bool // it has: behind what is still to be read there is an end or an error
@@ -21,7 +22,7 @@ type client struct {
 
 // A stream is the state of a run of Echo or Chunks.
 type stream struct {
-	request, answer payload
+	request, answer messages
 	depth           int // 0: stopped
 	clients         []client
 	poll            *poller
@@ -31,6 +32,9 @@ type stream struct {
 
 // Echo has an echo server send messages back.
 func Echo(cfg Config) (Result, error) {
+	if cfg.Request != "" {
+		return run(cfg, fixed(cfg.Request), fixed(cfg.Reply))
+	}
 	p := newPayload(cfg.Size)
 	return run(cfg, p, p)
 }
@@ -44,7 +48,7 @@ func Chunks(cfg Config) (Result, error) {
 	return run(cfg, requests, newPayload(ChunkSize))
 }
 
-func run(cfg Config, request, answer payload) (Result, error) {
+func run(cfg Config, request, answer messages) (Result, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s := &stream{request: request, answer: answer, depth: max(1, cfg.Depth), buf: make([]byte, 256<<10)}
@@ -59,6 +63,11 @@ func run(cfg Config, request, answer payload) (Result, error) {
 			return Result{}, fmt.Errorf("load: connection %d: %w", i, err)
 		}
 		s.clients = append(s.clients, client{fd: fd, first: i})
+		if cfg.TLS {
+			if s.clients[i].tls, err = shake(fd); err != nil {
+				return Result{}, fmt.Errorf("load: connection %d: %w", i, err)
+			}
+		}
 		if err := s.poll.add(fd, i); err != nil {
 			return Result{}, err
 		}
@@ -110,11 +119,11 @@ func (s *stream) turn() error {
 func (s *stream) serve(c *client) error {
 	for {
 		if c.readable {
-			n, err := read(c.fd, s.buf)
+			n, more, err := c.read(s.buf)
 			if err != nil {
 				return err
 			}
-			c.readable = n == len(s.buf) || c.ended && n > 0 // a short read has emptied it: what comes later makes an edge
+			c.readable = more || c.ended && n > 0
 			if err := s.check(c, s.buf[:n]); err != nil {
 				return err
 			}
@@ -131,7 +140,7 @@ func (s *stream) serve(c *client) error {
 func (s *stream) send(c *client) error {
 	for c.writable && (c.sent < c.answered+s.depth || c.offset > 0) {
 		rest := s.request.message(c.first + c.sent)[c.offset:]
-		n, err := write(c.fd, rest)
+		n, err := c.write(rest)
 		if err != nil {
 			return err
 		}
@@ -141,6 +150,23 @@ func (s *stream) send(c *client) error {
 		}
 	}
 	return nil
+}
+
+// read reports whether there may be more to read: a short read has emptied the socket, and what comes later makes an edge.
+func (c *client) read(p []byte) (n int, more bool, err error) {
+	if c.tls != nil {
+		n, err = c.tls.read(p)
+		return n, n > 0, err
+	}
+	n, err = read(c.fd, p)
+	return n, n == len(p), err
+}
+
+func (c *client) write(p []byte) (int, error) {
+	if c.tls != nil {
+		return c.tls.Write(p)
+	}
+	return write(c.fd, p)
 }
 
 // check compares what has come with what must.

@@ -1,14 +1,16 @@
 // Nethttp serves a net/http handler on Suiro's workers: connections that wait for their
 // next request cost no goroutine.
 //
-//	go run ./examples/nethttp [-addr 127.0.0.1:8080] [-backend io_uring|epoll]
+//	go run ./examples/nethttp [-addr 127.0.0.1:8080] [-backend io_uring|epoll] [-cert FILE -key FILE]
 package main
 
 import (
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/examples/internal/app"
@@ -46,6 +48,16 @@ func main() {
 	}
 	flag.StringVar(&s.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on, port 0 being any free one")
 	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: epoll)")
+	cert := flag.String("cert", "", "`file` with a certificate in PEM: then it is HTTPS, and HTTP/2")
+	key := flag.String("key", "", "`file` with its key")
 	flag.Parse()
+	if *cert != "" {
+		pair, err := tls.LoadX509KeyPair(*cert, *key)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "nethttp:", err)
+			os.Exit(1)
+		}
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	}
 	app.Main("nethttp", s)
 }

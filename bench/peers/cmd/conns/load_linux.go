@@ -34,20 +34,21 @@ func loadMain(args []string) error {
 	if cfg.Addr, err = netip.ParseAddrPort(*addr); err != nil {
 		return err
 	}
-	if *kind == "http" {
+	what := kinds[*kind]
+	if what.http {
 		cfg.Request, cfg.Reply = httpRequest, httpReply
 	}
-	if isIdle(*kind) {
+	cfg.TLS = what.tls
+	if what.idle {
 		return load.Idle(cfg, func() {
 			fmt.Println("ready")
 			_, _ = io.Copy(io.Discard, os.Stdin)
 		})
 	}
-	run := map[string]func(load.Config) (load.Result, error){"echo": load.Echo, "chunks": load.Chunks, "churn": load.Churn}[*kind]
-	if run == nil {
+	if what.run == nil {
 		return fmt.Errorf("there is no load %q", *kind)
 	}
-	r, err := run(cfg)
+	r, err := what.run(cfg)
 	if err != nil {
 		return err
 	}
@@ -82,8 +83,21 @@ func said(err error) error {
 	return err
 }
 
-// isIdle reports whether it is memory that a kind measures.
-func isIdle(kind string) bool { return kind == "idle" || kind == "http" }
+// kinds are the kinds of load.
+var kinds = map[string]struct {
+	run  func(load.Config) (load.Result, error)
+	idle bool // it is memory that is measured
+	http bool // requests and answers of HTTP
+	tls  bool // over TLS
+}{
+	"idle":       {idle: true},
+	"http":       {idle: true, http: true},
+	"https-idle": {idle: true, http: true, tls: true},
+	"https":      {run: load.Echo, http: true, tls: true},
+	"echo":       {run: load.Echo},
+	"chunks":     {run: load.Chunks},
+	"churn":      {run: load.Churn},
+}
 
 // httpSettles is more than the time for which connections of HTTP stay as they are when they fall silent.
 const httpSettles = time.Second
@@ -95,7 +109,7 @@ const warmConns = 256
 // runIdle measures memory.
 func runIdle(ctx context.Context, cfg config, c *child, w workload) (o outcome, err error) {
 	settle := func() {
-		if w.Kind == "http" {
+		if kinds[w.Kind].http {
 			time.Sleep(httpSettles)
 		}
 	}

@@ -148,7 +148,7 @@ func obey() {
 // checkBackend refuses a Suiro that fell back: one of io_uring has a ring, one of epoll has none.
 func (c *child) checkBackend(name string) error {
 	kind, backend, _ := strings.Cut(name, "/")
-	if kind != "suiro" && kind != "suiro-sequential" {
+	if kind != "suiro" && !strings.HasPrefix(kind, "suiro-") {
 		return nil
 	}
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", c.cmd.Process.Pid))

@@ -50,7 +50,7 @@ func measure(ctx context.Context, cfg config, name string, w workload, round int
 		s.Failure = err.Error()
 		return s
 	}
-	if isIdle(w.Kind) {
+	if kinds[w.Kind].idle {
 		s.Outcome, err = runIdle(ctx, cfg, c, w)
 	} else {
 		s.Outcome, err = runLoad(ctx, cfg, c, w)

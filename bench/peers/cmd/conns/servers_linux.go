@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log"
@@ -28,6 +29,7 @@ import (
 type service struct {
 	chunks *load.Chunker // nil: echo
 	http   bool          // an answer of HTTP to each request
+	tls    *tls.Config   // what it speaks; nil: TCP alone
 	size   int           // of the load's messages: who chooses a buffer chooses it for these
 }
 
@@ -63,6 +65,9 @@ var servers = map[string]func(service) error{
 
 	"suiro-sequential/io_uring": func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "io_uring") },
 	"suiro-sequential/epoll":    func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "epoll") },
+
+	"suiro-h1/io_uring": func(s service) error { return s.serveSuiro(&h1Handler{suiroHandler{service: s}}, "io_uring") },
+	"suiro-h1/epoll":    func(s service) error { return s.serveSuiro(&h1Handler{suiroHandler{service: s}}, "epoll") },
 }
 
 func serverNames() []string { return slices.Sorted(maps.Keys(servers)) }
@@ -80,7 +85,13 @@ func serveMain(args []string) error {
 	if args[1] == "chunks" {
 		s.chunks = load.NewChunker()
 	}
-	s.http = args[1] == "http"
+	kind := kinds[args[1]]
+	if s.http = kind.http; kind.tls {
+		if !speaksTLS(args[0]) {
+			return fmt.Errorf("%s has no TLS", args[0])
+		}
+		s.tls = certificate()
+	}
 	go obey()
 	return servers[args[0]](s)
 }
@@ -108,9 +119,10 @@ func (s service) serveSuiro(h server.Handler, backend string) error {
 		Handler:   h,
 		Backend:   backend,
 		Workers:   peer.Loops(),
+		TLS:       s.tls,
 		Listening: func(addr net.Addr) { peer.Ready(addr.String()) },
 	}
-	if s.http {
+	if _, own := h.(*h1Handler); s.http && !own {
 		srv.Handler, srv.Workers = server.HTTP(httpHandler()), 0 // as many as a user gets
 	}
 	return srv.ListenAndServe()
@@ -119,6 +131,9 @@ func (s service) serveSuiro(h server.Handler, backend string) error {
 func (s service) serveNet(handle func(net.Conn)) error {
 	ln := peer.Listen("127.0.0.1:0")
 	peer.Ready(ln.Addr().String())
+	if s.tls != nil {
+		return (&http.Server{Handler: httpHandler(), TLSConfig: s.tls}).ServeTLS(ln, "", "")
+	}
 	if s.http {
 		return http.Serve(ln, httpHandler())
 	}

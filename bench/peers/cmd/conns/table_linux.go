@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -96,7 +97,7 @@ func writeTargets(w io.Writer, cfg config, samples []sample) {
 	for _, load := range cfg.workloads {
 		for _, g := range load.targets {
 			for _, name := range cfg.Names {
-				if !strings.HasPrefix(name, "suiro/") {
+				if !strings.HasPrefix(name, cmp.Or(g.of, "suiro/")) {
 					continue
 				}
 				xs, of := values(pick(samples, name, load)), load.Unit

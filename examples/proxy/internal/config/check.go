@@ -1,0 +1,139 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+)
+
+// Kind is what the route's listeners and upstreams speak: stream, udp or http.
+func (r *Route) Kind() string { return kind(r.Listen[0]) }
+
+func kind(a Address) string {
+	switch a.Scheme {
+	case "udp", "http":
+		return a.Scheme
+	default:
+		return "stream"
+	}
+}
+
+// Check completes names, and reports the first thing that cannot be meant.
+func (c *Config) Check() error {
+	if len(c.Routes) == 0 {
+		return errors.New("there is no route: write a [[route]], or use -listen and -upstream")
+	}
+	names := map[string]bool{}
+	for i, r := range c.Routes {
+		if r.Name == "" {
+			r.Name = fmt.Sprintf("route %d", i+1)
+		}
+		if names[r.Name] {
+			return fmt.Errorf("two routes are called %q", r.Name)
+		}
+		names[r.Name] = true
+		if err := r.check(); err != nil {
+			return fmt.Errorf("route %q: %w", r.Name, err)
+		}
+	}
+	return c.checkShared()
+}
+
+func (r *Route) check() error {
+	switch {
+	case len(r.Listen) == 0:
+		return errors.New("it listens nowhere: set listen")
+	case len(r.Upstreams) == 0:
+		return errors.New("it has no upstream")
+	case r.ProxyTo < 0 || r.ProxyTo > 2:
+		return fmt.Errorf("proxy_to = %d: there are versions 1 and 2", r.ProxyTo)
+	}
+	for _, a := range r.Listen {
+		if a.Scheme == "tls" {
+			return fmt.Errorf("listen = %q: to terminate TLS listen on tcp:// or http:// and set tls", a)
+		}
+		if kind(a) != r.Kind() {
+			return fmt.Errorf("%v and %v do not go together in one route", r.Listen[0], a)
+		}
+	}
+	for _, u := range r.Upstreams {
+		switch {
+		case u.Address.Scheme == "" || u.Address.Scheme == "http" && r.Kind() != "http":
+			return fmt.Errorf("upstream %v: use tcp, unix or tls", u.Address)
+		case (u.Address.Scheme == "udp") != (r.Kind() == "udp"):
+			return fmt.Errorf("%v and upstream %v do not go together", r.Listen[0], u.Address)
+		case u.Weight < 0 || u.MaxConnections < 0:
+			return fmt.Errorf("upstream %v: weight and max_connections are not negative", u.Address)
+		}
+	}
+	switch {
+	case r.Kind() == "udp" && (r.TLS != nil || r.ProxyTo != 0 || len(r.ProxyFrom) > 0 || len(r.ServerNames) > 0 || r.Health.Interval != 0):
+		return errors.New("tls, proxy_from, proxy_to, server_names and health.interval are not for udp")
+	case len(r.ServerNames) > 0 && (r.TLS != nil || r.Kind() != "stream"):
+		return errors.New("server_names are for connections whose TLS is not terminated here")
+	case r.Kind() == "http" && r.ProxyTo != 0:
+		return errors.New("proxy_to is not for http, whose connections to upstreams are shared: X-Forwarded-For and Forwarded say who it is")
+	}
+	return nil
+}
+
+// checkShared looks at listeners that several routes name: all but one need names, and what
+// happens before the names are known must be the same.
+func (c *Config) checkShared() error {
+	c.nameSockets()
+	type owner struct {
+		*Route
+		names []string
+	}
+	all := map[Socket]*owner{}
+	for _, r := range c.Routes {
+		for i, a := range r.Listen {
+			key := r.sockets[i]
+			o := all[key]
+			if o == nil {
+				all[key] = &owner{Route: r, names: r.ServerNames}
+				continue
+			}
+			same := slices.ContainsFunc(r.ServerNames, func(n string) bool { return slices.Contains(o.names, n) })
+			switch {
+			case o.Route == r, o.Kind() != "stream", r.Kind() != "stream", same,
+				len(r.ServerNames) == 0 && len(o.ServerNames) == 0:
+				return fmt.Errorf("routes %q and %q both listen on %v: give them different server_names", o.Name, r.Name, a)
+			case r.TLS != nil || o.TLS != nil:
+				return fmt.Errorf("routes %q and %q share %v, so its TLS cannot be terminated", o.Name, r.Name, a)
+			case !slices.Equal(r.ProxyFrom, o.ProxyFrom):
+				return fmt.Errorf("routes %q and %q share %v: proxy_from must be the same", o.Name, r.Name, a)
+			}
+			o.names = append(slices.Clone(o.names), r.ServerNames...)
+			if len(o.ServerNames) > 0 && len(r.ServerNames) == 0 {
+				o.Route = r
+			}
+		}
+	}
+	return nil
+}
+
+// nameSockets tells sockets apart: by their address, and those with port 0, each of which is another one, by their
+// route, unless one with names is meant to share it.
+func (c *Config) nameSockets() {
+	at := func(a Address) Socket { return Socket{network: a.Network(), host: a.Host} }
+	named := map[Socket]bool{}
+	for _, r := range c.Routes {
+		for _, a := range r.Listen {
+			if len(r.ServerNames) > 0 {
+				named[at(a)] = true
+			}
+		}
+	}
+	for _, r := range c.Routes {
+		r.sockets = nil
+		for i, a := range r.Listen {
+			s := at(a)
+			if _, port, _ := net.SplitHostPort(a.Host); port == "0" && a.Scheme != "unix" && !named[s] {
+				s.own = fmt.Sprint(r.Name, i)
+			}
+			r.sockets = append(r.sockets, s)
+		}
+	}
+}

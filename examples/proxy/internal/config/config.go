@@ -1,0 +1,161 @@
+// Package config is what the proxy is told to do: by its command line, or by a file in
+// TOML that may have several routes.
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// A Config is a whole configuration. Zero means the default that each field names.
+type Config struct {
+	Workers   int    `toml:"workers"`    // 0: as many as processors; fixed at the start
+	Backend   string `toml:"backend"`    // io_uring or epoll; "": the better one that starts; fixed at the start
+	Admin     string `toml:"admin"`      // host:port of the status page and the metrics; "": none; fixed at the start
+	AccessLog bool   `toml:"access_log"` // a line for each connection, session or request, on the standard error
+
+	// Drain is how long connections may go on after SIGTERM. 0: 30 s.
+	Drain Duration `toml:"drain_timeout"`
+
+	Routes []*Route `toml:"route"`
+}
+
+// A Route is what becomes of the connections of some listeners.
+type Route struct {
+	Name   string    `toml:"name"`   // ""; route and its number
+	Listen []Address `toml:"listen"` // of one kind: streams, udp or http
+
+	// ServerNames has the route take those TLS connections whose ClientHello asks for
+	// one of these, *.example.com being any one label; what is said after it is the upstream's. Routes
+	// with names may share a listener, with one without that takes the rest.
+	ServerNames []string `toml:"server_names"`
+
+	Upstreams []*Upstream `toml:"upstream"`
+	Balance   Balance     `toml:"balance"` // "": round_robin
+
+	// Retries is how many more upstreams are tried after one to which no connection
+	// could be established. 0: 2. Negative: none.
+	Retries int `toml:"retries"`
+
+	MaxConnections int      `toml:"max_connections"` // at a time; the next is reset. 0: no bound
+	ConnectTimeout Duration `toml:"connect_timeout"` // of each try. 0: 5 s
+	IdleTimeout    Duration `toml:"idle_timeout"`    // without a byte either way. 0: 10 minutes; of udp 1
+	HeaderTimeout  Duration `toml:"header_timeout"`  // for a ClientHello, a PROXY header, a request's head. 0: 10 s
+	ReplyTimeout   Duration `toml:"reply_timeout"`   // of http: for the head of an answer. 0: 60 s
+
+	// ProxyFrom are the addresses whose connections begin with a PROXY header; others are
+	// refused then. None: nobody's do.
+	ProxyFrom []netip.Prefix `toml:"proxy_from"`
+	ProxyTo   int            `toml:"proxy_to"` // the version of the header that upstreams are sent: 1 or 2. 0: none
+
+	TLS         *Certificate `toml:"tls"`          // nil: it is not terminated
+	UpstreamTLS UpstreamTLS  `toml:"upstream_tls"` // for upstreams with tls://
+
+	Health Health `toml:"health"`
+	UDP    UDP    `toml:"udp"`
+
+	sockets []Socket
+}
+
+// A Socket names what a route listens on, from one configuration to the next. Routes with the same
+// share it.
+type Socket struct{ network, host, own string }
+
+// Sockets are those of Listen, in its order, once Check has been called.
+func (r *Route) Sockets() []Socket { return r.sockets }
+
+// An Upstream is one of those that a route's connections go to.
+type Upstream struct {
+	Address        Address `toml:"address"`
+	Weight         int     `toml:"weight"`          // 0: 1
+	MaxConnections int     `toml:"max_connections"` // 0: no bound
+}
+
+// A Certificate is what TLS is terminated with; both are paths of PEM files.
+type Certificate struct {
+	Certificate string `toml:"certificate"`
+	Key         string `toml:"key"`
+}
+
+// UpstreamTLS is how upstreams are believed.
+type UpstreamTLS struct {
+	ServerName string `toml:"server_name"` // "": the host of the address
+	CA         string `toml:"ca"`          // the path of a PEM file. "": the system's
+	Insecure   bool   `toml:"insecure"`    // anybody is believed
+}
+
+// Health is when upstreams are left alone.
+type Health struct {
+	Fails int      `toml:"fails"` // this many failures in a row. 0: 3
+	Eject Duration `toml:"eject"` // for so long, if nobody asks. 0: 10 s
+
+	// Interval, unless it is 0, has each be asked so often: by connecting, or if Path is set by GET,
+	// which is to be answered 2xx or 3xx. Then it is left alone until that succeeds.
+	Interval Duration `toml:"interval"`
+	Timeout  Duration `toml:"timeout"` // of one question. 0: 2 s
+	Path     string   `toml:"path"`
+}
+
+// UDP bounds sessions.
+type UDP struct {
+	MaxSessions  int `toml:"max_sessions"`   // at a time; others' datagrams are dropped. 0: 65536
+	MaxPerSource int `toml:"max_per_source"` // of one IP address. 0: no bound
+	MaxRate      int `toml:"max_rate"`       // datagrams of a session in a second; more are dropped. 0: no bound
+}
+
+// A Duration is one that is written as time.ParseDuration reads it.
+type Duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err == nil && v < 0 {
+		err = fmt.Errorf("%q is negative", text)
+	}
+	*d = Duration(v)
+	return err
+}
+
+// Or is the duration, or a default for 0.
+func (d Duration) Or(v time.Duration) time.Duration {
+	if d == 0 {
+		return v
+	}
+	return time.Duration(d)
+}
+
+// Read reads a file. What it does not know is an error, so that no typing mistake goes
+// unnoticed.
+func Read(path string) (*Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Parse is Read for what a file holds.
+func Parse(text string) (*Config, error) {
+	c := new(Config)
+	meta, err := toml.Decode(text, c)
+	if err != nil {
+		return nil, err
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		names := make([]string, len(unknown))
+		for i, k := range unknown {
+			names[i] = k.String()
+		}
+		return nil, fmt.Errorf("unknown: %s", strings.Join(names, ", "))
+	}
+	return c, c.Check()
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const whole = `
+admin = "127.0.0.1:9090"
+drain_timeout = "5s"
+[[route]]
+name = "shop"
+listen = ["tcp://0.0.0.0:443", "unix:///run/shop.sock"]
+server_names = ["shop.example", "*.shop.example"]
+balance = "least_connections"
+connect_timeout = "1s500ms"
+proxy_from = ["10.9.0.0/16"]
+proxy_to = 2
+upstream = [{ address = "tcp://10.0.0.1:443", weight = 2 }, { address = "10.0.0.2:443", max_connections = 10 }]
+health = { interval = "2s", path = "/up", fails = 1 }
+[[route]]
+listen = ["tcp://0.0.0.0:443"]
+proxy_from = ["10.9.0.0/16"]
+upstream = [{ address = "unix:///run/other.sock" }]
+[[route]]
+listen = ["udp://:53", "udp://[::1]:53"]
+upstream = [{ address = "udp://10.0.0.5:53" }]
+udp = { max_rate = 10 }
+`
+
+func TestAFileIsReadAsItIsMeant(t *testing.T) {
+	c, err := Parse(whole)
+	require.NoError(t, err)
+	shop, rest := c.Routes[0], c.Routes[1]
+	require.Equal(t, Address{"unix", "/run/shop.sock"}, shop.Listen[1])
+	require.Equal(t, Address{"tcp", "10.0.0.2:443"}, shop.Upstreams[1].Address)
+	require.Equal(t, LeastConnections, shop.Balance)
+	require.Equal(t, 1500*time.Millisecond, shop.ConnectTimeout.Or(time.Hour))
+	require.Equal(t, time.Hour, rest.ConnectTimeout.Or(time.Hour))
+	require.Equal(t, "route 2", rest.Name)
+	require.Equal(t, shop.Sockets()[0], rest.Sockets()[0], "they share it")
+	require.Equal(t, []string{"stream", "stream", "udp"}, []string{shop.Kind(), rest.Kind(), c.Routes[2].Kind()})
+}
+
+func TestEachPort0IsAnotherSocketUnlessNamesShareIt(t *testing.T) {
+	c, err := Parse("[[route]]\nlisten = ['tcp://h:0', 'tcp://h:0']\nupstream = [{address = 'h:1'}]\n[[route]]\nlisten = ['http://h:0']\nupstream = [{address = 'h:1'}]")
+	require.NoError(t, err)
+	a, b := c.Routes[0].Sockets(), c.Routes[1].Sockets()
+	require.NotEqual(t, a[0], a[1])
+	require.NotEqual(t, a[0], b[0])
+}
+
+func TestWhatCannotBeMeantIsRefusedAndSaysWhy(t *testing.T) {
+	route := func(s string) string {
+		return "[[route]]\nlisten = ['tcp://h:1']\nupstream = [{address = 'h:2'}]\n" + s + "\n"
+	}
+	for text, why := range map[string]string{
+		"":                            "there is no route",
+		route("colour = 'red'"):       "unknown: route.colour",
+		route("balance = 'mine'"):     "unknown balance",
+		route("idle_timeout = '-1s'"): "negative",
+		route("proxy_to = 3"):         "versions 1 and 2",
+		"[[route]]\nupstream = [{address = 'h:2'}]":                                              "listens nowhere",
+		"[[route]]\nlisten = ['tcp://h:1']":                                                      "no upstream",
+		"[[route]]\nlisten = ['ip://h']\nupstream = [{address = 'h:2'}]":                         "unknown scheme",
+		"[[route]]\nlisten = ['tcp://h']\nupstream = [{address = 'h:2'}]":                        "missing port",
+		"[[route]]\nlisten = ['tls://h:1']\nupstream = [{address = 'h:2'}]":                      "set tls",
+		"[[route]]\nlisten = ['tcp://h:1', 'udp://h:1']\nupstream = [{address = 'h:2'}]":         "do not go together",
+		"[[route]]\nlisten = ['udp://h:1']\nupstream = [{address = 'h:2'}]":                      "do not go together",
+		"[[route]]\nlisten = ['udp://h:1']\nproxy_to = 1\nupstream = [{address = 'udp://h:2'}]":  "not for udp",
+		"[[route]]\nlisten = ['http://h:1']\nproxy_to = 1\nupstream = [{address = 'h:2'}]":       "X-Forwarded-For",
+		"[[route]]\nlisten = ['http://h:1']\nserver_names = ['a']\nupstream = [{address='h:2'}]": "not terminated",
+		"[[route]]\nlisten = ['tcp://h:1']\nupstream = [{address = 'h:2', weight = -1}]":         "not negative",
+		"[[route]]\nlisten = ['tcp://h:1']\nupstream = [{weight = 1}]":                           "use tcp, unix or tls",
+		route("") + route(""): "different server_names",
+		route("name = 'a'") + route("name = 'a'\nserver_names = ['x']"):                  "two routes",
+		route("server_names = ['x']") + route("server_names = ['x']"):                    "different server_names",
+		route("server_names = ['x']") + route("proxy_from = ['10.0.0.0/8']"):             "must be the same",
+		route("server_names = ['x']") + route("tls = {certificate = 'c', key = 'k'}"):    "cannot be terminated",
+		route("") + "[[route]]\nlisten = ['http://h:1']\nupstream = [{address = 'h:2'}]": "different server_names",
+	} {
+		_, err := Parse(text)
+		require.ErrorContains(t, err, why, text)
+	}
+}

@@ -1,0 +1,62 @@
+// Package gateway is a reverse proxy for HTTP/1.1: it reads each request, chooses an upstream
+// for it, and passes on both messages as they come.
+//
+// A connection is a goroutine's while there is a request on it, and the workers' between
+// requests, when it costs no goroutine and no buffer; connections to upstreams wait in a
+// server.Pool. Messages are taken apart by package h1, which refuses whatever two parties could
+// understand differently, and are written anew: no framing of either side reaches the other.
+package gateway
+
+import (
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+)
+
+// New is the handler of a route's connections.
+func New(r *route.Route) conn.Handler { return r.Cover(&idle{route: r}) }
+
+// idle is the handler of connections on which there is no request.
+type idle struct {
+	conn.Base
+	route    *route.Route
+	stopping atomic.Bool
+}
+
+// OnOpen admits the connection.
+func (h *idle) OnOpen(c *conn.Conn) error {
+	if h.stopping.Load() {
+		return c.Close()
+	}
+	if !h.route.Admit() {
+		c.Abort()
+		return nil
+	}
+	c.NotifyClose(h.route.Leave) // whoever has it then
+	return c.SetIdleTimeout(h.route.Idle())
+}
+
+// OnData begins a request, on a goroutine.
+func (h *idle) OnData(c *conn.Conn) error {
+	s := c.Lend()
+	if s == nil {
+		return net.ErrClosed
+	}
+	k := &client{h: h, route: h.route, socket: s, conn: s, remote: c.RemoteAddr()}
+	if cfg := h.route.Front(); cfg != nil {
+		k.conn, k.covered = tls.Server(s, cfg), true
+	}
+	go k.serve()
+	return nil
+}
+
+// OnDrain ends connections without a request; the others end with theirs.
+func (h *idle) OnDrain(c *conn.Conn) {
+	h.stopping.Store(true)
+	if !c.Lent() {
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/suiro-go/suiro/examples/http/h1"
+)
+
+// hop are the fields that concern one connection only (RFC 9110, 7.6.1), and those that are written anew.
+var hop = []string{
+	"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+	"proxy-authorization", "proxy-authenticate", "content-length",
+}
+
+// A fields is a head's.
+type fields interface {
+	NumHeaders() int
+	HeaderAt(int) (name, value []byte)
+}
+
+// listed are what the Connection fields of a head name, in lower case.
+func listed(h fields) (names []string) {
+	for i := range h.NumHeaders() {
+		if name, value := h.HeaderAt(i); is(name, "connection") {
+			for e := range strings.SplitSeq(string(value), ",") {
+				names = append(names, strings.ToLower(strings.TrimSpace(e)))
+			}
+		}
+	}
+	return names
+}
+
+func is(name []byte, lower string) bool {
+	return len(name) == len(lower) && bytes.EqualFold(name, []byte(lower))
+}
+
+func among(name []byte, all []string) bool {
+	for _, n := range all {
+		if is(name, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendFields appends what goes from end to end.
+func appendFields(dst []byte, h fields, drop, more []string) []byte {
+	for i := range h.NumHeaders() {
+		if name, value := h.HeaderAt(i); !among(name, hop) && !among(name, drop) && !among(name, more) {
+			dst = append(append(append(append(dst, name...), ": "...), value...), "\r\n"...)
+		}
+	}
+	return dst
+}
+
+// all is the values of a field, joined as a list.
+func all(h fields, lower string) string {
+	var list []string
+	for i := range h.NumHeaders() {
+		if name, value := h.HeaderAt(i); is(name, lower) {
+			list = append(list, string(value))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// own are the fields of a request that the gateway writes.
+var own = []string{"host", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded", "via"}
+
+// appendRequest appends the head of a request as the upstream is to see it: the target in origin form, one Host,
+// hop-by-hop fields gone, whom it is for added to X-Forwarded-For and Forwarded (RFC 7239), and the body framed by us.
+// What a client says of X-Forwarded-Proto and -Host is not passed on, since it knows no better.
+func appendRequest(dst []byte, r *h1.Request, remote net.Addr, covered bool, upgrade string) []byte {
+	names := listed(r)
+	dst = append(append(dst, r.Method...), ' ')
+	if len(r.Target) > 0 && (r.Target[0] == '/' || r.Target[0] == '*') {
+		dst = append(dst, r.Target...)
+	} else {
+		dst = append(dst, r.Path...)
+		if r.Query != nil {
+			dst = append(append(dst, '?'), r.Query...)
+		}
+	}
+	dst = append(append(append(dst, " HTTP/1.1\r\nHost: "...), r.Host...), "\r\n"...)
+	dst = appendFields(dst, r, own, names)
+	ip, proto := "", "http"
+	if t, ok := remote.(*net.TCPAddr); ok {
+		ip = t.AddrPort().Addr().Unmap().WithZone("").String()
+	}
+	if covered {
+		proto = "https"
+	}
+	node := "unknown"
+	if ip != "" {
+		dst = appendList(dst, "X-Forwarded-For", all(r, "x-forwarded-for"), ip)
+		node = ip
+		if strings.Contains(ip, ":") {
+			node = `"[` + ip + `]"`
+		}
+	}
+	dst = h1.AppendField(dst, "X-Forwarded-Proto", proto)
+	if len(r.Host) > 0 {
+		dst = h1.AppendField(dst, "X-Forwarded-Host", string(r.Host))
+		node += fmt.Sprintf(";host=%q", r.Host)
+	}
+	dst = appendList(dst, "Forwarded", all(r, "forwarded"), "for="+node+";proto="+proto)
+	dst = appendList(dst, "Via", all(r, "via"), fmt.Sprintf("1.%d suiro", r.Minor))
+	switch {
+	case r.Chunked:
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+	case r.ContentLength >= 0:
+		dst = fmt.Appendf(dst, "Content-Length: %d\r\n", r.ContentLength)
+	}
+	if upgrade != "" {
+		dst = h1.AppendField(append(dst, "Connection: upgrade\r\n"...), "Upgrade", upgrade)
+	}
+	return append(dst, "\r\n"...)
+}
+
+func appendList(dst []byte, name, before, last string) []byte {
+	if before != "" {
+		last = before + ", " + last
+	}
+	return h1.AppendField(dst, name, last)
+}
+
+// upgradeOf is what a client would like to speak; "" if nothing else.
+func upgradeOf(r *h1.Request) string {
+	if r.Minor == 0 || r.HasBody() {
+		return ""
+	}
+	for _, n := range listed(r) {
+		if n == "upgrade" {
+			return all(r, "upgrade")
+		}
+	}
+	return ""
+}
+
+// A framing is how the body of an answer is written.
+type framing uint8
+
+const (
+	plain   framing = iota // as it is: its length is known, or it ends with the connection
+	chunked                // in chunks
+)
+
+// appendReply appends the head of an answer as the client is to see it.
+func appendReply(dst []byte, r *h1.Reply, f framing, closes bool) []byte {
+	dst = fmt.Appendf(dst, "HTTP/1.1 %03d %s\r\n", r.Status, r.Reason)
+	dst = appendFields(dst, r, nil, listed(r))
+	switch {
+	case f == chunked:
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+	case r.ContentLength >= 0 && r.Status != 204:
+		dst = fmt.Appendf(dst, "Content-Length: %d\r\n", r.ContentLength)
+	}
+	switch {
+	case r.Status == 101:
+		dst = h1.AppendField(append(dst, "Connection: upgrade\r\n"...), "Upgrade", all(r, "upgrade"))
+	case closes:
+		dst = append(dst, "Connection: close\r\n"...)
+	}
+	return append(dst, "\r\n"...)
+}

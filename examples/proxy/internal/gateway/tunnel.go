@@ -1,0 +1,42 @@
+package gateway
+
+import (
+	"io"
+	"net"
+	"time"
+)
+
+// tunnel is what follows a 101: bytes, each way, until both have ended. What has been received
+// already goes first.
+func (x *exchange) tunnel(up *lent, head []byte, buf *buffer) error {
+	k := x.client
+	_ = up.conn.SetDeadline(time.Time{})
+	_ = k.conn.SetDeadline(time.Time{})
+	if _, err := k.conn.Write(append(head, buf.bytes()...)); err != nil {
+		return err
+	}
+	if p := k.buf.bytes(); len(p) > 0 {
+		if _, err := up.conn.Write(p); err != nil {
+			return err
+		}
+		k.buf.discard(len(p))
+	}
+	done := make(chan error, 2)
+	pass := func(to, from net.Conn, count func(int64)) {
+		n, err := io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{from})
+		count(n)
+		if c, ok := to.(interface{ CloseWrite() error }); ok && err == nil {
+			err = c.CloseWrite()
+		}
+		if err != nil { // neither has anything more to say
+			_ = to.Close()
+			_ = from.Close()
+		}
+		done <- err
+	}
+	go pass(up.conn, k.conn, func(n int64) { k.route.In.Add(uint64(n)) })
+	pass(k.conn, up.conn, func(n int64) { x.wrote += n })
+	<-done
+	<-done
+	return nil
+}

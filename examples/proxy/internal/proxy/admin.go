@@ -1,0 +1,83 @@
+package proxy
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"runtime/metrics"
+
+	"github.com/suiro-go/suiro/examples/proxy/internal/config"
+	"github.com/suiro-go/suiro/examples/proxy/internal/status"
+	"github.com/suiro-go/suiro/server"
+)
+
+// serveAdmin serves the status page and the metrics, on the proxy's own workers.
+func (p *Proxy) serveAdmin(addr string) error {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	defer ln.Close() // the group has a copy
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.admin, err = p.group.Listen(ln, server.HTTP(status.Handler(p.Snapshot)))
+	return err
+}
+
+// Admin is where that is; nil: nowhere.
+func (p *Proxy) Admin() net.Addr {
+	if p.admin == nil {
+		return nil
+	}
+	return p.admin.Addr()
+}
+
+// Snapshot is how the proxy is.
+func (p *Proxy) Snapshot() *status.Snapshot {
+	s := &status.Snapshot{
+		Backend: p.group.Backend(), Workers: p.group.Runtime().Workers(), Started: p.started,
+		Connections: p.group.Len(), Goroutines: runtime.NumGoroutine(), Descriptors: descriptors(), Heap: heap(),
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.order {
+		if l := p.listeners[a]; l != nil { // else it is ending
+			s.Listeners = append(s.Listeners, l.at.String())
+		}
+	}
+	for _, r := range p.routes {
+		v := status.Route{
+			Name: r.Name, Balance: string(r.Balance), Active: r.Active.Load(), Accepted: r.Accepted.Load(), Refused: r.Refused.Load(),
+			Failed: r.Failed.Load(), Broken: r.Broken.Load(), Retried: r.Retried.Load(), Requests: r.Requests.Load(), Dropped: r.Dropped.Load(),
+		}
+		if v.Balance == "" {
+			v.Balance = string(config.RoundRobin)
+		}
+		for _, a := range r.Sockets() {
+			if l := p.listeners[a]; l != nil {
+				v.Listen = append(v.Listen, l.at.String())
+			}
+		}
+		v.In, v.Out = r.Bytes()
+		for _, u := range r.Set.All() {
+			v.Upstreams = append(v.Upstreams, u.State())
+		}
+		s.Routes = append(s.Routes, v)
+	}
+	return s
+}
+
+func descriptors() int {
+	dir, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(dir)
+}
+
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}

@@ -1,0 +1,145 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+func TestAReloadUnderLoadFailsNothing(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		a, b := listen(t, "127.0.0.1:0", greet("a")), listen(t, "127.0.0.1:0", greet("b"))
+		text := func(o *origin, more string) string {
+			return fmt.Sprintf("[[route]]\nname = 'main'\nlisten = ['tcp://127.0.0.1:0'%s]\nupstream = [{address = 'tcp://%v'}]", more, o.Addr())
+		}
+		f := start(t, backend, text(a, ""))
+		old := f.dial()
+		require.NoError(t, readName(old, "a"))
+		addr := f.addr()
+		var stop atomic.Bool
+		var asked atomic.Int64
+		loads := make(chan error, 4)
+		for range cap(loads) {
+			go func() {
+				for !stop.Load() {
+					if _, err := greeting(addr); err != nil {
+						loads <- err
+						return
+					}
+					asked.Add(1)
+				}
+				loads <- nil
+			}()
+		}
+		for i := range 20 {
+			n := asked.Load()
+			o, more := a, ""
+			if i%2 == 0 {
+				o, more = b, ", 'tcp://127.0.0.2:0'"
+			}
+			require.NoError(t, f.Reload(f.parse(text(o, more))))
+			conntest.Eventually(t, func() bool { return asked.Load() > n+8 || len(loads) > 0 })
+		}
+		stop.Store(true)
+		for range cap(loads) {
+			require.NoError(t, conntest.Receive(t, loads))
+		}
+		require.Equal(t, addr, f.addr())
+		require.NoError(t, exchange(old, "as before"))
+		require.NotZero(t, b.served())
+	})
+}
+
+func readName(c net.Conn, name string) error {
+	p := make([]byte, len(name)+1)
+	_, err := io.ReadFull(c, p)
+	if err == nil && string(p) != name+"\n" {
+		err = errors.New(string(p))
+	}
+	return err
+}
+
+func TestAConfigurationThatCannotBeChangesNothing(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		o := listen(t, "127.0.0.1:0", greet("a"))
+		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
+		require.ErrorIs(t, f.Reload(f.parse(fmt.Sprintf("[[route]]\nlisten = ['tcp://%v']\nupstream = [{address = 'tcp://127.0.0.1:1'}]", o.Addr()))), syscall.EADDRINUSE)
+		require.ErrorContains(t, f.Reload(f.parse("[[route]]\nlisten = ['tcp://127.0.0.1:0']\ntls = {certificate = '/nowhere', key = '/nowhere'}\nupstream = [{address = 'tcp://127.0.0.1:1'}]")), "/nowhere")
+		name, err := greeting(f.addr())
+		require.NoError(t, err)
+		require.Equal(t, "a", name)
+	})
+}
+
+func TestAProxyThatDrainsTakesNobodyNewAndWaitsForTheOthers(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		o := listen(t, "127.0.0.1:0", echo)
+		f := start(t, backend, fmt.Sprintf("drain_timeout = '1h'\n[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
+		c := f.dial()
+		require.NoError(t, exchange(c, "before"))
+		addr := f.addr()
+		ended := make(chan error, 1)
+		go func() { ended <- f.Shutdown(t.Context()) }()
+		conntest.Eventually(t, func() bool {
+			c, err := net.Dial("tcp", addr)
+			if err == nil {
+				_ = c.Close()
+			}
+			return errors.Is(err, syscall.ECONNREFUSED)
+		})
+		require.NoError(t, exchange(c, "meanwhile"))
+		require.Empty(t, ended)
+		require.NoError(t, c.Close())
+		require.NoError(t, conntest.Receive(t, ended))
+	})
+}
+
+func TestADrainThatTakesTooLongEnds(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		o := listen(t, "127.0.0.1:0", echo)
+		f := start(t, backend, fmt.Sprintf("drain_timeout = '50ms'\n[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
+		c := f.dial()
+		require.NoError(t, exchange(c, "before"))
+		require.NoError(t, f.Shutdown(t.Context()))
+		_, err := c.Read(make([]byte, 1))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	})
+}
+
+func TestTheStatusPageAndTheMetricsTellWhatHappens(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		o := listen(t, "127.0.0.1:0", echo)
+		f := start(t, backend, fmt.Sprintf("admin = '127.0.0.1:0'\n[[route]]\nname = 'the \"one\"'\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
+		require.NoError(t, exchange(f.dial(), "hello"))
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		get := func(path string) string {
+			res, err := client.Get("http://" + f.Admin().String() + path)
+			require.NoError(t, err)
+			defer res.Body.Close()
+			require.Equal(t, http.StatusOK, res.StatusCode)
+			b, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			return string(b)
+		}
+		require.Contains(t, get("/"), "<title>Suiro proxy</title>")
+		require.Contains(t, get("/status.json"), `"Accepted":1`)
+		metrics := get("/metrics")
+		for _, line := range []string{
+			`suiro_proxy_connections{route="the \"one\""} 1`, `suiro_proxy_received_bytes_total{route="the \"one\""} 5`,
+			fmt.Sprintf(`suiro_proxy_upstream_healthy{route="the \"one\"",upstream="tcp://%v"} 1`, o.Addr()),
+			"# TYPE suiro_proxy_connections_total counter",
+		} {
+			require.Contains(t, strings.Split(metrics, "\n"), line)
+		}
+	})
+}

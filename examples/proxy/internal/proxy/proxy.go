@@ -1,0 +1,185 @@
+// Package proxy is the whole of the proxy: listeners, routes, and how both change and end.
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/examples/proxy/internal/config"
+	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/server"
+)
+
+// A Proxy is one that runs. Its methods may be called from any goroutine, but not a worker's.
+type Proxy struct {
+	group   *conn.Group
+	log     *slog.Logger
+	access  *slog.Logger
+	started time.Time
+	drain   time.Duration
+
+	mu        sync.Mutex // guards what follows, and has one reload at a time
+	listeners map[config.Socket]*listener
+	order     []config.Socket
+	counts    map[string]*route.Counts
+	routes    []*route.Route
+	known     upstream.Registry
+	pool      server.Pool
+	asking    func() // ends what asks the upstreams, and waits for that
+	admin     *conn.Listener
+	ended     bool
+}
+
+var errEnded = errors.New("proxy: it is ending")
+
+// New starts a proxy. What goes wrong later, and each connection if the configuration has it so, is told to
+// the log.
+func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
+	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
+	var err error
+	p.group, err = conn.NewGroup(conn.Config{Logger: log, Reactor: reactor.Config{Backend: c.Backend}}, sched.Config{Workers: c.Workers})
+	if err != nil {
+		return nil, err
+	}
+	p.pool.Dialer.Group = func() *conn.Group { return p.group }
+	p.pool.BackOff, p.pool.MaxIdle = -1, 64 // the upstreams' health says whom to leave alone
+	if err = p.Reload(c); err == nil && c.Admin != "" {
+		err = p.serveAdmin(c.Admin)
+	}
+	if err != nil {
+		_ = p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Reload has the proxy follow another configuration. Connections stay as they are, and so
+// do listeners that are in both; what is known of upstreams stays known. With an error
+// nothing has changed. Workers, backend and admin are those of the start.
+func (p *Proxy) Reload(c *config.Config) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return errEnded
+	}
+	if err := resolvePackets(c); err != nil {
+		return err
+	}
+	routes := make([]*route.Route, len(c.Routes))
+	counts := map[string]*route.Counts{}
+	for i, r := range c.Routes {
+		n := p.counts[r.Name]
+		if n == nil {
+			n = new(route.Counts)
+		}
+		counts[r.Name] = n
+		var err error
+		if routes[i], err = route.New(r, n); err != nil {
+			return err
+		}
+		routes[i].Group, routes[i].Pool = p.pool.Dialer.Group, &p.pool
+		if c.AccessLog {
+			routes[i].Access = p.access
+		}
+	}
+	// From here on sets may be made: what can still fail is to listen, and that a set has
+	// been made then is no harm.
+	sets := p.known.Sets(c.Routes)
+	for i, r := range c.Routes {
+		routes[i].Set = sets[r]
+	}
+	if err := p.listen(plan(routes)); err != nil {
+		return err
+	}
+	p.routes, p.counts, p.drain = routes, counts, c.Drain.Or(30*time.Second)
+	p.asking()
+	p.asking = p.ask(routes)
+	return nil
+}
+
+// resolvePackets has UDP upstreams be addresses, since a session begins on a worker.
+func resolvePackets(c *config.Config) error {
+	for _, r := range c.Routes {
+		for _, u := range r.Upstreams {
+			if u.Address.Scheme != "udp" {
+				continue
+			}
+			a, err := net.ResolveUDPAddr("udp", u.Address.Host)
+			if err != nil {
+				return fmt.Errorf("route %q: %w", r.Name, err)
+			}
+			at := a.AddrPort()
+			if !at.Addr().IsValid() {
+				return fmt.Errorf("route %q: upstream %v names no host", r.Name, u.Address)
+			}
+			u.Address.Host = at.String()
+		}
+	}
+	return nil
+}
+
+// ask begins the questions that the routes have their upstreams be asked.
+func (p *Proxy) ask(routes []*route.Route) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for _, r := range routes {
+		if r.Health.Interval > 0 {
+			all.Go(func() { r.Set.Ask(ctx, r.Health, r.Connect, p.log) })
+		}
+	}
+	return func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+// Addresses are where it listens, in the order of the configuration.
+func (p *Proxy) Addresses() (all []config.Address) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.order {
+		all = append(all, p.listeners[a].at)
+	}
+	return all
+}
+
+// Shutdown closes the listeners, and waits until the connections have come to their end, for as long as the
+// configuration says or until ctx ends; then it resets what is left.
+func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.mu.Lock()
+	if p.ended {
+		p.mu.Unlock()
+		return errEnded
+	}
+	p.ended = true
+	p.closeListeners()
+	p.asking()
+	limit := p.drain
+	p.mu.Unlock()
+	p.group.Drain()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := p.group.Wait(ctx); err != nil {
+		p.log.Warn("connections are reset that have not ended in time", "connections", p.group.Len())
+	}
+	_ = p.pool.Close()
+	p.group.Abort()
+	_ = p.group.Wait(context.Background())
+	return p.group.Close()
+}
+
+// Close is Shutdown without waiting.
+func (p *Proxy) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return p.Shutdown(ctx)
+}

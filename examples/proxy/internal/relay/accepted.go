@@ -1,0 +1,92 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/examples/proxy/internal/hello"
+	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+)
+
+// Streams is the handler of a listener's connections.
+func Streams(t *Table) conn.Handler { return t.Any().Cover(&accepted{table: t}) }
+
+// accepted is the handler of a client's connection: until it is spliced, and then of what a
+// splice leaves to it.
+type accepted struct {
+	conn.Base
+	table *Table
+}
+
+var errNoRoute = errors.New("no route takes this connection")
+
+// OnOpen chooses the route, unless that depends on the name that is asked for.
+func (h *accepted) OnOpen(c *conn.Conn) error {
+	if h.table.Names == nil {
+		return begin(c, h.table.Rest)
+	}
+	return c.SetReadDeadline(c.Now().Add(h.table.Any().Header()))
+}
+
+// OnData looks for that name. Without one, or if it is no TLS, the rest's route takes it.
+// Nothing is read: the splice begins with all of it.
+func (h *accepted) OnData(c *conn.Conn) error {
+	if c.Value() != nil {
+		return nil // a little more came before reading was paused
+	}
+	p, _ := c.Peek(-1)
+	name, err := hello.ServerName(p)
+	if errors.Is(err, hello.ErrIncomplete) {
+		return nil
+	}
+	r := h.table.find(name)
+	if r == nil {
+		c.Abort()
+		return fmt.Errorf("server name %q: %w", name, errNoRoute)
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	return begin(c, r)
+}
+
+// OnEOF leaves the connection to the splice, or ends one that has not said whom it wants.
+func (h *accepted) OnEOF(c *conn.Conn) error {
+	if c.Value() == nil {
+		return c.Close()
+	}
+	return nil
+}
+
+// OnDrain has connections go on for as long as the proxy waits for them.
+func (h *accepted) OnDrain(c *conn.Conn) {
+	if c.Value() == nil {
+		_ = c.Close()
+	}
+}
+
+// OnClose is the client's end. A connection that is spliced has the other one end as well.
+func (h *accepted) OnClose(c *conn.Conn, err error) {
+	if s, ok := conn.ValueOf[*session](c); ok {
+		s.clientGone(err)
+	}
+}
+
+// begin has a connection take a route.
+func begin(c *conn.Conn, r *route.Route) error {
+	if !r.Admit() {
+		c.Abort()
+		return nil
+	}
+	s := &session{route: r, client: c.Handle(), from: c.RemoteAddr(), source: route.Source(c.RemoteAddr()), header: r.Introduce(c), began: time.Now()}
+	c.SetValue(s)
+	if err := c.PauseRead(); err != nil {
+		return err
+	}
+	if err := c.SetIdleTimeout(r.Idle()); err != nil {
+		return err
+	}
+	return s.next(c)
+}

@@ -1,0 +1,53 @@
+// Package relay passes on bytes and datagrams, without understanding them.
+package relay
+
+import (
+	"strings"
+
+	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+)
+
+// A Table says which of a listener's routes a connection takes.
+type Table struct {
+	Rest  *route.Route            // whatever has no name of its own; nil: nothing
+	Names map[string]*route.Route // by server name, in lower case; nil: nobody looks
+}
+
+// Add adds a route.
+func (t *Table) Add(r *route.Route) {
+	if len(r.ServerNames) == 0 {
+		t.Rest = r
+		return
+	}
+	if t.Names == nil {
+		t.Names = map[string]*route.Route{}
+	}
+	for _, n := range r.ServerNames {
+		t.Names[strings.TrimSuffix(strings.ToLower(n), ".")] = r
+	}
+}
+
+// Any is one of the routes: what concerns connections before their name is known is the same
+// in all of them.
+func (t *Table) Any() *route.Route {
+	if t.Rest != nil {
+		return t.Rest
+	}
+	for _, r := range t.Names {
+		return r
+	}
+	return nil
+}
+
+// find is the route of a server name: its own, that of *.parent, or the rest's.
+func (t *Table) find(name string) *route.Route {
+	if r := t.Names[name]; r != nil {
+		return r
+	}
+	if _, parent, ok := strings.Cut(name, "."); ok {
+		if r := t.Names["*."+parent]; r != nil {
+			return r
+		}
+	}
+	return t.Rest
+}

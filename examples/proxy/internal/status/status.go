@@ -1,0 +1,31 @@
+// Package status shows how a proxy is: as metrics, and as a page.
+package status
+
+import (
+	"time"
+
+	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
+)
+
+// A Snapshot is how a proxy is at a moment.
+type Snapshot struct {
+	Backend     string
+	Workers     int
+	Started     time.Time
+	Listeners   []string
+	Connections int // of both sides
+	Goroutines  int
+	Descriptors int // 0: not known here
+	Heap        uint64
+	Routes      []Route
+}
+
+// A Route is one of them.
+type Route struct {
+	Name, Balance string
+	Listen        []string
+	Upstreams     []upstream.State
+
+	Active                                                                 int64
+	Accepted, Refused, Failed, Broken, Retried, Requests, Dropped, In, Out uint64
+}

@@ -1,0 +1,171 @@
+package upstream
+
+import (
+	"errors"
+	"hash/fnv"
+	"math"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/suiro-go/suiro/examples/proxy/internal/config"
+)
+
+// ErrNone is that there is nobody left to try.
+var ErrNone = errors.New("upstream: none is left to be tried")
+
+// A Set is a route's upstreams. Its methods may be called from any goroutine.
+type Set struct {
+	balance config.Balance
+	members []*member
+
+	mu sync.Mutex // guards the members' turn
+}
+
+type member struct {
+	*Upstream
+	weight, most int
+	turn         int // of round robin: who has waited for longest
+	name         uint64
+}
+
+// All are the upstreams.
+func (s *Set) All() (all []*Upstream) {
+	for _, m := range s.members {
+		all = append(all, m.Upstream)
+	}
+	return all
+}
+
+// Pick is whose turn it is, for a client, of those that are not in tried. Who is not well
+// is passed over, unless nobody is well: then it is better to try than to refuse.
+func (s *Set) Pick(client netip.Addr, tried []*Upstream) (*Upstream, error) {
+	now := time.Now()
+	var some, well [16]*member
+	all, healthy := some[:0], well[:0]
+	for _, m := range s.members {
+		if slices.Contains(tried, m.Upstream) || m.most > 0 && m.active.Load() >= int64(m.most) {
+			continue
+		}
+		all = append(all, m)
+		m.mu.Lock()
+		ok := m.well(now)
+		m.mu.Unlock()
+		if ok {
+			healthy = append(healthy, m)
+		}
+	}
+	if len(healthy) == 0 {
+		healthy = all
+	}
+	switch {
+	case len(healthy) == 0:
+		return nil, ErrNone
+	case len(healthy) == 1:
+		return healthy[0].Upstream, nil
+	case s.balance == config.SourceHash:
+		return byHash(healthy, client), nil
+	case s.balance == config.LeastConnections:
+		healthy = fewest(healthy)
+	}
+	return s.next(healthy), nil
+}
+
+// next is smooth weighted round robin, as nginx does it: each gains its weight, the
+// richest is taken and pays what all have gained.
+func (s *Set) next(among []*member) *Upstream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	best, total := among[0], 0
+	for _, m := range among {
+		m.turn += m.weight
+		total += m.weight
+		if m.turn > best.turn {
+			best = m
+		}
+	}
+	best.turn -= total
+	return best.Upstream
+}
+
+// fewest are those with the fewest connections for their weight.
+func fewest(among []*member) []*member {
+	load := func(m *member) float64 { return float64(m.active.Load()) / float64(m.weight) }
+	least := math.Inf(1)
+	loads := make([]float64, len(among))
+	for i, m := range among {
+		loads[i] = load(m)
+		least = min(least, loads[i])
+	}
+	rest := among[:0]
+	for i, m := range among {
+		if loads[i] == least {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// byHash is rendezvous hashing (Thaler and Ravishankar, 1998), weighted by -w/ln(h): when one goes or
+// comes, only its own clients move.
+func byHash(among []*member, client netip.Addr) *Upstream {
+	var best *member
+	most := math.Inf(-1)
+	from := client.Unmap().As16()
+	for _, m := range among {
+		h := m.name
+		for _, c := range from {
+			h = (h ^ uint64(c)) * 1099511628211
+		}
+		h ^= h >> 33 // FNV's low bits hardly move its high ones: murmur3's finalizer
+		h *= 0xff51afd7ed558ccd
+		h ^= h >> 33
+		h *= 0xc4ceb9fe1a85ec53
+		h ^= h >> 33
+		x := (float64(h>>11) + 0.5) / (1 << 53)
+		if score := -float64(m.weight) / math.Log(x); score > most {
+			best, most = m, score
+		}
+	}
+	return best.Upstream
+}
+
+// A Registry has one Upstream for each address, so that what is known of it, and its
+// counts, outlive a reload. The zero value is ready.
+type Registry struct {
+	mu    sync.Mutex
+	known map[config.Address]*Upstream
+}
+
+// Sets makes the set of each route, and forgets upstreams that are in none any more.
+func (r *Registry) Sets(routes []*config.Route) map[*config.Route]*Set {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := map[config.Address]*Upstream{}
+	sets := map[*config.Route]*Set{}
+	for _, route := range routes {
+		s := &Set{balance: route.Balance}
+		for _, u := range route.Upstreams {
+			up := known[u.Address]
+			first := up == nil
+			if first {
+				if up = r.known[u.Address]; up == nil {
+					up = &Upstream{Address: u.Address}
+				}
+				known[u.Address] = up
+			}
+			if asks := route.Health.Interval > 0; first || asks { // of several routes, one that asks knows best
+				up.mu.Lock()
+				up.health, up.asked = route.Health, asks
+				up.mu.Unlock()
+			}
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(u.Address.String()))
+			s.members = append(s.members, &member{Upstream: up, weight: orInt(u.Weight, 1), most: u.MaxConnections, name: h.Sum64()})
+		}
+		sets[route] = s
+	}
+	r.known = known
+	return sets
+}

@@ -1,0 +1,105 @@
+// Package upstream chooses among those that a route's connections go to, and remembers how
+// they are.
+package upstream
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/suiro-go/suiro/examples/proxy/internal/config"
+)
+
+// An Upstream is one address, whichever routes it is in. Its methods may be called from
+// any goroutine.
+type Upstream struct {
+	Address config.Address
+
+	active   atomic.Int64 // connections, those being established included
+	opened   atomic.Uint64
+	failures atomic.Uint64 // connections that could not be established, and questions that were not answered
+
+	mu     sync.Mutex
+	health config.Health
+	inARow int // failures
+	until  time.Time
+	asked  bool // somebody asks it how it is: only an answer ends its absence
+	down   bool
+	why    error
+}
+
+// A State is how an upstream is at a moment.
+type State struct {
+	Address  string
+	Healthy  bool
+	Why      string // it is not
+	Active   int64
+	Opened   uint64
+	Failures uint64
+}
+
+// State is how it is.
+func (u *Upstream) State() State {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := State{Address: u.Address.String(), Healthy: u.well(time.Now()), Active: u.active.Load(), Opened: u.opened.Load(), Failures: u.failures.Load()}
+	if !s.Healthy && u.why != nil {
+		s.Why = u.why.Error()
+	}
+	return s
+}
+
+func (u *Upstream) well(now time.Time) bool { return !u.down || !u.asked && !now.Before(u.until) }
+
+// Begin counts a connection that is to be established, and End is its end.
+func (u *Upstream) Begin() { u.active.Add(1) }
+
+// End is the end of what began.
+func (u *Upstream) End() { u.active.Add(-1) }
+
+// Succeeded notes that a connection was established. It is what heals one that nobody asks.
+func (u *Upstream) Succeeded() {
+	u.opened.Add(1)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.inARow = 0
+	if !u.asked {
+		u.down = false
+	}
+}
+
+// Failed notes that one could not be.
+func (u *Upstream) Failed(err error) {
+	u.failures.Add(1)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.inARow++
+	u.why = err
+	if u.inARow >= orInt(u.health.Fails, 3) {
+		u.down, u.until = true, time.Now().Add(u.health.Eject.Or(10*time.Second))
+	}
+}
+
+// answered notes what came of a question. It reports whether that changed anything.
+func (u *Upstream) answered(err error) (turned bool) {
+	u.mu.Lock()
+	was := u.down
+	u.mu.Unlock()
+	if err != nil {
+		u.Failed(err)
+	} else {
+		u.mu.Lock()
+		u.inARow, u.down = 0, false
+		u.mu.Unlock()
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return was != u.down
+}
+
+func orInt(v, zero int) int {
+	if v == 0 {
+		return zero
+	}
+	return v
+}

@@ -1,0 +1,107 @@
+package interop
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/server"
+)
+
+// A side is how a server is reached: with TLS or without, on a backend.
+type side struct {
+	backend    string
+	of, client *tls.Config // nil: without TLS
+}
+
+// onSides runs a test on each backend, without TLS and with it. next are for ALPN.
+func onSides(t *testing.T, next []string, test func(t *testing.T, s side)) {
+	of, client := certificate(t)
+	of.NextProtos = next
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for _, s := range []side{{backend, nil, nil}, {backend, of, client}} {
+			name := "plain"
+			if s.of != nil {
+				name = "TLS"
+			}
+			t.Run(name, func(t *testing.T) {
+				conntest.Guard(t)
+				test(t, s)
+			})
+		}
+	})
+}
+
+// certificate is one for the loopback address, made for this run.
+func certificate(t *testing.T) (of, client *tls.Config) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, &tls.Config{RootCAs: pool}
+}
+
+// listen is a listener whose connections are Suiro's, for goroutines. What serves it is
+// to close them before the end of the test.
+func (s side) listen(t *testing.T) net.Listener {
+	t.Helper()
+	ours := &server.Server{Backend: s.backend, TLS: s.of}
+	ln, err := ours.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ours.Close()) })
+	return ln
+}
+
+// A way is how net/http is served by Suiro.
+var ways = map[string]func(s side, t *testing.T, h http.Handler) (addr string){
+	"server.Listen": side.overListener,
+	"server.HTTP":   side.overWorkers,
+}
+
+// overListener has net/http's server serve our listener.
+func (s side) overListener(t *testing.T, h http.Handler) string {
+	t.Helper()
+	ln := s.listen(t)
+	hs := &http.Server{Handler: h}
+	served := make(chan error, 1)
+	go func() { served <- hs.Serve(ln) }()
+	t.Cleanup(func() {
+		_ = hs.Close()
+		require.ErrorIs(t, conntest.Receive(t, served), http.ErrServerClosed)
+	})
+	return ln.Addr().String()
+}
+
+// overWorkers is server.HTTP.
+func (s side) overWorkers(t *testing.T, h http.Handler) string {
+	t.Helper()
+	listening := make(chan net.Addr, 1)
+	ours := &server.Server{Addr: "127.0.0.1:0", Backend: s.backend, TLS: s.of, Handler: server.HTTP(h), Listening: func(a net.Addr) { listening <- a }}
+	served := make(chan error, 1)
+	go func() { served <- ours.ListenAndServe() }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = ours.Shutdown(ctx)
+		_ = ours.Close()
+		require.ErrorIs(t, conntest.Receive(t, served), server.ErrServerClosed)
+	})
+	return conntest.Receive(t, listening).String()
+}
