@@ -17,8 +17,9 @@ import (
 // idle one whose peer does not close its end is waited for (conn.Config.Linger).
 const grace = 10 * time.Second
 
-// Main serves until SIGINT or SIGTERM (on Windows Ctrl-C, Ctrl-Break or the end of the session), then shuts down. An error is one line on
-// the standard error, and the exit code 1.
+// Main serves until SIGINT or SIGTERM (on Windows Ctrl-C, Ctrl-Break or the end of the
+// session), then shuts down. An error is one line on the standard error, and the exit
+// code 1.
 func Main(name string, s *server.Server) {
 	if err := untilSignal(s); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
