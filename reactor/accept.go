@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sysAccept is for systems without accept4. As in package net it does without
+// acceptNow is for systems without accept4. As in package net it does without
 // syscall.ForkLock, though a process that is started between the calls inherits the
 // descriptor: to give a listener to another process makes it blocking for a moment (os.File.Fd),
 // and who waits here with that lock would keep that process from being started.
-func sysAccept(fd int) (int, syscall.Errno) {
+func acceptNow(fd int) (int, syscall.Errno) {
 	conn, _, err := unix.Accept(fd)
 	if err != nil {
 		return conn, errnoOf(err)
