@@ -77,7 +77,7 @@ faults: ## the tests in which system calls fail, by our hand and by strace's (ne
 	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
 
 .PHONY: clients
-clients: ## redis-benchmark, psql, curl, dig, nc and the like through a relay, on both backends (.ci/run says what it needs)
+clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through examples/proxy, on both backends (.ci/run says what it needs)
 	.ci/clients
 
 .PHONY: interop
@@ -85,21 +85,25 @@ interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on 
 	.ci/interop
 
 .PHONY: bench
-bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
-	bench/http.sh
+bench: ## compare with the peers, all workloads, into bench/RESULTS.md (8 minutes)
+	go run ./bench -results bench
 
-.PHONY: tail
-tail: ## compare the tail latency beside slow handlers with the peers'
-	bench/tail.sh
+.PHONY: quick
+quick: ## compare with gnet and net, within a minute
+	go run ./bench -quick
 
-.PHONY: udp
-udp: ## compare what a datagram costs an echo server with package net
-	bench/udp.sh
+.PHONY: guard
+guard: ## compare Suiro's ratios to package net with bench/baselines.json: 1 if one is more than 20 % worse
+	go run ./bench -guard
 
-.PHONY: conns
-conns: ## compare what connections cost: memory, churn, messages, streams
-	bench/conns.sh
+.PHONY: proxy
+proxy: ## compare what examples/proxy costs with haproxy and nginx (Debian's; some minutes)
+	go run ./bench -workloads proxy
+
+.PHONY: page
+page: ## look at the proxy's status page with headless Chromium
+	examples/proxy/page.sh
 
 .PHONY: micro
-micro: ## the Go benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+micro: ## the Go benchmarks, with medians and percentiles
+	go run ./bench/micro

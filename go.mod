@@ -3,6 +3,7 @@ module github.com/suiro-go/suiro
 go 1.26
 
 require (
+	github.com/BurntSushi/toml v1.4.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/pawelgaczynski/giouring v0.0.0-20230826085535-69588b89acb9
 	github.com/rs/zerolog v1.35.1
@@ -13,7 +14,6 @@ require (
 )
 
 require (
-	github.com/BurntSushi/toml v1.4.0 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect

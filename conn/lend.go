@@ -140,9 +140,11 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 	}
 }
 
-// takeBack has the task decrypt and encrypt again. What has come since is ciphertext.
+// takeBack has the task decrypt and encrypt again. What has come since is ciphertext, and so
+// is what is still queued.
 func (l *layer) takeBack(c *Conn) {
 	l.lent = nil
+	l.out, c.queued = c.queued, nil
 	l.cipher, c.in.unread = append([]byte(nil), c.in.unread...), nil
 	c.in.detach(c.driver, c.home)
 	c.clear(unseen)

@@ -130,6 +130,31 @@ func TestRecordsOnTheWayBackAreDecryptedByTheTask(t *testing.T) {
 	})
 }
 
+// What goroutines have written and the kernel has not taken is ciphertext, and remains so.
+func TestWhatIsUnsentOnTheWayBackIsNotEncryptedTwice(t *testing.T) {
+	onTLSLenders(t, func(t *testing.T, f *fixture, l *tlsLender, client *tls.Config) {
+		c := f.dialTLS(client)
+		for range 3 {
+			lent, s, h := l.begin(t, c)
+			sent, unsent := 0, make(chan int, 1)
+			for behind := 0; behind < 2; { // until something is queued behind what flies, since nobody reads
+				write(t, lent, string(noise[:16<<10]))
+				sent += 16 << 10
+				require.NoError(t, h.Do(func(c *conn.Conn) { unsent <- c.Unsent() }))
+				if conntest.Receive(t, unsent) > 0 {
+					behind++
+				}
+			}
+			runDry(t, lent, s)
+			require.True(t, s.Return(func(c *conn.Conn) error { _, err := c.WriteString("task"); return err }))
+			for ; sent > 0; sent -= 16 << 10 {
+				require.True(t, string(noise[:16<<10]) == string(read(t, c, 16<<10)))
+			}
+			require.Equal(t, "task", string(read(t, c, 4)))
+		}
+	})
+}
+
 // halves keeps the second half of a write back, if it is to.
 type halves struct {
 	net.Conn

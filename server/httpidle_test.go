@@ -47,6 +47,9 @@ func TestIdleConnectionsHaveNoGoroutine(t *testing.T) {
 		h.idle()
 		before := runtime.NumGoroutine()
 		all := make([]*httpWire, 500)
+		if h.tls != nil {
+			all = all[:100] // handshakes are slow under the race detector
+		}
 		for i := range all {
 			all[i] = h.dial()
 		}
@@ -60,7 +63,7 @@ func TestIdleConnectionsHaveNoGoroutine(t *testing.T) {
 			conntest.Eventually(h.T, func() bool { return runtime.NumGoroutine() <= before },
 				func() string { return fmt.Sprint(runtime.NumGoroutine(), " goroutines, were ", before) })
 			require.Zero(h.T, active())
-			require.Equal(h.T, 501, h.s.Group().Len(), "they are all there")
+			require.Equal(h.T, len(all)+1, h.s.Group().Len(), "they are all there")
 		}
 	}
 	t.Run("plain", func(t *testing.T) { onOurHTTP(t, configure, test) })
@@ -70,10 +73,14 @@ func TestIdleConnectionsHaveNoGoroutine(t *testing.T) {
 // What comes while a connection is on its way back to the workers, or from them, is
 // neither lost nor out of order: clients ask at times around the moment it goes.
 func TestRequestsAtTheMomentOfHandingBackAreServed(t *testing.T) {
-	const conns, requests = 50, 200
+	const conns = 50
 	for _, linger := range []time.Duration{0, 200 * time.Microsecond} {
 		t.Run(linger.String(), func(t *testing.T) {
 			eitherSide(t, linger, func(s *running, client *tls.Config) {
+				requests := 200
+				if client != nil { // which takes longer
+					requests = 50
+				}
 				conntest.Each(t, conns, func(i int) error { return askAtRandom(s.addr.String(), client, i, requests) })
 			})
 		})
@@ -157,7 +164,11 @@ func pause(rnd *rand.Rand) {
 // The same for the end: a client that goes away at that moment leaves nothing behind.
 func TestEndsAtTheMomentOfHandingBackAreSeen(t *testing.T) {
 	eitherSide(t, 0, func(s *running, client *tls.Config) {
-		conntest.Crowd(t, 600, 30, func(i int) error {
+		conns := 600
+		if client != nil {
+			conns = 200
+		}
+		conntest.Crowd(t, conns, 30, func(i int) error {
 			c, err := dialHTTP(s.addr.String(), client)
 			if err != nil {
 				return err

@@ -83,20 +83,14 @@ func (p *Parser) finish(head []byte, req *Request) *Error {
 	if err := req.codingOf(); err != nil {
 		return err
 	}
-	if f.lengths > 0 {
-		n, ok := decimal(head[f.length.value:f.length.valueEnd])
-		switch {
-		case f.lengths > 1:
-			return errLengthMany
-		case f.codings > 0:
-			return errLengthAndTE
-		case !ok:
-			return errLength
-		case n > p.limits().body():
-			return errBodyLarge
-		}
-		req.ContentLength = n
+	n, err := req.lengthOf()
+	switch {
+	case err != nil:
+		return err
+	case n > p.limits().body():
+		return errBodyLarge
 	}
+	req.ContentLength = n
 	if req.Minor == 1 {
 		if f.expectBad {
 			return errExpect
@@ -150,6 +144,24 @@ func (r *Request) codingOf() *Error {
 	}
 	r.Chunked = true
 	return nil
+}
+
+// lengthOf judges Content-Length; -1: there is none.
+func (r *Request) lengthOf() (int64, *Error) {
+	f := &r.framing
+	if f.lengths == 0 {
+		return -1, nil
+	}
+	n, ok := decimal(r.head[f.length.value:f.length.valueEnd])
+	switch {
+	case f.lengths > 1:
+		return 0, errLengthMany
+	case f.codings > 0:
+		return 0, errLengthAndTE
+	case !ok:
+		return 0, errLength
+	}
+	return n, nil
 }
 
 // decimal reads digits and nothing else.

@@ -125,23 +125,16 @@ func (r *Reply) statusLine(b []byte) (int, *Error) {
 func (p *ReplyParser) finish(method string, r *Reply) *Error {
 	f := &r.head.framing
 	r.head.Minor = r.Minor
-	r.ContentLength, r.Chunked, r.UntilClose = -1, false, false
+	r.Chunked, r.UntilClose = false, false
 	r.KeepAlive = !f.close && (r.Minor == 1 || f.keepAlive)
 	if err := r.head.codingOf(); err != nil {
 		return err
 	}
-	if f.lengths > 0 {
-		n, ok := decimal(r.head.head[f.length.value:f.length.valueEnd])
-		switch {
-		case f.lengths > 1:
-			return errLengthMany
-		case f.codings > 0:
-			return errLengthAndTE
-		case !ok:
-			return errLength
-		}
-		r.ContentLength = n
+	n, err := r.head.lengthOf()
+	if err != nil {
+		return err
 	}
+	r.ContentLength = n
 	informational := r.Status < 200
 	if informational && f.lengths|f.codings > 0 || r.Status == 204 && f.codings > 0 {
 		return errReplyBody

@@ -18,9 +18,8 @@ import (
 //
 // Its fields but the route belong to the listening socket's task.
 type Packets struct {
-	Route  atomic.Pointer[route.Route] // a reload changes it, for sessions to come
-	bySrc  map[netip.Addr]int
-	handle conn.PacketHandle
+	Route atomic.Pointer[route.Route] // a reload changes it, for sessions to come
+	bySrc map[netip.Addr]int
 }
 
 // Handler is for the listening socket. How long sessions live and how many there may be is
@@ -28,7 +27,16 @@ type Packets struct {
 func (p *Packets) Handler(r *route.Route) conn.PacketHandler {
 	p.Route.Store(r)
 	p.bySrc = map[netip.Addr]int{}
-	return &conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), Max: r.UDP.MaxSessions}
+	return &sessions{conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), Max: r.UDP.MaxSessions}}
+}
+
+// sessions is the listening socket's handler.
+type sessions struct{ conn.Sessions }
+
+// OnOpen has room made for a burst of datagrams.
+func (s *sessions) OnOpen(c *conn.PacketConn) error {
+	_ = c.SetReadBuffer(burst)
+	return s.Sessions.OnOpen(c)
 }
 
 var errTooMany = errors.New("this address has as many sessions as it may")
@@ -136,6 +144,16 @@ type answers struct {
 	client netip.AddrPort
 	peer   *peer
 	up     *upstream.Upstream
+}
+
+// burst is how much a socket is to hold that has come while its worker did something else; the
+// system allows less (net.core.rmem_max), silently.
+const burst = 4 << 20
+
+// OnOpen has room made for a burst of answers.
+func (h *answers) OnOpen(c *conn.PacketConn) error {
+	_ = c.SetReadBuffer(burst) // with the default it works as well
+	return nil
 }
 
 // OnPackets passes answers on.

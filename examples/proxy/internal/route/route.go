@@ -128,6 +128,9 @@ func (r *Route) Tries() int { return 1 + max(0, cmp.Or(r.Retries, 2)) }
 // Connect establishes a connection to an upstream for an ordinary goroutine.
 func (r *Route) Connect(ctx context.Context, to config.Address) (net.Conn, error) {
 	d := r.Dialer(to)
+	if r.ProxyTo != 0 {
+		d.Proxy = &proxyproto.Header{Version: r.ProxyTo, Command: proxyproto.Local} // on nobody's behalf
+	}
 	if to.Scheme == "tls" {
 		return d.DialTLSContext(ctx, to.Network(), to.Host)
 	}
