@@ -1,11 +1,10 @@
 package conn
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"hash/maphash"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -37,7 +36,7 @@ type Group struct {
 
 // NewGroup chooses the backend (see reactor.Select) and makes a runtime of
 // workers that each have a reactor. They start with the first use. rc.NewDriver
-// is ignored. With rc.Unlocked, which only epoll can do, that is chosen; if another one
+// is ignored. With rc.Unlocked, which io_uring cannot do, another one is chosen; if that
 // is forced, workers have threads of their own all the same, but do not hold.
 func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	cfg, err := cfg.withDefaults()
@@ -45,13 +44,16 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		return nil, err
 	}
 	rc.Unlocked = rc.Unlocked || cfg.Reactor.Unlocked
-	if rc.Unlocked && cmp.Or(cfg.Reactor.Backend, os.Getenv(reactor.EnvBackend), "epoll") != "epoll" {
-		rc.Unlocked, rc.Hold = false, -1 // as good as that backend can do
-	}
 	cfg.Reactor.Unlocked = rc.Unlocked
-	if cfg.Reactor, err = reactor.Select(cfg.Reactor, cfg.Logger); err != nil {
+	chosen, err := reactor.Select(cfg.Reactor, cfg.Logger)
+	if rc.Unlocked && errors.Is(err, errors.ErrUnsupported) {
+		rc.Unlocked, rc.Hold, cfg.Reactor.Unlocked = false, -1, false // as good as that backend can do
+		chosen, err = reactor.Select(cfg.Reactor, cfg.Logger)
+	}
+	if err != nil {
 		return nil, err
 	}
+	cfg.Reactor = chosen
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: pipePool{most: cfg.MaxPipes}}
 	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
 	if rc.Logger == nil {

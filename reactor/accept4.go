@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func sysAccept(fd int) (int, syscall.Errno) {
+func acceptNow(fd int) (int, syscall.Errno) {
 	conn, _, err := syscall.Accept4(fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 	return conn, errnoOf(err)
 }

@@ -23,6 +23,16 @@ func sysSend(fd int, p []byte) (int, syscall.Errno) {
 	return n, errnoOf(err)
 }
 
+// sysAccept looks first whether somebody waits: a listener that is being given to another
+// process is blocking for a moment (os.File.Fd), and an accept that began then would hold
+// up its worker, with those whose ends it waits for, for ever.
+func sysAccept(fd int) (int, syscall.Errno) {
+	if !pollNonblock(fd, unix.POLLIN) {
+		return -1, unix.EAGAIN
+	}
+	return acceptNow(fd)
+}
+
 // sysSend2 sends first and then second.
 func sysSend2(fd int, first, second []byte) (int, syscall.Errno) {
 	n, err := unix.SendmsgBuffers(fd, [][]byte{first, second}, nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
