@@ -85,29 +85,25 @@ interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on 
 	.ci/interop
 
 .PHONY: bench
-bench: ## compare with the peers over HTTP (needs wrk and gcc; some minutes)
-	bench/http.sh
+bench: ## compare with the peers, all workloads, into bench/RESULTS.md (8 minutes)
+	go run ./bench -results bench
 
-.PHONY: tail
-tail: ## compare the tail latency beside slow handlers with the peers'
-	bench/tail.sh
+.PHONY: quick
+quick: ## compare with gnet and net, within a minute
+	go run ./bench -quick
 
-.PHONY: udp
-udp: ## compare what a datagram costs an echo server with package net
-	bench/udp.sh
-
-.PHONY: conns
-conns: ## compare what connections cost: memory, churn, messages, streams
-	bench/conns.sh
+.PHONY: guard
+guard: ## compare Suiro's ratios to package net with bench/baselines.json: 1 if one is more than 20 % worse
+	go run ./bench -guard
 
 .PHONY: proxy
 proxy: ## compare what examples/proxy costs with haproxy and nginx (Debian's; some minutes)
-	bench/proxy.sh
+	go run ./bench -workloads proxy
 
 .PHONY: page
 page: ## look at the proxy's status page with headless Chromium
 	examples/proxy/page.sh
 
 .PHONY: micro
-micro: ## the Go benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+micro: ## the Go benchmarks, with medians and percentiles
+	go run ./bench/micro

@@ -9,7 +9,7 @@ import "syscall"
 // has left the cache again when their handlers run. Little messages cost less the
 // reactor's way: no system call of their own.
 //
-// bench/conns.sh echo16k stream-echo measures it.
+// go run ./bench -workloads echo16k,stream-echo measures it.
 
 const (
 	muchAtOnce   = 8 << 10 // in a run: two of these in a row and the task reads itself

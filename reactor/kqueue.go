@@ -18,10 +18,8 @@ import (
 // of a list that goes with the next wait, and costs no call of its own.
 //
 // Filters go with the descriptor when that is closed. What lies in events by then may
-// still be taken for the next descriptor of that number: rounds keep them apart. A
-// descriptor is watched since the round in which its changes were listed; they go with
-// the wait that begins the next one; so events of a wait are not of those that are
-// watched since its own round.
+// still be taken for the next descriptor of that number, which can only have been
+// watched since the wait began: then its changes are still listed.
 //
 // The system's calls are openQueue, and queue.kevent, trigger and close (kqueue_*.go).
 type kqueue struct {
@@ -31,7 +29,6 @@ type kqueue struct {
 
 	changes []keventT // since the last prepare; the readiness's mutex guards it
 	given   []keventT // to the wait in progress
-	round   uint32    // counts calls of prepare that gave something; written under the mutex
 
 	// Poll's and Rescue's.
 	events []keventT
@@ -56,7 +53,7 @@ func openKqueue(cfg *Config) (Reactor, error) {
 		return nil, explainLimit(err)
 	}
 	k := newKernel(cfg)
-	p := &kqueue{kernel: k, queue: q, waker: waker{kernel: k, closed: true}, round: 1, events: make([]keventT, 256)}
+	p := &kqueue{kernel: k, queue: q, waker: waker{kernel: k, closed: true}, events: make([]keventT, 256)}
 	if err := p.openWaker(!slices.Contains(cfg.Without, FeatureUserWake)); err != nil {
 		p.close()
 		return nil, explainLimit(err)
@@ -98,7 +95,7 @@ func (p *kqueue) close() {
 	p.queue.close()
 }
 
-func (p *kqueue) watch(fd int, f *fdState) error {
+func (p *kqueue) watch(fd int, _ *fdState) error {
 	if _, errno := p.kernel.next(faults.Control, fd, 1); errno != 0 {
 		return os.NewSyscallError("kevent", errno)
 	}
@@ -106,7 +103,6 @@ func (p *kqueue) watch(fd int, f *fdState) error {
 		p.kernel.faults.watches(fd, 0)
 	}
 	p.changes = append(p.changes, makeEvent(fd, evfiltRead, evAdd|evClear), makeEvent(fd, evfiltWrite, evAdd|evClear))
-	f.since = p.round
 	return nil
 }
 
@@ -118,10 +114,14 @@ func (p *kqueue) again(fd int, _ uint32) {
 	}
 }
 
-func (p *kqueue) forget(fd int, f *fdState) {
-	if f.since == p.round { // the changes are still here, and would be made to the number's next descriptor
-		p.changes = slices.DeleteFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
-	}
+// forget takes back changes that would be made to the number's next descriptor.
+func (p *kqueue) forget(fd int, _ *fdState) {
+	p.changes = slices.DeleteFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
+}
+
+// listed reports whether changes for a descriptor wait for the next wait.
+func (p *kqueue) listed(fd int) bool {
+	return slices.ContainsFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
 }
 
 func (p *kqueue) prepare() {
@@ -129,7 +129,6 @@ func (p *kqueue) prepare() {
 		return
 	}
 	p.given, p.changes = p.changes, p.given[:0]
-	p.round++
 	if len(p.events) < len(p.given) { // each may come back as an error
 		p.events = make([]keventT, len(p.given))
 	}
@@ -165,7 +164,7 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 			continue
 		}
 		f := r.table.get(fd)
-		if f == nil || !f.watched || f.since == p.round {
+		if f == nil || !f.watched || p.listed(fd) {
 			continue // closed, and perhaps opened again, since the kernel put this here
 		}
 		switch {
@@ -183,6 +182,18 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 			p.waker.drain()
 		}
 		p.waker.noticed()
+	}
+}
+
+// refused ends the operations on a descriptor that cannot be watched after all.
+func (r *readiness) refused(f *fdState, errno syscall.Errno) {
+	f.watched = false
+	if f.inKind != 0 {
+		r.done.push(Completion{Token: f.inTok, Kind: f.inKind, Res: -int(errno)})
+		f.inKind = 0
+	}
+	if f.outKind != 0 {
+		r.finishOut(f, -int(errno))
 	}
 }
 

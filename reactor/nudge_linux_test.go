@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a nudge does shows in time alone (bench/tail.sh); that the kernel takes it,
+// What a nudge does shows in time alone (go run ./bench -workloads skew); that the kernel takes it,
 // here.
 func TestANudgeIsTakenWhereTheKernelHasIt(t *testing.T) {
 	commands, _, errno := unix.RawSyscall(unix.SYS_MEMBARRIER, 0, 0, 0) // query

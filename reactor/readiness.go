@@ -19,8 +19,7 @@ import (
 type poller interface {
 	name() string
 
-	// watch has a descriptor watched, both ways. The error matches the errno. Where it
-	// comes only with an event, the poller calls refused.
+	// watch has a descriptor watched, both ways. The error matches the errno.
 	watch(fd int, f *fdState) error
 
 	// forget is called before a descriptor that is watched is closed, which ends that.
@@ -228,18 +227,6 @@ func (r *readiness) edge(fd int, f *fdState, p promise) {
 	f.ahead = f.ahead || p.ahead
 	f.left = max(f.left, p.left)
 	r.enqueue(fd, f)
-}
-
-// refused ends the operations on a descriptor that cannot be watched after all.
-func (r *readiness) refused(f *fdState, errno syscall.Errno) {
-	f.watched = false
-	if f.inKind != 0 {
-		r.done.push(Completion{Token: f.inTok, Kind: f.inKind, Res: -int(errno)})
-		f.inKind = 0
-	}
-	if f.outKind != 0 {
-		r.finishOut(f, -int(errno))
-	}
 }
 
 // enqueue puts a descriptor in line for the next serve, if an edge and an

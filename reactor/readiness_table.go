@@ -6,7 +6,6 @@ package reactor
 // in flight on it and what its last edges promised.
 type fdState struct {
 	seq     uint32 // counts the files this number has been a descriptor of; goes with places in line
-	since   uint32 // the poller's: when it began to be watched
 	watched bool   // registered with the kernel
 	left    int    // bytes that the last edge counted and that were not received since; 0: it did not count, or all were
 	queued  bool   // in ready or next

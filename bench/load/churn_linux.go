@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +16,9 @@ type churner struct {
 	visits   []visit
 	poll     *poller
 	buf      []byte
-	begun    int // connections
+	begun    int       // connections
+	from     time.Time // of what is measured
+	latency  histogram
 	ended    int64
 	stopped  bool
 	received int64
@@ -26,14 +29,18 @@ type visit struct {
 	fd       int
 	number   int
 	received int
+	began    time.Time
 }
 
 // Churn has Conns connections at a time connect, send one message, receive its echo and close; then the next
 // begin. The client closes first, in order, when the echo is whole.
 func Churn(cfg Config) (Result, error) {
+	if err := cfg.only("churn"); err != nil {
+		return Result{}, err
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	c := &churner{cfg: cfg, messages: newPayload(cfg.Size), buf: make([]byte, 64<<10)}
+	c := &churner{cfg: cfg, messages: newPayload(cfg.Size), buf: make([]byte, 64<<10), latency: newHistogram()}
 	defer c.close()
 	var err error
 	if c.poll, err = newPoller(); err != nil {
@@ -48,7 +55,9 @@ func Churn(cfg Config) (Result, error) {
 			return Result{}, err
 		}
 	}
-	return measure(cfg, c)
+	r, err := measure(cfg, c)
+	r.Latency = c.latency.latencies()
+	return r, err
 }
 
 func (c *churner) close() {
@@ -66,11 +75,13 @@ func (c *churner) stop() { c.stopped = true }
 
 func (c *churner) open() int { return c.begun - int(c.ended) }
 
-func (c *churner) progress() (count, bytes int64) { return c.ended, c.received }
+func (c *churner) window(time.Duration) { c.from = time.Now() }
+
+func (c *churner) progress() (count, slow, bytes int64) { return c.ended, 0, c.received }
 
 func (c *churner) begin(i int) (err error) {
 	v := &c.visits[i]
-	*v = visit{fd: -1, number: c.begun}
+	*v = visit{fd: -1, number: c.begun, began: time.Now()}
 	c.begun++
 	if v.fd, err = connect(c.cfg.Addr, v.number); err != nil {
 		return fmt.Errorf("load: connection %d: %w", v.number, err)
@@ -87,7 +98,7 @@ func (c *churner) begin(i int) (err error) {
 }
 
 func (c *churner) turn() error {
-	events, err := c.poll.wait()
+	events, err := c.poll.wait(longestWait)
 	if err != nil {
 		return err
 	}
@@ -125,6 +136,9 @@ func (c *churner) receive(v *visit, ended bool) (bool, error) {
 		switch {
 		case n == len(want):
 			c.ended++
+			if !c.from.IsZero() && !c.stopped {
+				c.latency.record(time.Since(v.began))
+			}
 			err := unix.Close(v.fd)
 			v.fd = -1
 			return true, err

@@ -15,8 +15,13 @@ const greetings = 64
 const patience = 10 * time.Second
 
 // Idle opens Conns connections, has each exchange one message, and holds them until hold returns. Of the
-// configuration it needs Addr, Conns and Size, or Request and Reply.
+// configuration it needs Addr, Conns and Size.
 func Idle(cfg Config, hold func()) error {
+	tls := cfg.TLS
+	cfg.TLS = false
+	if err := cfg.only("idle"); err != nil {
+		return err
+	}
 	messages := newPayload(cfg.Size)
 	exchange := func(i int) (request, reply []byte) {
 		if cfg.Request != "" {
@@ -38,15 +43,15 @@ func Idle(cfg Config, hold func()) error {
 			if err != nil {
 				return fmt.Errorf("load: connection %d: %w", i, err)
 			}
-			clients = append(clients, client{fd: fd})
+			clients = append(clients, client{fd: fd, wire: tcpWire(fd)})
 			c := &clients[i]
-			if cfg.TLS {
-				if c.tls, err = shake(fd); err != nil {
+			if tls {
+				if c.wire, err = handshake(fd); err != nil {
 					return fmt.Errorf("load: connection %d: %w", i, err)
 				}
 			}
 			request, _ := exchange(i)
-			n, err := c.write(request)
+			n, err := c.wire.write(request)
 			if err == nil && n < len(request) {
 				err = fmt.Errorf("a new connection took only %d of %d bytes; use smaller messages", n, len(request))
 			}
@@ -67,7 +72,7 @@ func Idle(cfg Config, hold func()) error {
 	}
 	hold()
 	for i := range clients {
-		n, _, err := clients[i].read(buf)
+		n, _, err := clients[i].wire.read(buf, false)
 		if err == nil && n > 0 {
 			err = fmt.Errorf("%d bytes came that nobody asked for", n)
 		}
@@ -81,7 +86,7 @@ func Idle(cfg Config, hold func()) error {
 // readAll waits for as many bytes as p has.
 func (c *client) readAll(p []byte) error {
 	for end := time.Now().Add(patience); len(p) > 0; {
-		n, _, err := c.read(p)
+		n, _, err := c.wire.read(p, false)
 		if err != nil {
 			return err
 		}
@@ -93,13 +98,8 @@ func (c *client) readAll(p []byte) error {
 			return fmt.Errorf("no echo in %v: %w", patience, io.ErrNoProgress)
 		}
 		if n == 0 { // else there may be more that poll does not see
-			poll(c.fd, unix.POLLIN, left)
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
 		}
 	}
 	return nil
-}
-
-// poll waits for an event, at most that long.
-func poll(fd int, events int16, d time.Duration) {
-	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: events}}, int(d.Milliseconds())+1)
 }

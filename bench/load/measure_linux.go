@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,43 +14,55 @@ const (
 	outEvents = unix.EPOLLOUT
 )
 
+// longestWait is how long a generator waits for news at most.
+const longestWait = time.Second
+
 // stall is for how long nothing may come back before the run has failed. Tests shorten it.
 var stall = 10 * time.Second
 
 // A generator makes load.
 type generator interface {
-	turn() error                    // waits, at most a second, and does what there is to do
-	progress() (count, bytes int64) // since it began
-	stop()                          // it begins nothing more
-	open() int                      // how much that was begun has not come back
+	turn() error                          // waits, at most longestWait, and does what there is to do
+	progress() (count, slow, bytes int64) // since it began
+	window(d time.Duration)               // what it measures begins, for so long
+	stop()                                // it begins nothing more
+	open() int                            // how much that was begun has not come back
 }
+
+// ErrNothing says that there is nothing to divide by: the server, or the load, may have had no CPU in that time.
+var ErrNothing = errors.New("load: nothing came back whole")
 
 // measure runs a generator through its warm-up and the measurement.
 func measure(cfg Config, g generator) (Result, error) {
 	if err := spin(g, cfg.Warmup); err != nil {
 		return Result{}, err
 	}
-	cpu, err := serverCPU(cfg.PID)
+	g.window(cfg.For)
+	before, err := use(cfg.PID)
 	if err != nil {
 		return Result{}, err
 	}
-	count, bytes := g.progress()
+	count, slow, bytes := g.progress()
 	began := time.Now()
 	if err := spin(g, cfg.For); err != nil {
 		return Result{}, err
 	}
 	elapsed := time.Since(began)
-	after, err := serverCPU(cfg.PID)
+	after, err := use(cfg.PID)
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Elapsed: elapsed, CPU: after - cpu}
-	r.Count, r.Bytes = g.progress()
+	r := Result{
+		Elapsed: elapsed, CPU: after.cpu - before.cpu, User: after.user - before.user, System: after.system - before.system,
+		LoadCPU: after.own - before.own, Resident: after.resident,
+	}
+	r.Count, r.Slow, r.Bytes = g.progress()
 	r.Count -= count
+	r.Slow -= slow
 	r.Bytes -= bytes
 	err = drain(g) // first: what never comes says more than what has not come yet
 	if err == nil && r.Count == 0 {
-		err = fmt.Errorf("load: nothing came back whole in %v, only %d bytes; all came later", elapsed, r.Bytes)
+		err = fmt.Errorf("%w in %v, only %d bytes; all came later", ErrNothing, elapsed, r.Bytes)
 	}
 	return r, err
 }
@@ -57,12 +70,12 @@ func measure(cfg Config, g generator) (Result, error) {
 // drain waits for all that is under way: what never comes back would not show while others do.
 func drain(g generator) error {
 	g.stop()
-	_, before := g.progress()
+	_, _, before := g.progress()
 	for alive := time.Now(); g.open() > 0; {
 		if err := g.turn(); err != nil {
 			return err
 		}
-		if _, bytes := g.progress(); bytes != before {
+		if _, _, bytes := g.progress(); bytes != before {
 			before, alive = bytes, time.Now()
 		} else if time.Since(alive) > stall {
 			return fmt.Errorf("load: %d never came back", g.open())
@@ -71,23 +84,16 @@ func drain(g generator) error {
 	return nil
 }
 
-func serverCPU(pid int) (time.Duration, error) {
-	if pid == 0 {
-		return 0, nil
-	}
-	return ProcessCPU(pid)
-}
-
 func spin(g generator, d time.Duration) error {
 	began := time.Now()
-	_, before := g.progress()
+	_, _, before := g.progress()
 	for alive := began; time.Since(began) < d; {
 		if err := g.turn(); err != nil {
 			return err
 		}
-		if _, bytes := g.progress(); bytes != before {
+		if _, _, bytes := g.progress(); bytes != before {
 			before, alive = bytes, time.Now()
-		} else if time.Since(alive) > stall {
+		} else if time.Since(alive) > stall && g.open() > 0 {
 			return fmt.Errorf("load: nothing came back for %v", stall)
 		}
 	}

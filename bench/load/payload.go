@@ -6,14 +6,6 @@ const ChunkSize = 1 << 20
 // variants is how many different messages of a size there are.
 const variants = 256
 
-// messages are what is sent, or comes back, by number.
-type messages interface{ message(n int) []byte }
-
-// fixed is the same each time.
-type fixed []byte
-
-func (f fixed) message(int) []byte { return f }
-
 // payload is what all messages are pieces of. It does not repeat within less than a mebibyte, so a piece that
 // arrives in another's place shows.
 type payload []byte
@@ -25,7 +17,9 @@ func newPayload(size int) payload {
 		x ^= x << 13 // xorshift, by Marsaglia
 		x ^= x >> 7
 		x ^= x << 17
-		p[i] = byte(x >> 32)
+		if p[i] = byte(x >> 32); p[i] == Mark {
+			p[i]++
+		}
 	}
 	return p
 }
@@ -34,6 +28,13 @@ func newPayload(size int) payload {
 func (p payload) message(n int) []byte {
 	n %= variants
 	return p[n : len(p)-variants+n]
+}
+
+// marked is the message of a slow connection.
+func (p payload) marked() []byte {
+	m := append([]byte(nil), p.message(0)...)
+	m[0] = Mark
+	return m
 }
 
 // A Chunker holds the answers of a server of chunks. Its methods may be called by any goroutine.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +17,8 @@ import (
 const sources = 64
 
 // connect makes a connection, non-blocking. n chooses where it comes from. On the loopback a connect ends at
-// once, unless the server's backlog is full: then it waits.
-func connect(to netip.AddrPort, n int) (fd int, err error) {
+// once, unless the server's backlog is full: then it waits. prepare sets options before.
+func connect(to netip.AddrPort, n int, prepare ...func(fd int) error) (fd int, err error) {
 	if !to.Addr().Is4() {
 		return -1, fmt.Errorf("load: the server's address is %v; use one of IPv4", to)
 	}
@@ -40,6 +41,11 @@ func connect(to netip.AddrPort, n int) (fd int, err error) {
 	}
 	if err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fd, os.NewSyscallError("setsockopt", err)
+	}
+	for _, f := range prepare {
+		if err = f(fd); err != nil {
+			return fd, err
+		}
 	}
 	if err = unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}); err != nil {
 		return fd, os.NewSyscallError("connect", err)
@@ -105,11 +111,14 @@ func (p *poller) add(fd, i int) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, fd, &ev))
 }
 
-// wait is none for longer than a second, which is for a signal, too.
-func (p *poller) wait() ([]unix.EpollEvent, error) {
-	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), 1000, 0, 0)
+// wait returns when there is something to do, or that time is over.
+func (p *poller) wait(d time.Duration) ([]unix.EpollEvent, error) {
+	const epollPwait2 = 441 // on every architecture; Linux 5.11. It takes nanoseconds
+	ts := [2]int64{int64(d / time.Second), int64(d % time.Second)}
+	n, _, errno := syscall.RawSyscall6(epollPwait2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)),
+		uintptr(unsafe.Pointer(&ts)), 0, 0)
 	if errno != 0 && errno != unix.EINTR {
-		return nil, os.NewSyscallError("epoll_pwait", errno)
+		return nil, os.NewSyscallError("epoll_pwait2", errno)
 	}
 	if errno != 0 {
 		n = 0

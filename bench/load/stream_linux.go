@@ -1,78 +1,146 @@
 package load
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
+	"time"
 )
+
+// batch is how many bytes of messages leave at once at most, unless one has more.
+const batch = 64 << 10
 
 // A client is one connection that sends messages and checks what comes back.
 type client struct {
+	wire     wire
 	fd       int
-	tls      *secure // over fd; nil: it is without
-	first    int     // number of its first message, so that connections differ
-	sent     int     // messages sent whole
-	offset   int     // bytes sent of the next one
-	answered int     // answers received whole
-	received int     // bytes of the next one
+	first    int // number of its first message, so that connections differ
+	allowed  int // messages that it may have sent
+	sent     int // messages sent whole
+	offset   int // bytes sent of the next one
+	answered int // answers received whole
+	answer   answer
+	sentAt   time.Duration // of a closed loop: when the last batch began to leave
+	slow     bool          // it is a closed loop of marked messages
 	writable bool
 	readable bool
+	unsent   bool // its wire has taken what it has not sent
 	ended    bool // it has: behind what is still to be read there is an end or an error
 }
 
-// A stream is the state of a run of Echo or Chunks.
+// A stream is the state of a run of Echo, HTTP or Chunks.
 type stream struct {
-	request, answer messages
-	depth           int // 0: stopped
-	clients         []client
-	poll            *poller
-	buf             []byte
-	messages, bytes int64
+	pace     pace
+	dialect  dialect
+	marked   dialect // of the slow
+	slow     int     // of the clients, the first
+	clients  []client
+	poll     *poller
+	in, out  []byte
+	messages int64 // of those that are not slow
+	slowly   int64
+	bytes    int64
+	latency  histogram
+	late     histogram
 }
 
 // Echo has an echo server send messages back.
 func Echo(cfg Config) (Result, error) {
-	if cfg.Request != "" {
-		return run(cfg, fixed(cfg.Request), fixed(cfg.Reply))
-	}
 	p := newPayload(cfg.Size)
-	return run(cfg, p, p)
+	return run(cfg, parrot{p, p}, slowpoke(p.marked()))
 }
 
 // Chunks has a server send mebibytes: for each byte it receives, Chunker.Chunk of that. Config.Size is ignored.
-func Chunks(cfg Config) (Result, error) {
+func Chunks(cfg Config) (Result, error) { return run(cfg, chunks(), nil) }
+
+func chunks() dialect {
 	requests := make(payload, 1+variants)
 	for i := range requests {
 		requests[i] = byte(i)
 	}
-	return run(cfg, requests, newPayload(ChunkSize))
+	return parrot{requests, newPayload(ChunkSize)}
 }
 
-func run(cfg Config, request, answer messages) (Result, error) {
+// HTTP has a server answer Config.Request, all of it, with a status of 200 and Config.Reply as the body.
+func HTTP(cfg Config) (Result, error) {
+	return run(cfg, &web{ask: []byte(cfg.Request), body: []byte(cfg.Reply)}, nil)
+}
+
+func run(cfg Config, d, marked dialect) (Result, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := &stream{request: request, answer: answer, depth: max(1, cfg.Depth), buf: make([]byte, 256<<10)}
+	if cfg.Slow < 0 || cfg.Slow > cfg.Conns || cfg.Slow > 0 && marked == nil || cfg.Slow == cfg.Conns && cfg.Rate > 0 {
+		return Result{}, fmt.Errorf("load: %d slow connections of %d: only Echo has some, and an open loop needs others", cfg.Slow, cfg.Conns)
+	}
+	s := &stream{dialect: d, marked: marked, slow: cfg.Slow, in: make([]byte, 256<<10), latency: newHistogram(), late: newHistogram()}
 	defer s.close()
 	var err error
 	if s.poll, err = newPoller(); err != nil {
 		return Result{}, err
 	}
 	for i := range cfg.Conns {
-		fd, err := connect(cfg.Addr, i)
-		if err != nil {
+		if err := s.connect(cfg, i); err != nil {
 			return Result{}, fmt.Errorf("load: connection %d: %w", i, err)
 		}
-		s.clients = append(s.clients, client{fd: fd, first: i})
-		if cfg.TLS {
-			if s.clients[i].tls, err = shake(fd); err != nil {
-				return Result{}, fmt.Errorf("load: connection %d: %w", i, err)
-			}
-		}
-		if err := s.poll.add(fd, i); err != nil {
+	}
+	if cfg.Rate > 0 {
+		if err := s.greet(); err != nil {
 			return Result{}, err
 		}
 	}
-	return measure(cfg, s)
+	got, err := raisePriority(cfg.Priority)
+	if err != nil {
+		return Result{}, err
+	}
+	s.pace = newPace(cfg)
+	for i := range s.clients {
+		if c := &s.clients[i]; c.slow || !s.pace.open() {
+			s.allow(c)
+			if err := s.send(c); err != nil { // if it knows that it can: else the poller has an edge for it
+				return Result{}, fmt.Errorf("load: connection %d: %w", i, err)
+			}
+		}
+	}
+	r, err := measure(cfg, s)
+	r.Latency, r.Late, r.Got = s.latency.latencies(), s.late.latencies(), got
+	if s.pace.open() {
+		if r.Count = r.Latency.Count; r.Count > 0 && errors.Is(err, ErrNothing) {
+			err = nil // what came later has its latency
+		}
+	}
+	return r, err
+}
+
+func (s *stream) connect(cfg Config, i int) error {
+	fd, err := connect(cfg.Addr, i)
+	if err != nil {
+		return err
+	}
+	s.clients = append(s.clients, client{fd: fd, wire: tcpWire(fd), first: i, slow: i < cfg.Slow})
+	if cfg.TLS {
+		if s.clients[i].wire, err = handshake(fd); err != nil {
+			return err
+		}
+	}
+	return s.poll.add(fd, i)
+}
+
+// greet exchanges one message on each connection, so that the server, and who is behind it, has them all before the
+// clock of an open loop starts.
+func (s *stream) greet() error {
+	s.pace = newPace(Config{})
+	for i := range s.clients {
+		s.allow(&s.clients[i])
+	}
+	if err := drain(s); err != nil {
+		return err
+	}
+	for i := range s.clients {
+		c := &s.clients[i]
+		c.allowed, c.sent, c.answered = 0, 0, 0
+	}
+	s.messages, s.slowly = 0, 0
+	return nil
 }
 
 func (s *stream) close() {
@@ -84,22 +152,29 @@ func (s *stream) close() {
 	}
 }
 
-func (s *stream) stop() { s.depth = 0 }
-
-func (s *stream) open() (n int) {
+func (s *stream) open() int {
+	n := s.pace.owed()
 	for i := range s.clients {
-		c := &s.clients[i]
-		if n += c.sent - c.answered; c.offset > 0 {
-			n++
-		}
+		n += s.clients[i].allowed - s.clients[i].answered
 	}
 	return n
 }
 
-func (s *stream) progress() (count, bytes int64) { return s.messages, s.bytes }
+func (s *stream) window(d time.Duration) { s.pace.window(d) }
+
+func (s *stream) stop() { s.pace.stop() }
+
+func (s *stream) progress() (count, slow, bytes int64) { return s.messages, s.slowly, s.bytes }
 
 func (s *stream) turn() error {
-	events, err := s.poll.wait()
+	wait := longestWait
+	if s.pace.open() {
+		var err error
+		if wait, err = s.begin(); err != nil {
+			return err
+		}
+	}
+	events, err := s.poll.wait(wait)
 	if err != nil {
 		return err
 	}
@@ -111,20 +186,57 @@ func (s *stream) turn() error {
 		if err := s.serve(c); err != nil {
 			return fmt.Errorf("load: connection %d, message %d: %w", events[i].Fd, c.answered, err)
 		}
+		if s.pace.open() {
+			if _, err := s.begin(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// begin sends what is due, and returns for how long nothing more is. The clients that are not slow take turns.
+func (s *stream) begin() (time.Duration, error) {
+	for {
+		number, wait, ok := s.pace.next(s.pace.now())
+		if !ok {
+			return wait, nil
+		}
+		c := &s.clients[s.slow+number%(len(s.clients)-s.slow)]
+		c.allowed++
+		if err := s.send(c); err != nil {
+			return 0, fmt.Errorf("load: connection %d, message %d: %w", c.first, c.sent, err)
+		}
+	}
+}
+
+// intended is when the client's message with that number was to be sent.
+func (s *stream) intended(c *client, number int) time.Duration {
+	if s.pace.open() && !c.slow {
+		return s.pace.at(number*(len(s.clients)-s.slow) + c.first - s.slow)
+	}
+	return c.sentAt
+}
+
+// allow lets a closed loop's client send its next batch, when the last one is back.
+func (s *stream) allow(c *client) {
+	depth := s.pace.depth
+	if c.slow {
+		depth = min(depth, 1)
+	}
+	c.allowed = c.answered + depth
 }
 
 // serve sends and receives until neither can go on. Reading first lets an answer make room for the next message.
 func (s *stream) serve(c *client) error {
 	for {
 		if c.readable {
-			n, more, err := c.read(s.buf)
+			n, more, err := c.wire.read(s.in, c.ended)
 			if err != nil {
 				return err
 			}
-			c.readable = more || c.ended && n > 0
-			if err := s.check(c, s.buf[:n]); err != nil {
+			c.readable = more
+			if err := s.check(c, s.in[:n]); err != nil {
 				return err
 			}
 		}
@@ -137,36 +249,70 @@ func (s *stream) serve(c *client) error {
 	}
 }
 
+func (s *stream) speaks(c *client) dialect {
+	if c.slow {
+		return s.marked
+	}
+	return s.dialect
+}
+
 func (s *stream) send(c *client) error {
-	for c.writable && (c.sent < c.answered+s.depth || c.offset > 0) {
-		rest := s.request.message(c.first + c.sent)[c.offset:]
-		n, err := c.write(rest)
+	if c.unsent && c.writable {
+		gone, err := c.wire.flush()
 		if err != nil {
 			return err
 		}
-		c.writable = n == len(rest)
-		if c.offset += n; c.writable {
-			c.sent, c.offset = c.sent+1, 0
+		c.unsent, c.writable = !gone, gone
+	}
+	for c.writable && c.sent < c.allowed {
+		out := s.gather(c)
+		now := s.pace.now()
+		if c.offset == 0 {
+			c.sentAt = now
+			if intended := s.intended(c, c.sent); s.pace.open() && !c.slow && s.pace.measured(intended, now) {
+				s.late.record(now - intended)
+			}
 		}
+		n, err := c.wire.write(out)
+		if err != nil {
+			return err
+		}
+		c.writable = n == len(out)
+		s.advance(c, n)
+		gone, err := c.wire.flush()
+		if err != nil {
+			return err
+		}
+		c.unsent, c.writable = !gone, c.writable && gone
 	}
 	return nil
 }
 
-// read reports whether there may be more to read: a short read has emptied the socket, and what comes later makes an edge.
-func (c *client) read(p []byte) (n int, more bool, err error) {
-	if c.tls != nil {
-		n, err = c.tls.read(p)
-		return n, n > 0, err
+// gather is what the client is to send next: the rest of a message and those that may leave with it.
+func (s *stream) gather(c *client) []byte {
+	d := s.speaks(c)
+	one := d.request(c.first + c.sent)[c.offset:]
+	if c.sent+1 == c.allowed || len(one) >= batch {
+		return one
 	}
-	n, err = read(c.fd, p)
-	return n, n == len(p), err
+	s.out = append(s.out[:0], one...)
+	for number := c.sent + 1; number < c.allowed && len(s.out) < batch; number++ {
+		s.out = append(s.out, d.request(c.first+number)...)
+	}
+	return s.out
 }
 
-func (c *client) write(p []byte) (int, error) {
-	if c.tls != nil {
-		return c.tls.Write(p)
+// advance notes that n bytes have left.
+func (s *stream) advance(c *client, n int) {
+	for n > 0 {
+		rest := len(s.speaks(c).request(c.first+c.sent)) - c.offset
+		if n < rest {
+			c.offset += n
+			return
+		}
+		n -= rest
+		c.sent, c.offset = c.sent+1, 0
 	}
-	return write(c.fd, p)
 }
 
 // check compares what has come with what must.
@@ -176,16 +322,31 @@ func (s *stream) check(c *client, got []byte) error {
 		if c.answered > c.sent || c.answered == c.sent && c.offset == 0 {
 			return fmt.Errorf("%d bytes more came back than were asked for", len(got))
 		}
-		want := s.answer.message(c.first + c.answered)[c.received:]
-		n := min(len(got), len(want))
-		if !bytes.Equal(got[:n], want[:n]) {
-			return fmt.Errorf("wrong bytes came back: within %d of them at offset %d", n, c.received)
+		used, whole, err := s.speaks(c).accept(&c.answer, c.first+c.answered, got)
+		if err != nil {
+			return err
 		}
-		got = got[n:]
-		if c.received += n; n == len(want) {
-			c.answered, c.received = c.answered+1, 0
-			s.messages++
+		got = got[used:]
+		if whole {
+			s.count(c)
 		}
 	}
 	return nil
+}
+
+// count notes that a message has come back.
+func (s *stream) count(c *client) {
+	now, intended := s.pace.now(), s.intended(c, c.answered)
+	c.answered++
+	if c.slow {
+		s.slowly++
+	} else {
+		s.messages++
+		if s.pace.measured(intended, now) {
+			s.latency.record(now - intended)
+		}
+	}
+	if (c.slow || !s.pace.open()) && c.answered == c.allowed {
+		s.allow(c)
+	}
 }

@@ -11,6 +11,7 @@ require (
 )
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.1.2 // indirect
 	github.com/andybalholm/brotli v1.2.0 // indirect
 	github.com/bytedance/gopkg v0.1.1 // indirect
 	github.com/cloudwego/gopkg v0.1.4 // indirect
@@ -24,10 +25,15 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.28.0 // indirect
 	golang.org/x/sync v0.11.0 // indirect
-	golang.org/x/sys v0.45.0 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 )
 
-require github.com/suiro-go/suiro v0.0.0
+require (
+	github.com/suiro-go/suiro v0.0.0
+	github.com/suiro-go/suiro/bench/load v0.0.0
+	golang.org/x/sys v0.45.0
+)
 
 replace github.com/suiro-go/suiro => ../..
+
+replace github.com/suiro-go/suiro/bench/load => ../load

@@ -10,6 +10,9 @@ import (
 // segments says that a batch holds segments as one.
 const segments = true
 
+// sendersWait says that there is a packetPair.
+const sendersWait = true
+
 // packetPair is two connected datagram sockets, the first of which sends only a few that have not been read.
 func packetPair(t testing.TB) (fd, peer int) {
 	t.Helper()

@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sendersWait says that there is a packetPair.
-const sendersWait = true
-
 func deadline() time.Time { return time.Now().Add(patience) }
 
 // packetSocket is a datagram socket at a free loopback address; "udp" is an IPv6 one that takes IPv4 too.

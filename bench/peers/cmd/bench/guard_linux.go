@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	baselineFile = "bench/baselines.json"
+	reference    = "net" // what everything is a ratio to, measured in the same round
+	worse        = 1.20  // of the baseline: more fails
+)
+
+// attempts are the rounds of each measurement: what is worse is measured again, and fails when it always was.
+var attempts = []int{5, 7, 11}
+
+// guarded are the workloads that are looked at: none whose figure is a time.
+var guarded = []string{"http-50", "pipeline", "echo64-50", "udp", "churn", "idle"}
+
+// Baselines are the ratios of an earlier run. Both sides of a ratio are of one machine and one minute, so they
+// hold where times would not; another kernel or processor may still want its own.
+type baselines struct {
+	Environment environment        `json:"environment"`
+	Reference   string             `json:"reference"`
+	Ratios      map[string]float64 `json:"ratios"` // by workload and contender
+}
+
+// A guard compares with the baselines, or writes them.
+type guard struct{ update bool }
+
+func (g *guard) run(ctx context.Context, cfg config) (ok bool, err error) {
+	path := filepath.Join(cfg.Root, baselineFile)
+	var base baselines
+	if !g.update {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &base)
+		}
+		if err != nil {
+			return false, fmt.Errorf("%w; go run ./bench -guard -update writes it", err)
+		}
+	}
+	cfg.Names = append(slices.Clone(two), reference)
+	if !hasRings() {
+		log.Print("this kernel gives us no io_uring: only epoll is looked at")
+		cfg.Names = cfg.Names[1:]
+	}
+	if cfg.workloads, err = chooseWorkloads(guarded); err != nil {
+		return false, err
+	}
+	cfg.Seconds, cfg.Warmup, cfg.Idle = 0.25, 0.1, 3000
+	rep := &report{Config: cfg, Workloads: cfg.workloads}
+	if rep.Missing, err = build(ctx, cfg); err != nil {
+		return false, err
+	}
+	if len(rep.Missing) > 0 {
+		return false, fmt.Errorf("missing: %v", rep.Missing)
+	}
+	found := baselines{Environment: describe(ctx, cfg), Reference: reference, Ratios: map[string]float64{}}
+	ok = true
+	for _, w := range cfg.workloads {
+		good, err := judge(w, base.Ratios, found.Ratios, g.update, func(rounds int) (map[string]float64, error) {
+			return rep.pairs(ctx, cfg, w, rounds)
+		})
+		if err != nil {
+			return false, err
+		}
+		ok = ok && good
+	}
+	if g.update {
+		text, err := json.MarshalIndent(found, "", "  ")
+		if err != nil {
+			return false, err
+		}
+		return true, os.WriteFile(path, append(text, '\n'), 0o644)
+	}
+	if was, is := base.Environment, found.Environment; !ok && (was.CPU != is.CPU || was.Kernel != is.Kernel || was.Go != is.Go) {
+		log.Printf("the baselines are of %s, Linux %s, %s; here it is %s, Linux %s, %s: if the change is that, go run ./bench -guard -update",
+			was.CPU, was.Kernel, was.Go, is.CPU, is.Kernel, is.Go)
+	}
+	return ok, nil
+}
+
+// judge measures a workload until it is no worse than the baselines, or attempts are over.
+func judge(w workload, base, found map[string]float64, update bool, measure func(rounds int) (map[string]float64, error)) (ok bool, err error) {
+	wanting := map[string]float64{} // the best that a contender that was too bad has come to
+	for try, rounds := range attempts {
+		if w.Kind == "idle" {
+			rounds = 1 + try // memory makes less noise than time
+		}
+		got, err := measure(rounds)
+		if err != nil {
+			return false, err
+		}
+		if len(got) == 0 {
+			return false, fmt.Errorf("%s: nothing was measured", w.Name)
+		}
+		for name, ratio := range got {
+			key := w.Name + " " + name
+			was, known := base[key]
+			if before, bad := wanting[key]; try > 0 && !bad {
+				continue
+			} else if bad {
+				ratio = min(ratio, before)
+			}
+			found[key] = ratio
+			delete(wanting, key)
+			switch {
+			case update:
+			case !known:
+				return false, fmt.Errorf("%s has no baseline; go run ./bench -guard -update writes one", key)
+			case math.IsNaN(ratio) || ratio > was*worse:
+				wanting[key] = ratio
+			}
+		}
+		if len(wanting) == 0 {
+			break
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		if strings.HasPrefix(key, w.Name+" ") {
+			report := fmt.Sprintf("%-28s %.2f of %s, baseline %.2f", key, found[key], reference, base[key])
+			if _, bad := wanting[key]; bad {
+				report += fmt.Sprintf(": WORSE by %.0f %%, %d times", 100*(found[key]/base[key]-1), len(attempts))
+			}
+			log.Print(report)
+		}
+	}
+	return len(wanting) == 0, nil
+}
+
+// pairs are the medians of the contenders' ratios to the reference, each of so many rounds.
+func (rep *report) pairs(ctx context.Context, cfg config, w workload, rounds int) (map[string]float64, error) {
+	rep.Samples = nil
+	for round := range rounds {
+		if err := rep.round(ctx, cfg, w, round); err != nil {
+			return nil, err
+		}
+	}
+	got := map[string]float64{}
+	for _, name := range cfg.Names {
+		rs := ratios(pick(rep.Samples, name, w.Name), pick(rep.Samples, reference, w.Name))
+		if len(rs) < (rounds+1)/2 { // wrong bytes, or a server that does not start
+			for _, s := range rep.Samples {
+				if s.Failure != "" {
+					return nil, fmt.Errorf("%s, %s: %s", w.Name, s.Contender, s.Failure)
+				}
+			}
+			return nil, errors.New("samples are missing")
+		}
+		if name != reference {
+			got[name] = spreadOf(rs).median
+		}
+	}
+	return got, nil
+}
+
+// hasRings reports whether the kernel lets us have an io_uring.
+func hasRings() bool {
+	var params [120]byte // struct io_uring_params
+	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)), 0)
+	if errno == 0 {
+		_ = unix.Close(int(fd))
+	}
+	return errno == 0
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/suiro-go/suiro/bench/load"
+)
+
+// A workload is a way to use a server, and the figure that it is measured by.
+type workload struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Unit  string `json:"unit"`
+	Kind  string `json:"kind"` // of load
+	Conns int    `json:"connections"`
+	Size  int    `json:"size,omitempty"`
+	Depth int    `json:"depth,omitempty"` // messages in flight on each connection; 0: 1
+	Slow  int    `json:"slow,omitempty"`  // connections whose handlers burn CPU
+
+	Rate     float64 `json:"rate,omitempty"`     // messages per second, in an open loop
+	Capacity float64 `json:"capacity,omitempty"` // or as this share of what package net can do
+
+	more   bool // the higher the figure, the better
+	figure func(outcome) float64
+	peers  []string // measured unless others are asked for
+	bases  []string // ratios are taken to these
+	goals  []goal
+	own    string // whose goals they are: those whose names begin so; "": suiro/
+}
+
+// A goal is what is wanted of Suiro: a ratio to that contender.
+type goal struct {
+	base  string
+	limit float64
+}
+
+// An outcome is what one run came to.
+type outcome struct {
+	load.Result
+	Growth int64 `json:"growth_bytes,omitempty"` // of the server's memory, by its connections
+}
+
+func cpuEach(o outcome) float64 { return float64(o.CPU.Nanoseconds()) / 1e3 / float64(o.Count) }
+
+func memoryEach(o outcome) float64 { return float64(o.Growth) / float64(o.Count) }
+
+func mebibytes(o outcome) float64 { return float64(o.Bytes) / (1 << 20) / o.CPU.Seconds() }
+
+func p99Micros(o outcome) float64 { return float64(o.Latency.P99.Nanoseconds()) / 1e3 }
+
+const (
+	perRequest = "µs of CPU per request"
+	perMessage = "µs of CPU per message"
+	perConn    = "B of server RSS each"
+	p99        = "µs p99, from the intended start"
+	perSecond  = "MiB per CPU second"
+)
+
+// isProxy reports whether there is a server behind what is measured.
+func isProxy(w workload) bool { return strings.HasPrefix(w.Kind, proxy+":") }
+
+// memory reports whether that is what a workload measures.
+func (w workload) memory() bool { return w.Unit == perConn }
+
+// rounds are fewer for memory, which makes less noise than time.
+func (w workload) rounds(n int) int {
+	if w.memory() {
+		return min(n, 2)
+	}
+	return n
+}
+
+// burnFor is how long a slow handler computes.
+const burnFor = "20ms"
+
+var (
+	two     = []string{"suiro/io_uring", "suiro/epoll"}
+	few     = append(slices.Clone(two), "gnet", "net")
+	loops   = append(slices.Clone(two), "gnet", "netpoll", "nbio", "evio", "net")
+	webs    = append(slices.Clone(two), "suiro-raw/io_uring", "suiro-raw/epoll", "c-uring", "c-epoll", "gnet", "netpoll", "nbio", "evio", "fasthttp", "nethttp", "suirohttp", "net", "nginx", "haproxy")
+	proxies = append(slices.Clone(two), "haproxy", "nginx")
+	gnetAt  = func(limit float64) goal { return goal{"gnet", limit} }
+)
+
+// workloads are all there are, in the order of a round.
+var workloads = []workload{
+	{Name: "http-50", Title: "HTTP plaintext, 50 connections", Unit: perRequest, Kind: plaintext, Conns: 50, figure: cpuEach,
+		peers: webs, bases: []string{"c-uring", "gnet", "net"}, goals: []goal{{"c-uring", 1.05}, gnetAt(0.95)}},
+	{Name: "http-500", Title: "HTTP plaintext, 500 connections", Unit: perRequest, Kind: plaintext, Conns: 500, figure: cpuEach,
+		peers: webs, bases: []string{"c-uring", "gnet", "net"}, goals: []goal{{"c-uring", 1.05}, gnetAt(0.95)}},
+	{Name: "pipeline", Title: "HTTP plaintext, 50 connections, 16-deep pipelines", Unit: perRequest, Kind: plaintext, Conns: 50, Depth: 16,
+		figure: cpuEach, peers: append(slices.Clone(webs), "gnet-naive"), bases: []string{"c-uring", "gnet", "gnet-naive", "net"},
+		goals: []goal{{"gnet-naive", 0.12}, gnetAt(1)}},
+	{Name: "echo64-50", Title: "Echo of 64 B, 50 connections", Unit: perMessage, Kind: "echo", Conns: 50, Size: 64, figure: cpuEach,
+		peers: append(slices.Clone(loops), "tokio"), bases: []string{"tokio", "gnet", "net"}, goals: []goal{{"tokio", 1}}},
+	{Name: "echo64-500", Title: "Echo of 64 B, 500 connections", Unit: perMessage, Kind: "echo", Conns: 500, Size: 64, figure: cpuEach,
+		peers: append(slices.Clone(few), "tokio"), bases: []string{"tokio", "gnet", "net"}, goals: []goal{{"tokio", 1}}},
+	{Name: "echo64-5000", Title: "Echo of 64 B, 5,000 connections", Unit: perMessage, Kind: "echo", Conns: 5000, Size: 64, figure: cpuEach,
+		peers: append(slices.Clone(loops), "tokio"), bases: []string{"tokio", "gnet", "net"}, goals: []goal{gnetAt(0.95), {"tokio", 1}}},
+	{Name: "echo16k-50", Title: "Echo of 16 KiB, 50 connections", Unit: perMessage, Kind: "echo", Conns: 50, Size: 16 << 10, figure: cpuEach,
+		peers: few, bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.95)}},
+	{Name: "echo16k-500", Title: "Echo of 16 KiB, 500 connections", Unit: perMessage, Kind: "echo", Conns: 500, Size: 16 << 10, figure: cpuEach,
+		peers: few, bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.95)}},
+	{Name: "stream", Title: "Chunks of 1 MiB sent on request, 4 connections", Unit: perSecond, Kind: "chunks", Conns: 4, more: true,
+		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}, goals: []goal{{"net", 1.2}}},
+	{Name: "stream-echo", Title: "Echo of 1 MiB, 4 connections", Unit: perSecond, Kind: "echo", Conns: 4, Size: 1 << 20, more: true,
+		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}, goals: []goal{{"net", 1.2}}},
+	{Name: "proxy-echo", Title: "Echo of 64 B through a proxy, 50 connections", Unit: perMessage, Kind: proxy + ":echo", Conns: 50, Size: 64,
+		figure: cpuEach, peers: proxies, bases: []string{"haproxy", "nginx"}},
+	{Name: "proxy-bulk", Title: "Chunks of 1 MiB through a proxy, 4 connections", Unit: perSecond, Kind: proxy + ":chunks", Conns: 4, more: true,
+		figure: mebibytes, peers: proxies, bases: []string{"haproxy", "nginx"}, goals: []goal{{"haproxy", 1}}},
+	{Name: "proxy-open", Title: "Echo of 64 B through a proxy, 5,000 connections, open loop of 10,000 a second", Unit: p99, Kind: proxy + ":echo", Conns: 5000,
+		Size: 64, Rate: 10000, figure: p99Micros, peers: proxies, bases: []string{"haproxy", "nginx"}},
+	{Name: "udp", Title: "UDP echo of 64 B, 8 sockets with 24 in flight each", Unit: "µs of CPU per datagram", Kind: "udp", Conns: 8, Size: 64,
+		Depth: 24, figure: cpuEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}, goals: []goal{{"net", 0.6}}},
+	{Name: "tls", Title: "TLS echo of 64 B, 50 connections", Unit: perMessage, Kind: "tls", Conns: 50, Size: 64, figure: cpuEach,
+		peers: append(slices.Clone(two), "net"), bases: []string{"net"}},
+	{Name: "https", Title: "HTTP within TLS, 500 connections; net is net/http", Unit: perRequest, Kind: "https", Conns: 500, figure: cpuEach,
+		peers: withTLS, bases: []string{"net"}, goals: []goal{{"net", 0.9}}, own: "suiro-h1/"},
+	{Name: "churn", Title: "Connect, echo 64 B, close; 64 at a time", Unit: "µs of CPU each", Kind: "churn", Conns: 64, Size: 64, figure: cpuEach,
+		peers: few, bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.9)}},
+	{Name: "idle", Title: "Idle connections that have spoken once", Unit: perConn, Kind: "idle", Size: 64, figure: memoryEach,
+		peers: append(slices.Clone(loops), "tokio"), bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.8)}},
+	{Name: "http-idle", Title: "Idle connections of HTTP that have had one answer; net is net/http", Unit: perConn, Kind: "http", Size: 64,
+		figure: memoryEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}, goals: []goal{{"net", 0.15}}},
+	{Name: "https-idle", Title: "Idle connections of HTTP within TLS that have had one answer; net is net/http", Unit: perConn, Kind: "https-idle", Conns: 1000, Size: 64,
+		figure: memoryEach, peers: withTLS, bases: []string{"net"}},
+	{Name: "slow-readers", Title: "500 readers of 1 MiB that take 64 KiB a second", Unit: perConn, Kind: "slow-readers", Conns: 500,
+		figure: memoryEach, peers: few, bases: []string{"gnet", "net"}},
+	{Name: "skew-1", Title: "Echo of 64 B beside 1 of 100 connections whose handler burns 20 ms", Unit: p99,
+		Kind: "burn", Conns: 100, Size: 64, Slow: 1, Rate: 99 * 100, figure: p99Micros, peers: few, bases: []string{"net", "gnet"},
+		goals: []goal{{"net", 0.6}, gnetAt(0.1)}},
+	{Name: "skew-8", Title: "Echo of 64 B beside 8 of 100 connections whose handlers burn 20 ms", Unit: p99, Kind: "burn", Conns: 100, Size: 64, Slow: 8, Rate: 92 * 100, figure: p99Micros,
+		peers: few, bases: []string{"net", "gnet"}},
+	{Name: "open", Title: "Echo of 64 B, 100 connections, open loop at half of net's capacity", Unit: p99, Kind: "echo", Conns: 100,
+		Size: 64, Capacity: 0.5, figure: p99Micros, peers: append(slices.Clone(few), "tokio"), bases: []string{"net", "gnet"}, goals: []goal{{"net", 1}}},
+}
+
+func workloadNames() (names []string) {
+	for _, w := range workloads {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// chooseWorkloads are those whose names begin with one of these; all of them for none. A name may be followed by
+// what is to be different, as in echo64-50:conns=2000:size=128.
+func chooseWorkloads(names []string) (chosen []workload, err error) {
+	if len(names) == 0 || slices.Equal(names, []string{"all"}) {
+		return workloads, nil
+	}
+	for _, asked := range names {
+		name, changes, changed := strings.Cut(asked, ":")
+		known := false
+		for _, w := range workloads {
+			if w.Name != name && !strings.HasPrefix(w.Name, name+"-") {
+				continue
+			}
+			known = true
+			if changed {
+				if w, err = w.with(changes); err != nil {
+					return nil, err
+				}
+			}
+			if !slices.ContainsFunc(chosen, func(c workload) bool { return c.Name == w.Name }) {
+				chosen = append(chosen, w)
+			}
+		}
+		if !known {
+			return nil, fmt.Errorf("there is no workload %q; there are %s", name, strings.Join(workloadNames(), " "))
+		}
+	}
+	return chosen, nil
+}
+
+// with is the workload with other numbers. Its goals are not those of the table's.
+func (w workload) with(changes string) (workload, error) {
+	for _, change := range strings.Split(changes, ":") {
+		key, value, _ := strings.Cut(change, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 {
+			return w, fmt.Errorf("%s: %q is no number", w.Name, change)
+		}
+		number := map[string]*int{"conns": &w.Conns, "size": &w.Size, "depth": &w.Depth, "slow": &w.Slow}[key]
+		switch {
+		case number != nil:
+			*number = n
+		case key == "rate":
+			w.Rate, w.Capacity = float64(n), 0
+		default:
+			return w, fmt.Errorf("%s: %q; what can be different is conns, size, depth, slow and rate", w.Name, change)
+		}
+	}
+	w.Name, w.Title, w.goals = w.Name+":"+changes, w.Title+", but "+strings.ReplaceAll(changes, ":", ", "), nil
+	return w, nil
+}
+
+// contendersOf are the names that are measured with a workload: those asked for that can serve it.
+func contendersOf(cfg config, w workload) (names []string) {
+	wanted := cfg.Names
+	if len(wanted) == 0 {
+		wanted = w.peers
+	}
+	for _, name := range wanted {
+		if _, ok := find(name, w.Kind); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// basesOf are the contenders that ratios are taken to.
+func basesOf(cfg config, w workload) (bases []string) {
+	names := contendersOf(cfg, w)
+	for _, b := range w.bases {
+		if slices.Contains(names, b) {
+			bases = append(bases, b)
+		}
+	}
+	if len(names) > 0 && strings.Contains(strings.Join(names, " "), "@") { // another build is what it is about
+		for _, name := range names {
+			if _, build := split(name); build != "" {
+				bases = append(bases, name)
+			}
+		}
+	}
+	return bases
+}
