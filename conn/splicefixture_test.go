@@ -171,7 +171,7 @@ func speak(c *net.TCPConn, seed uint64, n int, pauses bool) error {
 	for n > 0 {
 		p := buf[:min(n, 1+r.IntN(1+r.IntN(len(buf))))]
 		_, _ = s.Read(p)
-		if _, err := c.Write(p); err != nil {
+		if err := writeAll(c, p); err != nil {
 			return err
 		}
 		n -= len(p)

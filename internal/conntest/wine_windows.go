@@ -8,6 +8,8 @@ import "golang.org/x/sys/windows"
 //     like the end of the stream, and a refused datagram like nothing;
 //   - a socket that is closed while a receive is in flight tells its peer so a little
 //     after the call has returned;
+//   - a write that waits now and then ends with nothing written and no error, which package
+//     net calls an unexpected EOF; the same bytes written again arrive once;
 //   - a datagram socket that is bound to one loopback address and connected has another.
 func Wine() bool { return wineVersion.Find() == nil }
 
