@@ -47,7 +47,11 @@ func (c *testCase) bytes() []byte {
 		text.WriteString(*c.Raw)
 	}
 	for i := range c.Recipe.Count {
-		fmt.Fprintf(&text, c.Recipe.Repeat, i)
+		if strings.Contains(c.Recipe.Repeat, "%") {
+			fmt.Fprintf(&text, c.Recipe.Repeat, i)
+		} else {
+			text.WriteString(c.Recipe.Repeat)
+		}
 	}
 	text.WriteString(c.Recipe.Tail)
 	var raw []byte
