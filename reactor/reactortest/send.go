@@ -79,6 +79,9 @@ func testSendClosed(t *testing.T, b Backend) {
 	signal.Notify(signals, syscall.Signal(13)) // SIGPIPE, where there is one
 	defer signal.Stop(signals)
 	l := newLoop(t, b, small)
+	if why := forgetsErrors(); why != "" && l.faulty {
+		t.Skip("it may be told to a call that a plan has fail: ", why)
+	}
 	here := slices.DeleteFunc(slices.Clone(networks), func(network string) bool { return lacksNetwork(network) != "" })
 	for i := range 10 {
 		e, peer := l.pair(here[i%len(here)])
