@@ -37,15 +37,16 @@ type Stream struct {
 	failed    *Branch // the first whose error nobody has joined, as of its end
 	err       error   // of main, or else of failed
 	timer     sched.Timer
-	armed     int64 // when it fires; 0: it does not
-	looked    int64 // when all were last about to look at the deadlines; 0: there were none
+	armed     int64  // when it fires; 0: it does not
+	looked    int64  // when all were last about to look at the deadlines; 0: there were none
+	seen      uint32 // changed as of when the turn began
 
 	// Anybody stores these, says so in changed, and wakes the task unless a turn is
 	// under way (awake), whose end looks at changed once more: after awake has become
 	// false, as whoever changes something looks at awake after that. So one of the two
 	// sees the other (Dekker), and no change goes unseen.
 	awake          atomic.Bool
-	changed, seen  atomic.Uint32
+	changed        atomic.Uint32
 	readBy         atomic.Int64 // the runtime's time; 0: no deadline
 	writeBy        atomic.Int64
 	closed, resets atomic.Bool

@@ -19,7 +19,7 @@ func (*streamEvents) OnOpen(*Conn) error { return nil }
 // OnData implements Handler: whoever reads takes it from where it lies.
 func (e *streamEvents) OnData(c *Conn) error {
 	s := (*Stream)(e)
-	s.awake.Store(true)
+	s.rouse()
 	s.resume()
 	s.fresh = true
 	if !s.holds && len(c.in.unread) >= s.most() && !c.is(closing|broken|deaf) {
@@ -55,8 +55,8 @@ func (e *streamEvents) OnClose(c *Conn, _ error) { c.group.rt.StopTimer(&e.timer
 func (s *Stream) turn() {
 	c := s.c
 	for ; ; s.fresh = false {
-		s.awake.Store(true)
-		s.seen.Store(s.changed.Load())
+		s.rouse()
+		s.seen = s.changed.Load()
 		s.obey()
 		if !s.fresh || s.c.is(broken) {
 			s.resume()
@@ -67,7 +67,7 @@ func (s *Stream) turn() {
 		}
 		s.armTimer()
 		s.awake.Store(false)
-		if s.seen.Load() == s.changed.Load() {
+		if s.seen == s.changed.Load() {
 			break
 		}
 	}
@@ -79,6 +79,13 @@ func (s *Stream) turn() {
 	c.clear(crowded)
 	if s.needsRoom {
 		c.set(crowded)
+	}
+}
+
+// rouse says that a turn is under way. To write that anew each time would be dear.
+func (s *Stream) rouse() {
+	if !s.awake.Load() {
+		s.awake.Store(true)
 	}
 }
 
@@ -143,6 +150,9 @@ func (s *Stream) cancel(all bool) {
 
 // reap forgets the children that are over and joined, or whose error is kept.
 func (s *Stream) reap() {
+	if len(s.children) == 0 {
+		return
+	}
 	kept := s.children[:0]
 	for _, b := range s.children {
 		if !b.b.over {
