@@ -30,6 +30,7 @@ type proxy struct {
 	done    atomic.Int64
 	opened  atomic.Int64
 	workers sync.Map // handle of the accepted one: worker of the dialled one
+	waiting sync.Map // handle of the accepted one, until they are spliced: handle of the dialled one
 }
 
 func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) *proxy {
@@ -46,7 +47,11 @@ func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn
 func leave(*conn.Conn) error  { return nil }
 func ignore(*conn.Conn) error { return nil }
 
-func (p *proxy) closed(_ *conn.Conn, err error) {
+// closed ends the dialled one, too, if it was not spliced yet: what it has asked the accepted one to do will not be done.
+func (p *proxy) closed(c *conn.Conn, err error) {
+	if b, ok := p.waiting.LoadAndDelete(c.Handle()); ok {
+		_ = b.(conn.Handle).Abort()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.causes = append(p.causes, err)
@@ -55,7 +60,15 @@ func (p *proxy) closed(_ *conn.Conn, err error) {
 // open dials; what comes meanwhile stays unread.
 func (p *proxy) open(a *conn.Conn) error {
 	h := a.Handle()
-	b, err := a.Dial(p.origin.Addr(), p.audit.of(funcs{data: leave, eof: ignore, close: p.closed, open: func(b *conn.Conn) error {
+	failed := func(b *conn.Conn, err error) {
+		p.closed(b, err)
+		_ = h.Do(func(a *conn.Conn) { // once open has returned
+			if _, ok := p.waiting.LoadAndDelete(h); ok {
+				a.Abort()
+			}
+		})
+	}
+	b, err := a.Dial(p.origin.Addr(), p.audit.of(funcs{data: leave, eof: ignore, close: failed, open: func(b *conn.Conn) error {
 		p.workers.Store(h, b.Worker())
 		p.opened.Add(1)
 		if p.early.Load() {
@@ -67,13 +80,18 @@ func (p *proxy) open(a *conn.Conn) error {
 		}
 		return nil
 	}}))
-	if err == nil && p.early.Load() {
+	if err != nil {
+		return err
+	}
+	p.waiting.Store(h, b) // before a's task does what b asks it to
+	if p.early.Load() {
 		p.splice(a, b)
 	}
-	return err
+	return nil
 }
 
 func (p *proxy) splice(a *conn.Conn, b conn.Handle) {
+	p.waiting.Delete(a.Handle())
 	s, err := conn.Splice(a, b, func(*conn.Spliced) { p.done.Add(1) })
 	if err != nil {
 		a.Abort()
