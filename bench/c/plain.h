@@ -49,7 +49,7 @@ static const char *head_end(const char *p, size_t n) {
 
 // Answers the complete requests in in[0..n), writing up to cap bytes of answers to out. Returns how much of
 // in was used. It stops early when out is full: call again once out has been sent.
-static size_t answer(const char *in, size_t n, char *out, size_t cap, size_t *out_len) {
+static inline size_t answer(const char *in, size_t n, char *out, size_t cap, size_t *out_len) {
 	static const char not_found[] = "HTTP/1.1 404 Not Found\r\nServer: x\r\nContent-Length: 0\r\n\r\n";
 	static const char path[] = "GET /plaintext ";
 	size_t used = 0;

@@ -37,10 +37,8 @@ func sourceOf(binary string) source {
 		return goBuild(".", "./examples/proxy")
 	case "load":
 		return goBuild("bench/peers", "github.com/suiro-go/suiro/bench/load/cmd/load")
-	case "c-uring":
-		return c("uring")
-	case "c-epoll":
-		return c("epoll")
+	case "c-uring", "c-epoll", "c-echo":
+		return c(strings.TrimPrefix(binary, "c-"))
 	case "tokio":
 		return source{dir: "bench/peers/tokio", argv: []string{"cargo", "build", "-q", "--release", "--offline", "--target-dir", "DIR"},
 			made: "release/tokio-echo"}

@@ -47,10 +47,6 @@ func raw(backend, ring string) contender {
 	return contender{"suiro-raw/" + backend, "the raw peers' handler on Suiro, one Write per answer", map[string]recipe{plaintext: r}}
 }
 
-func limit(name, about string) contender {
-	return contender{"c-" + name, about, map[string]recipe{plaintext: peer("c-" + name)}}
-}
-
 // webOnly is a contender of HTTP by command serve.
 func webOnly(r recipe) map[string]recipe {
 	return map[string]recipe{"http": r, "https": r, "https-idle": r}
@@ -72,8 +68,9 @@ var contenders = []contender{
 	{"suiro-h1/epoll", "the same", webOnly(serve("suiro-h1/epoll", "no"))},
 	raw("io_uring", "yes"),
 	raw("epoll", "no"),
-	limit("uring", "C: raw io_uring, multishot accept and recv, provided buffers, coalesced sends"),
-	limit("epoll", "C: level-triggered, one read and one write per wake-up"),
+	{"c-uring", "C: raw io_uring, multishot accept and recv, provided buffers, coalesced sends", map[string]recipe{plaintext: peer("c-uring")}},
+	{"c-epoll", "C: level-triggered, one read and one write per wake-up", map[string]recipe{plaintext: peer("c-epoll"),
+		"echo": {binary: "c-echo"}, "churn": {binary: "c-echo"}, "idle": {binary: "c-echo"}, "chunks": {binary: "c-echo", args: []string{"-chunks"}}}},
 	{"gnet", "event loops; of HTTP the answers to one read in one Write", map[string]recipe{
 		plaintext: peer("gnet-coalesced"), "*": serve("gnet", "")}},
 	{"gnet-naive", "gnet with one Write per answer", map[string]recipe{plaintext: peer("gnet-naive")}},
