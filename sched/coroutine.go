@@ -23,7 +23,8 @@ type coroutine struct {
 	ignored    int        // Awaits since the task was cancelled
 }
 
-// A job is a stackful task, whatever its result's type.
+// A job is a stackful task, whatever its result's type, or a Coroutine. One of the two
+// is the last that the coroutine does for it.
 type job interface {
 	call(cx *Context)
 	crashed(err error)
@@ -63,12 +64,14 @@ func (co *coroutine) work() {
 			co.job = nil
 			return
 		}
+		co.exited = true
 		co.job.crashed(ErrGoexit)
-		co.job, co.exited = nil, true
+		co.job = nil
 		if co.yield(struct{}{}) {
 			co.serve()
 		}
 	}()
+	co.cx.budget = budgetPerRun
 	co.job.call(&co.cx)
 	co.job = nil
 	returned = true
@@ -76,13 +79,15 @@ func (co *coroutine) work() {
 
 // goOn lets the coroutine run its job until that waits or is done.
 func (co *coroutine) goOn() (done bool) {
-	co.cx.budget = budgetPerRun
 	co.resume()
 	return co.job == nil
 }
 
 // suspend returns to the worker until the task is run again.
-func (co *coroutine) suspend() { co.yield(struct{}{}) }
+func (co *coroutine) suspend() {
+	co.yield(struct{}{})
+	co.cx.budget = budgetPerRun
+}
 
 // coroutines are a worker's.
 type coroutines struct {
@@ -157,7 +162,7 @@ func (cs *coroutines) close() {
 	for co := cs.suspended; co != nil; co = cs.suspended {
 		co.closing = true
 		if c, ok := co.job.(*Coroutine); ok { // its task is not the worker's to end
-			if !c.goOn() {
+			if !c.Resume() {
 				cs.unhold(co) // cannot be: Await gives up
 			}
 			continue
