@@ -27,7 +27,7 @@ type Driver struct {
 
 	// The worker's goroutine alone, for whichever reactor it works.
 	cx          *sched.Context // the worker's
-	completions [128]reactor.Completion
+	completions [64]reactor.Completion
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
 	budget      int        // calls of OnData left to the task that runs
 	news        bool       // which has been brought bytes, or the end of its receive

@@ -21,15 +21,15 @@ import (
 // are unsent; reading goes on meanwhile, so that two who both write first and read later
 // do not wait for each other any longer than over TCP itself.
 type Stream struct {
-	// The task's alone. What each turn looks at comes first, in two cache lines with
-	// what others store.
+	// The task's alone. This and what others store, which is all that most turns look at,
+	// are two cache lines.
 	c         *Conn
 	running   *branch // whose coroutine runs
 	fresh     bool    // in this run of the task all have gone on since the last news
 	needsRoom bool    // somebody waits for the queue to get shorter
 	holds     bool    // reading is paused: much is unread
 	ending    bool    // main has returned
-	told      bool    // the functions have been told that the connection ended
+	seen      uint32  // changed as of when the turn began
 	main      branch
 
 	// Anybody stores these, says so in changed, and wakes the task unless a turn is
@@ -37,21 +37,20 @@ type Stream struct {
 	// false, as whoever changes something looks at awake after that. So one of the two
 	// sees the other (Dekker), and no change goes unseen. Until the first change awake
 	// stays false, so whoever makes that wakes the task.
-	seen     uint32 // changed as of when the turn began; the task's alone
-	awake    atomic.Bool
 	changed  atomic.Uint32
+	awake    atomic.Bool
 	closed   atomic.Bool
+	draining atomic.Bool
 	readBy   atomic.Int64 // the runtime's time; 0: no deadline
 	writeBy  atomic.Int64
 	resets   atomic.Bool
-	draining atomic.Bool
 
 	// The task's alone.
-	looked   int64 // when all were last about to look at the deadlines; 0: there were none
-	armed    int64 // when timer fires; 0: it does not
+	told     bool // the functions have been told that the connection ended
 	children []*Branch
+	looked   int64   // when all were last about to look at the deadlines, if there were any
+	armed    int64   // when timer fires; 0: it does not
 	failed   *Branch // the first whose error nobody has joined, as of its end
-	err      error   // of main, or else of failed
 	timer    sched.Timer
 
 	handle Handle

@@ -74,7 +74,9 @@ func (e *streamEvents) OnClose(c *Conn, _ error) { c.group.rt.StopTimer(&e.timer
 // begin reports whether resume is to be called: not if that has been done since the news
 // came, and nobody else has asked for anything.
 func (s *Stream) begin() bool {
-	s.seen = s.changed.Load()
+	if changed := s.changed.Load(); changed != s.seen {
+		s.seen, s.fresh = changed, false
+	}
 	s.rouse()
 	s.obey()
 	return !s.fresh || s.c.is(broken) || s.end()
@@ -89,7 +91,7 @@ func (s *Stream) end() bool {
 	if s.main.over && s.vacate() {
 		return false
 	}
-	if s.armed != 0 || s.readBy.Load() != 0 || s.writeBy.Load() != 0 {
+	if s.timed() {
 		s.armTimer()
 	}
 	if s.seen != 0 {
@@ -135,8 +137,7 @@ func (s *Stream) resume() {
 		s.told = true
 		s.cancel(true)
 	}
-	s.looked = 0
-	if s.readBy.Load() != 0 || s.writeBy.Load() != 0 {
+	if s.timed() {
 		s.looked = int64(s.c.group.rt.Now())
 	}
 	for again := true; again; { // the end of one is news for the others
@@ -208,21 +209,25 @@ func (s *Stream) vacate() bool {
 	}
 	c := s.c
 	c.clear(occupied | crowded)
-	if s.err = s.main.co.Err(); s.err == nil && s.failed != nil && !s.failed.joined {
-		s.err = s.failed.b.co.Err()
+	err := s.main.co.Err()
+	if err == nil && s.failed != nil && !s.failed.joined {
+		err = s.failed.b.co.Err()
 	}
 	var p *PanicError
 	switch {
-	case errors.As(s.err, &p):
+	case errors.As(err, &p):
 		c.group.cfg.Logger.Error("conn: handler panicked", "remote", c.RemoteAddr(), "panic", p.Value, "stack", string(p.Stack))
-		c.fail(s.err)
-	case s.err != nil:
-		c.check(s.err)
+		c.fail(err)
+	case err != nil:
+		c.check(err)
 	case !c.is(closing | broken):
 		_ = c.Close()
 	}
 	return true
 }
+
+// timed reports whether there are deadlines.
+func (s *Stream) timed() bool { return s.readBy.Load() != 0 || s.writeBy.Load() != 0 }
 
 // armTimer sees to it that the task runs at the next deadline: also at one that has
 // passed by now, but not when the last of those who may wait for it began to look.

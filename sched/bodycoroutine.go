@@ -8,8 +8,7 @@ package sched
 // Its methods are for the Body's Run, but Suspend. The first ties the task to the
 // worker it runs on (see Task.Pin), because Go ties a coroutine to its thread.
 type Coroutine struct {
-	co  *coroutine
-	fn  func(*Context) error
+	co  *coroutine // nil: its function has returned, or has not begun
 	err error
 }
 
@@ -20,8 +19,8 @@ func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
 	co := w.stacks.get(w)
 	w.stacks.hold(co)
 	cx.task.home = w
-	co.cx.task, co.cx.word, co.job = cx.task, cx.word, c
-	c.co, c.fn = co, fn
+	co.cx.task, co.cx.word, co.job, co.fn = cx.task, cx.word, c, fn
+	c.co = co
 	return c.Resume()
 }
 
@@ -51,7 +50,7 @@ func (c *Coroutine) Suspend() { c.co.suspend() }
 func (c *Coroutine) Err() error { return c.err }
 
 func (c *Coroutine) call(cx *Context) {
-	c.err = c.fn(cx)
+	c.err = c.co.fn(cx)
 	c.leave()
 }
 
@@ -64,7 +63,7 @@ func (c *Coroutine) crashed(err error) {
 // switched to the worker.
 func (c *Coroutine) leave() {
 	co := c.co
-	c.co, c.fn = nil, nil
+	c.co, co.fn = nil, nil
 	stacks := &co.cx.worker.stacks
 	stacks.unhold(co)
 	stacks.put(co.cx.worker, co)

@@ -9,18 +9,21 @@ import (
 // A coroutine is a stack for stackful tasks, one after the other. Go ties it to
 // the locked thread that created it, so it belongs to one worker.
 type coroutine struct {
-	cx      Context
-	job     job // what it runs; nil: it is free
-	resume  func() (struct{}, bool)
+	// One cache line, which is all of it that a switch needs.
+	cx     Context
+	resume func() (struct{}, bool)
+	yield  func(struct{}) bool
+
+	job     job                  // what it runs; nil: it is free
+	fn      func(*Context) error // a Coroutine's
 	stop    func()
-	yield   func(struct{}) bool
 	exited  bool // a task called runtime.Goexit: the stack is in its deferred calls for ever
 	closing bool // the worker ends: Await returns at once
 
 	cancelled bool // so it does for a Coroutine that was cancelled, but for shields
 
 	prev, next *coroutine // in the list of those that are suspended
-	ignored    int        // Awaits since the task was cancelled
+	ignored    int32      // Awaits since the task was cancelled
 }
 
 // A job is a stackful task, whatever its result's type, or a Coroutine. One of the two
