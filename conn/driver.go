@@ -27,7 +27,7 @@ type Driver struct {
 
 	// The worker's goroutine alone, for whichever reactor it works.
 	cx          *sched.Context // the worker's
-	completions [256]reactor.Completion
+	completions [perPoll]reactor.Completion
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
 	budget      int        // calls of OnData left to the task that runs
 	news        bool       // which has been brought bytes, or the end of its receive
@@ -38,6 +38,11 @@ type Driver struct {
 	batches     []*reactor.Batch   // empty ones, for packet sockets
 	packets     []Packet           // what a packet handler is given
 }
+
+// perPoll is how many completions a poll brings: few enough that the same tick runs the
+// tasks they are for, while what has come for those is in the cache. With more than a tick
+// runs, a backlog grows until it overflows the worker's queue.
+const perPoll = 64
 
 var (
 	_ sched.Driver  = (*Driver)(nil)

@@ -36,7 +36,10 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	}
 	c.work(&n)
 	if c.is(occupied) {
-		c.stream().turn()
+		s := c.stream()
+		for more := s.begin(); more; more = s.end() {
+			s.resume()
+		}
 		c.in.detach(c.driver, c.home)
 	}
 	for ; n.next < len(n.chunks); n.next++ { // after a panic
@@ -151,7 +154,7 @@ func (c *Conn) work(n *news) {
 			c.notifySent(nil)
 		}
 	}
-	if c.in.own != nil || c.in.chunk.Bytes != nil { // whichever method has read it
+	if !c.is(occupied) && (c.in.own != nil || c.in.chunk.Bytes != nil) { // whichever method has read it
 		c.in.detach(c.driver, c.home)
 	}
 }
@@ -182,6 +185,12 @@ func (c *Conn) receive(b reactor.Buffer) {
 		c.set(unseen)
 		c.in.attach(c.driver, c.home, b)
 		c.in.detach(c.driver, c.home)
+	case c.is(occupied):
+		if c.in.chunk.Bytes != nil {
+			c.offer()
+		}
+		c.in.attach(c.driver, c.home, b)
+		c.stream().fresh = false // its turn takes the last chunk
 	default:
 		c.in.attach(c.driver, c.home, b)
 		c.offer()
@@ -230,7 +239,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 			c.set(ended | endSeen)
 			return
 		}
-		if c.is(unseen) && !c.is(held|closing|broken) {
+		if (c.is(unseen) || c.in.chunk.Bytes != nil) && !c.is(held|closing|broken) {
 			c.offer() // what came before the error is not lost with it
 		}
 		if c.is(closing) && c.is(finished) { // we had said goodbye already

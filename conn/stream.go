@@ -21,36 +21,40 @@ import (
 // are unsent; reading goes on meanwhile, so that two who both write first and read later
 // do not wait for each other any longer than over TCP itself.
 type Stream struct {
-	c      *Conn
-	handle Handle
-	local  net.Addr
-
-	// The task's alone.
-	main      branch
-	children  []*Branch
+	// The task's alone. This and what others store, which is all that most turns look at,
+	// are two cache lines.
+	c         *Conn
 	running   *branch // whose coroutine runs
 	fresh     bool    // in this run of the task all have gone on since the last news
 	needsRoom bool    // somebody waits for the queue to get shorter
 	holds     bool    // reading is paused: much is unread
 	ending    bool    // main has returned
-	told      bool    // the functions have been told that the connection ended
-	failed    *Branch // the first whose error nobody has joined, as of its end
-	err       error   // of main, or else of failed
-	timer     sched.Timer
-	armed     int64  // when it fires; 0: it does not
-	looked    int64  // when all were last about to look at the deadlines; 0: there were none
-	seen      uint32 // changed as of when the turn began
+	seen      uint32  // changed as of when the turn began
+	main      branch
 
 	// Anybody stores these, says so in changed, and wakes the task unless a turn is
 	// under way (awake), whose end looks at changed once more: after awake has become
 	// false, as whoever changes something looks at awake after that. So one of the two
-	// sees the other (Dekker), and no change goes unseen.
-	awake          atomic.Bool
-	changed        atomic.Uint32
-	readBy         atomic.Int64 // the runtime's time; 0: no deadline
-	writeBy        atomic.Int64
-	closed, resets atomic.Bool
-	draining       atomic.Bool
+	// sees the other (Dekker), and no change goes unseen. Until the first change awake
+	// stays false, so whoever makes that wakes the task.
+	changed  atomic.Uint32
+	awake    atomic.Bool
+	closed   atomic.Bool
+	draining atomic.Bool
+	readBy   atomic.Int64 // the runtime's time; 0: no deadline
+	writeBy  atomic.Int64
+	resets   atomic.Bool
+
+	// The task's alone.
+	told     bool // the functions have been told that the connection ended
+	children []*Branch
+	looked   int64   // when all were last about to look at the deadlines, if there were any
+	armed    int64   // when timer fires; 0: it does not
+	failed   *Branch // the first whose error nobody has joined, as of its end
+	timer    sched.Timer
+
+	handle Handle
+	local  net.Addr
 }
 
 var _ net.Conn = (*Stream)(nil)

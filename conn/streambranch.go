@@ -6,9 +6,9 @@ import (
 
 // A branch is a function of a stream that runs on a coroutine of its own.
 type branch struct {
-	co    sched.Coroutine
 	begin func(*sched.Context) error // until it has begun
 	over  bool
+	co    sched.Coroutine
 }
 
 // goOn lets it run until it waits.

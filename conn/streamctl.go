@@ -50,8 +50,8 @@ func (s *Stream) setDeadline(t time.Time, which ...*atomic.Int64) error {
 	return nil
 }
 
-// overdue reports whether a deadline has passed.
-func (s *Stream) overdue(at int64) bool { return at != 0 && int64(s.c.group.rt.Now()) >= at }
+// overdue reports whether a deadline, of which there is one, has passed.
+func (s *Stream) overdue(at int64) bool { return int64(s.c.group.rt.Now()) >= at }
 
 // tellTask has a turn see what was stored before the call.
 func (s *Stream) tellTask() {

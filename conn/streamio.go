@@ -11,48 +11,53 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
+// errReturned is for those that wait when the stream's function does not run any more.
+var errReturned = fmt.Errorf("conn: the stream's function has returned: %w", net.ErrClosed)
+
 // errElsewhere is for calls from where they cannot wait.
 var errElsewhere = fmt.Errorf("conn: a Stream was used outside of its function, where its Handle is for, or after its worker stopped: %w", net.ErrClosed)
 
 // Read implements net.Conn.
 func (s *Stream) Read(p []byte) (int, error) {
 	for {
-		n, err := s.tryRead(p)
-		if err != ErrWouldBlock {
+		n, ready, err := s.tryRead(p)
+		if ready {
 			return n, err
 		}
-		if err := s.wait(); err != nil {
-			return 0, s.opError("read", err)
+		if s.outlives() {
+			return 0, s.opError("read", errReturned)
 		}
+		s.running.co.Suspend()
 	}
 }
 
-// tryRead is Read, or ErrWouldBlock where that has to wait.
-func (s *Stream) tryRead(p []byte) (int, error) {
+// tryRead is Read, unless that has to wait: then ready is false.
+func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 	c := s.c
+	by := s.readBy.Load()
 	switch {
 	case s.running == nil:
-		return 0, s.opError("read", errElsewhere)
+		return 0, true, s.opError("read", errElsewhere)
 	case s.closed.Load():
-		return 0, s.opError("read", net.ErrClosed)
-	case s.overdue(s.readBy.Load()):
-		return 0, s.opError("read", os.ErrDeadlineExceeded)
+		return 0, true, s.opError("read", net.ErrClosed)
+	case by != 0 && s.overdue(by):
+		return 0, true, s.opError("read", os.ErrDeadlineExceeded)
 	case c.is(deaf):
-		return 0, io.EOF
+		return 0, true, io.EOF
 	case len(p) == 0:
-		return 0, nil
+		return 0, true, nil
 	case len(c.in.unread) > 0:
 		n := copy(p, c.in.unread)
 		c.in.unread = c.in.unread[n:]
-		return n, nil
+		return n, true, nil
 	case c.is(closing|broken) && c.cause() != nil:
-		return 0, s.opError("read", unwrapOp(c.cause()))
+		return 0, true, s.opError("read", unwrapOp(c.cause()))
 	case c.is(ended):
-		return 0, s.endError()
+		return 0, true, s.endError()
 	case c.is(closing | broken):
-		return 0, s.opError("read", net.ErrClosed)
+		return 0, true, s.opError("read", net.ErrClosed)
 	}
-	return 0, ErrWouldBlock
+	return 0, false, nil
 }
 
 // endError is what Read returns at the peer's end.
@@ -78,10 +83,11 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 		}
 		room := c.group.cfg.HighWater - c.Unsent()
 		if room <= 0 {
-			s.needsRoom = true
-			if err := s.wait(); err != nil {
-				return n, s.opError("write", err)
+			if s.outlives() {
+				return n, s.opError("write", errReturned)
 			}
+			s.needsRoom = true
+			s.running.co.Suspend()
 			continue
 		}
 		room = min(room, len(p)-n)
@@ -96,12 +102,13 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 // unwritable is why nothing can be written, or nil.
 func (s *Stream) unwritable() error {
 	c := s.c
+	by := s.writeBy.Load()
 	switch {
 	case s.running == nil:
 		return errElsewhere
 	case s.closed.Load():
 		return net.ErrClosed
-	case s.overdue(s.writeBy.Load()):
+	case by != 0 && s.overdue(by):
 		return os.ErrDeadlineExceeded
 	case c.is(closing|broken) && c.cause() != nil:
 		return unwrapOp(c.cause())
@@ -150,7 +157,7 @@ func (s *Stream) Buffered() int {
 // Readable is a future that is done when Read would not wait: for Select.
 func (s *Stream) Readable() sched.Future[struct{}] {
 	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
-		if _, err := s.tryRead(nil); err != nil || len(s.c.in.unread) > 0 || s.c.is(ended|broken) {
+		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.unread) > 0 || s.c.is(ended|broken) {
 			return struct{}{}, nil
 		}
 		return struct{}{}, sched.ErrPending // whatever happens to the connection has it polled again
@@ -168,16 +175,10 @@ func (s *Stream) Draining() sched.Future[struct{}] {
 	})
 }
 
-// wait suspends the running function until something has happened to the connection. The
-// error says that nothing will.
-func (s *Stream) wait() error {
-	b := s.running
-	if s.ending && b != &s.main {
-		return fmt.Errorf("conn: the stream's function has returned: %w", net.ErrClosed)
-	}
-	b.co.Suspend()
-	return nil
-}
+// outlives reports whether the running function has been started by the stream's
+// function, and that has returned: so it is not to wait any more. Else a call that has to
+// wait suspends it until something has happened to the connection, and looks again.
+func (s *Stream) outlives() bool { return s.ending && s.running != &s.main }
 
 // unwrapOp is what an error of the connection's says without what it was doing then.
 func unwrapOp(err error) error {

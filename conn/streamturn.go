@@ -16,17 +16,32 @@ var _ Handler = (*streamEvents)(nil)
 // OnOpen implements Handler; it is not called.
 func (*streamEvents) OnOpen(*Conn) error { return nil }
 
-// OnData implements Handler: whoever reads takes it from where it lies.
-func (e *streamEvents) OnData(c *Conn) error {
+// OnData implements Handler: whoever reads takes it from where it lies. It is called
+// for what comes before the last chunk of a run, which the turn takes.
+func (e *streamEvents) OnData(*Conn) error {
 	s := (*Stream)(e)
 	s.rouse()
 	s.resume()
 	s.fresh = true
-	if !s.holds && len(c.in.unread) >= s.most() && !c.is(closing|broken|deaf) {
-		s.holds = true
-		return c.PauseRead()
-	}
+	s.hold()
 	return nil
+}
+
+// hold stops the reading while much is unread.
+func (s *Stream) hold() {
+	c := s.c
+	left := len(c.in.unread)
+	switch {
+	case s.holds && left <= min(c.group.cfg.LowWater, s.most()/4):
+		s.holds = false
+		_ = c.ResumeRead() // it is not, if the connection ends
+	case !s.holds && left >= s.most() && !c.is(closing|broken|deaf):
+		s.holds = true
+		if left >= c.group.cfg.MaxRead {
+			c.set(unseen) // settle stops the receive at once
+		}
+		_ = c.PauseRead()
+	}
 }
 
 // most is how much is received that nobody reads: less than a handler's connection would
@@ -51,40 +66,54 @@ func (e *streamEvents) OnDrain(*Conn) { e.draining.Store(true) }
 // OnClose implements Handler.
 func (e *streamEvents) OnClose(c *Conn, _ error) { c.group.rt.StopTimer(&e.timer) }
 
-// turn is the stream's part of a run of the connection's task, after the news.
-func (s *Stream) turn() {
-	c := s.c
-	for ; ; s.fresh = false {
-		s.rouse()
-		s.seen = s.changed.Load()
-		s.obey()
-		if !s.fresh || s.c.is(broken) {
-			s.resume()
-		}
-		s.obey()
-		if s.vacate() {
-			return
-		}
-		s.armTimer()
-		s.awake.Store(false)
-		if s.seen == s.changed.Load() {
-			break
-		}
+// A turn is the stream's part of a run of the connection's task, after the news: begin,
+// and then resume and end, one after the other, until end is false. They are called by
+// Run itself: the processor predicts the returns wrong that follow a switch of stacks, so
+// there are to be few frames between the two.
+
+// begin reports whether resume is to be called: not if that has been done since the news
+// came, and nobody else has asked for anything.
+func (s *Stream) begin() bool {
+	if changed := s.changed.Load(); changed != s.seen {
+		s.seen, s.fresh = changed, false
 	}
+	s.rouse()
+	s.obey()
+	return !s.fresh || s.c.is(broken) || s.end()
+}
+
+// end reports whether something has changed meanwhile, so that resume is to be called
+// again.
+func (s *Stream) end() bool {
+	c := s.c
 	s.fresh = false
-	if s.holds && len(c.in.unread) <= min(c.group.cfg.LowWater, s.most()/4) {
-		s.holds = false
-		_ = c.ResumeRead()
+	s.obey()
+	if s.main.over && s.vacate() {
+		return false
+	}
+	if s.timed() {
+		s.armTimer()
+	}
+	if s.seen != 0 {
+		s.awake.Store(false)
+	}
+	if s.seen != s.changed.Load() {
+		return s.begin()
+	}
+	if s.holds || len(c.in.unread) > 0 {
+		s.hold()
 	}
 	c.clear(crowded)
 	if s.needsRoom {
 		c.set(crowded)
 	}
+	return false
 }
 
-// rouse says that a turn is under way. To write that anew each time would be dear.
+// rouse says that a turn is under way, if anybody has ever had to know: writing that, and
+// writing at the end that it is over, is dear.
 func (s *Stream) rouse() {
-	if !s.awake.Load() {
+	if s.seen != 0 && !s.awake.Load() {
 		s.awake.Store(true)
 	}
 }
@@ -108,14 +137,21 @@ func (s *Stream) resume() {
 		s.told = true
 		s.cancel(true)
 	}
-	s.looked = 0
-	if s.readBy.Load() != 0 || s.writeBy.Load() != 0 {
+	if s.timed() {
 		s.looked = int64(s.c.group.rt.Now())
 	}
 	for again := true; again; { // the end of one is news for the others
 		again = false
 		s.needsRoom = false
-		s.goOn(&s.main)
+		switch {
+		case s.main.over:
+		case s.main.begin != nil:
+			s.goOn(&s.main)
+		default: // what goOn does, without its frames
+			s.running = &s.main
+			s.main.over = s.main.co.Resume()
+			s.running = nil
+		}
 		if s.main.over && !s.ending {
 			s.ending = true
 			s.cancel(false)
@@ -123,7 +159,9 @@ func (s *Stream) resume() {
 		for i := 0; i < len(s.children); i++ { // one may start another
 			again = s.goOn(&s.children[i].b) || again
 		}
-		s.reap()
+		if len(s.children) > 0 {
+			s.reap()
+		}
 	}
 }
 
@@ -150,9 +188,6 @@ func (s *Stream) cancel(all bool) {
 
 // reap forgets the children that are over and joined, or whose error is kept.
 func (s *Stream) reap() {
-	if len(s.children) == 0 {
-		return
-	}
 	kept := s.children[:0]
 	for _, b := range s.children {
 		if !b.b.over {
@@ -174,21 +209,25 @@ func (s *Stream) vacate() bool {
 	}
 	c := s.c
 	c.clear(occupied | crowded)
-	if s.err = s.main.co.Err(); s.err == nil && s.failed != nil && !s.failed.joined {
-		s.err = s.failed.b.co.Err()
+	err := s.main.co.Err()
+	if err == nil && s.failed != nil && !s.failed.joined {
+		err = s.failed.b.co.Err()
 	}
 	var p *PanicError
 	switch {
-	case errors.As(s.err, &p):
+	case errors.As(err, &p):
 		c.group.cfg.Logger.Error("conn: handler panicked", "remote", c.RemoteAddr(), "panic", p.Value, "stack", string(p.Stack))
-		c.fail(s.err)
-	case s.err != nil:
-		c.check(s.err)
+		c.fail(err)
+	case err != nil:
+		c.check(err)
 	case !c.is(closing | broken):
 		_ = c.Close()
 	}
 	return true
 }
+
+// timed reports whether there are deadlines.
+func (s *Stream) timed() bool { return s.readBy.Load() != 0 || s.writeBy.Load() != 0 }
 
 // armTimer sees to it that the task runs at the next deadline: also at one that has
 // passed by now, but not when the last of those who may wait for it began to look.

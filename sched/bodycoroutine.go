@@ -8,8 +8,7 @@ package sched
 // Its methods are for the Body's Run, but Suspend. The first ties the task to the
 // worker it runs on (see Task.Pin), because Go ties a coroutine to its thread.
 type Coroutine struct {
-	co  *coroutine
-	fn  func(*Context) error
+	co  *coroutine // nil: its function has returned, or has not begun
 	err error
 }
 
@@ -20,14 +19,21 @@ func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
 	co := w.stacks.get(w)
 	w.stacks.hold(co)
 	cx.task.home = w
-	co.cx.task, co.cx.word, co.job = cx.task, cx.word, c
-	c.co, c.fn = co, fn
-	return c.goOn()
+	co.cx.task, co.cx.word, co.job, co.fn = cx.task, cx.word, c, fn
+	c.co = co
+	return c.Resume()
 }
 
 // Resume lets the function go on until it waits again. What it awaits is polled,
 // whether or not the task was woken for that.
-func (c *Coroutine) Resume() (done bool) { return c.co == nil || c.goOn() }
+func (c *Coroutine) Resume() (done bool) {
+	// This is inlined, as is Suspend: after a switch of stacks the processor predicts no
+	// return right, so the fewer there are the better.
+	if c.co != nil {
+		c.co.goOn()
+	}
+	return c.co == nil
+}
 
 // Cancel has Await return ErrCancelled from now on, unless a shield is up, as in a task
 // that was aborted. The next Resume tells the function.
@@ -43,18 +49,22 @@ func (c *Coroutine) Suspend() { c.co.suspend() }
 // Err is what the function has returned; a *PanicError, or ErrGoexit, if it did not.
 func (c *Coroutine) Err() error { return c.err }
 
-func (c *Coroutine) goOn() (done bool) {
-	co := c.co
-	if !co.goOn() {
-		return false
-	}
-	w := co.cx.worker
-	c.co, c.fn = nil, nil
-	w.stacks.unhold(co)
-	w.stacks.put(w, co)
-	return true
+func (c *Coroutine) call(cx *Context) {
+	c.err = c.co.fn(cx)
+	c.leave()
 }
 
-func (c *Coroutine) call(cx *Context) { c.err = c.fn(cx) }
+func (c *Coroutine) crashed(err error) {
+	c.err = err
+	c.leave()
+}
 
-func (c *Coroutine) crashed(err error) { c.err = err }
+// leave gives the stack back, on which it runs itself: nobody uses it before it has
+// switched to the worker.
+func (c *Coroutine) leave() {
+	co := c.co
+	c.co, co.fn = nil, nil
+	stacks := &co.cx.worker.stacks
+	stacks.unhold(co)
+	stacks.put(co.cx.worker, co)
+}

@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -98,6 +99,46 @@ func TestABodysCoroutineThatDoesNotReturnHasTheReasonAsItsError(t *testing.T) {
 	require.Equal(t, errFailed, errs[2])
 	_, err := wait(t, sched.Go(rt, func(*sched.Context) (int, error) { return 0, nil }))
 	require.NoError(t, err, "the worker lives")
+}
+
+// A coroutine gives its stack back while it still runs on it, and may have to end another
+// one for that.
+func TestBodysCoroutinesEndInAnyNumberAndManner(t *testing.T) {
+	const most, all = 2, 30
+	for _, workers := range []int{1, 2, 4} {
+		rt := start(t, sched.Config{Workers: workers, Coroutines: most})
+		for range 3 {
+			fns := make([]func(*sched.Context) error, all)
+			for i := range fns {
+				fns[i] = func(cx *sched.Context) error {
+					if _, err := sched.Await(cx, sched.Yield()); err != nil {
+						return err
+					}
+					switch i % 10 {
+					case 3:
+						panic(i)
+					case 6:
+						runtime.Goexit()
+					}
+					return fmt.Errorf("%d: %w", i, errFailed)
+				}
+			}
+			h := newHost(rt, fns...)
+			h.task.Wake()
+			for i, err := range receive(t, "the end", h.ended) {
+				var p *sched.PanicError
+				switch i % 10 {
+				case 3:
+					require.ErrorAs(t, err, &p)
+					require.Equal(t, i, p.Value)
+				case 6:
+					require.Equal(t, sched.ErrGoexit, err)
+				default:
+					require.EqualError(t, err, fmt.Sprintf("%d: %v", i, errFailed))
+				}
+			}
+		}
+	}
 }
 
 // Suspend is a wait for whatever the body resumes for.

@@ -9,21 +9,25 @@ import (
 // A coroutine is a stack for stackful tasks, one after the other. Go ties it to
 // the locked thread that created it, so it belongs to one worker.
 type coroutine struct {
-	cx      Context
-	job     job // what it runs; nil: it is free
-	resume  func() (struct{}, bool)
+	// One cache line, which is all of it that a switch needs.
+	cx     Context
+	resume func() (struct{}, bool)
+	yield  func(struct{}) bool
+
+	job     job                  // what it runs; nil: it is free
+	fn      func(*Context) error // a Coroutine's
 	stop    func()
-	yield   func(struct{}) bool
 	exited  bool // a task called runtime.Goexit: the stack is in its deferred calls for ever
 	closing bool // the worker ends: Await returns at once
 
 	cancelled bool // so it does for a Coroutine that was cancelled, but for shields
 
 	prev, next *coroutine // in the list of those that are suspended
-	ignored    int        // Awaits since the task was cancelled
+	ignored    int32      // Awaits since the task was cancelled
 }
 
-// A job is a stackful task, whatever its result's type.
+// A job is a stackful task, whatever its result's type, or a Coroutine. One of the two
+// is the last that the coroutine does for it.
 type job interface {
 	call(cx *Context)
 	crashed(err error)
@@ -63,12 +67,14 @@ func (co *coroutine) work() {
 			co.job = nil
 			return
 		}
+		co.exited = true
 		co.job.crashed(ErrGoexit)
-		co.job, co.exited = nil, true
+		co.job = nil
 		if co.yield(struct{}{}) {
 			co.serve()
 		}
 	}()
+	co.cx.budget = budgetPerRun
 	co.job.call(&co.cx)
 	co.job = nil
 	returned = true
@@ -76,13 +82,15 @@ func (co *coroutine) work() {
 
 // goOn lets the coroutine run its job until that waits or is done.
 func (co *coroutine) goOn() (done bool) {
-	co.cx.budget = budgetPerRun
 	co.resume()
 	return co.job == nil
 }
 
 // suspend returns to the worker until the task is run again.
-func (co *coroutine) suspend() { co.yield(struct{}{}) }
+func (co *coroutine) suspend() {
+	co.yield(struct{}{})
+	co.cx.budget = budgetPerRun
+}
 
 // coroutines are a worker's.
 type coroutines struct {
@@ -157,7 +165,7 @@ func (cs *coroutines) close() {
 	for co := cs.suspended; co != nil; co = cs.suspended {
 		co.closing = true
 		if c, ok := co.job.(*Coroutine); ok { // its task is not the worker's to end
-			if !c.goOn() {
+			if !c.Resume() {
 				cs.unhold(co) // cannot be: Await gives up
 			}
 			continue
