@@ -115,18 +115,6 @@ func title(rep *report, load workload, name string, own []sample) string {
 	return name
 }
 
-// writeTargets says of each goal whether it was reached.
-func writeTargets(w io.Writer, rep *report) {
-	all := verdicts(rep)
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprint(w, "\n### Targets\n\n")
-	for _, v := range all {
-		fmt.Fprintf(w, "- %v\n", v)
-	}
-}
-
 // writeNotes lists what makes figures above unusable or doubtful.
 func writeNotes(w io.Writer, rep *report) {
 	var notes []string
