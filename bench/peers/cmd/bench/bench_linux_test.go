@@ -189,6 +189,35 @@ func TestAnEarlierRunCanBeShownAgain(t *testing.T) {
 	}
 }
 
+// disturbances has a report of one latency, of a load that was late, which others did not disturb.
+func disturbances(t *testing.T, late time.Duration) *report {
+	cfg := testConfig(t, "-peers", "net", "-workloads", "open")
+	s := sample{Contender: "net", Workload: "open", Rate: 1, Figure: 1, Refused: []string{"the CPUs could go idle: no"}}
+	s.Outcome.Elapsed, s.Outcome.Late.P99 = time.Second, late
+	return &report{Config: cfg, Workloads: cfg.workloads, Samples: []sample{s, s}}
+}
+
+func TestLatenciesOfALoadThatWasLateAreNotPassedOverInSilence(t *testing.T) {
+	for late, want := range map[time.Duration]bool{lateLimit: false, lateLimit + 1: true} {
+		rep := disturbances(t, late)
+		if got := disturbed(rep.Samples[0]) != ""; got != want {
+			t.Errorf("%v late: disturbed %v", late, got)
+		}
+		rep.Repeated = rep.Samples[:1]
+		var out strings.Builder
+		writeMarkdown(&out, rep)
+		if got := strings.Contains(out.String(), "- open: 2 runs stand although they were disturbed"); got != want {
+			t.Errorf("%v late: said %v\n%s", late, got, out.String())
+		}
+		if !strings.Contains(out.String(), "- open: 1 runs were disturbed and measured again") || strings.Count(out.String(), "could go idle") != 1 {
+			t.Error(out.String())
+		}
+	}
+	if s := (sample{Foreign: busyLimit + 0.01}); disturbed(s) == "" {
+		t.Error("others had the CPU, and nobody minds")
+	}
+}
+
 func TestThePathsOfThisMachineAreNotInTheReport(t *testing.T) {
 	got := visible([]string{"-root=/home/a", "-bin=/home/b", "-json", "/home/c/out.json", "-r", "2", "--json=/home/d/x.json"})
 	if want := "-json out.json -r 2 -json=x.json"; strings.Join(got, " ") != want {
