@@ -7,8 +7,9 @@ const inlineFields = 16
 
 // Request is a parsed head. Its slices point into the bytes given to [Parser.ParseHead] and are valid
 // until the caller discards or overwrites those; no field is a copy. Reuse one Request for many: it
-// keeps its room for fields, and no parser stores anything in it between calls, so a worker may share one
-// among its connections.
+// keeps its room for fields, and a copy of the last header block, since clients repeat theirs: one that is the same byte
+// for byte is not parsed again. No parser needs what is in it between calls, so a worker may share one among its
+// connections.
 type Request struct {
 	Method []byte // case-sensitive; any token
 	Target []byte // as sent
@@ -23,13 +24,14 @@ type Request struct {
 	ExpectContinue bool // the client holds its body back until it has Continue100
 
 	framing framing
-	head    []byte // what field offsets count from
+	last    []byte // the block that the fields are of, if they are whole and it is short
+	head    []byte // what field offsets count from: the header block, of a Reply the head
 	count   int
 	inline  [inlineFields]field
 	more    []field
 }
 
-// field is a header field as offsets into the head.
+// field is a header field as offsets into Request.head.
 type field struct{ name, nameEnd, value, valueEnd uint32 }
 
 // HasBody reports whether a body of at least one byte, or a chunked one, follows.
@@ -88,4 +90,25 @@ func (r *Request) clear() {
 	r.framing = framing{}
 	r.count = 0
 	r.more = r.more[:0]
+	r.last = r.last[:0]
+}
+
+// maxRemembered bounds the blocks that are kept, which may be one for each connection.
+const maxRemembered = 1 << 10
+
+// remember keeps the block that all fields are of.
+func (r *Request) remember(block []byte) {
+	if len(block) <= maxRemembered {
+		r.last = append(r.last, block...)
+	}
+}
+
+// again is the length of the header block at the start of b if it is the one whose fields r holds: what comes of a block
+// depends on its bytes alone, and on the limits.
+func (r *Request) again(b []byte, limits *Limits) int {
+	n := len(r.last)
+	if n == 0 || n > len(b) || string(b[:n]) != string(r.last) || n > limits.header() || r.count > limits.fields() {
+		return 0
+	}
+	return n
 }
