@@ -89,8 +89,8 @@ func (p *Parser) ParseHead(buf []byte, req *Request) (n int, err error) {
 // in buf yet.
 func (p *Parser) head(buf []byte, req *Request) (int, *Error) {
 	limits := p.limits()
-	i := p.line
-	if p.block == 0 {
+	i, fresh := p.line, p.block == 0
+	if fresh {
 		at := emptyLines(buf)
 		end, err := req.requestLine(buf, at)
 		if err != nil || end == 0 {
@@ -108,15 +108,14 @@ func (p *Parser) head(buf []byte, req *Request) (int, *Error) {
 	req.clear()
 	block, before, most := buf[p.block:], p.count, limits.fields()
 	last := limits.header()
-	whole := i == p.block
 	i -= p.block
 	for {
 		if i+1 < len(block) && block[i] == '\r' && block[i+1] == '\n' {
 			if i+2 > last {
 				return 0, errHeaderLong
 			}
-			if whole {
-				req.remember(block[:i+2])
+			if fresh { // req holds all of it
+				req.remember(buf[emptyLines(buf):p.block+i+2], i+2)
 			}
 			return p.block + i + 2, nil
 		}

@@ -24,7 +24,10 @@ type Request struct {
 	ExpectContinue bool // the client holds its body back until it has Continue100
 
 	framing framing
-	last    []byte // the block that the fields are of, if they are whole and it is short
+	last    []byte // the head that the fields are of, from its request line on, if they are whole and it is short
+	block   int    // where in last the header block begins
+	marks   marks  // of last's request line
+	seen    marks  // of the request line that was parsed last, which need not be that
 	head    []byte // what field offsets count from: the header block, of a Reply the head
 	count   int
 	inline  [inlineFields]field
@@ -93,21 +96,41 @@ func (r *Request) clear() {
 	r.last = r.last[:0]
 }
 
-// maxRemembered bounds the blocks that are kept, which may be one for each connection.
+// marks are where a request line's parts end, from its start; zero if its target is not in origin form.
+type marks struct{ method, path, target int }
+
+// maxRemembered bounds the heads that are kept, which may be one for each connection.
 const maxRemembered = 1 << 10
 
-// remember keeps the block that all fields are of.
-func (r *Request) remember(block []byte) {
-	if len(block) <= maxRemembered {
-		r.last = append(r.last, block...)
+// remember keeps the head that all fields are of, which ends with a header block of that length.
+func (r *Request) remember(head []byte, block int) {
+	if len(head) <= maxRemembered {
+		r.last, r.block, r.marks = append(r.last, head...), len(head)-block, r.seen
 	}
+}
+
+// lineAgain is the length of the request line at the start of b if it is the last one, in origin form: its parts are then
+// where they were. Its version is 1.1 unless the byte says otherwise.
+func (r *Request) lineAgain(b []byte) int {
+	m := r.marks
+	if m.method == 0 || len(r.last) == 0 || r.block > len(b) || string(b[:r.block]) != string(r.last[:r.block]) {
+		return 0
+	}
+	r.Method, r.Target, r.Path = b[:m.method:m.method], b[m.method+1:m.target:m.target], b[m.method+1:m.path:m.path]
+	r.Query, r.Host, r.seen = nil, nil, m
+	if m.path < m.target {
+		r.Query = b[m.path+1 : m.target : m.target]
+	}
+	r.Minor = min(int(b[r.block-len("1\r\n")]-'0'), 1)
+	return r.block
 }
 
 // again is the length of the header block at the start of b if it is the one whose fields r holds: what comes of a block
 // depends on its bytes alone, and on the limits.
 func (r *Request) again(b []byte, limits *Limits) int {
-	n := len(r.last)
-	if n == 0 || n > len(b) || string(b[:n]) != string(r.last) || n > limits.header() || r.count > limits.fields() {
+	last := r.last[min(r.block, len(r.last)):]
+	n := len(last)
+	if n == 0 || n > len(b) || string(b[:n]) != string(last) || n > limits.header() || r.count > limits.fields() {
 		return 0
 	}
 	return n
