@@ -121,7 +121,7 @@ func judge(w workload, base, found map[string]float64, update bool, tries []atte
 	var wanting []string // the contenders that were too bad each time
 	for try, a := range tries {
 		if w.memory() {
-			a.rounds = 1 + try // it makes less noise than time
+			a.rounds = 2 + try // it makes less noise than time
 		}
 		a.names = wanting
 		got, err := measure(a)
