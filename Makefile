@@ -85,7 +85,7 @@ interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on 
 	.ci/interop
 
 .PHONY: bench
-bench: ## compare with the peers, all workloads, into bench/RESULTS.md (8 minutes)
+bench: ## compare with the peers, all workloads, into bench/RESULTS.md (10 minutes)
 	go run ./bench -results bench
 
 .PHONY: quick

@@ -10,16 +10,21 @@ import (
 )
 
 func TestOpenLoopSendsAtItsRateWhateverComesBack(t *testing.T) {
-	cfg := config(serve(t, echo), 64)
-	cfg.Conns, cfg.Rate, cfg.Warmup, cfg.For = 5, 500, 20*time.Millisecond, 200*time.Millisecond
-	r, err := patiently(Echo, cfg)
-	require.NoError(t, err)
-	require.InDelta(t, 100, r.Count, 1, "messages that were due in a fifth of a second")
-	require.Equal(t, r.Count, r.Latency.Count)
-	require.Equal(t, r.Count, r.Late.Count)
-	require.LessOrEqual(t, r.Late.P50, r.Latency.P50, "sending is part of the latency")
-	require.LessOrEqual(t, r.Latency.P50, r.Latency.P99)
-	require.LessOrEqual(t, r.Latency.P99, r.Latency.Max)
+	for how, spin := range map[string]bool{"waiting": false, "spinning": true} {
+		t.Run(how, func(t *testing.T) {
+			cfg := config(serve(t, echo), 64)
+			cfg.Spin = spin
+			cfg.Conns, cfg.Rate, cfg.Warmup, cfg.For = 5, 500, 20*time.Millisecond, 200*time.Millisecond
+			r, err := patiently(Echo, cfg)
+			require.NoError(t, err)
+			require.InDelta(t, 100, r.Count, 1, "messages that were due in a fifth of a second")
+			require.Equal(t, r.Count, r.Latency.Count)
+			require.Equal(t, r.Count, r.Late.Count)
+			require.LessOrEqual(t, r.Late.P50, r.Latency.P50, "sending is part of the latency")
+			require.LessOrEqual(t, r.Latency.P50, r.Latency.P99)
+			require.LessOrEqual(t, r.Latency.P99, r.Latency.Max)
+		})
+	}
 }
 
 // A generator that is late sends what it owes, and counts its wait.

@@ -10,6 +10,9 @@ import (
 // batch is how many bytes of messages leave at once at most, unless one has more.
 const batch = 64 << 10
 
+// longestSpin is for how long an open loop looks for news rather than waits: to be woken takes longer than a message does.
+const longestSpin = 200 * time.Microsecond
+
 // A client is one connection that sends messages and checks what comes back.
 type client struct {
 	wire     wire
@@ -37,6 +40,7 @@ type stream struct {
 	clients  []client
 	poll     *poller
 	in, out  []byte
+	spins    bool
 	messages int64 // of those that are not slow
 	slowly   int64
 	bytes    int64
@@ -72,7 +76,7 @@ func run(cfg Config, d, marked dialect) (Result, error) {
 	if cfg.Slow < 0 || cfg.Slow > cfg.Conns || cfg.Slow > 0 && marked == nil || cfg.Slow == cfg.Conns && cfg.Rate > 0 {
 		return Result{}, fmt.Errorf("load: %d slow connections of %d: only Echo has some, and an open loop needs others", cfg.Slow, cfg.Conns)
 	}
-	s := &stream{dialect: d, marked: marked, slow: cfg.Slow, in: make([]byte, 256<<10), latency: newHistogram(), late: newHistogram()}
+	s := &stream{dialect: d, marked: marked, slow: cfg.Slow, spins: cfg.Spin, in: make([]byte, 256<<10), latency: newHistogram(), late: newHistogram()}
 	defer s.close()
 	var err error
 	if s.poll, err = newPoller(); err != nil {
@@ -172,6 +176,9 @@ func (s *stream) turn() error {
 		var err error
 		if wait, err = s.begin(); err != nil {
 			return err
+		}
+		if s.spins && wait < longestSpin {
+			wait = 0
 		}
 	}
 	events, err := s.poll.wait(wait)

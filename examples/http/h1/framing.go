@@ -10,6 +10,7 @@ import (
 type framing struct {
 	host, length   field // the last of each
 	hosts, lengths uint32
+	hostOK         bool // the only host is well-formed
 
 	codings     uint32 // transfer codings listed, over all lines
 	chunked     uint32 // how many of them are chunked
@@ -68,11 +69,11 @@ func nextElement(list []byte) (element, rest []byte, more bool) {
 	return trim(list[:i]), list[i+1:], true
 }
 
-// finish judges the complete head and sets the parser up for what follows it.
-func (p *Parser) finish(head []byte, req *Request) *Error {
-	req.head = head
+// finish judges the complete head, of which it is given the header block, and sets the parser up for what follows it.
+func (p *Parser) finish(block []byte, req *Request) *Error {
+	req.head = block
 	f := &req.framing
-	if err := req.hostOf(head); err != nil {
+	if err := req.hostOf(block); err != nil {
 		return err
 	}
 	req.KeepAlive = !f.close && (req.Minor == 1 || f.keepAlive)
@@ -120,8 +121,10 @@ func (r *Request) hostOf(head []byte) *Error {
 		return nil
 	}
 	value := head[f.host.value:f.host.valueEnd:f.host.valueEnd]
-	if _, ok := authority(value); !ok {
-		return errHost
+	if !f.hostOK {
+		if _, f.hostOK = authority(value); !f.hostOK {
+			return errHost
+		}
 	}
 	if r.Host == nil {
 		r.Host = value

@@ -37,6 +37,16 @@ func FuzzParse(f *testing.F) {
 		whole := record(t, raw, limits, inOne)
 		require.Equal(t, whole, record(t, raw, limits, byByte), "byte by byte")
 		require.Equal(t, whole, record(t, raw, limits, randomly(seed)), "random pieces")
+		var req h1.Request
+		for _, how := range []split{inOne, randomly(seed), inOne, byByte} { // req has seen such heads before
+			require.Equal(t, whole, recordIn(t, &req, raw, limits, how), "again")
+			i := int(seed % uint64(len(raw)+1)) // and one that differs in a byte, or not
+			odd := bytes.Clone(raw)
+			if i < len(odd) {
+				odd[i] ^= byte(1 << (seed >> 32 % 8))
+			}
+			require.Equal(t, record(t, odd, limits, inOne), recordIn(t, &req, odd, limits, inOne), "one that is nearly the same")
+		}
 	})
 }
 
@@ -87,8 +97,11 @@ type recording struct {
 }
 
 func record(t testing.TB, raw []byte, limits *h1.Limits, next split) recording {
+	return recordIn(t, new(h1.Request), raw, limits, next)
+}
+
+func recordIn(t testing.TB, req *h1.Request, raw []byte, limits *h1.Limits, next split) recording {
 	p := h1.Parser{Limits: limits}
-	var req h1.Request
 	var rec recording
 	from, to := 0, 0 // of raw: what is there and not consumed
 	start, open := 0, false
@@ -97,7 +110,7 @@ func record(t testing.TB, raw []byte, limits *h1.Limits, next split) recording {
 		for {
 			buf := bytes.Clone(raw[from:to])
 			if !open {
-				n, err := p.ParseHead(buf, &req)
+				n, err := p.ParseHead(buf, req)
 				if err != nil {
 					rec.Verdict, rec.Left = err.Error(), -1
 					return rec
@@ -106,7 +119,7 @@ func record(t testing.TB, raw []byte, limits *h1.Limits, next split) recording {
 					break
 				}
 				require.LessOrEqual(t, n, len(buf))
-				rec.Messages = append(rec.Messages, copyRequest(t, buf[:n], &req))
+				rec.Messages = append(rec.Messages, copyRequest(t, buf[:n], req))
 				start, open = from, true
 				from += n
 				buf = buf[n:]

@@ -10,6 +10,10 @@ var http11 = binary.LittleEndian.Uint64([]byte("HTTP/1.1"))
 // requestLine parses the request line at b[at:]. It returns the start of the next line, or 0 if the
 // line is incomplete; an error may also mean that it is.
 func (r *Request) requestLine(b []byte, at int) (int, *Error) {
+	if n := r.lineAgain(b[at:]); n > 0 {
+		return at + n, nil
+	}
+	r.seen = marks{}
 	i := span(b, at, tokenByte)
 	if i == len(b) {
 		return 0, nil
@@ -27,6 +31,7 @@ func (r *Request) requestLine(b []byte, at int) (int, *Error) {
 		}
 		r.Host = nil
 		r.Target = b[start:i:i]
+		r.seen = marks{method: start - 1 - at, path: start - at + len(r.Path), target: i - at}
 		return r.version(b, i)
 	}
 	i = span(b, i, queryByte)

@@ -73,7 +73,7 @@ func (p *Parser) ParseHead(buf []byte, req *Request) (n int, err error) {
 		n, verdict = p.head(buf, req)
 	}
 	if verdict == nil && n > 0 {
-		verdict = p.finish(buf[:n], req)
+		verdict = p.finish(buf[p.block:n], req)
 	}
 	switch {
 	case verdict != nil:
@@ -89,9 +89,8 @@ func (p *Parser) ParseHead(buf []byte, req *Request) (n int, err error) {
 // in buf yet.
 func (p *Parser) head(buf []byte, req *Request) (int, *Error) {
 	limits := p.limits()
-	req.clear()
-	i := p.line
-	if p.block == 0 {
+	i, fresh := p.line, p.block == 0
+	if fresh {
 		at := emptyLines(buf)
 		end, err := req.requestLine(buf, at)
 		if err != nil || end == 0 {
@@ -101,21 +100,29 @@ func (p *Parser) head(buf []byte, req *Request) (int, *Error) {
 			return 0, errLineLong
 		}
 		p.line, p.block = end, end
+		if n := req.again(buf[end:], limits); n > 0 {
+			return end + n, nil
+		}
 		i = end
 	}
-	before, most := p.count, limits.fields()
-	last := p.block + limits.header()
+	req.clear()
+	block, before, most := buf[p.block:], p.count, limits.fields()
+	last := limits.header()
+	i -= p.block
 	for {
-		if i+1 < len(buf) && buf[i] == '\r' && buf[i+1] == '\n' {
+		if i+1 < len(block) && block[i] == '\r' && block[i+1] == '\n' {
 			if i+2 > last {
 				return 0, errHeaderLong
 			}
-			return i + 2, nil
+			if fresh { // req holds all of it
+				req.remember(buf[emptyLines(buf):p.block+i+2], i+2)
+			}
+			return p.block + i + 2, nil
 		}
-		end, err := req.field(buf, i)
+		end, err := req.field(block, i)
 		if err != nil || end == 0 {
-			p.line, p.count = i, before+req.count
-			return 0, blockVerdict(buf, i, last, err)
+			p.line, p.count = p.block+i, before+req.count
+			return 0, blockVerdict(block, i, last, err)
 		}
 		if end > last {
 			return 0, errHeaderLong

@@ -7,8 +7,9 @@ const inlineFields = 16
 
 // Request is a parsed head. Its slices point into the bytes given to [Parser.ParseHead] and are valid
 // until the caller discards or overwrites those; no field is a copy. Reuse one Request for many: it
-// keeps its room for fields, and no parser stores anything in it between calls, so a worker may share one
-// among its connections.
+// keeps its room for fields, and a copy of the last header block, since clients repeat theirs: one that is the same byte
+// for byte is not parsed again. No parser needs what is in it between calls, so a worker may share one among its
+// connections.
 type Request struct {
 	Method []byte // case-sensitive; any token
 	Target []byte // as sent
@@ -23,13 +24,17 @@ type Request struct {
 	ExpectContinue bool // the client holds its body back until it has Continue100
 
 	framing framing
-	head    []byte // what field offsets count from
+	last    []byte // the head that the fields are of, from its request line on, if they are whole and it is short
+	block   int    // where in last the header block begins
+	marks   marks  // of last's request line
+	seen    marks  // of the request line that was parsed last, which need not be that
+	head    []byte // what field offsets count from: the header block, of a Reply the head
 	count   int
 	inline  [inlineFields]field
 	more    []field
 }
 
-// field is a header field as offsets into the head.
+// field is a header field as offsets into Request.head.
 type field struct{ name, nameEnd, value, valueEnd uint32 }
 
 // HasBody reports whether a body of at least one byte, or a chunked one, follows.
@@ -88,4 +93,45 @@ func (r *Request) clear() {
 	r.framing = framing{}
 	r.count = 0
 	r.more = r.more[:0]
+	r.last = r.last[:0]
+}
+
+// marks are where a request line's parts end, from its start; zero if its target is not in origin form.
+type marks struct{ method, path, target int }
+
+// maxRemembered bounds the heads that are kept, which may be one for each connection.
+const maxRemembered = 1 << 10
+
+// remember keeps the head that all fields are of, which ends with a header block of that length.
+func (r *Request) remember(head []byte, block int) {
+	if len(head) <= maxRemembered {
+		r.last, r.block, r.marks = append(r.last, head...), len(head)-block, r.seen
+	}
+}
+
+// lineAgain is the length of the request line at the start of b if it is the last one, in origin form: its parts are then
+// where they were. Its version is 1.1 unless the byte says otherwise.
+func (r *Request) lineAgain(b []byte) int {
+	m := r.marks
+	if m.method == 0 || len(r.last) == 0 || r.block > len(b) || string(b[:r.block]) != string(r.last[:r.block]) {
+		return 0
+	}
+	r.Method, r.Target, r.Path = b[:m.method:m.method], b[m.method+1:m.target:m.target], b[m.method+1:m.path:m.path]
+	r.Query, r.Host, r.seen = nil, nil, m
+	if m.path < m.target {
+		r.Query = b[m.path+1 : m.target : m.target]
+	}
+	r.Minor = min(int(b[r.block-len("1\r\n")]-'0'), 1)
+	return r.block
+}
+
+// again is the length of the header block at the start of b if it is the one whose fields r holds: what comes of a block
+// depends on its bytes alone, and on the limits.
+func (r *Request) again(b []byte, limits *Limits) int {
+	last := r.last[min(r.block, len(r.last)):]
+	n := len(last)
+	if n == 0 || n > len(b) || string(b[:n]) != string(last) || n > limits.header() || r.count > limits.fields() {
+		return 0
+	}
+	return n
 }

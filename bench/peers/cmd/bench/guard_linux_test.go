@@ -2,15 +2,17 @@ package main
 
 import (
 	"errors"
+	"math"
+	"slices"
 	"testing"
 )
 
 // turns are what a contender's ratio is at each measurement.
-func turns(t *testing.T, ratios ...float64) (measure func(int) (map[string]float64, error), count *int) {
+func turns(t *testing.T, ratios ...float64) (measure func(attempt) (map[string]float64, error), count *int) {
 	count = new(int)
-	return func(rounds int) (map[string]float64, error) {
-		if rounds != attempts[*count] {
-			t.Errorf("measurement %d has %d rounds", *count, rounds)
+	return func(a attempt) (map[string]float64, error) {
+		if want := attempts[*count]; a.rounds != want.rounds || a.seconds != want.seconds {
+			t.Errorf("measurement %d has %d rounds of %g s", *count, a.rounds, a.seconds)
 		}
 		*count++
 		return map[string]float64{"suiro/epoll": ratios[*count-1]}, nil
@@ -30,12 +32,14 @@ func TestGuardFailsOnlyWhatWasWorseEachTime(t *testing.T) {
 		{"19 % worse", []float64{0.595}, 1, true},
 		{"better", []float64{0.1}, 1, true},
 		{"worse once", []float64{0.7, 0.55}, 2, true},
-		{"worse twice", []float64{0.7, 0.8, 0.6}, 3, true},
-		{"worse each time", []float64{0.61, 0.7, 0.65}, 3, false},
+		{"worse three times", []float64{0.7, 0.8, 0.61, 0.6}, 4, true},
+		{"worse each time", []float64{0.61, 0.7, 0.65, 0.75}, 4, false},
+		{"not a number, then as before", []float64{math.NaN(), 0.5}, 2, true},
+		{"never a number", []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}, 4, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			measure, count := turns(t, c.ratios...)
-			ok, err := judge(w, base, map[string]float64{}, false, measure)
+			ok, err := judge(w, base, map[string]float64{}, false, attempts, measure)
 			if err != nil || ok != c.ok || *count != c.times {
 				t.Errorf("%v, %v after %d measurements", ok, err, *count)
 			}
@@ -46,12 +50,15 @@ func TestGuardFailsOnlyWhatWasWorseEachTime(t *testing.T) {
 func TestGuardMeasuresAgainOnlyForWhoWasWorse(t *testing.T) {
 	base := map[string]float64{"echo a": 1, "echo b": 1}
 	calls := 0
-	ok, err := judge(workload{Name: "echo"}, base, map[string]float64{}, false, func(int) (map[string]float64, error) {
+	ok, err := judge(workload{Name: "echo"}, base, map[string]float64{}, false, attempts, func(a attempt) (map[string]float64, error) {
 		calls++
 		if calls == 1 {
 			return map[string]float64{"a": 2, "b": 1}, nil
 		}
-		return map[string]float64{"a": 1, "b": 2}, nil // b has passed
+		if !slices.Equal(a.names, []string{"a"}) {
+			t.Errorf("%v are measured again", a.names)
+		}
+		return map[string]float64{"a": 1}, nil
 	})
 	if err != nil || !ok || calls != 2 {
 		t.Errorf("%v, %v after %d measurements", ok, err, calls)
@@ -60,19 +67,19 @@ func TestGuardMeasuresAgainOnlyForWhoWasWorse(t *testing.T) {
 
 func TestGuardWantsABaselineAndPassesFailuresOn(t *testing.T) {
 	measure, _ := turns(t, 1)
-	if _, err := judge(workload{Name: "new"}, nil, map[string]float64{}, false, measure); err == nil {
+	if _, err := judge(workload{Name: "new"}, nil, map[string]float64{}, false, attempts, measure); err == nil {
 		t.Error("there is no baseline, and nobody says so")
 	}
 	measure, _ = turns(t, 1)
 	found := map[string]float64{}
-	if ok, err := judge(workload{Name: "new"}, nil, found, true, measure); err != nil || !ok || found["new suiro/epoll"] != 1 {
+	if ok, err := judge(workload{Name: "new"}, nil, found, true, attempts, measure); err != nil || !ok || found["new suiro/epoll"] != 1 {
 		t.Errorf("update: %v, %v, %v", ok, err, found)
 	}
 	broken := errors.New("a wrong byte")
-	if _, err := judge(workload{Name: "echo"}, nil, nil, false, func(int) (map[string]float64, error) { return nil, broken }); err != broken {
+	if _, err := judge(workload{Name: "echo"}, nil, nil, false, attempts, func(attempt) (map[string]float64, error) { return nil, broken }); err != broken {
 		t.Errorf("%v", err)
 	}
-	if _, err := judge(workload{Name: "echo"}, nil, nil, false, func(int) (map[string]float64, error) { return nil, nil }); err == nil {
+	if _, err := judge(workload{Name: "echo"}, nil, nil, false, attempts, func(attempt) (map[string]float64, error) { return nil, nil }); err == nil {
 		t.Error("nothing was measured, and nobody says so")
 	}
 }

@@ -115,18 +115,6 @@ func title(rep *report, load workload, name string, own []sample) string {
 	return name
 }
 
-// writeTargets says of each goal whether it was reached.
-func writeTargets(w io.Writer, rep *report) {
-	all := verdicts(rep)
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprint(w, "\n### Targets\n\n")
-	for _, v := range all {
-		fmt.Fprintf(w, "- %v\n", v)
-	}
-}
-
 // writeNotes lists what makes figures above unusable or doubtful.
 func writeNotes(w io.Writer, rep *report) {
 	var notes []string
@@ -141,7 +129,7 @@ func writeNotes(w io.Writer, rep *report) {
 		if s.Foreign >= noisy {
 			loud[s.Workload] = max(loud[s.Workload], s.Foreign)
 		}
-		full[s.Workload] = full[s.Workload] || s.Outcome.LoadCPU.Seconds() > saturated*max(s.Outcome.Elapsed.Seconds(), 1e-9)
+		full[s.Workload] = full[s.Workload] || s.Rate == 0 && s.Outcome.LoadCPU.Seconds() > saturated*max(s.Outcome.Elapsed.Seconds(), 1e-9)
 	}
 	var noise, limited []string
 	for _, load := range rep.Workloads {
@@ -158,9 +146,25 @@ func writeNotes(w io.Writer, rep *report) {
 	if len(limited) > 0 {
 		notes = append(notes, "the load was the limit of some, so compare CPU per message and not messages per second: "+strings.Join(limited, ", "))
 	}
-	if len(rep.Repeated) > 0 {
-		notes = append(notes, fmt.Sprintf("%d runs were disturbed and repeated (-repeat %d)", len(rep.Repeated), rep.Config.Repeat))
+	again := map[string]int{}
+	for _, s := range rep.Repeated {
+		again[s.Workload]++
 	}
+	for _, name := range slices.Sorted(maps.Keys(again)) {
+		notes = append(notes, fmt.Sprintf("%s: %d runs were disturbed and measured again: others had the CPU, or the load itself was late", name, again[name]))
+	}
+	still := map[string]int{}
+	for _, w := range rep.Workloads {
+		for _, s := range rep.Samples {
+			if w.calm && s.Workload == w.Name && s.Failure == "" && disturbed(s) != "" {
+				still[w.Name]++
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(still)) {
+		notes = append(notes, fmt.Sprintf("%s: %d runs stand although they were disturbed, each time", name, still[name]))
+	}
+	notes = append(notes, refusals(rep.Samples)...)
 	if len(rep.Skipped) > 0 {
 		notes = append(notes, "there was no time for "+strings.Join(rep.Skipped, ", "))
 	}

@@ -32,14 +32,15 @@ var httpSettles = time.Second
 
 // A sample is one run of one contender.
 type sample struct {
-	Contender string  `json:"contender"`
-	Workload  string  `json:"workload"`
-	Round     int     `json:"round"`
-	Rate      float64 `json:"rate,omitempty"` // of an open loop
-	Outcome   outcome `json:"outcome"`
-	Figure    float64 `json:"figure"`            // in the workload's unit
-	Foreign   float64 `json:"foreign_cpu_share"` // of the servers' CPUs, by neither server nor load
-	Failure   string  `json:"failure,omitempty"` // why the figures above do not count
+	Contender string   `json:"contender"`
+	Workload  string   `json:"workload"`
+	Round     int      `json:"round"`
+	Rate      float64  `json:"rate,omitempty"` // of an open loop
+	Outcome   outcome  `json:"outcome"`
+	Figure    float64  `json:"figure"`            // in the workload's unit
+	Foreign   float64  `json:"foreign_cpu_share"` // of the servers' CPUs, by neither server nor load
+	Failure   string   `json:"failure,omitempty"` // why the figures above do not count
+	Refused   []string `json:"refused,omitempty"` // what could not be done to have it calm
 
 	starved bool // which is the failure
 }
@@ -84,6 +85,11 @@ func measureServer(ctx context.Context, cfg config, srv *server, w workload, s *
 			return fmt.Errorf("wrong answers: %w", err)
 		}
 	}
+	if w.calm {
+		var release func()
+		release, s.Refused = calm(srv.pid())
+		defer release()
+	}
 	cpus := strings.Split(cpusOf(cfg, w), ",")
 	busy, err := busyCPU(cpus)
 	if err != nil {
@@ -122,7 +128,7 @@ func seconds(s float64) string { return fmt.Sprint(time.Duration(s * float64(tim
 func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o outcome, err error) {
 	args := []string{"-c", strconv.Itoa(w.Conns), "-size", strconv.Itoa(w.Size), "-depth", strconv.Itoa(max(1, w.Depth)),
 		"-slow", strconv.Itoa(w.Slow), "-rate", strconv.FormatFloat(w.Rate, 'f', -1, 64), "-pid", strconv.Itoa(srv.pid()),
-		"-w", seconds(cfg.Warmup), "-d", seconds(cfg.Seconds)}
+		"-w", seconds(cfg.Warmup), "-d", seconds(w.seconds(cfg.Seconds))}
 	switch strings.TrimPrefix(w.Kind, proxy+":") {
 	case plaintext:
 		args = append(args, "-kind", "http")
@@ -134,6 +140,9 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 		args = append(args, "-kind", strings.TrimPrefix(w.Kind, proxy+":"))
 	case "burn":
 		args = append(args, "-priority", "auto")
+	}
+	if w.calm && !isProxy(w) { // else what is behind the proxy shares the load's CPU
+		args = append(args, "-spin", "-priority", "nice")
 	}
 	out, err := runLoad(ctx, cfg, append(args, srv.addr), nil)
 	if err != nil {

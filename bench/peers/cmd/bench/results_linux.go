@@ -24,6 +24,7 @@ func writeResults(dir string, rep *report) error {
 	var b strings.Builder
 	b.WriteString("# Results\n\nWritten by `" + rep.Config.Command + "`: [README.md](README.md) says what is measured, and how.\n\n")
 	writeHead(&b, rep)
+	writeTargets(&b, rep)
 	for _, load := range rep.Workloads {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n", load.Name, load.Title)
 		writeTable(&b, rep, load)
@@ -35,7 +36,6 @@ func writeResults(dir string, rep *report) error {
 			fmt.Fprintf(&b, "\n![%s](plots/%s.svg)\n", load.Title, file)
 		}
 	}
-	writeTargets(&b, rep)
 	writeLosses(&b, rep, sections(string(why)))
 	writeNotes(&b, rep)
 	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(b.String()), 0o644)
@@ -46,14 +46,15 @@ func writeResults(dir string, rep *report) error {
 func writeLosses(b *strings.Builder, rep *report, why map[string]string) {
 	b.WriteString("\n### Where Suiro loses, and why\n\nOf Suiro's two backends it is the better one that counts here.\n\n")
 	var texts, reasons []string
+	all := append(verdicts(rep, reach), verdicts(rep, further)...)
 	for _, load := range rep.Workloads {
 		var words []string
 		for _, l := range losses(rep, load) {
 			words = append(words, fmt.Sprintf("%.2f of %s", l.got.median, l.peer))
 		}
 		missed := false
-		for _, v := range verdicts(rep) {
-			missed = missed || v.workload.Name == load.Name && !v.reached
+		for _, v := range all {
+			missed = missed || v.workload.Name == load.Name && !v.reached()
 		}
 		if len(words) == 0 && !missed {
 			continue

@@ -98,7 +98,11 @@ func measureAll(ctx context.Context, cfg config) (rep *report, err error) {
 	}
 	log.Printf("%d workloads, %d runs, %d rounds: about %v", len(cfg.workloads), runs, cfg.Rounds, estimate(cfg, rep.Missing).Round(time.Second))
 	longest := map[string]time.Duration{}
-	for round := range cfg.Rounds {
+	most := 0
+	for _, w := range cfg.workloads {
+		most = max(most, w.rounds(cfg.Rounds))
+	}
+	for round := range most {
 		for _, w := range cfg.workloads {
 			if round >= w.rounds(cfg.Rounds) {
 				continue
@@ -143,8 +147,9 @@ func (rep *report) round(ctx context.Context, cfg config, w workload, round int)
 				return err
 			}
 			progress(s, w)
-			if try < cfg.Repeat && s.Failure == "" && s.Foreign >= noisy {
-				rep.Repeated = append(rep.Repeated, s) // what decides is others' use of the CPU, never the figure
+			if s.Failure == "" && (try < cfg.Repeat && s.Foreign >= noisy || w.calm && try < calms && disturbed(s) != "") {
+				log.Printf("that again: %s", disturbed(s))
+				rep.Repeated = append(rep.Repeated, s) // what decides is what others did, never the figure
 				continue
 			}
 			rep.Samples = append(rep.Samples, s)
@@ -157,7 +162,7 @@ func (rep *report) round(ctx context.Context, cfg config, w workload, round int)
 // estimate is about how long the rounds take.
 func estimate(cfg config, missing map[string]string) (d time.Duration) {
 	for _, w := range cfg.workloads {
-		each := time.Duration((cfg.Seconds+cfg.Warmup)*float64(time.Second)) + 150*time.Millisecond
+		each := time.Duration((w.seconds(cfg.Seconds)+cfg.Warmup)*float64(time.Second)) + 150*time.Millisecond
 		switch w.Kind {
 		case "idle":
 			each = 1200 * time.Millisecond

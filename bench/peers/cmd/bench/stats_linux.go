@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,46 +89,6 @@ func number(x float64) string {
 		}
 	}
 	return text
-}
-
-// A verdict says of a goal whether a contender of Suiro's has reached it.
-type verdict struct {
-	workload  workload
-	contender string
-	goal      goal
-	got       spread
-	reached   bool
-}
-
-func (v verdict) String() string {
-	sign, reached := "≤", "reached"
-	if v.workload.more {
-		sign = "≥"
-	}
-	if !v.reached {
-		reached = "**not reached**"
-	}
-	return fmt.Sprintf("%s, %s: %.2f of %s (%.2f–%.2f), %s (%s %g)", v.workload.Name, v.contender, v.got.median, v.goal.base, v.got.least, v.got.most, reached, sign, v.goal.limit)
-}
-
-func verdicts(rep *report) (all []verdict) {
-	for _, w := range rep.Workloads {
-		for _, g := range w.goals {
-			for _, name := range contendersOf(rep.Config, w) {
-				rs := ratios(pick(rep.Samples, name, w.Name), pick(rep.Samples, g.base, w.Name))
-				if !strings.HasPrefix(name, cmp.Or(w.own, "suiro/")) || len(rs) == 0 {
-					continue
-				}
-				v := verdict{workload: w, contender: name, goal: g, got: spreadOf(rs)}
-				v.reached = v.got.median <= g.limit
-				if w.more {
-					v.reached = v.got.median >= g.limit
-				}
-				all = append(all, v)
-			}
-		}
-	}
-	return all
 }
 
 // A loss is a peer that was better than both of Suiro's backends.

@@ -23,18 +23,11 @@ type workload struct {
 	Rate     float64 `json:"rate,omitempty"`     // messages per second, in an open loop
 	Capacity float64 `json:"capacity,omitempty"` // or as this share of what package net can do
 
+	calm   bool // only the server is to be in the latency
 	more   bool // the higher the figure, the better
 	figure func(outcome) float64
 	peers  []string // measured unless others are asked for
 	bases  []string // ratios are taken to these
-	goals  []goal
-	own    string // whose goals they are: those whose names begin so; "": suiro/
-}
-
-// A goal is what is wanted of Suiro: a ratio to that contender.
-type goal struct {
-	base  string
-	limit float64
 }
 
 // An outcome is what one run came to.
@@ -65,12 +58,23 @@ func isProxy(w workload) bool { return strings.HasPrefix(w.Kind, proxy+":") }
 // memory reports whether that is what a workload measures.
 func (w workload) memory() bool { return w.Unit == perConn }
 
-// rounds are fewer for memory, which makes less noise than time.
+// rounds are fewer for memory, which makes less noise than time, and more for latencies, which make more.
 func (w workload) rounds(n int) int {
-	if w.memory() {
+	switch {
+	case w.memory():
 		return min(n, 2)
+	case w.calm:
+		return n + 2
 	}
 	return n
+}
+
+// seconds are what a run measures: of latencies more, so that one stall is not the 99th percentile.
+func (w workload) seconds(s float64) float64 {
+	if w.calm {
+		return 3 * s
+	}
+	return s
 }
 
 // burnFor is how long a slow handler computes.
@@ -82,61 +86,58 @@ var (
 	loops   = append(slices.Clone(two), "gnet", "netpoll", "nbio", "evio", "net")
 	webs    = append(slices.Clone(two), "suiro-raw/io_uring", "suiro-raw/epoll", "c-uring", "c-epoll", "gnet", "netpoll", "nbio", "evio", "fasthttp", "nethttp", "suirohttp", "net", "nginx", "haproxy")
 	proxies = append(slices.Clone(two), "haproxy", "nginx")
-	gnetAt  = func(limit float64) goal { return goal{"gnet", limit} }
 )
 
 // workloads are all there are, in the order of a round.
 var workloads = []workload{
 	{Name: "http-50", Title: "HTTP plaintext, 50 connections", Unit: perRequest, Kind: plaintext, Conns: 50, figure: cpuEach,
-		peers: webs, bases: []string{"c-uring", "gnet", "net"}, goals: []goal{{"c-uring", 1.05}, gnetAt(0.95)}},
+		peers: webs, bases: []string{"c-uring", "gnet", "net"}},
 	{Name: "http-500", Title: "HTTP plaintext, 500 connections", Unit: perRequest, Kind: plaintext, Conns: 500, figure: cpuEach,
-		peers: webs, bases: []string{"c-uring", "gnet", "net"}, goals: []goal{{"c-uring", 1.05}, gnetAt(0.95)}},
+		peers: webs, bases: []string{"c-uring", "gnet", "net"}},
 	{Name: "pipeline", Title: "HTTP plaintext, 50 connections, 16-deep pipelines", Unit: perRequest, Kind: plaintext, Conns: 50, Depth: 16,
-		figure: cpuEach, peers: append(slices.Clone(webs), "gnet-naive"), bases: []string{"c-uring", "gnet", "gnet-naive", "net"},
-		goals: []goal{{"gnet-naive", 0.12}, gnetAt(1)}},
+		figure: cpuEach, peers: append(slices.Clone(webs), "gnet-naive"), bases: []string{"c-uring", "gnet", "gnet-naive", "net"}},
 	{Name: "echo64-50", Title: "Echo of 64 B, 50 connections", Unit: perMessage, Kind: "echo", Conns: 50, Size: 64, figure: cpuEach,
-		peers: append(slices.Clone(loops), "tokio"), bases: []string{"tokio", "gnet", "net"}, goals: []goal{{"tokio", 1}}},
+		peers: append(slices.Clone(loops), "tokio"), bases: []string{"tokio", "gnet", "net"}},
 	{Name: "echo64-500", Title: "Echo of 64 B, 500 connections", Unit: perMessage, Kind: "echo", Conns: 500, Size: 64, figure: cpuEach,
-		peers: append(slices.Clone(few), "tokio"), bases: []string{"tokio", "gnet", "net"}, goals: []goal{{"tokio", 1}}},
+		peers: append(slices.Clone(few), "tokio"), bases: []string{"tokio", "gnet", "net"}},
 	{Name: "echo64-5000", Title: "Echo of 64 B, 5,000 connections", Unit: perMessage, Kind: "echo", Conns: 5000, Size: 64, figure: cpuEach,
-		peers: append(slices.Clone(loops), "tokio"), bases: []string{"tokio", "gnet", "net"}, goals: []goal{gnetAt(0.95), {"tokio", 1}}},
+		peers: append(slices.Clone(loops), "tokio"), bases: []string{"tokio", "gnet", "net"}},
 	{Name: "echo16k-50", Title: "Echo of 16 KiB, 50 connections", Unit: perMessage, Kind: "echo", Conns: 50, Size: 16 << 10, figure: cpuEach,
-		peers: few, bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.95)}},
+		peers: few, bases: []string{"gnet", "net"}},
 	{Name: "echo16k-500", Title: "Echo of 16 KiB, 500 connections", Unit: perMessage, Kind: "echo", Conns: 500, Size: 16 << 10, figure: cpuEach,
-		peers: few, bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.95)}},
+		peers: few, bases: []string{"gnet", "net"}},
 	{Name: "stream", Title: "Chunks of 1 MiB sent on request, 4 connections", Unit: perSecond, Kind: "chunks", Conns: 4, more: true,
-		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}, goals: []goal{{"net", 1.2}}},
+		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}},
 	{Name: "stream-echo", Title: "Echo of 1 MiB, 4 connections", Unit: perSecond, Kind: "echo", Conns: 4, Size: 1 << 20, more: true,
-		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}, goals: []goal{{"net", 1.2}}},
+		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}},
 	{Name: "proxy-echo", Title: "Echo of 64 B through a proxy, 50 connections", Unit: perMessage, Kind: proxy + ":echo", Conns: 50, Size: 64,
 		figure: cpuEach, peers: proxies, bases: []string{"haproxy", "nginx"}},
 	{Name: "proxy-bulk", Title: "Chunks of 1 MiB through a proxy, 4 connections", Unit: perSecond, Kind: proxy + ":chunks", Conns: 4, more: true,
-		figure: mebibytes, peers: proxies, bases: []string{"haproxy", "nginx"}, goals: []goal{{"haproxy", 1}}},
+		figure: mebibytes, peers: proxies, bases: []string{"haproxy", "nginx"}},
 	{Name: "proxy-open", Title: "Echo of 64 B through a proxy, 5,000 connections, open loop of 10,000 a second", Unit: p99, Kind: proxy + ":echo", Conns: 5000,
-		Size: 64, Rate: 10000, figure: p99Micros, peers: proxies, bases: []string{"haproxy", "nginx"}},
+		Size: 64, Rate: 10000, calm: true, figure: p99Micros, peers: proxies, bases: []string{"haproxy", "nginx"}},
 	{Name: "udp", Title: "UDP echo of 64 B, 8 sockets with 24 in flight each", Unit: "µs of CPU per datagram", Kind: "udp", Conns: 8, Size: 64,
-		Depth: 24, figure: cpuEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}, goals: []goal{{"net", 0.6}}},
+		Depth: 24, figure: cpuEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}},
 	{Name: "tls", Title: "TLS echo of 64 B, 50 connections", Unit: perMessage, Kind: "tls", Conns: 50, Size: 64, figure: cpuEach,
 		peers: append(slices.Clone(two), "net"), bases: []string{"net"}},
 	{Name: "https", Title: "HTTP within TLS, 500 connections; net is net/http", Unit: perRequest, Kind: "https", Conns: 500, figure: cpuEach,
-		peers: withTLS, bases: []string{"net"}, goals: []goal{{"net", 0.9}}, own: "suiro-h1/"},
+		peers: withTLS, bases: []string{"net"}},
 	{Name: "churn", Title: "Connect, echo 64 B, close; 64 at a time", Unit: "µs of CPU each", Kind: "churn", Conns: 64, Size: 64, figure: cpuEach,
-		peers: few, bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.9)}},
+		peers: few, bases: []string{"gnet", "net"}},
 	{Name: "idle", Title: "Idle connections that have spoken once", Unit: perConn, Kind: "idle", Size: 64, figure: memoryEach,
-		peers: append(slices.Clone(loops), "tokio"), bases: []string{"gnet", "net"}, goals: []goal{gnetAt(0.8)}},
+		peers: append(slices.Clone(loops), "tokio"), bases: []string{"gnet", "net"}},
 	{Name: "http-idle", Title: "Idle connections of HTTP that have had one answer; net is net/http", Unit: perConn, Kind: "http", Size: 64,
-		figure: memoryEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}, goals: []goal{{"net", 0.15}}},
+		figure: memoryEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}},
 	{Name: "https-idle", Title: "Idle connections of HTTP within TLS that have had one answer; net is net/http", Unit: perConn, Kind: "https-idle", Conns: 1000, Size: 64,
 		figure: memoryEach, peers: withTLS, bases: []string{"net"}},
 	{Name: "slow-readers", Title: "500 readers of 1 MiB that take 64 KiB a second", Unit: perConn, Kind: "slow-readers", Conns: 500,
 		figure: memoryEach, peers: few, bases: []string{"gnet", "net"}},
 	{Name: "skew-1", Title: "Echo of 64 B beside 1 of 100 connections whose handler burns 20 ms", Unit: p99,
-		Kind: "burn", Conns: 100, Size: 64, Slow: 1, Rate: 99 * 100, figure: p99Micros, peers: few, bases: []string{"net", "gnet"},
-		goals: []goal{{"net", 0.6}, gnetAt(0.1)}},
+		Kind: "burn", Conns: 100, Size: 64, Slow: 1, Rate: 99 * 100, figure: p99Micros, peers: few, bases: []string{"net", "gnet"}},
 	{Name: "skew-8", Title: "Echo of 64 B beside 8 of 100 connections whose handlers burn 20 ms", Unit: p99, Kind: "burn", Conns: 100, Size: 64, Slow: 8, Rate: 92 * 100, figure: p99Micros,
 		peers: few, bases: []string{"net", "gnet"}},
 	{Name: "open", Title: "Echo of 64 B, 100 connections, open loop at half of net's capacity", Unit: p99, Kind: "echo", Conns: 100,
-		Size: 64, Capacity: 0.5, figure: p99Micros, peers: append(slices.Clone(few), "tokio"), bases: []string{"net", "gnet"}, goals: []goal{{"net", 1}}},
+		Size: 64, Capacity: 0.5, calm: true, figure: p99Micros, peers: append(slices.Clone(few), "tokio"), bases: []string{"net", "gnet"}},
 }
 
 func workloadNames() (names []string) {
@@ -176,7 +177,7 @@ func chooseWorkloads(names []string) (chosen []workload, err error) {
 	return chosen, nil
 }
 
-// with is the workload with other numbers. Its goals are not those of the table's.
+// with is the workload with other numbers. There are no targets for it, as they are by name.
 func (w workload) with(changes string) (workload, error) {
 	for _, change := range strings.Split(changes, ":") {
 		key, value, _ := strings.Cut(change, "=")
@@ -194,7 +195,7 @@ func (w workload) with(changes string) (workload, error) {
 			return w, fmt.Errorf("%s: %q; what can be different is conns, size, depth, slow and rate", w.Name, change)
 		}
 	}
-	w.Name, w.Title, w.goals = w.Name+":"+changes, w.Title+", but "+strings.ReplaceAll(changes, ":", ", "), nil
+	w.Name, w.Title = w.Name+":"+changes, w.Title+", but "+strings.ReplaceAll(changes, ":", ", ")
 	return w, nil
 }
 

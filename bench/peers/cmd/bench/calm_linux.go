@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a run of an open loop is measured again for, calms times at most. Neither is the server's doing: the load looks at
+// the clock after each message.
+const (
+	calms     = 4
+	lateLimit = 100 * time.Microsecond // p99 of the load's own lateness
+	busyLimit = 0.02                   // others' share of the servers' CPUs
+)
+
+// calm keeps what is not the server's out of its latencies, as far as it may: it returns what it may not.
+//
+// The CPUs wait for work by looking for it rather than halting (PM QoS: cpu_dma_latency) until release is called. A halted
+// CPU takes a while to come back, a virtual one until its host has time for it, which may be milliseconds, and then a
+// latency at half of the load is the host's. And the server runs before whatever else is to run on its CPU (SCHED_FIFO).
+func calm(pid int) (release func(), refused []string) {
+	release = func() {}
+	f, err := os.OpenFile("/dev/cpu_dma_latency", os.O_WRONLY, 0)
+	if err == nil {
+		release = func() { _ = f.Close() }
+		_, err = f.Write(make([]byte, 4)) // no latency at all
+	}
+	if err != nil {
+		refused = append(refused, "the CPUs could go idle: "+err.Error())
+	}
+	if err := raiseServer(pid); err != nil {
+		refused = append(refused, "servers had no priority: "+err.Error())
+	}
+	return release, refused
+}
+
+// raiseServer gives all threads of a process a priority, which later ones inherit.
+func raiseServer(pid int) error {
+	dir, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, d := range dir {
+		tid, err2 := strconv.Atoi(d.Name())
+		if err2 != nil {
+			return err2
+		}
+		priority := int32(1)
+		_, _, errno := unix.Syscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(tid), unix.SCHED_FIFO, uintptr(unsafe.Pointer(&priority)))
+		if errno != 0 && errno != unix.ESRCH { // it has ended
+			err = errors.Join(err, os.NewSyscallError("sched_setscheduler", errno))
+		}
+	}
+	return err
+}
+
+// disturbed says what disturbed a run that was to be calm, or "".
+func disturbed(s sample) string {
+	var words []string
+	if late := s.Outcome.Late.P99; late > lateLimit {
+		words = append(words, fmt.Sprintf("the load was %v late", late))
+	}
+	if s.Foreign > busyLimit {
+		words = append(words, fmt.Sprintf("others had %.0f %% of the CPU", 100*s.Foreign))
+	}
+	return strings.Join(words, ", ")
+}
+
+// refusals are what could not be done for calm, each once.
+func refusals(samples []sample) (all []string) {
+	for _, s := range samples {
+		for _, r := range s.Refused {
+			if !slices.Contains(all, r) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
