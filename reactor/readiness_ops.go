@@ -53,7 +53,7 @@ func (r *readiness) Submit(op *Op) error {
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
-	f, err := r.register(op.FD)
+	f, err := r.register(op.FD, op.Kind)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func busy(k Kind, fd int) error {
 	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
-// register has a descriptor watched, unless it is.
-func (r *readiness) register(fd int) (*fdState, error) {
+// register has a descriptor watched, unless it is, for an operation of that kind.
+func (r *readiness) register(fd int, first Kind) (*fdState, error) {
 	f := r.table.get(fd)
 	if f != nil && f.watched {
 		return f, nil
@@ -109,6 +109,7 @@ func (r *readiness) register(fd int) (*fdState, error) {
 		return nil, fmt.Errorf("reactor: descriptor %d: %w", fd, errno)
 	}
 	f = r.table.make(fd)
+	f.both = first == Connect || first == Send || first == SendTo || first == Writable
 	if err := r.poller.watch(fd, f); err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (r *readiness) connect(op *Op) error {
 	errno := r.kernel.connect(op.FD, &sa)
 	// Not before: a socket that is not connecting yet reports that it has hung
 	// up, and would be read twice each time for ever after.
-	f, err := r.register(op.FD)
+	f, err := r.register(op.FD, Connect)
 	if err != nil {
 		return err
 	}
@@ -198,14 +199,15 @@ func (r *readiness) dropped(op *Op) {
 }
 
 // serve makes the calls that edges and operations promise, each descriptor in
-// its turn and at most one buffer each, until out is full or enough was received.
+// its turn and at most one buffer each, until out is full, enough of them had one, or
+// enough was received.
 // out[:n] is taken.
 func (r *readiness) serve(out []Completion, n int) int {
 	turn := r.ready
 	r.ready = r.next[:0]
 	i := 0
 	r.got = 0
-	for ; i < len(turn) && n < len(out) && r.got < maxReceive; i++ {
+	for ; i < min(len(turn), maxServed) && n < len(out) && r.got < maxReceive; i++ {
 		f := r.table.get(turn[i].fd)
 		if f.seq != turn[i].seq {
 			continue // closed since it got in line
