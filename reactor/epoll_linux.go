@@ -13,9 +13,7 @@ import (
 )
 
 // epoll is the poller over epoll: a descriptor's registration carries its sequence
-// number, so that events of a former one are known. That there is room for output is not
-// told before a send had to wait: nearly all sockets have it when they are registered, and
-// would be told of for nothing.
+// number, so that events of a former one are known.
 type epoll struct {
 	kernel kernel
 	fd     int
@@ -94,45 +92,26 @@ func (p *epoll) watch(fd int, f *fdState) error {
 	if p.kernel.faults != nil {
 		p.kernel.faults.watches(fd, f.seq)
 	}
-	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq, f.both)
+	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq)
 	if errors.Is(err, unix.EEXIST) {
 		// Closed and now back under its number, while another descriptor of
 		// the same socket kept it registered: a listener duplicated twice.
-		err = p.control(unix.EPOLL_CTL_MOD, fd, f.seq, f.both)
+		err = p.control(unix.EPOLL_CTL_MOD, fd, f.seq)
 	}
 	return os.NewSyscallError("epoll_ctl", err)
 }
 
-func (p *epoll) control(op, fd int, seq uint32, both bool) error {
+func (p *epoll) control(op, fd int, seq uint32) error {
 	ev := unix.EpollEvent{
-		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLET,
+		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
 		Fd:     int32(fd),
 		Pad:    int32(seq),
-	}
-	if both {
-		ev.Events |= unix.EPOLLOUT
 	}
 	return unix.EpollCtl(p.fd, op, fd, &ev)
 }
 
-var _ armed = (*epoll)(nil)
-
-// await asks to be told of output, if an operation waits for that. Asking makes an edge
-// of what is true by then, so none is missed.
-func (p *epoll) await(fd int, f *fdState) {
-	if f.outKind == 0 || f.out || f.both {
-		return
-	}
-	_, errno := p.kernel.next(faults.Control, fd, 1)
-	f.both = errno == 0 && p.control(unix.EPOLL_CTL_MOD, fd, f.seq, true) == nil
-	f.out = !f.both // it cannot be asked, and the call will have to tell
-}
-
-// cancelled does nothing: nothing is done for an operation before it is its turn.
-func (p *epoll) cancelled(int, Kind) {}
-
 // again makes an edge of all that is true of a descriptor.
-func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq, true) }
+func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq) }
 
 // forget does nothing: the kernel forgets with the close, if the descriptor was the
 // socket's last one.

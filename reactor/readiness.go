@@ -19,8 +19,7 @@ import (
 type poller interface {
 	name() string
 
-	// watch has a descriptor watched, both ways, but for output only if f.both says so
-	// where the poller is armed. The error matches the errno.
+	// watch has a descriptor watched, both ways. The error matches the errno.
 	watch(fd int, f *fdState) error
 
 	// forget is called before a descriptor that is watched is closed, which ends that.
@@ -41,9 +40,8 @@ type poller interface {
 	close()
 }
 
-// An armed poller tells only of what it was asked for, be that there already: IOCP of all
-// news, once; epoll of output, from then on. Its methods are called under the readiness's
-// mutex.
+// An armed poller tells only of what it was asked for, once, be that there already. Its
+// methods are called under the readiness's mutex.
 type armed interface {
 	poller
 

@@ -53,7 +53,7 @@ func (r *readiness) Submit(op *Op) error {
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
-	f, err := r.register(op.FD, op.Kind)
+	f, err := r.register(op.FD)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func busy(k Kind, fd int) error {
 	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
-// register has a descriptor watched, unless it is, for an operation of that kind.
-func (r *readiness) register(fd int, first Kind) (*fdState, error) {
+// register has a descriptor watched, unless it is.
+func (r *readiness) register(fd int) (*fdState, error) {
 	f := r.table.get(fd)
 	if f != nil && f.watched {
 		return f, nil
@@ -109,7 +109,6 @@ func (r *readiness) register(fd int, first Kind) (*fdState, error) {
 		return nil, fmt.Errorf("reactor: descriptor %d: %w", fd, errno)
 	}
 	f = r.table.make(fd)
-	f.both = first == Connect || first == Send || first == SendTo || first == Writable
 	if err := r.poller.watch(fd, f); err != nil {
 		return nil, err
 	}
@@ -128,7 +127,7 @@ func (r *readiness) connect(op *Op) error {
 	errno := r.kernel.connect(op.FD, &sa)
 	// Not before: a socket that is not connecting yet reports that it has hung
 	// up, and would be read twice each time for ever after.
-	f, err := r.register(op.FD, Connect)
+	f, err := r.register(op.FD)
 	if err != nil {
 		return err
 	}
@@ -259,13 +258,24 @@ func (r *readiness) serveOut(fd int, f *fdState) {
 	}
 }
 
+// accept takes connections for as long as there are any. To try in vain is dear, since the
+// kernel makes a socket and its file before it looks, so where that can be asked it is
+// asked how many there are.
 func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
+	there := 1 // at least; the edge says so
 	for range min(maxAccepts, len(out)-n) {
+		if there == 0 {
+			if there = backlogged(fd); there == 0 {
+				f.in = false
+				return n
+			}
+		}
 		conn, errno := r.kernel.accept(fd)
 		switch errno {
 		case 0:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn}
 			n++
+			there--
 		case syscall.EAGAIN:
 			f.in = false
 			return n

@@ -7,7 +7,6 @@ package reactor
 type fdState struct {
 	seq     uint32 // counts the files this number has been a descriptor of; goes with places in line
 	watched bool   // registered with the kernel
-	both    bool   // for output too, of which epoll else has to be asked
 	left    int    // bytes that the last edge counted and that were not received since; 0: it did not count, or all were
 	queued  bool   // in ready or next
 	starved bool   // in starved: receives when a buffer is released
