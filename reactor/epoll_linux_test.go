@@ -99,3 +99,44 @@ func TestEpollReceivesABoundedAmountFromAllInTurn(t *testing.T) {
 	least, most := slices.Min(got[:]), slices.Max(got[:])
 	require.Less(t, most, 2*least, "%d", got)
 }
+
+// A Poll has a bounded number of descriptors served, so that their handlers find them in the cache; the others have
+// their turn without another wait, but a wake-up is not kept waiting for long by those that always have more.
+func TestEpollServesABoundedNumberAndThenTheOthers(t *testing.T) {
+	r := newTestEpoll(t)
+	const sockets = 3*maxServed + 7
+	for i := range sockets {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		require.NoError(t, err)
+		defer unix.Close(pair[0])
+		defer unix.Close(pair[1])
+		_, err = unix.Write(pair[1], []byte{1})
+		require.NoError(t, err)
+		require.NoError(t, r.Submit(&Op{Kind: Recv, FD: pair[0], Token: MakeToken(uint32(i), 1)}))
+	}
+	require.NoError(t, r.Wake())
+	seen := map[uint32]bool{}
+	out := make([]Completion, 256)
+	for polls := 0; len(seen) < sockets; polls++ {
+		require.Less(t, polls, 2*sockets, "some are not served")
+		n, err := r.Poll(out, -1, false)
+		require.NoError(t, err)
+		require.LessOrEqual(t, n, maxServed)
+		for _, c := range out[:n] {
+			require.Equal(t, 1, c.Res)
+			require.False(t, seen[c.Token.Index()])
+			seen[c.Token.Index()] = true
+			r.Release(c.Buf)
+		}
+	}
+	require.NoError(t, r.Wake())
+	for waits := 0; ; waits++ { // reads in vain first: short reads of Unix sockets say nothing
+		require.Less(t, waits, 2*maxTurns+2, "the wake-up was not noticed")
+		n, err := r.Poll(out, 0, false)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		if !r.poller.(*epoll).waker.set.Load() {
+			break
+		}
+	}
+}

@@ -83,11 +83,21 @@ type readiness struct {
 	whole   []uint16  // buffers to fill next; the last released is the warmest
 	starved []readyFD // wait for a buffer
 	got     int       // bytes received by this Poll
+	turns   int       // Polls in a row that have not waited
 }
 
 // maxReceive is how much one Poll receives, about, before handlers have a turn: what
 // they are given should still be in the cache. The rest has its turn with the next one.
 const maxReceive = 128 << 10
+
+// maxServed is how many descriptors one Poll serves, for the same reason: what the kernel
+// has of each is to be in the cache when its handler answers. The rest has its turns with
+// the next ones, of which as many as maxTurns, for all that one wait tells of, do not
+// ask for more.
+const (
+	maxServed = 64
+	maxTurns  = 4
+)
 
 // minReceive is the least room worth a read: below it the next buffer is taken.
 const minReceive = 2048
@@ -175,8 +185,13 @@ func (r *readiness) Poll(out []Completion, wait time.Duration, hold bool) (int, 
 		return n, nil // there is something to do; new events can wait for the next call
 	}
 	if len(r.ready) > 0 {
+		if r.turns < maxTurns {
+			r.turns++
+			return r.serve(out, n), nil
+		}
 		wait = 0
 	}
+	r.turns = 0
 	r.poller.prepare()
 	r.waiting = wait != 0
 	if r.waiting {

@@ -214,14 +214,15 @@ func (r *readiness) dropped(op *Op) {
 }
 
 // serve makes the calls that edges and operations promise, each descriptor in
-// its turn and at most one buffer each, until out is full or enough was received.
+// its turn and at most one buffer each, until out is full, enough of them had one, or
+// enough was received.
 // out[:n] is taken.
 func (r *readiness) serve(out []Completion, n int) int {
 	turn := r.ready
 	r.ready = r.next[:0]
 	i := 0
 	r.got = 0
-	for ; i < len(turn) && n < len(out) && r.got < maxReceive; i++ {
+	for ; i < min(len(turn), maxServed) && n < len(out) && r.got < maxReceive; i++ {
 		f := r.table.get(turn[i].fd)
 		if f.seq != turn[i].seq {
 			continue // closed since it got in line
@@ -273,13 +274,24 @@ func (r *readiness) serveOut(fd int, f *fdState) {
 	}
 }
 
+// accept takes connections for as long as there are any. To try in vain is dear, since the
+// kernel makes a socket and its file before it looks, so where that can be asked it is
+// asked how many there are.
 func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
+	there := 1 // at least; the edge says so
 	for range min(maxAccepts, len(out)-n) {
+		if there == 0 {
+			if there = backlogged(fd); there == 0 {
+				f.in = false
+				return n
+			}
+		}
 		conn, errno := r.kernel.accept(fd)
 		switch errno {
 		case 0:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn}
 			n++
+			there--
 		case syscall.EAGAIN:
 			f.in = false
 			return n

@@ -27,6 +27,22 @@ func sysAccept(fd int) (int, syscall.Errno) {
 	return int(n), errno
 }
 
+// backlogged is how many connections a listener has that were not accepted, which TCP says; of
+// others that there is one, if anything.
+func backlogged(fd int) int {
+	var info struct {
+		_     [24]byte
+		count uint32 // tcpi_unacked, which of a listener is that
+	}
+	size := uint32(unsafe.Sizeof(info))
+	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return 1
+	}
+	return int(info.count)
+}
+
 func sysRecvmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(msgs))), uintptr(len(msgs)), unix.MSG_DONTWAIT, 0, 0)
 	return int(n), errno

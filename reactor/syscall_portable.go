@@ -33,6 +33,9 @@ func sysAccept(fd int) (int, syscall.Errno) {
 	return acceptNow(fd)
 }
 
+// backlogged says that somebody may wait.
+func backlogged(int) int { return 1 }
+
 // sysSend2 sends first and then second.
 func sysSend2(fd int, first, second []byte) (int, syscall.Errno) {
 	n, err := unix.SendmsgBuffers(fd, [][]byte{first, second}, nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)

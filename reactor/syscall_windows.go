@@ -128,3 +128,6 @@ func connected(fd int) bool {
 // isUnix comes before anything else that is done with a socket, and has it not wait. EBADF
 // if it is none. Unix sockets here carry only bytes, as others do.
 func isUnix(fd int) (bool, syscall.Errno) { return false, setNonblock(fd) }
+
+// backlogged says that somebody may wait.
+func backlogged(int) int { return 1 }
