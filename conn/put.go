@@ -23,7 +23,7 @@ const maxPut = largeBuffer
 // The descriptor is open: tearDown sets in.closed and then waits for direct, under the
 // lock. And no end is lost: what waits for it has set in.tellEnd under the lock,
 // before direct is given up, or finds it given up. writeNow sets direct for the task
-// itself, in the same way.
+// itself, and passNow for that of a splice's other end, in the same way.
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
@@ -31,8 +31,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Unlock()
 		return 0, errOverSocket
 	}
-	if (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0) && !in.direct && !in.closed {
-		in.direct = true
+	if in.claim() {
 		fd := c.fd
 		c.mu.Unlock()
 		var errno syscall.Errno
@@ -75,6 +74,15 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.task.Wake()
 	}
 	return n + len(rest), nil
+}
+
+// claim sets direct, unless something is to be sent before. The lock is held.
+func (in *inbox) claim() bool {
+	if in.direct || in.closed || in.mail != nil && (in.flight != nil || in.bytes+in.queued+in.files > 0) {
+		return false
+	}
+	in.direct = true
+	return true
 }
 
 // enqueue adds a copy of p to the commands, to the last one if there is room. The lock

@@ -1,5 +1,7 @@
 package conn
 
+import "syscall"
+
 // A relay is one end of a splice. It stands in for the connection's handler, so that
 // a splice is what any handler could do: read, and hand over to be written. It is its
 // connection's task's alone; what concerns both lies in Spliced, under its mutex.
@@ -30,9 +32,11 @@ type end struct {
 	moved uint64 // all that ever came
 	eof   bool   // no more will
 
-	unsent int  // what waited here besides, when this end last looked
-	plain  bool // it is known to be no TLS, so that descriptors may be read and written directly
-	waits  bool // the other end waits for room
+	unsent int           // what waited here besides, when this end last looked
+	idle   bool          // and nothing of that was still to be given to the kernel
+	errno  syscall.Errno // what the other end was told when it sent here; see passNow
+	plain  bool          // it is known to be no TLS, so that descriptors may be read and written directly
+	waits  bool          // the other end waits for room
 
 	state endState
 	cause error
@@ -59,6 +63,17 @@ func (r *relay) OnData(c *Conn) error {
 	to := r.there()
 	r.s.mu.Lock()
 	taken := to.state == endOpen
+	if taken {
+		to.moved += uint64(len(p))
+	}
+	if taken && to.clear() && (!c.group.readsNow || len(p) >= atOnce) {
+		r.s.mu.Unlock()
+		if p = p[r.passNow(c, to, p):]; len(p) == 0 {
+			return nil
+		}
+		r.s.mu.Lock()
+		taken = to.state == endOpen
+	}
 	if taken && !to.extend(p) {
 		r.s.mu.Unlock()
 		own := append(c.driver.buffers.get(len(p)), p...)
@@ -71,7 +86,6 @@ func (r *relay) OnData(c *Conn) error {
 	}
 	if taken {
 		to.bytes += len(p)
-		to.moved += uint64(len(p))
 		r.pressure(c, to)
 	}
 	r.s.mu.Unlock()
@@ -150,7 +164,7 @@ func (r *relay) hear(c *Conn) {
 		here.discard(c)
 	}
 	r.owed, r.asked = here.bytes+here.piped, here.waits
-	eof, state, cause := here.eof, there.state, there.cause
+	eof, state, cause, errno := here.eof, there.state, there.cause, here.errno
 	if c.is(backed) && (!there.waits || state == endGone) {
 		c.clear(backed)
 	}
@@ -160,6 +174,10 @@ func (r *relay) hear(c *Conn) {
 	}
 	r.s.mu.Unlock()
 	if c.is(broken) {
+		return
+	}
+	if errno != 0 {
+		c.fail(c.sysError("write", "send", errno))
 		return
 	}
 	if eof && !c.is(mute|closing) {
@@ -200,6 +218,7 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 	here.pop()
 	here.bytes -= len(b)
 	here.unsent += len(b)
+	here.idle = false
 	r.owed = here.bytes + here.piped
 	r.s.mu.Unlock()
 	c.driver.buffers.put(c.queued)
@@ -220,7 +239,9 @@ func (r *relay) settled(c *Conn) {
 	here, there := r.here(), r.there()
 	r.s.mu.Lock()
 	wake := false
+	memory, files := c.pending()
 	here.unsent = len(c.queued) + c.inFlight
+	here.idle = len(c.queued)+memory == 0 && files == 0 && c.is(opened) && !c.is(mute)
 	if here.waits && here.piped == 0 && here.bytes+here.unsent <= c.group.cfg.LowWater {
 		here.waits, wake = false, true
 	}
