@@ -31,7 +31,8 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Unlock()
 		return 0, errOverSocket
 	}
-	if in.claim() {
+	if in.free() {
+		in.direct = true
 		fd := c.fd
 		c.mu.Unlock()
 		var errno syscall.Errno
@@ -40,7 +41,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Lock()
 		in.direct = false
 		in.taken += uint64(n)
-		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.ENOBUFS {
+		if errno != 0 && !passes(errno) {
 			err = sysErr("write", errno)
 		}
 		if n == len(p) || err != nil || in.closed {
@@ -76,13 +77,9 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	return n + len(rest), nil
 }
 
-// claim sets direct, unless something is to be sent before. The lock is held.
-func (in *inbox) claim() bool {
-	if in.direct || in.closed || in.mail != nil && (in.flight != nil || in.bytes+in.queued+in.files > 0) {
-		return false
-	}
-	in.direct = true
-	return true
+// free reports that nothing is to be sent before what somebody has now. The lock is held.
+func (in *inbox) free() bool {
+	return !in.direct && !in.closed && (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0)
 }
 
 // enqueue adds a copy of p to the commands, to the last one if there is room. The lock
