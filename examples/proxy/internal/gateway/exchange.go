@@ -77,7 +77,7 @@ func (x *exchange) try(u *upstream.Upstream) (more, retry bool, err error) {
 			u.Failed(err)
 			return false, true, err
 		}
-		u.Succeeded()
+		u.Opened()
 		more, err := x.on(up)
 		if errors.Is(err, errGone) && !again && x.repeatable() {
 			continue // it may have ended while it waited in the pool
