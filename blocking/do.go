@@ -12,9 +12,8 @@ import (
 // ErrClosed: the pool has been shut down.
 //
 // It allocates nothing beside what fn does, in the long run. A round trip takes about as long as
-// starting a goroutine and receiving from it while others are under way, and half as long
-// again when the worker has nothing else to do; a worker with a driver, which then parks
-// its thread, takes some ten microseconds. See BenchmarkDo.
+// starting a goroutine and receiving from it, whether or not others are under way; a worker with a
+// driver, which then parks its thread, takes some ten microseconds. See BenchmarkDo.
 func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 	c := borrow(p, fn)
 	v, err := sched.Await(cx, c)

@@ -50,15 +50,12 @@ func tcpSockaddr(a *net.TCPAddr, wide bool) (unix.Sockaddr, error) {
 		copy(sa.Addr[:], a.IP.To4()) // none: any
 		return sa, nil
 	}
-	sa := &unix.SockaddrInet6{Port: a.Port}
-	copy(sa.Addr[:], a.IP.To16())
-	if a.Zone != "" {
-		ifi, err := net.InterfaceByName(a.Zone)
-		if err != nil {
-			return nil, err
-		}
-		sa.ZoneId = uint32(ifi.Index)
+	zone, err := zoneOf(a.Zone)
+	if err != nil {
+		return nil, err
 	}
+	sa := &unix.SockaddrInet6{Port: a.Port, ZoneId: zone}
+	copy(sa.Addr[:], a.IP.To16())
 	return sa, nil
 }
 

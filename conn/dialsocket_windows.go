@@ -38,15 +38,12 @@ func sockaddr(ip net.IP, port int, zone string, wide bool) (windows.Sockaddr, er
 		copy(sa.Addr[:], ip.To4()) // none: any
 		return sa, nil
 	}
-	sa := &windows.SockaddrInet6{Port: port}
-	copy(sa.Addr[:], ip.To16())
-	if zone != "" {
-		ifi, err := net.InterfaceByName(zone)
-		if err != nil {
-			return nil, err
-		}
-		sa.ZoneId = uint32(ifi.Index)
+	id, err := zoneOf(zone)
+	if err != nil {
+		return nil, err
 	}
+	sa := &windows.SockaddrInet6{Port: port, ZoneId: id}
+	copy(sa.Addr[:], ip.To16())
 	return sa, nil
 }
 

@@ -53,15 +53,8 @@ func packetSockaddr(to netip.AddrPort) (int, unix.Sockaddr, error) {
 	case ip.Is4():
 		return unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: ip.As4()}, nil
 	case ip.Is6():
-		sa := &unix.SockaddrInet6{Port: int(to.Port()), Addr: ip.As16()}
-		if zone := ip.Zone(); zone != "" {
-			ifi, err := net.InterfaceByName(zone)
-			if err != nil {
-				return 0, nil, err
-			}
-			sa.ZoneId = uint32(ifi.Index)
-		}
-		return unix.AF_INET6, sa, nil
+		zone, err := zoneOf(ip.Zone())
+		return unix.AF_INET6, &unix.SockaddrInet6{Port: int(to.Port()), Addr: ip.As16(), ZoneId: zone}, err
 	}
 	return 0, nil, fmt.Errorf("no address: %w", syscall.EDESTADDRREQ)
 }

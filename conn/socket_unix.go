@@ -20,16 +20,7 @@ func addrPort(sa unix.Sockaddr) netip.AddrPort {
 	case *unix.SockaddrInet4:
 		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
 	case *unix.SockaddrInet6:
-		ip := netip.AddrFrom16(a.Addr)
-		if ip.Is4In6() {
-			return netip.AddrPortFrom(ip.Unmap(), uint16(a.Port))
-		}
-		if a.ZoneId != 0 {
-			if ifi, err := net.InterfaceByIndex(int(a.ZoneId)); err == nil {
-				ip = ip.WithZone(ifi.Name)
-			}
-		}
-		return netip.AddrPortFrom(ip, uint16(a.Port))
+		return netip.AddrPortFrom(zoned(a.Addr, a.ZoneId), uint16(a.Port))
 	}
 	return netip.AddrPort{}
 }

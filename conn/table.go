@@ -39,9 +39,9 @@ type table struct {
 
 const chunkSlots = 4096
 
-type tableChunk [chunkSlots]struct {
-	endpoint   atomic.Pointer[endpoint]
-	generation uint32
+type tableChunk struct {
+	endpoints   [chunkSlots]atomic.Pointer[endpoint]
+	generations [chunkSlots]uint32
 }
 
 // add gives an endpoint its token. It panics with 16 million endpoints, which
@@ -63,10 +63,10 @@ func (t *table) add(e *endpoint) {
 		chunk = new(tableChunk)
 		t.chunks[i/chunkSlots].Store(chunk)
 	}
-	s := &chunk[i%chunkSlots]
-	s.generation++
-	e.token = reactor.MakeToken(i, s.generation)
-	s.endpoint.Store(e)
+	generation := &chunk.generations[i%chunkSlots]
+	*generation++
+	e.token = reactor.MakeToken(i, *generation)
+	chunk.endpoints[i%chunkSlots].Store(e)
 }
 
 // remove ends the token's life. No operation may be in flight for it.
@@ -74,7 +74,7 @@ func (t *table) remove(e *endpoint) {
 	i := e.token.Index()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.chunks[i/chunkSlots].Load()[i%chunkSlots].endpoint.Store(nil)
+	t.chunks[i/chunkSlots].Load().endpoints[i%chunkSlots].Store(nil)
 	t.free = append(t.free, i)
 }
 
@@ -85,7 +85,7 @@ func (t *table) get(token reactor.Token) *endpoint {
 	if chunk == nil {
 		return nil
 	}
-	e := chunk[i%chunkSlots].endpoint.Load()
+	e := chunk.endpoints[i%chunkSlots].Load()
 	if e == nil || e.token != token {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (t *table) all() iter.Seq[*endpoint] {
 		used := t.used
 		t.mu.Unlock()
 		for i := range used {
-			e := t.chunks[i/chunkSlots].Load()[i%chunkSlots].endpoint.Load()
+			e := t.chunks[i/chunkSlots].Load().endpoints[i%chunkSlots].Load()
 			if e != nil && !yield(e) {
 				return
 			}

@@ -122,7 +122,7 @@ func (s *iocp) await(fd int, f *fdState) {
 	if k == nil {
 		return
 	}
-	if f.inKind != 0 && !f.in && !f.starved {
+	if f.inKind != 0 && !f.in && f.line&inStarved == 0 {
 		switch {
 		case f.inKind == Accept && !k.foreign:
 			f.in = s.awaitAccept(k)

@@ -3,6 +3,7 @@
 package reactor
 
 import (
+	"math"
 	"os"
 	"slices"
 	"syscall"
@@ -171,7 +172,7 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 		case ev.Flags&evError != 0:
 			r.refused(f, syscall.Errno(ev.Data))
 		case filter == evfiltRead:
-			r.edge(fd, f, promise{in: true, ahead: ev.Flags&evEOF != 0, left: int(ev.Data)})
+			r.edge(fd, f, promise{in: true, ahead: ev.Flags&evEOF != 0, left: int32(min(ev.Data, math.MaxInt32))})
 		case filter == evfiltWrite:
 			r.edge(fd, f, promise{out: true})
 		}

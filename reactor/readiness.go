@@ -72,6 +72,7 @@ type readiness struct {
 	mu      sync.Mutex
 	waiting bool // Poll waits: what gets in line or done has to wake it
 	table   fdTable
+	spare   []*outgoing     // not in use
 	done    completionQueue // outcomes known, not yet handed out
 	ready   []readyFD       // descriptors an edge promised something for
 	next    []readyFD       // the same for the next Poll; swapped with ready
@@ -146,7 +147,7 @@ func (r *readiness) Release(b Buffer) {
 func (r *readiness) feedStarved() {
 	for _, s := range r.starved {
 		if f := r.table.get(s.fd); f.seq == s.seq {
-			f.starved = false
+			f.line &^= inStarved
 			r.enqueue(s.fd, f)
 		}
 	}
@@ -216,8 +217,8 @@ func (r *readiness) events(out []Completion, n, events int, errno syscall.Errno,
 // A promise is what an edge tells of a descriptor.
 type promise struct {
 	in, out bool
-	ahead   bool // what has come ends in FIN, a reset, an error or urgent data
-	left    int  // there are at least that many bytes to read; 0: some
+	ahead   bool  // what has come ends in FIN, a reset, an error or urgent data
+	left    int32 // there are at least that many bytes to read; 0: some
 }
 
 // edge notes a promise.
@@ -235,10 +236,10 @@ func (r *readiness) enqueue(fd int, f *fdState) {
 	if r.armed != nil {
 		r.armed.await(fd, f)
 	}
-	in := f.in && f.inKind != 0 && !f.starved
-	if f.queued || !in && !(f.out && f.outKind != 0) {
+	in := f.in && f.inKind != 0 && f.line&inStarved == 0
+	if f.line&inReady != 0 || !in && !(f.out && f.outKind != 0) {
 		return
 	}
-	f.queued = true
+	f.line |= inReady
 	r.ready = append(r.ready, readyFD{fd: fd, seq: f.seq})
 }

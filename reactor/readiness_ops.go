@@ -76,7 +76,8 @@ func (r *readiness) Submit(op *Op) error {
 		if f.outKind != 0 {
 			return busy(f.outKind, op.FD)
 		}
-		f.outKind, f.outTok, f.outBatch = SendTo, op.Token, op.Batch
+		f.outKind, f.outTok = SendTo, op.Token
+		r.keepUnsent(f, outgoing{batch: op.Batch})
 		r.sendToOn(op.FD, f)
 	}
 	r.enqueue(op.FD, f)
@@ -145,7 +146,8 @@ func (r *readiness) connect(op *Op) error {
 // send notes a send that did not go through. If that is for want of room, it is
 // tried once more, now that no edge can come between the outcome and the note.
 func (r *readiness) send(f *fdState, op *Op, errno syscall.Errno) {
-	f.outKind, f.outTok, f.outBuf = Send, op.Token, op.Buf
+	f.outKind, f.outTok = Send, op.Token
+	r.keepUnsent(f, outgoing{buf: op.Buf})
 	if errno == syscall.EAGAIN {
 		r.sendOn(op.FD, f)
 	} else {
@@ -155,7 +157,7 @@ func (r *readiness) send(f *fdState, op *Op, errno syscall.Errno) {
 
 // sendOn goes on with a send that had to wait for room.
 func (r *readiness) sendOn(fd int, f *fdState) {
-	switch n, errno := r.kernel.send(fd, f.outBuf); errno {
+	switch n, errno := r.kernel.send(fd, f.unsent.buf); errno {
 	case 0:
 		r.finishOut(f, n)
 	case syscall.EAGAIN:
@@ -167,7 +169,21 @@ func (r *readiness) sendOn(fd int, f *fdState) {
 
 func (r *readiness) finishOut(f *fdState, res int) {
 	r.done.push(Completion{Token: f.outTok, Kind: f.outKind, Res: res})
-	f.outKind, f.outBuf, f.outBatch = 0, nil, nil
+	f.outKind = 0
+	if o := f.unsent; o != nil {
+		*o, f.unsent = outgoing{}, nil
+		r.spare = append(r.spare, o)
+	}
+}
+
+// keepUnsent keeps what is being sent until finishOut.
+func (r *readiness) keepUnsent(f *fdState, o outgoing) {
+	if n := len(r.spare); n > 0 {
+		f.unsent, r.spare = r.spare[n-1], r.spare[:n-1]
+	} else {
+		f.unsent = new(outgoing)
+	}
+	*f.unsent = o
 }
 
 func (r *readiness) cancel(op *Op) {
@@ -210,7 +226,7 @@ func (r *readiness) serve(out []Completion, n int) int {
 		if f.seq != turn[i].seq {
 			continue // closed since it got in line
 		}
-		f.queued = false
+		f.line &^= inReady
 		if f.out && f.outKind != 0 {
 			r.serveOut(turn[i].fd, f)
 		}
@@ -221,10 +237,10 @@ func (r *readiness) serve(out []Completion, n int) int {
 		if f.in && f.inKind == Accept {
 			n = r.accept(turn[i].fd, f, out, n)
 		}
-		if f.in && f.inKind == Recv && !f.starved {
+		if f.in && f.inKind == Recv && f.line&inStarved == 0 {
 			n = r.recv(turn[i].fd, f, out, n)
 		}
-		if f.in && f.inKind == RecvFrom && !f.starved {
+		if f.in && f.inKind == RecvFrom && f.line&inStarved == 0 {
 			n = r.recvFrom(turn[i].fd, f, out, n)
 		}
 		r.enqueue(turn[i].fd, f)
@@ -280,7 +296,7 @@ func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	room := r.room()
 	if room == nil {
-		f.starved = true
+		f.line |= inStarved
 		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
 		return n
 	}
@@ -299,7 +315,7 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 		r.got += got
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
-		f.left = max(0, f.left-got)
+		f.left = max(0, f.left-int32(got))
 		f.in = got == len(room) || f.ahead || f.unix || f.left > 0
 	}
 	out[n] = c

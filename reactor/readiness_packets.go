@@ -41,7 +41,7 @@ func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 	}
 	p := r.packets
 	if p.arm(1) == 0 { // every buffer is out
-		f.starved = true
+		f.line |= inStarved
 		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
 		return n
 	}
@@ -67,15 +67,15 @@ func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 
 // sendToOn sends what there is room for.
 func (r *readiness) sendToOn(fd int, f *fdState) {
-	if f.outBatch.transmit(r.kernel, fd) {
-		r.finishOut(f, f.outBatch.Len())
+	if b := f.unsent.batch; b.transmit(r.kernel, fd) {
+		r.finishOut(f, b.Len())
 	} else {
 		f.out = false
 	}
 }
 
 func (r *readiness) cancelSendTo(f *fdState) {
-	b := f.outBatch
+	b := f.unsent.batch
 	for ; b.raw.next < b.Len(); b.raw.next++ {
 		b.fail(b.raw.next, syscall.ECANCELED)
 	}

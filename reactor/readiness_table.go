@@ -6,10 +6,9 @@ package reactor
 // in flight on it and what its last edges promised.
 type fdState struct {
 	seq     uint32 // counts the files this number has been a descriptor of; goes with places in line
+	left    int32  // bytes that the last edge counted and that were not received since; 0: it did not count, or all were
+	line    line   // where it waits for its turn
 	watched bool   // registered with the kernel
-	left    int    // bytes that the last edge counted and that were not received since; 0: it did not count, or all were
-	queued  bool   // in ready or next
-	starved bool   // in starved: receives when a buffer is released
 	in      bool   // an edge promised input, and no read has come up short since
 	out     bool   // the same for output
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
@@ -17,8 +16,22 @@ type fdState struct {
 
 	inKind, outKind Kind // Accept, Recv, RecvFrom or Readable; Connect, Send, SendTo or Writable; 0: none in flight
 	inTok, outTok   Token
-	outBuf          []byte
-	outBatch        *Batch
+	unsent          *outgoing // of the Send or SendTo in flight; else nil
+}
+
+// A line is where a descriptor waits for its turn.
+type line uint8
+
+const (
+	inReady   line = 1 << iota // ready or next
+	inStarved                  // starved: it receives when a buffer is released
+)
+
+// An outgoing is what a Send or SendTo waits with for room. Few descriptors have one, so it does not lie in
+// their state, which every idle connection has.
+type outgoing struct {
+	buf   []byte
+	batch *Batch
 }
 
 // A readyFD is a place in line. It is void if the descriptor has been closed
@@ -32,7 +45,7 @@ type readyFD struct {
 // one high number costs no array up to it.
 type fdTable struct{ chunks [][]fdState }
 
-const fdChunk = 128
+const fdChunk = 256 // makes a size that Go's allocator has
 
 func (t *fdTable) get(fd int) *fdState {
 	if c := uint(fd) / fdChunk; c < uint(len(t.chunks)) && t.chunks[c] != nil {

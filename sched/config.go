@@ -71,6 +71,9 @@ type Config struct {
 	// Workers have threads of their own, for their drivers' sake.
 	ownThreads bool
 
+	// There was no NewDriver: workers have nobody to look after but tasks.
+	driverless bool
+
 	// For tests: waits end by a wake-up alone, so that one that is lost hangs;
 	// and queues of another size, a power of two.
 	endless   bool
@@ -101,7 +104,8 @@ func (cfg Config) withDefaults() Config {
 		cfg.queueSize = ringSize
 	}
 	cfg.ownThreads = cfg.NewDriver != nil && !cfg.Unlocked
-	if cfg.NewDriver == nil {
+	cfg.driverless = cfg.NewDriver == nil
+	if cfg.driverless {
 		cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil }
 	}
 	if !cfg.ownThreads {

@@ -23,7 +23,9 @@ func Await[T any](cx *Context, f Future[T]) (T, error) {
 			polled = true
 			return v, err
 		}
-		co.suspend()
+		if !co.waitInPlace() {
+			co.suspend()
+		}
 	}
 	co.cancelledAwait()
 	return *new(T), ErrCancelled

@@ -60,6 +60,7 @@ type worker struct {
 	adapt     adaptive
 	long      longTasks
 	post      post
+	inPlace   inPlace
 	random    uint64
 	stacks    coroutines
 	depots    depotCache

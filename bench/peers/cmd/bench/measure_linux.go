@@ -21,7 +21,8 @@ import (
 const (
 	starvations = 6        // tries of a run that had no CPU
 	leastCPU    = 0.01     // of a server in a closed loop, as a share of its CPU: less, and it was starved
-	warmConns   = 256      // that come and go before memory is looked at: code and pools cost nothing per connection
+	warmConns   = 256      // that come and go before memory is looked at: code and pools cost nothing per connection,
+	warmSize    = 8 << 10  // with what they send at least, so that the pools have been used
 	slowSeconds = 3.       // for which slow readers read slowly, at most
 	slowRate    = 64 << 10 // bytes a second of each
 )
@@ -154,8 +155,8 @@ func runIdle(ctx context.Context, cfg config, srv *server, w workload) (o outcom
 			time.Sleep(httpSettles)
 		}
 	}
-	hold := func(conns int, look func() error) error {
-		args := []string{"-kind", "idle", "-c", strconv.Itoa(conns), "-size", strconv.Itoa(w.Size)}
+	hold := func(conns, size int, look func() error) error {
+		args := []string{"-kind", "idle", "-c", strconv.Itoa(conns), "-size", strconv.Itoa(size)}
 		if w.Kind != "idle" {
 			args = append(args, "-path", "/plaintext", "-reply", plain.Fixed)
 		}
@@ -165,7 +166,7 @@ func runIdle(ctx context.Context, cfg config, srv *server, w workload) (o outcom
 		_, err := runLoad(ctx, cfg, append(args, srv.addr), look)
 		return err
 	}
-	if err := hold(warmConns, func() error { return nil }); err != nil {
+	if err := hold(warmConns, max(w.Size, warmSize), func() error { return nil }); err != nil {
 		return o, err
 	}
 	settle()
@@ -178,7 +179,7 @@ func runIdle(ctx context.Context, cfg config, srv *server, w workload) (o outcom
 		conns = min(conns, w.Conns)
 	}
 	began := time.Now()
-	err = hold(conns, func() error {
+	err = hold(conns, w.Size, func() error {
 		settle()
 		after, err := srv.resident()
 		o.Resident, o.Growth = after, after-before
