@@ -132,7 +132,7 @@ func (r *relay) readDirectly(c *Conn) {
 		if p != nil {
 			r.filled(c, to, n)
 		}
-		c.driver.cx.Wake(to.conn.task.Waker())
+		to.tell(c)
 	}
 }
 
@@ -211,6 +211,10 @@ func (r *relay) drain(c *Conn, piped int) bool {
 		return false
 	case errno == syscall.EINVAL || errno == syscall.ENOSYS:
 		n, errno = r.unpipe(c, p, piped)
+		if passes(errno) {
+			c.driver.cx.Wake(c.task.Waker())
+			return false
+		}
 		if errno != 0 {
 			c.fail(c.sysError("write", "read", errno))
 			return false
@@ -243,7 +247,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 	r.s.mu.Unlock()
 	n, errno := c.group.cfg.Reactor.TrySend(c.fd, nil, b)
 	switch {
-	case errno == syscall.EAGAIN:
+	case passes(errno):
 		c.awaitWritable()
 		return false
 	case errno != 0:
@@ -265,6 +269,11 @@ func (r *relay) writeBuffer(c *Conn) bool {
 		return false
 	}
 	return true
+}
+
+// passes reports whether a call is worth another try.
+func passes(errno syscall.Errno) bool {
+	return errno == syscall.EAGAIN || errno == syscall.EINTR || errno == syscall.ENOBUFS
 }
 
 // unpipe is for a socket that takes nothing from a pipe: what is there is copied.

@@ -154,10 +154,14 @@ func (c *Conn) tearDown() (done bool) {
 	flying := c.inbox.mail != nil && c.inbox.flight != nil
 	sending := flying || c.inbox.direct
 	first := !c.inbox.closed
+	at := c.outgoing
+	if flying && c.inbox.lent != nil {
+		at = c.inbox.lent
+	}
 	c.inbox.closed, c.inbox.tellEnd = true, true
 	c.mu.Unlock()
 	if first && flying {
-		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Send)
+		c.driver.cancel(at, &c.endpoint, reactor.Send)
 	}
 	if first && c.is(awaiting) {
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Writable)

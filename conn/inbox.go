@@ -38,8 +38,9 @@ type mail struct {
 	// The send in flight lies here, not with the task, so that its end can be
 	// dealt with where it is noticed: nearly always everything was sent and
 	// nothing waits for it, and then the task need not run.
-	flight []byte // nil: none
-	sent   int    // how much of it the kernel has taken; 0 when there is none
+	flight []byte  // nil: none
+	sent   int     // how much of it the kernel has taken; 0 when there is none
+	lent   *Driver // where it went, if that was not by the task, see passNow; nil: Conn.outgoing
 
 	waiter *Socket // whoever writes to it is told when that ends; nil: nobody
 }
@@ -216,6 +217,9 @@ func (c *Conn) collect(n *news) {
 	n.readable, in.readable = in.readable, false
 	n.writable, in.writable = in.writable, false
 	n.unsent = in.sending()
+	if c.is(spliced) {
+		in.spare(c.driver) // send may have nothing to do
+	}
 	c.mu.Unlock()
 }
 

@@ -25,7 +25,8 @@ func (c *Conn) Lend() *Socket {
 
 // LendTLS is Lend for a connection that speaks TLS: what goroutines have is the
 // *tls.Conn that has encrypted it so far, hands shaken, over a Socket, whose deadlines are
-// its own, and which is good for Return and for nothing else. What is unread must have
+// its own, and which is good for Return, and for SetLinger(0) and Close, which reset the
+// connection, and for nothing else. What is unread must have
 // been taken before. It returns nil, too, if the connection does not speak TLS.
 //
 // Return may be called when a Read of the *tls.Conn has ended with an error that matches

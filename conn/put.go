@@ -23,7 +23,7 @@ const maxPut = largeBuffer
 // The descriptor is open: tearDown sets in.closed and then waits for direct, under the
 // lock. And no end is lost: what waits for it has set in.tellEnd under the lock,
 // before direct is given up, or finds it given up. writeNow sets direct for the task
-// itself, in the same way.
+// itself, and passNow for that of a splice's other end, in the same way.
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
@@ -31,7 +31,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Unlock()
 		return 0, errOverSocket
 	}
-	if (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0) && !in.direct && !in.closed {
+	if in.free() {
 		in.direct = true
 		fd := c.fd
 		c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Lock()
 		in.direct = false
 		in.taken += uint64(n)
-		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.ENOBUFS {
+		if errno != 0 && !passes(errno) {
 			err = sysErr("write", errno)
 		}
 		if n == len(p) || err != nil || in.closed {
@@ -75,6 +75,11 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.task.Wake()
 	}
 	return n + len(rest), nil
+}
+
+// free reports that nothing is to be sent before what somebody has now. The lock is held.
+func (in *inbox) free() bool {
+	return !in.direct && !in.closed && (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0)
 }
 
 // enqueue adds a copy of p to the commands, to the last one if there is room. The lock

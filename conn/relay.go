@@ -1,5 +1,7 @@
 package conn
 
+import "sync/atomic"
+
 // A relay is one end of a splice. It stands in for the connection's handler, so that
 // a splice is what any handler could do: read, and hand over to be written. It is its
 // connection's task's alone; what concerns both lies in Spliced, under its mutex.
@@ -10,15 +12,17 @@ type relay struct {
 
 	owed  int  // bytes that wait to leave here, as of the last look, and of those what was fetched
 	asked bool // and that the other end waits for room
+	quiet bool // nothing was queued or in flight, nor to be told to anybody, when the last run ended
 
 	bulk bulk
 }
 
 // An end is what is to leave at one of the connections, and how that is. No wake-up is
 // lost: whoever changes something under the mutex that the other has to deal with,
-// wakes its task after; that runs then, or again, and looks.
+// sets news and wakes its task after; that runs then, or again, takes news away and looks.
 type end struct {
 	conn *Conn
+	news atomic.Bool // the rest has been changed by the other end since this one has looked
 
 	// What came in on the other connection, in order: bufs, then what is in the pipe.
 	bufs  [][]byte
@@ -30,9 +34,11 @@ type end struct {
 	moved uint64 // all that ever came
 	eof   bool   // no more will
 
-	unsent int  // what waited here besides, when this end last looked
-	plain  bool // it is known to be no TLS, so that descriptors may be read and written directly
-	waits  bool // the other end waits for room
+	unsent int   // what waited here besides, when this end last looked
+	idle   bool  // and nothing of that was still to be given to the kernel
+	failed error // what became of what the other end sent here; see passNow
+	plain  bool  // it is known to be no TLS, so that descriptors may be read and written directly
+	waits  bool  // the other end waits for room
 
 	state endState
 	cause error
@@ -59,6 +65,17 @@ func (r *relay) OnData(c *Conn) error {
 	to := r.there()
 	r.s.mu.Lock()
 	taken := to.state == endOpen
+	if taken {
+		to.moved += uint64(len(p))
+	}
+	if taken && to.clear() {
+		r.s.mu.Unlock()
+		if p = p[r.passNow(c, to, p):]; len(p) == 0 {
+			return nil
+		}
+		r.s.mu.Lock()
+		taken = to.state == endOpen
+	}
 	if taken && !to.extend(p) {
 		r.s.mu.Unlock()
 		own := append(c.driver.buffers.get(len(p)), p...)
@@ -71,11 +88,10 @@ func (r *relay) OnData(c *Conn) error {
 	}
 	if taken {
 		to.bytes += len(p)
-		to.moved += uint64(len(p))
 		r.pressure(c, to)
 	}
 	r.s.mu.Unlock()
-	c.driver.cx.Wake(to.conn.task.Waker())
+	to.tell(c)
 	return nil
 }
 
@@ -104,7 +120,7 @@ func (r *relay) OnEOF(c *Conn) error {
 	r.s.mu.Lock()
 	to.eof = true
 	r.s.mu.Unlock()
-	c.driver.cx.Wake(to.conn.task.Waker())
+	to.tell(c)
 	return nil
 }
 
@@ -125,8 +141,14 @@ func (r *relay) OnClose(c *Conn, err error) {
 		there.dropPipe(c.group, true)
 	}
 	r.s.mu.Unlock()
-	c.driver.cx.Wake(there.conn.task.Waker())
+	there.tell(c)
 	r.Handler.OnClose(c, err)
+}
+
+// tell has the end's task look at what c, the other one, has changed.
+func (e *end) tell(c *Conn) {
+	e.news.Store(true)
+	c.driver.cx.Wake(e.conn.task.Waker())
 }
 
 // discard drops what was to leave here. The mutex is held.
@@ -145,12 +167,17 @@ func (e *end) discard(c *Conn) {
 // hear is what a run of the task has to learn from the other end.
 func (r *relay) hear(c *Conn) {
 	here, there := r.here(), r.there()
+	if !here.news.Load() && !c.is(finished|broken) {
+		return
+	}
+	here.news.Store(false)
+	r.quiet = false
 	r.s.mu.Lock()
 	if c.is(finished | broken) {
 		here.discard(c)
 	}
 	r.owed, r.asked = here.bytes+here.piped, here.waits
-	eof, state, cause := here.eof, there.state, there.cause
+	eof, state, cause, failed := here.eof, there.state, there.cause, here.failed
 	if c.is(backed) && (!there.waits || state == endGone) {
 		c.clear(backed)
 	}
@@ -160,6 +187,10 @@ func (r *relay) hear(c *Conn) {
 	}
 	r.s.mu.Unlock()
 	if c.is(broken) {
+		return
+	}
+	if failed != nil {
+		c.fail(c.opError("write", failed))
 		return
 	}
 	if eof && !c.is(mute|closing) {
@@ -196,10 +227,12 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 		r.s.mu.Unlock()
 		return !flying && r.writeBuffer(c)
 	}
+	r.quiet = false
 	b := here.bufs[0][here.gone:]
 	here.pop()
 	here.bytes -= len(b)
 	here.unsent += len(b)
+	here.idle = false
 	r.owed = here.bytes + here.piped
 	r.s.mu.Unlock()
 	c.driver.buffers.put(c.queued)
@@ -215,14 +248,28 @@ func (e *end) pop() {
 	e.bufs, e.gone = e.bufs[:n-1], 0
 }
 
+// calm reports that the run has nothing to send, and nothing to tell the other end: all is as it was at the end of the
+// one before.
+func (r *relay) calm(c *Conn) bool {
+	memory, files := c.pending()
+	return r.quiet && len(c.queued)+c.inFlight+memory == 0 && files == 0 && !r.asked && !c.is(mute|closing|broken)
+}
+
 // settled is the end of a run that has not ended the connection.
 func (r *relay) settled(c *Conn) {
+	if r.calm(c) {
+		r.settleBulk(c)
+		return
+	}
 	here, there := r.here(), r.there()
+	memory, files := c.pending()
 	r.s.mu.Lock()
 	wake := false
 	here.unsent = len(c.queued) + c.inFlight
+	here.idle = len(c.queued)+memory == 0 && files == 0 && c.is(opened) && !c.is(mute)
 	if here.waits && here.piped == 0 && here.bytes+here.unsent <= c.group.cfg.LowWater {
 		here.waits, wake = false, true
+		r.asked = false
 	}
 	state := endOpen
 	switch {
@@ -234,9 +281,10 @@ func (r *relay) settled(c *Conn) {
 	if state > here.state {
 		here.state, here.cause, wake = state, c.cause(), true
 	}
+	r.quiet = here.idle && here.unsent == 0 && !here.waits && state == endOpen
 	r.s.mu.Unlock()
 	if wake {
-		c.driver.cx.Wake(there.conn.task.Waker())
+		there.tell(c)
 	}
 	r.settleBulk(c)
 }

@@ -26,7 +26,7 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.driver.news = len(n.chunks) > 0 || n.recvEnded
 	c.inFlight = n.unsent
 	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
-		c.extras.clock.active = c.group.rt.Now()
+		c.extras.clock.active = cx.Now() // when it came: the tick began with that
 	}
 	if n.writable {
 		c.clear(awaiting)
@@ -332,7 +332,10 @@ func (c *Conn) settle() (done bool) {
 		c.set(paused)
 	}
 	waits := c.is(paused|crowded) || c.extras != nil && len(c.extras.notifySent) > 0
-	unsent := c.send(waits || c.is(mute|closing))
+	unsent := 0
+	if waits || !c.is(spliced) || !c.extras.relay.calm(c) {
+		unsent = c.send(waits || c.is(mute|closing))
+	}
 	if unsent == 0 && waits { // all was sent since work looked, or is now
 		c.driver.cx.Wake(c.task.Waker())
 	}

@@ -58,7 +58,10 @@ func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
 		return nil, a.opError("splice", ErrSpliced)
 	}
 	s := &Spliced{a: a.Handle(), b: b, done: done}
-	s.ends[0].conn, s.ends[1].conn = a, to
+	for i, c := range [2]*Conn{a, to} {
+		s.ends[i].conn = c
+		s.ends[i].news.Store(true)
+	}
 	s.left.Store(2)
 	if err := to.tell(command{kind: cmdSplice, splice: s}); err != nil {
 		return nil, a.opError("splice", err)
@@ -84,6 +87,7 @@ func (c *Conn) join(s *Spliced, me int) {
 		s.mu.Lock()
 		s.ends[me].state, s.ends[me].cause = endGone, ErrSpliced
 		s.mu.Unlock()
+		s.ends[1-me].news.Store(true)
 		s.ends[1-me].conn.task.Wake()
 		s.over(c)
 		return
@@ -112,7 +116,7 @@ func (c *Conn) join(s *Spliced, me int) {
 	if !c.is(broken) {
 		c.driver.cx.Wake(c.task.Waker())
 	}
-	c.driver.cx.Wake(s.ends[1-me].conn.task.Waker())
+	s.ends[1-me].tell(c)
 }
 
 // over notes that OnClose of one of the two has returned.

@@ -73,6 +73,10 @@ func clampInt(n int64) int { return int(min(n, math.MaxInt)) }
 func (c *Conn) fetch() (flying bool) {
 	c.mu.Lock()
 	flying = c.inbox.direct || c.inbox.mail != nil && c.inbox.flight != nil
+	if c.extras.files > 0 { // before any of it goes: nobody is to send in its midst
+		c.inbox.need(c.driver)
+		c.inbox.files = clampInt(c.extras.files)
+	}
 	c.mu.Unlock()
 	for len(c.queued) == 0 && !c.is(awaiting|broken) {
 		x := c.extras

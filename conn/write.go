@@ -136,7 +136,7 @@ func (c *Conn) send(tell bool) int {
 	if len(c.queued) > 0 || memory > 0 || files > 0 {
 		in.need(c.driver)
 		if in.flight == nil && !in.direct && len(c.queued) > 0 && sealed && !c.is(awaiting) {
-			in.flight, in.sent = c.queued, 0
+			in.flight, in.sent, in.lent = c.queued, 0, nil
 			c.queued = nil
 			start = in.flight
 		}
@@ -172,6 +172,7 @@ func (c *Conn) send(tell bool) int {
 func (c *Conn) resend() {
 	c.mu.Lock()
 	rest := c.inbox.flight[c.inbox.sent:]
+	c.inbox.lent = nil
 	c.mu.Unlock()
 	c.transmit(rest)
 }
@@ -186,45 +187,51 @@ func (c *Conn) out() *Driver {
 	return c.outgoing
 }
 
-// transmit hands the kernel what is left of the flight. A backend may know at
-// once what became of it; else that may be told, on another worker, before
-// Submit has returned, and from then on the flight is not to be touched.
+// transmit hands the kernel what is left of the flight.
 func (c *Conn) transmit(rest []byte) {
-	d, to := c.driver, c.out()
-	for len(rest) > 0 {
-		err := d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest})
-		if err != nil {
-			c.fail(c.opError("write", err))
-			c.land(len(rest))
-			return
-		}
-		if d.op.Sent == 0 {
-			return
-		}
-		rest = rest[d.op.Sent:]
-		c.land(d.op.Sent)
+	left, err := c.carry(c.driver, c.out(), rest)
+	c.inFlight = left
+	if err != nil {
+		c.fail(c.opError("write", err))
 	}
 }
 
+// carry hands what is left of the flight to a reactor, on the worker of driver d. A backend may know at
+// once what became of it; else that may be told, on another worker, before
+// Submit has returned, and from then on the flight is not to be touched. What is left is at most in flight.
+func (c *Conn) carry(d, to *Driver, rest []byte) (left int, err error) {
+	for len(rest) > 0 {
+		if err = d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest}); err != nil {
+			c.land(d, len(rest))
+			return 0, err
+		}
+		if d.op.Sent == 0 {
+			break
+		}
+		c.land(d, d.op.Sent)
+		rest = rest[d.op.Sent:]
+	}
+	return len(rest), nil
+}
+
 // land notes that n bytes of the flight are dealt with.
-func (c *Conn) land(n int) {
+func (c *Conn) land(d *Driver, n int) {
 	c.mu.Lock()
 	in := &c.inbox
 	in.sent += n
 	in.taken += uint64(n)
-	c.inFlight = len(in.flight) - in.sent
-	over := c.inFlight == 0
+	over := in.sent == len(in.flight)
 	var waiter *Socket
 	if over {
-		c.driver.buffers.put(in.flight)
+		d.buffers.put(in.flight)
 		in.flight, in.sent = nil, 0
 		waiter, in.waiter = in.waiter, nil
-		in.spare(c.driver)
+		in.spare(d)
 	}
 	tell := over && in.tellEnd
 	c.mu.Unlock()
 	if tell {
-		c.driver.cx.Wake(c.task.Waker())
+		d.cx.Wake(c.task.Waker())
 	}
 	if waiter != nil {
 		waiter.madeRoom()

@@ -11,14 +11,14 @@ const atOnce = 16 << 10
 // kernel has taken; what is left is to be queued. An error ends the connection, since the
 // kernel tells it once.
 func (c *Conn) writeNow(p []byte) int {
-	if !c.is(opened) || c.is(layered) || c.inFlight > 0 { // with none in flight, none begins but by this task
+	if !c.is(opened) || c.is(layered) || c.inFlight > 0 {
 		return 0
 	}
 	if memory, files := c.pending(); memory > 0 || files > 0 || c.is(awaiting) {
 		return 0
 	}
 	c.mu.Lock()
-	if c.inbox.direct { // a goroutine has begun to send meanwhile
+	if in := &c.inbox; in.direct || in.mail != nil && in.flight != nil { // somebody has begun to send meanwhile
 		c.mu.Unlock()
 		return 0
 	}

@@ -28,8 +28,19 @@ func (k kernel) next(call faults.Call, fd, n int) (int, syscall.Errno) {
 	return k.faults.next(call, fd, n)
 }
 
-func (k kernel) recv(fd int, p []byte) (int, syscall.Errno) { return k.read(faults.Recv, fd, p) }
+func (k kernel) recv(fd int, p []byte) (int, syscall.Errno) {
+	for {
+		n, errno := k.next(faults.Recv, fd, len(p))
+		if errno == 0 {
+			n, errno = sysRecv(fd, p[:n])
+		}
+		if errno != unix.EINTR {
+			return n, errno
+		}
+	}
+}
 
+// read is for descriptors that are no sockets.
 func (k kernel) read(call faults.Call, fd int, p []byte) (int, syscall.Errno) {
 	for {
 		n, errno := k.next(call, fd, len(p))

@@ -18,6 +18,8 @@ func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	return n, errnoOf(err)
 }
 
+func sysRecv(fd int, p []byte) (int, syscall.Errno) { return sysRead(fd, p) }
+
 func sysSend(fd int, p []byte) (int, syscall.Errno) {
 	n, err := unix.SendmsgN(fd, p, nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 	return n, errnoOf(err)

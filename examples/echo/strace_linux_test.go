@@ -22,16 +22,15 @@ import (
 )
 
 // injections are what strace has a server on epoll hear from the kernel. Not among
-// them is EAGAIN from accept4 and read: strace has no edge follow it, and a kernel
-// always does. The tests of packages reactor and conn have that. The first reads of
-// a program are its loader's.
+// them is EAGAIN from accept4 and recvfrom: strace has no edge follow it, and a kernel
+// always does. The tests of packages reactor and conn have that.
 var injections = []struct{ name, network, call, fault string }{
 	{"no descriptors", "tcp", "accept4", "error=EMFILE:when=3+5"},
 	{"no descriptors in the system", "tcp", "accept4", "error=ENFILE:when=1+4"},
 	{"no buffers for a connection", "tcp", "accept4", "error=ENOBUFS:when=2+6"},
 	{"aborted in the backlog", "tcp", "accept4", "error=ECONNABORTED:when=1+2"},
 	{"accept is interrupted", "tcp", "accept4", "error=EINTR:when=1+2"},
-	{"read is interrupted", "tcp", "read", "error=EINTR:when=8+2"},
+	{"receiving is interrupted", "tcp", "recvfrom", "error=EINTR:when=1+2"},
 	{"send is interrupted", "tcp", "sendto", "error=EINTR:when=1+2"},
 	{"no room for a send", "tcp", "sendto", "error=EAGAIN:when=3+5"},
 	{"no buffers for a send", "tcp", "sendto", "error=ENOBUFS:when=3+5"},

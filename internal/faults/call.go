@@ -10,7 +10,7 @@ const (
 	Accept      Call = iota // accept4; ACCEPT
 	Connect                 // connect; CONNECT. EINTR: it goes on all the same
 	SocketError             // getsockopt SO_ERROR; none
-	Recv                    // read; RECV
+	Recv                    // recvfrom; RECV
 	Send                    // sendto; SEND
 	RecvFrom                // recvmmsg; RECVMSG
 	SendTo                  // sendmmsg; SENDMSG

@@ -28,7 +28,7 @@
 //     unescaped. Queries also take the \ ` { } and stray % that they send. Never a fragment, a space,
 //     a quotation mark, an angle bracket or a byte beyond ASCII;
 //   - versions: HTTP/1.0 and 1.1; a later 1.x is read as 1.1, a later major version is 505;
-//   - trailers are checked, bounded and dropped; one that would change framing, routing or
+//   - trailers are checked, bounded, and dropped unless [Parser.KeepTrailer] is set; one that would change framing, routing or
 //     authentication is 400.
 //
 // Verdicts do not depend on how the bytes were split: a line is judged once it is complete, except

@@ -23,6 +23,9 @@ const (
 type Parser struct {
 	Limits *Limits // nil: every default
 
+	// KeepTrailer has Trailer tell what fields there were. Without it they are dropped.
+	KeepTrailer bool
+
 	// All offsets count from the first unconsumed byte.
 	line  int // inHead: the first line not yet judged
 	block int // inHead: where the header block starts; 0 while the request line is incomplete
@@ -33,6 +36,7 @@ type Parser struct {
 	total int64 // decoded bytes of a chunked body so far, announced ones included
 	ext   int   // bytes of chunk extensions so far
 	err   *Error
+	kept  []byte // of the last trailer
 
 	digits uint8 // of the chunk size so far
 	chunk  chunkState
@@ -40,7 +44,7 @@ type Parser struct {
 }
 
 // Reset makes p ready for another connection with the same limits.
-func (p *Parser) Reset() { *p = Parser{Limits: p.Limits} }
+func (p *Parser) Reset() { *p = Parser{Limits: p.Limits, KeepTrailer: p.KeepTrailer, kept: p.kept[:0]} }
 
 // InBody reports whether the body of the last request has not ended yet. If the peer closes then, or
 // while unconsumed bytes are left, it cut a request short.
@@ -59,6 +63,7 @@ func (p *Parser) ParseHead(buf []byte, req *Request) (n int, err error) {
 	if p.state != inHead {
 		return 0, p.misplaced()
 	}
+	p.kept = p.kept[:0]
 	if p.scan > 0 {
 		i := bytes.IndexByte(buf[p.scan:], '\n')
 		if i < 0 {

@@ -30,7 +30,8 @@ func (r *Reply) Header(name string) []byte { return r.head.Header(name) }
 // as strict: what two proxies could take for different messages is an error (RFC 9112, 6.3 and 11.1).
 // Answer 502 then and close the connection. The zero value is ready.
 type ReplyParser struct {
-	Limits *Limits // nil: every default
+	Limits      *Limits // nil: every default
+	KeepTrailer bool    // as a Parser's
 
 	body Parser
 }
@@ -39,10 +40,11 @@ type ReplyParser struct {
 // answers, since that decides whether there is a body. Responses of 1xx but 101 have none, and another
 // head follows; after 101 the bytes are no HTTP any more.
 func (p *ReplyParser) ParseHead(buf []byte, method string, r *Reply) (n int, err error) {
-	p.body.Limits = p.Limits
+	p.body.Limits, p.body.KeepTrailer = p.Limits, p.KeepTrailer
 	if p.body.state != inHead {
 		return 0, p.body.misplaced()
 	}
+	p.body.kept = p.body.kept[:0]
 	n, verdict := p.head(buf, r)
 	if verdict == nil && n > 0 {
 		verdict = p.finish(method, r)
@@ -57,6 +59,9 @@ func (p *ReplyParser) ParseHead(buf []byte, method string, r *Reply) (n int, err
 func (p *ReplyParser) ParseBody(buf []byte) (n int, chunk []byte, done bool, err error) {
 	return p.body.ParseBody(buf)
 }
+
+// Trailer is Parser.Trailer.
+func (p *ReplyParser) Trailer() []byte { return p.body.kept }
 
 // head is the end of the head, or 0 if that is not in buf.
 func (p *ReplyParser) head(buf []byte, r *Reply) (int, *Error) {

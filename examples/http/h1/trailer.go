@@ -36,7 +36,7 @@ func (p *Parser) trailer(buf []byte) (int, *Error) {
 		p.state, p.count = inHead, 0
 		return size, nil
 	}
-	f, _, err := parseField(line, 0)
+	f, _, err := parseField(line, 0) // a whole line
 	if err != nil {
 		return 0, err
 	}
@@ -45,5 +45,13 @@ func (p *Parser) trailer(buf []byte) (int, *Error) {
 			return 0, errTrailer
 		}
 	}
+	if p.KeepTrailer {
+		p.kept = append(append(p.kept, line[:f.nameEnd]...), ": "...)
+		p.kept = append(append(p.kept, line[f.value:f.valueEnd]...), "\r\n"...)
+	}
 	return size, nil
 }
+
+// Trailer is the fields that came after the last body, with KeepTrailer: a line "name: value" with its CRLF for
+// each, in the order sent, every one allowed to be there. It is the parser's, until the next ParseHead.
+func (p *Parser) Trailer() []byte { return p.kept }

@@ -10,9 +10,9 @@ import (
 )
 
 // sendBody passes the request's body on, and is its goroutine's: until it returns, what comes from
-// the client is its own. With the end of the body the time for an answer begins; with that of the
+// the client is its own. Fields after the body go with it, but those that the head's Connection has listed as names. With the end of the body the time for an answer begins; with that of the
 // client there will be none.
-func (k *client) sendBody(up net.Conn) error {
+func (k *client) sendBody(up net.Conn, names []string) error {
 	inChunks := k.req.Chunked
 	idle, reply := k.route.Idle(), k.route.Reply()
 	out := getBuffer()
@@ -28,7 +28,7 @@ func (k *client) sendBody(up net.Conn) error {
 		if inChunks {
 			p = h1.AppendChunk(out.room[:0], chunk)
 			if done {
-				p = append(p, h1.LastChunk...)
+				p = appendTrailer(p, k.parser.Trailer(), own, names)
 			}
 		}
 		if len(p) > 0 {
@@ -59,7 +59,7 @@ var long = time.Unix(1, 0)
 
 // passBody passes the answer on: its head, which is out, and its body, as both come. An error means
 // that the client has only a part, as it sees when the connection is reset.
-func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, out []byte, f framing, until bool) error {
+func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, out []byte, names []string, f framing, until bool) error {
 	k := x.client
 	idle := k.route.Idle()
 	for {
@@ -96,7 +96,7 @@ func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, ou
 			}
 		}
 		if done && f == chunked {
-			out = append(out, h1.LastChunk...)
+			out = appendTrailer(out, parser.Trailer(), nil, names)
 		}
 		if done || len(out) >= bufferSize/2 {
 			if err := k.write(out, idle); err != nil {

@@ -62,6 +62,14 @@ func (b *buffer) discard(n int) {
 	}
 }
 
+// keep makes p what was received.
+func (b *buffer) keep(p []byte) {
+	if len(p) > len(b.room) {
+		b.room = make([]byte, len(p))
+	}
+	b.at, b.end = 0, copy(b.room, p)
+}
+
 // fill reads some more. There is room for what h1 may want of a head.
 func (b *buffer) fill(r io.Reader) error {
 	if b.end == len(b.room) {
@@ -82,7 +90,7 @@ func (b *buffer) fill(r io.Reader) error {
 
 // serve is the goroutine: request after request, until the connection ends or is idle.
 func (k *client) serve() {
-	k.buf, k.parser.Limits = getBuffer(), limits
+	k.parser.Limits, k.parser.KeepTrailer = limits, true
 	defer func() { putBuffer(k.buf) }()
 	for first := true; ; first = false {
 		if !first && k.rest() {
@@ -110,16 +118,12 @@ func (k *client) rest() bool {
 	if len(k.buf.bytes()) > 0 {
 		return false
 	}
-	wait := linger
-	if k.covered { // the goroutine is what knows TLS
-		wait = k.route.Idle()
-	}
-	_ = k.conn.SetReadDeadline(time.Now().Add(wait))
+	_ = k.conn.SetReadDeadline(time.Now().Add(linger))
 	err := k.buf.fill(k.conn)
 	switch {
 	case err == nil:
 		return false
-	case !errors.Is(err, os.ErrDeadlineExceeded) || k.covered:
+	case !errors.Is(err, os.ErrDeadlineExceeded):
 		k.end()
 		return true
 	}

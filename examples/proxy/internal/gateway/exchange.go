@@ -17,7 +17,8 @@ type exchange struct {
 	began  time.Time
 
 	method, target string
-	head           []byte // as the upstream is to see it
+	head           []byte   // as the upstream is to see it
+	names          []string // the fields that concerned the connection alone
 	body           bool
 	minor          int
 	keepAlive      bool
@@ -33,7 +34,8 @@ func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.method, x.target = string(r.Method), string(r.Target)
 	x.body, x.minor, x.keepAlive = r.HasBody(), r.Minor, r.KeepAlive
 	x.upgrade = upgradeOf(r)
-	x.head = appendRequest(nil, r, remote, covered, x.upgrade)
+	x.names = listed(r)
+	x.head = appendRequest(nil, r, x.names, remote, covered, x.upgrade)
 }
 
 var errGone = errors.New("the upstream has ended without an answer")
@@ -75,7 +77,7 @@ func (x *exchange) try(u *upstream.Upstream) (more, retry bool, err error) {
 			u.Failed(err)
 			return false, true, err
 		}
-		u.Succeeded()
+		u.Opened()
 		more, err := x.on(up)
 		if errors.Is(err, errGone) && !again && x.repeatable() {
 			continue // it may have ended while it waited in the pool
@@ -113,7 +115,7 @@ func (x *exchange) on(up *lent) (again bool, err error) {
 	var sent chan error // what becomes of the request's body
 	if x.body {
 		sent = make(chan error, 1)
-		go func() { sent <- k.sendBody(up.conn) }()
+		go func() { sent <- k.sendBody(up.conn, x.names) }()
 	}
 	whole, again, err := x.answer(up)
 	if sent != nil {
@@ -144,7 +146,7 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 	var r h1.Reply
 	buf := getBuffer()
 	defer func() { putBuffer(buf) }()
-	parser := h1.ReplyParser{Limits: limits}
+	parser := h1.ReplyParser{Limits: limits, KeepTrailer: true}
 	var out []byte
 	for {
 		n, err := parser.ParseHead(buf.bytes(), x.method, &r)
@@ -166,18 +168,19 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 			}
 			continue
 		}
+		names := listed(&r)
 		switch {
 		case r.Status == 101:
 			if x.upgrade == "" {
 				return false, false, &h1.Error{Status: 502, Reason: "the upstream changes to what nobody has asked for"}
 			}
-			out = appendReply(out, &r, plain, false)
+			out = appendReply(out, &r, names, plain, "")
 			buf.discard(n)
 			x.status = 101
 			return false, false, x.tunnel(up, out, buf)
 		case r.Status < 200:
 			if x.minor > 0 {
-				if _, err := k.conn.Write(appendReply(nil, &r, plain, false)); err != nil {
+				if _, err := k.conn.Write(appendReply(nil, &r, names, plain, "")); err != nil {
 					return false, false, err
 				}
 			}
@@ -191,16 +194,19 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 				f, again = plain, false
 			}
 		}
-		if x.minor == 0 && again { // HTTP/1.0 would have to be told that it may stay
-			again = false
+		connection := ""
+		switch {
+		case !again || k.h.stopping.Load():
+			connection = "close"
+		case x.minor == 0: // which has asked for it, and has to be told
+			connection = "keep-alive"
 		}
 		x.status = r.Status
-		stopping := k.h.stopping.Load()
-		out = appendReply(out, &r, f, !again || stopping)
+		out = appendReply(out, &r, names, f, connection)
 		kept := r.KeepAlive
 		until := r.UntilClose
 		buf.discard(n)
-		err = x.passBody(up.conn, &parser, buf, out, f, until)
+		err = x.passBody(up.conn, &parser, buf, out, names, f, until)
 		return err == nil && kept && len(buf.bytes()) == 0, again, err
 	}
 }

@@ -8,7 +8,6 @@
 package gateway
 
 import (
-	"crypto/tls"
 	"net"
 	"sync/atomic"
 
@@ -41,14 +40,17 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 
 // OnData begins a request, on a goroutine.
 func (h *idle) OnData(c *conn.Conn) error {
-	s := c.Lend()
-	if s == nil {
+	k := &client{h: h, route: h.route, remote: c.RemoteAddr(), covered: c.TLS() != nil, buf: getBuffer()}
+	if k.covered { // what is lent then has only what comes
+		p, _ := c.Next(-1)
+		k.buf.keep(p)
+	}
+	l := lend(c)
+	if l == nil {
+		putBuffer(k.buf)
 		return net.ErrClosed
 	}
-	k := &client{h: h, route: h.route, socket: s, conn: s, remote: c.RemoteAddr()}
-	if cfg := h.route.Front(); cfg != nil {
-		k.conn, k.covered = tls.Server(s, cfg), true
-	}
+	k.conn, k.socket = l.conn, l.socket
 	go k.serve()
 	return nil
 }

@@ -73,8 +73,7 @@ var own = []string{"host", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-
 // appendRequest appends the head of a request as the upstream is to see it: the target in origin form, one Host,
 // hop-by-hop fields gone, whom it is for added to X-Forwarded-For and Forwarded (RFC 7239), and the body framed by us.
 // What a client says of X-Forwarded-Proto and -Host is not passed on, since it knows no better.
-func appendRequest(dst []byte, r *h1.Request, remote net.Addr, covered bool, upgrade string) []byte {
-	names := listed(r)
+func appendRequest(dst []byte, r *h1.Request, names []string, remote net.Addr, covered bool, upgrade string) []byte {
 	dst = append(append(dst, r.Method...), ' ')
 	if len(r.Target) > 0 && (r.Target[0] == '/' || r.Target[0] == '*') {
 		dst = append(dst, r.Target...)
@@ -110,14 +109,46 @@ func appendRequest(dst []byte, r *h1.Request, remote net.Addr, covered bool, upg
 	dst = appendList(dst, "Via", all(r, "via"), fmt.Sprintf("1.%d suiro", r.Minor))
 	switch {
 	case r.Chunked:
-		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+		dst = announced(append(dst, "Transfer-Encoding: chunked\r\n"...), r)
 	case r.ContentLength >= 0:
 		dst = fmt.Appendf(dst, "Content-Length: %d\r\n", r.ContentLength)
+	}
+	if takesTrailers(r) {
+		dst = append(dst, "TE: trailers\r\nConnection: TE\r\n"...)
 	}
 	if upgrade != "" {
 		dst = h1.AppendField(append(dst, "Connection: upgrade\r\n"...), "Upgrade", upgrade)
 	}
 	return append(dst, "\r\n"...)
+}
+
+// appendTrailer appends what ends a body in chunks, and of the fields that came with its end those that go on.
+func appendTrailer(dst, lines []byte, drop, more []string) []byte {
+	dst = append(dst, "0\r\n"...)
+	for line := range bytes.Lines(lines) {
+		if name, _, _ := bytes.Cut(line, []byte(":")); !among(name, hop) && !among(name, drop) && !among(name, more) {
+			dst = append(dst, line...)
+		}
+	}
+	return append(dst, "\r\n"...)
+}
+
+// announced appends the fields that say which are to come after a body in chunks.
+func announced(dst []byte, h fields) []byte {
+	if names := all(h, "trailer"); names != "" {
+		dst = h1.AppendField(dst, "Trailer", names)
+	}
+	return dst
+}
+
+// takesTrailers reports whether whoever asks wants such fields (RFC 9110, 10.1.4).
+func takesTrailers(r *h1.Request) bool {
+	for e := range strings.SplitSeq(all(r, "te"), ",") {
+		if name, _, _ := strings.Cut(e, ";"); strings.EqualFold(strings.TrimSpace(name), "trailers") {
+			return r.Minor > 0
+		}
+	}
+	return false
 }
 
 func appendList(dst []byte, name, before, last string) []byte {
@@ -148,21 +179,22 @@ const (
 	chunked                // in chunks
 )
 
-// appendReply appends the head of an answer as the client is to see it.
-func appendReply(dst []byte, r *h1.Reply, f framing, closes bool) []byte {
+// appendReply appends the head of an answer as the client is to see it; names are those that its Connection has
+// listed, and connection what ours says: "" for nothing.
+func appendReply(dst []byte, r *h1.Reply, names []string, f framing, connection string) []byte {
 	dst = fmt.Appendf(dst, "HTTP/1.1 %03d %s\r\n", r.Status, r.Reason)
-	dst = appendFields(dst, r, nil, listed(r))
+	dst = appendFields(dst, r, nil, names)
 	switch {
 	case f == chunked:
-		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+		dst = announced(append(dst, "Transfer-Encoding: chunked\r\n"...), r)
 	case r.ContentLength >= 0 && r.Status != 204:
 		dst = fmt.Appendf(dst, "Content-Length: %d\r\n", r.ContentLength)
 	}
 	switch {
 	case r.Status == 101:
 		dst = h1.AppendField(append(dst, "Connection: upgrade\r\n"...), "Upgrade", all(r, "upgrade"))
-	case closes:
-		dst = append(dst, "Connection: close\r\n"...)
+	case connection != "":
+		dst = h1.AppendField(dst, "Connection", connection)
 	}
 	return append(dst, "\r\n"...)
 }

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -14,33 +16,28 @@ import (
 // A lent is a connection to an upstream, for one exchange.
 type lent struct {
 	conn   net.Conn
-	pool   *server.Pool // nil: it is not to be kept
-	socket *conn.Socket
+	pool   *server.Pool
+	socket *conn.Socket // conn, or beneath it if that is a *tls.Conn
 }
 
-// borrow takes a connection from the pool; one over TLS is made for each exchange.
+// borrow takes a connection from the pool.
 func borrow(ctx context.Context, r *route.Route, to config.Address) (*lent, error) {
-	if to.Scheme == "tls" {
-		c, err := r.Connect(ctx, to)
-		if err != nil {
-			return nil, err
-		}
-		return &lent{conn: c}, nil
-	}
-	h := &borrowed{socket: make(chan *conn.Socket, 1)}
-	if _, err := r.Pool.GetContext(ctx, to.Network(), to.Host, h); err != nil {
+	h := &borrowed{got: make(chan *lent, 1)}
+	pool := r.PoolOf(to)
+	if _, err := pool.GetContext(ctx, to.Network(), to.Host, h); err != nil {
 		return nil, err
 	}
-	s := <-h.socket // OnOpen has been called
-	if s == nil {
+	l := <-h.got // OnOpen has been called
+	if l == nil {
 		return nil, net.ErrClosed
 	}
-	return &lent{conn: s, socket: s, pool: r.Pool}, nil
+	l.pool = pool
+	return l, nil
 }
 
 // giveBack ends the use: a connection on which all has been said waits for the next exchange.
 func (l *lent) giveBack(fine bool) {
-	if fine && l.pool != nil {
+	if fine && l.silent() {
 		_ = l.conn.SetDeadline(time.Time{})
 		if l.socket.Return(func(c *conn.Conn) error {
 			l.pool.Put(c)
@@ -52,15 +49,38 @@ func (l *lent) giveBack(fine bool) {
 	_ = l.conn.Close()
 }
 
+// silent reports whether nothing more has come within TLS, which has to be seen before the connection is returned;
+// without it Return sees for itself.
+func (l *lent) silent() bool {
+	if l.conn == net.Conn(l.socket) {
+		return true
+	}
+	_ = l.conn.SetReadDeadline(long)
+	n, err := l.conn.Read(make([]byte, 1))
+	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
+}
+
 // borrowed is the handler of a pool's connection: it lends that to the exchange's goroutine.
 type borrowed struct {
 	conn.Base
-	socket chan *conn.Socket
+	got chan *lent
 }
 
 // OnOpen lends.
 func (h *borrowed) OnOpen(c *conn.Conn) error {
-	h.socket <- c.Lend()
+	h.got <- lend(c)
+	return nil
+}
+
+// lend gives a connection to a goroutine; nil: it cannot be.
+func lend(c *conn.Conn) *lent {
+	if c.TLS() != nil {
+		if t, s := c.LendTLS(); s != nil {
+			return &lent{conn: t, socket: s}
+		}
+	} else if s := c.Lend(); s != nil {
+		return &lent{conn: s, socket: s}
+	}
 	return nil
 }
 

@@ -142,7 +142,7 @@ func TestTheUpstreamLearnsWhoAsksAndNothingOfTheConnection(t *testing.T) {
 		require.Equal(t, "shop.example", r.Host)
 		require.Equal(t, "/a?b", r.RequestURI)
 		for name, want := range map[string]string{
-			"X-Secret": "", "Keep-Alive": "", "Te": "", "Connection": "", "X-Kept": "yes", "X-Forwarded-For": "192.0.2.7, 127.0.0.1", "X-Forwarded-Proto": "http",
+			"X-Secret": "", "Keep-Alive": "", "Te": "trailers", "Connection": "TE", "X-Kept": "yes", "X-Forwarded-For": "192.0.2.7, 127.0.0.1", "X-Forwarded-Proto": "http",
 			"X-Forwarded-Host": "shop.example", "Forwarded": `for=192.0.2.7, for=127.0.0.1;host="shop.example";proto=http`, "Via": "1.1 suiro",
 		} {
 			require.Equal(t, want, r.Header.Get(name), name)

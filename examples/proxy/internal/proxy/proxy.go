@@ -86,7 +86,7 @@ func (p *Proxy) Reload(c *config.Config) error {
 		if routes[i], err = route.New(r, n); err != nil {
 			return err
 		}
-		routes[i].Group, routes[i].Pool = p.pool.Dialer.Group, &p.pool
+		routes[i].Prepare(p.pool.Dialer.Group, &p.pool)
 		if c.AccessLog {
 			routes[i].Access = p.access
 		}

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -145,64 +144,5 @@ func TestThePROXYProtocolIsReadAndWritten(t *testing.T) {
 			_ = c.Close()
 			conntest.Eventually(t, func() bool { return f.log.Count("client=192.0.2.9:1234") == 1 })
 		}
-	})
-}
-
-func TestDatagramsFindTheirWayBackAndSessionsEnd(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		up, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		require.NoError(t, err)
-		defer up.Close()
-		go func() {
-			p := make([]byte, 65535)
-			for {
-				n, from, err := up.ReadFromUDPAddrPort(p)
-				if err != nil {
-					return
-				}
-				_, _ = up.WriteToUDPAddrPort(p[:n], from)
-			}
-		}()
-		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['udp://127.0.0.1:0']\nidle_timeout = '2s'\nupstream = [{address = 'udp://%v'}]", up.LocalAddr()))
-		conntest.Each(t, 50, func(i int) error {
-			c, err := net.Dial("udp", f.addr())
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(conntest.Patience))
-			for j := range 20 {
-				if err := exchange(c, fmt.Sprintf("%d of %d", j, i)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		require.GreaterOrEqual(t, f.route().Accepted, uint64(50))
-		conntest.Eventually(t, func() bool { return f.route().Active == 0 })
-	})
-}
-
-func TestSessionsAreBoundedInNumberAndRate(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		up, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		require.NoError(t, err)
-		defer up.Close()
-		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['udp://127.0.0.1:0']\nupstream = [{address = 'udp://%v'}]\nudp = {max_per_source = 2, max_rate = 5}", up.LocalAddr()))
-		for range 4 {
-			c, err := net.Dial("udp", f.addr())
-			require.NoError(t, err)
-			defer c.Close()
-			_, err = c.Write([]byte("x"))
-			require.NoError(t, err)
-		}
-		conntest.Eventually(t, func() bool { r := f.route(); return r.Active == 2 && r.Refused == 2 })
-		c, err := net.Dial("udp", f.addr())
-		require.NoError(t, err)
-		defer c.Close()
-		conntest.Eventually(t, func() bool { // those of before are 2 of the 5
-			_, err := c.Write([]byte("another source's"))
-			return err == nil && f.route().Refused > 2
-		})
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -27,11 +28,15 @@ type Packets struct {
 func (p *Packets) Handler(r *route.Route) conn.PacketHandler {
 	p.Route.Store(r)
 	p.bySrc = map[netip.Addr]int{}
-	return &sessions{conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), Max: r.UDP.MaxSessions}}
+	return &sessions{Sessions: conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), Max: r.UDP.MaxSessions}, packets: p}
 }
 
 // sessions is the listening socket's handler.
-type sessions struct{ conn.Sessions }
+type sessions struct {
+	conn.Sessions
+	packets *Packets
+	told    uint64 // datagrams of peers for whom there was no room, which the counts know of
+}
 
 // OnOpen has room made for a burst of datagrams.
 func (s *sessions) OnOpen(c *conn.PacketConn) error {
@@ -39,12 +44,22 @@ func (s *sessions) OnOpen(c *conn.PacketConn) error {
 	return s.Sessions.OnOpen(c)
 }
 
+// OnPackets counts those who are one too many.
+func (s *sessions) OnPackets(c *conn.PacketConn, batch []conn.Packet) error {
+	err := s.Sessions.OnPackets(c, batch)
+	if n := s.Refused(); n > s.told {
+		s.packets.Route.Load().Refused.Add(n - s.told)
+		s.told = n
+	}
+	return err
+}
+
 var errTooMany = errors.New("this address has as many sessions as it may")
 
 // A peer is a session's value.
 type peer struct {
 	route *route.Route
-	up    *upstream.Upstream
+	up    *upstream.Upstream // nil: none has been found yet
 	out   conn.PacketHandle
 	began time.Time
 
@@ -52,6 +67,8 @@ type peer struct {
 	came   int   // datagrams in it
 	in     uint64
 	sent   atomic.Uint64 // bytes to the client
+
+	refused atomic.Pointer[upstream.Upstream] // nobody listens there, as its socket has heard
 }
 
 // OnOpen connects a socket. Without one, as when no descriptor is left, the datagram is
@@ -68,27 +85,45 @@ func (p *Packets) OnOpen(s *conn.Session) error {
 	e := &peer{route: r, began: time.Now()}
 	p.bySrc[source]++
 	s.SetValue(e)
-	up, err := r.Set.Pick(source, nil)
+	err := e.connect(s, nil)
 	if err != nil {
 		r.Failed.Add(1)
+	}
+	return err
+}
+
+// connect gives the session a socket to an upstream that is not among those that were tried, instead of the one it has.
+func (e *peer) connect(s *conn.Session, tried []*upstream.Upstream) error {
+	up, err := e.route.Set.Pick(s.Peer().Addr().Unmap(), tried)
+	if err != nil {
 		return err
 	}
 	to, err := netip.ParseAddrPort(up.Address.Host) // resolved when the configuration was read
 	if err != nil {
 		return err
 	}
-	if e.out, err = s.Conn().Group().DialPacket(to, &answers{to: s.Conn().Handle(), client: s.Peer(), peer: e, up: up}); err != nil {
+	out, err := s.Conn().Group().DialPacket(to, &answers{to: s.Conn().Handle(), client: s.Peer(), peer: e, up: up})
+	if err != nil {
 		up.Failed(err)
-		r.Failed.Add(1)
 		return err
 	}
+	e.disconnect()
 	up.Begin()
-	up.Succeeded()
-	e.up = up
+	up.OpenedUnheard()
+	e.up, e.out = up, out
 	return nil
 }
 
-// OnPacket passes a datagram on. If the session's socket has ended, so does the session.
+// disconnect ends the socket.
+func (e *peer) disconnect() {
+	if e.up != nil {
+		_ = e.out.Close()
+		e.up.End()
+	}
+}
+
+// OnPacket passes a datagram on, to another upstream than before if there nobody listens. If the session's socket has
+// ended, so does the session.
 func (p *Packets) OnPacket(s *conn.Session, d conn.Packet) error {
 	e := s.Value().(*peer)
 	if most := e.route.UDP.MaxRate; most > 0 {
@@ -98,6 +133,11 @@ func (p *Packets) OnPacket(s *conn.Session, d conn.Packet) error {
 		if e.came++; e.came > most {
 			e.route.Dropped.Add(1)
 			return nil
+		}
+	}
+	if e.refused.Swap(nil) == e.up { // and not what an earlier one is late to tell
+		if e.connect(s, []*upstream.Upstream{e.up}) == nil { // else this one may be back
+			e.route.Retried.Add(1)
 		}
 	}
 	e.in += uint64(len(d.Data))
@@ -129,8 +169,7 @@ func (p *Packets) OnClose(s *conn.Session, err error) {
 	if e.up == nil {
 		return
 	}
-	_ = e.out.Close()
-	e.up.End()
+	e.disconnect()
 	if e.route.Access != nil {
 		e.route.Access.Info("session", "route", e.route.Name, "client", s.Peer().String(), "upstream", e.up.Address.String(),
 			"in", e.in, "out", e.sent.Load(), "took", time.Since(e.began), "error", err)
@@ -144,6 +183,7 @@ type answers struct {
 	client netip.AddrPort
 	peer   *peer
 	up     *upstream.Upstream
+	heard  bool // the upstream has answered, and not refused anything since
 }
 
 // burst is how much a socket is to hold that has come while its worker did something else; the
@@ -156,8 +196,12 @@ func (h *answers) OnOpen(c *conn.PacketConn) error {
 	return nil
 }
 
-// OnPackets passes answers on.
+// OnPackets passes answers on. The first shows that the upstream is well: that there is a socket does not.
 func (h *answers) OnPackets(_ *conn.PacketConn, batch []conn.Packet) error {
+	if !h.heard {
+		h.heard = true
+		h.up.Succeeded()
+	}
 	for _, p := range batch {
 		h.peer.sent.Add(uint64(len(p.Data)))
 		h.peer.route.Out.Add(uint64(len(p.Data)))
@@ -168,9 +212,20 @@ func (h *answers) OnPackets(_ *conn.PacketConn, batch []conn.Packet) error {
 	return nil
 }
 
-// OnError is that nobody listens at the upstream: no reason to end, for somebody may again, but
-// it counts against it.
+// OnError is mostly that nobody listens at the upstream: no reason to end, for somebody may again, but it counts
+// against it, and what the client sends next goes to another if there is one. A datagram that is too long is not
+// the upstream's fault.
 func (h *answers) OnError(_ *conn.PacketConn, err error) error {
+	if err = conn.Portable(err); !unreachable(err) {
+		h.peer.route.Dropped.Add(1)
+		return nil
+	}
+	h.heard = false
 	h.up.Failed(err)
+	h.peer.refused.Store(h.up)
 	return nil
+}
+
+func unreachable(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }

@@ -110,7 +110,7 @@ type dialled struct {
 // OnOpen splices. The client may have gone meanwhile.
 func (h *dialled) OnOpen(b *conn.Conn) error {
 	h.open = true
-	h.up.Succeeded()
+	h.up.Opened()
 	s := h.session
 	if err := b.SetIdleTimeout(s.route.Idle()); err != nil {
 		return err

@@ -28,6 +28,7 @@ type Route struct {
 	Set    *upstream.Set
 	Group  func() *conn.Group
 	Pool   *server.Pool // of http: connections that wait for their next request
+	secret *server.Pool // the same, of those within TLS, which this route alone believes; after a reload they expire
 	Access *slog.Logger // nil: nobody wants to know
 
 	front, back *tls.Config
@@ -56,12 +57,9 @@ func New(r *config.Route, counts *Counts) (*Route, error) {
 	return route, nil
 }
 
-// Front is what TLS is terminated with; nil: it is not.
-func (r *Route) Front() *tls.Config { return r.front }
-
 // Cover puts what comes before a route's own bytes around its handler: TLS, and before that a PROXY header.
 func (r *Route) Cover(h conn.Handler) conn.Handler {
-	if r.front != nil && r.Kind() == "stream" { // a gateway has goroutines, which do that themselves
+	if r.front != nil {
 		h = conn.ServeTLS(conn.TLSConfig{Config: r.front, Timeout: r.Header()}, h)
 	}
 	if len(r.ProxyFrom) > 0 {
@@ -87,6 +85,20 @@ func (r *Route) Dialer(to config.Address) server.Dialer {
 		d.TLS, d.HandshakeTimeout = r.back, d.Timeout
 	}
 	return d
+}
+
+// PoolOf is where connections to an upstream wait.
+func (r *Route) PoolOf(to config.Address) *server.Pool {
+	if to.Scheme == "tls" {
+		return r.secret
+	}
+	return r.Pool
+}
+
+// Prepare says where the route has its connections to upstreams from.
+func (r *Route) Prepare(group func() *conn.Group, pool *server.Pool) {
+	r.Group, r.Pool = group, pool
+	r.secret = &server.Pool{Dialer: r.Dialer(config.Address{Scheme: "tls"}), BackOff: pool.BackOff, MaxIdle: pool.MaxIdle}
 }
 
 // Introduce is the header by which an upstream learns whose connection it is; nil: none is wanted.

@@ -57,9 +57,17 @@ func (u *Upstream) Begin() { u.active.Add(1) }
 // End is the end of what began.
 func (u *Upstream) End() { u.active.Add(-1) }
 
-// Succeeded notes that a connection was established. It is what heals one that nobody asks.
-func (u *Upstream) Succeeded() {
+// Opened notes that a connection was established, which heals one that nobody asks.
+func (u *Upstream) Opened() {
 	u.opened.Add(1)
+	u.Succeeded()
+}
+
+// OpenedUnheard notes that there is a connection, of which nothing has been heard: it may be to nobody.
+func (u *Upstream) OpenedUnheard() { u.opened.Add(1) }
+
+// Succeeded notes that it has answered.
+func (u *Upstream) Succeeded() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.inARow = 0

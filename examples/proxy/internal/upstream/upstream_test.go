@@ -105,6 +105,19 @@ func TestOneThatFailsIsLeftAloneForAWhileAndASuccessHealsIt(t *testing.T) {
 	})
 }
 
+func TestWhatHasNotAnsweredIsNotHealedByAConnection(t *testing.T) {
+	u := &Upstream{}
+	for range 3 {
+		u.OpenedUnheard()
+		u.Failed(errors.New("refused"))
+	}
+	require.False(t, u.State().Healthy)
+	u.OpenedUnheard()
+	require.False(t, u.State().Healthy)
+	u.Succeeded()
+	require.True(t, u.State().Healthy)
+}
+
 func TestOneThatIsAskedComesBackWithAnAnswerAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := set(t, new(Registry), &config.Route{Health: config.Health{Fails: 1, Interval: config.Duration(time.Second)}}, 1, 1)

@@ -1,0 +1,65 @@
+package conn
+
+// passNow has what has come in on c leave by the other end's connection, without a run of that one's task. It returns
+// how much of p it has dealt with.
+//
+// The order is kept: only this task hands anything over to that end, and clear has said that all of it has gone to that
+// connection's inbox, which says whether it has gone from there too, as it says to put. So between the two nothing but
+// what that end's handler writes itself can have come in, which has no place before or behind. The descriptor stays
+// open, as in put, or as for any flight. An error is left for that end's task, since the kernel tells it once.
+func (r *relay) passNow(c *Conn, to *end, p []byte) int {
+	b := to.conn
+	batched := c.group.readsNow && len(p) < atOnce // io_uring: the worker's next call submits it with all others
+	b.mu.Lock()
+	in := &b.inbox
+	switch {
+	case !in.free(), batched && c.group.bounded(): // the ledger has only what that task books
+		b.mu.Unlock()
+		return 0
+	case batched:
+		r.launch(c, to, p)
+		return len(p)
+	}
+	in.direct = true
+	fd := b.fd
+	b.mu.Unlock()
+	n, errno := c.group.cfg.Reactor.TrySend(fd, nil, p)
+	n = max(0, n)
+	b.mu.Lock()
+	in.direct = false
+	in.taken += uint64(n)
+	tell := in.tellEnd
+	b.mu.Unlock()
+	if errno != 0 && !passes(errno) {
+		r.refused(c, to, sysErr("send", errno))
+	} else if tell {
+		c.driver.cx.Wake(b.task.Waker())
+	}
+	return n
+}
+
+// launch makes p the other connection's flight. Its lock is held, and released.
+func (r *relay) launch(c *Conn, to *end, p []byte) {
+	d, b := c.driver, to.conn
+	own := append(d.buffers.get(len(p)), p...)
+	in := &b.inbox
+	in.need(d)
+	in.flight, in.sent, in.lent = own, 0, d
+	b.mu.Unlock()
+	if _, err := b.carry(d, d, own); err != nil {
+		r.refused(c, to, err)
+	}
+}
+
+// refused has the other connection end.
+func (r *relay) refused(c *Conn, to *end, err error) {
+	r.s.mu.Lock()
+	to.failed = err
+	r.s.mu.Unlock()
+	to.tell(c)
+}
+
+// clear reports that what comes now may leave at once. The mutex is held.
+func (e *end) clear() bool {
+	return e.idle && e.plain && !e.eof && e.bytes == 0 && e.piped == 0
+}
