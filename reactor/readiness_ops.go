@@ -276,7 +276,8 @@ func (r *readiness) serveOut(fd int, f *fdState) {
 
 // accept takes connections for as long as there are any. To try in vain is dear, since the
 // kernel makes a socket and its file before it looks, so where that can be asked it is
-// asked how many there are.
+// asked how many there are. One that comes after it has been asked makes an edge of its own,
+// which waits in the poller until this Poll has forgotten the last, so none is missed.
 func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 	there := 1 // at least; the edge says so
 	for range min(maxAccepts, len(out)-n) {

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,6 +58,30 @@ func TestATaskThatWaitsForAGoroutineGoesOn(t *testing.T) {
 		n, err := outcome(t, h)
 		require.NoError(t, err)
 		require.EqualValues(t, rounds(10_000), n)
+	})
+}
+
+// It does so in place: the worker runs the task far less often than that waits. While something
+// else takes processors it may not, so it is given more than one try.
+func TestATaskThatWaitsForAGoroutineIsNotRunAnewEachTime(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	rt := start(t, sched.Config{Workers: 1})
+	a := newAnswerer(t)
+	var asked atomic.Int64
+	const waits = 20_000 // what a worker counts it tells a millisecond late
+	eventually(t, "few runs for many waits", func() bool {
+		before := rt.Stats().Total.Polled
+		_, err := outcome(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
+			for range waits {
+				if err := ask(cx, a, &asked); err != nil {
+					return 0, err
+				}
+			}
+			return 0, nil
+		}))
+		require.NoError(t, err)
+		pass(t, rt, 0)
+		return rt.Stats().Total.Polled-before < waits/2 && rt.Stats().Total.Polled > before
 	})
 }
 
