@@ -28,7 +28,9 @@ type Releaser interface{ Release() }
 // A cell is the envelope of a task with results of type T. Cells are recycled;
 // the references in the state word say when. The scheduler holds one from the
 // spawn until completed has returned, the JoinHandle one until it has taken the
-// result or was detached. Wakers hold none: they know the generation.
+// result or was detached. Wakers hold none: they know the generation, and who has
+// scheduled a task finds it, since it cannot be over before it is queued; but at the
+// runtime's end it can, see state.seize.
 //
 // value and err are written before the state becomes complete and read after.
 //
@@ -111,9 +113,19 @@ func (c *cell[T]) crashed(err error) {
 
 // end completes a task that no worker will run.
 func (c *cell[T]) end(err error) {
-	if !c.task.state.seize() {
-		return
+	if c.task.state.seize() {
+		c.ends(err)
 	}
+}
+
+// refuse completes a task that no queue takes. It is for spawn.
+func (c *cell[T]) refuse(err error) {
+	if c.task.state.seizeNew() {
+		c.ends(err)
+	}
+}
+
+func (c *cell[T]) ends(err error) {
 	c.err = err
 	defer func() { c.completed(nil, c.task.state.complete()) }() // also if Cancel exits the goroutine
 	if c.fn == nil {

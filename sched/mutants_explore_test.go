@@ -42,6 +42,8 @@ var mistakes = map[string]mutants.Mutant{
 	"a detach that stores instead of comparing": mutants.In("state.go", "TestExploreDetach",
 		"if old&lifecycleMask == stateComplete || s.word.CompareAndSwap(old, (old|detached)-oneRef) {",
 		"if s.word.Store((old | detached) - oneRef); true {"),
+	"an end that forgets wakers on their way": mutants.In("state.go", "TestExploreAWakerThatIsLate",
+		"next += stray", "_ = stray"),
 	"a claim that does not look again": mutants.In("idle.go", "TestExploreParking/two_pushes",
 		"\t\ts.searching.Add(-1)\n\t}\n\treturn -1", "\t\ts.searching.Add(-1)\n\t\tbreak\n\t}\n\treturn -1"),
 	"a claim whoever searches": mutants.In("idle.go", "TestExploreParking/a_burst_onto_two",

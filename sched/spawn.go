@@ -45,9 +45,9 @@ func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell
 	}
 	rt.spawnedRemote.Add(1)
 	if err := rt.Start(); err != nil {
-		c.end(err)
+		c.refuse(err)
 	} else if !rt.inject(t) {
-		c.end(ErrClosed)
+		c.refuse(ErrClosed)
 	}
 	return c
 }

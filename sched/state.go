@@ -146,13 +146,27 @@ func (s *state) complete() uint64 {
 
 // seize is the way to running for whoever ends a task that no worker will run
 // any more; false: somebody else has done so, or it is complete.
-func (s *state) seize() bool {
+//
+// A task that is scheduled is not only in a queue: its waker may not have got to
+// that yet, and looks at the task when it does. So that it finds this one, the envelope
+// gets a reference that nobody gives up, and is not used again.
+func (s *state) seize() bool { return s.end(oneRef) }
+
+// seizeNew is seize for who has made the task and not told of it: nobody else has
+// woken it.
+func (s *state) seizeNew() bool { return s.end(0) }
+
+func (s *state) end(stray uint64) bool {
 	for {
 		old := s.word.Load()
-		if l := old & lifecycleMask; l == stateRunning || l == stateComplete {
+		next := old&^lifecycleMask | stateRunning
+		switch old & lifecycleMask {
+		case stateScheduled:
+			next += stray
+		case stateRunning, stateComplete:
 			return false
 		}
-		if s.word.CompareAndSwap(old, old&^lifecycleMask|stateRunning) {
+		if s.word.CompareAndSwap(old, next) {
 			return true
 		}
 	}

@@ -91,6 +91,43 @@ func TestExploreWakersAgainstRunSuspendAndComplete(t *testing.T) {
 	}
 }
 
+// Whoever ends a task at the runtime's end must not have its memory used again while a waker
+// that is to queue it has not got to that.
+func TestExploreAWakerThatIsLateAtTheEndFindsItsTask(t *testing.T) {
+	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+		var s state
+		s.word.Store(2*oneRef | stateIdle)
+		recycled, late, over := 0, 0, false
+		unref := func() {
+			if s.unref() {
+				explorer.Step(x, "recycles", &recycled, func() { recycled++ })
+			}
+		}
+		x.Go("waker", func() {
+			if s.wake(0) {
+				explorer.Step(x, "looks where to queue", &recycled, func() {
+					late++
+					x.Require(recycled == 0, "it is another task by now")
+				})
+			}
+		})
+		x.Go("end", func() {
+			if s.seize() {
+				s.complete()
+				explorer.Step(x, "tells", &over, func() { over = true })
+				unref()
+			}
+		})
+		x.Go("handle", func() {
+			explorer.Wait(x, "waits for the end", &over, func() bool { return over }, func() {})
+			unref()
+		})
+		x.Finally(func() {
+			x.Require(recycled+late == 1, "recycled %d times, with %d late wakers", recycled, late)
+		})
+	})
+}
+
 func TestExploreAWakeOfATaskThatYields(t *testing.T) {
 	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 		m := &taskTest{x: x}

@@ -20,6 +20,10 @@ func TestStateTransitions(t *testing.T) {
 		{"a complete one is left alone", stateComplete, stateComplete, func(s *state) bool { return s.wake(0) }, false},
 		{"suspend without a wake", stateRunning, stateIdle, (*state).suspend, false},
 		{"suspend after a wake", stateRunning | notified, stateScheduled, (*state).suspend, true},
+		{"who ends an idle one takes it", 1<<40 | stateIdle, 1<<40 | stateRunning, (*state).seize, true},
+		{"and keeps one that is scheduled", 1<<40 | stateScheduled, 2<<40 | stateRunning, (*state).seize, true},
+		{"unless nobody else knows it", 1<<40 | stateScheduled, 1<<40 | stateRunning, (*state).seizeNew, true},
+		{"one that runs is left alone", stateRunning, stateRunning, (*state).seize, false},
 		{"other bits are kept", 5<<40 | 3<<32 | 9 | stateRunning | notified, 5<<40 | 3<<32 | 9 | stateScheduled, (*state).suspend, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
