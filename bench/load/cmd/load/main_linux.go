@@ -36,6 +36,7 @@ func main() {
 	flag.Float64Var(&cfg.Rate, "rate", 0, "`messages` per second of all, in an open loop; 0: a closed one")
 	flag.BoolVar(&cfg.Spin, "spin", false, "in an open loop: look for news rather than wait, on a CPU of its own")
 	flag.IntVar(&cfg.Slow, "slow", 0, "of the `connections`: a closed loop of messages that begin with B")
+	flag.IntVar(&cfg.Origin, "origin", 0, "of echo in an open loop: the `descriptor` of a listening socket, to be the server behind a proxy")
 	flag.BoolVar(&cfg.TLS, "tls", false, "within TLS")
 	flag.DurationVar(&cfg.Warmup, "w", 300*time.Millisecond, "`time` before it measures")
 	flag.DurationVar(&cfg.For, "d", 2*time.Second, "`time` for which it measures")

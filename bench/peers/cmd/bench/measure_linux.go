@@ -141,10 +141,15 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 	case "burn":
 		args = append(args, "-priority", "auto")
 	}
-	if w.calm && !isProxy(w) { // else what is behind the proxy shares the load's CPU
+	if w.calm {
 		args = append(args, "-spin", "-priority", "nice")
 	}
-	out, err := runLoad(ctx, cfg, append(args, srv.addr), nil)
+	var files []*os.File
+	if srv.behind != nil {
+		files = append(files, srv.behind)
+		args = append(args, "-origin", "3")
+	}
+	out, err := runLoad(ctx, cfg, append(args, srv.addr), nil, files...)
 	if err != nil {
 		return o, err
 	}
