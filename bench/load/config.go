@@ -17,6 +17,7 @@ type Config struct {
 	Size   int            // bytes of a message, at least 1; HTTP and Chunks have their own
 	Depth  int            // messages in flight on each, in a closed loop; 0: 1
 	Rate   float64        // messages per second, of all connections together, in an open loop; 0: a closed one
+	Random bool           // in an open loop: at random times, by a Poisson process, and not at even intervals
 	Spin   bool           // in an open loop: look for news rather than wait for what comes or is due soon, on a CPU of its own
 	Slow   int            // of the connections: these are a closed loop, and their messages begin with Mark
 	Origin int            // of Echo in an open loop, through a proxy: the descriptor of a socket that listens, to be the server behind it; 0: that is elsewhere

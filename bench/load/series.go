@@ -15,7 +15,7 @@ type series [][]time.Duration
 func newSeries(d time.Duration, gap float64) series {
 	s := make(series, d/Slice) // the end of the window may be none
 	for i := range s {
-		s[i] = make([]time.Duration, 0, int(float64(Slice)/gap)+2)
+		s[i] = make([]time.Duration, 0, 2*int(float64(Slice)/gap)+64) // at random times there are never as many
 	}
 	return s
 }

@@ -36,7 +36,8 @@ func (w stampedWire) read(p []byte, ended bool) (int, bool, error) {
 	k := w.clock
 	k.vector.Base = unsafe.SliceData(p)
 	k.vector.SetLen(len(p))
-	k.header = unix.Msghdr{Iov: &k.vector, Iovlen: 1, Control: &k.control[0]}
+	k.header = unix.Msghdr{Iov: &k.vector, Control: &k.control[0]}
+	k.header.SetIovlen(1)
 	k.header.SetControllen(len(k.control))
 	for {
 		n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(w.tcpWire), uintptr(unsafe.Pointer(&k.header)), 0)
@@ -59,7 +60,7 @@ func (w stampedWire) read(p []byte, ended bool) (int, bool, error) {
 // unless it falls in between.
 func (k *stampClock) when(now time.Time) time.Time {
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&k.control[0]))
-	if k.header.Controllen < uint64(unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{})))) || h.Level != unix.SOL_SOCKET || h.Type != unix.SCM_TIMESTAMPNS {
+	if int(k.header.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) || h.Level != unix.SOL_SOCKET || h.Type != unix.SCM_TIMESTAMPNS {
 		return now
 	}
 	stamp := (*unix.Timespec)(unsafe.Pointer(&k.control[unix.CmsgLen(0)]))

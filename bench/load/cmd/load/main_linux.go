@@ -34,6 +34,7 @@ func main() {
 	flag.IntVar(&cfg.Size, "size", 64, "`bytes` of a message")
 	flag.IntVar(&cfg.Depth, "depth", 1, "`messages` in flight on each connection, in a closed loop")
 	flag.Float64Var(&cfg.Rate, "rate", 0, "`messages` per second of all, in an open loop; 0: a closed one")
+	flag.BoolVar(&cfg.Random, "random", false, "in an open loop: at random times and not at even intervals")
 	flag.BoolVar(&cfg.Spin, "spin", false, "in an open loop: look for news rather than wait, on a CPU of its own")
 	flag.IntVar(&cfg.Slow, "slow", 0, "of the `connections`: a closed loop of messages that begin with B")
 	flag.IntVar(&cfg.Origin, "origin", 0, "of echo in an open loop: the `descriptor` of a listening socket, to be the server behind a proxy")
