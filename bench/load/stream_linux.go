@@ -10,8 +10,9 @@ import (
 // batch is how many bytes of messages leave at once at most, unless one has more.
 const batch = 64 << 10
 
-// longestSpin is for how long an open loop looks for news rather than waits: to be woken takes longer than a message does.
-const longestSpin = 200 * time.Microsecond
+// longestSpin is for how long an open loop looks for news rather than waits: to be woken takes longer than a message does, and a
+// wait that ends by its time is late by the timer's slack.
+const longestSpin = 5 * time.Millisecond
 
 // A client is one connection that sends messages and checks what comes back.
 type client struct {
