@@ -39,9 +39,9 @@ type Proxy struct {
 	ended     bool
 }
 
-// hold is how long a worker waits with its processor kept. Of its timer, which fires that often under load, each message has a
-// part: with the 1 ms of sched a proxied message cost a tenth more, and one in fifteen took half as long again. Nothing here is in a
-// hurry that would need the processor meanwhile: questions about health, and the status page.
+// hold is how long a worker waits with its processor kept. The timer that ends it fires that often under load: with the 1 ms that sched has
+// by default a message costs 7 % more at 10,000 a second, and some meet it. Nothing here is in a hurry for a processor meanwhile, neither
+// questions about health nor the status page.
 const hold = 10 * time.Millisecond
 
 var errEnded = errors.New("proxy: it is ending")
