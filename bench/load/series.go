@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Slice is the time whose messages have a 99th percentile of their own: what happens seldom is in few of them, what happens
+// Slice is a time whose messages have a 99th percentile of their own: what happens seldom is in few of them, what happens
 // always in each.
 const Slice = 100 * time.Millisecond
 
