@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,6 +90,33 @@ func TestAHoldHalvesInVainDownToNothingAndDoublesWithSuccess(t *testing.T) {
 	require.Equal(t, 300*time.Microsecond, a.hold)
 	a.held(true)
 	require.Equal(t, 400*time.Microsecond, a.hold)
+}
+
+// What has been asked a moment ago is asked again before a worker keeps its processor for long.
+func TestALongHoldBeginsOnlyWhileNoGoroutineWaitsForTheProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var stop atomic.Bool
+	ended := make(chan struct{})
+	go func() { // it can always run
+		defer close(ended)
+		for !stop.Load() {
+			runtime.Gosched()
+		}
+	}()
+	w, a := adaptiveOf(Config{Workers: 1, Hold: 10 * time.Millisecond})
+	ask := func() bool {
+		w.ran, w.asked = true, w.now
+		return w.mayHold()
+	}
+	require.False(t, ask())
+	a.hold = longHold
+	require.True(t, ask(), "a short one asks now and then")
+	stop.Store(true)
+	<-ended
+	a.hold = 10 * time.Millisecond
+	for began := time.Now(); !ask(); runtime.Gosched() {
+		require.Less(t, time.Since(began), 10*time.Second, "nobody waits any more")
+	}
 }
 
 func TestAHoldShorterThanTheLeastOneIsAllOrNothing(t *testing.T) {

@@ -100,6 +100,10 @@ func (w *worker) wait() (int, error) {
 // under load it goes to park more often than that.
 const askEvery = 50 * time.Microsecond
 
+// longHold is what is more than that question costs: before a longer hold it is asked each time, as whoever a task has
+// just started would wait for all of it.
+const longHold = time.Millisecond
+
 // mayHold reports whether the worker may keep its processor while it waits: not
 // with goroutines waiting for one, such as one that a task has just started,
 // and not when a timer is due, for which a hold is too rough.
@@ -107,7 +111,7 @@ func (w *worker) mayHold() bool {
 	if w.adapt.hold <= 0 {
 		return false
 	}
-	if w.ran && w.now-w.asked >= askEvery {
+	if w.ran && (w.now-w.asked >= askEvery || w.adapt.hold > longHold) {
 		w.ran, w.asked = false, w.now
 		if w.wanted() {
 			return false

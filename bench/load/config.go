@@ -17,8 +17,10 @@ type Config struct {
 	Size   int            // bytes of a message, at least 1; HTTP and Chunks have their own
 	Depth  int            // messages in flight on each, in a closed loop; 0: 1
 	Rate   float64        // messages per second, of all connections together, in an open loop; 0: a closed one
+	Random bool           // in an open loop: at random times, by a Poisson process, and not at even intervals
 	Spin   bool           // in an open loop: look for news rather than wait for what comes or is due soon, on a CPU of its own
 	Slow   int            // of the connections: these are a closed loop, and their messages begin with Mark
+	Origin int            // of Echo in an open loop, through a proxy: the descriptor of a socket that listens, to be the server behind it; 0: that is elsewhere
 	TLS    bool           // of Echo, HTTP, Chunks and Idle: within TLS, whose certificate is not verified
 	Warmup time.Duration  // of load before it measures
 	For    time.Duration  // how long it measures
@@ -51,9 +53,11 @@ type Result struct {
 	Resident int64         `json:"server_resident_bytes"`     // of the server's process at the end
 	LoadCPU  time.Duration `json:"load_cpu_nanoseconds"`      // of the load's own process
 
-	Latency Latencies `json:"latency"`            // in an open loop from when a message was to be sent
-	Late    Latencies `json:"lateness"`           // of an open loop: of the sending, which is part of the above
-	Slow    int64     `json:"slow"`               // messages of the Slow connections that came back
-	Lost    int64     `json:"lost"`               // datagrams
-	Got     string    `json:"priority,omitempty"` // which priority the process has got
+	Latency Latencies       `json:"latency"`            // in an open loop from when a message was to be sent
+	Late    Latencies       `json:"lateness"`           // of an open loop: of the sending, which is part of the above
+	Passage Latencies       `json:"passage"`            // with an Origin: how long the proxy had each message, both ways together
+	Slices  []time.Duration `json:"slices,omitempty"`   // of an open loop: p99 of what was due in each Slice of the time
+	Slow    int64           `json:"slow"`               // messages of the Slow connections that came back
+	Lost    int64           `json:"lost"`               // datagrams
+	Got     string          `json:"priority,omitempty"` // which priority the process has got
 }

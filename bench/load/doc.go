@@ -10,6 +10,9 @@
 // open loop: messages are to be sent at fixed times whatever comes back, and the latency of each counts from that
 // time, also if the connection had no room for it. What a stall holds up counts, message by message.
 //
+// Behind a proxy the load can be the server too ([Config.Origin]), on the same thread, and then tells how long the proxy had
+// each message. When messages have come is then what the kernel noted, not when the load looked.
+//
 // Everything that comes back is compared, byte for byte, with what must: a wrong byte, one too many, or a
 // connection that the server ends is an error, and the run is worth nothing. Of HTTP the status, the length and
 // the body are compared.

@@ -32,6 +32,14 @@ type Latencies struct {
 	P999  time.Duration `json:"p999_nanoseconds"`
 	Max   time.Duration `json:"max_nanoseconds"`
 	Curve []Point       `json:"curve,omitempty"`
+
+	Counts []Count `json:"counts,omitempty"` // of an open loop: the whole histogram
+}
+
+// A Count is how many took about so long.
+type Count struct {
+	Took time.Duration `json:"ns"`
+	N    int64         `json:"n"`
 }
 
 // A Point of a curve: that percentage of all took no longer.
@@ -53,4 +61,17 @@ func (h histogram) latencies() Latencies {
 		l.Curve = append(l.Curve, Point{p, at(p)})
 	}
 	return l
+}
+
+// counts are all that was recorded, in ascending order.
+func (h histogram) counts() (all []Count) {
+	if h.Histogram == nil {
+		return nil
+	}
+	for _, b := range h.Distribution() {
+		if b.Count > 0 {
+			all = append(all, Count{time.Duration(b.To), b.Count})
+		}
+	}
+	return all
 }

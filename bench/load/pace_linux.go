@@ -1,13 +1,17 @@
 package load
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // A pace is when messages are to be sent. All times are since the generator began.
 type pace struct {
 	began  time.Time
 	from   time.Duration // what is measured begins
 	to     time.Duration // and ends
-	gap    float64       // of an open loop: nanoseconds between two messages; 0: a closed loop
+	gap    float64       // of an open loop: nanoseconds between two messages, on average; 0: a closed loop
+	random []float64     // nil: it is the same between all; else when each of so many is, and so on after the last
 	due    int           // of an open loop: messages whose time has come
 	depth  int           // of a closed one; 0: stopped
 	halted bool
@@ -17,8 +21,29 @@ func newPace(cfg Config) pace {
 	p := pace{began: time.Now(), from: 1 << 62, to: 1 << 62, depth: max(1, cfg.Depth)}
 	if cfg.Rate > 0 {
 		p.gap = float64(time.Second) / cfg.Rate
+		if cfg.Random {
+			p.random = arrivals(p.gap)
+		}
 	}
 	return p
+}
+
+// manyArrivals is how many arrivals there are until they come again.
+const manyArrivals = 1 << 16
+
+// arrivals are those of a Poisson process, the same each time: who shares a server with many others finds it as busy as it is
+// on average, and now and then two come at once, which they never do at even intervals.
+func arrivals(gap float64) []float64 {
+	rng := rand.New(rand.NewPCG(1, 2))
+	all := make([]float64, manyArrivals+1)
+	for i := range manyArrivals {
+		all[i+1] = all[i] + rng.ExpFloat64()
+	}
+	scale := gap * manyArrivals / all[manyArrivals] // so that the rate is met
+	for i := range all {
+		all[i] *= scale
+	}
+	return all
 }
 
 func (p *pace) open() bool { return p.gap > 0 }
@@ -40,7 +65,12 @@ func (p *pace) measured(intended, now time.Duration) bool {
 }
 
 // at is when the message with that number, of all connections together, is to be sent.
-func (p *pace) at(number int) time.Duration { return time.Duration(float64(number) * p.gap) }
+func (p *pace) at(number int) time.Duration {
+	if p.random != nil {
+		return time.Duration(float64(number/manyArrivals)*p.random[manyArrivals] + p.random[number%manyArrivals])
+	}
+	return time.Duration(float64(number) * p.gap)
+}
 
 // owed is how many messages of the window were not begun when it ended: the generator was late, and they count.
 func (p *pace) owed() int {

@@ -10,8 +10,9 @@ import (
 // batch is how many bytes of messages leave at once at most, unless one has more.
 const batch = 64 << 10
 
-// longestSpin is for how long an open loop looks for news rather than waits: to be woken takes longer than a message does.
-const longestSpin = 200 * time.Microsecond
+// longestSpin is for how long an open loop looks for news rather than waits: to be woken takes longer than a message does, and a
+// wait that ends by its time is late by the timer's slack.
+const longestSpin = 5 * time.Millisecond
 
 // A client is one connection that sends messages and checks what comes back.
 type client struct {
@@ -29,6 +30,12 @@ type client struct {
 	readable bool
 	unsent   bool // its wire has taken what it has not sent
 	ended    bool // it has: behind what is still to be read there is an end or an error
+
+	// With an origin: how long the proxy had its message on the way there, when that was sent back, and whether it is the
+	// only one under way.
+	inProxy  time.Duration
+	turnedAt time.Duration
+	alone    bool
 }
 
 // A stream is the state of a run of Echo, HTTP or Chunks.
@@ -46,6 +53,13 @@ type stream struct {
 	bytes    int64
 	latency  histogram
 	late     histogram
+	series   series // of an open loop
+
+	origin  *origin // or nil: then what follows says nothing
+	size    int     // of a message
+	stamps  stampClock
+	greeted int // the client whose first message is under way
+	passage histogram
 }
 
 // Echo has an echo server send messages back.
@@ -73,14 +87,23 @@ func HTTP(cfg Config) (Result, error) {
 func run(cfg Config, d, marked dialect) (Result, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if cfg.Origin > 0 && (cfg.Rate == 0 || cfg.TLS || marked == nil) {
+		return Result{}, fmt.Errorf("load: an origin is for Echo in an open loop without TLS: %w", errors.ErrUnsupported)
+	}
 	if cfg.Slow < 0 || cfg.Slow > cfg.Conns || cfg.Slow > 0 && marked == nil || cfg.Slow == cfg.Conns && cfg.Rate > 0 {
 		return Result{}, fmt.Errorf("load: %d slow connections of %d: only Echo has some, and an open loop needs others", cfg.Slow, cfg.Conns)
 	}
-	s := &stream{dialect: d, marked: marked, slow: cfg.Slow, spins: cfg.Spin, in: make([]byte, 256<<10), latency: newHistogram(), late: newHistogram()}
+	s := &stream{dialect: d, marked: marked, slow: cfg.Slow, spins: cfg.Spin, size: cfg.Size,
+		in: make([]byte, 256<<10), latency: newHistogram(), late: newHistogram(), passage: newHistogram()}
 	defer s.close()
 	var err error
 	if s.poll, err = newPoller(); err != nil {
 		return Result{}, err
+	}
+	if cfg.Origin > 0 {
+		if s.origin, err = newOrigin(cfg.Origin, s.poll); err != nil {
+			return Result{}, err
+		}
 	}
 	for i := range cfg.Conns {
 		if err := s.connect(cfg, i); err != nil {
@@ -106,8 +129,9 @@ func run(cfg Config, d, marked dialect) (Result, error) {
 		}
 	}
 	r, err := measure(cfg, s)
-	r.Latency, r.Late, r.Got = s.latency.latencies(), s.late.latencies(), got
+	r.Latency, r.Late, r.Passage, r.Got = s.latency.latencies(), s.late.latencies(), s.passage.latencies(), got
 	if s.pace.open() {
+		r.Latency.Counts, r.Passage.Counts, r.Slices = s.latency.counts(), s.passage.counts(), s.series.p99s()
 		if r.Count = r.Latency.Count; r.Count > 0 && errors.Is(err, ErrNothing) {
 			err = nil // what came later has its latency
 		}
@@ -121,6 +145,14 @@ func (s *stream) connect(cfg Config, i int) error {
 		return err
 	}
 	s.clients = append(s.clients, client{fd: fd, wire: tcpWire(fd), first: i, slow: i < cfg.Slow})
+	if s.origin != nil {
+		if s.clients[i].wire, err = s.stamps.wire(fd); err != nil {
+			return err
+		}
+		if err := s.acceptBehind(); err != nil { // before they are too many for the backlog
+			return err
+		}
+	}
 	if cfg.TLS {
 		if s.clients[i].wire, err = handshake(fd); err != nil {
 			return err
@@ -129,27 +161,12 @@ func (s *stream) connect(cfg Config, i int) error {
 	return s.poll.add(fd, i)
 }
 
-// greet exchanges one message on each connection, so that the server, and who is behind it, has them all before the
-// clock of an open loop starts.
-func (s *stream) greet() error {
-	s.pace = newPace(Config{})
-	for i := range s.clients {
-		s.allow(&s.clients[i])
-	}
-	if err := drain(s); err != nil {
-		return err
-	}
-	for i := range s.clients {
-		c := &s.clients[i]
-		c.allowed, c.sent, c.answered = 0, 0, 0
-	}
-	s.messages, s.slowly = 0, 0
-	return nil
-}
-
 func (s *stream) close() {
 	for i := range s.clients {
 		closeAndForget(s.clients[i].fd)
+	}
+	if s.origin != nil {
+		s.origin.close()
 	}
 	if s.poll != nil {
 		s.poll.close()
@@ -164,7 +181,12 @@ func (s *stream) open() int {
 	return n
 }
 
-func (s *stream) window(d time.Duration) { s.pace.window(d) }
+func (s *stream) window(d time.Duration) {
+	if s.pace.open() {
+		s.series = newSeries(d, s.pace.gap)
+	}
+	s.pace.window(d)
+}
 
 func (s *stream) stop() { s.pace.stop() }
 
@@ -186,6 +208,12 @@ func (s *stream) turn() error {
 		return err
 	}
 	for i := range events {
+		if events[i].Fd < 0 {
+			if err := s.serveBehind(events[i]); err != nil {
+				return fmt.Errorf("load: the origin: %w", err)
+			}
+			continue
+		}
 		c := &s.clients[events[i].Fd]
 		c.readable = c.readable || events[i].Events&^outEvents != 0
 		c.ended = c.ended || events[i].Events&endEvents != 0
@@ -275,7 +303,7 @@ func (s *stream) send(c *client) error {
 		out := s.gather(c)
 		now := s.pace.now()
 		if c.offset == 0 {
-			c.sentAt = now
+			c.sentAt, c.alone = now, c.sent == c.answered
 			if intended := s.intended(c, c.sent); s.pace.open() && !c.slow && s.pace.measured(intended, now) {
 				s.late.record(now - intended)
 			}
@@ -344,6 +372,9 @@ func (s *stream) check(c *client, got []byte) error {
 // count notes that a message has come back.
 func (s *stream) count(c *client) {
 	now, intended := s.pace.now(), s.intended(c, c.answered)
+	if s.origin != nil {
+		now = s.stamps.arrived.Sub(s.pace.began)
+	}
 	c.answered++
 	if c.slow {
 		s.slowly++
@@ -351,6 +382,10 @@ func (s *stream) count(c *client) {
 		s.messages++
 		if s.pace.measured(intended, now) {
 			s.latency.record(now - intended)
+			s.series.note(intended-s.pace.from, now-intended)
+			if s.origin != nil {
+				s.passage.record(c.passage(now, now-intended))
+			}
 		}
 	}
 	if (c.slow || !s.pace.open()) && c.answered == c.allowed {

@@ -213,8 +213,10 @@ func TestLatenciesOfALoadThatWasLateAreNotPassedOverInSilence(t *testing.T) {
 			t.Error(out.String())
 		}
 	}
-	if s := (sample{Foreign: busyLimit + 0.01}); disturbed(s) == "" {
-		t.Error("others had the CPU, and nobody minds")
+	for _, s := range []sample{{Foreign: busyLimit + 0.01}, {Stolen: 0.001}} {
+		if disturbed(s) == "" {
+			t.Errorf("others had the CPU, and nobody minds: %+v", s)
+		}
 	}
 }
 
@@ -460,11 +462,14 @@ func TestPeersAreComparedWithSuiroOrAnotherBuildOfIt(t *testing.T) {
 func TestOnlyBusyTimeOfTheseCPUsCounts(t *testing.T) {
 	stat := "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 400 500 4 5 6 7 8\ncpu1 10 0 0 0 0 0 0 0 0 0\ncpu10 1 1 1 1 1 1 1 1 1 1\n"
 	for cpus, want := range map[string]time.Duration{"0": 210, "1": 100, "0,1": 310} {
-		if got, err := parseBusy(stat, strings.Split(cpus, ",")); err != nil || got != want*time.Millisecond {
+		if got, _, err := parseBusy(stat, strings.Split(cpus, ",")); err != nil || got != want*time.Millisecond {
 			t.Errorf("CPUs %s: %v, %v", cpus, got, err)
 		}
 	}
-	if _, err := parseBusy(stat, []string{"7"}); err == nil {
+	if _, stolen, err := parseBusy(stat, []string{"0", "1"}); err != nil || stolen != 60*time.Millisecond {
+		t.Errorf("%v were stolen, %v", stolen, err)
+	}
+	if _, _, err := parseBusy(stat, []string{"7"}); err == nil {
 		t.Error("there is no CPU 7")
 	}
 }

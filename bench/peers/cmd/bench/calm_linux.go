@@ -68,6 +68,9 @@ func disturbed(s sample) string {
 	if s.Foreign > busyLimit {
 		words = append(words, fmt.Sprintf("others had %.0f %% of the CPU", 100*s.Foreign))
 	}
+	if s.Stolen > 0 {
+		words = append(words, fmt.Sprintf("the host had %.1f %% of the CPUs", 100*s.Stolen))
+	}
 	return strings.Join(words, ", ")
 }
 

@@ -18,6 +18,7 @@ func writeMarkdown(w io.Writer, rep *report) {
 	for _, load := range rep.Workloads {
 		fmt.Fprintf(w, "\n### %s: %s\n\n", load.Name, load.Title)
 		writeTable(w, rep, load)
+		writeMerged(w, rep, load)
 	}
 	writeTargets(w, rep)
 	writeNotes(w, rep)

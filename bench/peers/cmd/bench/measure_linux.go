@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ type sample struct {
 	Outcome   outcome  `json:"outcome"`
 	Figure    float64  `json:"figure"`            // in the workload's unit
 	Foreign   float64  `json:"foreign_cpu_share"` // of the servers' CPUs, by neither server nor load
+	Stolen    float64  `json:"stolen_cpu_share"`  // of the servers' and the load's CPUs, by this machine's host
 	Failure   string   `json:"failure,omitempty"` // why the figures above do not count
 	Refused   []string `json:"refused,omitempty"` // what could not be done to have it calm
 
@@ -91,7 +93,12 @@ func measureServer(ctx context.Context, cfg config, srv *server, w workload, s *
 		defer release()
 	}
 	cpus := strings.Split(cpusOf(cfg, w), ",")
-	busy, err := busyCPU(cpus)
+	both := append(slices.Clone(cpus), cfg.LoadCPU)
+	busy, _, err := busyCPU(cpus)
+	if err != nil {
+		return err
+	}
+	_, stolen, err := busyCPU(both)
 	if err != nil {
 		return err
 	}
@@ -113,13 +120,15 @@ func measureServer(ctx context.Context, cfg config, srv *server, w workload, s *
 	}
 	wall := time.Since(began)
 	after, err1 := load.ProcessCPU(srv.pid())
-	busyAfter, err2 := busyCPU(cpus)
+	busyAfter, _, err2 := busyCPU(cpus)
+	_, stolenAfter, err3 := busyCPU(both)
 	mine := after - used
 	if len(cpus) > 1 { // which the load shares
 		mine += time.Duration(float64(s.Outcome.LoadCPU) * wall.Seconds() / s.Outcome.Elapsed.Seconds())
 	}
 	s.Foreign = max(0, (busyAfter-busy-mine).Seconds()/wall.Seconds()/float64(len(cpus)))
-	return errors.Join(err1, err2)
+	s.Stolen = (stolenAfter - stolen).Seconds() / wall.Seconds() / float64(len(both))
+	return errors.Join(err1, err2, err3)
 }
 
 func seconds(s float64) string { return fmt.Sprint(time.Duration(s * float64(time.Second))) }
@@ -141,10 +150,18 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 	case "burn":
 		args = append(args, "-priority", "auto")
 	}
-	if w.calm && !isProxy(w) { // else what is behind the proxy shares the load's CPU
+	if w.calm {
 		args = append(args, "-spin", "-priority", "nice")
 	}
-	out, err := runLoad(ctx, cfg, append(args, srv.addr), nil)
+	if w.random {
+		args = append(args, "-random")
+	}
+	var files []*os.File
+	if srv.behind != nil {
+		files = append(files, srv.behind)
+		args = append(args, "-origin", "3")
+	}
+	out, err := runLoad(ctx, cfg, append(args, srv.addr), nil, files...)
 	if err != nil {
 		return o, err
 	}
@@ -240,21 +257,22 @@ func capacityOf(ctx context.Context, cfg config, w workload, round int) (float64
 	return float64(s.Outcome.Count) / s.Outcome.Elapsed.Seconds(), nil
 }
 
-// busyCPU is the time for which those CPUs were neither idle nor waiting, from proc_stat(5).
-func busyCPU(cpus []string) (time.Duration, error) {
+// busyCPU is the time for which those CPUs were neither idle nor waiting, and for which the host of a virtual machine had
+// them meanwhile, from proc_stat(5).
+func busyCPU(cpus []string) (busy, stolen time.Duration, err error) {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	return parseBusy(string(stat), cpus)
 }
 
-func parseBusy(stat string, cpus []string) (busy time.Duration, err error) {
+func parseBusy(stat string, cpus []string) (busy, stolen time.Duration, err error) {
 	const tick = time.Second / 100 // USER_HZ
 	for _, cpu := range cpus {
 		_, line, ok := strings.Cut("\n"+stat, "\ncpu"+cpu+" ")
 		if !ok {
-			return 0, fmt.Errorf("there is no CPU %s", cpu)
+			return 0, 0, fmt.Errorf("there is no CPU %s", cpu)
 		}
 		line, _, _ = strings.Cut(line, "\n")
 		for i, f := range strings.Fields(line) {
@@ -263,10 +281,13 @@ func parseBusy(stat string, cpus []string) (busy time.Duration, err error) {
 			}
 			n, err := strconv.ParseInt(f, 10, 64)
 			if err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			busy += time.Duration(n) * tick
+			if i == 7 {
+				stolen += time.Duration(n) * tick
+			}
 		}
 	}
-	return busy, nil
+	return busy, stolen, nil
 }

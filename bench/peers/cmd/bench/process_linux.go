@@ -33,14 +33,16 @@ func pinned(cpus, exe string, args ...string) *exec.Cmd {
 
 // A server is a contender's process.
 type server struct {
-	cmd    *exec.Cmd
-	recipe recipe
-	addr   string
-	dir    string  // of its own, or ""
-	origin *server // of a proxy, or nil
-	stdin  io.WriteCloser
-	said   *lines
-	exited chan struct{} // closed when it has been waited for
+	cmd        *exec.Cmd
+	recipe     recipe
+	addr       string
+	dir        string   // of its own, or ""
+	origin     *server  // of a proxy, or nil
+	behind     *os.File // or the socket of an origin that the load is to be
+	originAddr string   // its address
+	stdin      io.WriteCloser
+	said       *lines
+	exited     chan struct{} // closed when it has been waited for
 }
 
 // cpusOf are the CPUs of a workload's servers, with a worker or event loop for each.
@@ -74,7 +76,7 @@ func startOnce(cfg config, name string, w workload) (s *server, err error) {
 	}
 	s = &server{recipe: r, said: newLines(), exited: make(chan struct{})}
 	if isProxy(w) {
-		if s.origin, err = startOrigin(cfg, w); err != nil {
+		if err := s.startOrigin(cfg, w); err != nil {
 			return nil, err
 		}
 	}
@@ -92,11 +94,22 @@ func startOnce(cfg config, name string, w workload) (s *server, err error) {
 	return s, nil
 }
 
-// startOrigin is the server behind a proxy, on the load's CPU.
-func startOrigin(cfg config, w workload) (*server, error) {
-	cfg.ServerCPU = cfg.LoadCPU
-	_, w.Kind, _ = strings.Cut(w.Kind, ":")
-	return start(cfg, "suiro/epoll", w)
+// startOrigin starts the server behind a proxy, on the load's CPU. If it is to be calm there, only a socket that listens: the load is it.
+func (s *server) startOrigin(cfg config, w workload) (err error) {
+	if !w.calm {
+		cfg.ServerCPU = cfg.LoadCPU
+		_, w.Kind, _ = strings.Cut(w.Kind, ":")
+		s.origin, err = start(cfg, "suiro/epoll", w)
+		return err
+	}
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	s.behind, err = ln.File()
+	s.originAddr = ln.Addr().String()
+	return err
 }
 
 // run begins the process.
@@ -129,7 +142,7 @@ func (s *server) arguments(cfg config, w workload) (args []string, err error) {
 	if w.Kind == "burn" {
 		kind = "burn:" + cfg.burn
 	}
-	origin := ""
+	origin := s.originAddr
 	if s.origin != nil {
 		origin = s.origin.addr
 	}
@@ -196,6 +209,9 @@ func (s *server) release() {
 	if s.origin != nil {
 		s.origin.stop()
 	}
+	if s.behind != nil {
+		_ = s.behind.Close()
+	}
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
@@ -255,8 +271,10 @@ func (s *server) lastWords() string {
 }
 
 // runLoad runs the load, which listens on its standard input; look is called when it says that it is ready.
-func runLoad(ctx context.Context, cfg config, args []string, look func() error) ([]byte, error) {
+// It inherits files as descriptors from 3 on.
+func runLoad(ctx context.Context, cfg config, args []string, look func() error, files ...*os.File) ([]byte, error) {
 	cmd := pinned(cfg.LoadCPU, filepath.Join(cfg.Bin, "load"), args...)
+	cmd.ExtraFiles = files
 	var out, log output
 	out.ready = make(chan struct{})
 	cmd.Stdout, cmd.Stderr = &out, &log

@@ -28,6 +28,7 @@ func writeResults(dir string, rep *report) error {
 	for _, load := range rep.Workloads {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n", load.Name, load.Title)
 		writeTable(&b, rep, load)
+		writeMerged(&b, rep, load)
 		file := strings.NewReplacer(":", "-", "=", "").Replace(load.Name)
 		if picture := plot(rep, load); picture != "" {
 			if err := os.WriteFile(filepath.Join(plots, file+".svg"), []byte(picture), 0o644); err != nil {
