@@ -27,7 +27,8 @@ type Group struct {
 	seed      maphash.Seed
 
 	sockets  sync.Once // for watchSockets
-	readsNow bool      // tasks receive themselves where much comes, see readNow
+	completes bool     // the reactor is told now and acts with its next Poll: io_uring
+	much      int      // so many bytes in a run, and the task receives itself, see readNow
 
 	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
@@ -59,7 +60,10 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
-	g.readsNow = cfg.Reactor.Backend == "io_uring"
+	g.completes, g.much = cfg.Reactor.Backend == "io_uring", muchAtOnce
+	if g.completes {
+		g.much = lessAtOnce
+	}
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	return g, nil

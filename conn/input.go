@@ -3,14 +3,15 @@ package conn
 import "github.com/suiro-go/suiro/reactor"
 
 // An input is what has been received and not read. While a handler runs it is
-// either a chunk of the reactor's memory, untouched, or the connection's own
-// buffer: what a handler leaves moves there, since the reactor needs its memory
-// back. So it is always contiguous, and bytes are copied only when a handler
+// either a chunk of the reactor's memory, untouched, or of the worker's (Driver.scratch), or the
+// connection's own buffer: what a handler leaves moves there, since those two are
+// needed for what comes next. So it is always contiguous, and bytes are copied only when a handler
 // could not use them yet.
 type input struct {
 	unread []byte         // lies in chunk or in own
 	own    []byte         // from the pool, or nil
 	chunk  reactor.Buffer // Bytes is nil: none attached
+	lent   bool           // it is the worker's, not the reactor's
 }
 
 // attach adds a chunk, of home's memory, behind what is unread. What it needs
@@ -29,12 +30,14 @@ func (in *input) attach(d, home *Driver, b reactor.Buffer) {
 func (in *input) detach(d, home *Driver) {
 	switch {
 	case in.chunk.Bytes != nil:
-		b, rest := in.chunk, in.unread
-		in.chunk, in.unread = reactor.Buffer{}, nil
+		b, rest, lent := in.chunk, in.unread, in.lent
+		in.chunk, in.unread, in.lent = reactor.Buffer{}, nil, false
 		if len(rest) > 0 {
 			in.keep(d, rest)
 		}
-		home.r.Release(b)
+		if !lent {
+			home.r.Release(b)
+		}
 	case len(in.unread) == 0:
 		in.dropOwn(d)
 	}
@@ -56,24 +59,15 @@ func (in *input) dropOwn(d *Driver) {
 	in.own, in.unread = nil, nil
 }
 
-// room is space for more behind what is unread, which fill then says how much was put
-// into. No chunk is attached.
-func (in *input) room(d *Driver) []byte {
-	unread := len(in.unread)
-	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < largeBuffer/4 {
-		in.own = in.own[:copy(in.own, in.unread)] // what was read makes room
-	}
-	if in.own == nil {
-		in.own = d.buffers.get(largeBuffer)
-	} else if cap(in.own)-len(in.own) < largeBuffer/4 {
-		in.own = d.buffers.grow(in.own, largeBuffer/4)
-	}
-	in.unread = in.own[len(in.own)-unread:]
-	return in.own[len(in.own):cap(in.own)]
-}
-
+// fill adds the n bytes that were put into the space.
 func (in *input) fill(n int) {
 	unread := len(in.unread)
 	in.own = in.own[:len(in.own)+n]
 	in.unread = in.own[len(in.own)-unread-n:]
+}
+
+// lend makes the worker's memory the chunk, of n bytes. What was unread is at its front, as a copy.
+func (in *input) lend(d *Driver, n int) {
+	in.dropOwn(d)
+	in.chunk, in.unread, in.lent = reactor.Buffer{Bytes: d.scratch[:n]}, d.scratch[:n], true
 }
