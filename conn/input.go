@@ -3,15 +3,15 @@ package conn
 import "github.com/suiro-go/suiro/reactor"
 
 // An input is what has been received and not read. While a handler runs it is
-// either a chunk of the reactor's memory, untouched, or of the worker's (Driver.scratch), or the
-// connection's own buffer: what a handler leaves moves there, since those two are
-// needed for what comes next. So it is always contiguous, and bytes are copied only when a handler
+// either a chunk, of the reactor's memory or the worker's (Driver.scratch), untouched, or the
+// connection's own buffer: what a handler leaves moves there, since the others are needed
+// for what comes next. So it is always contiguous, and bytes are copied only when a handler
 // could not use them yet.
 type input struct {
 	unread []byte         // lies in chunk or in own
 	own    []byte         // from the pool, or nil
 	chunk  reactor.Buffer // Bytes is nil: none attached
-	lent   bool           // it is the worker's, not the reactor's
+	lent   bool           // it is the worker's
 }
 
 // attach adds a chunk, of home's memory, behind what is unread. What it needs
@@ -59,15 +59,44 @@ func (in *input) dropOwn(d *Driver) {
 	in.own, in.unread = nil, nil
 }
 
-// fill adds the n bytes that were put into the space.
-func (in *input) fill(n int) {
+// room is space for more, at most that much of the worker's: there behind a copy of what is unread if that is little,
+// else behind that itself. No chunk is attached. Nothing has changed yet for who does not fill it.
+func (in *input) room(d *Driver, most int) []byte {
+	if len(in.unread) > most/4 {
+		return in.space(d, most/4)
+	}
+	if d.scratch == nil {
+		d.scratch = make([]byte, most)
+	}
+	return d.scratch[copy(d.scratch, in.unread):]
+}
+
+// fill adds the n bytes that were put into the room.
+func (in *input) fill(d *Driver, n int) {
+	if len(in.unread) > len(d.scratch)/4 {
+		in.extend(n)
+		return
+	}
+	n += len(in.unread)
+	in.dropOwn(d)
+	in.chunk, in.lent, in.unread = reactor.Buffer{Bytes: d.scratch[:n]}, true, d.scratch[:n]
+}
+
+// space is room for n bytes at least behind what is unread: little for little, since it is kept as long as
+// the handler leaves something in it.
+func (in *input) space(d *Driver, n int) []byte {
+	unread := len(in.unread)
+	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
+		in.own = in.own[:copy(in.own, in.unread)]
+	}
+	in.own = d.buffers.grow(in.own, n)
+	in.unread = in.own[len(in.own)-unread:]
+	return in.own[len(in.own):cap(in.own)]
+}
+
+// extend adds the n bytes that were put into the space.
+func (in *input) extend(n int) {
 	unread := len(in.unread)
 	in.own = in.own[:len(in.own)+n]
 	in.unread = in.own[len(in.own)-unread-n:]
-}
-
-// lend makes the worker's memory the chunk, of n bytes. What was unread is at its front, as a copy.
-func (in *input) lend(d *Driver, n int) {
-	in.dropOwn(d)
-	in.chunk, in.unread, in.lent = reactor.Buffer{Bytes: d.scratch[:n]}, d.scratch[:n], true
 }

@@ -4,30 +4,46 @@ import "syscall"
 
 // A connection on which much comes at a time is read by its task, when the reactor says
 // that there is something: into memory that the worker has just used and is still in
-// the cache, right before the handler looks at it. What the reactor receives lies in
-// memory that all its connections pass through, in pieces of 64 KiB at most. With io_uring, for messages of 16 KiB most of that
-// has left the cache again when their handlers run. Little messages cost less the
-// reactor's way: no system call of their own; on the other backends, which make the same call
-// themselves, only what is more than a piece of the reactor's is cheaper this way: fewer
-// calls, and what is passed on leaves as fewer, fuller packets.
+// the cache, right before the handler looks at it.
 //
-// The memory is the worker's, so what it takes does not grow with the connections. What is
-// read at once is bounded by what may be left unread, and by what may be unsent if
-// all of it is echoed.
+// What a reactor receives comes in pieces of 64 KiB at most. Of more than that, larger reads mean
+// fewer calls, and a handler that passes on what it gets makes as large sends of it, which are fewer and
+// fuller packets. On io_uring it is worth it for less: what has been received for all that were ready, 16 KiB each,
+// has left the cache again when the last of the handlers runs. Little messages cost less the reactor's way: no system call
+// of their own there, and no question whether there is something on the other backends, which make the same
+// call themselves.
+//
+// The memory is the worker's, so it does not grow with the connections, and a handler keeps none of it. A
+// read is no larger than what the handler may leave unread, nor than what may be unsent
+// if all of it is echoed: so it lifts neither bound by more than bulkReads.little.
 //
 // go run ./bench -workloads echo16k,stream-echo measures it.
 
-const (
-	muchAtOnce  = 32 << 10  // in a run: two of these in a row and the task reads itself
-	lessAtOnce  = 8 << 10   // the same on io_uring
-	scratchSize = 256 << 10 // most that is read at once
-)
+// bulkReads are the sizes that decide about it.
+type bulkReads struct {
+	much   int // in a run: two of these in a row and the task reads itself
+	little int // in a read: two of less in a row and it does not any more
+	most   int // at once
+}
+
+func newBulkReads(uring bool, receiveMemory int) bulkReads {
+	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(256<<10, receiveMemory)}
+	if uring {
+		b.much, b.little = 8<<10, 4<<10
+	}
+	return b
+}
+
+// A keeper is a handler that takes all there is, and keeps it.
+type keeper interface {
+	appetite() int // how much more it is to be given
+}
 
 // gauge decides, after a run in which so many bytes came from the reactor, who receives
 // from now on.
 func (c *Conn) gauge(came int) {
 	switch {
-	case came < c.group.much:
+	case came < c.group.bulk.much:
 		if came > 0 {
 			c.clear(much)
 		}
@@ -38,25 +54,14 @@ func (c *Conn) gauge(came int) {
 	}
 }
 
-// readNow reads what has come, as far as others are not kept waiting, and has the
+// readNow reads what has come, once, so that others are not kept waiting, and has the
 // handler look at it. The reactor has said that there is something, so nothing is in
 // flight that receives.
 func (c *Conn) readNow() {
-	d, cfg, unread := c.driver, &c.group.cfg, len(c.in.unread)
-	little := c.group.much / 2
-	var room []byte
-	few := unread <= scratchSize/4 // few enough for a copy
-	if few {
-		if d.scratch == nil {
-			d.scratch = make([]byte, scratchSize)
-		}
-		room = d.scratch[copy(d.scratch, c.in.unread):]
-	} else {
-		room = c.in.space(d, scratchSize/4)
-	}
-	most := min(cfg.MaxRead-unread, cfg.HighWater-c.Unsent())
-	room = room[:min(len(room), max(most, little))]
-	n, errno := cfg.Reactor.TryRecv(c.fd, room)
+	b := &c.group.bulk
+	room := c.in.room(c.driver, b.most)
+	room = room[:min(len(room), max(c.wants(), b.little))]
+	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
 	switch {
 	case errno == syscall.EAGAIN:
 		return
@@ -66,18 +71,24 @@ func (c *Conn) readNow() {
 		return
 	}
 	c.cameDirectly(n)
-	if few {
-		c.in.lend(d, unread+n)
-	} else {
-		c.in.fill(n)
-	}
+	c.in.fill(c.driver, n)
 	c.offer()
 	switch {
-	case n >= little:
+	case n >= b.little:
 		c.set(much)
 	case c.is(much):
 		c.clear(much)
 	default:
 		c.clear(direct)
 	}
+}
+
+// wants is how much may be read without passing a bound.
+func (c *Conn) wants() int {
+	cfg := &c.group.cfg
+	n := min(cfg.MaxRead-len(c.in.unread), cfg.HighWater-c.Unsent())
+	if k, ok := c.handler.(keeper); ok {
+		n = min(n, k.appetite())
+	}
+	return n
 }
