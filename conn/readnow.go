@@ -61,6 +61,11 @@ func (c *Conn) readNow() {
 	b := &c.group.bulk
 	room := c.in.room(c.driver, b.most)
 	room = room[:min(len(room), max(c.wants(), b.little))]
+	if c.is(ample) {
+		room = room[:whole(c.fd, len(room))]
+	} else {
+		room = room[:min(len(room), largeBuffer)]
+	}
 	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
 	switch {
 	case errno == syscall.EAGAIN:
@@ -69,6 +74,11 @@ func (c *Conn) readNow() {
 		c.clear(direct)
 		c.recvEnd(errno)
 		return
+	}
+	if n == len(room) {
+		c.set(ample)
+	} else if n < largeBuffer/4 {
+		c.clear(ample)
 	}
 	c.cameDirectly(n)
 	c.in.fill(c.driver, n)
