@@ -27,7 +27,7 @@ type bulkReads struct {
 }
 
 func newBulkReads(uring bool, receiveMemory int) bulkReads {
-	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(256<<10, receiveMemory)}
+	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(128<<10, receiveMemory)}
 	if uring {
 		b.much, b.little = 8<<10, 4<<10
 	}

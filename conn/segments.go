@@ -12,7 +12,7 @@ import "syscall"
 // go run ./bench -workloads stream measures it: 0.5 of the CPU time of sends of 1 MiB at once.
 
 // callSize is the most that is sent at once where it is not all.
-const callSize = 256 << 10
+const callSize = 512 << 10
 
 // whole is n less what is no whole segment on the socket's way; n if that is unknown, or no segment.
 func whole(fd, n int) int {
