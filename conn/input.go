@@ -59,24 +59,17 @@ func (in *input) dropOwn(d *Driver) {
 	in.own, in.unread = nil, nil
 }
 
-// room is space for more, at most that much of the worker's: there behind a copy of what is unread if that is little,
-// else behind that itself. No chunk is attached. Nothing has changed yet for who does not fill it.
-func (in *input) room(d *Driver, most int) []byte {
-	if len(in.unread) > most/4 {
-		return in.space(d, most/4)
-	}
-	if d.scratch == nil {
+// borrow is room for more in the worker's memory, of which it uses that much, behind a copy of what is unread. No chunk is
+// attached, and nothing changes before fill.
+func (in *input) borrow(d *Driver, most int) []byte {
+	if len(d.scratch) < most {
 		d.scratch = make([]byte, most)
 	}
-	return d.scratch[copy(d.scratch, in.unread):]
+	return d.scratch[copy(d.scratch, in.unread):most]
 }
 
-// fill adds the n bytes that were put into the room.
+// fill makes that the chunk, after n bytes were put into the room.
 func (in *input) fill(d *Driver, n int) {
-	if len(in.unread) > len(d.scratch)/4 {
-		in.extend(n)
-		return
-	}
 	n += len(in.unread)
 	in.dropOwn(d)
 	in.chunk, in.lent, in.unread = reactor.Buffer{Bytes: d.scratch[:n]}, true, d.scratch[:n]

@@ -27,7 +27,7 @@ type bulkReads struct {
 }
 
 func newBulkReads(uring bool, receiveMemory int) bulkReads {
-	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(128<<10, receiveMemory)}
+	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(2*largeBuffer, receiveMemory)}
 	if uring {
 		b.much, b.little = 8<<10, 4<<10
 	}
@@ -59,12 +59,20 @@ func (c *Conn) gauge(came int) {
 // flight that receives.
 func (c *Conn) readNow() {
 	b := &c.group.bulk
-	room := c.in.room(c.driver, b.most)
+	most := min(largeBuffer, b.most)
+	if c.is(ample) {
+		most = b.most
+	}
+	borrowed := len(c.in.unread) <= most/4 // little enough for a copy
+	var room []byte
+	if borrowed {
+		room = c.in.borrow(c.driver, most)
+	} else {
+		room = c.in.space(c.driver, most/4)
+	}
 	room = room[:min(len(room), max(c.wants(), b.little))]
 	if c.is(ample) {
 		room = room[:whole(c.fd, len(room))]
-	} else {
-		room = room[:min(len(room), largeBuffer)]
 	}
 	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
 	switch {
@@ -81,7 +89,11 @@ func (c *Conn) readNow() {
 		c.clear(ample)
 	}
 	c.cameDirectly(n)
-	c.in.fill(c.driver, n)
+	if borrowed {
+		c.in.fill(c.driver, n)
+	} else {
+		c.in.extend(n)
+	}
 	c.offer()
 	switch {
 	case n >= b.little:
