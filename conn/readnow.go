@@ -85,8 +85,6 @@ func (c *Conn) readNow() {
 	}
 	if n == len(room) {
 		c.set(ample)
-	} else if n < largeBuffer/4 {
-		c.clear(ample)
 	}
 	c.cameDirectly(n)
 	if borrowed {
@@ -101,7 +99,7 @@ func (c *Conn) readNow() {
 	case c.is(much):
 		c.clear(much)
 	default:
-		c.clear(direct)
+		c.clear(direct | ample)
 	}
 }
 
