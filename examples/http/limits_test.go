@@ -83,7 +83,7 @@ func TestAHeadThatTricklesInIsAnswered408(t *testing.T) {
 // The time of one head is not taken off that of the next.
 func TestTheNextHeadHasItsOwnTime(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		const head = 200 * time.Millisecond
+		const head = 500 * time.Millisecond
 		s := serve(t, backend, 1, func(h *handler) { h.timeouts.header = head })
 		c := s.dial()
 		in := bufio.NewReader(c)
