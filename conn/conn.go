@@ -108,6 +108,7 @@ const (
 	spliced                      // what comes in goes to another connection
 	backed                       // and too much waits there: what has come in waits here
 	much                         // much came the last time
+	ample                        // and not all of it, perhaps, came at once
 	direct                       // the task receives itself, see readNow and bulk
 	polling                      // a Readable is in flight for that, instead of a Recv
 	awaiting                     // a Writable is in flight, and no Send may be

@@ -37,6 +37,7 @@ type Driver struct {
 	chunks      [][]reactor.Buffer // empty lists for inboxes
 	batches     []*reactor.Batch   // empty ones, for packet sockets
 	packets     []Packet           // what a packet handler is given
+	scratch     []byte             // what tasks receive into themselves, see readNow; nil: none has
 }
 
 // perPoll is how many completions a poll brings: few enough that the same tick runs the

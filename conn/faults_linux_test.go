@@ -319,3 +319,31 @@ func TestAFaultyRegistrationFailsAlone(t *testing.T) {
 		})
 	}
 }
+
+// Sends of many calls each, any of which may be short or fail in passing.
+func TestHugeMessagesComeBackUnderFaults(t *testing.T) {
+	underFaults(t, passing, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {
+		f := serve(t, backend, workers, funcs{data: func(c *conn.Conn) error {
+			if c.Buffered() < len(noise) {
+				return nil
+			}
+			p, _ := c.Next(len(noise))
+			_, err := c.Write(p)
+			return err
+		}}, faulty, func(cfg *conn.Config) { cfg.MaxRead = 2 << 20 })
+		conntest.Each(t, 3, func(i int) error {
+			c, err := dial(f.addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return roundTrip(c, rand.New(rand.NewPCG(uint64(i), 1)), noise)
+		})
+		for try := 0; plan.Total() == 0 && try < 50; try++ { // few are accepted: the plan may have spared them
+			c, err := dial(f.addr)
+			if err == nil {
+				_ = c.Close()
+			}
+		}
+	})
+}

@@ -26,8 +26,9 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
-	sockets  sync.Once // for watchSockets
-	readsNow bool      // tasks receive themselves where much comes, see readNow
+	sockets   sync.Once // for watchSockets
+	completes bool      // the reactor is told now and acts with its next Poll: io_uring
+	bulk      bulkReads
 
 	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
@@ -59,7 +60,8 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
-	g.readsNow = cfg.Reactor.Backend == "io_uring"
+	g.completes = cfg.Reactor.Backend == "io_uring"
+	g.bulk = newBulkReads(g.completes, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	return g, nil

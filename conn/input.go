@@ -3,14 +3,15 @@ package conn
 import "github.com/suiro-go/suiro/reactor"
 
 // An input is what has been received and not read. While a handler runs it is
-// either a chunk of the reactor's memory, untouched, or the connection's own
-// buffer: what a handler leaves moves there, since the reactor needs its memory
-// back. So it is always contiguous, and bytes are copied only when a handler
+// either a chunk, of the reactor's memory or the worker's (Driver.scratch), untouched, or the
+// connection's own buffer: what a handler leaves moves there, since the others are needed
+// for what comes next. So it is always contiguous, and bytes are copied only when a handler
 // could not use them yet.
 type input struct {
 	unread []byte         // lies in chunk or in own
 	own    []byte         // from the pool, or nil
 	chunk  reactor.Buffer // Bytes is nil: none attached
+	lent   bool           // it is the worker's
 }
 
 // attach adds a chunk, of home's memory, behind what is unread. What it needs
@@ -29,12 +30,14 @@ func (in *input) attach(d, home *Driver, b reactor.Buffer) {
 func (in *input) detach(d, home *Driver) {
 	switch {
 	case in.chunk.Bytes != nil:
-		b, rest := in.chunk, in.unread
-		in.chunk, in.unread = reactor.Buffer{}, nil
+		b, rest, lent := in.chunk, in.unread, in.lent
+		in.chunk, in.unread, in.lent = reactor.Buffer{}, nil, false
 		if len(rest) > 0 {
 			in.keep(d, rest)
 		}
-		home.r.Release(b)
+		if !lent {
+			home.r.Release(b)
+		}
 	case len(in.unread) == 0:
 		in.dropOwn(d)
 	}
@@ -56,23 +59,36 @@ func (in *input) dropOwn(d *Driver) {
 	in.own, in.unread = nil, nil
 }
 
-// room is space for more behind what is unread, which fill then says how much was put
-// into. No chunk is attached.
-func (in *input) room(d *Driver) []byte {
+// borrow is room for more in the worker's memory, of which it uses that much, behind a copy of what is unread. No chunk is
+// attached, and nothing changes before fill.
+func (in *input) borrow(d *Driver, most int) []byte {
+	if len(d.scratch) < most {
+		d.scratch = make([]byte, most)
+	}
+	return d.scratch[copy(d.scratch, in.unread):most]
+}
+
+// fill makes that the chunk, after n bytes were put into the room.
+func (in *input) fill(d *Driver, n int) {
+	n += len(in.unread)
+	in.dropOwn(d)
+	in.chunk, in.lent, in.unread = reactor.Buffer{Bytes: d.scratch[:n]}, true, d.scratch[:n]
+}
+
+// space is room for n bytes at least behind what is unread: little for little, since it is kept as long as
+// the handler leaves something in it.
+func (in *input) space(d *Driver, n int) []byte {
 	unread := len(in.unread)
-	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < largeBuffer/4 {
-		in.own = in.own[:copy(in.own, in.unread)] // what was read makes room
+	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
+		in.own = in.own[:copy(in.own, in.unread)]
 	}
-	if in.own == nil {
-		in.own = d.buffers.get(largeBuffer)
-	} else if cap(in.own)-len(in.own) < largeBuffer/4 {
-		in.own = d.buffers.grow(in.own, largeBuffer/4)
-	}
+	in.own = d.buffers.grow(in.own, n)
 	in.unread = in.own[len(in.own)-unread:]
 	return in.own[len(in.own):cap(in.own)]
 }
 
-func (in *input) fill(n int) {
+// extend adds the n bytes that were put into the space.
+func (in *input) extend(n int) {
 	unread := len(in.unread)
 	in.own = in.own[:len(in.own)+n]
 	in.unread = in.own[len(in.own)-unread-n:]

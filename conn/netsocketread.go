@@ -156,6 +156,13 @@ func (s *Socket) next() (*block, error) {
 	}
 }
 
+// appetite implements keeper.
+func (s *Socket) appetite() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.c.group.cfg.HighWater - s.in.bytes
+}
+
 // OnData implements Handler. It is the worker's, as the other methods of Handler are.
 // Who has waited for longest is given what there is, straight from the reactor's memory;
 // what nobody waits for is kept.

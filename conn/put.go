@@ -36,7 +36,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		fd := c.fd
 		c.mu.Unlock()
 		var errno syscall.Errno
-		n, errno = c.group.cfg.Reactor.TrySend(fd, nil, p)
+		n, errno = c.group.sendNow(fd, nil, p)
 		n = max(0, n)
 		c.mu.Lock()
 		in.direct = false

@@ -3,24 +3,47 @@ package conn
 import "syscall"
 
 // A connection on which much comes at a time is read by its task, when the reactor says
-// that there is something: into a buffer that the worker has just used and is still in
-// the cache, right before the handler looks at it. What the reactor receives lies in
-// memory that all its connections pass through, and for messages of 16 KiB most of that
-// has left the cache again when their handlers run. Little messages cost less the
-// reactor's way: no system call of their own.
+// that there is something: into memory that the worker has just used and is still in
+// the cache, right before the handler looks at it.
+//
+// What a reactor receives comes in pieces of 64 KiB at most. Of more than that, larger reads mean
+// fewer calls, and a handler that passes on what it gets makes as large sends of it, which are fewer and
+// fuller packets. On io_uring it is worth it for less: what has been received for all that were ready, 16 KiB each,
+// has left the cache again when the last of the handlers runs. Little messages cost less the reactor's way: no system call
+// of their own there, and no question whether there is something on the other backends, which make the same
+// call themselves.
+//
+// The memory is the worker's, so it does not grow with the connections, and a handler keeps none of it. A
+// read is no larger than what the handler may leave unread, nor than what may be unsent
+// if all of it is echoed: so it lifts neither bound by more than bulkReads.little.
 //
 // go run ./bench -workloads echo16k,stream-echo measures it.
 
-const (
-	muchAtOnce   = 8 << 10 // in a run: two of these in a row and the task reads itself
-	littleAtOnce = 4 << 10 // in a read: two of these in a row and it does not any more
-)
+// bulkReads are the sizes that decide about it.
+type bulkReads struct {
+	much   int // in a run: two of these in a row and the task reads itself
+	little int // in a read: two of less in a row and it does not any more
+	most   int // at once
+}
+
+func newBulkReads(uring bool, receiveMemory int) bulkReads {
+	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(2*largeBuffer, receiveMemory)}
+	if uring {
+		b.much, b.little = 8<<10, 4<<10
+	}
+	return b
+}
+
+// A keeper is a handler that takes all there is, and keeps it.
+type keeper interface {
+	appetite() int // how much more it is to be given
+}
 
 // gauge decides, after a run in which so many bytes came from the reactor, who receives
 // from now on.
 func (c *Conn) gauge(came int) {
 	switch {
-	case came < muchAtOnce:
+	case came < c.group.bulk.much:
 		if came > 0 {
 			c.clear(much)
 		}
@@ -31,35 +54,61 @@ func (c *Conn) gauge(came int) {
 	}
 }
 
-// readNow reads what has come, as far as others are not kept waiting, and has the
+// readNow reads what has come, once, so that others are not kept waiting, and has the
 // handler look at it. The reactor has said that there is something, so nothing is in
 // flight that receives.
 func (c *Conn) readNow() {
-	for reads := 0; reads < 2 && !c.is(waiting|closing|broken|deaf|ended); reads++ {
-		room := c.in.room(c.driver)
-		room = room[:min(len(room), max(littleAtOnce, c.group.cfg.MaxRead-len(c.in.unread)))]
-		n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
-		switch {
-		case errno == syscall.EAGAIN:
-			return
-		case errno != 0 || n == 0:
-			c.clear(direct)
-			c.recvEnd(errno)
-			return
-		}
-		c.cameDirectly(n)
-		c.in.fill(n)
-		c.offer()
-		switch {
-		case n >= littleAtOnce:
-			c.set(much)
-		case c.is(much):
-			c.clear(much)
-		default:
-			c.clear(direct)
-		}
-		if n < len(room) {
-			return // that was all
-		}
+	b := &c.group.bulk
+	most := min(largeBuffer, b.most)
+	if c.is(ample) {
+		most = b.most
 	}
+	borrowed := len(c.in.unread) <= most/4 // little enough for a copy
+	var room []byte
+	if borrowed {
+		room = c.in.borrow(c.driver, most)
+	} else {
+		room = c.in.space(c.driver, most/4)
+	}
+	room = room[:min(len(room), max(c.wants(), b.little))]
+	if c.is(ample) {
+		room = room[:whole(c.fd, len(room))]
+	}
+	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
+	switch {
+	case errno == syscall.EAGAIN:
+		return
+	case errno != 0 || n == 0:
+		c.clear(direct)
+		c.recvEnd(errno)
+		return
+	}
+	if n == len(room) {
+		c.set(ample)
+	}
+	c.cameDirectly(n)
+	if borrowed {
+		c.in.fill(c.driver, n)
+	} else {
+		c.in.extend(n)
+	}
+	c.offer()
+	switch {
+	case n >= b.little:
+		c.set(much)
+	case c.is(much):
+		c.clear(much)
+	default:
+		c.clear(direct | ample)
+	}
+}
+
+// wants is how much may be read without passing a bound.
+func (c *Conn) wants() int {
+	cfg := &c.group.cfg
+	n := min(cfg.MaxRead-len(c.in.unread), cfg.HighWater-c.Unsent())
+	if k, ok := c.handler.(keeper); ok {
+		n = min(n, k.appetite())
+	}
+	return n
 }

@@ -9,7 +9,7 @@ package conn
 // open, as in put, or as for any flight. An error is left for that end's task, since the kernel tells it once.
 func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	b := to.conn
-	batched := c.group.readsNow && len(p) < atOnce // io_uring: the worker's next call submits it with all others
+	batched := c.group.completes && len(p) < atOnce // io_uring: the worker's next call submits it with all others
 	b.mu.Lock()
 	in := &b.inbox
 	switch {

@@ -131,9 +131,7 @@ func (c *Conn) work(n *news) {
 		came += len(n.chunks[n.next-1].Bytes)
 		c.receive(n.chunks[n.next-1])
 	}
-	if c.group.readsNow {
-		c.gauge(came)
-	}
+	c.gauge(came)
 	switch {
 	case c.spent() && (n.next < len(n.chunks) || c.is(unseen)):
 		c.putBack(n)

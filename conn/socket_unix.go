@@ -102,6 +102,15 @@ func setsockopt(fd, level, option, value int) error {
 	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, level, option, value))
 }
 
+// segmentSize is how many bytes of a TCP connection go into one segment; 0: unknown.
+func segmentSize(fd int) int {
+	n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 func setNoDelay(fd int, on bool) error {
 	return setsockopt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, boolInt(on))
 }

@@ -29,6 +29,9 @@ func setWriteBuffer(fd, bytes int) error {
 	return setsockopt(fd, windows.SOL_SOCKET, windows.SO_SNDBUF, bytes)
 }
 
+// segmentSize is not known.
+func segmentSize(int) int { return 0 }
+
 func setKeepAlive(fd int, k net.KeepAliveConfig) error { return portable(sockopt.KeepAlive(fd, k)) }
 
 func boolInt(b bool) int {

@@ -48,6 +48,12 @@ func (s *Stream) hold() {
 // end for.
 func (s *Stream) most() int { return min(s.c.group.cfg.HighWater, s.c.group.cfg.MaxRead) }
 
+// appetite implements keeper.
+func (e *streamEvents) appetite() int {
+	s := (*Stream)(e)
+	return s.most() - len(s.c.in.unread)
+}
+
 // OnEOF implements Handler: reads return io.EOF, and writing goes on.
 func (e *streamEvents) OnEOF(*Conn) error {
 	e.fresh = false

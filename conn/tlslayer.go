@@ -129,7 +129,7 @@ func (c *Conn) unseal() {
 	for {
 		n, err := l.tls.Read(c.in.space(c.driver, min(max(len(l.cipher), fewBytes/8), 16<<10)))
 		if n > 0 {
-			c.in.fill(n)
+			c.in.extend(n)
 			c.set(unseen)
 		}
 		switch {
@@ -150,18 +150,6 @@ func (c *Conn) unseal() {
 		}
 		return
 	}
-}
-
-// space is room for n bytes at least: little for little, since it is kept as long as
-// the handler leaves something in it.
-func (in *input) space(d *Driver, n int) []byte {
-	unread := len(in.unread)
-	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
-		in.own = in.own[:copy(in.own, in.unread)]
-	}
-	in.own = d.buffers.grow(in.own, n)
-	in.unread = in.own[len(in.own)-unread:]
-	return in.own[len(in.own):cap(in.own)]
 }
 
 // seal encrypts what is queued, unless something is in flight: that is known to
