@@ -26,8 +26,9 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
-	sockets  sync.Once // for watchSockets
-	readsNow bool      // tasks receive themselves where much comes, see readNow
+	sockets    sync.Once // for watchSockets
+	readsNow   bool      // tasks receive themselves where much comes, see readNow
+	readsFirst bool      // and what comes with a new connection, see readFirst
 
 	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
@@ -60,6 +61,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		rc.Logger = cfg.Logger
 	}
 	g.readsNow = cfg.Reactor.Backend == "io_uring"
+	g.readsFirst = (g.readsNow || cfg.Reactor.Backend == "epoll") && !g.bounded()
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	return g, nil
