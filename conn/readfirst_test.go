@@ -109,6 +109,9 @@ func TestAConnectionThatIsOverBeforeItIsAcceptedClosesOnce(t *testing.T) {
 	for _, end := range ends {
 		t.Run(end.name, func(t *testing.T) {
 			conntest.Backends(t, func(t *testing.T, backend string) {
+				if end.want != nil && backend != "epoll" && backend != "io_uring" {
+					t.Skip("other systems may drop it from the backlog, unseen")
+				}
 				ln := backlogged(t, end.client)
 				f := newFixture(t, backend, 1)
 				opened, closed := make(chan bool, 1), make(chan error, 2)
