@@ -11,7 +11,7 @@ import (
 
 // accepted asks the kernel who the peer is, while that can be asked: after a
 // reset it no longer can.
-func (c *Conn) accepted() {
+func (c *Conn) accepted(netip.AddrPort) {
 	sa, err := unix.Getpeername(c.fd)
 	if err != nil {
 		c.setPeer(netip.AddrPort{}) // it has gone already

@@ -10,9 +10,13 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// accepted asks the kernel who the peer is, while that can be asked: after a
-// reset it no longer can.
-func (c *Conn) accepted() {
+// accepted notes who the peer is, which the reactor may have been told, or else asks the kernel while that can be
+// asked: after a reset it no longer can.
+func (c *Conn) accepted(peer netip.AddrPort) {
+	if peer.IsValid() {
+		c.setPeer(peer)
+		return
+	}
 	var sa unix.RawSockaddrAny
 	size := uint32(unix.SizeofSockaddrAny)
 	// As package unix does it, but without garbage for each connection.

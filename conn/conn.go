@@ -113,6 +113,7 @@ const (
 	polling                      // a Readable is in flight for that, instead of a Recv
 	awaiting                     // a Writable is in flight, and no Send may be
 	layered                      // what comes and goes is encrypted
+	prompt                       // closing its descriptor does not wait for anything
 )
 
 // waiting are the reasons why a handler is not called with what has come.
@@ -234,6 +235,9 @@ func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
 
 // local reports whether it is a Unix socket.
 func (c *Conn) local() bool { return !c.peer.IsValid() }
+
+// overTCP reports whether it is known to be a socket of TCP: the peers of those have ports.
+func (c *Conn) overTCP() bool { return c.port != 0 }
 
 // setPeer says who the peer of a TCP connection is.
 func (c *Conn) setPeer(peer netip.AddrPort) {

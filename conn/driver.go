@@ -31,6 +31,7 @@ type Driver struct {
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
 	budget      int        // calls of OnData left to the task that runs
 	news        bool       // which has been brought bytes, or the end of its receive
+	drained     bool       // and has read itself until there was no more
 	buffers     bufferPool
 	backlogs    freeList[backlog]
 	mails       freeList[mail]
@@ -143,9 +144,9 @@ func (d *Driver) cancel(at *Driver, e *endpoint, kind reactor.Kind) {
 	_ = d.submit(at, reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.token, FD: e.fd}) // only a closed reactor refuses
 }
 
-// close closes a descriptor at home with that driver; nil: with none.
-func (d *Driver) close(home *Driver, fd int) {
-	if home == nil || d.submit(home, reactor.Op{Kind: reactor.Close, FD: fd}) != nil {
+// close closes a descriptor at home with that driver; nil: with none. waits: that may take its time.
+func (d *Driver) close(home *Driver, fd int, waits bool) {
+	if home == nil || d.submit(home, reactor.Op{Kind: reactor.Close, FD: fd, Waits: waits}) != nil {
 		closeFD(fd) // the reactor is closed
 	}
 }

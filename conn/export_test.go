@@ -87,3 +87,6 @@ func (c *Conn) ReadFiles() {
 		t.plain = true
 	}
 }
+
+// ClosingMayBlock reports whether Go's scheduler will be told of the descriptor's close.
+func (c *Conn) ClosingMayBlock() bool { return !c.is(prompt) }

@@ -26,9 +26,10 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
-	sockets   sync.Once // for watchSockets
-	completes bool      // the reactor is told now and acts with its next Poll: io_uring
-	bulk      bulkReads
+	sockets    sync.Once // for watchSockets
+	completes  bool      // the reactor is told now and acts with its next Poll: io_uring
+	readsFirst bool      // tasks receive what comes with a new connection, see readFirst
+	bulk       bulkReads
 
 	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
 	drainMu sync.Mutex
@@ -61,6 +62,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		rc.Logger = cfg.Logger
 	}
 	g.completes = cfg.Reactor.Backend == "io_uring"
+	g.readsFirst = (g.completes || cfg.Reactor.Backend == "epoll") && !g.bounded()
 	g.bulk = newBulkReads(g.completes, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())

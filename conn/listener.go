@@ -22,6 +22,7 @@ type Listener struct {
 	handler Handler
 	worker  int // where it accepts and its connections begin, or AnyWorker
 	addr    net.Addr
+	lingers bool         // its connections have SO_LINGER: a close of one may wait
 	limit   int          // of those that arrived and were not taken: then it stops accepting; 0: none
 	pending atomic.Int64 // those; with limit alone
 
@@ -91,6 +92,7 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Lis
 		return nil, err
 	}
 	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), limit: limit, closed: make(chan struct{})}
+	l.lingers = lingers(fd)
 	l.fd, l.target = fd, l
 	l.task.Init(g.rt, l)
 	return l, nil
@@ -136,7 +138,10 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 			l.went.Store(true)
 		}
 		c := newConn(l.group, e.Res, l.handler)
-		c.accepted()
+		c.accepted(e.Peer)
+		if !l.lingers {
+			c.set(prompt)
+		}
 		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded()
 		if e.More && !full {
 			return
@@ -282,7 +287,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 			l.group.leaveLine(&l.place)
 			l.closing = cx.Now()
 			l.group.table.remove(&l.endpoint)
-			d.close(l.home, l.fd)
+			d.close(l.home, l.fd, true)
 		}
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())

@@ -21,6 +21,9 @@ const (
 // place is the worker on which a connection begins.
 func (g *Group) place(c *Conn) int {
 	at := 0
+	if len(g.begun) == 1 {
+		return at
+	}
 	switch g.cfg.Placement {
 	case LeastConnections:
 		fewest := int64(math.MaxInt64)

@@ -17,7 +17,7 @@ const maxCalls = 128
 // follows from it. It is for the scheduler.
 func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.driver = cx.Driver().(*Driver)
-	c.driver.budget = maxCalls
+	c.driver.budget, c.driver.drained = maxCalls, false
 	if c.backlog == nil {
 		c.backlog = c.driver.backlogs.get()
 	}
@@ -98,6 +98,7 @@ func (c *Conn) work(n *news) {
 		c.set(opened)
 		c.startClock()
 		c.check(c.handler.OnOpen(c))
+		c.readFirst()
 	}
 	for n.told < len(n.commands) {
 		n.told++
@@ -382,7 +383,7 @@ func (c *Conn) listen() {
 	} else {
 		c.set(receiving)
 	}
-	c.submit(c.home, reactor.Op{Kind: kind, FD: c.fd, Token: c.token})
+	c.submit(c.home, reactor.Op{Kind: kind, FD: c.fd, Token: c.token, TCP: c.overTCP(), Drained: c.driver.drained})
 }
 
 // stopReceiving cancels what listen has submitted.

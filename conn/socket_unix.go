@@ -93,6 +93,12 @@ func shutdownWrite(fd int) error {
 	return os.NewSyscallError("shutdown", unix.Shutdown(fd, unix.SHUT_WR))
 }
 
+// lingers reports whether a socket's close may wait, which those that a listener accepts have from it.
+func lingers(fd int) bool {
+	l, err := unix.GetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER)
+	return err != nil || l.Onoff != 0
+}
+
 // resetOnClose makes close send a reset.
 func resetOnClose(fd int) {
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})

@@ -15,7 +15,7 @@ import (
 )
 
 // accepted asks the system who the peer is, while that can be asked.
-func (c *Conn) accepted() {
+func (c *Conn) accepted(netip.AddrPort) {
 	_ = setNoDelay(c.fd, true) // sockets that are accepted do not inherit it
 	sa, err := windows.Getpeername(windows.Handle(c.fd))
 	switch a := sa.(type) {

@@ -201,7 +201,7 @@ func (c *Conn) transmit(rest []byte) {
 // Submit has returned, and from then on the flight is not to be touched. What is left is at most in flight.
 func (c *Conn) carry(d, to *Driver, rest []byte) (left int, err error) {
 	for len(rest) > 0 {
-		if err = d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest}); err != nil {
+		if err = d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest, TCP: c.overTCP()}); err != nil {
 			c.land(d, len(rest))
 			return 0, err
 		}

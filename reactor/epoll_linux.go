@@ -92,26 +92,37 @@ func (p *epoll) watch(fd int, f *fdState) error {
 	if p.kernel.faults != nil {
 		p.kernel.faults.watches(fd, f.seq)
 	}
-	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq)
+	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq, f.traits&forRoom != 0)
 	if errors.Is(err, unix.EEXIST) {
 		// Closed and now back under its number, while another descriptor of
 		// the same socket kept it registered: a listener duplicated twice.
-		err = p.control(unix.EPOLL_CTL_MOD, fd, f.seq)
+		err = p.control(unix.EPOLL_CTL_MOD, fd, f.seq, f.traits&forRoom != 0)
 	}
 	return os.NewSyscallError("epoll_ctl", err)
 }
 
-func (p *epoll) control(op, fd int, seq uint32) error {
+// widen makes an edge of all that is true of the descriptor, room as well.
+func (p *epoll) widen(fd int, f *fdState) error {
+	if _, errno := p.kernel.next(faults.Control, fd, 1); errno != 0 {
+		return os.NewSyscallError("epoll_ctl", errno)
+	}
+	return os.NewSyscallError("epoll_ctl", p.control(unix.EPOLL_CTL_MOD, fd, f.seq, true))
+}
+
+func (p *epoll) control(op, fd int, seq uint32, room bool) error {
 	ev := unix.EpollEvent{
-		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLET,
 		Fd:     int32(fd),
 		Pad:    int32(seq),
+	}
+	if room {
+		ev.Events |= unix.EPOLLOUT
 	}
 	return unix.EpollCtl(p.fd, op, fd, &ev)
 }
 
 // again makes an edge of all that is true of a descriptor.
-func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq) }
+func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq, true) }
 
 // forget does nothing: the kernel forgets with the close, if the descriptor was the
 // socket's last one.

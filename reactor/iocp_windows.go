@@ -188,6 +188,9 @@ func (s *iocp) watch(fd int, _ *fdState) error {
 	return nil
 }
 
+// widen does nothing: what is told of is what await asks for.
+func (s *iocp) widen(int, *fdState) error { return nil }
+
 // forget has the kernel end what it does for a socket. That another descriptor of it may be
 // open is why it is not left to the close.
 func (s *iocp) forget(fd int, _ *fdState) {

@@ -5,6 +5,7 @@ package reactor
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -65,14 +66,14 @@ func (k kernel) send(fd int, p []byte) (int, syscall.Errno) {
 	}
 }
 
-func (k kernel) accept(fd int) (int, syscall.Errno) {
+// accept also says who connected, if sysAccept has been told.
+func (k kernel) accept(fd int) (conn int, peer netip.AddrPort, errno syscall.Errno) {
 	for {
-		n, errno := k.next(faults.Accept, fd, 1)
-		if errno == 0 {
-			n, errno = sysAccept(fd)
+		if _, errno = k.next(faults.Accept, fd, 1); errno == 0 {
+			conn, peer, errno = sysAccept(fd)
 		}
 		if errno != unix.EINTR {
-			return n, errno
+			return conn, peer, errno
 		}
 	}
 }

@@ -107,6 +107,9 @@ func (p *kqueue) watch(fd int, _ *fdState) error {
 	return nil
 }
 
+// widen does nothing: watch lists both filters, which costs no more.
+func (p *kqueue) widen(int, *fdState) error { return nil }
+
 // again makes an edge of all that is true of a descriptor: a filter that is added again
 // looks anew.
 func (p *kqueue) again(fd int, _ uint32) {

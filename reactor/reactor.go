@@ -3,6 +3,7 @@ package reactor
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"syscall"
 	"time"
 )
@@ -144,6 +145,11 @@ type Op struct {
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
 	Batch  *Batch   // SendTo: at least one datagram
 
+	// What is known of FD, and spares asking.
+	TCP     bool // it is a socket of TCP
+	Drained bool // Recv: it has been read until there was no more, so the next receive is made when there is
+	Waits   bool // Close: that may take its time, as with SO_LINGER, or of a listener; Go's scheduler is told
+
 	// Sent is set by Submit for a Send or SendTo. Above 0, that many bytes were
 	// taken, or datagrams dealt with, at once, and the operation has ended without
 	// a completion.
@@ -157,6 +163,10 @@ type Completion struct {
 	More  bool   // the operation goes on and will complete again
 	Res   int    // >= 0: see the Kind; < 0: a negated errno, on Windows the portable one (see Errno there)
 	Buf   Buffer // Recv with Res > 0, RecvFrom with Res >= 0: to be given back by Release
+
+	// Peer is who connected, of an Accept with Res >= 0, where that is IP and came with the
+	// descriptor at no cost; else it is the zero value, and can be asked for.
+	Peer netip.AddrPort
 }
 
 // Errno is the error of a completion that failed, else 0.

@@ -19,8 +19,10 @@ import (
 type poller interface {
 	name() string
 
-	// watch has a descriptor watched, both ways. The error matches the errno.
+	// watch has a descriptor watched for input, and with forRoom for output, of which most never
+	// have to wait. widen has one watched for that too which was not. The errors match the errno.
 	watch(fd int, f *fdState) error
+	widen(fd int, f *fdState) error
 
 	// forget is called before a descriptor that is watched is closed, which ends that.
 	forget(fd int, f *fdState)

@@ -15,7 +15,7 @@ func (r *readiness) Submit(op *Op) error {
 	switch op.Kind {
 	case Close:
 		r.forget(op.FD)
-		closeFD(op.FD) // which ends the watch too, if it was the socket's last one
+		closeOp(op) // which ends the watch too, if it was the socket's last one
 		return nil
 	case Send:
 		// Now, not when an edge promises room: there nearly always is some, and
@@ -53,7 +53,7 @@ func (r *readiness) Submit(op *Op) error {
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
-	f, err := r.register(op.FD)
+	f, err := r.register(op)
 	if err != nil {
 		return err
 	}
@@ -95,25 +95,52 @@ func (r *readiness) forget(fd int) {
 	r.mu.Unlock()
 }
 
+func closeOp(op *Op) {
+	if op.Waits {
+		closeFD(op.FD)
+	} else {
+		closeNow(op.FD)
+	}
+}
+
 func busy(k Kind, fd int) error {
 	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
-// register has a descriptor watched, unless it is.
-func (r *readiness) register(fd int) (*fdState, error) {
-	f := r.table.get(fd)
-	if f != nil && f.watched {
+// register has the descriptor of an operation watched, unless it is.
+func (r *readiness) register(op *Op) (*fdState, error) {
+	room := op.Kind == Connect || op.Kind == Send || op.Kind == SendTo || op.Kind == Writable
+	f := r.table.get(op.FD)
+	switch {
+	case f == nil || !f.watched:
+	case room && f.traits&forRoom == 0:
+		if err := r.poller.widen(op.FD, f); err != nil {
+			return nil, err
+		}
+		f.traits |= forRoom
+		return f, nil
+	default:
 		return f, nil
 	}
-	unixSocket, errno := isUnix(fd)
-	if errno == syscall.EBADF { // and may be far too high for the table
-		return nil, fmt.Errorf("reactor: descriptor %d: %w", fd, errno)
+	var is traits
+	if room {
+		is |= forRoom
 	}
-	f = r.table.make(fd)
-	if err := r.poller.watch(fd, f); err != nil {
+	if !op.TCP {
+		unixSocket, errno := isUnix(op.FD)
+		if errno == syscall.EBADF { // and may be far too high for the table
+			return nil, fmt.Errorf("reactor: descriptor %d: %w", op.FD, errno)
+		}
+		if unixSocket {
+			is |= ofUnix
+		}
+	}
+	f = r.table.make(op.FD)
+	f.traits = is
+	if err := r.poller.watch(op.FD, f); err != nil {
 		return nil, err
 	}
-	f.watched, f.unix = true, unixSocket
+	f.watched = true
 	return f, nil
 }
 
@@ -128,7 +155,7 @@ func (r *readiness) connect(op *Op) error {
 	errno := r.kernel.connect(op.FD, &sa)
 	// Not before: a socket that is not connecting yet reports that it has hung
 	// up, and would be read twice each time for ever after.
-	f, err := r.register(op.FD)
+	f, err := r.register(op)
 	if err != nil {
 		return err
 	}
@@ -287,10 +314,10 @@ func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 				return n
 			}
 		}
-		conn, errno := r.kernel.accept(fd)
+		conn, peer, errno := r.kernel.accept(fd)
 		switch errno {
 		case 0:
-			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn}
+			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn, Peer: peer}
 			n++
 			there--
 		case syscall.EAGAIN:
@@ -329,7 +356,7 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 		// A short read has emptied the socket: what comes later makes a new
 		// edge. A FIN that had come already made its edge and must be read.
 		f.left = max(0, f.left-int32(got))
-		f.in = got == len(room) || f.ahead || f.unix || f.left > 0
+		f.in = got == len(room) || f.ahead || f.traits&ofUnix != 0 || f.left > 0
 	}
 	out[n] = c
 	return n + 1

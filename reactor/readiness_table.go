@@ -12,12 +12,20 @@ type fdState struct {
 	in      bool   // an edge promised input, and no read has come up short since
 	out     bool   // the same for output
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
-	unix    bool   // nor need it have emptied one of these: it stops behind what descriptors came with
+	traits  traits
 
 	inKind, outKind Kind // Accept, Recv, RecvFrom or Readable; Connect, Send, SendTo or Writable; 0: none in flight
 	inTok, outTok   Token
 	unsent          *outgoing // of the Send or SendTo in flight; else nil
 }
+
+// Traits are noted when a descriptor is registered. One byte for all: with another, every state would be larger by eight.
+type traits uint8
+
+const (
+	ofUnix  traits = 1 << iota // a short read need not have emptied it either: it stops behind what descriptors came with
+	forRoom                    // it is watched for output as well
+)
 
 // A line is where a descriptor waits for its turn.
 type line uint8

@@ -3,6 +3,7 @@
 package reactor
 
 import (
+	"net/netip"
 	"syscall"
 	"unsafe"
 
@@ -28,12 +29,15 @@ func sysSend(fd int, p []byte) (int, syscall.Errno) {
 // sysAccept looks first whether somebody waits: a listener that is being given to another
 // process is blocking for a moment (os.File.Fd), and an accept that began then would hold
 // up its worker, with those whose ends it waits for, for ever.
-func sysAccept(fd int) (int, syscall.Errno) {
+func sysAccept(fd int) (int, netip.AddrPort, syscall.Errno) {
 	if !pollNonblock(fd, unix.POLLIN) {
-		return -1, unix.EAGAIN
+		return -1, netip.AddrPort{}, unix.EAGAIN
 	}
-	return acceptNow(fd)
+	conn, errno := acceptNow(fd)
+	return conn, netip.AddrPort{}, errno
 }
+
+func closeNow(fd int) { closeFD(fd) }
 
 // backlogged says that somebody may wait.
 func backlogged(int) int { return 1 }

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"net/netip"
 	"syscall"
 	"unsafe"
 
@@ -72,15 +73,16 @@ func sendNow(fd int, first, second []byte) (int, syscall.Errno) {
 	return n, ofStream(errno)
 }
 
-func (k kernel) accept(fd int) (int, syscall.Errno) {
+func (k kernel) accept(fd int) (conn int, _ netip.AddrPort, errno syscall.Errno) {
 	if _, errno := k.next(faults.Accept, fd, 1); errno != 0 {
-		return -1, errno
+		return -1, netip.AddrPort{}, errno
 	}
-	s := k.port.sockets[fd]
-	if s == nil || s.foreign {
-		return acceptForeign(fd)
+	if s := k.port.sockets[fd]; s == nil || s.foreign {
+		conn, errno = acceptForeign(fd)
+	} else {
+		conn, errno = k.acceptFrom(s)
 	}
-	return k.acceptFrom(s)
+	return conn, netip.AddrPort{}, errno
 }
 
 func (k kernel) connect(fd int, sa *rawSockaddr) syscall.Errno {

@@ -20,8 +20,11 @@ func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	}
 	k := min(most, len(first))
 	first, second = first[:k], second[:most-k]
-	if len(first) == 0 {
+	switch {
+	case len(first) == 0:
 		return kernel{}.send(fd, second)
+	case len(second) == 0:
+		return kernel{}.send(fd, first)
 	}
 	for {
 		n, errno := sysSend2(fd, first, second)

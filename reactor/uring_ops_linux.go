@@ -58,7 +58,7 @@ func (r *uringReactor) Submit(op *Op) error {
 		r.cancels.add(*op)
 		return r.waker.wake()
 	case Close:
-		_ = unix.Close(op.FD) // EINTR closes as well
+		closeOp(op)
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
@@ -75,6 +75,9 @@ func (r *uringReactor) recv(op *Op) {
 	}
 	e := r.entry()
 	e.PrepRecv(op.FD, bufferGroup, r.has.multishotRecv)
+	if op.Drained && r.has.multishotRecv { // which came later
+		e.IOPrio |= uring.IORING_RECVSEND_POLL_FIRST
+	}
 	r.ready(e, Recv, op.Token)
 }
 

@@ -101,5 +101,7 @@ func inherit(fd int, option int32, from []byte) syscall.Errno {
 	return 0
 }
 
+func closeNow(fd int) { closeFD(fd) }
+
 // closeFD closes a socket.
 func closeFD(fd int) { _ = windows.Closesocket(windows.Handle(fd)) }

@@ -49,6 +49,9 @@ func testAcceptBacklog(t *testing.T, b Backend) {
 	l.until("all connections", func() bool { return len(e.conns) == crowd+1 })
 	requireDistinct(t, e.conns, crowd+1)
 
+	if p := e.peers[0]; p.IsValid() { // else it was not told
+		require.Equal(t, c.LocalAddr().String(), p.String())
+	}
 	first := l.add(e.conns[0]) // they come in order, and this one works
 	first.recv()
 	write(t, c, "hello")

@@ -3,6 +3,7 @@ package reactortest
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"syscall"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,8 @@ type endpoint struct {
 	data  []byte   // received
 	kept  []buffer // not released yet, if keep
 	keep  bool
-	conns []int // accepted, taken over by whoever empties it
+	conns []int            // accepted, taken over by whoever empties it
+	peers []netip.AddrPort // of those, as the backend said
 
 	packets []packet // received, of datagrams
 	batch   *reactor.Batch
@@ -185,6 +187,7 @@ func (e *endpoint) take(c *reactor.Completion) {
 		if c.Res >= 0 {
 			requireModes(e.l.t, c.Res)
 			e.conns = append(e.conns, c.Res)
+			e.peers = append(e.peers, c.Peer)
 		}
 	case reactor.Recv:
 		if c.Res > 0 {

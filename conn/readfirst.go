@@ -1,0 +1,31 @@
+package conn
+
+import "syscall"
+
+// readFirst reads what has come with an accepted connection, in its first run: who connects mostly has something to
+// say, which is there by the time of that. It is answered in the same run, and neither a poll nor, on epoll, an event is
+// needed for it. It reads no more than a small buffer would take; if there is more, the rest
+// comes by the reactor. With MaxMemory, which may have to hold the bytes back, all does.
+func (c *Conn) readFirst() {
+	if !c.group.readsFirst || !c.is(counted) || c.is(waiting|closing|broken|deaf|spliced|layered) {
+		return
+	}
+	room := c.in.borrow(c.driver, smallBuffer)
+	room = room[:min(len(room), c.group.cfg.MaxRead)]
+	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
+	switch {
+	case errno == syscall.EAGAIN:
+		c.driver.drained = true
+	case errno != 0 || n == 0:
+		c.driver.news = true
+		c.recvEnd(errno)
+	default:
+		c.driver.news, c.driver.drained = true, n < len(room) && c.overTCP()
+		c.cameDirectly(n)
+		c.in.fill(c.driver, n)
+		c.offer()
+		if len(c.queued) > 0 && !c.is(broken|spliced) {
+			c.writeNow(nil) // on io_uring an operation for it would cost more
+		}
+	}
+}
