@@ -44,4 +44,9 @@ var further = []target{
 	{"https", "net", 0.9, parsed, handlers},
 	{"churn", "gnet", 0.9, handlers, ""},
 	{"http-idle", "net", 0.15, handlers, ""},
+	{"proxy-echo", "haproxy", 1, handlers, ""},
+	{"proxy-echo", "nginx", 1, handlers, ""},
+	{"proxy-bulk", "nginx", 1, handlers, ""},
+	{"proxy-open", "haproxy", 1, handlers, ""},
+	{"proxy-open", "nginx", 1, handlers, ""},
 }
