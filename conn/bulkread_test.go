@@ -21,6 +21,9 @@ func TestABulkIsReadInLargePiecesAsFarAsReceiveMemoryAllows(t *testing.T) {
 	for _, shape := range []struct{ buffers, size, least, most int }{{32, 64 << 10, 64<<10 + 1, 128 << 10}, {2, 8 << 10, 0, 16 << 10}} {
 		t.Run(fmt.Sprintf("%d of %d bytes", shape.buffers, shape.size), func(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+				if backend == "iocp" {
+					shape.least = 0 // there the reactor receives
+				}
 				var most, got atomic.Int64
 				f := serve(t, backend, workers, funcs{data: func(c *conn.Conn) error {
 					most.Store(max(most.Load(), int64(c.Buffered())))

@@ -63,7 +63,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	}
 	g.completes = cfg.Reactor.Backend == "io_uring"
 	g.readsFirst = (g.completes || cfg.Reactor.Backend == "epoll") && !g.bounded()
-	g.bulk = newBulkReads(g.completes, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
+	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	return g, nil

@@ -1,9 +1,12 @@
 package conn
 
-import "syscall"
+import (
+	"math"
+	"syscall"
+)
 
 // A connection on which much comes at a time is read by its task, when the reactor says
-// that there is something: into memory that the worker has just used and is still in
+// that there is something (but on Windows): into memory that the worker has just used and is still in
 // the cache, right before the handler looks at it.
 //
 // What a reactor receives comes in pieces of 64 KiB at most. Of more than that, larger reads mean
@@ -26,10 +29,13 @@ type bulkReads struct {
 	most   int // at once
 }
 
-func newBulkReads(uring bool, receiveMemory int) bulkReads {
+func newBulkReads(backend string, receiveMemory int) bulkReads {
 	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(2*largeBuffer, receiveMemory)}
-	if uring {
+	switch backend {
+	case "io_uring":
 		b.much, b.little = 8<<10, 4<<10
+	case "iocp":
+		b.much = math.MaxInt // never: who asks whether there is something takes a reset from who then reads, under Wine
 	}
 	return b
 }
