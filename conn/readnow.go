@@ -81,9 +81,11 @@ func (c *Conn) readNow() {
 		room = room[:whole(c.fd, len(room))]
 	}
 	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
-	switch {
-	case errno == syscall.EAGAIN:
+	if errno == syscall.EAGAIN {
 		return
+	}
+	c.driver.news = true
+	switch {
 	case errno != 0 || n == 0:
 		c.clear(direct)
 		c.recvEnd(errno)

@@ -107,7 +107,7 @@ func (c *Conn) work(n *news) {
 	if c.is(spliced) {
 		c.extras.relay.hear(c)
 	}
-	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0) {
+	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0 || n.readable && c.is(direct) && !c.is(spliced)) {
 		c.starve()
 	}
 	if c.is(paused) && c.Unsent() <= c.group.cfg.LowWater {

@@ -102,6 +102,7 @@ func (g *tlsGate) cover(c *Conn) *layer {
 	x.layer = l
 	c.mu.Unlock()
 	c.set(layered)
+	c.clear(direct | much | ample) // what comes in is not for the handler as it is
 	return l
 }
 
