@@ -58,7 +58,8 @@ const (
 // Listen accepts connections from a listening socket, a *net.TCPListener or
 // *net.UnixListener, and has h told of each. The group works on a copy of the
 // descriptor, so ln may be closed at once, and a Unix listener must not be
-// before the server is done with its path.
+// before the server is done with its path. Options of the socket that accepted ones
+// inherit, SO_LINGER above all, are to be set before.
 func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
 	return g.ListenOn(AnyWorker, ln, h)
 }
