@@ -199,7 +199,7 @@ func (c *Conn) over() {
 		if c.is(reset) {
 			resetOnClose(c.fd)
 		}
-		d.close(c.home, c.fd, !c.is(prompt))
+		d.close(c.home, c.fd, c.is(prompt))
 	}
 	c.fd = -1
 	c.group.leave(c)

@@ -144,9 +144,9 @@ func (d *Driver) cancel(at *Driver, e *endpoint, kind reactor.Kind) {
 	_ = d.submit(at, reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.token, FD: e.fd}) // only a closed reactor refuses
 }
 
-// close closes a descriptor at home with that driver; nil: with none. waits: that may take its time.
-func (d *Driver) close(home *Driver, fd int, waits bool) {
-	if home == nil || d.submit(home, reactor.Op{Kind: reactor.Close, FD: fd, Waits: waits}) != nil {
+// close closes a descriptor at home with that driver; nil: with none. prompt: that is known not to wait for anything.
+func (d *Driver) close(home *Driver, fd int, prompt bool) {
+	if home == nil || d.submit(home, reactor.Op{Kind: reactor.Close, FD: fd, Prompt: prompt}) != nil {
 		closeFD(fd) // the reactor is closed
 	}
 }

@@ -288,7 +288,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 			l.group.leaveLine(&l.place)
 			l.closing = cx.Now()
 			l.group.table.remove(&l.endpoint)
-			d.close(l.home, l.fd, true)
+			d.close(l.home, l.fd, false)
 		}
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())

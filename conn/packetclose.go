@@ -70,7 +70,7 @@ func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 	c.group.rt.StopTimer(&c.clock.timer)
 	c.dropUnsent()
 	c.group.table.remove(&c.endpoint)
-	c.driver.close(c.home, c.fd, true)
+	c.driver.close(c.home, c.fd, false)
 	c.fd = -1
 	c.closed = max(1, cx.Now())
 	// The kernel may be about to let go of the receive that has just ended, and with

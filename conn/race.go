@@ -82,7 +82,7 @@ func (c *Conn) judge() {
 			c.won(a)
 			continue
 		}
-		c.driver.close(a.at, a.fd, true)
+		c.driver.close(a.at, a.fd, false)
 		if a.errno != 0 && !a.cancelled {
 			r.fail(c, a.addr, sysErr("connect", a.errno))
 		}
@@ -209,7 +209,7 @@ func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) error {
 	err = c.driver.submit(a.at, reactor.Op{Kind: reactor.Connect, FD: fd, Token: a.token, Addr: addr})
 	if err != nil {
 		c.group.table.remove(&a.endpoint)
-		c.driver.close(a.at, fd, true)
+		c.driver.close(a.at, fd, false)
 		return err
 	}
 	r.running = append(r.running, a)

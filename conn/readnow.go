@@ -85,8 +85,7 @@ func (c *Conn) readNow() {
 		return
 	}
 	c.driver.news = true
-	switch {
-	case errno != 0 || n == 0:
+	if errno != 0 || n == 0 {
 		c.clear(direct)
 		c.recvEnd(errno)
 		return

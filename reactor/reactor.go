@@ -148,7 +148,7 @@ type Op struct {
 	// What is known of FD, and spares asking.
 	TCP     bool // it is a socket of TCP
 	Drained bool // Recv: it has been read until there was no more, so the next receive is made when there is
-	Waits   bool // Close: that may take its time, as with SO_LINGER, or of a listener; Go's scheduler is told
+	Prompt  bool // Close: it waits for nothing, as with SO_LINGER it would; Go's scheduler need not be told
 
 	// Sent is set by Submit for a Send or SendTo. Above 0, that many bytes were
 	// taken, or datagrams dealt with, at once, and the operation has ended without

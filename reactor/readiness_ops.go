@@ -96,10 +96,10 @@ func (r *readiness) forget(fd int) {
 }
 
 func closeOp(op *Op) {
-	if op.Waits {
-		closeFD(op.FD)
-	} else {
+	if op.Prompt {
 		closeNow(op.FD)
+	} else {
+		closeFD(op.FD)
 	}
 }
 

@@ -32,6 +32,14 @@ func writeHead(w io.Writer, rep *report) {
 		"Ratios are medians of each round's ratio: below 1 Suiro costs less, unless more is better.\n", c.ServerCPU, c.LoadCPU, c.Rounds, c.Seconds)
 }
 
+// heading begins a table whose first column is text.
+func heading(w io.Writer, head []string) {
+	line(w, head)
+	rule := slices.Repeat([]string{"--:"}, len(head))
+	rule[0] = ":--"
+	line(w, rule)
+}
+
 func line(w io.Writer, cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
 
 // An extra is a column beside the figure and the ratios.
@@ -74,10 +82,7 @@ func writeTable(w io.Writer, rep *report, load workload) {
 	for _, x := range extras {
 		head = append(head, x.title)
 	}
-	line(w, head)
-	rule := slices.Repeat([]string{"--:"}, len(head))
-	rule[0] = ":--"
-	line(w, rule)
+	heading(w, head)
 	for _, name := range contendersOf(rep.Config, load) {
 		own := pick(rep.Samples, name, load.Name)
 		cells := []string{title(rep, load, name, own), show(values(own, figure))}

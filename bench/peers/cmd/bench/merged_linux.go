@@ -137,10 +137,7 @@ func writeMerged(w io.Writer, rep *report, wl workload) {
 		}
 	}
 	fmt.Fprintln(w)
-	line(w, head)
-	rule := slices.Repeat([]string{"--:"}, len(head))
-	rule[0] = ":--"
-	line(w, rule)
+	heading(w, head)
 	for _, name := range contendersOf(rep.Config, wl) {
 		own := pick(rep.Samples, name, wl.Name)
 		if len(own) == 0 {
