@@ -46,7 +46,7 @@ func (r *relay) launch(c *Conn, to *end, p []byte) {
 	in.need(d)
 	in.flight, in.sent, in.lent = own, 0, d
 	b.mu.Unlock()
-	if _, err := b.carry(d, d, own); err != nil {
+	if _, err := b.carry(d, d, own, true); err != nil {
 		r.refused(c, to, err)
 	}
 }

@@ -160,7 +160,7 @@ func (c *Conn) send(tell bool) int {
 		waiter.madeRoom()
 	}
 	if start != nil {
-		c.transmit(start)
+		c.transmit(start, len(start) < atOnce)
 	}
 	if !sealed {
 		return max(1, c.Unsent()) // there may be a close-notify to be sent
@@ -174,7 +174,7 @@ func (c *Conn) resend() {
 	rest := c.inbox.flight[c.inbox.sent:]
 	c.inbox.lent = nil
 	c.mu.Unlock()
-	c.transmit(rest)
+	c.transmit(rest, false)
 }
 
 // out is the driver that takes a Connect or Send. There is one of either in
@@ -187,9 +187,10 @@ func (c *Conn) out() *Driver {
 	return c.outgoing
 }
 
-// transmit hands the kernel what is left of the flight.
-func (c *Conn) transmit(rest []byte) {
-	left, err := c.carry(c.driver, c.out(), rest)
+// transmit hands the kernel what is left of the flight. prompt: there is probably room for it, so the send need not wait
+// for that; if there is none, resend has it wait.
+func (c *Conn) transmit(rest []byte, prompt bool) {
+	left, err := c.carry(c.driver, c.out(), rest, prompt)
 	c.inFlight = left
 	if err != nil {
 		c.fail(c.opError("write", err))
@@ -199,9 +200,9 @@ func (c *Conn) transmit(rest []byte) {
 // carry hands what is left of the flight to a reactor, on the worker of driver d. A backend may know at
 // once what became of it; else that may be told, on another worker, before
 // Submit has returned, and from then on the flight is not to be touched. What is left is at most in flight.
-func (c *Conn) carry(d, to *Driver, rest []byte) (left int, err error) {
+func (c *Conn) carry(d, to *Driver, rest []byte, prompt bool) (left int, err error) {
 	for len(rest) > 0 {
-		if err = d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest, TCP: c.overTCP()}); err != nil {
+		if err = d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest, TCP: c.overTCP(), Prompt: prompt}); err != nil {
 			c.land(d, len(rest))
 			return 0, err
 		}

@@ -84,7 +84,9 @@ const (
 	Recv
 	// Send sends Buf. Res is the number of bytes the kernel took, which may
 	// be fewer than len(Buf); it is at least 1 unless it is an errno. A
-	// backend that knows the outcome at once says so in Op.Sent instead.
+	// backend that knows the outcome at once says so in Op.Sent instead. If Op.Prompt
+	// is set and there is no room, it may end with EAGAIN rather than wait:
+	// submitted again without that, it waits.
 	Send
 	// RecvFrom receives datagrams from FD, multishot, each into a buffer of its
 	// own. Res is the length of what was received of one, which may be 0, and Buf
@@ -148,7 +150,10 @@ type Op struct {
 	// What is known of FD, and spares asking.
 	TCP     bool // it is a socket of TCP
 	Drained bool // Recv: it has been read until there was no more, so the next receive is made when there is
-	Prompt  bool // Close: it waits for nothing, as with SO_LINGER it would; Go's scheduler need not be told
+
+	// Prompt says that an operation is over at once. Close: it waits for nothing, as with SO_LINGER it would, so that
+	// Go's scheduler need not be told. Send: it need not wait for room, so that it completes before what a Poll waits for.
+	Prompt bool
 
 	// Sent is set by Submit for a Send or SendTo. Above 0, that many bytes were
 	// taken, or datagrams dealt with, at once, and the operation has ended without

@@ -33,13 +33,14 @@ type uringReactor struct {
 	faults *uringFaults // nil: none
 
 	// The submission side.
-	sends   int            // sends queued since the last Enter
-	doubt   int            // so many Enters do not wait for sends: one has waited in vain
-	addrs   []*rawSockaddr // of connects queued since the last Enter
-	starved []Op           // receives that wait for a buffer
-	waiting []Op           // the same of datagrams
-	holdFor uring.Timespec // of the time-out being submitted
-	wakeBuf [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
+	sends     int            // prompt sends queued since the last Enter
+	datagrams int            // datagrams queued since then
+	doubt     int            // so many Enters do not wait for datagrams: one has waited in vain
+	addrs     []*rawSockaddr // of connects queued since the last Enter
+	starved   []Op           // receives that wait for a buffer
+	waiting   []Op           // the same of datagrams
+	holdFor   uring.Timespec // of the time-out being submitted
+	wakeBuf   [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
 
 	// The completion side.
 	taking    sync.Mutex // see above
@@ -249,26 +250,32 @@ func (r *uringReactor) rearm() {
 // completion side only if it is to wait, as only Poll does.
 func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	var atLeast uint32
+	sure := true
 	if wait != 0 {
 		atLeast = 1
-		if hold {
-			// A send nearly always completes while it is submitted. Waiting
-			// for one more than those spares a return just to see them; a
-			// send that blocks, to a peer that takes less than it is sent, costs
-			// the rest of the short hold, but not again soon.
-			if r.doubt > 0 {
-				r.doubt--
-			} else {
-				atLeast += uint32(r.sends)
-			}
+	}
+	if wait != 0 && hold {
+		// What completes while it is submitted is waited for besides, which
+		// spares a return just to see it. A prompt send does: the kernel tries
+		// it once, and nothing else takes completions during a Poll. A datagram
+		// nearly always does; one that blocks costs the rest of the short
+		// hold, but not again soon.
+		atLeast += uint32(r.sends)
+		switch {
+		case r.datagrams == 0:
+		case r.doubt > 0:
+			r.doubt--
+		default:
+			atLeast += uint32(r.datagrams)
+			sure = false
 		}
 	}
 	if hold && wait > 0 {
 		r.armHold(wait)
-		// With a send that blocks, the time-out's completion is one too few.
+		// With a datagram that blocks, the time-out's completion is one too few.
 		// The wait then needs an end of its own, which is later than that of
 		// the time-out in flight: the hardware is not programmed for it.
-		if atLeast == 1 {
+		if sure {
 			wait = -1
 		}
 	}
@@ -276,11 +283,11 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	if errno == 0 {
 		_, errno = r.ring.Enter(atLeast, true, wait, hold)
 	}
-	if atLeast > 1 && r.ring.CQReady() < atLeast && errno != unix.EINTR {
+	if !sure && r.ring.CQReady() < atLeast && errno != unix.EINTR {
 		r.doubt = 64
 	}
 	if r.ring.Prepared() == 0 {
-		r.sends = 0
+		r.sends, r.datagrams = 0, 0
 		clear(r.addrs) // the kernel has copied them
 		r.addrs = r.addrs[:0]
 	}
@@ -301,7 +308,7 @@ func (r *uringReactor) armHold(wait time.Duration) {
 		return
 	}
 	r.holdArmed = true
-	r.holdFor = uring.Timespec{Nsec: wait.Nanoseconds()}
+	r.holdFor = uring.Timespec{Sec: int64(wait / time.Second), Nsec: int64(wait % time.Second)}
 	e := r.entry()
 	e.PrepTimeout(&r.holdFor, 0, 0)
 	r.ready(e, kindHold, 0)

@@ -25,11 +25,14 @@ func (r *uringReactor) Submit(op *Op) error {
 	case Recv:
 		r.recv(op)
 	case Send:
-		e := r.entry()
-		e.PrepSend(op.FD, op.Buf, unix.MSG_NOSIGNAL)
+		e, flags := r.entry(), uint32(unix.MSG_NOSIGNAL)
+		if op.Prompt {
+			flags |= unix.MSG_DONTWAIT
+			r.sends++
+		}
+		e.PrepSend(op.FD, op.Buf, flags)
 		r.ready(e, Send, op.Token)
 		op.Sent = 0
-		r.sends++
 	case Connect:
 		sa := new(rawSockaddr)
 		if err := sa.set(op.Addr); err != nil {

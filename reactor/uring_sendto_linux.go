@@ -90,7 +90,7 @@ func (r *uringReactor) sendTo(op *Op) {
 		e := r.entry()
 		e.PrepSendMsg(op.FD, &b.raw.msgs[i].hdr, unix.MSG_NOSIGNAL)
 		r.ready(e, SendTo, MakeToken(slot, uint32(i)))
-		r.sends++
+		r.datagrams++
 	}
 }
 

@@ -18,6 +18,7 @@ var sending = []behaviour{
 	onNetworks("sends more than the socket takes, in parts", testSendParts),
 	{"sends and receives at once", testSendBothWays},
 	{"a send to a closed peer is an error and no signal", testSendClosed},
+	{"a prompt send to a full socket is sent in the end", testSendPrompt},
 	{"a send that waits leaves Poll to wait as well", testSendIdle},
 	{"a send that waits ends when the peer resets", testSendReset},
 }
@@ -97,6 +98,28 @@ func testSendClosed(t *testing.T, b Backend) {
 		e.close()
 	}
 	require.Empty(t, signals)
+}
+
+// Where there is no room a prompt send ends with EAGAIN, upon which the endpoint submits another, or waits as that does.
+func testSendPrompt(t *testing.T, b Backend) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair("tcp")
+	shrink(t, e.fd)
+	want := text(6, 2<<20)
+	e.send(want)
+	l.settle()
+	require.True(t, e.flying[reactor.Send], "it is full")
+	e.stop(reactor.Send)
+	e.unsent = want[e.sent:]
+	e.start(reactor.Op{Kind: reactor.Send, Buf: e.unsent, Prompt: true})
+	l.settle()
+	require.True(t, e.flying[reactor.Send], "nobody has read a byte")
+	l.idle()
+	got := make([]byte, len(want))
+	taken := inBackground(func() error { _, err := io.ReadFull(peer, got); return err })
+	l.until("all sent", func() bool { return e.sent == len(want) })
+	require.NoError(t, <-taken)
+	requireSame(t, want, got)
 }
 
 // Room was seen once, and then it is used up: news of the other direction must not bring it back.

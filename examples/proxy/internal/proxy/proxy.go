@@ -44,15 +44,6 @@ type Proxy struct {
 // questions about health nor the status page; and 10 ms is the time slice that goroutines have of each other anyway.
 const hold = 10 * time.Millisecond
 
-// holdOn is that of a backend. io_uring has the default: there a hold may wait for a send to a peer that takes nothing, all of its
-// time, while others' messages wait.
-func holdOn(backend string) time.Duration {
-	if r, err := reactor.Select(reactor.Config{Backend: backend}, nil); err != nil || r.Backend == "io_uring" {
-		return 0
-	}
-	return hold
-}
-
 var errEnded = errors.New("proxy: it is ending")
 
 // New starts a proxy. What goes wrong later, and each connection if the configuration has it so, is told to
@@ -60,7 +51,7 @@ var errEnded = errors.New("proxy: it is ending")
 func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
 	var err error
-	p.group, err = conn.NewGroup(conn.Config{Logger: log, Reactor: reactor.Config{Backend: c.Backend}}, sched.Config{Workers: c.Workers, Hold: holdOn(c.Backend)})
+	p.group, err = conn.NewGroup(conn.Config{Logger: log, Reactor: reactor.Config{Backend: c.Backend}}, sched.Config{Workers: c.Workers, Hold: hold})
 	if err != nil {
 		return nil, err
 	}
