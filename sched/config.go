@@ -22,6 +22,14 @@ type Config struct {
 	// Negative: not at all.
 	Hold time.Duration
 
+	// BusyPoll is how long a worker that has run out of work looks for news before it
+	// waits, at most: a millisecond. What comes meanwhile finds it awake, some
+	// microseconds sooner, at the price of a processor's time; so it only looks while a quarter of its waits
+	// would have been as short. It pays where the next message mostly comes within some 20 µs, as
+	// through a proxy, and latency counts for more than processors do. 0: not at all. It
+	// needs a driver, and is not done with Unlocked or Paused.
+	BusyPoll time.Duration
+
 	// WakeCost is what waking a parked worker is taken to cost. A worker whose
 	// I/O has queued less work than that does it alone. 0: 20 µs.
 	WakeCost time.Duration
@@ -93,8 +101,9 @@ func (cfg Config) withDefaults() Config {
 		cfg.Hold = time.Millisecond
 	}
 	cfg.Hold = min(cfg.Hold, time.Second)
-	if cfg.Paused {
-		cfg.Hold = -1 // it would be measured with a clock that stands still
+	cfg.BusyPoll = min(max(0, cfg.BusyPoll), maxBusyPoll)
+	if cfg.Paused { // both would be measured with a clock that stands still
+		cfg.Hold, cfg.BusyPoll = -1, 0
 	}
 	if cfg.WakeCost == 0 {
 		cfg.WakeCost = 20 * time.Microsecond
@@ -113,8 +122,8 @@ func (cfg Config) withDefaults() Config {
 	if cfg.driverless {
 		cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil }
 	}
-	if !cfg.ownThreads {
-		cfg.Hold = -1 // a sleeper cannot hold
+	if !cfg.ownThreads { // a sleeper can do neither
+		cfg.Hold, cfg.BusyPoll = -1, 0
 	}
 	cfg.endless = cfg.endless || testmode.EndlessParks.Load()
 	if cfg.Logger == nil {

@@ -19,7 +19,11 @@ func (w *worker) park() (n int, err error) {
 	}
 	w.count.Parks++
 	call(w.rt.cfg.Hooks.WorkerPark, w.index)
-	n, err = w.wait()
+	if w.rt.cfg.BusyPoll > 0 {
+		n, err = w.busyWait()
+	} else {
+		n, err = w.sleep()
+	}
 	call(w.rt.cfg.Hooks.WorkerUnpark, w.index)
 	w.count.Unparks++
 	w.leavePark()
@@ -56,9 +60,9 @@ func (w *worker) mustNotSleep() bool {
 	return true
 }
 
-// wait holds first, then blocks. A worker on watch interrupts that to look after
+// sleep holds first, then blocks. A worker on watch interrupts that to look after
 // the others.
-func (w *worker) wait() (int, error) {
+func (w *worker) sleep() (int, error) {
 	began := w.now // the tasks since then were few, or measured
 	if hold := w.holdFor(); hold > 0 {
 		for left := hold; left > 0; left = hold - (w.rt.Now() - began) { // a hold may end early

@@ -58,6 +58,7 @@ type worker struct {
 	lifoRuns  int           // tasks run from lifo since the last from elsewhere
 	pinnedDue bool          // pinned goes before queue
 	adapt     adaptive
+	busy      busyPoller
 	long      longTasks
 	post      post
 	inPlace   inPlace
@@ -87,6 +88,7 @@ func newWorker(rt *Runtime, index int) *worker {
 	w.batch.init(min(batchSize, rt.cfg.queueSize))
 	w.hooked = rt.cfg.Hooks.TaskPollStart != nil || rt.cfg.Hooks.TaskPollEnd != nil
 	w.adapt.init(w)
+	w.busy.hits = 1
 	return w
 }
 
