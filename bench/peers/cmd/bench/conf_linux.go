@@ -58,7 +58,6 @@ stream {
 
 	haproxyTCPConf = `global
 	nbthread 1
-%[5]s
 	maxconn 6000
 defaults
 	mode tcp
@@ -79,8 +78,8 @@ func writeConf(dir, addr, origin string) error {
 	if _, err := os.Stat(nginxStreamModule); err == nil {
 		module = "load_module " + nginxStreamModule + ";"
 	}
-	for name, text := range map[string]string{"nginx.conf": nginxConf, "haproxy.conf": haproxyConf, "haproxy-tcp.conf": haproxyTCPConf, "haproxy-busy.conf": strings.Replace(haproxyTCPConf, "%[5]s", "	busy-polling", 1), "nginx-stream.conf": nginxStreamConf} {
-		text = strings.NewReplacer("%[1]s", dir, "%[2]s", addr, "%[3]s", origin, "%[4]s", module, "%[5]s\n", "", "%%", "%").Replace(text)
+	for name, text := range map[string]string{"nginx.conf": nginxConf, "haproxy.conf": haproxyConf, "haproxy-tcp.conf": haproxyTCPConf, "nginx-stream.conf": nginxStreamConf} {
+		text = strings.NewReplacer("%[1]s", dir, "%[2]s", addr, "%[3]s", origin, "%[4]s", module, "%%", "%").Replace(text)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -101,8 +101,6 @@ var contenders = []contender{
 	{"haproxy", "http-request return, one thread; as a proxy with splice-auto", map[string]recipe{
 		plaintext: {binary: "haproxy", args: []string{"-db", "-q", "-f", "CONF/haproxy.conf"}},
 		proxy:     {binary: "haproxy", args: []string{"-db", "-q", "-f", "CONF/haproxy-tcp.conf"}}}},
-	{"haproxy-busy", "haproxy as a proxy with busy-polling", map[string]recipe{
-		proxy: {binary: "haproxy", args: []string{"-db", "-q", "-f", "CONF/haproxy-busy.conf"}}}},
 }
 
 var withTLS = []string{"suiro/io_uring", "suiro/epoll", "suiro-h1/io_uring", "suiro-h1/epoll", "net"}
