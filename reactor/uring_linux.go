@@ -48,10 +48,12 @@ type uringReactor struct {
 	spare     [64]Completion // for what goes there
 	mem       *pool          // but for drop
 	bufs      *uring.BufRing
-	wakeArmed bool // a read of the waker is in flight
-	woken     bool // one has completed since the last Poll: this Poll must not wait
-	holdArmed bool // a time-out of a hold is in flight
-	stopped   int  // while closing: operations ended by the last stop, -1 before its answer
+	wakeArmed bool          // a read of the waker is in flight
+	woken     bool          // one has completed since the last Poll: this Poll must not wait
+	holds     int           // time-outs of holds in flight
+	hold      holdEnd       // the first of those to end, as far as that is known
+	longest   time.Duration // there was of those
+	stopped   int           // while closing: operations ended by the last stop, -1 before its answer
 
 	free     atomic.Int32   // buffers the kernel can still receive into
 	starving atomic.Bool    // something is starved: a buffer that comes back wakes the owner
@@ -302,12 +304,15 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 
 // armHold bounds a hold by a time-out of its own, which stays in flight over
 // many holds until it fires. A time-out of the wait itself would have the timer
-// hardware programmed twice for each, which costs more than the wait.
+// hardware programmed twice for each, which costs more than the wait. A hold that is to
+// be shorter has a further one.
 func (r *uringReactor) armHold(wait time.Duration) {
-	if r.holdArmed {
+	if r.hold.serves(wait) {
 		return
 	}
-	r.holdArmed = true
+	r.holds++
+	r.hold.set(wait)
+	r.longest = max(r.longest, wait)
 	r.holdFor = uring.Timespec{Sec: int64(wait / time.Second), Nsec: int64(wait % time.Second)}
 	e := r.entry()
 	e.PrepTimeout(&r.holdFor, 0, 0)
@@ -347,7 +352,9 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		r.waker.noticed()
 		return false
 	case kindHold:
-		r.holdArmed = false
+		r.holds--
+		r.hold.set(r.longest) // of those left none ends later
+		r.hold.armed = r.holds > 0
 		return false
 	case kindStop:
 		r.stopped = max(0, int(e.Res))

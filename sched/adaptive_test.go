@@ -106,7 +106,7 @@ func TestALongHoldBeginsOnlyWhileNoGoroutineWaitsForTheProcessor(t *testing.T) {
 	w, a := adaptiveOf(Config{Workers: 1, Hold: 10 * time.Millisecond})
 	ask := func() bool {
 		w.ran, w.asked = true, w.now
-		return w.mayHold()
+		return w.holdFor() > 0
 	}
 	require.False(t, ask())
 	a.hold = longHold

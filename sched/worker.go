@@ -58,6 +58,7 @@ type worker struct {
 	lifoRuns  int           // tasks run from lifo since the last from elsewhere
 	pinnedDue bool          // pinned goes before queue
 	adapt     adaptive
+	busy      busyPoller
 	long      longTasks
 	post      post
 	inPlace   inPlace
@@ -69,6 +70,7 @@ type worker struct {
 	ran       bool          // a task has run since wanted was last asked
 	asked     time.Duration // when wanted was last asked
 	yielded   time.Duration // when other goroutines last had a chance to run
+	gosched   time.Duration // when they were last let, be there any or not
 	runnable  [1]metrics.Sample
 }
 
@@ -86,6 +88,7 @@ func newWorker(rt *Runtime, index int) *worker {
 	w.batch.init(min(batchSize, rt.cfg.queueSize))
 	w.hooked = rt.cfg.Hooks.TaskPollStart != nil || rt.cfg.Hooks.TaskPollEnd != nil
 	w.adapt.init(w)
+	w.busy.hits = 1
 	return w
 }
 
@@ -107,7 +110,7 @@ func (w *worker) unpark() {
 // run is the worker's goroutine. It reports on ready once, when the driver is
 // there or cannot be.
 func (w *worker) run(ready chan<- error) {
-	if w.rt.cfg.ownThreads {
+	if w.rt.cfg.ownThreads && !w.rt.cfg.Roaming {
 		// Never unlocked: the thread ends with the goroutine, and with it whatever
 		// the driver tied to the thread.
 		runtime.LockOSThread()

@@ -68,6 +68,10 @@ type Server struct {
 	// blocks. 0: 1 ms; negative: not at all. See sched.Config.
 	Hold time.Duration
 
+	// BusyPoll is how long a worker without work looks for news before it waits, while that
+	// is of use. 0: not at all; at most a millisecond. See sched.Config.
+	BusyPoll time.Duration
+
 	// ReusePort has each worker listen on a socket of its own (SO_REUSEPORT), among
 	// which the kernel spreads new connections by a hash of their addresses, and
 	// keep those it accepts. It spares connections a way between workers, and
@@ -247,7 +251,7 @@ func (s *Server) start() (*conn.Group, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = defaultLogger()
 	}
-	rc := sched.Config{Workers: s.Workers, Hold: s.Hold}
+	rc := sched.Config{Workers: s.Workers, Hold: s.Hold, BusyPoll: s.BusyPoll}
 	if _, http := s.Handler.(*httpHandler); (s.Handler == nil || http) && s.Packets == nil {
 		forGoroutines(&rc)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -175,4 +176,25 @@ func TestALoggerOfConnIsUsedUnlessTheServerHasOne(t *testing.T) {
 	}
 	require.Equal(t, 1, conns.Count("panicked"))
 	require.Equal(t, 1, mine.Count("panicked"))
+}
+
+// Workers that look for news are told of it as ever: by the kernel, by goroutines and by timers.
+func TestWorkersThatLookForNewsServeAsEver(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: workers, BusyPoll: 50 * time.Microsecond})
+		clients := []net.Conn{s.dial(), s.dial(), s.dial()}
+		for i := range 300 {
+			roundTrip(t, clients[i%len(clients)], "hello")
+			task := sched.Go(s.Group().Runtime(), func(cx *sched.Context) (int, error) {
+				if i%50 == 0 {
+					_, _ = sched.Await(cx, sched.Sleep(time.Millisecond))
+				}
+				return i, nil
+			})
+			n, err := sched.Wait(t.Context(), task)
+			require.NoError(t, err)
+			require.Equal(t, i, n)
+		}
+		require.NoError(t, s.Shutdown(t.Context()))
+	})
 }

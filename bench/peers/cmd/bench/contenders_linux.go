@@ -42,6 +42,13 @@ func ours(backend, ring string) contender {
 		plaintext: example, proxy: passes, "*": serve("suiro/"+backend, ring)}}
 }
 
+// busy is the proxy for latency: workers look for news for a moment before they wait.
+func busy(backend, ring string) contender {
+	r := ours(backend, ring).kinds[proxy]
+	r.args = append(slices.Clone(r.args), "-busy-poll", "20us")
+	return contender{"suiro-busy/" + backend, "examples/proxy -busy-poll 20us", map[string]recipe{proxy: r}}
+}
+
 func raw(backend, ring string) contender {
 	r := recipe{binary: "suiro", args: []string{"-backend", backend, "-addr", "127.0.0.1:0"}, ring: ring}
 	return contender{"suiro-raw/" + backend, "the raw peers' handler on Suiro, one Write per answer", map[string]recipe{plaintext: r}}
@@ -66,6 +73,8 @@ var contenders = []contender{
 	{"suiro-sequential/epoll", "sequential handlers", map[string]recipe{"*": serve("suiro-sequential/epoll", "no")}},
 	{"suiro-h1/io_uring", "of HTTP within TLS: callbacks that parse as examples/http does", webOnly(serve("suiro-h1/io_uring", "yes"))},
 	{"suiro-h1/epoll", "the same", webOnly(serve("suiro-h1/epoll", "no"))},
+	busy("io_uring", "yes"),
+	busy("epoll", "no"),
 	raw("io_uring", "yes"),
 	raw("epoll", "no"),
 	{"c-uring", "C: raw io_uring, multishot accept and recv, provided buffers, coalesced sends", map[string]recipe{plaintext: peer("c-uring")}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/suiro-go/suiro/bench/load"
 )
@@ -49,8 +50,16 @@ func middleP99(o outcome) float64 {
 	if len(o.Slices) == 0 { // the run was shorter than one
 		return p99Micros(o)
 	}
-	xs := make([]float64, len(o.Slices))
-	for i, d := range o.Slices {
+	return middleOf(o.Slices)
+}
+
+// middleOf is the median, in µs; 0 of none.
+func middleOf(ds []time.Duration) float64 {
+	if len(ds) == 0 {
+		return 0
+	}
+	xs := make([]float64, len(ds))
+	for i, d := range ds {
 		xs[i] = micros(d)
 	}
 	return spreadOf(xs).median
