@@ -20,9 +20,10 @@ func newSeries(d time.Duration, gap float64) series {
 	return s
 }
 
-// note adds the latency of a message that was due then.
+// note adds the latency of a message that was due then, if that was in the window: of a closed loop, which has no series,
+// messages may have been due before.
 func (s series) note(due, took time.Duration) {
-	if i := int(due / Slice); i < len(s) && len(s[i]) < cap(s[i]) {
+	if i := int(due / Slice); due >= 0 && i < len(s) && len(s[i]) < cap(s[i]) {
 		s[i] = append(s[i], took)
 	}
 }
