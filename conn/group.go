@@ -38,7 +38,7 @@ type Group struct {
 
 // NewGroup chooses the backend (see reactor.Select) and makes a runtime of
 // workers that each have a reactor. They start with the first use. rc.NewDriver
-// and rc.Roaming are ignored. With rc.Unlocked, which io_uring cannot do, another one is chosen; if that
+// is ignored. With rc.Unlocked, which io_uring cannot do, another one is chosen; if that
 // is forced, workers have threads of their own all the same, but do not hold.
 func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	cfg, err := cfg.withDefaults()
@@ -57,7 +57,6 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	}
 	cfg.Reactor = chosen
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: pipePool{most: cfg.MaxPipes}}
-	rc.Roaming = cfg.Reactor.Backend == "epoll"
 	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger

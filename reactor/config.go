@@ -179,8 +179,8 @@ func join(errs []error) error {
 	return err
 }
 
-// Open starts a reactor. The calling goroutine must be locked to its thread, but for
-// epoll, and becomes the owner. A configuration that Select has not returned is put
+// Open starts a reactor. The calling goroutine must be locked to its thread
+// and becomes the owner. A configuration that Select has not returned is put
 // through Select first, without a log.
 func Open(cfg Config) (Reactor, error) {
 	if !cfg.selected {

@@ -25,7 +25,7 @@
 //   - Memory given with Send or SendTo, the Batch itself included, stays unchanged and reachable until its
 //     completion; memory received stays valid until it is released.
 //   - Poll and Close belong to the goroutine that owns the reactor, which stays
-//     locked to the thread that opened it; epoll's may change threads. Wake, Release, and Submit of Cancel
+//     locked to the thread that opened it. Wake, Release, and Submit of Cancel
 //     and Close may be called from anywhere; whether the other operations may,
 //     [Reactor.Carrier] says. Rescue takes completions in the owner's stead, one
 //     taker at a time: the users of a reactor see to that with a lock of theirs.

@@ -48,12 +48,10 @@ type uringReactor struct {
 	spare     [64]Completion // for what goes there
 	mem       *pool          // but for drop
 	bufs      *uring.BufRing
-	wakeArmed bool          // a read of the waker is in flight
-	woken     bool          // one has completed since the last Poll: this Poll must not wait
-	holds     int           // time-outs of holds in flight
-	hold      holdEnd       // the first of those to end, as far as that is known
-	longest   time.Duration // there was of those
-	stopped   int           // while closing: operations ended by the last stop, -1 before its answer
+	wakeArmed bool // a read of the waker is in flight
+	woken     bool // one has completed since the last Poll: this Poll must not wait
+	holdArmed bool // a time-out of a hold is in flight
+	stopped   int  // while closing: operations ended by the last stop, -1 before its answer
 
 	free     atomic.Int32   // buffers the kernel can still receive into
 	starving atomic.Bool    // something is starved: a buffer that comes back wakes the owner
@@ -260,8 +258,7 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		// What completes while it is submitted is waited for besides, which
 		// spares a return just to see it. A prompt send does: the kernel tries
 		// it once, and nothing else takes completions during a Poll. A datagram
-		// nearly always does; one that blocks costs the rest of the short
-		// hold, but not again soon.
+		// nearly always does; one that blocks costs mostWait, but not again soon.
 		atLeast += uint32(r.sends)
 		switch {
 		case r.datagrams == 0:
@@ -274,22 +271,25 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	}
 	if hold && wait > 0 {
 		r.armHold(wait)
-		// With a datagram that blocks, the time-out's completion is one too few.
-		// The wait then needs an end of its own, which is later than that of
-		// the time-out in flight: the hardware is not programmed for it.
+		// With a datagram that blocks, neither what has come nor the time-out
+		// ends the wait, which needs an end of its own.
 		if sure {
 			wait = -1
+		} else {
+			wait = min(wait, mostWait)
 		}
 	}
-	errno := r.faults.next(faults.Wait)
+	taken, errno := uint32(0), r.faults.next(faults.Wait)
 	if errno == 0 {
-		_, errno = r.ring.Enter(atLeast, true, wait, hold)
+		taken, errno = r.ring.Enter(atLeast, true, wait, hold)
 	}
 	if !sure && r.ring.CQReady() < atLeast && errno != unix.EINTR {
 		r.doubt = 64
 	}
-	if r.ring.Prepared() == 0 {
+	if taken > 0 { // not all, perhaps: to wait for too few costs a return, for too many a hold
 		r.sends, r.datagrams = 0, 0
+	}
+	if r.ring.Prepared() == 0 {
 		clear(r.addrs) // the kernel has copied them
 		r.addrs = r.addrs[:0]
 	}
@@ -302,17 +302,17 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	return nil
 }
 
+// mostWait is how long a hold waits for a datagram that may have to wait for room. Who holds for longer comes again.
+const mostWait = time.Millisecond
+
 // armHold bounds a hold by a time-out of its own, which stays in flight over
 // many holds until it fires. A time-out of the wait itself would have the timer
-// hardware programmed twice for each, which costs more than the wait. A hold that is to
-// be shorter has a further one.
+// hardware programmed twice for each, which costs more than the wait.
 func (r *uringReactor) armHold(wait time.Duration) {
-	if r.hold.serves(wait) {
+	if r.holdArmed {
 		return
 	}
-	r.holds++
-	r.hold.set(wait)
-	r.longest = max(r.longest, wait)
+	r.holdArmed = true
 	r.holdFor = uring.Timespec{Sec: int64(wait / time.Second), Nsec: int64(wait % time.Second)}
 	e := r.entry()
 	e.PrepTimeout(&r.holdFor, 0, 0)
@@ -352,9 +352,7 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		r.waker.noticed()
 		return false
 	case kindHold:
-		r.holds--
-		r.hold.set(r.longest) // of those left none ends later
-		r.hold.armed = r.holds > 0
+		r.holdArmed = false
 		return false
 	case kindStop:
 		r.stopped = max(0, int(e.Res))

@@ -106,7 +106,7 @@ func TestALongHoldBeginsOnlyWhileNoGoroutineWaitsForTheProcessor(t *testing.T) {
 	w, a := adaptiveOf(Config{Workers: 1, Hold: 10 * time.Millisecond})
 	ask := func() bool {
 		w.ran, w.asked = true, w.now
-		return w.holdFor() > 0
+		return w.mayHold()
 	}
 	require.False(t, ask())
 	a.hold = longHold

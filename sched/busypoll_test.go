@@ -64,8 +64,10 @@ func TestWhatComesWhileAWorkerLooksIsNotWaitedFor(t *testing.T) {
 func TestAWorkerThatLooksInVainStopsItUntilWaitsAreShort(t *testing.T) {
 	busyBubble(t, 20*time.Microsecond, func(t *testing.T, rt *sched.Runtime, d *fake) {
 		for range 40 {
+			synctest.Wait()
 			wakeUp(rt, 0, 0)() // a minute passes
 		}
+		synctest.Wait()
 		require.Less(t, pollsOf(d, wakeUp(rt, 0, 0)), manyPolls, "it was in vain each time")
 		looked := 0
 		for range 40 {

@@ -61,13 +61,8 @@ type Config struct {
 	Paused bool
 
 	// NewDriver makes the driver of the worker with that index. It is called
-	// on the worker's own locked thread, unless Roaming or Unlocked is set. nil: no I/O.
+	// on the worker's own locked thread. nil: no I/O.
 	NewDriver func(worker int) (Driver, error)
-
-	// Roaming says that the driver does not care which thread calls it. Workers then wait and hold
-	// as others do, but are not locked to a thread, so that to let other goroutines run takes no switch of threads. They do so
-	// every few milliseconds, before Go's monitor makes them, which would take a signal.
-	Roaming bool
 
 	// Unlocked has workers with a driver share threads with other goroutines, as
 	// those without one do: for tasks that mostly wake goroutines, which then need
@@ -81,7 +76,7 @@ type Config struct {
 	// Logger hears of panics that become no task's result. nil: nobody does.
 	Logger *slog.Logger
 
-	// Workers wait in their drivers' own calls, which keep a thread, and not as goroutines do.
+	// Workers have threads of their own, for their drivers' sake.
 	ownThreads bool
 
 	// There was no NewDriver: workers have nobody to look after but tasks.

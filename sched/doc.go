@@ -1,7 +1,7 @@
 // Package sched runs tasks on workers. A worker is a goroutine that owns a
 // [Driver], its connection with the outside world, and queues of tasks; workers that
 // have nothing to do take tasks from others. With a driver it is locked to its thread,
-// which io_uring wants, unless the driver bears another (Config.Roaming); without one it is a goroutine like others, which wakes them and
+// which io_uring wants; without one it is a goroutine like others, which wakes them and
 // is woken by them at a tenth of the price. The package knows nothing of sockets.
 //
 // # Tasks

@@ -10,20 +10,15 @@ import (
 // it looks whether other goroutines want it.
 const yieldEvery = time.Millisecond
 
-// roamEvery is how often a roaming worker gives way, whoever waits: Go's monitor looks every 10 ms who has kept a
-// processor since it looked last, and sends a signal, which ends a hold among others.
-const roamEvery = 5 * time.Millisecond
-
 // yield lets other goroutines run if some are waiting to. Gosched is dear on a
-// locked thread, about 10 µs, so it is not called without a reason. On another it takes 0.3 µs.
+// locked thread, about 10 µs, so it is not called without a reason.
 func (w *worker) yield() {
 	if w.now-w.yielded < yieldEvery {
 		return
 	}
 	w.yielded = w.now
 	w.publish()
-	if w.wanted() || w.rt.cfg.Roaming && w.now-w.gosched >= roamEvery {
-		w.gosched = w.now
+	if w.wanted() {
 		runtime.Gosched()
 	}
 }

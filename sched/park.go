@@ -64,7 +64,8 @@ func (w *worker) mustNotSleep() bool {
 // the others.
 func (w *worker) sleep() (int, error) {
 	began := w.now // the tasks since then were few, or measured
-	if hold := w.holdFor(); hold > 0 {
+	if w.mayHold() {
+		hold := w.adapt.hold
 		for left := hold; left > 0; left = hold - (w.rt.Now() - began) { // a hold may end early
 			n, err := w.driver.Poll(&w.cx, left, true)
 			if n > 0 || err != nil || !w.parker.isParked() {
@@ -72,9 +73,7 @@ func (w *worker) sleep() (int, error) {
 				return n, err
 			}
 		}
-		if hold == w.adapt.hold { // else it was a timer's time
-			w.adapt.held(false)
-		}
+		w.adapt.held(false)
 	}
 	w.publish()
 	if w.rt.clock.paused { // the kernel gets what the last tasks have queued before time goes on
@@ -109,27 +108,21 @@ const askEvery = 50 * time.Microsecond
 // just started would wait for all of it.
 const longHold = time.Millisecond
 
-// holdFor is how long the worker may keep its processor while it waits, 0 for not at all: not
-// with goroutines waiting for one, such as one that a task has just started, and no longer than until the
-// next timer, nor for less than pays.
-func (w *worker) holdFor() time.Duration {
-	hold := w.adapt.hold
-	if hold <= 0 {
-		return 0
+// mayHold reports whether the worker may keep its processor while it waits: not
+// with goroutines waiting for one, such as one that a task has just started,
+// and not when a timer is due, for which a hold is too rough.
+func (w *worker) mayHold() bool {
+	if w.adapt.hold <= 0 {
+		return false
 	}
-	if w.ran && (w.now-w.asked >= askEvery || hold > longHold) {
+	if w.ran && (w.now-w.asked >= askEvery || w.adapt.hold > longHold) {
 		w.ran, w.asked = false, w.now
 		if w.wanted() {
-			return 0
+			return false
 		}
 	}
-	if limit := w.untilTimer(); limit >= 0 && limit < hold {
-		if limit < minHold {
-			return 0
-		}
-		return limit
-	}
-	return hold
+	limit := w.untilTimer()
+	return limit < 0 || limit > w.adapt.hold
 }
 
 // untilTimer is how long the worker may wait for the sake of timers, below 0:

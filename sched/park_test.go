@@ -276,37 +276,17 @@ func TestOneWorkerWaitsNoLongerThanTheNextTimer(t *testing.T) {
 	}
 }
 
-func TestAHoldEndsWithTheNextTimer(t *testing.T) {
-	const near, long = 2 * time.Millisecond, 10 * time.Millisecond
-	inBubble(t, sched.Config{Workers: 1, Hold: long}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+func TestAWorkerDoesNotHoldWhenATimerIsNear(t *testing.T) {
+	const near = 2 * time.Millisecond
+	inBubble(t, sched.Config{Workers: 1, Hold: 10 * time.Millisecond}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		var timer sched.Timer
 		happen := func() {
-			rt.SetHold(0, long)
+			rt.SetHold(0, 10*time.Millisecond)
 			rt.StartTimer(&timer, expiry(rt.Now())+near, sched.Waker{})
 			time.Sleep(time.Minute)
 		}
-		requireCalls(t, fakes[0], happen, // the timer's hold is not one that was in vain: the next is as long as ever
-			[]call{{holding, near}, {polling, 0}, {holding, long}, {blocking, -1}},
-			[]call{{holding, near}, {polling, 0}, {blocking, -1}},
-			[]call{{blocking, near}, {holding, long}, {blocking, -1}},
+		requireCalls(t, fakes[0], happen,
+			[]call{{blocking, near}, {holding, 10 * time.Millisecond}, {blocking, -1}},
 			[]call{{blocking, near}, {blocking, -1}})
-	})
-}
-
-func TestAWorkerDoesNotHoldForLessThanPays(t *testing.T) {
-	const near, long = 49 * time.Microsecond, 10 * time.Millisecond
-	inBubble(t, sched.Config{Workers: 1, Hold: long}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
-		var timer sched.Timer
-		happen := func() {
-			at := expiry(rt.Now()) + time.Millisecond
-			rt.StartTimer(&timer, at, sched.Waker{})
-			time.Sleep(at - near - rt.Now())
-			synctest.Wait()
-			fakes[0].takeCalls()
-			rt.SetHold(0, long)
-			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
-			time.Sleep(near - 1)
-		}
-		requireCalls(t, fakes[0], happen, []call{{blocking, near}})
 	})
 }

@@ -70,7 +70,6 @@ type worker struct {
 	ran       bool          // a task has run since wanted was last asked
 	asked     time.Duration // when wanted was last asked
 	yielded   time.Duration // when other goroutines last had a chance to run
-	gosched   time.Duration // when they were last let, be there any or not
 	runnable  [1]metrics.Sample
 }
 
@@ -110,7 +109,7 @@ func (w *worker) unpark() {
 // run is the worker's goroutine. It reports on ready once, when the driver is
 // there or cannot be.
 func (w *worker) run(ready chan<- error) {
-	if w.rt.cfg.ownThreads && !w.rt.cfg.Roaming {
+	if w.rt.cfg.ownThreads {
 		// Never unlocked: the thread ends with the goroutine, and with it whatever
 		// the driver tied to the thread.
 		runtime.LockOSThread()

@@ -20,7 +20,10 @@ func TestAPromptSendToAFullSocketKeepsNobodyWaiting(t *testing.T) {
 	if err := probeURing(&cfg); err != nil {
 		t.Skip(err)
 	}
-	undisturbed(t)
+	runtime.LockOSThread() // not unlocked: the thread ends with this goroutine, and its signal mask
+	var mask unix.Sigset_t
+	mask.Val[0] = 1 << (unix.SIGURG - 1) // by which Go's scheduler ends a hold, after 10 ms
+	require.NoError(t, unix.PthreadSigmask(unix.SIG_BLOCK, &mask, nil))
 	r, err := openURing(&cfg)
 	require.NoError(t, err)
 	defer r.Close()
@@ -60,43 +63,6 @@ func TestAPromptSendToAFullSocketKeepsNobodyWaiting(t *testing.T) {
 			require.Less(t, time.Since(began), 40*time.Second, "round %d: what came has waited for the end of the hold", i)
 		}
 	}
-}
-
-// A timer that stays armed over many holds is not to make a shorter one as long as those.
-func TestAShortHoldAfterALongOneIsShort(t *testing.T) {
-	for _, backend := range Backends() {
-		t.Run(backend, func(t *testing.T) {
-			undisturbed(t)
-			r, err := Open(Config{Backend: backend})
-			if err != nil {
-				t.Skip(err)
-			}
-			defer r.Close()
-			out := make([]Completion, 16)
-			hold := func(wait time.Duration) {
-				began := time.Now()
-				_, err := r.Poll(out, wait, true)
-				require.NoError(t, err)
-				require.Less(t, time.Since(began), 40*time.Second, "a hold of %v", wait)
-			}
-			for _, long := range []time.Duration{50 * time.Second, 45 * time.Second, 42 * time.Second} {
-				require.NoError(t, r.Wake())
-				hold(long)
-				for range 3 { // each ends a timer, or the next is even shorter
-					hold(2 * time.Millisecond)
-					hold(time.Millisecond)
-				}
-			}
-		})
-	}
-}
-
-// undisturbed keeps Go's scheduler from ending a hold by its signal, after 10 ms.
-func undisturbed(t *testing.T) {
-	runtime.LockOSThread() // not unlocked: the thread ends with this goroutine, and its signal mask
-	var mask unix.Sigset_t
-	mask.Val[0] = 1 << (unix.SIGURG - 1)
-	require.NoError(t, unix.PthreadSigmask(unix.SIG_BLOCK, &mask, nil))
 }
 
 // pairOf is two ends of a connection that do not block.
