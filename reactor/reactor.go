@@ -151,8 +151,9 @@ type Op struct {
 	TCP     bool // it is a socket of TCP
 	Drained bool // Recv: it has been read until there was no more, so the next receive is made when there is
 
-	// Prompt says that an operation is over at once. Close: it waits for nothing, as with SO_LINGER it would, so that
-	// Go's scheduler need not be told. Send: it need not wait for room, so that it completes before what a Poll waits for.
+	// Prompt says that an operation is over at once. Close: it waits for nothing, as
+	// with SO_LINGER it would, so that Go's scheduler need not be told. Send: it need
+	// not wait for room, so that it completes before what a Poll waits for.
 	Prompt bool
 
 	// Sent is set by Submit for a Send or SendTo. Above 0, that many bytes were

@@ -17,7 +17,8 @@ type Config struct {
 	// processor kept before it blocks, at most: a second. Longer spares more
 	// hand-overs of the processor, and timer interrupts, of which a shorter
 	// one has more; a goroutine that becomes ready meanwhile, and finds no
-	// other processor, waits as long. It is not done while goroutines are
+	// other processor, waits as long, and so does what a worker that is stuck
+	// in a task has left for others. It is not done while goroutines are
 	// waiting already, and gets shorter while it is of no use. 0: 1 ms.
 	// Negative: not at all.
 	Hold time.Duration

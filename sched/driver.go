@@ -9,7 +9,7 @@ type Driver interface {
 	// completed, wakes the tasks concerned through cx, and returns the number
 	// of things that happened. If there is nothing it waits: not at all for
 	// wait 0, without bound for wait < 0. With hold the wait must keep the Go
-	// scheduler's processor; it is then short. Poll returns early, with 0 if
+	// scheduler's processor; it is then Config.Hold at most. Poll returns early, with 0 if
 	// need be, after Wake. An error is final: the runtime stops.
 	Poll(cx *Context, wait time.Duration, hold bool) (int, error)
 
