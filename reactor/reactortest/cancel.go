@@ -42,13 +42,7 @@ func testCancelRecv(t *testing.T, b Backend) {
 }
 
 func testCancelSend(t *testing.T, b Backend) {
-	l := newLoop(t, b, small)
-	e, peer := l.pair("tcp")
-	shrink(t, e.fd)
-	want := text(6, 2<<20)
-	e.send(want)
-	l.settle()
-	require.True(t, e.flying[reactor.Send])
+	l, e, peer, want := clogged(t, b, "tcp")
 	before := len(e.ends[reactor.Send])
 	e.stop(reactor.Send)
 	l.settle()

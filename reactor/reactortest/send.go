@@ -2,6 +2,7 @@ package reactortest
 
 import (
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -38,15 +39,22 @@ func testSendSmall(t *testing.T, b Backend, network string) {
 	require.Len(t, e.ends[reactor.Send], 20+e.shorts)
 }
 
-func testSendParts(t *testing.T, b Backend, network string) {
-	l := newLoop(t, b, small)
-	e, peer := l.pair(network)
+// clogged is a connection with a send that waits for room.
+func clogged(t *testing.T, b Backend, network string) (l *loop, e *endpoint, peer net.Conn, want []byte) {
+	t.Helper()
+	l = newLoop(t, b, small)
+	e, peer = l.pair(network)
 	shrink(t, e.fd)
-	want := text(2, 2<<20)
+	want = text(2, 2<<20)
 	e.send(want)
 	l.settle()
-	require.Positive(t, e.sent)
 	require.True(t, e.flying[reactor.Send], "the rest waits: nobody has read a byte")
+	return l, e, peer, want
+}
+
+func testSendParts(t *testing.T, b Backend, network string) {
+	l, e, peer, want := clogged(t, b, network)
+	require.Positive(t, e.sent)
 	require.Positive(t, e.shorts)
 	l.idle()
 
@@ -102,13 +110,7 @@ func testSendClosed(t *testing.T, b Backend) {
 
 // Where there is no room a prompt send ends with EAGAIN, upon which the endpoint submits another, or waits as that does.
 func testSendPrompt(t *testing.T, b Backend) {
-	l := newLoop(t, b, small)
-	e, peer := l.pair("tcp")
-	shrink(t, e.fd)
-	want := text(6, 2<<20)
-	e.send(want)
-	l.settle()
-	require.True(t, e.flying[reactor.Send], "it is full")
+	l, e, peer, want := clogged(t, b, "tcp")
 	e.stop(reactor.Send)
 	e.unsent = want[e.sent:]
 	e.start(reactor.Op{Kind: reactor.Send, Buf: e.unsent, Prompt: true})
@@ -142,12 +144,7 @@ func testSendIdle(t *testing.T, b Backend) {
 }
 
 func testSendReset(t *testing.T, b Backend) {
-	l := newLoop(t, b, small)
-	e, peer := l.pair("tcp")
-	shrink(t, e.fd)
-	e.send(text(5, 2<<20))
-	l.settle()
-	require.True(t, e.flying[reactor.Send])
+	l, e, peer, _ := clogged(t, b, "tcp")
 	reset(t, peer)
 	l.until("the send to fail", func() bool { return !e.flying[reactor.Send] })
 	require.Contains(t, []syscall.Errno{syscall.EPIPE, syscall.ECONNRESET}, e.errno(reactor.Send))
