@@ -75,7 +75,9 @@ func (c *Conn) CloseRead() error {
 func (c *Conn) linger() {
 	k := &c.more().clock
 	k.linger = c.group.rt.Now() + cmp.Or(k.patience, c.group.cfg.Linger) // not cx.Now: the handler may have taken long
-	k.unsent = c.Unsent()
+	if c.Unsent() > 0 {
+		k.parting = c.outflow(c.taken())
+	}
 }
 
 // lingered is the end of such a period: the next one begins if the peer has
@@ -83,10 +85,10 @@ func (c *Conn) linger() {
 // has cost enough; the kernel goes on to deliver what it has.
 func (c *Conn) lingered() {
 	c.extras.clock.linger = 0
-	switch left := c.Unsent(); {
+	switch {
 	case c.is(finished):
 		c.set(broken)
-	case left < c.extras.clock.unsent:
+	case c.outflow(c.taken()).movedSince(c.extras.clock.parting):
 		c.linger()
 	default:
 		c.set(reset)

@@ -186,25 +186,28 @@ func TestCloseDoesNotWaitForEverForThePeersFIN(t *testing.T) {
 // A slow reader is waited for as long as it reads, however long that is.
 func TestCloseWaitsForAReaderThatGoesOn(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		const written, linger = 8 << 20, 4 * shortLinger
-		closed, tell := ends(1)
-		var at atomic.Int64
-		f := serve(t, backend, 2, closer(written, &at, tell), func(cfg *conn.Config) { cfg.Linger = linger })
-		c := f.dial()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
-		write(t, c, "go")
-		got := 0
-		for buf := make([]byte, written/16); got < written; {
-			n, err := io.ReadFull(c, buf)
-			got += n
-			require.NoError(t, err, "after %d bytes", got)
-			time.Sleep(linger / 8) // 16 of these are longer than the linger time
-		}
-		_, err := c.Read(make([]byte, 1))
-		require.ErrorIs(t, err, io.EOF)
-		require.Greater(t, time.Now().UnixNano()-at.Load(), int64(linger), "nothing was shown")
-		require.NoError(t, c.Close())
-		require.NoError(t, conntest.Receive(t, closed))
+		punctual(t, 4*shortLinger, func(linger time.Duration, alive func()) error {
+			const written = 8 << 20
+			closed, tell := ends(1)
+			var at atomic.Int64
+			f := serve(t, backend, 2, closer(written, &at, tell), func(cfg *conn.Config) { cfg.Linger = linger })
+			c := f.dial()
+			require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+			write(t, c, "go")
+			for range 16 {
+				if err := take(c, written/16); err != nil {
+					return err
+				}
+				alive()
+				time.Sleep(linger / 8) // 16 of these are longer than the linger time
+			}
+			_, err := c.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.EOF)
+			require.Greater(t, time.Now().UnixNano()-at.Load(), int64(linger), "nothing was shown")
+			require.NoError(t, c.Close())
+			require.NoError(t, conntest.Receive(t, closed))
+			return nil
+		})
 	})
 }
 

@@ -21,16 +21,37 @@ type clock struct {
 	read    time.Duration
 	write   time.Duration
 	linger  time.Duration
-	unsent  int // when linger was set
+	parting outflow // when linger was set
 
 	patience time.Duration // how long Close waits; 0: Config.Linger; negative: it resets
 
 	idle   time.Duration // how long nothing may come or go
 	active time.Duration // when something last came, or was seen to have gone
-	taken  uint64        // how much had gone by then
+	gone   outflow       // as of then
 
 	stalled time.Duration // when what is unsent was last seen to get less; 0: nothing is unsent
-	left    uint64        // bytes that had gone by then
+	left    outflow       // as of then
+}
+
+// An outflow says how far what was written has got at one moment.
+type outflow struct {
+	taken uint64 // bytes that the kernel has taken
+	kept  int    // and of them those which it still keeps for the peer
+}
+
+// outflow is after the kernel has taken that much. It costs a system call once something was sent.
+func (c *Conn) outflow(taken uint64) outflow {
+	if taken == 0 {
+		return outflow{}
+	}
+	return outflow{taken, keeps(c.fd)}
+}
+
+// movedSince reports whether the peer has taken something since. That the kernel has counts as
+// well, since it says so only when there is room again: what else it has in hand, for an
+// operation that has not ended, can make kept larger in the meantime, but not smaller.
+func (o outflow) movedSince(before outflow) bool {
+	return o.taken != before.taken || o.kept < before.kept
 }
 
 // SetReadDeadline has OnDeadline called at t, once, whatever has been received
@@ -129,7 +150,7 @@ func (c *Conn) startClock() {
 
 func (c *Conn) seenActive(now time.Duration) {
 	k := &c.extras.clock
-	k.active, k.taken = now, c.taken()
+	k.active, k.gone = now, c.outflow(c.taken())
 }
 
 // next is the earliest deadline, or 0.
@@ -180,7 +201,7 @@ func (c *Conn) checkClock() {
 		c.checkStall(now)
 	}
 	if k.idle != 0 && due(k.active+k.idle) && !c.is(closing) {
-		if c.taken() != k.taken {
+		if c.outflow(c.taken()).movedSince(k.gone) {
 			c.seenActive(now)
 		} else {
 			c.check(c.opError("idle", os.ErrDeadlineExceeded))
@@ -197,11 +218,12 @@ func (c *Conn) stuck() {
 // checkStall ends the connection unless the peer has taken something since.
 func (c *Conn) checkStall(now time.Duration) {
 	k := &c.extras.clock
-	switch unsent, taken := c.progress(); {
+	unsent, taken := c.progress()
+	switch flow := c.outflow(taken); {
 	case unsent == 0:
 		k.stalled = 0
-	case taken != k.left:
-		k.stalled, k.left = now, taken
+	case flow.movedSince(k.left):
+		k.stalled, k.left = now, flow
 	default:
 		c.stuck()
 	}
@@ -218,7 +240,7 @@ func (c *Conn) armClock() {
 		case unsent == 0 || c.is(closing): // then it is linger that counts
 			k.stalled = 0
 		case k.stalled == 0:
-			k.stalled, k.left = c.group.rt.Now(), taken
+			k.stalled, k.left = c.group.rt.Now(), c.outflow(taken)
 		}
 	}
 	if next := k.next(stall); next != 0 && (k.armed == 0 || next < k.armed) {

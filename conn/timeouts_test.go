@@ -2,6 +2,8 @@ package conn_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync/atomic"
@@ -14,49 +16,92 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
+// punctual has f be a peer that is never silent for as long as the limit: it says alive each
+// time it has done something, and returns what went wrong. Where that is because it was late
+// itself, since the machine has stood still or is busy, nothing was shown, and it is a peer
+// under twice the limit.
+func punctual(t *testing.T, limit time.Duration, f func(limit time.Duration, alive func()) error) {
+	t.Helper()
+	for {
+		last, silence := time.Now(), time.Duration(0)
+		alive := func() {
+			now := time.Now()
+			silence, last = max(silence, now.Sub(last)), now
+		}
+		err := f(limit, alive)
+		if err == nil {
+			return
+		}
+		alive()
+		if silence < limit/2 || limit > conntest.Patience {
+			t.Fatalf("under a limit of %v, with %v of silence at most: %v\n%s", limit, silence, err, conntest.Dump())
+		}
+		limit *= 2
+	}
+}
+
+// take reads the next n bytes and drops them.
+func take(c net.Conn, n int) error {
+	got, err := io.CopyN(io.Discard, c, int64(n))
+	if err != nil {
+		return fmt.Errorf("read %d of %d bytes: %w", got, n, err)
+	}
+	return nil
+}
+
 // Scenario 69: closed when nothing comes, and each byte puts that off.
 func TestAnIdleConnectionEndsAndTrafficExtendsItsTime(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		const idle = 150 * time.Millisecond
-		closed, tell := ends(2)
-		var last atomic.Int64
-		f := serve(t, backend, workers, funcs{close: tell, data: func(c *conn.Conn) error {
-			last.Store(time.Now().UnixNano())
-			return echo(c)
-		}}, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
-		c := f.dial()
-		for start := time.Now(); time.Since(start) < 2*idle; time.Sleep(idle / 30) {
-			write(t, c, "x")
-			read(t, c, 1)
-		}
-		require.Empty(t, readEOF(t, c)) // an orderly close
-		quiet := time.Duration(time.Now().UnixNano() - last.Load())
-		require.GreaterOrEqual(t, quiet, idle-2*time.Millisecond, "it came early; the clocks differ by less than that")
-		require.NoError(t, c.Close())
-		requireOpError(t, conntest.Receive(t, closed), "idle", os.ErrDeadlineExceeded)
+		punctual(t, 150*time.Millisecond, func(idle time.Duration, alive func()) error {
+			closed, tell := ends(2)
+			var last atomic.Int64
+			f := serve(t, backend, workers, funcs{close: tell, data: func(c *conn.Conn) error {
+				last.Store(time.Now().UnixNano())
+				return echo(c)
+			}}, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
+			c := f.dial()
+			for start := time.Now(); time.Since(start) < 2*idle; time.Sleep(idle / 30) {
+				if err := errors.Join(writeAll(c, []byte("x")), take(c, 1)); err != nil {
+					return err
+				}
+				alive()
+			}
+			require.Empty(t, readEOF(t, c)) // an orderly close
+			quiet := time.Duration(time.Now().UnixNano() - last.Load())
+			require.GreaterOrEqual(t, quiet, idle-2*time.Millisecond, "it came early; the clocks differ by less than that")
+			require.NoError(t, c.Close())
+			requireOpError(t, conntest.Receive(t, closed), "idle", os.ErrDeadlineExceeded)
+			return nil
+		})
 	})
 }
 
 // A peer that takes a long answer slowly is not idle.
 func TestSendingIsTrafficToo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		const idle, n = 100 * time.Millisecond, 6 << 20
-		closed, tell := ends(1)
-		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
-			_ = discard(c)
-			_, err := c.Write(make([]byte, n))
-			return err
-		}}, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
-		c := f.dial()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10)) // before anything comes, else it may be dropped, and sent again after 200 ms
-		write(t, c, "x")
-		for got := 0; got < n; got += 256 << 10 {
-			read(t, c, 256<<10)
-			time.Sleep(idle / 5)
-		}
-		require.Empty(t, readEOF(t, c))
-		require.NoError(t, c.Close())
-		require.ErrorIs(t, conntest.Receive(t, closed), os.ErrDeadlineExceeded)
+		punctual(t, 100*time.Millisecond, func(idle time.Duration, alive func()) error {
+			const n = 6 << 20
+			closed, tell := ends(1)
+			f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+				_ = discard(c)
+				_, err := c.Write(make([]byte, n))
+				return err
+			}}, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
+			c := f.dial()
+			require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10)) // before anything comes, else it may be dropped, and sent again after 200 ms
+			write(t, c, "x")
+			for got := 0; got < n; got += 256 << 10 {
+				if err := take(c, 256<<10); err != nil {
+					return err
+				}
+				alive()
+				time.Sleep(idle / 5)
+			}
+			require.Empty(t, readEOF(t, c))
+			require.NoError(t, c.Close())
+			require.ErrorIs(t, conntest.Receive(t, closed), os.ErrDeadlineExceeded)
+			return nil
+		})
 	})
 }
 
@@ -88,27 +133,33 @@ func TestAPeerThatTakesNothingIsResetAfterTheWriteTimeout(t *testing.T) {
 
 func TestAPeerThatGoesOnTakingOutlivesTheWriteTimeout(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		const n = 8 << 20
 		limit := 200 * time.Millisecond
 		if conntest.Wine() {
 			limit *= 10 // it is slow, and on a busy machine slower
 		}
-		closed, tell := ends(1)
-		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
-			_ = discard(c)
-			_, err := c.Write(make([]byte, n))
-			return errors.Join(err, c.CloseWrite())
-		}}, func(cfg *conn.Config) { cfg.WriteTimeout = limit })
-		c := f.dial()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10)) // before anything comes, else it may be dropped, and sent again after 200 ms
-		write(t, c, "x")
-		for got := 0; got < n; got += 512 << 10 { // much longer than the limit in all
-			read(t, c, 512<<10)
-			time.Sleep(limit / 5)
-		}
-		require.Empty(t, readEOF(t, c))
-		require.NoError(t, c.Close())
-		require.NoError(t, conntest.Receive(t, closed))
+		punctual(t, limit, func(limit time.Duration, alive func()) error {
+			const n = 8 << 20
+			closed, tell := ends(1)
+			f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+				_ = discard(c)
+				_, err := c.Write(make([]byte, n))
+				return errors.Join(err, c.CloseWrite())
+			}}, func(cfg *conn.Config) { cfg.WriteTimeout = limit })
+			c := f.dial()
+			require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10)) // before anything comes, else it may be dropped, and sent again after 200 ms
+			write(t, c, "x")
+			for got := 0; got < n; got += 512 << 10 { // much longer than the limit in all
+				if err := take(c, 512<<10); err != nil {
+					return err
+				}
+				alive()
+				time.Sleep(limit / 5)
+			}
+			require.Empty(t, readEOF(t, c))
+			require.NoError(t, c.Close())
+			require.NoError(t, conntest.Receive(t, closed))
+			return nil
+		})
 	})
 }
 

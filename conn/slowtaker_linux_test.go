@@ -1,0 +1,59 @@
+package conn_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// A kernel has room for megabytes of what is sent, and asks for more only when a good part of
+// that has gone. A peer that takes little at a time, but always some, is no less alive in
+// between: it is neither overdue, nor idle, nor waited for in vain.
+func TestAPeerThatTakesLittleAtATimeOutlivesEveryLimit(t *testing.T) {
+	const answer, piece, pieces = 12 << 20, 16 << 10, 40
+	limits := map[string]struct {
+		set   func(cfg *conn.Config, limit time.Duration)
+		after func(c *conn.Conn) error
+	}{
+		"write":  {set: func(cfg *conn.Config, limit time.Duration) { cfg.WriteTimeout = limit }},
+		"idle":   {set: func(cfg *conn.Config, limit time.Duration) { cfg.IdleTimeout = limit }},
+		"linger": {func(cfg *conn.Config, limit time.Duration) { cfg.Linger = limit }, (*conn.Conn).Close},
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for name, l := range limits {
+			t.Run(name, func(t *testing.T) {
+				punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+					closed, tell := ends(1)
+					f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
+						_, err := c.Write(make([]byte, answer))
+						if err == nil && l.after != nil {
+							err = l.after(c)
+						}
+						return err
+					}}, func(cfg *conn.Config) { l.set(cfg, limit) })
+					c := f.dial()
+					defer c.Close()
+					require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+					for range pieces { // four times the limit in all
+						if err := take(c, piece); err != nil {
+							return err
+						}
+						alive()
+						time.Sleep(limit / 10)
+					}
+					select {
+					case err := <-closed:
+						return err
+					default:
+						return nil
+					}
+				})
+			})
+		}
+	})
+}
