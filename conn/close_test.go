@@ -186,7 +186,7 @@ func TestCloseDoesNotWaitForEverForThePeersFIN(t *testing.T) {
 // A slow reader is waited for as long as it reads, however long that is.
 func TestCloseWaitsForAReaderThatGoesOn(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		punctual(t, 4*shortLinger, func(linger time.Duration, alive func()) error {
+		conntest.Punctual(t, 4*shortLinger, func(linger time.Duration, alive func()) error {
 			const written = 8 << 20
 			closed, tell := ends(1)
 			var at atomic.Int64

@@ -207,16 +207,31 @@ func TestAConnectTimeoutEndsInOneErrorThatSaysSo(t *testing.T) {
 
 func TestAConnectTimeoutDoesNotConcernAnEstablishedConnection(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := serve(t, backend, 2, funcs{data: echo}, func(cfg *conn.Config) { cfg.ConnectTimeout = 20 * time.Millisecond })
-		got := make(chan string, 1)
-		h, err := f.Dial(f.addr, f.audit.of(funcs{data: func(c *conn.Conn) error {
-			p, _ := c.Next(-1)
-			got <- string(p)
+		conntest.Punctual(t, 20*time.Millisecond, func(limit time.Duration, alive func()) error {
+			f := serve(t, backend, 2, funcs{data: echo}, func(cfg *conn.Config) { cfg.ConnectTimeout = limit })
+			opened, got, closed := make(chan struct{}, 1), make(chan string, 1), make(chan error, 1)
+			h, err := f.Dial(f.addr, f.audit.of(funcs{
+				open: func(*conn.Conn) error { opened <- struct{}{}; return nil },
+				data: func(c *conn.Conn) error {
+					p, _ := c.Next(-1)
+					got <- string(p)
+					return nil
+				},
+				close: func(_ *conn.Conn, err error) { closed <- err },
+			}))
+			require.NoError(t, err)
+			select {
+			case <-opened:
+			case err := <-closed:
+				return err
+			case <-time.After(conntest.Patience):
+				t.Fatal(conntest.Dump())
+			}
+			time.Sleep(3 * limit) // not for anything to happen, but for nothing to
+			alive()
+			require.NoError(t, h.Send([]byte("still here")))
+			require.Equal(t, "still here", conntest.Receive(t, got))
 			return nil
-		}}))
-		require.NoError(t, err)
-		time.Sleep(60 * time.Millisecond) // not for anything to happen, but for nothing to
-		require.NoError(t, h.Send([]byte("still here")))
-		require.Equal(t, "still here", conntest.Receive(t, got))
+		})
 	})
 }

@@ -106,7 +106,7 @@ func TestAPeerThatNeverReadsPausesReading(t *testing.T) {
 			require.NoError(t, c.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
 			n, err := c.Write(noise[sent%len(noise):])
 			sent += n
-			if err != nil {
+			if err != nil && n == 0 && h.most.Load() > flowHigh { // else the machine was slow to take it
 				break
 			}
 			require.Less(t, sent, 256<<20, "everything was taken")

@@ -121,11 +121,12 @@ func TestSocketDeadlinesAreAsNets(t *testing.T) {
 
 		// A write that the peer does not take returns how much was taken; all of that arrives.
 		big := bytes.Repeat(noise, 32)
-		require.NoError(t, a.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
-		n, err = a.Write(big)
-		timedOut(err, "write")
+		for n = 0; n == 0; { // the deadline may have passed before the write
+			require.NoError(t, a.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+			n, err = a.Write(big)
+			timedOut(err, "write")
+		}
 		require.Less(t, n, len(big))
-		require.Positive(t, n)
 		require.NoError(t, a.SetWriteDeadline(time.Time{}))
 		wrote := make(chan error, 1)
 		go func() {

@@ -27,7 +27,7 @@ func TestAPeerThatTakesLittleAtATimeOutlivesEveryLimit(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for name, l := range limits {
 			t.Run(name, func(t *testing.T) {
-				punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+				conntest.Punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
 					closed, tell := ends(1)
 					f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
 						_, err := c.Write(make([]byte, answer))

@@ -16,30 +16,6 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// punctual has f be a peer that is never silent for as long as the limit: it says alive each
-// time it has done something, and returns what went wrong. Where that is because it was late
-// itself, since the machine has stood still or is busy, nothing was shown, and it is a peer
-// under twice the limit.
-func punctual(t *testing.T, limit time.Duration, f func(limit time.Duration, alive func()) error) {
-	t.Helper()
-	for {
-		last, silence := time.Now(), time.Duration(0)
-		alive := func() {
-			now := time.Now()
-			silence, last = max(silence, now.Sub(last)), now
-		}
-		err := f(limit, alive)
-		if err == nil {
-			return
-		}
-		alive()
-		if silence < limit/2 || limit > conntest.Patience {
-			t.Fatalf("under a limit of %v, with %v of silence at most: %v\n%s", limit, silence, err, conntest.Dump())
-		}
-		limit *= 2
-	}
-}
-
 // take reads the next n bytes and drops them.
 func take(c net.Conn, n int) error {
 	got, err := io.CopyN(io.Discard, c, int64(n))
@@ -52,7 +28,7 @@ func take(c net.Conn, n int) error {
 // Scenario 69: closed when nothing comes, and each byte puts that off.
 func TestAnIdleConnectionEndsAndTrafficExtendsItsTime(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		punctual(t, 150*time.Millisecond, func(idle time.Duration, alive func()) error {
+		conntest.Punctual(t, 150*time.Millisecond, func(idle time.Duration, alive func()) error {
 			closed, tell := ends(2)
 			var last atomic.Int64
 			f := serve(t, backend, workers, funcs{close: tell, data: func(c *conn.Conn) error {
@@ -79,7 +55,7 @@ func TestAnIdleConnectionEndsAndTrafficExtendsItsTime(t *testing.T) {
 // A peer that takes a long answer slowly is not idle.
 func TestSendingIsTrafficToo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		punctual(t, 100*time.Millisecond, func(idle time.Duration, alive func()) error {
+		conntest.Punctual(t, 100*time.Millisecond, func(idle time.Duration, alive func()) error {
 			const n = 6 << 20
 			closed, tell := ends(1)
 			f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
@@ -137,7 +113,7 @@ func TestAPeerThatGoesOnTakingOutlivesTheWriteTimeout(t *testing.T) {
 		if conntest.Wine() {
 			limit *= 10 // it is slow, and on a busy machine slower
 		}
-		punctual(t, limit, func(limit time.Duration, alive func()) error {
+		conntest.Punctual(t, limit, func(limit time.Duration, alive func()) error {
 			const n = 8 << 20
 			closed, tell := ends(1)
 			f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {

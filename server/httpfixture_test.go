@@ -130,16 +130,57 @@ type httpWire struct {
 
 func (h *httpSide) dial() *httpWire {
 	h.Helper()
+	w, err := h.tryDial()
+	require.NoError(h.T, err)
+	return w
+}
+
+// tryDial is dial, with the error of a handshake that the server has given up.
+func (h *httpSide) tryDial() (*httpWire, error) {
+	h.Helper()
 	c, err := net.DialTimeout("tcp", h.addr, conntest.Patience)
 	require.NoError(h.T, err)
 	require.NoError(h.T, c.SetDeadline(time.Now().Add(conntest.Patience)))
+	h.Cleanup(func() { _ = c.Close() })
 	if h.tls != nil {
 		t := tls.Client(c, h.tls)
-		require.NoError(h.T, t.HandshakeContext(h.Context()))
+		if err := t.HandshakeContext(h.Context()); err != nil {
+			return nil, err
+		}
 		c = t
 	}
-	h.Cleanup(func() { _ = c.Close() })
-	return &httpWire{c, h, bufio.NewReader(c)}
+	return &httpWire{c, h, bufio.NewReader(c)}, nil
+}
+
+// prompt is how it ends for a client that says first, waits for the answer to that if it is a
+// whole request, and says then, to a server that has a limit on each silence. Where the client
+// was late itself, since the machine is busy, there is another one.
+func (h *httpSide) prompt(limit time.Duration, first, then string) string {
+	h.Helper()
+	for end := time.Now().Add(conntest.Patience); ; {
+		began, late := time.Now(), false
+		alive := func() {
+			late, began = late || time.Since(began) >= limit/2, time.Now()
+		}
+		w, err := h.tryDial()
+		if alive(); err != nil {
+			require.True(h.T, late && time.Now().Before(end), err)
+			continue
+		}
+		_, _ = io.WriteString(w, first)
+		got := ""
+		if first == hello {
+			got = w.answer("GET")
+			if alive(); then != "" {
+				time.Sleep(5 * httpLinger) // else it is over before
+				_, _ = io.WriteString(w, then)
+			}
+		}
+		alive()
+		if got += w.end(); !late || time.Now().After(end) {
+			return got
+		}
+	}
 }
 
 func (w *httpWire) send(text string) {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestWebSocketsComeFromHijackedConnections(t *testing.T) {
 				}
 			}
 		}))
-		return &http.Server{Handler: mux, ReadTimeout: time.Second, WriteTimeout: time.Second, IdleTimeout: time.Second}
+		return &http.Server{Handler: mux, ReadTimeout: conntest.Patience, WriteTimeout: conntest.Patience, IdleTimeout: conntest.Patience}
 	}, func(h *httpSide) {
 		conntest.Each(h.T, 20, func(i int) error {
 			w := h.dial()
@@ -73,10 +74,11 @@ func TestHijackedConnectionsAreSockets(t *testing.T) {
 		SetNoDelay(bool) error
 		SetLinger(int) error
 	}
+	const limit = 50 * time.Millisecond
 	var is chan bool
 	onHTTP(t, func() *http.Server {
 		is = make(chan bool, 1)
-		return &http.Server{ReadTimeout: 50 * time.Millisecond, WriteTimeout: 50 * time.Millisecond,
+		return &http.Server{ReadTimeout: limit, WriteTimeout: limit,
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				c, rw, err := w.(http.Hijacker).Hijack()
 				if err != nil {
@@ -91,11 +93,21 @@ func TestHijackedConnectionsAreSockets(t *testing.T) {
 				}()
 			})}
 	}, func(h *httpSide) {
-		w := h.dial()
-		w.send(hello)
-		require.True(h.T, conntest.Receive(h.T, is))
-		time.Sleep(100 * time.Millisecond)
-		w.send("line\n")
-		require.Equal(h.T, `"line\n<nil>", end: <nil>`, w.end())
+		for {
+			began, ended := time.Now(), make(chan string, 1)
+			w := h.dial()
+			go func() { ended <- w.end() }()
+			_, _ = io.WriteString(w, hello)
+			select {
+			case ok := <-is:
+				require.True(h.T, ok)
+				time.Sleep(2 * limit) // after which the deadlines would have passed
+				w.send("line\n")
+				require.Equal(h.T, `"line\n<nil>", end: <nil>`, conntest.Receive(h.T, ended))
+				return
+			case end := <-ended: // before there was a request
+				require.GreaterOrEqual(h.T, time.Since(began), limit, end)
+			}
+		}
 	})
 }

@@ -248,17 +248,7 @@ func TestSilentClientsLoseTheirConnections(t *testing.T) {
 			onHTTP(t, func() *http.Server {
 				return &http.Server{Handler: site(), ReadHeaderTimeout: c.header, ReadTimeout: c.read, IdleTimeout: c.idle}
 			}, func(h *httpSide) {
-				w := h.dial()
-				w.send(c.first)
-				var got string
-				if c.first == hello {
-					got = w.answer("GET")
-					if c.then != "" {
-						time.Sleep(5 * httpLinger)       // else it is over before
-						_, _ = io.WriteString(w, c.then) // which may be too late all the same
-					}
-				}
-				got += w.end()
+				got := h.prompt(short, c.first, c.then)
 				if !h.ours {
 					want = got
 				}

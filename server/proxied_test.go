@@ -106,8 +106,12 @@ func TestConnectionsWithoutAValidHeaderNeverReachTheHandler(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				h := whoami{opened: make(chan string, 1)}
+				patience := conntest.Patience
+				if c.log == "timeout" {
+					patience = 50 * time.Millisecond
+				}
 				s := run(t, &server.Server{Handler: h, Backend: backend,
-					Proxy: &server.ProxyProtocol{Trust: c.trust, Header: c.header, Timeout: 50 * time.Millisecond}})
+					Proxy: &server.ProxyProtocol{Trust: c.trust, Header: c.header, Timeout: patience}})
 				client := s.dial()
 				c.send(t, client)
 				_, err := client.Read(make([]byte, 1))
