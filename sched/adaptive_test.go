@@ -41,7 +41,9 @@ func TestTheAverageMovesTowardsWhatIsMeasured(t *testing.T) {
 	for range 100 {
 		last := a.cost
 		measure(20 * time.Millisecond)
-		require.Greater(t, a.cost, last, "longer tasks")
+		if last < 20e6 { // else one of those before took longer than was meant, as the test was held up
+			require.Greater(t, a.cost, last, "longer tasks")
+		}
 		require.InEpsilon(t, 0.9*last+0.1*20e6, a.cost, 0.5)
 	}
 	require.Equal(t, minInterval, a.interval)
