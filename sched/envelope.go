@@ -22,7 +22,8 @@ type envelope interface {
 }
 
 // A Releaser is a result that owns something. If nobody will take it because
-// the task's handle was detached, Release is called, once.
+// the task's handle was detached, Release is called, once, by the later of the two:
+// the worker that ended the task, or whoever detached the handle.
 type Releaser interface{ Release() }
 
 // A cell is the envelope of a task with results of type T. Cells are recycled;

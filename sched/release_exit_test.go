@@ -25,7 +25,12 @@ func TestWhatGoesWrongAfterATasksEndDoesNotEndItTwice(t *testing.T) {
 		spawn func(rt *sched.Runtime)
 	}{
 		"a release exits": {spawn: func(rt *sched.Runtime) {
-			sched.Spawn(rt, sched.FutureFunc[exiting](func(*sched.Context) (exiting, error) { return exiting{}, nil })).Detach()
+			detached := new(gate) // so that it is the worker that releases, and not who detaches
+			sched.Spawn(rt, sched.FutureFunc[exiting](func(cx *sched.Context) (exiting, error) {
+				_, err := detached.Poll(cx)
+				return exiting{}, err
+			})).Detach()
+			detached.Open("")
 		}},
 		"a hook panics": {
 			hooks: sched.Hooks{TaskEnd: func(_ sched.TaskID, err error) {
