@@ -81,6 +81,18 @@ func (f *fixture) close() {
 	f.audit.check(f.t)
 }
 
+// rounds has every worker run a task that often, and between two of them ask its reactor.
+func (f *fixture) rounds(n int) {
+	f.t.Helper()
+	for range n {
+		for worker := range f.Runtime().Workers() {
+			ran := make(chan struct{})
+			f.on(worker, func(*sched.Context) { close(ran) })
+			conntest.Receive(f.t, ran)
+		}
+	}
+}
+
 // dial connects to the fixture. Reads and writes of the connection fail when a
 // test has hung long enough.
 func (f *fixture) dial() net.Conn {
