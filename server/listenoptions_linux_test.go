@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -57,7 +58,39 @@ func TestListeningSocketsHaveTheOptionsThatWereAskedFor(t *testing.T) {
 		require.Equal(t, 2*65536, get(&server.Server{ReadBuffer: 65536}, unix.SOL_SOCKET, unix.SO_RCVBUF), "the kernel doubles it")
 		require.Equal(t, 2*65536, get(&server.Server{WriteBuffer: 65536}, unix.SOL_SOCKET, unix.SO_SNDBUF))
 		require.Equal(t, 16, get(&server.Server{FastOpen: 16}, unix.IPPROTO_TCP, unix.TCP_FASTOPEN))
+		require.Equal(t, 7, get(&server.Server{DeferAccept: 5 * time.Second}, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT), "steps of 1, 3, 7 s")
 	})
+}
+
+// Who came first and is silent would have been accepted before the one who came later and was served.
+func TestADeferredConnectionIsAcceptedWithItsFirstBytes(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := run(t, &server.Server{Handler: echo{}, Backend: backend, DeferAccept: time.Hour})
+		silent, talker := s.dial(), s.dial()
+		roundTrip(t, talker, "hello")
+		require.Equal(t, 1, s.Group().Len())
+		roundTrip(t, silent, "hello, too")
+		require.Equal(t, 2, s.Group().Len())
+	})
+}
+
+func TestADeferredConnectionThatStaysSilentIsAcceptedInTheEnd(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := run(t, &server.Server{Handler: greeter{}, Backend: backend, DeferAccept: time.Second})
+		text, err := io.ReadAll(io.LimitReader(s.dial(), int64(len(greeting))))
+		require.NoError(t, err)
+		require.Equal(t, greeting, string(text))
+	})
+}
+
+const greeting = "220 who are you?"
+
+// A greeter speaks first.
+type greeter struct{ echo }
+
+func (greeter) OnOpen(c *server.Conn) error {
+	_, err := io.WriteString(c, greeting)
+	return err
 }
 
 func TestReusePortHasEachWorkerListen(t *testing.T) {

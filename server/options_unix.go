@@ -42,6 +42,11 @@ func (s *Server) setOptions(network string, fd int) error {
 			return err
 		}
 	}
+	if s.DeferAccept > 0 {
+		if err := sockopt.DeferAccept(fd, s.DeferAccept); err != nil {
+			return err
+		}
+	}
 	return keepAlive(fd, s.KeepAlive)
 }
 

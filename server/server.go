@@ -83,6 +83,14 @@ type Server struct {
 	// Fast Open). 0: none. On Windows its length is the system's.
 	FastOpen int
 
+	// DeferAccept, if above 0, has the kernel keep a TCP connection until its first bytes are there, so that the server is
+	// woken once for both, and who connects and says nothing costs no more than the kernel's note of it (Linux's
+	// TCP_DEFER_ACCEPT, the "deferred" and "defer-accept" of nginx and haproxy). It is for servers whose clients
+	// speak first, as those of HTTP and TLS do: OnOpen comes later for others. Who is still silent then, from a second
+	// on and in steps of 1, 3, 7, 15 seconds and so on, is accepted all the same, soon after; who is when the listener is
+	// closed is reset. 0: not at all. Elsewhere it does nothing.
+	DeferAccept time.Duration
+
 	// KeepAlive is after how much silence, and then how often, the kernel probes
 	// the peer of a TCP connection, in whole seconds. 0: 15 s. Negative: never.
 	KeepAlive time.Duration

@@ -49,6 +49,12 @@ func busy(backend, ring string) contender {
 	return contender{"suiro-busy/" + backend, "examples/proxy -busy-poll 20us", map[string]recipe{proxy: r}}
 }
 
+// deferring is for clients that speak first: the kernel keeps connections until they have.
+func deferring(backend, ring string) contender {
+	name := "suiro-defer/" + backend
+	return contender{name, "with DeferAccept", map[string]recipe{"churn": serve(name, ring)}}
+}
+
 func raw(backend, ring string) contender {
 	r := recipe{binary: "suiro", args: []string{"-backend", backend, "-addr", "127.0.0.1:0"}, ring: ring}
 	return contender{"suiro-raw/" + backend, "the raw peers' handler on Suiro, one Write per answer", map[string]recipe{plaintext: r}}
@@ -75,6 +81,8 @@ var contenders = []contender{
 	{"suiro-h1/epoll", "the same", webOnly(serve("suiro-h1/epoll", "no"))},
 	busy("io_uring", "yes"),
 	busy("epoll", "no"),
+	deferring("io_uring", "yes"),
+	deferring("epoll", "no"),
 	raw("io_uring", "yes"),
 	raw("epoll", "no"),
 	{"c-uring", "C: raw io_uring, multishot accept and recv, provided buffers, coalesced sends", map[string]recipe{plaintext: peer("c-uring")}},

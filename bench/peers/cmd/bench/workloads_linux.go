@@ -147,7 +147,7 @@ var workloads = []workload{
 	{Name: "https", Title: "HTTP within TLS, 500 connections; net is net/http", Unit: perRequest, Kind: "https", Conns: 500, figure: cpuEach,
 		peers: withTLS, bases: []string{"net"}},
 	{Name: "churn", Title: "Connect, echo 64 B, close; 64 at a time", Unit: "µs of CPU each", Kind: "churn", Conns: 64, Size: 64, figure: cpuEach,
-		peers: few, bases: []string{"gnet", "net"}},
+		peers: append(slices.Clone(few), "suiro-defer/io_uring", "suiro-defer/epoll"), bases: []string{"gnet", "net"}},
 	{Name: "idle", Title: "Idle connections that have spoken once", Unit: perConn, Kind: "idle", Size: 64, figure: memoryEach,
 		peers: append(slices.Clone(loops), "tokio"), bases: []string{"gnet", "net"}},
 	{Name: "http-idle", Title: "Idle connections of HTTP that have had one answer; net is net/http", Unit: perConn, Kind: "http", Size: 64,

@@ -18,6 +18,9 @@ var servers = map[string]func(service) error{
 	"suiro-h1/io_uring": func(s service) error { return s.serveSuiro(&h1Handler{suiroHandler{service: s}}, "io_uring") },
 	"suiro-h1/epoll":    func(s service) error { return s.serveSuiro(&h1Handler{suiroHandler{service: s}}, "epoll") },
 
+	"suiro-defer/io_uring": func(s service) error { return s.deferring().serveSuiro(&suiroHandler{service: s}, "io_uring") },
+	"suiro-defer/epoll":    func(s service) error { return s.deferring().serveSuiro(&suiroHandler{service: s}, "epoll") },
+
 	"suiro-sequential/io_uring": func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "io_uring") },
 	"suiro-sequential/epoll":    func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "epoll") },
 }

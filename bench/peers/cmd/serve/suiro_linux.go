@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"net"
+	"time"
 
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
@@ -27,6 +28,14 @@ func (s service) stream(_ *sched.Context, c *server.Stream) error {
 	return nil
 }
 
+// deferred is how long those clients may stay silent of whom it is known that they speak first.
+const deferred = 5 * time.Second
+
+func (s service) deferring() service {
+	s.deferred = true
+	return s
+}
+
 func (s service) serveSuiro(h server.Handler, backend string) error {
 	srv := &server.Server{
 		Addr:      "127.0.0.1:0",
@@ -34,6 +43,9 @@ func (s service) serveSuiro(h server.Handler, backend string) error {
 		Backend:   backend,
 		Workers:   peer.Loops(),
 		Listening: func(addr net.Addr) { peer.Ready(addr.String()) },
+	}
+	if s.deferred {
+		srv.DeferAccept = deferred
 	}
 	if s.udp {
 		srv.Handler, srv.Packets, srv.Network = nil, packets{}, "udp4"
