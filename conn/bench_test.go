@@ -30,11 +30,36 @@ func BenchmarkPassage(b *testing.B) {
 	}
 }
 
+// BenchmarkPassageThroughASplice is the same of a message that a splice passes on, on a reactor that tells later.
+func BenchmarkPassageThroughASplice(b *testing.B) {
+	for _, conns := range []int{50, 1000} {
+		b.Run(fmt.Sprintf("%d connections", conns), func(b *testing.B) {
+			r := newScripted(b, conns, make([]byte, 64), true)
+			spliced := make(chan error, conns/2)
+			for i := 0; i < conns; i += 2 {
+				to := r.conns[i+1].Handle()
+				require.NoError(b, r.conns[i].Handle().Do(func(c *Conn) {
+					_, err := Splice(c, to, nil)
+					spliced <- err
+				}))
+			}
+			for range conns / 2 {
+				require.NoError(b, <-spliced)
+			}
+			r.exchange(conns) // so that both ends of each have looked
+			b.ReportAllocs()
+			b.ResetTimer()
+			r.exchange(b.N)
+		})
+	}
+}
+
 // A scripted reactor receives the same message on one connection after the other, and sends whatever it is given.
 type scripted struct {
 	reactor.Reactor
 	message []byte
 	later   bool
+	conns   []*Conn
 
 	receiving []reactor.Token
 	turn      int
@@ -51,6 +76,7 @@ func newScripted(b *testing.B, conns int, message []byte, later bool) *scripted 
 	g, err := NewGroup(Config{}, sched.Config{Workers: 1})
 	require.NoError(b, err)
 	g.bulk.much = math.MaxInt // the reactor receives
+	g.completes = later
 	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return &Driver{group: g, r: r}, nil }})
 	require.NoError(b, g.rt.Start())
 	b.Cleanup(func() { require.NoError(b, g.Close()) })
@@ -59,6 +85,7 @@ func newScripted(b *testing.B, conns int, message []byte, later bool) *scripted 
 		c.setPeer(netip.AddrPortFrom(netip.IPv6Loopback(), 1))
 		c.attach()
 		c.task.Wake()
+		r.conns = append(r.conns, c)
 	}
 	r.exchange(conns) // so that all receive
 	return r

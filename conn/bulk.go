@@ -46,8 +46,8 @@ func (r *relay) settleBulk(c *Conn) {
 	switch {
 	case came >= bulkRun:
 		b.streak++
-	case came > 0 && b.streak > 0:
-		b.streak-- // what fills up a buffer of the reactor's may be little
+	case came > 0:
+		b.little()
 	}
 	if b.streak < bulkStreak || !c.is(opened) || c.is(closing|broken|deaf|ended) || !r.s.plain() {
 		return
@@ -63,12 +63,19 @@ func (r *relay) settleBulk(c *Conn) {
 		to.pipe, p = p, nil
 	}
 	to.raw = true
-	r.s.mu.Unlock()
+	r.s.unlock()
 	if p != nil {
 		c.group.pipes.put(p, true)
 	}
 	c.set(direct)
 	c.driver.cx.Wake(c.task.Waker()) // settle ends the receive
+}
+
+// little notes that little has come: what fills up a buffer of the reactor's may be little.
+func (b *bulk) little() {
+	if b.streak > 0 {
+		b.streak--
+	}
 }
 
 // plain reports whether neither end speaks TLS, as far as both have looked.
@@ -95,11 +102,11 @@ func (r *relay) readDirectly(c *Conn) {
 	if to.piped > 0 { // not ours now: settled wakes
 		to.waits = true
 		c.set(backed)
-		r.s.mu.Unlock()
+		r.s.unlock()
 		return
 	}
 	open := to.state == endOpen
-	r.s.mu.Unlock()
+	r.s.unlock()
 	if !open || b.small >= smallMost || b.vain >= vainMost {
 		r.copyAgain(c, to)
 		return
@@ -156,7 +163,7 @@ func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
 			to.moved += uint64(n)
 			r.pressure(c, to)
 		}
-		r.s.mu.Unlock()
+		r.s.unlock()
 		if n < cap(own) {
 			break
 		}
@@ -186,7 +193,7 @@ func (r *relay) filled(c *Conn, to *end, n int) {
 		to.waits = true
 		c.set(backed)
 	}
-	r.s.mu.Unlock()
+	r.s.unlock()
 }
 
 // copyAgain ends the reading directly. The pipe is empty.
@@ -195,7 +202,7 @@ func (r *relay) copyAgain(c *Conn, to *end) {
 	r.s.mu.Lock()
 	to.dropPipe(c.group, true)
 	to.raw = false
-	r.s.mu.Unlock()
+	r.s.unlock()
 	r.bulk.streak = 0
 }
 
@@ -232,7 +239,7 @@ func (r *relay) drain(c *Conn, piped int) bool {
 	if left == 0 && there.state == endGone {
 		here.dropPipe(c.group, true)
 	}
-	r.s.mu.Unlock()
+	r.s.unlock()
 	if left > 0 && len(c.queued) == 0 {
 		c.awaitWritable()
 	}
@@ -244,7 +251,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 	here := r.here()
 	r.s.mu.Lock()
 	b := here.bufs[0][here.gone:] // the other end only adds to what is behind
-	r.s.mu.Unlock()
+	r.s.unlock()
 	n, errno := c.group.cfg.Reactor.TrySend(c.fd, nil, b)
 	switch {
 	case passes(errno):
@@ -263,7 +270,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 		here.pop()
 	}
 	r.owed = here.bytes + here.piped
-	r.s.mu.Unlock()
+	r.s.unlock()
 	if n < len(b) {
 		c.awaitWritable()
 		return false

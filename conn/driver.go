@@ -30,6 +30,7 @@ type Driver struct {
 	completions [perPoll]reactor.Completion
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
 	budget      int        // calls of OnData left to the task that runs
+	keeps       bool       // what has completed is not worth another worker's wake-up, see through
 	news        bool       // which has been brought bytes, or the end of its receive
 	drained     bool       // and has read itself until there was no more
 	buffers     bufferPool
@@ -88,6 +89,7 @@ func (d *Driver) Rescue(cx *sched.Context) int {
 // pass delivers n completions of this driver's reactor on the worker that has
 // taken them.
 func (d *Driver) pass(by *Driver, n int) {
+	by.keeps = d == by && d.cx.Keeps(n)
 	for i := range n {
 		c := &by.completions[i]
 		if e := d.group.table.get(c.Token); e != nil {

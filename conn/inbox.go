@@ -111,6 +111,13 @@ const (
 // deliver puts a completion into the inbox and wakes the task, which by then
 // may have seen the completion, and be over: waking it does nothing then.
 func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
+	if d.keeps && e.Kind == reactor.Recv && e.Res > 0 && e.More && d.cx.Enter(&c.task) {
+		over := c.through(d, e)
+		d.cx.Leave(&c.task)
+		if over {
+			return
+		}
+	}
 	c.mu.Lock()
 	in := &c.inbox
 	wake := true
@@ -140,7 +147,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		if in.sent == len(in.flight) {
 			d.buffers.put(in.flight)
 			in.flight, in.sent = nil, 0
-			wake = in.tellEnd
+			wake, in.tellEnd = in.tellEnd, false // the run that this brings about says whether it wants to know of the next
 			waiter, in.waiter = in.waiter, nil
 			in.spare(d)
 		} else {
@@ -227,7 +234,7 @@ func (c *Conn) collect(n *news) {
 func (c *Conn) taken() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.inbox.taken
+	return c.inbox.taken + c.passedOut()
 }
 
 // progress is how much is unsent, and how much the kernel has taken in all, as of one
@@ -236,7 +243,7 @@ func (c *Conn) progress() (unsent int, taken uint64) {
 	memory, files := c.pending()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queued) + c.inbox.unsent() + memory + clampInt(files), c.inbox.taken
+	return len(c.queued) + c.inbox.unsent() + memory + clampInt(files), c.inbox.taken + c.passedOut()
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came

@@ -31,7 +31,7 @@ type end struct {
 	raw   bool // they leave by calls of the task's own
 	pipe  *pipe
 	piped int    // in the pipe; see bulk.go for whose it is
-	moved uint64 // all that ever came
+	moved uint64 // all that ever came, but for what is in passed
 	eof   bool   // no more will
 
 	unsent int   // what waited here besides, when this end last looked
@@ -42,6 +42,9 @@ type end struct {
 
 	state endState
 	cause error
+
+	open   atomic.Bool   // clear, as of when the mutex was last given up
+	passed atomic.Uint64 // bytes that have gone through, see relaythrough.go
 }
 
 // An endState is how far a connection's end has come.
@@ -68,8 +71,8 @@ func (r *relay) OnData(c *Conn) error {
 	if taken {
 		to.moved += uint64(len(p))
 	}
-	if taken && to.clear() {
-		r.s.mu.Unlock()
+	if to.clear() {
+		r.s.unlock()
 		if p = p[r.passNow(c, to, p):]; len(p) == 0 {
 			return nil
 		}
@@ -77,7 +80,7 @@ func (r *relay) OnData(c *Conn) error {
 		taken = to.state == endOpen
 	}
 	if taken && !to.extend(p) {
-		r.s.mu.Unlock()
+		r.s.unlock()
 		own := append(c.driver.buffers.get(len(p)), p...)
 		r.s.mu.Lock()
 		if taken = to.state == endOpen; taken {
@@ -90,7 +93,7 @@ func (r *relay) OnData(c *Conn) error {
 		to.bytes += len(p)
 		r.pressure(c, to)
 	}
-	r.s.mu.Unlock()
+	r.s.unlock()
 	to.tell(c)
 	return nil
 }
@@ -119,7 +122,7 @@ func (r *relay) OnEOF(c *Conn) error {
 	to := r.there()
 	r.s.mu.Lock()
 	to.eof = true
-	r.s.mu.Unlock()
+	r.s.unlock()
 	to.tell(c)
 	return nil
 }
@@ -140,7 +143,7 @@ func (r *relay) OnClose(c *Conn, err error) {
 	if there.piped == 0 {
 		there.dropPipe(c.group, true)
 	}
-	r.s.mu.Unlock()
+	r.s.unlock()
 	there.tell(c)
 	r.Handler.OnClose(c, err)
 }
@@ -185,7 +188,7 @@ func (r *relay) hear(c *Conn) {
 		there.dropPipe(c.group, true)
 		c.clear(direct)
 	}
-	r.s.mu.Unlock()
+	r.s.unlock()
 	if c.is(broken) {
 		return
 	}
@@ -216,7 +219,7 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 	n := len(here.bufs)
 	if n == 0 {
 		piped := here.piped
-		r.s.mu.Unlock()
+		r.s.unlock()
 		if piped == 0 {
 			r.owed = 0
 			return false
@@ -224,7 +227,7 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 		return !flying && r.drain(c, piped)
 	}
 	if here.raw {
-		r.s.mu.Unlock()
+		r.s.unlock()
 		return !flying && r.writeBuffer(c)
 	}
 	r.quiet = false
@@ -234,7 +237,7 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 	here.unsent += len(b)
 	here.idle = false
 	r.owed = here.bytes + here.piped
-	r.s.mu.Unlock()
+	r.s.unlock()
 	c.driver.buffers.put(c.queued)
 	c.queued = b
 	return true
@@ -282,7 +285,7 @@ func (r *relay) settled(c *Conn) {
 		here.state, here.cause, wake = state, c.cause(), true
 	}
 	r.quiet = here.idle && here.unsent == 0 && !here.waits && state == endOpen
-	r.s.mu.Unlock()
+	r.s.unlock()
 	if wake {
 		there.tell(c)
 	}

@@ -55,11 +55,11 @@ func (r *relay) launch(c *Conn, to *end, p []byte) {
 func (r *relay) refused(c *Conn, to *end, err error) {
 	r.s.mu.Lock()
 	to.failed = err
-	r.s.mu.Unlock()
+	r.s.unlock()
 	to.tell(c)
 }
 
-// clear reports that what comes now may leave at once. The mutex is held.
+// clear reports that what comes now may leave at once. The mutex is held; without it, open says so.
 func (e *end) clear() bool {
-	return e.idle && e.plain && !e.eof && e.bytes == 0 && e.piped == 0
+	return e.idle && e.plain && !e.eof && e.bytes == 0 && e.piped == 0 && e.state == endOpen
 }

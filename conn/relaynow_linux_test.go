@@ -2,9 +2,14 @@ package conn_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -70,20 +75,91 @@ func roundTripThrough(client, origin io.ReadWriter) error {
 	return nil
 }
 
-func TestALittleThatASpliceBringsNeedsNoRunOfTheOtherEnd(t *testing.T) {
+func TestALittleThatASpliceBringsNeedsNoRunOfATask(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		p := newProxy(t, backend, 1)
 		client, origin := p.pair()
-		for range 10 {
-			require.NoError(t, roundTripThrough(client, origin))
+		each := uint64(0)
+		exchange := func(n int) {
+			for range n {
+				require.NoError(t, roundTripThrough(client, origin))
+			}
+			each += 5 * uint64(n)
 		}
-		const n = 500
-		before := p.runs()
-		for range n {
-			require.NoError(t, roundTripThrough(client, origin))
+		few := func() {
+			t.Helper()
+			exchange(50) // what is left to do of what was before
+			const n = 1000
+			before := p.runs() // or a little earlier
+			exchange(n)
+			require.Less(t, p.runs()-before, uint64(n/4)) // of 2n messages
 		}
-		require.Less(t, p.runs()-before, uint64(5*n/2)) // one for each message
+		few()
+		const much = 1 << 20 // that an end has waited for room does not change it
+		together(t,
+			func() error { _, err := io.CopyN(client, newPattern(1), much); return err },
+			func() error { _, err := io.CopyN(origin, newPattern(2), much); return err },
+			func() error { _, err := io.CopyN(newPattern(1), origin, much); return err },
+			func() error { _, err := io.CopyN(newPattern(2), client, much); return err })
+		each += much
+		few()
+
+		s := p.splices(1)[0]
+		conntest.Eventually(t, func() bool { // the last message may come before it is counted
+			if b, a := s.Bytes(); b != each || a != each {
+				return false
+			}
+			for i := range p.Connections() {
+				if i.Received != each || i.Sent != each || i.Unsent != 0 {
+					return false
+				}
+			}
+			return true
+		}, func() string { return fmt.Sprint(slices.Collect(p.Connections()), " and not ", each) })
 	})
+}
+
+func TestLittleMessagesThroughASpliceKeepTheirOrder(t *testing.T) {
+	carries := func(p *proxy) {
+		t := p.t
+		const pairs, n = 4, 40 << 10
+		var all []func() error
+		for i := range uint64(pairs) {
+			client, origin := p.pair()
+			all = append(all,
+				func() error { return chatter(client, 2*i, n) }, func() error { return hear(origin, 2*i, n, false) },
+				func() error { return chatter(origin, 2*i+1, n) }, func() error { return hear(client, 2*i+1, n, false) })
+		}
+		together(t, all...)
+		for _, err := range p.ended(pairs) {
+			require.NoError(t, err)
+		}
+		for _, s := range p.splices(pairs) {
+			b, a := s.Bytes()
+			require.Equal(t, [2]uint64{n, n}, [2]uint64{b, a})
+		}
+	}
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) { carries(newProxy(t, backend, workers)) })
+	rules := map[string][]faults.Rule{"short": passing["short"], "all at once": passing["all at once"]}
+	underFaults(t, rules, func(t *testing.T, backend string, workers int, _ *faults.Plan, faulty func(*conn.Config)) {
+		carries(newProxy(t, backend, workers, faulty))
+	})
+}
+
+// chatter is speak in little messages.
+func chatter(c *net.TCPConn, seed uint64, n int) error {
+	s, r := newPattern(seed), rand.New(rand.NewPCG(seed, 3))
+	for n > 0 {
+		p := s.next(min(n, 1+r.IntN(200)))
+		if err := writeAll(c, p); err != nil {
+			return err
+		}
+		n -= len(p)
+		if r.IntN(8) == 0 {
+			runtime.Gosched()
+		}
+	}
+	return c.CloseWrite()
 }
 
 // runs is how many runs of tasks there have been, once the workers sleep and have told.

@@ -78,7 +78,18 @@ func (s *Spliced) Handles() (a, b Handle) { return s.a, s.b }
 func (s *Spliced) Bytes() (toB, toA uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ends[1].moved, s.ends[0].moved
+	return s.ends[1].moved + s.ends[1].passed.Load(), s.ends[0].moved + s.ends[0].passed.Load()
+}
+
+// unlock gives up the mutex, and tells of each end whether it is open.
+func (s *Spliced) unlock() {
+	for i := range s.ends {
+		e := &s.ends[i]
+		if open := e.clear(); open != e.open.Load() {
+			e.open.Store(open)
+		}
+	}
+	s.mu.Unlock()
 }
 
 // join makes the task's connection one end of a splice.
@@ -86,7 +97,7 @@ func (c *Conn) join(s *Spliced, me int) {
 	if c.is(spliced | occupied) { // b alone: Splice has looked at a
 		s.mu.Lock()
 		s.ends[me].state, s.ends[me].cause = endGone, ErrSpliced
-		s.mu.Unlock()
+		s.unlock()
 		s.ends[1-me].news.Store(true)
 		s.ends[1-me].conn.task.Wake()
 		s.over(c)
@@ -99,9 +110,10 @@ func (c *Conn) join(s *Spliced, me int) {
 	c.mu.Unlock()
 	c.handler = r
 	c.set(spliced)
+	c.task.LetEnter()
 	s.mu.Lock()
 	s.ends[me].plain = !c.is(layered)
-	s.mu.Unlock()
+	s.unlock()
 	c.clear(paused | held | direct)
 	if c.is(mute|deaf) && !c.is(broken) {
 		c.fail(c.opError("splice", net.ErrClosed)) // one way is shut

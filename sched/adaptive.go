@@ -100,9 +100,14 @@ func (w *worker) shareBacklog() {
 	if len(w.rt.workers) == 1 || !w.rt.idle.anyParked() {
 		return
 	}
-	if float64(w.queue.len())*w.adapt.cost > float64(w.rt.cfg.WakeCost) {
-		w.rt.notify()
-	} else {
+	if w.mayKeep(w.queue.len()) {
 		w.count.WakesSpared++
+	} else {
+		w.rt.notify()
 	}
+}
+
+// mayKeep reports that so many tasks take this worker no longer than waking another one costs.
+func (w *worker) mayKeep(n int) bool {
+	return float64(n)*w.adapt.cost <= float64(w.rt.cfg.WakeCost)
 }

@@ -113,6 +113,9 @@ func TestALongHoldBeginsOnlyWhileNoGoroutineWaitsForTheProcessor(t *testing.T) {
 	require.False(t, ask())
 	a.hold = longHold
 	require.True(t, ask(), "a short one asks now and then")
+	a.hold = 10 * time.Millisecond
+	w.ran, w.asked = false, w.now-longHold
+	require.False(t, w.mayHold(), "from time to time also if no task has run")
 	stop.Store(true)
 	<-ended
 	a.hold = 10 * time.Millisecond
@@ -135,4 +138,15 @@ func TestWithoutHoldNothingBringsOne(t *testing.T) {
 	a.blocked(0)
 	a.held(true)
 	require.Zero(t, a.hold)
+}
+
+func TestAWorkerKeepsWhatIsNotWorthAnothersWakeUp(t *testing.T) {
+	w, a := adaptiveOf(Config{Workers: 2, WakeCost: 20 * time.Microsecond})
+	a.set(w, float64(2*time.Microsecond))
+	require.True(t, w.cx.Keeps(64), "nobody is idle")
+	w.rt.idle.park(1, false)
+	require.True(t, w.cx.Keeps(10))
+	require.False(t, w.cx.Keeps(11))
+	alone, _ := adaptiveOf(Config{Workers: 1})
+	require.True(t, alone.cx.Keeps(1000))
 }

@@ -69,9 +69,13 @@ func (cx *Context) Wake(w Waker) {
 		}
 		return
 	}
-	if !w.mustQueue() {
-		return
+	if w.mustQueue() {
+		cx.queue(t)
 	}
+}
+
+// queue queues a task that has been scheduled.
+func (cx *Context) queue(t *Task) {
 	if cx.worker == nil || t.rt != cx.rt || t.home != nil && t.home != cx.worker {
 		t.schedule()
 		return

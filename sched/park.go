@@ -105,7 +105,7 @@ func (w *worker) sleep() (int, error) {
 const askEvery = 50 * time.Microsecond
 
 // longHold is what is more than that question costs: before a longer hold it is asked each time, as whoever a task has
-// just started would wait for all of it.
+// just started would wait for all of it. And so often it is asked in any case.
 const longHold = time.Millisecond
 
 // mayHold reports whether the worker may keep its processor while it waits: not
@@ -115,7 +115,7 @@ func (w *worker) mayHold() bool {
 	if w.adapt.hold <= 0 {
 		return false
 	}
-	if w.ran && (w.now-w.asked >= askEvery || w.adapt.hold > longHold) {
+	if since := w.now - w.asked; since >= longHold || w.ran && (since >= askEvery || w.adapt.hold > longHold) {
 		w.ran, w.asked = false, w.now
 		if w.wanted() {
 			return false

@@ -13,6 +13,7 @@ import "github.com/suiro-go/suiro/internal/atomics"
 // Lifecycle, and who may leave each state:
 //
 //	idle      → scheduled  whoever wakes the task; that one must queue it
+//	idle      → running    whoever enters the task (enter.go), in a worker's stead
 //	scheduled → running    the worker that took it from a queue
 //	running   → idle       that worker, if no wake arrived meanwhile
 //	running   → scheduled  that worker, if one did; it must queue the task
@@ -49,6 +50,7 @@ const (
 	cancelled    = 1 << 25 // the task is to end at its next suspension
 	joinInterest = 1 << 26 // somebody is to be woken when it completes
 	detached     = 1 << 27 // nobody will take its result
+	enterable    = 1 << 28 // it may be entered
 
 	oneShield  = 1 << 32
 	shieldMask = 0xff << 32
@@ -92,6 +94,14 @@ func (s *state) notify(generation uint64, flag uint64) (mustQueue bool) {
 // start is the way from scheduled to running. Nobody else leaves scheduled, and
 // notified is not set there, so adding the difference is enough.
 func (s *state) start() uint64 { return s.word.Add(stateRunning - stateScheduled) }
+
+// enter is the way from idle to running, past scheduled, of a task that may be entered: if it reports true, the caller is
+// the one that runs it, until suspend.
+func (s *state) enter() bool {
+	old := s.word.Load()
+	return old&(lifecycleMask|enterable) == stateIdle|enterable && !dueToEnd(old) &&
+		s.word.CompareAndSwap(old, old&^lifecycleMask|stateRunning)
+}
 
 // suspend leaves running. It reports whether the caller must queue the task: a
 // wake arrived meanwhile, or the task is due to end.

@@ -128,6 +128,36 @@ func TestExploreAWakerThatIsLateAtTheEndFindsItsTask(t *testing.T) {
 	})
 }
 
+// Who enters a task runs it alone, and wakes that come meanwhile are seen by a run after it.
+func TestExploreAnEntryAgainstWakersAndRuns(t *testing.T) {
+	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+		m := &taskTest{x: x}
+		m.state.word.Store(stateIdle | enterable)
+		inside := 0
+		run := func() (again bool) {
+			explorer.Step(x, "runs", &m.published, func() {
+				inside++
+				x.Require(inside == 1, "%d run it at once", inside)
+			})
+			explorer.Step(x, "looks", &m.published, func() { m.told = m.published })
+			inside--
+			return m.state.suspend()
+		}
+		x.Go("worker", func() { m.worker(func(uint64) bool { return run() }) })
+		x.Go("driver", func() {
+			if m.state.enter() && run() {
+				m.queue()
+			}
+		})
+		x.Go("waker", m.wakes)
+		x.Go("other", m.wakes)
+		x.Finally(func() {
+			x.Require(m.told == 2, "%d of 2 wakes were seen", m.told)
+			x.Require(m.state.word.Load() == stateIdle|enterable, "left in state %#x", m.state.word.Load())
+		})
+	})
+}
+
 func TestExploreAWakeOfATaskThatYields(t *testing.T) {
 	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 		m := &taskTest{x: x}

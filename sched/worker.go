@@ -182,6 +182,7 @@ func (w *worker) end() {
 }
 
 func (w *worker) tick() error {
+	w.late = true // for whom the driver calls
 	n, err := w.poll()
 	if err != nil {
 		return err

@@ -1,0 +1,108 @@
+package sched_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// asked has the driver do something in its Poll, and returns what it says.
+func asked[T any](t *testing.T, d *fake, do func(cx *sched.Context) T) T {
+	t.Helper()
+	said := make(chan T, 1)
+	d.events <- func(cx *sched.Context) (int, error) {
+		said <- do(cx)
+		return 1, nil
+	}
+	return receive(t, "the driver does it", said)
+}
+
+// entered is a task that lets itself be entered and waits, and how often it has run.
+func entered(t *testing.T, rt *sched.Runtime, prepare func(*sched.Task)) (*sched.Task, *atomic.Int32) {
+	t.Helper()
+	var task *sched.Task
+	var runs atomic.Int32
+	task = newTask(rt, 0, func(*sched.Context) bool {
+		if runs.Add(1) == 1 {
+			task.LetEnter()
+			prepare(task)
+		}
+		return false
+	})
+	task.Wake()
+	eventually(t, "it waits", func() bool { return runs.Load() == 1 && rt.Stats().Parked == rt.Workers() })
+	return task, &runs
+}
+
+func TestADriverEntersATaskThatWaits(t *testing.T) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 1})
+	task, runs := entered(t, rt, func(*sched.Task) {})
+	could := asked(t, fakes[0], func(cx *sched.Context) (could [3]bool) {
+		could[0] = cx.Enter(task)
+		could[1] = cx.Enter(task) // it runs
+		cx.Leave(task)
+		could[2] = cx.Enter(task)
+		cx.Leave(task)
+		return could
+	})
+	require.Equal(t, [3]bool{true, false, true}, could)
+	eventually(t, "the worker waits again", func() bool { return rt.Stats().Parked == 1 })
+	require.EqualValues(t, 1, runs.Load(), "to enter a task does not wake it")
+}
+
+func TestATaskThatIsWokenWhileItIsEnteredRunsAfterwards(t *testing.T) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 1})
+	task, runs := entered(t, rt, func(*sched.Task) {})
+	could := asked(t, fakes[0], func(cx *sched.Context) (could [2]bool) {
+		could[0] = cx.Enter(task)
+		task.Wake()
+		cx.Wake(task.Waker())
+		cx.Leave(task)
+		could[1] = cx.Enter(task) // it is to run
+		return could
+	})
+	require.Equal(t, [2]bool{true, false}, could)
+	eventually(t, "it has run", func() bool { return runs.Load() == 2 })
+}
+
+func TestOnlyATaskThatMayBeIsEntered(t *testing.T) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 2})
+	var runs atomic.Int32
+	closed := newTask(rt, 0, func(*sched.Context) bool { runs.Add(1); return false })
+	closed.Wake()
+	eventually(t, "it waits", func() bool { return runs.Load() == 1 && rt.Stats().Parked == 2 })
+	elsewhere, ran := entered(t, rt, func(task *sched.Task) { task.Pin(1) })
+	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Enter(closed) }))
+	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Enter(elsewhere) }), "it is pinned to the other worker")
+	require.True(t, asked(t, fakes[1], func(cx *sched.Context) bool {
+		entered := cx.Enter(elsewhere)
+		if entered {
+			cx.Leave(elsewhere)
+		}
+		return entered
+	}))
+	elsewhere.Wake()
+	eventually(t, "it runs", func() bool { return ran.Load() == 2 })
+}
+
+func TestHooksOfRunsSeeAllOfThem(t *testing.T) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 1, Hooks: sched.Hooks{TaskPollStart: func(int, sched.TaskID) {}}})
+	task, _ := entered(t, rt, func(*sched.Task) {})
+	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Enter(task) }))
+}
+
+func TestADriverIsToldTheTimeOfItsPoll(t *testing.T) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 1})
+	for range 3 {
+		eventually(t, "the worker waits", func() bool { return rt.Stats().Parked == 1 })
+		before := rt.Now() + time.Millisecond
+		for rt.Now() < before {
+			time.Sleep(time.Millisecond)
+		}
+		require.GreaterOrEqual(t, asked(t, fakes[0], (*sched.Context).Now), before, "the wait has not counted")
+	}
+}
