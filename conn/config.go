@@ -60,17 +60,18 @@ type Config struct {
 	// system's limit, some two minutes.
 	ConnectTimeout time.Duration
 
-	// IdleTimeout ends a connection on which nothing was received and nothing
-	// sent for so long, with os.ErrDeadlineExceeded. 0: never. Conn.SetIdleTimeout
+	// IdleTimeout ends a connection on which nothing was received, and of whose output the
+	// peer has taken nothing, for so long, with os.ErrDeadlineExceeded. 0: never. Conn.SetIdleTimeout
 	// changes it for one connection.
 	IdleTimeout time.Duration
 
 	// WriteTimeout resets a connection whose peer has taken nothing of what was
-	// written for so long, with os.ErrDeadlineExceeded. 0: never.
+	// written for so long, with os.ErrDeadlineExceeded. There is no lower bound of the
+	// rate: on Linux a byte that it acknowledges is enough. 0: never.
 	WriteTimeout time.Duration
 
 	// Linger is how long Close waits for the peer: to take some more of what
-	// was written, else the connection is reset; and then to end its side,
+	// was written, be it a byte, else the connection is reset; and then to end its side,
 	// else ours is closed alone. 0: 5 s.
 	Linger time.Duration
 

@@ -102,10 +102,13 @@ func TestAPeerThatNeverReadsPausesReading(t *testing.T) {
 		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
 		// Write until nothing is taken any more.
 		sent := 0
-		for {
+		for took := time.Now(); ; {
+			require.Less(t, time.Since(took), conntest.Patience, "nothing is taken, and the queue is not full")
 			require.NoError(t, c.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
 			n, err := c.Write(noise[sent%len(noise):])
-			sent += n
+			if sent += n; n > 0 {
+				took = time.Now()
+			}
 			if err != nil && n == 0 && h.most.Load() > flowHigh { // else the machine was slow to take it
 				break
 			}

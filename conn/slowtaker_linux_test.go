@@ -1,6 +1,9 @@
 package conn_test
 
 import (
+	"cmp"
+	"fmt"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -48,7 +51,7 @@ func TestAPeerThatTakesLittleAtATimeOutlivesEveryLimit(t *testing.T) {
 					}
 					select {
 					case err := <-closed:
-						return err
+						return fmt.Errorf("it has ended: %w", cmp.Or(err, io.EOF))
 					default:
 						return nil
 					}

@@ -33,8 +33,8 @@ func (cx *Context) Leave(t *Task) {
 }
 
 // Keeps reports that so many short tasks, woken now, would probably all be run by this worker: either there is no other that has
-// nothing to do, or they are not worth its wake-up.
+// nothing to do, or they are not worth its wake-up. What entered work costs is not measured; a driver's Poll bounds it.
 func (cx *Context) Keeps(n int) bool {
 	w := cx.worker
-	return len(w.rt.workers) == 1 || !w.rt.idle.anyParked() || w.mayKeep(n)
+	return len(w.rt.workers) == 1 || !w.rt.idle.anyParkedBut(w.index) || w.mayKeep(n)
 }

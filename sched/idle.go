@@ -80,6 +80,20 @@ func (s *idleState) anyParked() bool {
 	return false
 }
 
+// anyParkedBut is anyParked for a worker that may have announced that it waits itself.
+func (s *idleState) anyParkedBut(worker int) bool {
+	for i := range s.words {
+		bits := s.words[i].bits.Load()
+		if worker/64 == i {
+			bits &^= 1 << (worker % 64)
+		}
+		if bits != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // park announces that a worker is about to wait: it can be claimed now. It
 // must still look at all queues.
 func (s *idleState) park(worker int, searching bool) {

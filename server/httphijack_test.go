@@ -93,7 +93,8 @@ func TestHijackedConnectionsAreSockets(t *testing.T) {
 				}()
 			})}
 	}, func(h *httpSide) {
-		for {
+		for first := time.Now(); ; {
+			require.Less(h.T, time.Since(first), conntest.Patience)
 			began, ended := time.Now(), make(chan string, 1)
 			w := h.dial()
 			go func() { ended <- w.end() }()

@@ -87,8 +87,8 @@ type Server struct {
 	// woken once for both, and who connects and says nothing costs no more than the kernel's note of it (Linux's
 	// TCP_DEFER_ACCEPT, the "deferred" and "defer-accept" of nginx and haproxy). It is for servers whose clients
 	// speak first, as those of HTTP and TLS do: OnOpen comes later for others. Who is still silent then, from a second
-	// on and in steps of 1, 3, 7, 15 seconds and so on, is accepted all the same, soon after; who is when the listener is
-	// closed is reset. 0: not at all. Elsewhere it does nothing.
+	// on and in steps of 1, 3, 7, 15 seconds and so on, is accepted all the same, soon after; once the listener is
+	// closed, who then speaks is reset. 0: not at all. Elsewhere it does nothing.
 	DeferAccept time.Duration
 
 	// KeepAlive is after how much silence, and then how often, the kernel probes
