@@ -17,7 +17,6 @@ type inbox struct {
 	received uint64 // bytes that came in all
 
 	shed    bool // it is to make room for others
-	shut    bool // a FIN may be on its way: nothing passes from the other end of a splice
 	closed  bool // commands are refused: the connection is about to be gone
 	tellEnd bool // the task wants to run when the send in flight ends
 	direct  bool // a goroutine is about to send, in put: as if something were in flight

@@ -43,6 +43,7 @@ type end struct {
 	state endState
 	cause error
 
+	shut   bool          // a FIN may be on its way, see passNow; the connection's lock guards it
 	open   atomic.Bool   // clear, as of when the mutex was last given up
 	passed atomic.Uint64 // bytes that have gone through, see relaythrough.go
 }

@@ -13,7 +13,7 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	b.mu.Lock()
 	in := &b.inbox
 	switch {
-	case !in.free(), in.shut, batched && c.group.bounded(): // the ledger has only what that task books
+	case !in.free(), to.shut, batched && c.group.bounded(): // the ledger has only what that task books
 		b.mu.Unlock()
 		return 0
 	case batched:

@@ -141,7 +141,9 @@ func (c *Conn) send(tell bool) int {
 			start = in.flight
 		}
 	}
-	in.shut = c.is(mute | closing)
+	if c.is(spliced) {
+		c.extras.relay.here().shut = c.is(mute | closing)
+	}
 	in.tellEnd = tell || len(c.queued) > 0 || in.mail != nil && len(in.commands) > 0
 	var waiter *Socket
 	if in.mail != nil {
