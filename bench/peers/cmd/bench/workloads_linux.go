@@ -139,7 +139,7 @@ var workloads = []workload{
 	{Name: "proxy-bulk", Title: "Chunks of 1 MiB through a proxy, 4 connections", Unit: perSecond, Kind: proxy + ":chunks", Conns: 4, more: true,
 		figure: mebibytes, peers: proxies, bases: []string{"haproxy", "nginx"}},
 	{Name: "proxy-open", Title: "Echo of 64 B through a proxy, 5,000 connections, open loop of 10,000 a second at random times", Unit: sliceP99, Kind: proxy + ":echo", Conns: 5000,
-		Size: 64, Rate: 10000, random: true, calm: true, figure: middleP99, peers: append(slices.Clone(proxies), "suiro-busy/io_uring", "suiro-busy/epoll"), bases: []string{"haproxy", "nginx"}},
+		Size: 64, Rate: 10000, random: true, calm: true, figure: middleP99, peers: proxies, bases: []string{"haproxy", "nginx"}},
 	{Name: "udp", Title: "UDP echo of 64 B, 8 sockets with 24 in flight each", Unit: "µs of CPU per datagram", Kind: "udp", Conns: 8, Size: 64,
 		Depth: 24, figure: cpuEach, peers: append(slices.Clone(two), "net"), bases: []string{"net"}},
 	{Name: "tls", Title: "TLS echo of 64 B, 50 connections", Unit: perMessage, Kind: "tls", Conns: 50, Size: 64, figure: cpuEach,
