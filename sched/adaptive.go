@@ -97,7 +97,7 @@ func (w *worker) shareBacklog() {
 	if w.urgent.Load() && w.queue.len() == 0 {
 		w.urgent.Store(false)
 	}
-	if len(w.rt.workers) == 1 || !w.rt.idle.anyParked() {
+	if w.noOtherIdle() {
 		return
 	}
 	if w.mayKeep(w.queue.len()) {
@@ -105,6 +105,11 @@ func (w *worker) shareBacklog() {
 	} else {
 		w.rt.notify()
 	}
+}
+
+// noOtherIdle reports that there is no other worker that has nothing to do.
+func (w *worker) noOtherIdle() bool {
+	return len(w.rt.workers) == 1 || !w.rt.idle.anyParkedBut(w.index)
 }
 
 // mayKeep reports that so many tasks take this worker no longer than waking another one costs.

@@ -36,5 +36,5 @@ func (cx *Context) Leave(t *Task) {
 // nothing to do, or they are not worth its wake-up. What entered work costs is not measured; a driver's Poll bounds it.
 func (cx *Context) Keeps(n int) bool {
 	w := cx.worker
-	return len(w.rt.workers) == 1 || !w.rt.idle.anyParkedBut(w.index) || w.mayKeep(n)
+	return w.noOtherIdle() || w.mayKeep(n)
 }

@@ -106,3 +106,15 @@ func TestADriverIsToldTheTimeOfItsPoll(t *testing.T) {
 		require.GreaterOrEqual(t, asked(t, fakes[0], (*sched.Context).Now), before, "the wait has not counted")
 	}
 }
+
+// A worker that polls while it waits has announced that it is idle: that is not another one.
+func TestAWorkerThatWaitsKeepsWhatNobodyElseCouldTake(t *testing.T) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 2})
+	eventually(t, "both wait", func() bool { return rt.Stats().Parked == 2 })
+	began, release := make(chan struct{}), make(chan struct{})
+	busy := newTask(rt, 1, func(*sched.Context) bool { close(began); <-release; return true })
+	busy.WakeOn(1)
+	<-began
+	defer close(release)
+	require.True(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Keeps(1000) }), "the only other worker runs a task")
+}
