@@ -71,6 +71,8 @@ type readiness struct {
 	armed  armed // the poller, if it is one; else nil
 	closed atomic.Bool
 
+	coalesce coalescer // Poll's
+
 	mu      sync.Mutex
 	waiting bool // Poll waits: what gets in line or done has to wake it
 	table   fdTable
@@ -111,6 +113,10 @@ const maxAccepts = 64
 func openReadiness(cfg *Config, k kernel, p poller) (Reactor, error) {
 	r := &readiness{cfg: *cfg, kernel: k, poller: p, filling: -1}
 	r.armed, _ = p.(armed)
+	if cfg.Coalesce > 0 && !cfg.Unlocked {
+		r.coalesce.limit = cfg.Coalesce
+		r.coalesce.napper, _ = p.(napper)
+	}
 	var err error
 	if r.mem, err = newPool(cfg.Buffers, cfg.BufferSize); err != nil {
 		p.close()
@@ -177,6 +183,12 @@ func (r *readiness) unlock() {
 }
 
 func (r *readiness) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
+	n, err := r.poll(out, wait, hold)
+	r.coalesce.brought(n)
+	return n, err
+}
+
+func (r *readiness) poll(out []Completion, wait time.Duration, hold bool) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed.Load() {
@@ -199,7 +211,7 @@ func (r *readiness) Poll(out []Completion, wait time.Duration, hold bool) (int, 
 	if r.waiting {
 		r.mu.Unlock()
 	}
-	events, errno := r.poller.wait(wait, hold)
+	events, errno := r.wait(wait, hold)
 	if r.waiting { // only Poll writes it
 		r.mu.Lock()
 		r.waiting = false

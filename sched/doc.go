@@ -65,7 +65,7 @@
 // block in an ordinary one. Blocking at once costs a hand-over of the processor
 // and two futex calls on every wait; holding spares them as long as traffic
 // flows, and gives itself up when it does not. With Config.BusyPoll it looks for a moment
-// before that, without waiting.
+// before that, without waiting; the reactor's Config.Coalesce is the opposite.
 //
 // No wake-up is lost between the last look and the wait: see parker and
 // idleState, the explorer's tests (go test -tags explore) and the model in the

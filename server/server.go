@@ -72,6 +72,12 @@ type Server struct {
 	// is of use. 0: not at all; at most a millisecond. See sched.Config.
 	BusyPoll time.Duration
 
+	// Coalesce is for how long a worker without work lets what comes gather before it looks,
+	// while much comes: less CPU time for so much latency. 0: not at all; at most a
+	// millisecond. It has epoll taken on Linux, if Backend is "", and does nothing with another
+	// backend, or for the workers of HTTP. See reactor.Config.
+	Coalesce time.Duration
+
 	// ReusePort has each worker listen on a socket of its own (SO_REUSEPORT), among
 	// which the kernel spreads new connections by a hash of their addresses, and
 	// keep those it accepts. It spares connections a way between workers, and
@@ -252,6 +258,9 @@ func (s *Server) start() (*conn.Group, error) {
 	cfg := s.Conn
 	if s.Backend != "" {
 		cfg.Reactor.Backend = s.Backend
+	}
+	if s.Coalesce != 0 {
+		cfg.Reactor.Coalesce = s.Coalesce
 	}
 	if s.Logger != nil {
 		cfg.Logger = s.Logger

@@ -178,10 +178,20 @@ func TestALoggerOfConnIsUsedUnlessTheServerHasOne(t *testing.T) {
 	require.Equal(t, 1, mine.Count("panicked"))
 }
 
-// Workers that look for news are told of it as ever: by the kernel, by goroutines and by timers.
+// Workers that look for news, and those that let it gather, are told of it as ever: by the kernel, by goroutines and by timers.
 func TestWorkersThatLookForNewsServeAsEver(t *testing.T) {
+	servesAsEver(t, func(s *server.Server) { s.BusyPoll = 50 * time.Microsecond })
+}
+
+func TestWorkersThatLetNewsGatherServeAsEver(t *testing.T) {
+	servesAsEver(t, func(s *server.Server) { s.Coalesce = 50 * time.Microsecond })
+}
+
+func servesAsEver(t *testing.T, set func(*server.Server)) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		s := run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: workers, BusyPoll: 50 * time.Microsecond})
+		asked := &server.Server{Handler: echo{}, Backend: backend, Workers: workers}
+		set(asked)
+		s := run(t, asked)
 		clients := []net.Conn{s.dial(), s.dial(), s.dial()}
 		for i := range 300 {
 			roundTrip(t, clients[i%len(clients)], "hello")

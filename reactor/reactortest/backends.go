@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -46,7 +46,7 @@ func Backends(t testing.TB) []Backend {
 		}
 		switch name {
 		case "epoll":
-			found = append(found, unlocked(t, name))
+			found = append(found, unlocked(t, name), coalescing(t, name))
 		case "kqueue":
 			found = append(found, unlocked(t, name), without(t, name, reactor.FeatureUserWake))
 		}
@@ -67,7 +67,7 @@ func Backends(t testing.TB) []Backend {
 // long to run on all.
 func Complete(t testing.TB) []Backend {
 	t.Helper()
-	return slices.DeleteFunc(Backends(t), func(b Backend) bool { return strings.Contains(b.Name, "without") })
+	return slices.DeleteFunc(Backends(t), func(b Backend) bool { return b.Name != b.Config.Backend })
 }
 
 func without(t testing.TB, name string, lacking ...reactor.Feature) Backend {
@@ -91,6 +91,16 @@ func unlocked(t testing.TB, name string) Backend {
 		t.Fatalf("%s starts, but not unlocked: %v", name, err)
 	}
 	return Backend{Name: name + " without a thread", Config: cfg}
+}
+
+// coalescing is a backend that lets what comes gather.
+func coalescing(t testing.TB, name string) Backend {
+	t.Helper()
+	cfg, err := reactor.Select(reactor.Config{Backend: name, Coalesce: 100 * time.Microsecond}, nil)
+	if err != nil {
+		t.Fatalf("%s starts, but lets nothing gather: %v", name, err)
+	}
+	return Backend{Name: name + " with naps", Config: cfg}
 }
 
 // open opens the backend in the given sizes; what is zero stays as it is.

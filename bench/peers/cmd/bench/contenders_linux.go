@@ -55,6 +55,13 @@ func deferring(backend, ring string) contender {
 	return contender{name, "with DeferAccept", map[string]recipe{"churn": serve(name, ring)}}
 }
 
+// coalescing has what comes gather before the worker is woken.
+func coalescing() contender {
+	const name = "suiro-coalesce/epoll"
+	r := serve(name, "no")
+	return contender{name, "with Coalesce: 100 µs", map[string]recipe{"churn": r, "udp": r, "echo": r}}
+}
+
 func raw(backend, ring string) contender {
 	r := recipe{binary: "suiro", args: []string{"-backend", backend, "-addr", "127.0.0.1:0"}, ring: ring}
 	return contender{"suiro-raw/" + backend, "the raw peers' handler on Suiro, one Write per answer", map[string]recipe{plaintext: r}}
@@ -83,6 +90,7 @@ var contenders = []contender{
 	busy("epoll", "no"),
 	deferring("io_uring", "yes"),
 	deferring("epoll", "no"),
+	coalescing(),
 	raw("io_uring", "yes"),
 	raw("epoll", "no"),
 	{"c-uring", "C: raw io_uring, multishot accept and recv, provided buffers, coalesced sends", map[string]recipe{plaintext: peer("c-uring")}},
@@ -118,7 +126,7 @@ var only = map[string][]string{
 	"https":      withTLS,
 	"https-idle": withTLS,
 	"tls":        {"suiro/io_uring", "suiro/epoll", "suiro-sequential/io_uring", "suiro-sequential/epoll", "net"},
-	"udp":        {"suiro/io_uring", "suiro/epoll", "net"},
+	"udp":        {"suiro/io_uring", "suiro/epoll", "suiro-coalesce/epoll", "net"},
 }
 
 func contenderNames() (names []string) {

@@ -21,6 +21,8 @@ var servers = map[string]func(service) error{
 	"suiro-defer/io_uring": func(s service) error { return s.deferring().serveSuiro(&suiroHandler{service: s}, "io_uring") },
 	"suiro-defer/epoll":    func(s service) error { return s.deferring().serveSuiro(&suiroHandler{service: s}, "epoll") },
 
+	"suiro-coalesce/epoll": func(s service) error { return s.coalescing().serveSuiro(&suiroHandler{service: s}, "epoll") },
+
 	"suiro-sequential/io_uring": func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "io_uring") },
 	"suiro-sequential/epoll":    func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "epoll") },
 }

@@ -19,8 +19,10 @@ type service struct {
 	tls      bool          // within TLS
 	udp      bool          // of datagrams
 	deferred bool          // clients are known to speak first
-	burn     uint64        // iterations that a handler computes before it echoes what begins with load.Mark
-	size     int           // of the load's messages: who chooses a buffer chooses it for these
+
+	coalesced bool   // what comes may gather
+	burn      uint64 // iterations that a handler computes before it echoes what begins with load.Mark
+	size      int    // of the load's messages: who chooses a buffer chooses it for these
 }
 
 func newService(kind, size string) (s service, err error) {

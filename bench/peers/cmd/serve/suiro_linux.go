@@ -36,6 +36,14 @@ func (s service) deferring() service {
 	return s
 }
 
+// coalesced is how long what comes may gather: some eight events of churn.
+const coalesced = 100 * time.Microsecond
+
+func (s service) coalescing() service {
+	s.coalesced = true
+	return s
+}
+
 func (s service) serveSuiro(h server.Handler, backend string) error {
 	srv := &server.Server{
 		Addr:      "127.0.0.1:0",
@@ -46,6 +54,9 @@ func (s service) serveSuiro(h server.Handler, backend string) error {
 	}
 	if s.deferred {
 		srv.DeferAccept = deferred
+	}
+	if s.coalesced {
+		srv.Coalesce = coalesced
 	}
 	if s.udp {
 		srv.Handler, srv.Packets, srv.Network = nil, packets{}, "udp4"
