@@ -8,8 +8,9 @@ import (
 )
 
 // A coalescer has the owner's thread sleep for a moment before it waits (Config.Coalesce), so that what comes meanwhile is
-// dealt with at once and wakes it once. It has no clock: whether a nap was worth it shows in what the Poll has then come to.
-// If that is little, some waits do without one, and twice as many each time: who talks alone is delayed once in a while.
+// dealt with at once and wakes it once. A nap is a part of the wait, which lasts no longer for it. It has no clock: whether a
+// nap was worth it shows in what the Poll has then come to. If that is little, some waits do without one, and twice as many
+// each time.
 type coalescer struct {
 	limit  time.Duration
 	napper napper // nil: it cannot be done
@@ -19,7 +20,7 @@ type coalescer struct {
 	rests  int  // and so many did the last time; 0: the last nap was worth it
 }
 
-// A napper is a poller whose owner can sleep, deaf to all but the end of that time. With hold it keeps its processor.
+// A napper is a poller whose owner can sleep, deaf to all but wake. With hold it keeps its processor.
 type napper interface {
 	nap(d time.Duration, hold bool)
 }
@@ -35,7 +36,7 @@ const (
 
 // due reports whether a wait that may take so long begins with a nap.
 func (c *coalescer) due(wait time.Duration) bool {
-	if c.napper == nil || wait >= 0 && wait <= c.limit {
+	if c.napper == nil || wait == 0 {
 		return false
 	}
 	if c.rest > 0 {
@@ -58,8 +59,8 @@ func (c *coalescer) brought(n int) {
 	c.napped, c.rest = false, c.rests
 }
 
-// wait waits in the poller. What is there already is not kept waiting; what comes during a nap, a wake-up too, is told
-// at its end.
+// wait waits in the poller. What is there already is not kept waiting; what comes during a nap is told at its end, and
+// that is a wake-up, if there is one.
 func (r *readiness) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 	if !r.coalesce.due(wait) {
 		return r.poller.wait(wait, hold)
@@ -68,6 +69,11 @@ func (r *readiness) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 		return n, errno
 	}
 	r.coalesce.napped = true
-	r.coalesce.napper.nap(r.coalesce.limit, hold)
+	d := r.coalesce.limit
+	if wait > 0 {
+		d = min(d, wait)
+		wait -= d
+	}
+	r.coalesce.napper.nap(d, hold)
 	return r.poller.wait(wait, hold)
 }

@@ -4,7 +4,7 @@ package reactor
 
 import (
 	"runtime"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A napFunc is what a test has happen while an owner sleeps.
-type napFunc func()
+// A napFunc is what a test has happen while an owner sleeps for so long.
+type napFunc func(d time.Duration)
 
-func (f napFunc) nap(time.Duration, bool) { f() }
+func (f napFunc) nap(d time.Duration, _ bool) { f(d) }
 
 // A coalescing is an epoll reactor that lets what comes gather, in naps of the test's, and some connections of it.
 type coalescing struct {
@@ -23,6 +23,7 @@ type coalescing struct {
 	t     *testing.T
 	pairs [][2]int
 	out   []Completion
+	naps  int
 }
 
 func newCoalescing(t *testing.T, conns int, nap func(c *coalescing)) *coalescing {
@@ -35,15 +36,19 @@ func newCoalescing(t *testing.T, conns int, nap func(c *coalescing)) *coalescing
 	c := &coalescing{readiness: r.(*readiness), t: t, out: make([]Completion, 2*conns)}
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	require.NotNil(t, c.coalesce.napper)
-	c.coalesce.napper = napFunc(func() { nap(c) })
+	c.coalesce.napper = napFunc(func(time.Duration) { c.naps++; nap(c) })
 	for i := range conns {
 		c.pairs = append(c.pairs, pairOf(t))
 		require.NoError(t, c.Submit(&Op{Kind: Recv, FD: c.pairs[i][0], Token: MakeToken(uint32(i+1), 1)}))
 	}
-	for { // what there is to be said of new descriptors
-		if n, err := c.poller.wait(0, false); n == 0 || err != 0 {
-			return c
-		}
+	c.settle()
+	return c
+}
+
+// settle has the reactor find that nothing more is there, so that the next Poll waits.
+func (c *coalescing) settle() {
+	for range 3 {
+		require.Zero(c.t, c.poll(0))
 	}
 }
 
@@ -53,14 +58,6 @@ func (c *coalescing) say(conns int) {
 		_, err := unix.Write(c.pairs[i][1], []byte("x"))
 		require.NoError(c.t, err)
 	}
-}
-
-// hear is how many completions come together.
-func (c *coalescing) hear() (n int) {
-	for n == 0 {
-		n = c.poll(time.Minute)
-	}
-	return n
 }
 
 // poll is how many completions one Poll has.
@@ -74,12 +71,20 @@ func (c *coalescing) poll(wait time.Duration) int {
 	return n
 }
 
+// hear is how many completions come together. A signal may end a Poll.
+func (c *coalescing) hear() (n int) {
+	for n == 0 {
+		n = c.poll(-1)
+	}
+	c.settle()
+	return n
+}
+
 func TestWhatComesDuringANapIsToldAtOnce(t *testing.T) {
-	naps := 0
-	c := newCoalescing(t, 8, func(c *coalescing) { naps++; c.say(8) })
+	c := newCoalescing(t, 8, func(c *coalescing) { c.say(8) })
 	for i := range 10 {
 		require.Equal(t, 8, c.hear())
-		require.Equal(t, i+1, naps)
+		require.Equal(t, i+1, c.naps)
 	}
 }
 
@@ -89,60 +94,90 @@ func TestWhatIsThereIsNotKeptWaitingByANap(t *testing.T) {
 		c.say(8)
 		require.Equal(t, 8, c.hear())
 	}
-	for range 5 {
-		require.Zero(t, c.poll(time.Millisecond), "a wait that is no longer than a nap")
-		require.Zero(t, c.poll(0))
+	require.Zero(t, c.poll(0))
+}
+
+// A wait is no longer for a nap, and a nap no longer than the wait.
+func TestANapIsAPartOfTheWait(t *testing.T) {
+	c := newCoalescing(t, 1, func(*coalescing) {})
+	waits := &waitsOf{poller: c.poller}
+	c.poller = waits
+	for _, r := range []struct{ wait, nap, rest time.Duration }{
+		{-1, time.Millisecond, -1},
+		{time.Minute, time.Millisecond, time.Minute - time.Millisecond},
+		{time.Millisecond, time.Millisecond, 0},
+		{20 * time.Microsecond, 20 * time.Microsecond, 0},
+	} {
+		c.coalesce.rest, c.coalesce.rests = 0, 0
+		var napped []time.Duration
+		c.coalesce.napper = napFunc(func(d time.Duration) { napped = append(napped, d) })
+		waits.all = nil
+		require.Zero(t, c.poll(r.wait))
+		require.Equal(t, []time.Duration{r.nap}, napped)
+		require.Equal(t, []time.Duration{0, r.rest}, waits.all)
 	}
+}
+
+// waitsOf notes for how long a poller is asked to wait, and does not.
+type waitsOf struct {
+	poller
+	all []time.Duration
+}
+
+func (w *waitsOf) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
+	w.all = append(w.all, wait)
+	return w.poller.wait(0, hold)
 }
 
 // Who talks alone waits for a nap once in a while, and that ever less often.
 func TestALoneTalkerSeldomWaitsForANap(t *testing.T) {
-	naps, talkers := 0, 1
-	c := newCoalescing(t, 8, func(c *coalescing) { naps++; c.say(talkers) })
-	asked := make(chan int)
-	var others sync.WaitGroup
-	t.Cleanup(func() { close(asked); others.Wait() })
-	others.Go(func() {
-		for n := range asked {
-			c.say(n)
-		}
-	})
-	waits := 0
-	turn := func() { // they say something as soon as somebody waits for it: in the nap, if there is one, or else beside the wait
-		before := naps
+	talkers := 1
+	c := newCoalescing(t, 8, func(c *coalescing) { c.say(talkers) })
+	turn := func() { // with a nap, in which they say something, or without
+		before := c.naps
 		if c.coalesce.rest > 0 {
-			asked <- talkers
+			c.say(talkers)
+			before--
 		}
-		for got := 0; got < talkers; waits++ {
-			got += c.hear()
-		}
-		require.LessOrEqual(t, naps, before+1)
+		require.Equal(t, talkers, c.hear())
+		require.Equal(t, before+1, c.naps)
 	}
 	for range 4000 {
 		turn()
 	}
-	require.GreaterOrEqual(t, naps, 8)
-	require.LessOrEqual(t, naps, 9+waits/mostRest, "waits: %d", waits)
+	require.Equal(t, 9+(4000-8-(2*mostRest-leastRest))/(mostRest+1), c.naps)
 
 	talkers = 8
-	for before := naps; naps == before; {
+	for before := c.naps; c.naps == before; {
 		turn()
 	}
-	for before, i := naps, 0; i < 10; i++ {
+	for before, i := c.naps, 0; i < 10; i++ {
 		turn()
-		require.Equal(t, before+i+1, naps, "there is much again")
+		require.Equal(t, before+i+1, c.naps, "there is much again")
 	}
 }
 
-func TestAWakeDuringANapEndsThePoll(t *testing.T) {
-	c := newCoalescing(t, 1, func(c *coalescing) { require.NoError(t, c.Wake()) })
-	require.Zero(t, c.poll(time.Minute))
+func TestAWakeEndsANap(t *testing.T) {
+	c := newCoalescing(t, 1, func(c *coalescing) {
+		asleep := make(chan struct{})
+		go func() {
+			<-asleep
+			_ = c.Wake()
+		}()
+		close(asleep)
+		c.poller.(*epoll).nap(time.Hour, false)
+	})
+	require.Zero(t, c.poll(-1))
+	require.Equal(t, 1, c.naps)
+	require.False(t, c.poller.(*epoll).waker.set.Load(), "it has been heard")
 }
 
 func TestANapLastsAsLongAsItShould(t *testing.T) {
+	c := newCoalescing(t, 1, func(*coalescing) {})
+	c.say(1) // it is deaf to that
 	lasted := func(hold bool) bool {
 		began := time.Now()
-		new(epoll).nap(time.Millisecond, hold)
+		c.poller.(*epoll).nap(time.Millisecond, hold)
 		return time.Since(began) >= time.Millisecond
 	}
 	for _, hold := range []bool{false, true} {

@@ -48,12 +48,13 @@ type Config struct {
 	// on Linux.
 	Unlocked bool
 
-	// Coalesce is for how long Poll, before it waits, lets what comes gather, while more than a few completions come in
-	// that time: fewer wake-ups, which cost more than what they tell of, for so much latency, to which the kernel adds
-	// some 50 µs. What comes seldom, or from a few peers who wait for their answers, is not delayed, but for one wait in
-	// 1,024; a Wake, too, is heard at the end of it. 0: not at all; at most a millisecond. It is for epoll, which
-	// Backend "" then means on Linux; with another backend, and with Unlocked, it does nothing: io_uring's completions
-	// wake a thread whatever it waits for.
+	// Coalesce is for how long Poll, if there is nothing yet, lets what comes gather, as long as it is three completions
+	// or more: fewer wake-ups, which cost more than what they tell of, for so much latency, to which the kernel
+	// adds some 50 µs (more without high-resolution timers). When less has come, 8 waits do without, then 16 and so on
+	// to 1,024, so who talks alone is seldom delayed. A Wake is heard at once. Nothing is received meanwhile: a
+	// socket's own buffer has to hold so much. 0: not at all; at most a millisecond. It is for epoll, which Backend ""
+	// with SUIRO_BACKEND unset then means on Linux; with another backend, and with Unlocked, it does nothing: io_uring's completions wake a
+	// thread whatever it waits for.
 	Coalesce time.Duration
 
 	// Without turns features of a backend off, as if the kernel lacked them:

@@ -7,12 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nap sleeps in the kernel, which may add the thread's timer slack (50 µs, if nobody has changed it). A signal ends it early.
+// An epollNap is what the kernel reads during a nap; in the reactor because the heap does not move.
+type epollNap struct {
+	fds   [1]unix.PollFd
+	limit unix.Timespec
+}
+
+// nap waits for the reactor's own wake-up alone. The kernel may add the thread's timer slack (50 µs, if nobody has changed
+// it). A signal ends it early.
 func (p *epoll) nap(d time.Duration, hold bool) {
-	ts := unix.NsecToTimespec(d.Nanoseconds())
-	syscall := unix.Syscall
+	p.napping.fds[0] = unix.PollFd{Fd: int32(p.waker.fd), Events: unix.POLLIN}
+	p.napping.limit = unix.NsecToTimespec(d.Nanoseconds())
+	syscall6 := unix.Syscall6
 	if hold {
-		syscall = unix.RawSyscall
+		syscall6 = unix.RawSyscall6
 	}
-	_, _, _ = syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	_, _, _ = syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p.napping.fds)), 1, uintptr(unsafe.Pointer(&p.napping.limit)), 0, 0, 0)
 }

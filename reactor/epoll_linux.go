@@ -24,7 +24,8 @@ type epoll struct {
 	events  []unix.EpollEvent
 	limit   kernelTimespec // of the wait; here because the kernel reads it, and the heap does not move
 	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11)
-	nested  *nested        // waits in Go's poller; nil: in the kernel
+	napping epollNap
+	nested  *nested // waits in Go's poller; nil: in the kernel
 }
 
 func probeEpoll(*Config) error {

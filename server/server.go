@@ -72,10 +72,10 @@ type Server struct {
 	// is of use. 0: not at all; at most a millisecond. See sched.Config.
 	BusyPoll time.Duration
 
-	// Coalesce is for how long a worker without work lets what comes gather before it looks,
-	// while much comes: less CPU time for so much latency. 0: not at all; at most a
-	// millisecond. It has epoll taken on Linux, if Backend is "", and does nothing with another
-	// backend, or for the workers of HTTP. See reactor.Config.
+	// Coalesce is for how long a worker without work, to which nothing has come yet, lets it
+	// gather, while much comes: less CPU time for so much latency. 0: not at all; at most a
+	// millisecond. It has epoll taken on Linux if no backend is forced, and does nothing with
+	// another one, and where workers only wake goroutines (see Listen). See reactor.Config.
 	Coalesce time.Duration
 
 	// ReusePort has each worker listen on a socket of its own (SO_REUSEPORT), among
