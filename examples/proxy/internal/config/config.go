@@ -17,6 +17,7 @@ type Config struct {
 	Workers   int      `toml:"workers"`    // 0: as many as processors; fixed at the start
 	Backend   string   `toml:"backend"`    // io_uring or epoll; "": the better one that starts; fixed at the start
 	BusyPoll  Duration `toml:"busy_poll"`  // how long a worker looks for news before it waits, up to 1ms: lower latency for a processor's time. 0: not at all; fixed at the start
+	Coalesce  Duration `toml:"coalesce"`   // how long what comes may gather, while much does, up to 1ms: less of a processor's time for latency; epoll, which it has chosen. 0: not at all; fixed at the start
 	Admin     string   `toml:"admin"`      // host:port of the status page and the metrics; "": none; fixed at the start
 	AccessLog bool     `toml:"access_log"` // a line for each connection, session or request, on the standard error
 

@@ -51,7 +51,9 @@ var errEnded = errors.New("proxy: it is ending")
 func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
 	var err error
-	p.group, err = conn.NewGroup(conn.Config{Logger: log, Reactor: reactor.Config{Backend: c.Backend}}, sched.Config{Workers: c.Workers, Hold: hold, BusyPoll: time.Duration(c.BusyPoll)})
+	p.group, err = conn.NewGroup(
+		conn.Config{Logger: log, Reactor: reactor.Config{Backend: c.Backend, Coalesce: time.Duration(c.Coalesce)}},
+		sched.Config{Workers: c.Workers, Hold: hold, BusyPoll: time.Duration(c.BusyPoll)})
 	if err != nil {
 		return nil, err
 	}
