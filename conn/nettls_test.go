@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/nettest"
@@ -12,6 +13,24 @@ import (
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 )
+
+// An atLeisure is a connection whose Close may end before what is below is closed: nettest ends a test when the other
+// side has been told, which is before crypto/tls closes what is below.
+type atLeisure struct {
+	net.Conn
+	closing sync.Mutex
+}
+
+func (c *atLeisure) Close() error {
+	c.closing.Lock()
+	defer c.closing.Unlock()
+	return c.Conn.Close()
+}
+
+func (c *atLeisure) await() {
+	c.closing.Lock()
+	defer c.closing.Unlock()
+}
 
 // What crypto/tls over package net's connections passes, it passes over Sockets. That is not
 // all: it keeps the error of a write that was too late for good, so whatever wants to
@@ -34,13 +53,13 @@ func TestTLSOverSocketsPassesWhatItDoesOverNets(t *testing.T) {
 			if err != nil {
 				return nil, nil, nil, err
 			}
-			c1, c2 := tls.Server(raw1, secret.server.Config), tls.Client(raw2, secret.client)
+			c1, c2 := &atLeisure{Conn: tls.Server(raw1, secret.server.Config)}, &atLeisure{Conn: tls.Client(raw2, secret.client)}
 			shaken := make(chan error, 1)
-			go func() { shaken <- c1.Handshake() }()
-			if err = c2.Handshake(); err == nil {
+			go func() { shaken <- c1.Conn.(*tls.Conn).Handshake() }()
+			if err = c2.Conn.(*tls.Conn).Handshake(); err == nil {
 				err = <-shaken
 			}
-			return c1, c2, stop, err
+			return c1, c2, func() { c1.await(); c2.await(); stop() }, err
 		})
 	}
 	t.Run("net", func(t *testing.T) {
