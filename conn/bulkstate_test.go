@@ -103,6 +103,7 @@ func TestABulkBeforeTLSDoesNotLeadPastIt(t *testing.T) {
 			return c.HandOver(gate)
 		}})
 		require.NoError(t, err)
+		require.NoError(t, ln.Close())
 		f.addr = l.Addr()
 		h := &held{Conn: f.dial()}
 		write(t, h.Conn, append(bytes.Repeat([]byte{'x'}, 8<<20), "STARTTLS\n"...))
