@@ -53,8 +53,8 @@ type Config struct {
 	// adds some 50 µs (more without high-resolution timers). When less has come, 8 waits do without, then 16 and so on
 	// to 1,024, so who talks alone is seldom delayed. A Wake is heard at once. Nothing is received meanwhile: a
 	// socket's own buffer has to hold so much. 0: not at all; at most a millisecond. It is for epoll, which Backend ""
-	// with SUIRO_BACKEND unset then means on Linux; with another backend, and with Unlocked, it does nothing: io_uring's completions wake a
-	// thread whatever it waits for.
+	// with SUIRO_BACKEND unset then means on Linux; with another backend, and with Unlocked, it does nothing:
+	// io_uring's completions wake a thread whatever it waits for.
 	Coalesce time.Duration
 
 	// Without turns features of a backend off, as if the kernel lacked them:

@@ -14,15 +14,14 @@ import (
 // A service is what a contender does with what it receives. Handlers are written as each framework's own examples
 // are.
 type service struct {
-	chunks   *load.Chunker // a chunk for each byte; nil: echo
-	http     bool          // an answer of HTTP to each request
-	tls      bool          // within TLS
-	udp      bool          // of datagrams
-	deferred bool          // clients are known to speak first
-
-	coalesced bool   // what comes may gather
-	burn      uint64 // iterations that a handler computes before it echoes what begins with load.Mark
-	size      int    // of the load's messages: who chooses a buffer chooses it for these
+	chunks    *load.Chunker // a chunk for each byte; nil: echo
+	http      bool          // an answer of HTTP to each request
+	tls       bool          // within TLS
+	udp       bool          // of datagrams
+	deferred  bool          // clients are known to speak first
+	coalesced bool          // what comes may gather
+	burn      uint64        // iterations that a handler computes before it echoes what begins with load.Mark
+	size      int           // of the load's messages: who chooses a buffer chooses it for these
 }
 
 func newService(kind, size string) (s service, err error) {
