@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"syscall"
-
-	"github.com/suiro-go/suiro/conn"
 )
 
 // listen makes the listening sockets that the configuration asks for: one, or with
@@ -46,9 +44,9 @@ func (s *Server) listenOne(network, addr string) (net.Listener, error) {
 		return s.listenUnix(addr)
 	}
 	lc := net.ListenConfig{Control: s.control}
-	ln, err := lc.Listen(context.Background(), network, addr)
+	ln, err := untilFree(func() (net.Listener, error) { return lc.Listen(context.Background(), network, addr) })
 	if err != nil {
-		return nil, conn.Portable(err)
+		return nil, err
 	}
 	if err := s.listening(ln); err != nil {
 		_ = ln.Close()
@@ -76,7 +74,7 @@ func hint(err error) string {
 	var bad *net.AddrError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "; another program listens there: stop it or choose another address"
+		return "; something listens there, this program perhaps: stop that or choose another address"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return "; use an address of this machine, or none for all of them"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):

@@ -36,7 +36,7 @@ func TestAStaleUnixPathIsCleanedAndOthersAreNot(t *testing.T) {
 
 		second := &server.Server{Handler: echo{}, Backend: backend, Network: "unix", Addr: path}
 		err := second.ListenAndServe()
-		requireAdvice(t, err, "another program listens there")
+		requireAdvice(t, err, "stop that or choose another address")
 		require.ErrorIs(t, conn.Portable(err), syscall.EADDRINUSE, "it is not stale")
 		roundTrip(t, s.dial(), "still there")
 

@@ -37,8 +37,8 @@ func (s *Server) listenPackets(network, addr string, workers int) (all []*net.UD
 	}
 	lc := net.ListenConfig{Control: s.control}
 	for range workers {
-		pc, err := lc.ListenPacket(context.Background(), network, addr)
-		if err = conn.Portable(err); err != nil {
+		pc, err := untilFree(func() (net.PacketConn, error) { return lc.ListenPacket(context.Background(), network, addr) })
+		if err != nil {
 			closeAll(all)
 			return nil, fmt.Errorf("server: %w%s", err, hint(err))
 		}

@@ -155,7 +155,9 @@ type Server struct {
 }
 
 // ListenAndServe listens on Addr and serves until Shutdown or Close, and then
-// returns ErrServerClosed; another error says why it could not start.
+// returns ErrServerClosed; another error says why it could not start. An address in use is
+// tried again for half a second, because io_uring frees the sockets of a killed program late.
+// When it returns after Shutdown or Close, it listens no more.
 func (s *Server) ListenAndServe() error {
 	network := s.Network
 	if network == "" {

@@ -8,8 +8,9 @@ import (
 
 // Shutdown ends the server in order:
 //
-//  1. New calls of Serve are refused, and those that block return.
-//  2. The listeners are closed: no new connection comes.
+//  1. New calls of Serve are refused.
+//  2. The listeners are closed: no new connection comes. Then the calls of Serve that block
+//     return: a program that exits then leaves no port behind.
 //  3. Every handler is told by OnDrain, those of packet sockets too. Base closes
 //     the connection or socket, which sends what was written; others finish what
 //     they are doing first. A packet socket receives until it is closed.
@@ -58,8 +59,8 @@ func (s *Server) stop() (*conn.Group, error) {
 		s.mu.Unlock()
 		return nil, nil
 	}
-	close(s.stopped)
 	s.mu.Unlock()
+	defer close(s.stopped)
 	for l, ln := range s.listeners { // nothing adds to it once stopping is set
 		_ = l.Close()
 		_ = ln.Close() // it shares the socket, which refuses only when both are closed

@@ -24,17 +24,19 @@ import (
 // the one that binds later has it.
 func (s *Server) listenUnix(path string) (net.Listener, error) {
 	abstract := strings.HasPrefix(path, "@")
-	switch {
-	case abstract && runtime.GOOS != "linux":
+	if abstract && runtime.GOOS != "linux" {
 		return nil, &net.OpError{Op: "listen", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"},
 			Err: fmt.Errorf("abstract names are Linux's; use a path: %w", errors.ErrUnsupported)}
-	case !abstract:
-		removeStale(path)
 	}
 	lc := net.ListenConfig{Control: s.control}
-	ln, err := lc.Listen(context.Background(), "unix", path)
+	ln, err := untilFree(func() (net.Listener, error) {
+		if !abstract {
+			removeStale(path)
+		}
+		return lc.Listen(context.Background(), "unix", path)
+	})
 	if err != nil || abstract || s.UnixMode == 0 {
-		return ln, conn.Portable(err)
+		return ln, err
 	}
 	if err := os.Chmod(path, s.UnixMode.Perm()); err != nil { // the umask took its part before
 		_ = ln.Close()

@@ -1,0 +1,27 @@
+package server
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/suiro-go/suiro/conn"
+)
+
+// The kernel keeps the sockets of an io_uring for some milliseconds after its process was
+// killed, so an address in use is tried again for a while. Whether the old socket belongs to
+// a living process cannot be told.
+const (
+	inUsePatience = 500 * time.Millisecond
+	inUsePause    = 5 * time.Millisecond
+)
+
+// untilFree calls listen until it returns anything but syscall.EADDRINUSE, or for inUsePatience.
+func untilFree[T any](listen func() (T, error)) (T, error) {
+	for began := time.Now(); ; time.Sleep(inUsePause) {
+		l, err := listen()
+		if err = conn.Portable(err); !errors.Is(err, syscall.EADDRINUSE) || time.Since(began) >= inUsePatience {
+			return l, err
+		}
+	}
+}
