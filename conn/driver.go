@@ -32,7 +32,6 @@ type Driver struct {
 	budget      int        // calls of OnData left to the task that runs
 	keeps       bool       // what has completed is not worth another worker's wake-up, see through
 	news        bool       // which has been brought bytes, or the end of its receive
-	drained     bool       // and has read itself until there was no more
 	buffers     bufferPool
 	backlogs    freeList[backlog]
 	mails       freeList[mail]

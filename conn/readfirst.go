@@ -15,12 +15,11 @@ func (c *Conn) readFirst() {
 	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
 	switch {
 	case errno == syscall.EAGAIN:
-		c.driver.drained = true
 	case errno != 0 || n == 0:
 		c.driver.news = true
 		c.recvEnd(errno)
 	default:
-		c.driver.news, c.driver.drained = true, n < len(room) && c.overTCP()
+		c.driver.news = true
 		c.cameDirectly(n)
 		c.in.fill(c.driver, n)
 		c.offer()

@@ -17,7 +17,7 @@ const maxCalls = 128
 // follows from it. It is for the scheduler.
 func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.driver = cx.Driver().(*Driver)
-	c.driver.budget, c.driver.drained = maxCalls, false
+	c.driver.budget = maxCalls
 	if c.backlog == nil {
 		c.backlog = c.driver.backlogs.get()
 	}
@@ -383,7 +383,7 @@ func (c *Conn) listen() {
 	} else {
 		c.set(receiving)
 	}
-	c.submit(c.home, reactor.Op{Kind: kind, FD: c.fd, Token: c.token, TCP: c.overTCP(), Drained: c.driver.drained})
+	c.submit(c.home, reactor.Op{Kind: kind, FD: c.fd, Token: c.token, TCP: c.overTCP()})
 }
 
 // stopReceiving cancels what listen has submitted.

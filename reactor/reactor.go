@@ -147,9 +147,7 @@ type Op struct {
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
 	Batch  *Batch   // SendTo: at least one datagram
 
-	// What is known of FD, and spares asking.
-	TCP     bool // it is a socket of TCP
-	Drained bool // Recv: it has been read until there was no more, so the next receive is made when there is
+	TCP bool // FD is known to be a socket of TCP, which spares asking
 
 	// Prompt says that an operation is over at once. Close: it waits for nothing, as
 	// with SO_LINGER it would, so that Go's scheduler need not be told. Send: it need

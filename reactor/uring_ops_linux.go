@@ -70,6 +70,9 @@ func (r *uringReactor) Submit(op *Op) error {
 
 // recv arms a receive, or keeps it until there is a buffer: armed without one
 // it would only come back with ENOBUFS.
+//
+// It never asks the kernel to poll before the first attempt (IORING_RECVSEND_POLL_FIRST):
+// Linux 6.18 then overlooks, for a multishot receive, a reset that arrives while it is armed.
 func (r *uringReactor) recv(op *Op) {
 	if r.free.Load() == 0 {
 		r.starved = append(r.starved, *op)
@@ -78,9 +81,6 @@ func (r *uringReactor) recv(op *Op) {
 	}
 	e := r.entry()
 	e.PrepRecv(op.FD, bufferGroup, r.has.multishotRecv)
-	if op.Drained && r.has.multishotRecv { // which came later
-		e.IOPrio |= uring.IORING_RECVSEND_POLL_FIRST
-	}
 	r.ready(e, Recv, op.Token)
 }
 

@@ -15,7 +15,6 @@ var receiving = []behaviour{
 	onNetworks("receives a stream larger than its buffers", testRecvStream),
 	onNetworks("reports the end of the stream once", testRecvEnd),
 	onNetworks("receives what was there before the operation", testRecvBefore),
-	{"receives what came after a descriptor was read until there was no more", testRecvDrained},
 	{"receives data and the end in one segment", testRecvDataAndEnd},
 	{"reports a reset as an error", testRecvReset},
 	{"urgent data does not hold the stream up", testRecvUrgent},
@@ -35,23 +34,6 @@ func testRecvPieces(t *testing.T, b Backend, network string) {
 		write(t, peer, piece)
 		l.until("the piece", func() bool { return len(e.data) == len(want) })
 		require.Equal(t, want, string(e.data))
-	}
-}
-
-// What has come by the time of the operation is received as well, whatever was there when the caller looked.
-func testRecvDrained(t *testing.T, b Backend) {
-	for _, rest := range []string{"", "early"} {
-		l := newLoop(t, b, small)
-		e, peer := l.pair("tcp")
-		if rest != "" {
-			write(t, peer, rest)
-		}
-		e.start(reactor.Op{Kind: reactor.Recv, TCP: true, Drained: true})
-		l.until("what was there", func() bool { return string(e.data) == rest })
-		write(t, peer, "more")
-		l.until("what came later", func() bool { return string(e.data) == rest+"more" })
-		require.NoError(t, peer.Close())
-		l.until("the end", func() bool { return e.eof() })
 	}
 }
 
