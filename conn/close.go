@@ -1,11 +1,9 @@
 package conn
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"syscall"
 
 	"github.com/suiro-go/suiro/reactor"
@@ -17,10 +15,11 @@ var (
 )
 
 // Close ends the connection in order: what was written is sent, then a FIN;
-// what still arrives is dropped, so that it cannot cause a reset which would
-// cost the peer the last bytes; with the peer's FIN the connection is over.
-// Config.Linger, or SetLinger, bounds the waiting. A second Close returns an error that matches
-// net.ErrClosed and does nothing.
+// up to 256 KiB that still arrive are dropped, so that they cannot cause a reset which
+// would cost the peer the last bytes; with the peer's FIN the connection is over.
+// Beyond 256 KiB nothing more is received, and the peer is reset as soon as it has taken
+// what was written. Config.Linger, or SetLinger, bounds the waiting. A second Close
+// returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) Close() error {
 	switch {
 	case c.is(closing | broken):
@@ -69,31 +68,6 @@ func (c *Conn) CloseRead() error {
 	c.clear(held | unseen)
 	c.in.unread = nil
 	return nil
-}
-
-// linger starts a period of Config.Linger.
-func (c *Conn) linger() {
-	k := &c.more().clock
-	k.linger = c.group.rt.Now() + cmp.Or(k.patience, c.group.cfg.Linger) // not cx.Now: the handler may have taken long
-	if c.Unsent() > 0 {
-		k.parting = c.outflow(c.taken())
-	}
-}
-
-// lingered is the end of such a period: the next one begins if the peer has
-// taken some of what was written. One that took all but does not end its side
-// has cost enough; the kernel goes on to deliver what it has.
-func (c *Conn) lingered() {
-	c.extras.clock.linger = 0
-	switch {
-	case c.is(finished):
-		c.set(broken)
-	case c.outflow(c.taken()).movedSince(c.extras.clock.parting):
-		c.linger()
-	default:
-		c.set(reset)
-		c.fail(c.opError("close", os.ErrDeadlineExceeded))
-	}
 }
 
 // Abort ends the connection at once: what was written and not sent is dropped,

@@ -72,7 +72,8 @@ type Config struct {
 
 	// Linger is how long Close waits for the peer: to take some more of what
 	// was written, be it a byte, else the connection is reset; and then to end its side,
-	// else ours is closed alone. 0: 5 s.
+	// else ours is closed alone. A peer that sends more than 256 KiB meanwhile is reset.
+	// 0: 5 s.
 	Linger time.Duration
 
 	// Logger hears of panics in handlers, of accept errors, and of a fall-back

@@ -24,6 +24,9 @@ type clock struct {
 	parting outflow // when linger was set
 
 	patience time.Duration // how long Close waits; 0: Config.Linger; negative: it resets
+	dropped  int           // bytes that arrived after Close
+	look     time.Duration // when endFlood looks again
+	pause    time.Duration // how long it waited the last time
 
 	idle   time.Duration // how long nothing may come or go
 	active time.Duration // when something last came, or was seen to have gone
@@ -165,6 +168,7 @@ func (k *clock) next(stall time.Duration) (at time.Duration) {
 	earlier(k.read)
 	earlier(k.write)
 	earlier(k.linger)
+	earlier(k.look)
 	if k.idle != 0 {
 		earlier(k.active + k.idle)
 	}
@@ -188,6 +192,9 @@ func (c *Conn) checkClock() {
 	}
 	if due(k.linger) {
 		c.lingered()
+	}
+	if due(k.look) {
+		k.look = 0
 	}
 	if due(k.read) && !c.is(closing) {
 		k.read = 0

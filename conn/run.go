@@ -179,6 +179,7 @@ func (c *Conn) receive(b reactor.Buffer) {
 	case c.sealedIn():
 		c.receiveSealed(b)
 	case c.is(closing | broken | deaf):
+		c.drop(len(b.Bytes))
 		c.home.r.Release(b)
 	case c.is(waiting):
 		c.set(unseen)
@@ -340,6 +341,9 @@ func (c *Conn) settle() (done bool) {
 	}
 	if unsent == 0 && c.is(mute|closing) {
 		c.finish()
+		if c.flooded() && c.is(finished) && !c.is(broken) {
+			c.endFlood()
+		}
 	}
 	if c.is(finished) && c.is(endSeen) {
 		c.set(broken) // neither side has anything more to say

@@ -12,3 +12,6 @@ func keeps(fd int) int {
 	}
 	return n
 }
+
+// acknowledged reports whether the peer has acknowledged all that the kernel has taken.
+func acknowledged(fd int) bool { return keeps(fd) == 0 }

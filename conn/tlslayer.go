@@ -111,6 +111,7 @@ func (l *layer) outlives(err error) bool {
 func (c *Conn) receiveSealed(b reactor.Buffer) {
 	l := c.extras.layer
 	if c.is(closing|broken|deaf) || l.ended {
+		c.drop(len(b.Bytes))
 		c.home.r.Release(b)
 		return
 	}
