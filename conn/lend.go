@@ -112,7 +112,7 @@ func (s *Socket) Return(f func(*Conn) error) bool {
 	if s.c.tell(command{kind: cmdDo, do: func(c *Conn) { s.takeBack(c, f) }}) != nil {
 		return false // it is over, and OnClose about to say so
 	}
-	s.closed, s.returned = true, true
+	s.closed, s.returned, s.ended = true, true, nil
 	s.readBy.stop()
 	s.writeBy.stop()
 	return true

@@ -42,6 +42,7 @@ type Socket struct {
 	held    bool       // reading is paused
 	deaf    bool       // CloseRead was called
 	eof     bool       // the peer has finished
+	ended   func()     // NotifyEnd's; nil: nobody's, or it was called
 	readBy  timeLimit  // of reads
 
 	writing bool      // somebody writes: others wait in writers. Also until it is open

@@ -93,8 +93,10 @@ func (s *Socket) end(err error) {
 	s.gone, s.failed = true, err
 	s.serve(&u)
 	s.stopWriters(&u, s.unwritable())
+	notify := s.takeEnded()
 	s.mu.Unlock()
 	u.wake()
+	notify()
 	if unopened {
 		close(s.opened)
 	}
@@ -109,7 +111,7 @@ func (s *Socket) Close() error {
 		s.mu.Unlock()
 		return s.opError("close", net.ErrClosed)
 	}
-	s.closed = true
+	s.closed, s.ended = true, nil
 	s.in.clear()
 	u.addAll(&s.readers, net.ErrClosed)
 	s.stopWriters(&u, net.ErrClosed)

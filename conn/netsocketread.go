@@ -206,7 +206,9 @@ func (s *Socket) OnEOF(*Conn) error {
 	s.mu.Lock()
 	s.eof = true
 	s.serve(&u)
+	notify := s.takeEnded()
 	s.mu.Unlock()
 	u.wake()
+	notify()
 	return nil
 }

@@ -10,9 +10,11 @@ import (
 )
 
 // sendBody passes the request's body on, and is its goroutine's: until it returns, what comes from
-// the client is its own. Fields after the body go with it, but those that the head's Connection has listed as names. With the end of the body the time for an answer begins; with that of the
-// client there will be none.
-func (k *client) sendBody(up net.Conn, names []string) error {
+// the client is its own. Fields after the body go with it, but those that the head's Connection has listed as names.
+// With the end of the body the time for an answer begins. A body that cannot be had whole
+// ends the upstream's connection, by a reset.
+func (x *exchange) sendBody(l *lent) error {
+	k, up := x.client, l.conn
 	inChunks := k.req.Chunked
 	idle, reply := k.route.Idle(), k.route.Reply()
 	out := getBuffer()
@@ -20,7 +22,7 @@ func (k *client) sendBody(up net.Conn, names []string) error {
 	for {
 		n, chunk, done, err := k.parser.ParseBody(k.buf.bytes())
 		if err != nil {
-			_ = up.SetReadDeadline(long)
+			l.abort()
 			return err
 		}
 		k.route.In.Add(uint64(len(chunk)))
@@ -28,7 +30,7 @@ func (k *client) sendBody(up net.Conn, names []string) error {
 		if inChunks {
 			p = h1.AppendChunk(out.room[:0], chunk)
 			if done {
-				p = appendTrailer(p, k.parser.Trailer(), own, names)
+				p = appendTrailer(p, k.parser.Trailer(), own, x.names)
 			}
 		}
 		if len(p) > 0 {
@@ -41,6 +43,9 @@ func (k *client) sendBody(up net.Conn, names []string) error {
 		k.buf.discard(n)
 		if done {
 			_ = up.SetReadDeadline(time.Now().Add(reply))
+			if x.begun.Load() { // else passBody, which notes it first, sets the deadline after this
+				_ = up.SetReadDeadline(time.Now().Add(idle))
+			}
 			return nil
 		}
 		if n > 0 {
@@ -48,7 +53,7 @@ func (k *client) sendBody(up net.Conn, names []string) error {
 		}
 		_ = k.conn.SetReadDeadline(time.Now().Add(idle))
 		if err := k.buf.fill(k.conn); err != nil {
-			_ = up.SetReadDeadline(long)
+			l.abort()
 			return err
 		}
 	}
@@ -62,6 +67,7 @@ var long = time.Unix(1, 0)
 func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, out []byte, names []string, f framing, until bool) error {
 	k := x.client
 	idle := k.route.Idle()
+	x.begun.Store(true)
 	for {
 		var n int
 		var chunk []byte
@@ -110,6 +116,7 @@ func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, ou
 	}
 }
 
+// write passes bytes on to the client, which is to take them within idle.
 func (k *client) write(p []byte, idle time.Duration) error {
 	if len(p) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -25,6 +26,10 @@ type client struct {
 	conn    net.Conn // over TLS, perhaps
 	covered bool
 	remote  net.Addr
+	place   *place
+
+	gone  context.Context // ends when the client does
+	leave context.CancelFunc
 
 	buf    *buffer // what was received and not consumed
 	parser h1.Parser
@@ -91,7 +96,9 @@ func (b *buffer) fill(r io.Reader) error {
 // serve is the goroutine: request after request, until the connection ends or is idle.
 func (k *client) serve() {
 	k.parser.Limits, k.parser.KeepTrailer = limits, true
+	defer k.place.leave()
 	defer func() { putBuffer(k.buf) }()
+	defer k.watch()()
 	for first := true; ; first = false {
 		if !first && k.rest() {
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/suiro-go/suiro/examples/http/h1"
@@ -25,6 +26,8 @@ type exchange struct {
 	upgrade        string
 
 	up     *upstream.Upstream
+	alone  func() bool // takes back that the client's end resets the upstream's connection
+	begun  atomic.Bool // an answer has
 	status int
 	wrote  int64 // bytes of the answer's body
 }
@@ -49,6 +52,9 @@ func (x *exchange) run() (again bool, err error) {
 	}
 	var tried []*upstream.Upstream
 	for range k.route.Tries() {
+		if k.gone.Err() != nil {
+			return false, errClientGone
+		}
 		u, err := k.route.Set.Pick(route.Source(k.remote), tried)
 		if err != nil {
 			break
@@ -58,12 +64,14 @@ func (x *exchange) run() (again bool, err error) {
 		}
 		tried = append(tried, u)
 		x.up = u
-		u.Begin()
 		again, retry, err := x.try(u)
 		u.End()
 		if !retry {
 			return again, err
 		}
+	}
+	if k.gone.Err() != nil {
+		return false, errClientGone
 	}
 	k.route.Failed.Add(1)
 	return false, &h1.Error{Status: 502, Reason: "no upstream answers"}
@@ -73,12 +81,22 @@ func (x *exchange) run() (again bool, err error) {
 func (x *exchange) try(u *upstream.Upstream) (more, retry bool, err error) {
 	for again := false; ; again = true {
 		up, err := x.borrow(u)
+		if x.client.gone.Err() != nil {
+			if err == nil {
+				up.giveBack(true)
+			}
+			return false, false, errClientGone
+		}
 		if err != nil {
 			u.Failed(err)
 			return false, true, err
 		}
 		u.Opened()
 		more, err := x.on(up)
+		if err != nil && x.client.gone.Err() != nil {
+			x.client.route.Broken.Add(1)
+			return false, false, errClientGone
+		}
 		if errors.Is(err, errGone) && !again && x.repeatable() {
 			continue // it may have ended while it waited in the pool
 		}
@@ -105,6 +123,8 @@ func (x *exchange) on(up *lent) (again bool, err error) {
 	k := x.client
 	fine := false
 	defer func() { up.giveBack(fine && !k.h.stopping.Load()) }()
+	x.alone = k.abortWithClient(up)
+	defer x.alone()
 	_ = up.conn.SetWriteDeadline(time.Now().Add(k.route.Reply()))
 	if !x.body {
 		_ = up.conn.SetReadDeadline(time.Now().Add(k.route.Reply()))
@@ -115,7 +135,7 @@ func (x *exchange) on(up *lent) (again bool, err error) {
 	var sent chan error // what becomes of the request's body
 	if x.body {
 		sent = make(chan error, 1)
-		go func() { sent <- k.sendBody(up.conn, x.names) }()
+		go func() { sent <- x.sendBody(up) }()
 	}
 	whole, again, err := x.answer(up)
 	if sent != nil {
@@ -177,6 +197,7 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 			out = appendReply(out, &r, names, plain, "")
 			buf.discard(n)
 			x.status = 101
+			x.alone() // from here on each direction ends alone
 			return false, false, x.tunnel(up, out, buf)
 		case r.Status < 200:
 			if x.minor > 0 {
@@ -218,7 +239,7 @@ func timedOut(err error) bool {
 
 // borrow is a connection to the upstream.
 func (x *exchange) borrow(u *upstream.Upstream) (*lent, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), x.client.route.ConnectTimeout.Or(5*time.Second))
+	ctx, cancel := context.WithTimeout(x.client.gone, x.client.route.ConnectTimeout.Or(5*time.Second))
 	defer cancel()
 	return borrow(ctx, x.client.route, u.Address)
 }

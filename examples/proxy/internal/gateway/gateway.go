@@ -34,7 +34,10 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 		c.Abort()
 		return nil
 	}
-	c.NotifyClose(h.route.Leave) // whoever has it then
+	p := &place{route: h.route}
+	p.take()
+	c.SetValue(p)
+	c.NotifyClose(p.leave) // whoever has it then
 	return c.SetIdleTimeout(h.route.Idle())
 }
 
@@ -51,6 +54,8 @@ func (h *idle) OnData(c *conn.Conn) error {
 		return net.ErrClosed
 	}
 	k.conn, k.socket = l.conn, l.socket
+	k.place, _ = conn.ValueOf[*place](c)
+	k.place.take()
 	go k.serve()
 	return nil
 }

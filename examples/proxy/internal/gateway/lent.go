@@ -49,6 +49,12 @@ func (l *lent) giveBack(fine bool) {
 	_ = l.conn.Close()
 }
 
+// abort resets the connection, whoever uses it meanwhile: that ends its reads and writes.
+func (l *lent) abort() {
+	_ = l.socket.SetLinger(0)
+	_ = l.socket.Close()
+}
+
 // silent reports whether nothing more has come within TLS, which has to be seen before the connection is returned;
 // without it Return sees for itself.
 func (l *lent) silent() bool {

@@ -208,7 +208,9 @@ func TestNoRequestIsSmuggledToTheUpstream(t *testing.T) {
 			conn := f.dial()
 			go func() {
 				_, _ = conn.Write(raw)
-				_ = conn.CloseWrite()
+				if mayServe || slices.ContainsFunc(c.Out, func(o expectation) bool { return len(o.S) == 0 }) {
+					_ = conn.CloseWrite() // else the answer ends it: a client that half-closes waits for none
+				}
 			}()
 			var statuses []int
 			in := bufio.NewReader(conn)

@@ -100,15 +100,16 @@ func (e *peer) connect(s *conn.Session, tried []*upstream.Upstream) error {
 	}
 	to, err := netip.ParseAddrPort(up.Address.Host) // resolved when the configuration was read
 	if err != nil {
+		up.End()
 		return err
 	}
 	out, err := s.Conn().Group().DialPacket(to, &answers{to: s.Conn().Handle(), client: s.Peer(), peer: e, up: up})
 	if err != nil {
+		up.End()
 		up.Failed(err)
 		return err
 	}
 	e.disconnect()
-	up.Begin()
 	up.OpenedUnheard()
 	e.up, e.out = up, out
 	return nil

@@ -51,7 +51,6 @@ func (s *session) next(c *conn.Conn) error {
 		s.tried = append(s.tried, u)
 		d := s.route.Dialer(u.Address)
 		d.Near, d.Proxy = c, s.header
-		u.Begin()
 		if s.out, err = d.Start(u.Address.Network(), u.Address.Host, &dialled{session: s, up: u}); err == nil {
 			return nil
 		}

@@ -39,8 +39,21 @@ func (s *Set) All() (all []*Upstream) {
 }
 
 // Pick is whose turn it is, for a client, of those that are not in tried. Who is not well
-// is passed over, unless nobody is well: then it is better to try than to refuse.
+// is passed over, unless nobody is well: then it is better to try than to refuse. The
+// caller has one of the upstream's max_connections from then on, and gives it back by End.
 func (s *Set) Pick(client netip.Addr, tried []*Upstream) (*Upstream, error) {
+	for {
+		m, err := s.choose(client, tried)
+		if err != nil {
+			return nil, err
+		}
+		if m.begin(m.most) {
+			return m.Upstream, nil
+		} // others have taken the last place meanwhile: it is not among the next to choose from
+	}
+}
+
+func (s *Set) choose(client netip.Addr, tried []*Upstream) (*member, error) {
 	now := time.Now()
 	var some, well [16]*member
 	all, healthy := some[:0], well[:0]
@@ -63,7 +76,7 @@ func (s *Set) Pick(client netip.Addr, tried []*Upstream) (*Upstream, error) {
 	case len(healthy) == 0:
 		return nil, ErrNone
 	case len(healthy) == 1:
-		return healthy[0].Upstream, nil
+		return healthy[0], nil
 	case s.balance == config.SourceHash:
 		return byHash(healthy, client), nil
 	case s.balance == config.LeastConnections:
@@ -74,7 +87,7 @@ func (s *Set) Pick(client netip.Addr, tried []*Upstream) (*Upstream, error) {
 
 // next is smooth weighted round robin, as nginx does it: each gains its weight, the
 // richest is taken and pays what all have gained.
-func (s *Set) next(among []*member) *Upstream {
+func (s *Set) next(among []*member) *member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	best, total := among[0], 0
@@ -86,7 +99,7 @@ func (s *Set) next(among []*member) *Upstream {
 		}
 	}
 	best.turn -= total
-	return best.Upstream
+	return best
 }
 
 // fewest are those with the fewest connections for their weight.
@@ -109,7 +122,7 @@ func fewest(among []*member) []*member {
 
 // byHash is rendezvous hashing (Thaler and Ravishankar, 1998), weighted by -w/ln(h): when one goes or
 // comes, only its own clients move.
-func byHash(among []*member, client netip.Addr) *Upstream {
+func byHash(among []*member, client netip.Addr) *member {
 	var best *member
 	most := math.Inf(-1)
 	from := client.Unmap().As16()
@@ -128,7 +141,7 @@ func byHash(among []*member, client netip.Addr) *Upstream {
 			best, most = m, score
 		}
 	}
-	return best.Upstream
+	return best
 }
 
 // A Registry has one Upstream for each address, so that what is known of it, and its

@@ -51,10 +51,22 @@ func (u *Upstream) State() State {
 
 func (u *Upstream) well(now time.Time) bool { return !u.down || !u.asked && !now.Before(u.until) }
 
-// Begin counts a connection that is to be established, and End is its end.
-func (u *Upstream) Begin() { u.active.Add(1) }
+// begin counts a connection that is to be established, unless there are most of them; 0:
+// no bound. Many may ask at once, so the bound is looked at and the place taken by one
+// compare-and-swap.
+func (u *Upstream) begin(most int) bool {
+	for {
+		n := u.active.Load()
+		if most > 0 && n >= int64(most) {
+			return false
+		}
+		if u.active.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
 
-// End is the end of what began.
+// End is the end of what Pick has begun.
 func (u *Upstream) End() { u.active.Add(-1) }
 
 // Opened notes that a connection was established, which heals one that nobody asks.

@@ -46,7 +46,6 @@ func TestLeastConnectionsCountsForTheWeight(t *testing.T) {
 	for range 6 {
 		u, err := s.Pick(client, nil)
 		require.NoError(t, err)
-		u.Begin()
 		got += u.Address.Host[1:2]
 	}
 	require.Len(t, got, 6)
@@ -150,7 +149,6 @@ func TestNobodyIsTriedTwiceAndAllAreTriedWhenNoneIsWell(t *testing.T) {
 func TestAReloadKeepsWhatIsKnown(t *testing.T) {
 	var r Registry
 	old := set(t, &r, &config.Route{}, 1, 1).All()
-	old[0].Begin()
 	again := set(t, &r, &config.Route{}, 3).All()
 	require.Len(t, again, 1)
 	require.Same(t, old[0], again[0])

@@ -1,0 +1,23 @@
+package gateway
+
+import (
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+)
+
+// A place is one of those that max_connections bounds. The connection has it, and the
+// goroutine of its requests: only when both have ended is it free. A client that is gone
+// therefore makes no room for another before its exchange has ended too.
+type place struct {
+	route   *route.Route
+	holders atomic.Int32
+}
+
+func (p *place) take() { p.holders.Add(1) }
+
+func (p *place) leave() {
+	if p.holders.Add(-1) == 0 {
+		p.route.Leave()
+	}
+}
