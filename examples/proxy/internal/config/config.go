@@ -14,12 +14,18 @@ import (
 
 // A Config is a whole configuration. Zero means the default that each field names.
 type Config struct {
-	Workers   int      `toml:"workers"`    // 0: as many as processors; fixed at the start
-	Backend   string   `toml:"backend"`    // io_uring or epoll; "": the better one that starts; fixed at the start
-	BusyPoll  Duration `toml:"busy_poll"`  // how long a worker looks for news before it waits, up to 1ms: lower latency for a processor's time. 0: not at all; fixed at the start
-	Coalesce  Duration `toml:"coalesce"`   // how long what comes may gather, while much does, up to 1ms: less of a processor's time for latency; epoll, which it has chosen. 0: not at all; fixed at the start
-	Admin     string   `toml:"admin"`      // host:port of the status page and the metrics; "": none; fixed at the start
-	AccessLog bool     `toml:"access_log"` // a line for each connection, session or request, on the standard error
+	Workers  int      `toml:"workers"`   // 0: as many as processors; fixed at the start
+	Backend  string   `toml:"backend"`   // io_uring or epoll; "": the better one that starts; fixed at the start
+	BusyPoll Duration `toml:"busy_poll"` // how long a worker looks for news before it waits, up to 1ms: lower latency for a processor's time. 0: not at all; fixed at the start
+	Coalesce Duration `toml:"coalesce"`  // how long what comes may gather, while much does, up to 1ms: less of a processor's time for latency; epoll, which it has chosen. 0: not at all; fixed at the start
+	Admin    string   `toml:"admin"`     // host:port of the status page and the metrics; "": none; fixed at the start
+
+	// What guards the status page, fixed at the start too.
+	AdminToken   string   `toml:"admin_token"`   // a bearer token, or the password of Basic authentication. "": none is needed
+	AdminHosts   []string `toml:"admin_hosts"`   // names by which it may be asked for, besides IP addresses and localhost
+	AdminTimeout Duration `toml:"admin_timeout"` // for a request's head, and for its answer. 0: 10 s
+
+	AccessLog bool `toml:"access_log"` // a line for each connection, session or request, on the standard error
 
 	// Drain is how long connections may go on after SIGTERM. 0: 30 s.
 	Drain Duration `toml:"drain_timeout"`

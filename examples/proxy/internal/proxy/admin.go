@@ -3,9 +3,11 @@ package proxy
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"runtime/metrics"
+	"time"
 
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
 	"github.com/suiro-go/suiro/examples/proxy/internal/status"
@@ -13,15 +15,21 @@ import (
 )
 
 // serveAdmin serves the status page and the metrics, on the proxy's own workers.
-func (p *Proxy) serveAdmin(addr string) error {
-	ln, err := net.Listen("tcp", addr)
+func (p *Proxy) serveAdmin(c *config.Config) error {
+	guard := status.Guard{Token: c.AdminToken, Hosts: c.AdminHosts}
+	limit := c.AdminTimeout.Or(10 * time.Second)
+	srv := &http.Server{
+		Handler: guard.Cover(status.Handler(p.Snapshot)), ReadHeaderTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: 6 * limit,
+		MaxHeaderBytes: 16 << 10,
+	}
+	ln, err := net.Listen("tcp", c.Admin)
 	if err != nil {
 		return fmt.Errorf("admin: %w", err)
 	}
 	defer ln.Close() // the group has a copy
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.admin, err = p.group.Listen(ln, server.HTTP(status.Handler(p.Snapshot)))
+	p.admin, err = p.group.Listen(ln, server.HTTPServer(srv))
 	return err
 }
 

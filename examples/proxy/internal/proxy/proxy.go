@@ -60,7 +60,7 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p.pool.Dialer.Group = func() *conn.Group { return p.group }
 	p.pool.BackOff, p.pool.MaxIdle = -1, 64 // the upstreams' health says whom to leave alone
 	if err = p.Reload(c); err == nil && c.Admin != "" {
-		err = p.serveAdmin(c.Admin)
+		err = p.serveAdmin(c)
 	}
 	if err != nil {
 		_ = p.Close()

@@ -1,0 +1,54 @@
+package status
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ask is the answer to a GET of / by that name.
+func ask(g Guard, host string, set func(*http.Request)) *http.Response {
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.Host = host
+	if set != nil {
+		set(r)
+	}
+	w := httptest.NewRecorder()
+	g.Cover(Handler(func() *Snapshot { return new(Snapshot) })).ServeHTTP(w, r)
+	return w.Result()
+}
+
+func TestOnlyKnownHostsAreAnswered(t *testing.T) {
+	g := Guard{Hosts: []string{"proxy.internal"}}
+	for _, host := range []string{"127.0.0.1", "127.0.0.1:9090", "[::1]:9090", "[::1]", "localhost:9090", "LOCALHOST.", "Proxy.Internal:1"} {
+		require.Equal(t, 200, ask(g, host, nil).StatusCode, host)
+	}
+	for _, host := range []string{"", "attacker.example", "attacker.example:9090", "127.0.0.1.attacker.example", "localhost.attacker.example", "xproxy.internal"} {
+		require.Equal(t, http.StatusMisdirectedRequest, ask(g, host, nil).StatusCode, host)
+	}
+}
+
+func TestPagesAreNeitherSniffedNorFramed(t *testing.T) {
+	for _, host := range []string{"localhost", "attacker.example"} {
+		h := ask(Guard{}, host, nil).Header
+		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"))
+		require.Equal(t, "DENY", h.Get("X-Frame-Options"))
+		require.Contains(t, h.Get("Content-Security-Policy"), "frame-ancestors 'none'")
+		require.Equal(t, "no-store", h.Get("Cache-Control"))
+	}
+}
+
+func TestATokenIsAskedFor(t *testing.T) {
+	g := Guard{Token: "secret"}
+	none := ask(g, "localhost", nil)
+	require.Equal(t, http.StatusUnauthorized, none.StatusCode)
+	require.Contains(t, none.Header.Get("WWW-Authenticate"), "Basic")
+	for value, want := range map[string]int{"Bearer secret": 200, "bearer secret": 200, "Bearer wrong": 401, "Bearer ": 401, "Bearer secret2": 401, "secret": 401, "Digest secret": 401} {
+		res := ask(g, "localhost", func(r *http.Request) { r.Header.Set("Authorization", value) })
+		require.Equal(t, want, res.StatusCode, value)
+	}
+	require.Equal(t, 200, ask(g, "localhost", func(r *http.Request) { r.SetBasicAuth("anybody", "secret") }).StatusCode)
+	require.Equal(t, 401, ask(g, "localhost", func(r *http.Request) { r.SetBasicAuth("secret", "wrong") }).StatusCode)
+}
