@@ -40,7 +40,7 @@ func ServerName(b []byte) (string, error) {
 	if extensions == nil || len(s) != 0 {
 		return "", ErrNotTLS
 	}
-	name, found := "", false
+	name, seen := "", false
 	for len(extensions) > 0 {
 		kind := extensions.number(2)
 		data := extensions.take(int(extensions.number(2)))
@@ -50,32 +50,42 @@ func ServerName(b []byte) (string, error) {
 		if kind != 0 {
 			continue
 		}
-		if found {
+		if seen {
 			return "", ErrNotTLS
 		}
-		if name, found = hostName(data); !found {
+		if name, seen = hostName(data); !seen {
 			return "", ErrNotTLS
 		}
 	}
 	return name, nil
 }
 
-// hostName reads the extension server_name (RFC 6066, 3), whose list has one entry.
-func hostName(data reader) (string, bool) {
+// hostName reads the extension server_name (RFC 6066, 3), whose list has at most one entry that is
+// the name of a host. Entries of other kinds are passed over, as crypto/tls does.
+func hostName(data reader) (name string, ok bool) {
 	list := data.take(int(data.number(2)))
-	if list == nil || len(data) != 0 || list.number(1) != 0 {
+	if len(list) == 0 || len(data) != 0 {
 		return "", false
 	}
-	name := list.take(int(list.number(2)))
-	if len(name) == 0 || len(list) != 0 || len(name) > 255 {
-		return "", false
-	}
-	for _, c := range name {
-		if c <= ' ' || c > '~' {
+	for len(list) > 0 {
+		kind := list.number(1)
+		entry := list.take(int(list.number(2)))
+		switch {
+		case len(entry) == 0:
+			return "", false
+		case kind != 0:
+			continue
+		case name != "" || len(entry) > 255:
 			return "", false
 		}
+		for _, c := range entry {
+			if c <= ' ' || c > '~' {
+				return "", false
+			}
+		}
+		name = string(entry)
 	}
-	return strings.TrimSuffix(strings.ToLower(string(name)), "."), true
+	return strings.TrimSuffix(strings.ToLower(name), "."), true
 }
 
 // handshake is the ClientHello's body, put together if it lies in several records.
