@@ -25,6 +25,18 @@ type Config struct {
 	AdminHosts   []string `toml:"admin_hosts"`   // names by which it may be asked for, besides IP addresses and localhost
 	AdminTimeout Duration `toml:"admin_timeout"` // for a request's head, and for its answer. 0: 10 s
 
+	// MaxConnections bounds clients' connections of all routes at a time, from their accept on; the
+	// next is reset. 0: half of the descriptors that the process may have. Negative: no bound.
+	MaxConnections int `toml:"max_connections"`
+
+	// MaxPerSource bounds the connections of one IPv4 address, or of one /64 of IPv6; behind a PROXY
+	// header those of the client that it names. 0: half of MaxConnections, and no bound for loopback
+	// addresses. Negative: no bound.
+	MaxPerSource int `toml:"max_per_source"`
+
+	KeepAlive Duration `toml:"keep_alive"` // the kernel probes a client after this silence, and then this often, in whole seconds. 0: 15 s
+	LogRate   int      `toml:"log_rate"`   // lines of one kind in a second; more are counted. The access log has no bound. 0: 10. Negative: no bound. Fixed at the start
+
 	AccessLog bool `toml:"access_log"` // a line for each connection, session or request, on the standard error
 
 	// Drain is how long connections may go on after SIGTERM. 0: 30 s.
@@ -50,7 +62,7 @@ type Route struct {
 	// could be established. 0: 2. Negative: none.
 	Retries int `toml:"retries"`
 
-	MaxConnections int      `toml:"max_connections"` // at a time; the next is reset. 0: no bound
+	MaxConnections int      `toml:"max_connections"` // at a time, those with an unfinished TLS handshake or PROXY header included; the next is reset. 0: no bound
 	ConnectTimeout Duration `toml:"connect_timeout"` // of each try. 0: 5 s
 	IdleTimeout    Duration `toml:"idle_timeout"`    // without a byte either way. 0: 10 minutes; of udp 1
 	HeaderTimeout  Duration `toml:"header_timeout"`  // for a ClientHello, a PROXY header, a request's head. 0: 10 s

@@ -30,6 +30,7 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 	if h.stopping.Load() {
 		return c.Close()
 	}
+	route.Arrive(c)
 	if !h.route.Admit() {
 		c.Abort()
 		return nil

@@ -45,7 +45,9 @@ func (p *Proxy) Admin() net.Addr {
 func (p *Proxy) Snapshot() *status.Snapshot {
 	s := &status.Snapshot{
 		Backend: p.group.Backend(), Workers: p.group.Runtime().Workers(), Started: p.started,
-		Connections: p.group.Len(), Goroutines: runtime.NumGoroutine(), Descriptors: descriptors(), Heap: heap(),
+		Connections: p.group.Len(), Clients: p.door.Live(),
+		OverAll: p.door.OverAll.Load(), OverSource: p.door.OverSource.Load(), Junk: p.door.Junk.Load(),
+		Goroutines: runtime.NumGoroutine(), Descriptors: descriptors(), Heap: heap(),
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

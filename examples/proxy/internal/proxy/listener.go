@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
 	"github.com/suiro-go/suiro/examples/proxy/internal/gateway"
+	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/relay"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 )
@@ -18,24 +20,53 @@ type listener struct {
 	socket net.Listener   // its path goes with it, if it is a Unix socket
 	accept *conn.Listener
 	front  front
+	silent atomic.Int64 // connections that belong to no route yet
 
 	packets relay.Packets
 	socketU conn.PacketHandle
 }
 
-// A front is the handler of what is accepted: it hands each connection to what the
-// configuration of the moment has made for it.
+// A front is the handler of accepted connections. It counts each of them, and then hands it to the
+// handler that the current configuration has for it.
 type front struct {
 	conn.Base
-	current atomic.Pointer[conn.Handler]
+	current atomic.Pointer[behind]
 }
 
-// OnOpen is the last that it has to do with a connection.
-func (f *front) OnOpen(c *conn.Conn) error {
-	h := *f.current.Load()
-	c.SetHandler(h)
-	return h.OnOpen(c)
+// behind is a listener's part of one configuration.
+type behind struct {
+	handler   conn.Handler
+	table     *relay.Table
+	door      *limit.Door
+	silent    *atomic.Int64
+	keepAlive time.Duration
 }
+
+// OnOpen is the last callback that it has for a connection.
+func (f *front) OnOpen(c *conn.Conn) error {
+	b := f.current.Load()
+	e := b.door.Enter()
+	if e == nil {
+		c.Abort()
+		return nil
+	}
+	c.NotifyClose(e.Leave)
+	remote := c.RemoteAddr()
+	if !b.table.Any().Introduced() && !e.Identify(route.Source(remote)) || b.table.Full(e.Wait(b.silent)) {
+		e.Arrive() // it is refused, and no junk
+		c.Abort()
+		return nil
+	}
+	if _, ok := remote.(*net.TCPAddr); ok {
+		_ = c.SetKeepAlive(net.KeepAliveConfig{Enable: true, Idle: b.keepAlive, Interval: b.keepAlive, Count: probes})
+	}
+	c.SetValue(e)
+	c.SetHandler(b.handler)
+	return b.handler.OnOpen(c)
+}
+
+// probes is how many probes without an answer end a connection.
+const probes = 9
 
 // OnData is not called.
 func (f *front) OnData(*conn.Conn) error { return nil }
@@ -91,7 +122,7 @@ func (p *Proxy) listen(all []*planned) error {
 		if l == nil {
 			l = fresh[at]
 		}
-		l.follow(n)
+		p.follow(l, n)
 		wanted[at] = l
 		p.order = append(p.order, at)
 		delete(p.listeners, at)
@@ -103,7 +134,7 @@ func (p *Proxy) listen(all []*planned) error {
 
 func (p *Proxy) open(n *planned) (l *listener, err error) {
 	l = &listener{}
-	l.follow(n)
+	p.follow(l, n)
 	if n.address.Scheme == "udp" {
 		return l, l.openPackets(p.group, n)
 	}
@@ -134,7 +165,7 @@ func (l *listener) openPackets(g *conn.Group, n *planned) error {
 }
 
 // follow has what comes from now on be treated as the plan says.
-func (l *listener) follow(n *planned) {
+func (p *Proxy) follow(l *listener, n *planned) {
 	l.at.Scheme = n.address.Scheme
 	var h conn.Handler
 	switch n.address.Scheme {
@@ -146,7 +177,7 @@ func (l *listener) follow(n *planned) {
 	default:
 		h = relay.Streams(&n.table)
 	}
-	l.front.current.Store(&h)
+	l.front.current.Store(&behind{handler: h, table: &n.table, door: &p.door, silent: &l.silent, keepAlive: p.keepAlive})
 }
 
 func (l *listener) close() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
+	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
 	"github.com/suiro-go/suiro/reactor"
@@ -26,6 +27,7 @@ type Proxy struct {
 	access  *slog.Logger
 	started time.Time
 	drain   time.Duration
+	door    limit.Door
 
 	mu        sync.Mutex // guards what follows, and has one reload at a time
 	listeners map[config.Socket]*listener
@@ -37,6 +39,7 @@ type Proxy struct {
 	asking    func() // ends what asks the upstreams, and waits for that
 	admin     *conn.Listener
 	ended     bool
+	keepAlive time.Duration
 }
 
 // hold is how long a worker waits with its processor kept. The timer that ends it fires that often under load: with the 1 ms that sched has
@@ -52,7 +55,7 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
 	var err error
 	p.group, err = conn.NewGroup(
-		conn.Config{Logger: log, Reactor: reactor.Config{Backend: c.Backend, Coalesce: time.Duration(c.Coalesce)}},
+		conn.Config{Logger: slog.New(quiet(log.Handler(), c.LogRate)), Reactor: reactor.Config{Backend: c.Backend, Coalesce: time.Duration(c.Coalesce)}},
 		sched.Config{Workers: c.Workers, Hold: hold, BusyPoll: time.Duration(c.BusyPoll)})
 	if err != nil {
 		return nil, err
@@ -104,9 +107,11 @@ func (p *Proxy) Reload(c *config.Config) error {
 	for i, r := range c.Routes {
 		routes[i].Set = sets[r]
 	}
+	p.keepAlive = c.KeepAlive.Or(15 * time.Second)
 	if err := p.listen(plan(routes)); err != nil {
 		return err
 	}
+	p.door.Set(limit.Defaults(c.MaxConnections, c.MaxPerSource))
 	p.routes, p.counts, p.drain = routes, counts, c.Drain.Or(30*time.Second)
 	p.asking()
 	p.asking = p.ask(routes)

@@ -33,7 +33,7 @@ func (h *accepted) OnOpen(c *conn.Conn) error {
 // OnData looks for that name. Without one, or if it is no TLS, the rest's route takes it.
 // Nothing is read: the splice begins with all of it.
 func (h *accepted) OnData(c *conn.Conn) error {
-	if c.Value() != nil {
+	if _, ok := conn.ValueOf[*session](c); ok {
 		return nil // a little more came before reading was paused
 	}
 	p, _ := c.Peek(-1)
@@ -54,7 +54,7 @@ func (h *accepted) OnData(c *conn.Conn) error {
 
 // OnEOF leaves the connection to the splice, or ends one that has not said whom it wants.
 func (h *accepted) OnEOF(c *conn.Conn) error {
-	if c.Value() == nil {
+	if _, ok := conn.ValueOf[*session](c); !ok {
 		return c.Close()
 	}
 	return nil
@@ -62,7 +62,7 @@ func (h *accepted) OnEOF(c *conn.Conn) error {
 
 // OnDrain has connections go on for as long as the proxy waits for them.
 func (h *accepted) OnDrain(c *conn.Conn) {
-	if c.Value() == nil {
+	if _, ok := conn.ValueOf[*session](c); !ok {
 		_ = c.Close()
 	}
 }
@@ -76,6 +76,7 @@ func (h *accepted) OnClose(c *conn.Conn, err error) {
 
 // begin has a connection take a route.
 func begin(c *conn.Conn, r *route.Route) error {
+	route.Arrive(c)
 	if !r.Admit() {
 		c.Abort()
 		return nil

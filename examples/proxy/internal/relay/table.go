@@ -11,10 +11,13 @@ import (
 type Table struct {
 	Rest  *route.Route            // whatever has no name of its own; nil: nothing
 	Names map[string]*route.Route // by server name, in lower case; nil: nobody looks
+
+	routes []*route.Route
 }
 
 // Add adds a route.
 func (t *Table) Add(r *route.Route) {
+	t.routes = append(t.routes, r)
 	if len(r.ServerNames) == 0 {
 		t.Rest = r
 		return
@@ -50,4 +53,22 @@ func (t *Table) find(name string) *route.Route {
 		}
 	}
 	return t.Rest
+}
+
+// Full reports whether there are as many connections as all routes together may have, where silent
+// ones belong to no route yet. It counts one that is refused so.
+func (t *Table) Full(silent int64) bool {
+	var most, active int64
+	for _, r := range t.routes {
+		if r.MaxConnections <= 0 {
+			return false
+		}
+		most += int64(r.MaxConnections)
+		active += r.Active.Load()
+	}
+	if silent+active <= most {
+		return false
+	}
+	t.Any().Refused.Add(1)
+	return true
 }

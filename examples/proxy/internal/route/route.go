@@ -62,8 +62,8 @@ func (r *Route) Cover(h conn.Handler) conn.Handler {
 	if r.front != nil {
 		h = conn.ServeTLS(conn.TLSConfig{Config: r.front, Timeout: r.Header()}, h)
 	}
-	if len(r.ProxyFrom) > 0 {
-		p := &server.ProxyProtocol{Trust: proxyproto.Trust{Sources: r.ProxyFrom, Unix: true}, Timeout: r.Header()}
+	if r.Introduced() {
+		p := &server.ProxyProtocol{Trust: proxyproto.Trust{Sources: r.ProxyFrom, Unix: true}, Timeout: r.Header(), Header: identify}
 		h = p.Handler(h)
 	}
 	return h

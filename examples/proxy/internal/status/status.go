@@ -13,7 +13,12 @@ type Snapshot struct {
 	Workers     int
 	Started     time.Time
 	Listeners   []string
-	Connections int // of both sides
+	Connections int   // of both sides
+	Clients     int64 // of clients
+
+	OverAll, OverSource uint64 // clients' connections that were refused beyond max_connections, and beyond max_per_source
+	Junk                uint64 // clients' connections that ended before they belonged to a route
+
 	Goroutines  int
 	Descriptors int // 0: not known here
 	Heap        uint64

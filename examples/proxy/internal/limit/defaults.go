@@ -1,0 +1,24 @@
+package limit
+
+// reserve is for descriptors that belong to no client: listeners, rings, and the pipes of splices.
+const reserve = 512
+
+// Defaults are the bounds of a configuration, where 0 means the default and a negative number no
+// bound. A connection needs two descriptors, its own and one to an upstream, so the default is
+// half of those that the process may have. One source may have half of the connections, but this
+// machine's own programs all of them.
+func Defaults(most, perSource int) Bounds {
+	b := Bounds{Most: int64(most), PerSource: perSource, Local: true}
+	if most == 0 {
+		n := descriptors()
+		b.Most = max(n-reserve, n/2, 2) / 2
+	}
+	if perSource == 0 {
+		b.PerSource, b.Local = int(max(b.Most/2, 1)), false
+		if b.Most < 0 {
+			b.PerSource = 0
+		}
+	}
+	b.Most, b.PerSource = max(b.Most, 0), max(b.PerSource, 0)
+	return b
+}
