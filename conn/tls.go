@@ -23,10 +23,12 @@ type TLSConfig struct {
 	// time it waits for its turn. 0: 10 s. Negative: not bounded.
 	Timeout time.Duration
 
-	// MaxHandshakes bounds those that a server has in progress at a time; the others
-	// wait for their turn, in order. One begins when all of the client's first
-	// message has come, so that those who say nothing are not in the way of others. 0:
-	// 256 for each worker. Negative: no bound. It is not for clients.
+	// MaxHandshakes bounds the handshakes of a server that compute at a time, the
+	// functions of Config included; the others wait for their turn, in order. A
+	// handshake that waits for its client does not count, and one begins when all of
+	// the client's first message has arrived: a silent client keeps no other waiting.
+	// How many may be silent, Timeout and Config.MaxConns of the group bound. 0: 256
+	// for each worker. Negative: no bound. It is not for clients.
 	MaxHandshakes int
 
 	// Refuse, if not nil, says what a client is told, in plaintext, that has begun with
@@ -169,7 +171,7 @@ func (g *tlsGate) begin(c *Conn, l *layer) {
 		go l.shake()
 		return
 	}
-	g.turns.enter(l, c.group.rt.Workers())
+	g.turns.begin(l)
 }
 
 // OnEOF implements Handler. The peer may have sent all of its part.
@@ -207,10 +209,10 @@ func (g *tlsGate) OnDrain(c *Conn) {
 	_ = c.Close()
 }
 
-// giveUp ends the handshake, or its waiting for a turn.
+// giveUp ends the handshake, also one that waits for its turn.
 func (g *tlsGate) giveUp(c *Conn, err error) {
 	if g.turns != nil {
-		g.turns.withdraw(c.extras.layer)
+		g.turns.giveUp(c.extras.layer)
 	}
 	c.extras.layer.stop(err)
 }

@@ -18,7 +18,7 @@ func (l *layer) shake() {
 	err := sched.ErrGoexit
 	defer func() { // also if a function of the tls.Config calls Goexit
 		if l.gate.turns != nil {
-			l.gate.turns.leave()
+			l.gate.turns.leave(l)
 		}
 		_ = l.conn.tell(command{kind: cmdInner, do: func(c *Conn) { l.done(c, err) }})
 	}()
@@ -95,23 +95,55 @@ func (r *rawConn) Read(p []byte) (int, error) {
 		r.cipher = r.cipher[n:]
 		return n, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for len(r.in) == 0 {
-		switch {
-		case r.over == io.EOF:
-			return 0, io.ErrUnexpectedEOF
-		case r.over != nil:
-			return 0, r.over
-		case r.full:
-			r.full = false
-			(*layer)(r).readOn()
-		}
-		r.arrived.Wait()
+	return (*layer)(r).hear(p)
+}
+
+// hear is Read for the handshake's goroutine, which waits in it for the peer. It holds no
+// turn while it waits, and none when it returns an error.
+func (l *layer) hear(p []byte) (int, error) {
+	t := l.gate.turns
+	gone := t != nil && l.dry()
+	if gone {
+		t.leave(l)
 	}
-	n := copy(p, r.in)
-	r.in = r.in[n:]
+	if err := l.await(); err != nil {
+		return 0, err
+	}
+	if gone {
+		if err := t.await(l); err != nil {
+			return 0, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := copy(p, l.in) // nobody else takes from it
+	l.in = l.in[n:]
 	return n, nil
+}
+
+func (l *layer) dry() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.in) == 0
+}
+
+// await waits until something is there, or until nothing more comes.
+func (l *layer) await() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.in) == 0 {
+		switch {
+		case l.over == io.EOF:
+			return io.ErrUnexpectedEOF
+		case l.over != nil:
+			return l.over
+		case l.full:
+			l.full = false
+			l.readOn()
+		}
+		l.arrived.Wait()
+	}
+	return nil
 }
 
 // readOn resumes reading for a handshake that has read all there was.

@@ -37,7 +37,8 @@ type layer struct {
 	state  *tls.ConnectionState
 	lent   *Socket // goroutines have tls, over this; nil: the task has
 
-	hands // the goroutine's and the task's
+	turn  turn // guarded by the lock of gate.turns
+	hands      // the goroutine's and the task's
 }
 
 func newLayer(c *Conn, g *tlsGate) *layer {
@@ -100,7 +101,7 @@ func (l *layer) outlives(err error) bool {
 	if l.ready || !l.begun || l.conn.is(closing|broken) {
 		return false
 	}
-	if t := l.gate.turns; t != nil && t.waits(l) {
+	if t := l.gate.turns; t != nil && t.waitsToBegin(l) {
 		return false
 	}
 	l.end(err)

@@ -125,8 +125,9 @@ type Server struct {
 	// HandshakeTimeout bounds TLS handshakes. 0: 10 s. Negative: not at all.
 	HandshakeTimeout time.Duration
 
-	// MaxHandshakes bounds the TLS handshakes in progress; others wait for their
-	// turn, within the time-out. 0: 256 for each worker. Negative: no bound.
+	// MaxHandshakes bounds the TLS handshakes that compute at a time; others wait for
+	// their turn, within the time-out. One that waits for its client does not count.
+	// 0: 256 for each worker. Negative: no bound.
 	MaxHandshakes int
 
 	// Tickers are what the server does at intervals.
