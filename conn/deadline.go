@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -170,10 +171,10 @@ func (k *clock) next(stall time.Duration) (at time.Duration) {
 	earlier(k.linger)
 	earlier(k.look)
 	if k.idle != 0 {
-		earlier(k.active + k.idle)
+		earlier(saturate.Add(k.active, k.idle))
 	}
 	if k.stalled != 0 {
-		earlier(k.stalled + stall)
+		earlier(saturate.Add(k.stalled, stall))
 	}
 	return at
 }
@@ -204,10 +205,10 @@ func (c *Conn) checkClock() {
 	if due(k.write) && !c.is(closing) {
 		c.writeOverdue()
 	}
-	if k.stalled != 0 && due(k.stalled+c.group.cfg.WriteTimeout) && !c.is(closing) {
+	if k.stalled != 0 && due(saturate.Add(k.stalled, c.group.cfg.WriteTimeout)) && !c.is(closing) {
 		c.checkStall(now)
 	}
-	if k.idle != 0 && due(k.active+k.idle) && !c.is(closing) {
+	if k.idle != 0 && due(saturate.Add(k.active, k.idle)) && !c.is(closing) {
 		if c.outflow(c.taken()).movedSince(k.gone) {
 			c.seenActive(now)
 		} else {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -60,7 +61,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 		c.inbox.mail = &mail{commands: []command{{kind: cmdRaw, data: bytes.Clone(cfg.Preface)}}, bytes: n}
 	}
 	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
-		c.more().clock.connect = g.rt.Now() + limit
+		c.more().clock.connect = saturate.Add(g.rt.Now(), limit)
 	}
 	at := 0
 	if cfg.Near != nil {

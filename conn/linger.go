@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"os"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/saturate"
 )
 
 // maxDropped is how many bytes that arrive after Close are dropped: what an honest peer
@@ -18,7 +20,7 @@ const firstLook = time.Millisecond
 // linger starts a period of Config.Linger.
 func (c *Conn) linger() {
 	k := &c.more().clock
-	k.linger = c.group.rt.Now() + cmp.Or(k.patience, c.group.cfg.Linger) // not cx.Now: the handler may have taken long
+	k.linger = saturate.Add(c.group.rt.Now(), cmp.Or(k.patience, c.group.cfg.Linger)) // not cx.Now: the handler may have taken long
 	if c.Unsent() > 0 || c.flooded() {
 		k.parting = c.outflow(c.taken())
 	}
@@ -70,6 +72,6 @@ func (c *Conn) endFlood() {
 		c.set(reset | broken)
 	default:
 		k.pause = max(firstLook, 2*k.pause)
-		k.look = c.group.rt.Now() + k.pause
+		k.look = saturate.Add(c.group.rt.Now(), k.pause)
 	}
 }

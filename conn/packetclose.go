@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -18,7 +19,7 @@ func (c *PacketConn) Close() error {
 	}
 	c.flags |= packetClosing
 	c.clock.user = 0
-	c.clock.linger = c.group.rt.Now() + c.group.cfg.Linger
+	c.clock.linger = saturate.Add(c.group.rt.Now(), c.group.cfg.Linger)
 	return nil
 }
 

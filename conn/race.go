@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -167,7 +168,7 @@ func (c *Conn) goOnRacing() {
 		if err := r.begin(c, addr, now); err != nil {
 			r.fail(c, addr, err)
 		} else {
-			r.next = now + r.cfg.delay()
+			r.next = saturate.Add(now, r.cfg.delay())
 		}
 	}
 	if r.found && r.live == 0 {

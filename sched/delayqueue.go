@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/timer"
 )
 
@@ -63,7 +64,7 @@ func NewDelayQueue[T any](rt *Runtime) *DelayQueue[T] {
 // Insert adds a value that expires when d has passed from now on. The key is for
 // moving or removing it.
 func (q *DelayQueue[T]) Insert(v T, d time.Duration) DelayKey {
-	return q.InsertAt(v, after(q.rt.Now(), d))
+	return q.InsertAt(v, saturate.Add(q.rt.Now(), d))
 }
 
 // InsertAt adds a value that expires at a point in the runtime's time; if that has
@@ -120,7 +121,7 @@ func (q *DelayQueue[T]) empty(n *delayNode[T]) Expired[T] {
 // Reset has a value expire when d has passed from now on instead; false: the key is
 // void.
 func (q *DelayQueue[T]) Reset(key DelayKey, d time.Duration) bool {
-	return q.ResetAt(key, after(q.rt.Now(), d))
+	return q.ResetAt(key, saturate.Add(q.rt.Now(), d))
 }
 
 // ResetAt is Reset to a point in the runtime's time.

@@ -1,6 +1,10 @@
 package sched
 
-import "time"
+import (
+	"time"
+
+	"github.com/suiro-go/suiro/internal/saturate"
+)
 
 // A MissedTick says what an Interval does after a tick that was taken late, by more
 // than 5 ms: those that are missed by then are not ticks of a regular beat any more.
@@ -82,13 +86,13 @@ func (i *Interval) Poll(cx *Context) (time.Duration, error) {
 // take moves on from the tick whose time has come.
 func (i *Interval) take() time.Duration {
 	tick := i.sleep.at
-	next := after(tick, i.period)
-	if now := i.sleep.rt.Now(); now > after(tick, lateTick) {
+	next := saturate.Add(tick, i.period)
+	if now := i.sleep.rt.Now(); now > saturate.Add(tick, lateTick) {
 		switch i.missed {
 		case Delay:
-			next = after(now, i.period)
+			next = saturate.Add(now, i.period)
 		case Skip:
-			next = after(now, i.period-(now-tick)%i.period)
+			next = saturate.Add(now, i.period-(now-tick)%i.period)
 		}
 	}
 	i.sleep.ResetAt(next)

@@ -125,6 +125,10 @@ func (w *worker) mayHold() bool {
 	return limit < 0 || limit > w.adapt.hold
 }
 
+// longestWait is within what every system's time-out can say, in 32-bit milliseconds too. A
+// worker that waits for a later timer looks at nothing once in a while.
+const longestWait = 7 * 24 * time.Hour
+
 // untilTimer is how long the worker may wait for the sake of timers, below 0:
 // for ever. Exactly one parked worker sleeps until the next one.
 func (w *worker) untilTimer() time.Duration {
@@ -142,5 +146,5 @@ func (w *worker) untilTimer() time.Duration {
 	if next == never {
 		return -1
 	}
-	return max(0, time.Duration(next)-w.rt.Now())
+	return min(max(0, time.Duration(next)-w.rt.Now()), longestWait)
 }

@@ -1,8 +1,9 @@
 package sched
 
 import (
-	"math"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/saturate"
 )
 
 // Sleep is done when d has passed since its first poll: never early, and usually
@@ -64,17 +65,9 @@ func (s *SleepFuture) begin(rt *Runtime, now time.Duration) bool {
 	s.rt = rt
 	if s.relative {
 		s.relative = false
-		s.at = after(now, s.at)
+		s.at = saturate.Add(now, s.at)
 	}
 	return now >= s.at
-}
-
-// after is now + d, and never if that is too far.
-func after(now, d time.Duration) time.Duration {
-	if d > math.MaxInt64-now {
-		return math.MaxInt64
-	}
-	return now + d
 }
 
 func (s *SleepFuture) now(cx *Context) time.Duration {
@@ -101,7 +94,7 @@ func (s *SleepFuture) Reset(d time.Duration) {
 		s.at, s.relative, s.done = d, true, false
 		return
 	}
-	s.ResetAt(after(s.rt.Now(), d))
+	s.ResetAt(saturate.Add(s.rt.Now(), d))
 }
 
 // ResetAt is Reset to a point in the runtime's time. With one that has passed, the

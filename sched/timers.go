@@ -65,7 +65,7 @@ func (rt *Runtime) StartTimer(t *Timer, at time.Duration, w Waker) {
 	t.waker = w
 	t.entry.Value = t
 	t.fired.Store(false)
-	ts.wheel.Insert(&t.entry, uint64((max(0, int64(at))+oneTick-1)/oneTick)) // rounded up: never early
+	ts.wheel.Insert(&t.entry, tickOf(at))
 	earlier := ts.publish()
 	ts.mu.Unlock()
 	if !earlier {

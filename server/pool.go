@@ -11,6 +11,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -192,7 +193,7 @@ func (p *Pool) jittered(failures int) time.Duration {
 	d := or(p.BackOff, defaultBackOff, defaultBackOff)
 	limit := or(p.MaxBackOff, defaultMaxBackOff, defaultMaxBackOff)
 	for range failures - 1 {
-		if d *= 2; d >= limit {
+		if d = saturate.Add(d, d); d >= limit {
 			break
 		}
 	}

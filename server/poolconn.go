@@ -7,6 +7,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/saturate"
 )
 
 // A pooled is a connection of a pool, and its handler while nobody has it.
@@ -70,7 +71,7 @@ func (pc *pooled) failed(err error) {
 		h.dialling = slices.DeleteFunc(h.dialling, func(o *pooled) bool { return o == pc })
 		if p.BackOff >= 0 {
 			h.failures++
-			h.until, h.err = p.now()+p.jittered(h.failures), err
+			h.until, h.err = saturate.Add(p.now(), p.jittered(h.failures)), err
 		}
 		if h.waiting.Len() > 0 {
 			p.answer(h.pop(), Handle{}, err, &do)
@@ -201,7 +202,7 @@ func (pc *pooled) watch(c *Conn) {
 // lifetime is what is left of MaxLifetime.
 func (pc *pooled) lifetime() (left time.Duration, limited bool) {
 	p := pc.pool
-	return pc.born + p.MaxLifetime - p.now(), p.MaxLifetime > 0
+	return p.MaxLifetime - (p.now() - pc.born), p.MaxLifetime > 0
 }
 
 // spoiled is for an idle connection of which the peer, or time, makes an end.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -35,7 +36,7 @@ func (s *Server) startTickers(group *conn.Group) {
 	rt := group.Runtime()
 	for _, t := range s.Tickers {
 		sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-			every := sched.NewIntervalAt(rt.Now()+t.Every, t.Every).OnMissed(sched.Skip)
+			every := sched.NewIntervalAt(saturate.Add(rt.Now(), t.Every), t.Every).OnMissed(sched.Skip)
 			for {
 				if _, err := every.Tick(cx); err != nil {
 					return struct{}{}, err

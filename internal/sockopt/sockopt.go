@@ -21,6 +21,7 @@ func KeepAlive(fd int, k net.KeepAliveConfig) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, on); err != nil || !k.Enable || !haveKeepAlive {
 		return err
 	}
+	k = probes(k)
 	for _, o := range []struct{ option, value int }{
 		{tcpKeepIdle, int(k.Idle / time.Second * keepAliveSecond)},
 		{tcpKeepInterval, int(k.Interval / time.Second * keepAliveSecond)},

@@ -35,6 +35,7 @@ func KeepAlive(fd int, k net.KeepAliveConfig) error {
 		}
 		return uint32(d.Truncate(time.Second).Milliseconds())
 	}
+	k = probes(k)
 	vals := windows.TCPKeepalive{OnOff: 1, Time: ms(k.Idle, keepIdle), Interval: ms(k.Interval, keepInterval)}
 	var got uint32
 	err := windows.WSAIoctl(h, windows.SIO_KEEPALIVE_VALS, (*byte)(unsafe.Pointer(&vals)), uint32(unsafe.Sizeof(vals)), nil, 0, &got, nil, 0)
