@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -132,7 +133,7 @@ func (c *bounded[T]) passOn(cx *sched.Context) {
 // wait has just come to its end; it is not woken.
 func (c *bounded[T]) grant(cx *sched.Context, newcomer *newSender) {
 	q := &c.senders
-	var batch [16]sched.Waker
+	var batch [list.Batch / 2]sched.Waker
 	for more := true; more; {
 		n := 0
 		q.mu.Lock()

@@ -106,7 +106,7 @@ func (q *waitQueue) wakeOne(cx *sched.Context) {
 // wakeAll takes all that wait out of the queue, for their state to be that, and wakes
 // them: outside of the lock, since waking takes others, and there may be many.
 func (q *waitQueue) wakeAll(cx *sched.Context, state uint32) {
-	var batch [32]sched.Waker
+	var batch [list.Batch]sched.Waker
 	q.mu.Lock()
 	for due := q.list.Len(); ; q.mu.Lock() { // those that come meanwhile are not due
 		n := 0

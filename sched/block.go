@@ -2,7 +2,6 @@ package sched
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -55,11 +54,6 @@ func (b *blocker) releaseClock() {
 	}
 }
 
-// blockers are those not in use. When a goroutine gives one back nobody is about to
-// signal it, because it runs, or was told and has answered; and the generation makes
-// wakers that were kept void, as it does for a spawned task.
-var blockers = sync.Pool{New: func() any { return makeBlocker() }}
-
 func makeBlocker() *blocker {
 	b := &blocker{woke: make(chan struct{}, 1)}
 	b.task.body = b
@@ -71,17 +65,22 @@ func getBlocker() (b *blocker) {
 	if inBubble() {
 		b = makeBlocker()
 	} else {
-		b = blockers.Get().(*blocker)
+		b = spareBlocker()
 	}
 	b.task.renew(stateScheduled)
 	return b
 }
 
+// put gives the blocker to the next goroutine. It comes after all that concerns the task:
+// a future that is abandoned may still change its state, as Shield does. When it comes
+// nobody is about to signal the blocker, because it runs, or was told and has answered; and
+// the generation makes wakers that were kept void, as it does for a spawned task.
 func (b *blocker) put() {
+	b.releaseClock()
 	b.task.state.complete()
 	b.cx = Context{}
 	if !inBubble() {
-		blockers.Put(b)
+		keepBlocker(b)
 	}
 }
 
@@ -99,10 +98,9 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 		closed = rt.stopped
 	}
 	b := getBlocker()
+	defer b.put()   // also if the future panics
 	polled := false // to its end
 	defer func() {
-		b.releaseClock()
-		b.put()
 		if !polled {
 			abandon(f)
 		}

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // A depot makes and recycles a runtime's envelopes of one type. They come in
@@ -22,7 +24,7 @@ type depot[T any] struct {
 	local    []localCells[T] // one per worker, its goroutine's alone
 	releases bool            // a T may be a Releaser
 
-	mu          sync.Mutex
+	mu          atomics.Mutex
 	outside     *magazine[T] // for those who are no worker
 	full, empty *magazine[T]
 	slabs       [][]cell[T]

@@ -3,7 +3,8 @@ package sched
 import (
 	"runtime/debug"
 	"slices"
-	"sync"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // An envelope is the memory of a spawned task, whatever its result's type.
@@ -48,7 +49,7 @@ type cell[T any] struct {
 	waited bool // waiters is not empty
 
 	id      TaskID
-	mu      sync.Mutex
+	mu      atomics.Mutex
 	waiters waiters // those to be woken on completion
 }
 
@@ -119,7 +120,7 @@ func (c *cell[T]) end(err error) {
 	}
 }
 
-// refuse completes a task that no queue takes. It is for spawn.
+// refuse completes a task that no queue takes. It is for launch.
 func (c *cell[T]) refuse(err error) {
 	if c.task.state.seizeNew() {
 		c.ends(err)

@@ -1,10 +1,6 @@
 package sched
 
-import (
-	"context"
-	"runtime"
-	"sync/atomic"
-)
+import "context"
 
 // A JoinHandle is the other end of a spawned task. It is a Future of the task's
 // result itself. All methods may be called from any goroutine, and at once,
@@ -81,14 +77,11 @@ func (h *JoinHandle[T]) Detach() {
 	}
 }
 
-// A spinLock guards a few instructions. Unlike a sync.Mutex it leaves a handle
-// that nobody keeps on the stack.
-type spinLock struct{ held atomic.Bool }
-
-func (l *spinLock) Lock() {
-	for !l.held.CompareAndSwap(false, true) {
-		runtime.Gosched()
-	}
+// forget takes the task, or its result, out of the handle.
+func (h *JoinHandle[T]) forget() *cell[T] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.cell
+	h.cell, h.value, h.err = nil, *new(T), nil
+	return c
 }
-
-func (l *spinLock) Unlock() { l.held.Store(false) }

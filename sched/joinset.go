@@ -2,7 +2,8 @@ package sched
 
 import (
 	"errors"
-	"sync"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // ErrEmpty is the error of a JoinNext whose set has no tasks, and of a Select or
@@ -18,7 +19,7 @@ var ErrEmpty = errors.New("sched: nothing to wait for")
 // AbortAll and Close, everything costs the same however many tasks there are. A
 // task costs one allocation more than one outside a set.
 type JoinSet[T any] struct {
-	mu      sync.Mutex
+	mu      atomics.Mutex // held for some instructions; no function of others is called under it
 	closed  bool
 	first   *member[T] // of those whose results have not been taken, in no order
 	len     int        // their number
@@ -39,30 +40,57 @@ func (s *JoinSet[T]) Go(sp Spawner, fn func(cx *Context) (T, error)) AbortHandle
 	return s.spawn(sp, &member[T]{observed: observed[T]{fn: fn}})
 }
 
+// spawn makes the task, puts it into the set, and launches it, in this order: whoever finds
+// the member in the set can abort it and take its result, and no lock is held when a task
+// that is refused calls the function of its future that may use the set.
 func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 	m.set, m.observer = s, m
+	rt, w := sp.where()
+	// The third reference is the launch's: the result may have been taken before it returns.
+	c := newCell(rt, w, Future[T](m), nil, 3*oneRef)
+	defer c.unref(nil) // also if Cancel of a task that is refused ends the goroutine
+	m.handle.cell = c
 	if !s.enter(m) {
-		abandon(m.future)
+		m.giveUp()
+		c.refuse(ErrClosed)
 		return AbortHandle{}
 	}
-	m.mu.Lock() // the task may have ended before its handle is there
-	defer m.mu.Unlock()
-	m.handle.cell = spawn(sp, Future[T](m), nil)
+	c.launch(rt, w)
 	return AbortHandle{m}
 }
 
+// enter reports whether the member is in the set now. Its task, which is not launched, may
+// have ended by then because its runtime has.
 func (s *JoinSet[T]) enter(m *member[T]) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
+		m.out = true
+		s.mu.Unlock()
 		return false
 	}
 	if m.next = s.first; m.next != nil {
 		m.next.prev = m
 	}
-	s.first = m
+	s.first, m.in = m, true
 	s.len++
+	if m.over {
+		s.end(nil, m)
+	} else {
+		s.mu.Unlock()
+	}
 	return true
+}
+
+// end puts a member of the set at the end of those that have ended. The lock is held, and
+// is not any more when it returns.
+func (s *JoinSet[T]) end(cx *Context, m *member[T]) {
+	if s.ended == nil {
+		s.ended = m
+	} else {
+		s.newest.nextEnded = m
+	}
+	s.newest = m
+	s.waiters.wakeAll(cx, &s.mu)
 }
 
 // Len is the number of tasks whose results have not been taken, whether they are
@@ -158,7 +186,7 @@ func (s *JoinSet[T]) AbortAll() {
 	}
 	s.mu.Unlock()
 	for _, m := range all {
-		m.Abort() // may wait for a spawn, which may need the set's lock
+		m.Abort()
 	}
 }
 

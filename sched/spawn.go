@@ -28,20 +28,33 @@ func Go[T any](s Spawner, fn func(cx *Context) (T, error)) *JoinHandle[T] {
 
 func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell[T] {
 	rt, w := s.where()
+	c := newCell(rt, w, f, fn, 2*oneRef)
+	c.launch(rt, w)
+	return c
+}
+
+// newCell is a task that is to be launched. Of its references one is the scheduler's, one
+// the handle's.
+func newCell[T any](rt *Runtime, w *worker, f Future[T], fn func(*Context) (T, error), refs uint64) *cell[T] {
 	c := depotFor[T](rt, w).get(w)
 	c.future, c.fn = f, fn
-	t := &c.task
 	if rt.hooked {
 		rt.identify(c) // before Close can find the task
 	}
-	t.renew(2*oneRef | stateScheduled)
+	c.task.renew(refs | stateScheduled)
 	if rt.draining.Load() {
 		rt.late.Add(1)
 	}
+	return c
+}
+
+// launch queues a new task, or ends it if its runtime takes none. The caller has a reference.
+func (c *cell[T]) launch(rt *Runtime, w *worker) {
+	t := &c.task
 	if w != nil {
 		w.count.SpawnedLocal++
 		w.wake(t)
-		return c
+		return
 	}
 	rt.spawnedRemote.Add(1)
 	if err := rt.Start(); err != nil {
@@ -49,5 +62,4 @@ func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell
 	} else if !rt.inject(t) {
 		c.refuse(ErrClosed)
 	}
-	return c
 }

@@ -2,9 +2,10 @@ package sched
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // A CancellationToken asks any number of tasks and goroutines to stop. Tokens form a
@@ -19,7 +20,7 @@ type CancellationToken struct {
 	parent    *CancellationToken // nil: a root
 	cancelled atomic.Bool        // set under mu
 
-	mu       sync.Mutex
+	mu       atomics.Mutex
 	children *CancellationToken // the first of the list
 	waiters  waitList
 	done     chan struct{} // nil: nobody has asked for it

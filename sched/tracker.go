@@ -2,7 +2,8 @@ package sched
 
 import (
 	"sync"
-	"sync/atomic"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // A TaskTracker counts tasks, so that somebody can wait until they have all ended.
@@ -10,15 +11,28 @@ import (
 // have ended. The zero value is open and empty. It must not be copied. Its methods
 // may be called from any goroutine, and at once; they cost an atomic operation each.
 type TaskTracker struct {
-	state   atomic.Uint64 // the number of tasks, doubled, and trackerClosed
-	mu      sync.Mutex
+	state   atomics.Uint64
+	mu      atomics.Mutex
 	waiters waitList
 }
 
+// The state word of a tracker:
+//
+//	bits 40-63  how often it has become closed and empty, modulo their number
+//	bits  1-39  the number of tasks
+//	bit   0     it is closed
+//
+// The change that makes it closed and empty counts itself. So whoever has seen the word
+// knows at any later time whether it has been so meanwhile, however long it lasted.
 const (
 	trackerClosed = 1
-	oneTracked    = 2
+	oneTracked    = 1 << 1
+	oneEmptied    = 1 << 40
+	trackedMask   = oneEmptied - oneTracked
 )
+
+// emptied reports whether a tracker with that word is closed and empty.
+func emptied(word uint64) bool { return word&(trackedMask|trackerClosed) == trackerClosed }
 
 // Track is f, counted from now until it is done or abandoned. Whoever combines it
 // with others must pass Cancel on to it.
@@ -48,8 +62,23 @@ func (t *TaskTracker) Hold() (release func()) {
 }
 
 func (t *TaskTracker) taskEnds(cx *Context) {
-	if t.state.Add(^uint64(oneTracked-1)) == trackerClosed {
+	if _, last := t.change(func(word uint64) uint64 { return word - oneTracked }); last {
 		t.finished(cx)
+	}
+}
+
+// change changes the state word. It returns what that was, and whether the tracker has
+// become closed and empty by the change.
+func (t *TaskTracker) change(to func(word uint64) uint64) (old uint64, last bool) {
+	for {
+		old = t.state.Load()
+		next := to(old)
+		if last = emptied(next) && !emptied(old); last {
+			next += oneEmptied
+		}
+		if t.state.CompareAndSwap(old, next) {
+			return old, last
+		}
 	}
 }
 
@@ -62,8 +91,8 @@ func (t *TaskTracker) finished(cx *Context) {
 // Close says that waiting may come to an end once no tasks are left. Tasks can still
 // be tracked. It reports whether the tracker was open.
 func (t *TaskTracker) Close() bool {
-	old := t.state.Or(trackerClosed)
-	if old == 0 {
+	old, last := t.change(func(word uint64) uint64 { return word | trackerClosed })
+	if last {
 		t.finished(nil)
 	}
 	return old&trackerClosed == 0
@@ -76,7 +105,7 @@ func (t *TaskTracker) Reopen() bool { return t.state.And(^uint64(trackerClosed))
 func (t *TaskTracker) IsClosed() bool { return t.state.Load()&trackerClosed != 0 }
 
 // Len is the number of tasks.
-func (t *TaskTracker) Len() int { return int(t.state.Load() / oneTracked) }
+func (t *TaskTracker) Len() int { return int(t.state.Load() & trackedMask / oneTracked) }
 
 // Wait is done when the tracker is closed and empty, or was so at some time since its
 // first poll. A task's last run may still be returning then. It fails never, and any
@@ -86,19 +115,23 @@ func (t *TaskTracker) Wait() Future[struct{}] { return &trackerWait{tracker: t} 
 type trackerWait struct {
 	tracker *TaskTracker
 	node    waitNode
-	entered bool // it has waited, and so does unless it was woken
+	since   uint64 // the state word at the first poll
+	entered bool   // there was one
 }
 
 func (w *trackerWait) Poll(cx *Context) (struct{}, error) {
 	t := w.tracker
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// Whoever makes this true looks for waiters under the lock afterwards.
-	if w.entered && !w.node.Listed() || t.state.Load() == trackerClosed {
+	// Whoever changes what is seen here looks for waiters under the lock afterwards.
+	word := t.state.Load()
+	if !w.entered {
+		w.entered, w.since = true, word
+	}
+	if emptied(word) || word/oneEmptied != w.since/oneEmptied {
 		t.waiters.remove(&w.node)
 		return struct{}{}, nil
 	}
-	w.entered = true
 	t.waiters.add(&w.node, cx.Waker())
 	return struct{}{}, ErrPending
 }

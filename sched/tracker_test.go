@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"testing"
@@ -171,4 +172,49 @@ func TestManyTasksAndManyWaitersOfATracker(t *testing.T) {
 		require.Zero(t, tracker.Len())
 		require.Zero(t, tracker.Waiters())
 	})
+}
+
+// The tracker's end wakes many, in batches. Some of them give up meanwhile, a task is
+// tracked, and only then another one begins to wait: the tracker has not been empty since.
+func TestAWaitThatBeginsWhileOthersAreToldIsNotDone(t *testing.T) {
+	const many = 100_000
+	for range rounds(20) {
+		var tracker sched.TaskTracker
+		release := tracker.Hold()
+		waits := make([]sched.Future[struct{}], many)
+		for i := range waits {
+			waits[i] = tracker.Wait()
+		}
+		require.Equal(t, sched.ErrPending, pollAll(t, waits...))
+		tracker.Close()
+		released := make(chan struct{})
+		go func() { release(); close(released) }()
+		for tracker.Len() > 0 {
+			runtime.Gosched()
+		}
+		hold := tracker.Hold()
+		for _, f := range waits[many-100:] {
+			f.(sched.Canceler).Cancel()
+		}
+		late := tracker.Wait()
+		require.Equal(t, sched.ErrPending, pollAll(t, late))
+		receive(t, "the others have been told", released)
+		require.Equal(t, sched.ErrPending, pollAll(t, late), "there is a task, as there was at its first poll")
+		hold()
+		require.NoError(t, pollAll(t, late))
+	}
+}
+
+// pollAll polls futures once, as a goroutine does that does not wait, and returns the last
+// one's error.
+func pollAll[T any](t testing.TB, fs ...sched.Future[T]) error {
+	t.Helper()
+	last, err := sched.Wait(context.Background(), sched.FutureFunc[error](func(cx *sched.Context) (last, err error) {
+		for _, f := range fs {
+			_, last = f.Poll(cx)
+		}
+		return last, nil
+	}))
+	require.NoError(t, err)
+	return last
 }

@@ -1,8 +1,7 @@
 package sched
 
 import (
-	"sync"
-
+	"github.com/suiro-go/suiro/internal/atomics"
 	"github.com/suiro-go/suiro/internal/list"
 )
 
@@ -29,10 +28,11 @@ func (l *waitList) remove(n *waitNode) {
 
 // wakeAll takes all that wait out of the list and wakes them. mu is the list's
 // mutex, which is held, and is not any more when it returns. Nobody is woken under
-// it: that takes other locks, and there may be many.
-func (l *waitList) wakeAll(cx *Context, mu *sync.Mutex) {
-	var batch [32]Waker
-	for due := l.Len(); ; mu.Lock() { // those that come meanwhile are not due
+// it: that takes other locks, and there may be many. Between two batches some may leave
+// and others come, which may then be woken in vain: each looks for itself.
+func (l *waitList) wakeAll(cx *Context, mu *atomics.Mutex) {
+	var batch [list.Batch]Waker
+	for due := l.Len(); ; mu.Lock() { // most of those that come meanwhile are not woken
 		n := 0
 		for ; n < len(batch) && due > 0 && l.Len() > 0; n++ {
 			first := l.Front()

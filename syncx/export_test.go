@@ -23,4 +23,8 @@ func (rw *RWMutex) AtRest() bool { return rw.word.Load() == 0 && rw.Waiters() ==
 func (s *Semaphore) AtRest(permits int) bool {
 	return s.word.Load()&semWaited == 0 && s.Available() == permits && s.Waiters() == 0
 }
-func (n *Notify) AtRest() bool { return n.word.Load()&notifyState == notifyNothing && n.Waiters() == 0 }
+func (n *Notify) AtRest() bool {
+	n.queue.mu.Lock()
+	defer n.queue.mu.Unlock()
+	return n.word.Load()&notifyState == notifyNothing && n.queue.empty() && n.due.Len() == 0
+}

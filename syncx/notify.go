@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -22,6 +23,11 @@ type Notify struct {
 	// permit, so that it fails; one that comes after goes to the list, under the lock.
 	word  atomics.Uint64
 	queue queue
+
+	// Those whom NotifyWaiters has told, and who have not been woken yet. They need no
+	// other notification: NotifyOne is for those in the queue, or for the next to come.
+	// Their count is smaller than the one of now. Under queue.mu.
+	due list.List[waiter]
 }
 
 const (

@@ -115,3 +115,81 @@ func TestExploreNotifyWaitersAgainstNotifyOne(t *testing.T) {
 		})
 	})
 }
+
+// waiting has some wait, the first of which is returned with its poll.
+func (m *notifyTest) waiting(n int) (first *sleeper, poll func() bool) {
+	for i := range n {
+		s, since := m.sleeper(), m.n.calls()
+		p := m.poll(s, &since)
+		m.x.Require(!s.poll(p), "done at once")
+		if i == 0 {
+			first, poll = s, p
+		}
+	}
+	return first, poll
+}
+
+// atRest requires that nobody waits, and reports whether a notification is stored.
+func (m *notifyTest) atRest() (stored bool) {
+	m.x.Require(m.n.queue.empty() && m.n.due.Len() == 0, "somebody is left waiting")
+	is := m.n.word.Load() & notifyState
+	m.x.Require(is != notifyWaited, "the word says that somebody waits")
+	return is == notifyStored
+}
+
+// NotifyWaiters tells more than are woken at a time. The first of them notifies one: that
+// is not for those who were told, so it is there for the next.
+func TestExploreNotifyOneAmongThoseWhoAreTold(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		m := &notifyTest{waitTest: newWaitTest(x)}
+		first, poll := m.waiting(3)
+		x.Go("notifies all", m.n.NotifyWaiters)
+		x.Go("one", func() {
+			first.until(poll)
+			m.n.NotifyOne()
+		})
+		x.Finally(func() { x.Require(m.atRest(), "the notification is lost") })
+	})
+}
+
+// The same, by one who was notified and gives up.
+func TestExploreANotificationGivenUpAmongThoseWhoAreTold(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		m := &notifyTest{waitTest: newWaitTest(x)}
+		first, _ := m.waiting(4)
+		m.n.NotifyOne()
+		told := false // the others, when it gives up
+		x.Go("notifies all", m.n.NotifyWaiters)
+		x.Go("gives up", func() {
+			told = m.n.calls() > 0
+			m.n.leave(&first.place)
+		})
+		x.Finally(func() { x.Require(m.atRest() || !told, "the notification is lost") })
+	})
+}
+
+// One who was told, and not woken yet, gives up; another one comes to wait.
+func TestExploreNotifyWaitersToOneWhoLeaves(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		m := &notifyTest{waitTest: newWaitTest(x)}
+		m.waiting(2)
+		last, _ := m.waiting(1)
+		x.Go("notifies all", m.n.NotifyWaiters)
+		x.Go("gives up", func() { m.n.leave(&last.place) })
+		late, since, came := m.sleeper(), uint64(1), false
+		told := func() bool { return came || m.n.queue.empty() }
+		x.Go("late", func() {
+			explorer.Wait(x, "NotifyWaiters", &came, told, func() { came = true })
+			late.until(m.poll(late, &since))
+			m.note()
+		})
+		x.Go("notifies one", func() {
+			explorer.Wait(x, "NotifyWaiters", &came, told, nil)
+			m.n.NotifyOne()
+		})
+		x.Finally(func() {
+			stored := m.atRest()
+			x.Require(m.told == 1 && !stored, "the one who came later was told %d times, stored: %v", m.told, stored)
+		})
+	})
+}

@@ -38,18 +38,21 @@ func (n *Notify) pass() sched.Waker {
 	}
 }
 
-// all tells those who wait now: their count is smaller than the one that is new. Those
-// who come while the lock is free between two batches are behind them in the list.
+// all tells those who wait now, at once: the queue is empty then. They are woken in
+// batches, between which the lock is free.
 func (n *Notify) all(cx *sched.Context) {
 	n.queue.mu.Lock()
-	now := n.word.Add(notifyCall) / notifyCall
+	if n.queue.empty() {
+		n.word.Add(notifyCall)
+	} else {
+		n.word.Store(n.word.Load()&^notifyState + notifyCall) // somebody waits: nobody else changes it
+	}
+	n.due.PushBackList(&n.queue.list)
+	now := n.calls()
 	for {
 		var b batch
-		for !b.full() && !n.queue.empty() && n.queue.list.Front().Value.need < now {
-			if n.queue.list.Len() == 1 {
-				n.word.Store(n.word.Load() &^ notifyState) // somebody has waited: nobody else changes it
-			}
-			b.add(n.queue.pop(noticed))
+		for !b.full() && n.due.Len() > 0 && n.due.Front().Value.need < now {
+			b.add(pop(&n.due, noticed))
 		}
 		n.queue.mu.Unlock()
 		more := b.full()
@@ -82,7 +85,7 @@ func (n *Notify) poll(p *place, since *uint64, w sched.Waker) bool {
 			p.Value.waker = w
 			return false
 		}
-		n.remove(p) // NotifyWaiters would come to it
+		n.due.Remove(p) // NotifyWaiters would wake it
 		settle(p)
 	default:
 		settle(p)
@@ -109,8 +112,12 @@ func (n *Notify) enter(p *place, since uint64, w sched.Waker) bool {
 	}
 }
 
-// remove takes a place out of the list. The lock is held.
+// remove takes a place that is queued out of its list. The lock is held.
 func (n *Notify) remove(p *place) {
+	if p.Value.need != n.calls() {
+		n.due.Remove(p)
+		return
+	}
 	n.queue.list.Remove(p)
 	if n.queue.empty() {
 		n.word.Store(n.word.Load() &^ notifyState)

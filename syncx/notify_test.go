@@ -2,6 +2,7 @@ package syncx_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -152,4 +153,33 @@ func TestAChangeThatIsNotifiedIsNotMissed(t *testing.T) {
 		_, err = outcome(t, b)
 		require.NoError(t, err)
 	})
+}
+
+// NotifyWaiters tells many, in batches. The first of them that runs calls NotifyOne. All
+// of them were told by the other call, so it is kept for the next.
+func TestANotificationDuringNotifyWaitersIsForTheNext(t *testing.T) {
+	for _, waiters := range []int{8, 32, 33, 64, 200} {
+		for range rounds(200) {
+			var n syncx.Notify
+			var first atomic.Bool
+			var told sync.WaitGroup
+			for range waiters {
+				told.Add(1)
+				go func() {
+					defer told.Done()
+					if err := n.WaitContext(context.Background()); err != nil {
+						t.Error(err)
+					}
+					if first.CompareAndSwap(false, true) {
+						n.NotifyOne()
+					}
+				}()
+			}
+			eventually(t, "they wait", func() bool { return n.Waiters() == waiters })
+			n.NotifyWaiters()
+			awaitAll(t, &told)
+			require.True(t, n.TryWait(), "%d waiters", waiters)
+			require.True(t, n.AtRest())
+		}
+	}
 }

@@ -45,9 +45,11 @@ func (q *queue) push(p *place, w sched.Waker, need uint64) {
 // pop takes the first out, and returns whom to wake. From the store of the state on,
 // the place is its future's, and may be anything: this is the last that is done to it,
 // and whatever else its owner is to find must have been done before.
-func (q *queue) pop(state uint32) sched.Waker {
-	p := q.list.Front()
-	q.list.Remove(p)
+func (q *queue) pop(state uint32) sched.Waker { return pop(&q.list, state) }
+
+func pop(l *list.List[waiter], state uint32) sched.Waker {
+	p := l.Front()
+	l.Remove(p)
 	w := p.Value.waker
 	p.Value.state.Store(state)
 	return w
@@ -67,12 +69,9 @@ func settle(p *place) {
 	p.Value.state.Store(idle)
 }
 
-// batchSize is how many are woken between two holds of the lock.
-const batchSize = 32
-
 // A batch is wakers to be woken when the lock is free.
 type batch struct {
-	wakers [batchSize]sched.Waker
+	wakers [list.Batch]sched.Waker
 	n      int
 }
 
@@ -81,7 +80,7 @@ func (b *batch) add(w sched.Waker) {
 	b.n++
 }
 
-func (b *batch) full() bool { return b.n == batchSize }
+func (b *batch) full() bool { return b.n == list.Batch }
 
 // wake wakes them, and empties the batch.
 func (b *batch) wake(cx *sched.Context) {

@@ -35,12 +35,29 @@ func (l *List[T]) PushBack(n *Node[T]) {
 	if n.Listed() {
 		panic("list: a node that is in a list already")
 	}
-	if l.root.next == nil {
-		l.root.prev, l.root.next = &l.root, &l.root
-	}
+	l.init()
 	n.prev, n.next = l.root.prev, &l.root
 	n.prev.next, n.next.prev = n, n
 	l.len++
+}
+
+// PushBackList moves all nodes of another list behind those of this one, at no cost.
+func (l *List[T]) PushBackList(other *List[T]) {
+	if other.len == 0 {
+		return
+	}
+	l.init()
+	first, last := other.root.next, other.root.prev
+	l.root.prev.next, first.prev = first, l.root.prev
+	last.next, l.root.prev = &l.root, last
+	l.len += other.len
+	other.root.prev, other.root.next, other.len = &other.root, &other.root, 0
+}
+
+func (l *List[T]) init() {
+	if l.root.next == nil {
+		l.root.prev, l.root.next = &l.root, &l.root
+	}
 }
 
 // Remove takes the node, which is in this list or in none, out, and reports whether

@@ -41,6 +41,30 @@ func TestANodeLeavesFromAnywhere(t *testing.T) {
 	}
 }
 
+func TestAListMovesBehindAnother(t *testing.T) {
+	for before := range 3 {
+		var l, other list.List[int]
+		l.PushBackList(&other)
+		var want []int
+		for i := range before {
+			l.PushBack(&list.Node[int]{Value: i})
+			want = append(want, i)
+		}
+		moved := [3]list.Node[int]{{Value: 7}, {Value: 8}, {Value: 9}}
+		for i := range moved {
+			other.PushBack(&moved[i])
+		}
+		l.PushBackList(&other)
+		require.Zero(t, other.Len())
+		require.Nil(t, other.Front())
+		require.Equal(t, before+3, l.Len())
+		require.True(t, l.Remove(&moved[1]), "it leaves the list that it has come to")
+		other.PushBack(&moved[1])
+		require.Equal(t, []int{8}, drain(&other))
+		require.Equal(t, append(want, 7, 9), drain(&l))
+	}
+}
+
 func TestANodeIsInOneListOnce(t *testing.T) {
 	var l list.List[int]
 	n := &list.Node[int]{Value: 7}

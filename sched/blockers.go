@@ -1,0 +1,12 @@
+//go:build !explore
+
+package sched
+
+import "sync"
+
+// blockers are those not in use.
+var blockers = sync.Pool{New: func() any { return makeBlocker() }}
+
+func spareBlocker() *blocker { return blockers.Get().(*blocker) }
+
+func keepBlocker(b *blocker) { blockers.Put(b) }

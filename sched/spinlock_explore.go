@@ -1,0 +1,8 @@
+//go:build explore
+
+package sched
+
+import "github.com/suiro-go/suiro/internal/atomics"
+
+// A spinLock is a lock that the explorer's threads wait for.
+type spinLock = atomics.Mutex

@@ -1,0 +1,186 @@
+//go:build explore
+
+package sched
+
+import (
+	"context"
+	"testing"
+
+	explorer "github.com/suiro-go/suiro/internal/explore"
+)
+
+// A waitTest is a thread that waits as a goroutine does in Wait: with the production code
+// of blocker and its task's state, but for the channel, on which it waits as a thread.
+type waitTest struct {
+	x *explorer.Execution
+	b *blocker
+}
+
+func newWaitTest(x *explorer.Execution) *waitTest {
+	b := makeBlocker()
+	b.task.renew(stateScheduled)
+	return &waitTest{x, b}
+}
+
+// wait polls f until it is done. If the thread may rest, it need not be woken.
+func wait[T any](s *waitTest, f Future[T], rests bool) (T, error) {
+	sleep := explorer.Wait[blocker]
+	if rests {
+		sleep = explorer.Rest[blocker]
+	}
+	for {
+		s.b.cx.begin(&s.b.task)
+		if v, err := f.Poll(&s.b.cx); err != ErrPending {
+			return v, err
+		}
+		if s.b.task.state.suspend() {
+			continue
+		}
+		sleep(s.x, "to be woken", s.b, func() bool { return len(s.b.woke) > 0 }, func() { <-s.b.woke })
+	}
+}
+
+// stepping is a future that is never done. To abandon it is a step.
+type stepping struct {
+	x       *explorer.Execution
+	cancels int
+}
+
+func (*stepping) Poll(*Context) (int, error) { return 0, ErrPending }
+
+func (s *stepping) Cancel() {
+	explorer.Step(s.x, "is abandoned", &s.cancels, func() { s.cancels++ })
+}
+
+// Two goroutines give up a shielded wait. Each lowers its own shield, once.
+func TestExploreShieldsOfGoroutines(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		blockers = nil
+		for _, name := range []string{"one", "two"} {
+			f := &stepping{x: x}
+			x.Go(name, func() {
+				_, err := Wait(ended, Shield[int](f))
+				x.Require(err == context.Canceled && f.cancels == 1, "%v, abandoned %d times", err, f.cancels)
+			})
+		}
+		x.Finally(func() {
+			for _, b := range blockers {
+				x.Require(b.task.state.word.Load()&shieldMask == 0, "a shield is left up")
+			}
+		})
+	})
+}
+
+// Three wait for a tracker, which is more than are woken at a time. While they are, one of
+// them gives up, a task is tracked, and one more begins to wait: for the task's end.
+func TestExploreATrackersWaitIsForWhatIsTracked(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		tracker := new(TaskTracker)
+		tracker.state.Store(oneTracked | trackerClosed)
+		var waits [4]trackerWait
+		for i := range waits {
+			waits[i].tracker = tracker
+		}
+		look := func(i int) error {
+			s := newWaitTest(x)
+			s.b.cx.begin(&s.b.task)
+			_, err := waits[i].Poll(&s.b.cx)
+			return err
+		}
+		for i := range waits[:3] {
+			x.Require(look(i) == ErrPending, "done, with a task")
+		}
+		ended := false
+		x.Go("ends", func() { tracker.taskEnds(nil) })
+		x.Go("late", func() {
+			ended = tracker.state.Add(oneTracked)&trackedMask == oneTracked
+			waits[2].Cancel()
+			x.Require(look(3) == ErrPending, "done, with a task")
+		})
+		x.Finally(func() {
+			x.Require(look(3) == ErrPending, "done, though there has always been a task")
+			for i := range waits[:2] {
+				x.Require(!ended || !waits[i].node.Listed(), "one who has waited was not woken")
+				x.Require((look(i) == nil) == ended, "one who has waited was not told")
+			}
+		})
+	})
+}
+
+// withoutWorkers is a runtime that has started, and takes tasks that nobody runs.
+func withoutWorkers() *Runtime {
+	rt := &Runtime{stopped: make(chan struct{})}
+	rt.startOnce.Do(func() {})
+	depotOf[int](rt).put(nil, depotOf[int](rt).get(nil)) // the memory is there
+	return rt
+}
+
+// A set has a task that lives, and some that wait for the next; another task is refused.
+// One of them gets that. A Cancel that uses the set meets no lock.
+func TestExploreARefusedTaskOfASet(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 1}, func(x *explorer.Execution) {
+		refuses, set := withoutWorkers(), new(JoinSet[int])
+		refuses.endTasks()
+		set.Spawn(withoutWorkers(), &stepping{x: x})
+		got := 0
+		for _, name := range []string{"one", "two", "three"} {
+			s := newWaitTest(x)
+			x.Go(name, func() {
+				_, err := wait(s, set.JoinNext(), true)
+				x.Require(err == ErrClosed, "%v", err)
+				explorer.Step(x, "has the refusal", &got, func() { got++ })
+			})
+		}
+		x.Go("spawns", func() {
+			set.Spawn(refuses, abandoned{func() { x.Require(set.Len() == 2, "the refused task is not in the set") }})
+		})
+		x.Finally(func() { x.Require(got == 1 && set.Len() == 1, "%d have the refusal, %d are left", got, set.Len()) })
+	})
+}
+
+// abandoned is a future that is never done and calls a function when it is abandoned.
+type abandoned struct{ f func() }
+
+func (abandoned) Poll(*Context) (int, error) { return 0, ErrPending }
+func (a abandoned) Cancel()                  { a.f() }
+
+// The end of a runtime meets the spawn of a task into a set, and somebody who waits for it.
+func TestExploreASetAgainstItsRuntimesEnd(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		rt, set := withoutWorkers(), new(JoinSet[int])
+		spawned := false
+		s := newWaitTest(x)
+		x.Go("spawns", func() {
+			set.Spawn(rt, &stepping{x: x})
+			explorer.Step(x, "has spawned", &spawned, func() { spawned = true })
+		})
+		x.Go("ends", rt.endTasks)
+		x.Go("joins", func() {
+			explorer.Wait(x, "the spawn", &spawned, func() bool { return spawned }, nil)
+			_, err := wait(s, set.JoinNext(), false)
+			x.Require(err == ErrClosed, "%v", err)
+		})
+		x.Finally(func() {
+			x.Require(set.Len() == 0 && set.ended == nil, "%d are left in the set", set.Len())
+		})
+	})
+}
+
+// An abort of all comes while a task is spawned: if it finds the task in the set, it
+// aborts it.
+func TestExploreASpawnAgainstAnAbortOfAll(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+		rt, set := withoutWorkers(), new(JoinSet[int])
+		found := false
+		x.Go("spawns", func() { set.Spawn(rt, &stepping{x: x}) })
+		x.Go("aborts", func() {
+			found = set.Len() == 1
+			set.AbortAll()
+		})
+		x.Finally(func() {
+			x.Require(!found || set.first.handle.cell.task.state.word.Load()&cancelled != 0, "it was found and not aborted")
+		})
+	})
+}
