@@ -114,6 +114,8 @@ const (
 	awaiting                     // a Writable is in flight, and no Send may be
 	layered                      // what comes and goes is encrypted
 	prompt                       // closing its descriptor does not wait for anything
+	outbound                     // it was dialled
+	drained                      // its handler has been told to come to an end
 )
 
 // waiting are the reasons why a handler is not called with what has come.
@@ -142,7 +144,7 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 // attach makes the connection known to the group. From then on commands may
 // reach it, and run its task.
 func (c *Conn) attach() {
-	c.group.live.Add(1)
+	c.group.population.join(c.is(outbound))
 	c.group.table.add(&c.endpoint)
 }
 
@@ -167,6 +169,7 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 // OnData is called soon. The connection of a Stream keeps the handler it has, and
 // a Sequential needs the OnOpen that HandOver calls.
 func (c *Conn) SetHandler(h Handler) {
+	c.clear(drained)
 	switch {
 	case c.is(spliced):
 		c.extras.relay.Handler = h

@@ -24,6 +24,9 @@ type clock struct {
 	linger  time.Duration
 	parting outflow // when linger was set
 
+	farewell time.Duration // while the group drains: when linger is over altogether
+	heard    int           // dropped as of when linger was set
+
 	patience time.Duration // how long Close waits; 0: Config.Linger; negative: it resets
 	dropped  int           // bytes that arrived after Close
 	look     time.Duration // when endFlood looks again

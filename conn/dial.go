@@ -56,7 +56,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	default:
 		c.more().race, c.more().target = newRace(cfg), target
 	}
-	c.set(dialled)
+	c.set(dialled | outbound)
 	if n := len(cfg.Preface); n > 0 { // the first command, before which nobody sends
 		c.inbox.mail = &mail{commands: []command{{kind: cmdRaw, data: bytes.Clone(cfg.Preface)}}, bytes: n}
 	}

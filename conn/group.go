@@ -31,9 +31,8 @@ type Group struct {
 	readsFirst bool      // tasks receive what comes with a new connection, see readFirst
 	bulk       bulkReads
 
-	live    atomic.Int64 // connections and packet sockets whose OnClose has not returned
-	drainMu sync.Mutex
-	drained chan struct{} // closed when live falls to 0; nil: nobody waits
+	population population   // connections and packet sockets whose OnClose has not returned
+	stage      atomic.Int32 // of the end: drainNobody and so on
 }
 
 // NewGroup chooses the backend (see reactor.Select) and makes a runtime of
@@ -79,12 +78,8 @@ func (g *Group) Logger() *slog.Logger { return g.cfg.Logger }
 func (g *Group) Backend() string { return g.cfg.Reactor.Backend }
 
 // Len is the number of connections that have not ended. Packet sockets count as
-// connections, here and in Drain, Abort and Wait.
-func (g *Group) Len() int { return int(g.live.Load()) }
-
-// Drain tells every connection, through its handler's OnDrain, that it should
-// come to an end.
-func (g *Group) Drain() { g.tellAll(command{kind: cmdDrain}) }
+// connections, here and in Drain, Shutdown, Abort and Wait.
+func (g *Group) Len() int { return g.population.len() }
 
 // Abort resets every connection.
 func (g *Group) Abort() { g.tellAll(command{kind: cmdAbort}) }
@@ -103,24 +98,7 @@ func (g *Group) tellAll(cmd command) {
 // Wait waits until no connection is left, or until ctx ends, and then returns
 // its error; sched.ErrClosed if the workers have stopped, which end connections.
 func (g *Group) Wait(ctx context.Context) error {
-	for {
-		g.drainMu.Lock()
-		if g.drained == nil {
-			g.drained = make(chan struct{})
-		}
-		drained := g.drained
-		g.drainMu.Unlock()
-		if g.live.Load() == 0 { // looked at after drained was put up: leave sees one or the other
-			return nil
-		}
-		select {
-		case <-drained:
-		case <-g.rt.Done():
-			return sched.ErrClosed
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return g.population.wait(ctx, g.rt.Done(), everybody)
 }
 
 // nextWorker spreads what is new over the workers.
@@ -138,20 +116,7 @@ func (g *Group) start(d *Driver, c *Conn, at int) {
 func (g *Group) leave(c *Conn) {
 	g.begun[c.begun].Add(-1)
 	g.discharge(c)
-	g.left()
-}
-
-// left notes that OnClose of something has returned.
-func (g *Group) left() {
-	if g.live.Add(-1) > 0 {
-		return
-	}
-	g.drainMu.Lock()
-	defer g.drainMu.Unlock()
-	if g.drained != nil {
-		close(g.drained)
-		g.drained = nil
-	}
+	g.population.leave(c.is(outbound))
 }
 
 // Close stops the workers. Connections and listeners that are left are

@@ -102,6 +102,7 @@ const (
 	cmdClose
 	cmdAbort
 	cmdDrain
+	cmdStage // a stage of Group.Shutdown has begun
 	cmdShed
 	cmdSplice
 	cmdRaw   // data, before or beneath what the handler writes

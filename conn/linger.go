@@ -24,6 +24,7 @@ func (c *Conn) linger() {
 	if c.Unsent() > 0 || c.flooded() {
 		k.parting = c.outflow(c.taken())
 	}
+	c.shortenLinger()
 }
 
 // lingered is the end of such a period: the next one begins if the peer has
@@ -35,6 +36,10 @@ func (c *Conn) lingered() {
 	k.linger = 0
 	switch {
 	case c.is(finished) && !c.flooded():
+		if k.farewell != 0 && c.group.rt.Now() < k.farewell && !c.silent() {
+			c.shortenLinger()
+			return
+		}
 		c.set(broken)
 	case c.outflow(c.taken()).movedSince(k.parting):
 		c.linger()

@@ -20,8 +20,8 @@ import (
 // more; then the peer is held back. An idle Socket holds no buffer, and no goroutine
 // but those blocked in its methods.
 //
-// Group.Drain does nothing to it, since only its owner knows when it is done with it;
-// Group.Abort resets it.
+// Group.Drain closes it if it was dialled. It does nothing to one that was accepted, since
+// only its owner knows when it is done with it. Group.Abort resets it.
 type Socket struct {
 	Base
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted

@@ -60,10 +60,14 @@ func (s *Socket) OnOpen(c *Conn) error {
 	return nil
 }
 
-// OnDrain implements Handler: it does nothing, unless the connection is lent.
+// OnDrain implements Handler: it does nothing with a connection that was accepted, unless
+// that is lent, and closes one that was dialled.
 func (s *Socket) OnDrain(c *Conn) {
-	if s.lender != nil {
+	switch {
+	case s.lender != nil:
 		s.lender.OnDrain(c)
+	case c.is(outbound):
+		_ = s.Close() // its owner may have closed it
 	}
 }
 

@@ -96,7 +96,7 @@ func (c *PacketConn) over(cx *sched.Context) (done bool) {
 		return false
 	}
 	c.tellOver()
-	c.group.left()
+	c.group.population.leave(c.is(packetOutbound))
 	return true
 }
 

@@ -63,6 +63,8 @@ const (
 	packetStopping                          // and a Cancel for it
 	packetClosing                           // Close was called: send what is queued
 	packetBroken                            // nothing more is sent or received: tear down
+	packetOutbound                          // it was dialled
+	packetDrained                           // its handler has been told to come to an end
 )
 
 func (c *PacketConn) is(f packetFlags) bool { return c.flags&f != 0 }
@@ -74,7 +76,7 @@ func (g *Group) ListenPacket(pc *net.UDPConn, h PacketHandler) (PacketHandle, er
 	if err != nil {
 		return PacketHandle{}, err
 	}
-	return g.attachPacket(fd, h)
+	return g.attachPacket(fd, h, 0)
 }
 
 // DialPacket serves a UDP socket that is connected to an address: it receives from
@@ -86,19 +88,19 @@ func (g *Group) DialPacket(to netip.AddrPort, h PacketHandler) (PacketHandle, er
 	if err != nil {
 		return PacketHandle{}, &net.OpError{Op: "dial", Net: "udp", Addr: net.UDPAddrFromAddrPort(to), Err: err}
 	}
-	return g.attachPacket(fd, h)
+	return g.attachPacket(fd, h, packetOutbound)
 }
 
-func (g *Group) attachPacket(fd int, h PacketHandler) (PacketHandle, error) {
+func (g *Group) attachPacket(fd int, h PacketHandler, with packetFlags) (PacketHandle, error) {
 	if err := g.rt.Start(); err != nil {
 		closeFD(fd)
 		return PacketHandle{}, err
 	}
-	c := &PacketConn{group: g, handler: h}
+	c := &PacketConn{group: g, handler: h, flags: with}
 	c.fd, c.target = fd, c
 	c.local, c.peer, c.kind = inspectPacket(fd)
 	c.task.Init(g.rt, c)
-	g.live.Add(1)
+	g.population.join(with&packetOutbound != 0)
 	g.table.add(&c.endpoint)
 	handle := c.Handle()
 	c.task.WakeOn(g.nextWorker())

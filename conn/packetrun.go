@@ -51,6 +51,17 @@ func (c *PacketConn) work(n *packetNews) {
 		c.recvEnd(n.recvErrno)
 	}
 	c.checkClock()
+	if !c.is(packetDrained) && c.group.draining(c.is(packetOutbound)) {
+		c.drain()
+	}
+}
+
+// drain tells the handler.
+func (c *PacketConn) drain() {
+	if !c.is(packetClosing | packetBroken) {
+		c.flags |= packetDrained
+		c.handler.OnDrain(c)
+	}
 }
 
 func (c *PacketConn) recoverPanic() {
@@ -161,9 +172,7 @@ func (c *PacketConn) exec(cmd *packetCommand) {
 	case cmdAbort:
 		c.Abort()
 	case cmdDrain:
-		if !c.is(packetClosing | packetBroken) {
-			c.handler.OnDrain(c)
-		}
+		c.drain()
 	}
 }
 

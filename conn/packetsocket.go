@@ -55,7 +55,7 @@ func (g *Group) OpenPacket(pc *net.UDPConn) (*PacketSocket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.newPacketSocket(fd)
+	return g.newPacketSocket(fd, 0)
 }
 
 // OpenDialledPacket is OpenPacket for a new socket that is connected to an address.
@@ -64,10 +64,10 @@ func (g *Group) OpenDialledPacket(to netip.AddrPort) (*PacketSocket, error) {
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "udp", Addr: net.UDPAddrFromAddrPort(to), Err: err}
 	}
-	return g.newPacketSocket(fd)
+	return g.newPacketSocket(fd, packetOutbound)
 }
 
-func (g *Group) newPacketSocket(fd int) (*PacketSocket, error) {
+func (g *Group) newPacketSocket(fd int, with packetFlags) (*PacketSocket, error) {
 	s := &PacketSocket{
 		group: g, room: g.cfg.MaxRead,
 		closed: make(chan struct{}), closing: make(chan struct{}), arrived: make(chan struct{}, 1),
@@ -76,7 +76,7 @@ func (g *Group) newPacketSocket(fd int) (*PacketSocket, error) {
 	s.writeDeadline.init()
 	s.local, s.peer, _ = inspectPacket(fd)
 	var err error
-	s.handle, err = g.attachPacket(fd, socketHandler{s: s})
+	s.handle, err = g.attachPacket(fd, socketHandler{s: s}, with)
 	if err != nil {
 		return nil, err
 	}

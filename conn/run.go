@@ -153,6 +153,9 @@ func (c *Conn) work(n *news) {
 			c.notifySent(nil)
 		}
 	}
+	if c.is(opened) && !c.is(drained) && c.group.draining(c.is(outbound)) {
+		c.drain()
+	}
 	if !c.is(occupied) && (c.in.own != nil || c.in.chunk.Bytes != nil) { // whichever method has read it
 		c.in.detach(c.driver, c.home)
 	}
@@ -308,12 +311,9 @@ func (c *Conn) exec(cmd *command) {
 		c.set(reset)
 		c.fail(c.opError("write", ErrShed))
 	case cmdDrain:
-		switch {
-		case !c.is(opened):
-			_ = c.Close()
-		case !c.is(closing):
-			c.handler.OnDrain(c)
-		}
+		c.drain()
+	case cmdStage:
+		c.stageBegins()
 	}
 }
 

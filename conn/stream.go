@@ -29,6 +29,8 @@ type Stream struct {
 	needsRoom bool    // somebody waits for the queue to get shorter
 	holds     bool    // reading is paused: much is unread
 	ending    bool    // main has returned
+	asked     bool    // something was read after the last write
+	watches   bool    // Draining was called: the function ends itself
 	seen      uint32  // changed as of when the turn began
 	main      branch
 
@@ -67,6 +69,11 @@ var _ net.Conn = (*Stream)(nil)
 // When the connection ends otherwise, by an error or because the server has waited for
 // long enough, Awaits, Reads and Writes fail in the same way; a sched.Context.Shield
 // defers that.
+//
+// When the server shuts down, a Read that would wait for a next request returns io.EOF, as
+// after CloseRead: that is one before which nothing was read, or nothing after the last
+// Write. So the plain loop that answers what it reads comes to its end. A function that
+// calls Stream.Draining ends itself, and its Reads are left alone.
 //
 // The connection is served by the worker that has opened it, to which its coroutine is
 // tied: other workers do not help out as they do with callbacks.

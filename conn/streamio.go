@@ -49,6 +49,7 @@ func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 	case len(c.in.unread) > 0:
 		n := copy(p, c.in.unread)
 		c.in.unread = c.in.unread[n:]
+		s.asked = true
 		return n, true, nil
 	case c.is(closing|broken) && c.cause() != nil:
 		return 0, true, s.opError("read", unwrapOp(c.cause()))
@@ -56,9 +57,15 @@ func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 		return 0, true, s.endError()
 	case c.is(closing | broken):
 		return 0, true, s.opError("read", net.ErrClosed)
+	case s.idleAtTheEnd():
+		return 0, true, io.EOF
 	}
 	return 0, false, nil
 }
+
+// idleAtTheEnd reports whether the server shuts down and no request is in progress, as far
+// as a stream can know.
+func (s *Stream) idleAtTheEnd() bool { return s.draining.Load() && !s.asked && !s.watches }
 
 // endError is what Read returns at the peer's end.
 func (s *Stream) endError() error {
@@ -81,6 +88,7 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 		if n == len(p) {
 			return n, nil
 		}
+		s.asked = false
 		room := c.group.cfg.HighWater - c.Unsent()
 		if room <= 0 {
 			if s.outlives() {
@@ -157,7 +165,7 @@ func (s *Stream) Buffered() int {
 // Readable is a future that is done when Read would not wait: for Select.
 func (s *Stream) Readable() sched.Future[struct{}] {
 	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
-		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.unread) > 0 || s.c.is(ended|broken) {
+		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.unread) > 0 || s.c.is(ended|broken) || s.idleAtTheEnd() {
 			return struct{}{}, nil
 		}
 		return struct{}{}, sched.ErrPending // whatever happens to the connection has it polled again
@@ -165,8 +173,10 @@ func (s *Stream) Readable() sched.Future[struct{}] {
 }
 
 // Draining is a future that is done when the server shuts down: the function should then
-// come to its end, or is ended when the server has waited for long enough.
+// come to its end, or is ended when the server has waited for long enough. Once it has been
+// called, Read does not return io.EOF because of the shutdown, see Sequential.
 func (s *Stream) Draining() sched.Future[struct{}] {
+	s.watches = true
 	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
 		if s.draining.Load() {
 			return struct{}{}, nil

@@ -67,7 +67,10 @@ func (*streamEvents) OnWritable(*Conn) error { return nil }
 func (*streamEvents) OnDeadline(*Conn) error { return nil }
 
 // OnDrain implements Handler.
-func (e *streamEvents) OnDrain(*Conn) { e.draining.Store(true) }
+func (e *streamEvents) OnDrain(*Conn) {
+	e.draining.Store(true)
+	e.fresh = false
+}
 
 // OnClose implements Handler.
 func (e *streamEvents) OnClose(c *Conn, _ error) { c.group.rt.StopTimer(&e.timer) }

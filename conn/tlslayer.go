@@ -83,7 +83,7 @@ func (l *layer) done(c *Conn, err error) {
 	k := &c.extras.clock
 	k.read = 0
 	c.handler = l.gate.inner
-	c.clear(endSeen) // by the gate alone
+	c.clear(endSeen | drained) // by the gate alone
 	c.check(c.handler.OnOpen(c))
 	held := l.held
 	l.held = nil

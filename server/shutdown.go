@@ -11,15 +11,18 @@ import (
 //  1. New calls of Serve are refused.
 //  2. The listeners are closed: no new connection comes. Then the calls of Serve that block
 //     return: a program that exits then leaves no port behind.
-//  3. Every handler is told by OnDrain, those of packet sockets too. Base closes
-//     the connection or socket, which sends what was written; others finish what
-//     they are doing first. A packet socket receives until it is closed.
-//  4. Connections end, each with its OnClose; Shutdown waits for all of them.
-//     If ctx ends first, what is left is reset.
-//  5. The workers stop.
+//  3. The handlers of accepted connections are told by OnDrain, those of packet sockets
+//     too. Base closes the connection or socket, which sends what was written; others
+//     finish what they are doing first. A packet socket receives until it is closed.
+//  4. Accepted connections end, each with its OnClose. What they need of others, through a
+//     Dialer or Pool on the server's Group, works until then.
+//  5. Dialed connections are told by OnDrain, also those that are idle in a Pool.
+//  6. They end, too. If ctx ends before, what is left is reset.
+//  7. The workers stop.
 //
-// 3 relies on 2: a connection accepted later would not be told. 5 relies on 4:
-// descriptors are closed by the workers.
+// 5 relies on 4: a request in progress may need a connection to another server. 7 relies on
+// 6: descriptors are closed by the workers. A peer that has acknowledged everything and is
+// silent, as an idle client is, is not waited for longer than 100 ms.
 //
 // It returns nil, or ctx's error. A handler must not call it, nor Close: both
 // wait for handlers. A second call returns ErrServerClosed.
@@ -31,8 +34,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if h, ok := s.Handler.(*httpHandler); ok {
 		h.stop(group) // it has things to end even if there is no connection
 	}
-	group.Drain()
-	err = group.Wait(ctx)
+	err = group.Shutdown(ctx)
 	s.finish(group, err != nil)
 	return err
 }
@@ -71,7 +73,7 @@ func (s *Server) stop() (*conn.Group, error) {
 	return s.group, nil
 }
 
-// finish is what remains of step 4, and step 5.
+// finish resets what is left, and is step 7.
 func (s *Server) finish(group *conn.Group, abort bool) {
 	if abort {
 		group.Abort()

@@ -30,6 +30,22 @@ func TestCommandLine(t *testing.T) {
 	})
 }
 
+// A client that is idle, and does nothing about the server's end, does not hold it up.
+func TestSequentialEchoEndsInOrderWithAnIdleClient(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		p := conntest.Start(t, program, "-backend", backend, "-sequential")
+		c := p.Dial()
+		_, err := io.WriteString(c, "x")
+		require.NoError(t, err)
+		_, err = io.ReadFull(c, make([]byte, 1))
+		require.NoError(t, err)
+		p.Signal(syscall.SIGTERM)
+		p.Wait() // for the exit code 0
+		_, err = io.ReadAll(c)
+		require.NoError(t, err, "it is not reset")
+	})
+}
+
 func TestEchoReturnsEverythingAndThenTheFIN(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		p := conntest.Start(t, program, "-backend", backend)

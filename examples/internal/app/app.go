@@ -13,8 +13,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// grace is how long connections have to finish after a signal: longer than an
-// idle one whose peer does not close its end is waited for (conn.Config.Linger).
+// grace is how long requests in progress have to finish after a signal. Idle connections
+// end at once.
 const grace = 10 * time.Second
 
 // Main serves until SIGINT or SIGTERM (on Windows Ctrl-C, Ctrl-Break or the end of the

@@ -1,0 +1,106 @@
+package conn
+
+import (
+	"context"
+	"time"
+)
+
+// The stages of a group's end: what is told to come to its end.
+const (
+	drainNobody = iota
+	drainServed // connections that were accepted, and packet sockets that listen
+	drainAll
+)
+
+// drainLinger is how long the peer of a connection that ends by a drain is waited for, when
+// it has acknowledged everything and sends nothing: shorter than Config.Linger, since an
+// idle peer may never close its end.
+const drainLinger = 100 * time.Millisecond
+
+// Drain tells every connection and packet socket that there is now, through its handler's
+// OnDrain, that it should come to an end. A dial in progress is given up. See Shutdown for
+// the order in which a server ends.
+func (g *Group) Drain() { g.tellAll(command{kind: cmdDrain}) }
+
+// Shutdown drains in order, and returns when no connection is left:
+//
+//  1. Connections that were accepted, and packet sockets that listen, are told by OnDrain.
+//  2. It waits until they have ended. What they need of dialled connections still works.
+//  3. Dialled connections and packet sockets are told, also those that wait in pools.
+//  4. It waits until they have ended.
+//
+// What is attached, or gets another handler, after its kind was told is told as well, after
+// its OnOpen. Listeners are to be closed before. If ctx ends first, Shutdown returns its error and
+// leaves what is left; if the workers stop, sched.ErrClosed.
+func (g *Group) Shutdown(ctx context.Context) error {
+	g.begin(drainServed)
+	if err := g.population.wait(ctx, g.rt.Done(), served); err != nil {
+		return err
+	}
+	g.begin(drainAll)
+	return g.Wait(ctx)
+}
+
+// begin begins a stage. A connection that is attached before the stage is stored is in the
+// table, so it is told here. One that is attached later sees the stage after its OnOpen.
+func (g *Group) begin(stage int32) {
+	for {
+		was := g.stage.Load()
+		if was >= stage || g.stage.CompareAndSwap(was, stage) {
+			break
+		}
+	}
+	g.tellAll(command{kind: cmdStage})
+}
+
+// draining reports whether what was dialled, or what was not, is to come to its end.
+func (g *Group) draining(outbound bool) bool {
+	stage := g.stage.Load()
+	return stage == drainAll || stage == drainServed && !outbound
+}
+
+// stageBegins is for a connection that is there when a stage begins; the end of work tells
+// its handler.
+func (c *Conn) stageBegins() {
+	switch {
+	case !c.group.draining(c.is(outbound)):
+	case !c.is(opened):
+		_ = c.Close()
+	case c.is(closing) && c.extras != nil && c.extras.clock.linger != 0:
+		c.shortenLinger()
+	}
+}
+
+// drain tells the handler.
+func (c *Conn) drain() {
+	switch {
+	case !c.is(opened):
+		_ = c.Close()
+	case !c.is(closing | broken):
+		c.set(drained)
+		c.handler.OnDrain(c)
+		c.in.detach(c.driver, c.home)
+	}
+}
+
+// shortenLinger has a connection that says goodbye in a group that drains look early
+// whether the peer has taken everything. The deadline that it had stays the last one.
+func (c *Conn) shortenLinger() {
+	if !c.is(finished) || !c.group.draining(c.is(outbound)) {
+		return
+	}
+	k := &c.extras.clock
+	if k.farewell == 0 {
+		k.farewell = k.linger
+	}
+	k.heard = k.dropped
+	k.linger = min(k.farewell, c.group.rt.Now()+drainLinger)
+}
+
+// silent reports whether the peer has acknowledged everything and has sent nothing since
+// shortenLinger: then closing the descriptor cannot cost it anything. Where the system does
+// not say what was acknowledged, silence must do.
+func (c *Conn) silent() bool {
+	k := &c.extras.clock
+	return k.dropped == k.heard && keeps(c.fd) == 0
+}
