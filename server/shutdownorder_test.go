@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
@@ -113,24 +112,23 @@ func (*persistent) OnDrain(*server.Conn) {}
 func TestShutdownLeavesUpstreamCallsInFlight(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		b := newLateBackend(t)
-		var s *running
-		d := server.Dialer{Group: func() *conn.Group { return s.Group() }}
-		pool := &server.Pool{Dialer: d}
-		for name, ask := range map[string]func(server.Handle){
-			"dialled": func(client server.Handle) { _, _ = d.Start("tcp", b.addr, &upstream{client: client}) },
-			"pooled": func(client server.Handle) {
+		for name, ask := range map[string]func(*server.Pool, server.Handle){
+			"dialled": func(pool *server.Pool, client server.Handle) {
+				_, _ = pool.Dialer.Start("tcp", b.addr, &upstream{client: client})
+			},
+			"pooled": func(pool *server.Pool, client server.Handle) {
 				_, _ = pool.Start("tcp", b.addr, &upstream{client: client, done: pool.Put})
 			},
-			"pooled, OnDrain overridden": func(client server.Handle) {
+			"pooled, OnDrain overridden": func(pool *server.Pool, client server.Handle) {
 				_, _ = pool.Start("tcp", b.addr, &persistent{upstream{client: client, done: pool.Put}})
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				pool = &server.Pool{Dialer: d}
-				g := &gateway{ask: ask, draining: make(chan bool, 1)}
-				srv := &server.Server{Handler: g, Backend: backend, Workers: workers}
-				srv.Conn.Linger = forEver
-				s = run(t, srv)
+				srv := &server.Server{Backend: backend, Workers: workers}
+				pool := &server.Pool{Dialer: server.Dialer{Group: srv.Group}}
+				g := &gateway{ask: func(client server.Handle) { ask(pool, client) }, draining: make(chan bool, 1)}
+				srv.Handler, srv.Conn.Linger = g, forEver
+				s := run(t, srv)
 				c := s.dial()
 				_, err := io.WriteString(c, "x")
 				require.NoError(t, err)
@@ -165,8 +163,8 @@ func TestShutdownEndsAndOutlastsATransportsConnections(t *testing.T) {
 		require.NoError(t, err)
 		go func() { _ = hs.Serve(ln) }()
 		t.Cleanup(func() { _ = hs.Close() })
-		var s *running
-		d := server.Dialer{Group: func() *conn.Group { return s.Group() }}
+		srv := &server.Server{Backend: backend}
+		d := server.Dialer{Group: srv.Group}
 		client := &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}
 		site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			answer, err := client.Get("http://" + ln.Addr().String())
@@ -177,9 +175,8 @@ func TestShutdownEndsAndOutlastsATransportsConnections(t *testing.T) {
 			defer answer.Body.Close()
 			_, _ = io.Copy(w, answer.Body)
 		})
-		srv := &server.Server{Handler: server.HTTP(site), Backend: backend}
-		srv.Conn.Linger = forEver
-		s = run(t, srv)
+		srv.Handler, srv.Conn.Linger = server.HTTP(site), forEver
+		s := run(t, srv)
 		got := make(chan string, 1)
 		go func() {
 			answer, err := http.Get("http://" + s.addr.String())
