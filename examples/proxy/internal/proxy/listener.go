@@ -22,6 +22,7 @@ type listener struct {
 	front  front
 	silent atomic.Int64 // connections that belong to no route yet
 
+	bound   *net.UDPConn // closed once socketU has a copy
 	packets relay.Packets
 	socketU conn.PacketHandle
 }
@@ -76,17 +77,19 @@ type planned struct {
 	socket  config.Socket
 	address config.Address
 	table   relay.Table
+
+	keepAlive time.Duration
 }
 
 // plan gathers the sockets of routes.
-func plan(routes []*route.Route) (all []*planned) {
+func plan(routes []*route.Route, keepAlive time.Duration) (all []*planned) {
 	known := map[config.Socket]*planned{}
 	for _, r := range routes {
 		for i, a := range r.Listen {
 			s := r.Sockets()[i]
 			n := known[s]
 			if n == nil {
-				n = &planned{socket: s, address: a}
+				n = &planned{socket: s, address: a, keepAlive: keepAlive}
 				known[s] = n
 				all = append(all, n)
 			}
@@ -96,25 +99,39 @@ func plan(routes []*route.Route) (all []*planned) {
 	return all
 }
 
-// listen opens what is new, has it all follow the plan, and closes what is not in it. If
-// anything cannot be opened nothing has changed.
-func (p *Proxy) listen(all []*planned) error {
-	fresh := map[config.Socket]*listener{}
-	for _, n := range all {
-		at := n.socket
-		if p.listeners[at] != nil {
-			continue
-		}
-		l, err := p.open(n)
+// bind opens the listeners that are new. All sockets are bound before the first one accepts,
+// so a configuration that cannot be takes no connection. With an error nothing is open.
+func (p *Proxy) bind(all []*planned) (fresh map[config.Socket]*listener, err error) {
+	fresh = map[config.Socket]*listener{}
+	defer func() {
 		if err != nil {
 			for _, l := range fresh {
 				l.close()
 			}
-			return err
 		}
-		fresh[at] = l
+	}()
+	for _, n := range all {
+		if p.listeners[n.socket] != nil {
+			continue
+		}
+		l := &listener{}
+		if err := l.bind(n); err != nil {
+			return fresh, fmt.Errorf("%v: %w", n.address, err)
+		}
+		fresh[n.socket] = l
 	}
-	wanted := map[config.Socket]*listener{}
+	for _, n := range all {
+		if l := fresh[n.socket]; l != nil {
+			if err := p.serve(l, n); err != nil {
+				return fresh, fmt.Errorf("%v: %w", n.address, err)
+			}
+		}
+	}
+	return fresh, nil
+}
+
+// commit has all listeners follow the plan, and closes those that are not in it.
+func (p *Proxy) commit(all []*planned, fresh map[config.Socket]*listener) {
 	p.order = p.order[:0]
 	for _, n := range all {
 		at := n.socket
@@ -123,44 +140,40 @@ func (p *Proxy) listen(all []*planned) error {
 			l = fresh[at]
 		}
 		p.follow(l, n)
-		wanted[at] = l
+		fresh[at] = l
 		p.order = append(p.order, at)
 		delete(p.listeners, at)
 	}
 	p.closeListeners()
-	p.listeners = wanted
-	return nil
+	p.listeners = fresh
 }
 
-func (p *Proxy) open(n *planned) (l *listener, err error) {
-	l = &listener{}
-	p.follow(l, n)
-	if n.address.Scheme == "udp" {
-		return l, l.openPackets(p.group, n)
+func (l *listener) bind(n *planned) (err error) {
+	if n.address.Scheme != "udp" {
+		if l.socket, err = net.Listen(n.address.Network(), n.address.Host); err == nil {
+			l.at = n.address.With(l.socket.Addr())
+		}
+		return err
 	}
-	if l.socket, err = net.Listen(n.address.Network(), n.address.Host); err != nil {
-		return nil, fmt.Errorf("%v: %w", n.address, err)
-	}
-	if l.accept, err = p.group.Listen(l.socket, &l.front); err != nil {
-		_ = l.socket.Close()
-		return nil, fmt.Errorf("%v: %w", n.address, err)
-	}
-	l.at = n.address.With(l.socket.Addr())
-	return l, nil
-}
-
-func (l *listener) openPackets(g *conn.Group, n *planned) error {
 	local, err := net.ResolveUDPAddr("udp", n.address.Host)
 	if err != nil {
 		return err
 	}
-	pc, err := net.ListenUDP("udp", local)
-	if err != nil {
+	if l.bound, err = net.ListenUDP("udp", local); err == nil {
+		l.at = n.address.With(l.bound.LocalAddr())
+	}
+	return err
+}
+
+// serve has the group accept from the socket, or receive.
+func (p *Proxy) serve(l *listener, n *planned) (err error) {
+	p.follow(l, n)
+	if l.bound == nil {
+		l.accept, err = p.group.Listen(l.socket, &l.front)
 		return err
 	}
-	defer pc.Close() // the group has a copy
-	l.at = n.address.With(pc.LocalAddr())
-	l.socketU, err = g.ListenPacket(pc, l.packets.Handler(n.table.Rest))
+	l.socketU, err = p.group.ListenPacket(l.bound, l.packets.Handler(n.table.Rest))
+	_ = l.bound.Close() // the group has a copy
 	return err
 }
 
@@ -177,16 +190,21 @@ func (p *Proxy) follow(l *listener, n *planned) {
 	default:
 		h = relay.Streams(&n.table)
 	}
-	l.front.current.Store(&behind{handler: h, table: &n.table, door: &p.door, silent: &l.silent, keepAlive: p.keepAlive})
+	l.front.current.Store(&behind{handler: h, table: &n.table, door: &p.door, silent: &l.silent, keepAlive: n.keepAlive})
 }
 
 func (l *listener) close() {
-	if l.accept == nil {
+	switch {
+	case l.accept != nil:
+		_ = l.accept.Close()
+		fallthrough
+	case l.socket != nil:
+		_ = l.socket.Close()
+	case l.socketU != (conn.PacketHandle{}):
 		_ = l.socketU.Close()
-		return
+	case l.bound != nil:
+		_ = l.bound.Close()
 	}
-	_ = l.accept.Close()
-	_ = l.socket.Close()
 }
 
 func (p *Proxy) closeListeners() {

@@ -39,7 +39,6 @@ type Proxy struct {
 	asking    func() // ends what asks the upstreams, and waits for that
 	admin     *conn.Listener
 	ended     bool
-	keepAlive time.Duration
 }
 
 // hold is how long a worker waits with its processor kept. The timer that ends it fires that often under load: with the 1 ms that sched has
@@ -101,16 +100,22 @@ func (p *Proxy) Reload(c *config.Config) error {
 			routes[i].Access = p.access
 		}
 	}
-	// From here on sets may be made: what can still fail is to listen, and that a set has
-	// been made then is no harm.
-	sets := p.known.Sets(c.Routes)
+	sets, commit := p.known.Sets(c.Routes)
 	for i, r := range c.Routes {
 		routes[i].Set = sets[r]
 	}
-	p.keepAlive = c.KeepAlive.Or(15 * time.Second)
-	if err := p.listen(plan(routes)); err != nil {
+	all := plan(routes, c.KeepAlive.Or(15*time.Second))
+	fresh, err := p.bind(all)
+	if err != nil {
 		return err
 	}
+	commit() // from here on nothing fails
+	for name, n := range p.counts {
+		if counts[name] == nil && n.Active.Load() > 0 { // the route may come back, and its connections count then
+			counts[name] = n
+		}
+	}
+	p.commit(all, fresh)
 	p.door.Set(limit.Defaults(c.MaxConnections, c.MaxPerSource))
 	p.routes, p.counts, p.drain = routes, counts, c.Drain.Or(30*time.Second)
 	p.asking()

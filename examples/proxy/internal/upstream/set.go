@@ -151,12 +151,16 @@ type Registry struct {
 	known map[config.Address]*Upstream
 }
 
-// Sets makes the set of each route, and forgets upstreams that are in none any more.
-func (r *Registry) Sets(routes []*config.Route) map[*config.Route]*Set {
+// Sets makes the set of each route, and changes nothing: what is known of upstreams stays
+// as it is until commit is called. That has their health be judged as the routes say, and
+// forgets upstreams that are in none and have no connections. Between the two nobody else
+// may call Sets.
+func (r *Registry) Sets(routes []*config.Route) (sets map[*config.Route]*Set, commit func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := map[config.Address]*Upstream{}
-	sets := map[*config.Route]*Set{}
+	judged := map[*Upstream]config.Health{}
+	sets = map[*config.Route]*Set{}
 	for _, route := range routes {
 		s := &Set{balance: route.Balance}
 		for _, u := range route.Upstreams {
@@ -169,9 +173,7 @@ func (r *Registry) Sets(routes []*config.Route) map[*config.Route]*Set {
 				known[u.Address] = up
 			}
 			if asks := route.Health.Interval > 0; first || asks { // of several routes, one that asks knows best
-				up.mu.Lock()
-				up.health, up.asked = route.Health, asks
-				up.mu.Unlock()
+				judged[up] = route.Health
 			}
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(u.Address.String()))
@@ -179,6 +181,21 @@ func (r *Registry) Sets(routes []*config.Route) map[*config.Route]*Set {
 		}
 		sets[route] = s
 	}
+	return sets, func() { r.commit(known, judged) }
+}
+
+func (r *Registry) commit(known map[config.Address]*Upstream, judged map[*Upstream]config.Health) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for at, u := range r.known {
+		if known[at] == nil && u.active.Load() > 0 { // it may come back, and its connections count then
+			known[at] = u
+		}
+	}
+	for u, h := range judged {
+		u.mu.Lock()
+		u.health, u.asked = h, h.Interval > 0
+		u.mu.Unlock()
+	}
 	r.known = known
-	return sets
 }

@@ -18,7 +18,9 @@ func set(t *testing.T, r *Registry, route *config.Route, weights ...int) *Set {
 	for i, w := range weights {
 		route.Upstreams = append(route.Upstreams, &config.Upstream{Address: config.Address{Scheme: "tcp", Host: fmt.Sprintf("u%d:1", i)}, Weight: w})
 	}
-	return r.Sets([]*config.Route{route})[route]
+	sets, commit := r.Sets([]*config.Route{route})
+	commit()
+	return sets[route]
 }
 
 var client = netip.MustParseAddr("192.0.2.1")
@@ -160,7 +162,9 @@ func TestOfSeveralRoutesOneThatAsksKnowsBest(t *testing.T) {
 	to := []*config.Upstream{{Address: config.Address{Scheme: "tcp", Host: "u:1"}}}
 	asks := &config.Route{Upstreams: to, Health: config.Health{Interval: 1, Fails: 1}}
 	for _, routes := range [][]*config.Route{{asks, {Upstreams: to}}, {{Upstreams: to}, asks}} {
-		u := new(Registry).Sets(routes)[asks].All()[0]
+		sets, commit := new(Registry).Sets(routes)
+		commit()
+		u := sets[asks].All()[0]
 		u.Failed(errors.New("refused"))
 		u.Succeeded()
 		require.False(t, u.State().Healthy, "only an answer heals it")
