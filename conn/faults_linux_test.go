@@ -48,6 +48,8 @@ func underFaults(t *testing.T, rules map[string][]faults.Rule,
 				rules := slices.Clone(rules)
 				if backend == "io_uring" { // its call has errors of its own, and there are few others as long as nothing ends
 					rules = append(rules, conntest.Fail(syscall.EBUSY, 0.05, faults.Wait)...)
+					rules = append(rules, conntest.Fail(syscall.ENOMEM, 0.02, faults.Wait)...)
+					rules = append(rules, conntest.Fail(syscall.ENOBUFS, 0.02, faults.Wait)...)
 					rules = append(rules, conntest.Fail(0, 0.7, faults.Accept, faults.Recv)...)
 				}
 				plan := conntest.Faults(t, rules...)

@@ -31,6 +31,8 @@ type Group struct {
 	readsFirst bool      // tasks receive what comes with a new connection, see readFirst
 	bulk       bulkReads
 
+	shortages shortages
+
 	population population   // connections and packet sockets whose OnClose has not returned
 	stage      atomic.Int32 // of the end: drainNobody and so on
 }
@@ -56,6 +58,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	}
 	cfg.Reactor = chosen
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: pipePool{most: cfg.MaxPipes}}
+	g.shortages.watch(&g.cfg)
 	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger

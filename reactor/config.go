@@ -61,6 +61,12 @@ type Config struct {
 	// see the Feature constants. For tests and for kernels with a broken one.
 	Without []Feature
 
+	// OnShortage, if not nil, is called when the kernel has refused to take operations for want of memory
+	// (ENOMEM or ENOBUFS of io_uring_enter), with the error and the time after which the reactor tries again:
+	// 1 ms, doubled up to 16 ms as long as that lasts. Nothing is lost by it. The owner calls it, within
+	// Poll or Submit, so it must be quick and must not call the reactor.
+	OnShortage func(err error, pause time.Duration)
+
 	// Faults is for this module's tests: system calls fail as it says. nil: none do.
 	Faults *faults.Plan
 

@@ -27,7 +27,8 @@ var faultClasses = map[string][]faults.Rule{
 }
 
 // ringFaults are what io_uring_enter says, and epoll_wait does not.
-var ringFaults = slices.Concat(conntest.Fail(syscall.EBUSY, 0.2, faults.Wait), conntest.Fail(syscall.EAGAIN, 0.2, faults.Wait))
+var ringFaults = slices.Concat(conntest.Fail(syscall.EBUSY, 0.2, faults.Wait), conntest.Fail(syscall.EAGAIN, 0.2, faults.Wait),
+	conntest.Fail(syscall.ENOMEM, 0.1, faults.Wait), conntest.Fail(syscall.ENOBUFS, 0.1, faults.Wait))
 
 // TestConformanceUnderFaults has all faults at once, or with SUIRO_FAULTS=each each
 // class of them by itself, which takes longer.

@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +39,7 @@ type uringReactor struct {
 	starved   []Op           // receives that wait for a buffer
 	waiting   []Op           // the same of datagrams
 	holdFor   uring.Timespec // of the time-out being submitted
+	shortage  shortage       // of the kernel's memory
 	wakeBuf   [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
 
 	// The completion side.
@@ -249,6 +249,9 @@ func (r *uringReactor) rearm() {
 // enter submits what is queued and waits for a completion. It reads the
 // completion side only if it is to wait, as only Poll does.
 func (r *uringReactor) enter(wait time.Duration, hold bool) error {
+	if r.shortage.pause > 0 && !r.shortage.over(wait) {
+		return nil
+	}
 	var atLeast uint32
 	sure := true
 	if wait != 0 {
@@ -293,12 +296,16 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		clear(r.addrs) // the kernel has copied them
 		r.addrs = r.addrs[:0]
 	}
-	switch errno {
-	case 0, unix.EINTR, unix.ETIME:
-	case unix.EBUSY, unix.EAGAIN: // no room or no memory: reap, run, come back
+	switch {
+	case wantsMemory(errno):
+		r.refused(errno)
+		return nil
+	case errno == 0, errno == unix.EINTR, errno == unix.ETIME:
+	case errno == unix.EBUSY, errno == unix.EAGAIN: // no room or no memory: reap, run, come back
 	default:
-		return os.NewSyscallError("io_uring_enter", errno)
+		return enterError(errno)
 	}
+	r.shortage.pause = 0
 	return nil
 }
 

@@ -137,6 +137,9 @@ func (r *uringReactor) entry() *uring.SQE {
 		if e := r.ring.NextSQE(); e != nil {
 			return e
 		}
+		if r.shortage.pause > 0 {
+			r.shortage.over(-1) // there is nowhere to put the entry before that
+		}
 		if err := r.enter(0, true); err != nil {
 			panic(err) // EBADF, EFAULT, EINVAL: the ring is not a ring any more
 		}

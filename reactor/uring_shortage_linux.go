@@ -1,0 +1,68 @@
+package reactor
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A shortage is the time in which the reactor does not enter the kernel, because
+// io_uring_enter has just failed for want of memory. Owner only.
+//
+// Nothing is lost or submitted twice: such a call has taken no entry, and those that are
+// prepared stay in the queue, which only the kernel's own head shortens. Completions are
+// reaped meanwhile. EBADR is none of these errors: the kernel has dropped a completion, and
+// with it the place in a shared buffer at which the next bytes lie. So it ends the reactor.
+type shortage struct {
+	pause time.Duration // how long the last one was; 0: the last call did not fail so
+	until time.Time
+}
+
+const (
+	minShortage = time.Millisecond
+	maxShortage = 16 * time.Millisecond // a Wake may wait for so long
+)
+
+// wantsMemory reports whether a later call may succeed.
+func wantsMemory(errno syscall.Errno) bool { return errno == unix.ENOMEM || errno == unix.ENOBUFS }
+
+// begin begins a shortage, longer than the one right before it.
+func (s *shortage) begin() {
+	s.pause = min(max(minShortage, 2*s.pause), maxShortage)
+	s.until = time.Now().Add(s.pause)
+}
+
+// over reports whether the kernel may be entered. It waits for that, at most as long as a
+// Poll waits.
+func (s *shortage) over(wait time.Duration) bool {
+	left := time.Until(s.until)
+	if left <= 0 || wait == 0 {
+		return left <= 0
+	}
+	if wait > 0 && wait < left {
+		time.Sleep(wait)
+		return false
+	}
+	time.Sleep(left)
+	return true
+}
+
+// enterError is an error of io_uring_enter that ends the reactor.
+func enterError(errno syscall.Errno) error {
+	err := os.NewSyscallError("io_uring_enter", errno)
+	if errno == unix.EBADR {
+		return fmt.Errorf("the kernel lacked memory for a completion and dropped it; raise the memory limit, or use the epoll backend (%s=epoll): %w", EnvBackend, err)
+	}
+	return err
+}
+
+// refused begins a shortage and reports it.
+func (r *uringReactor) refused(errno syscall.Errno) {
+	r.shortage.begin()
+	if r.cfg.OnShortage != nil {
+		r.cfg.OnShortage(os.NewSyscallError("io_uring_enter", errno), r.shortage.pause)
+	}
+}
