@@ -140,7 +140,7 @@ func (l *loop) flush() {
 	l.rearmed = false
 	l.poll(0, false)
 	for i := 0; l.faulty && i < 15; i++ {
-		l.poll(0, false)
+		l.poll(2*time.Millisecond, false) // in all, longer than a reactor pauses that was refused memory
 	}
 }
 
