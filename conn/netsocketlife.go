@@ -81,6 +81,9 @@ func (s *Socket) OnClose(c *Conn, err error) {
 	s.mu.Unlock()
 	s.end(err)
 	if returned { // and takeBack has not run
+		c.handler = s.lender
+	}
+	if s.lender != nil {
 		s.lender.OnClose(c, err)
 	}
 }

@@ -57,6 +57,7 @@ type Stream struct {
 
 	handle Handle
 	local  net.Addr
+	outer  Handler // around Sequential's; nil: none
 }
 
 var _ net.Conn = (*Stream)(nil)
@@ -88,6 +89,9 @@ type sequential struct {
 // OnOpen implements Handler.
 func (h *sequential) OnOpen(c *Conn) error {
 	s := &Stream{c: c, handle: c.Handle(), local: c.LocalAddr()}
+	if outer := c.handler; outer != Handler(h) {
+		s.outer = outer
+	}
 	c.handler = (*streamEvents)(s)
 	c.set(occupied)
 	s.main.begin = func(cx *sched.Context) error { return h.fn(cx, s) }
@@ -96,6 +100,15 @@ func (h *sequential) OnOpen(c *Conn) error {
 
 // OnData implements Handler; it is not called.
 func (*sequential) OnData(*Conn) error { return nil }
+
+// OnDrain implements Handler, for one around this one: streamEvents calls that.
+func (*sequential) OnDrain(c *Conn) {
+	if c.is(occupied) {
+		c.stream().drain()
+		return
+	}
+	_ = c.Close()
+}
 
 // stream is that of a connection that is occupied.
 func (c *Conn) stream() *Stream { return (*Stream)(c.handler.(*streamEvents)) }

@@ -67,13 +67,27 @@ func (*streamEvents) OnWritable(*Conn) error { return nil }
 func (*streamEvents) OnDeadline(*Conn) error { return nil }
 
 // OnDrain implements Handler.
-func (e *streamEvents) OnDrain(*Conn) {
-	e.draining.Store(true)
-	e.fresh = false
+func (e *streamEvents) OnDrain(c *Conn) {
+	if e.outer != nil {
+		e.outer.OnDrain(c)
+		return
+	}
+	(*Stream)(e).drain()
+}
+
+// drain has the functions see that the server shuts down.
+func (s *Stream) drain() {
+	s.draining.Store(true)
+	s.fresh = false
 }
 
 // OnClose implements Handler.
-func (e *streamEvents) OnClose(c *Conn, _ error) { c.group.rt.StopTimer(&e.timer) }
+func (e *streamEvents) OnClose(c *Conn, err error) {
+	c.group.rt.StopTimer(&e.timer)
+	if e.outer != nil {
+		e.outer.OnClose(c, err)
+	}
+}
 
 // A turn is the stream's part of a run of the connection's task, after the news: begin,
 // and then resume and end, one after the other, until end is false. They are called by

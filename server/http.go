@@ -75,6 +75,17 @@ type httpHandler struct {
 	serve    sync.Once // srv is told of feed
 	feed     httpFeed
 	stopping atomic.Bool
+
+	configured bool // before a connection is accepted
+	unasked    sync.Once
+}
+
+var _ Configurer = (*httpHandler)(nil)
+
+// Configure implements Configurer.
+func (h *httpHandler) Configure(n *Needs) {
+	h.configured = true
+	*n = Needs{Goroutines: true, TLS: h.overTLS, Shutdown: h.stop}
 }
 
 // An httpIdle is what is known of a connection between requests, its Value: nil is one
@@ -101,6 +112,11 @@ func (h *httpHandler) headerTimeout() time.Duration {
 // OnOpen has the time for the first request's header begin, as net/http has it. What is not
 // HTTP/1 begins at once.
 func (h *httpHandler) OnOpen(c *Conn) error {
+	if !h.configured {
+		h.unasked.Do(func() {
+			c.Group().Logger().Warn("server: nobody asked HTTPServer's Handler for its Needs: HTTP/2 over TLS may be missing, and the workers are not those for it; give a Handler around it the method Unwrap")
+		})
+	}
 	if h.stopping.Load() {
 		return c.Close()
 	}
@@ -215,6 +231,9 @@ func (h *httpHandler) OnDrain(c *Conn) {
 
 // OnClose tells ConnState. Of a connection that is lent it is net/http that does.
 func (h *httpHandler) OnClose(c *Conn, _ error) {
+	if c.Lent() {
+		return
+	}
 	if w := idleOf(c).state; w != nil {
 		w.tell(h.states, http.StateClosed)
 	}

@@ -28,6 +28,8 @@ type (
 	Handle = conn.Handle
 	// Stream is a connection for sequential code.
 	Stream = conn.Stream
+	// Wrapper is a Handler around another one.
+	Wrapper = conn.Wrapper
 )
 
 // Sequential is a Handler that calls fn for each connection, on a coroutine: plain code
@@ -148,6 +150,7 @@ type Server struct {
 	group      *conn.Group
 	serving    int     // calls of Serve and ListenAndServe that use group
 	handler    Handler // within TLS, if there is one
+	needs      Needs   // of Handler
 	listeners  map[*conn.Listener]net.Listener
 	sockets    map[*socketListener]bool
 	goroutines bool // Listen was called: a handler is not needed
@@ -272,7 +275,8 @@ func (s *Server) start() (*conn.Group, error) {
 		cfg.Logger = defaultLogger()
 	}
 	rc := sched.Config{Workers: s.Workers, Hold: s.Hold, BusyPoll: s.BusyPoll}
-	if _, http := s.Handler.(*httpHandler); (s.Handler == nil || http) && s.Packets == nil {
+	s.needs = needsOf(s.Handler)
+	if (s.Handler == nil || s.needs.Goroutines) && s.Packets == nil {
 		forGoroutines(&rc)
 	}
 	group, err := conn.NewGroup(cfg, rc)

@@ -31,8 +31,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if group == nil {
 		return err
 	}
-	if h, ok := s.Handler.(*httpHandler); ok {
-		h.stop(group) // it has things to end even if there is no connection
+	if s.needs.Shutdown != nil { // there may be things to end even without a connection
+		s.needs.Shutdown(group)
 	}
 	err = group.Shutdown(ctx)
 	s.finish(group, err != nil)

@@ -26,8 +26,9 @@ func (s *Server) overTLS(h Handler) Handler {
 		return h
 	}
 	cfg := conn.TLSConfig{Config: s.TLS, Timeout: s.HandshakeTimeout, MaxHandshakes: s.MaxHandshakes}
-	if http, ok := h.(*httpHandler); ok {
-		http.overTLS(&cfg)
+	if s.needs.TLS != nil {
+		cfg.Config = cfg.Config.Clone()
+		s.needs.TLS(&cfg)
 	}
 	return conn.ServeTLS(cfg, h)
 }
