@@ -67,6 +67,12 @@ type Route struct {
 	IdleTimeout    Duration `toml:"idle_timeout"`    // without a byte either way. 0: 10 minutes; of udp 1
 	HeaderTimeout  Duration `toml:"header_timeout"`  // for a ClientHello, a PROXY header, a request's head. 0: 10 s
 	ReplyTimeout   Duration `toml:"reply_timeout"`   // of http: for the head of an answer. 0: 60 s
+	MaxRequests    int      `toml:"max_requests"`    // of http: on one connection. 0: 1000. Negative: no bound
+
+	// MinRate is how many bytes in a second a client of http must send of a request's body, and take
+	// of an answer, on average after HeaderTimeout. Time that the upstream takes does not count.
+	// 0: 240. Negative: no bound.
+	MinRate int `toml:"min_rate"`
 
 	// ProxyFrom are the addresses whose connections begin with a PROXY header; others are
 	// refused then. None: nobody's do.

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/examples/http/h1"
@@ -17,8 +19,10 @@ func (x *exchange) sendBody(l *lent) error {
 	k, up := x.client, l.conn
 	inChunks := k.req.Chunked
 	idle, reply := k.route.Idle(), k.route.Reply()
-	out := getBuffer()
-	defer func() { putBuffer(out) }()
+	buf := getBuffer()
+	defer func() { putBuffer(buf) }()
+	out, small := buf.room[:0], chunker{}
+	pace := k.pace()
 	for {
 		n, chunk, done, err := k.parser.ParseBody(k.buf.bytes())
 		if err != nil {
@@ -28,10 +32,18 @@ func (x *exchange) sendBody(l *lent) error {
 		k.route.In.Add(uint64(len(chunk)))
 		p := chunk
 		if inChunks {
-			p = h1.AppendChunk(out.room[:0], chunk)
-			if done {
-				p = appendTrailer(p, k.parser.Trailer(), own, x.names)
-			}
+			p = small.add(out, chunk)
+		}
+		k.buf.discard(n) // the chunk stays where it is until the next fill
+		switch out = p[:0]; {
+		case !inChunks:
+		case done:
+			p = appendTrailer(small.flush(p), k.parser.Trailer(), own, x.names)
+		case n > 0 && len(p)+len(small.small) < bufferSize/2:
+			out = p
+			continue // more may have come
+		default:
+			p = small.flush(p)
 		}
 		if len(p) > 0 {
 			_ = up.SetWriteDeadline(time.Now().Add(idle))
@@ -40,7 +52,6 @@ func (x *exchange) sendBody(l *lent) error {
 				return err
 			}
 		}
-		k.buf.discard(n)
 		if done {
 			_ = up.SetReadDeadline(time.Now().Add(reply))
 			if x.begun.Load() { // else passBody, which notes it first, sets the deadline after this
@@ -51,11 +62,22 @@ func (x *exchange) sendBody(l *lent) error {
 		if n > 0 {
 			continue
 		}
-		_ = k.conn.SetReadDeadline(time.Now().Add(idle))
+		from, had, limit := time.Now(), len(k.buf.bytes()), idle
+		if waits := x.expects && pace.moved == 0; !waits {
+			limit = pace.limit(0, idle)
+		}
+		_ = k.conn.SetReadDeadline(from.Add(limit))
 		if err := k.buf.fill(k.conn); err != nil {
 			l.abort()
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return &h1.Error{Status: 408, Reason: "the body has not come in time"}
+			}
 			return err
 		}
+		if x.expects && pace.moved == 0 {
+			from = time.Now() // until the upstream has said that it wants a body, the client waits too
+		}
+		pace.spent(from, len(k.buf.bytes())-had)
 	}
 }
 
@@ -66,7 +88,7 @@ var long = time.Unix(1, 0)
 // that the client has only a part, as it sees when the connection is reset.
 func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, out []byte, names []string, f framing, until bool) error {
 	k := x.client
-	idle := k.route.Idle()
+	idle, pace, small := k.route.Idle(), k.pace(), chunker{}
 	x.begun.Store(true)
 	for {
 		var n int
@@ -82,13 +104,14 @@ func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, ou
 		}
 		x.wrote += int64(len(chunk))
 		if f == chunked {
-			out = h1.AppendChunk(out, chunk)
+			out = small.add(out, chunk)
 		} else {
 			out = append(out, chunk...)
 		}
 		buf.discard(n)
 		if n == 0 && !done { // what has come is on its way before more is waited for
-			if err := k.write(out, idle); err != nil {
+			out = small.flush(out)
+			if err := k.write(out, &pace); err != nil {
 				return err
 			}
 			out = out[:0]
@@ -102,10 +125,11 @@ func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, ou
 			}
 		}
 		if done && f == chunked {
-			out = appendTrailer(out, parser.Trailer(), nil, names)
+			out = appendTrailer(small.flush(out), parser.Trailer(), nil, names)
 		}
-		if done || len(out) >= bufferSize/2 {
-			if err := k.write(out, idle); err != nil {
+		if done || len(out)+len(small.small) >= bufferSize/2 {
+			out = small.flush(out)
+			if err := k.write(out, &pace); err != nil {
 				return err
 			}
 			out = out[:0]
@@ -116,12 +140,17 @@ func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, ou
 	}
 }
 
-// write passes bytes on to the client, which is to take them within idle.
-func (k *client) write(p []byte, idle time.Duration) error {
+// write passes bytes on to the client, which is to take them at the pace.
+func (k *client) write(p []byte, pace *pace) error {
 	if len(p) == 0 {
 		return nil
 	}
-	_ = k.conn.SetWriteDeadline(time.Now().Add(idle))
+	from := time.Now()
+	_ = k.conn.SetWriteDeadline(from.Add(pace.limit(len(p), k.route.Idle())))
 	_, err := k.conn.Write(p)
+	pace.spent(from, len(p))
 	return err
 }
+
+// pace is how fast the client must send a body, or take one.
+func (k *client) pace() pace { return pace{rate: int64(k.route.Rate()), grace: k.route.Header()} }

@@ -21,6 +21,7 @@ const linger = 100 * time.Millisecond
 // A client is a connection with requests on it, and its goroutine's, but where it says otherwise.
 type client struct {
 	h       *idle
+	handle  conn.Handle
 	route   *route.Route
 	socket  *conn.Socket
 	conn    net.Conn // over TLS, perhaps
@@ -135,12 +136,7 @@ func (k *client) rest() bool {
 		return true
 	}
 	_ = k.conn.SetDeadline(time.Time{})
-	return k.socket.Return(func(c *conn.Conn) error {
-		if k.h.stopping.Load() {
-			return c.Close()
-		}
-		return nil
-	})
+	return k.socket.Return(k.h.back)
 }
 
 // request is one request, and its answer. It reports whether another may follow.
@@ -152,8 +148,12 @@ func (k *client) request() (again bool, err error) {
 			return false, err
 		}
 		if n > 0 {
+			k.place.requests++
 			x := exchange{client: k, began: time.Now()}
 			x.request(&k.req, k.remote, k.covered)
+			if most := k.route.MostRequests(); most > 0 && k.place.requests >= most {
+				x.keepAlive = false
+			}
 			k.buf.discard(n)
 			k.route.Requests.Add(1)
 			again, err := x.run()

@@ -21,6 +21,7 @@ type exchange struct {
 	head           []byte   // as the upstream is to see it
 	names          []string // the fields that concerned the connection alone
 	body           bool
+	expects        bool // the client waits with its body (100-continue)
 	minor          int
 	keepAlive      bool
 	upgrade        string
@@ -36,6 +37,7 @@ type exchange struct {
 func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.method, x.target = string(r.Method), string(r.Target)
 	x.body, x.minor, x.keepAlive = r.HasBody(), r.Minor, r.KeepAlive
+	x.expects = x.body && all(r, "expect") != ""
 	x.upgrade = upgradeOf(r)
 	x.names = listed(r)
 	x.head = appendRequest(nil, r, x.names, remote, covered, x.upgrade)

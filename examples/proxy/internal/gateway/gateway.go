@@ -10,6 +10,7 @@ package gateway
 import (
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
@@ -38,13 +39,34 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 	p := &place{route: h.route}
 	p.take()
 	c.SetValue(p)
-	c.NotifyClose(p.leave) // whoever has it then
+	c.NotifyClose(p.leave)                                  // whoever has it then
+	return c.SetReadDeadline(c.Now().Add(h.route.Header())) // for the first request to begin
+}
+
+// OnDeadline ends a connection that has never asked for anything, without waiting for its peer.
+func (h *idle) OnDeadline(c *conn.Conn) error {
+	_ = c.SetLinger(time.Millisecond)
+	return c.Close()
+}
+
+// back has a connection wait for its next request.
+func (h *idle) back(c *conn.Conn) error {
+	if h.stopping.Load() {
+		return c.Close()
+	}
 	return c.SetIdleTimeout(h.route.Idle())
 }
 
 // OnData begins a request, on a goroutine.
 func (h *idle) OnData(c *conn.Conn) error {
-	k := &client{h: h, route: h.route, remote: c.RemoteAddr(), covered: c.TLS() != nil, buf: getBuffer()}
+	// While there is a request each wait has a deadline of its own.
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if err := c.SetIdleTimeout(0); err != nil {
+		return err
+	}
+	k := &client{h: h, handle: c.Handle(), route: h.route, remote: c.RemoteAddr(), covered: c.TLS() != nil, buf: getBuffer()}
 	if k.covered { // what is lent then has only what comes
 		p, _ := c.Next(-1)
 		k.buf.keep(p)

@@ -12,6 +12,8 @@ import (
 type place struct {
 	route   *route.Route
 	holders atomic.Int32
+
+	requests int // that there have been; the goroutine's while there is one
 }
 
 func (p *place) take() { p.holders.Add(1) }

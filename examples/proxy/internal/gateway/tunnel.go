@@ -4,12 +4,15 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/suiro-go/suiro/conn"
 )
 
 // tunnel is what follows a 101: bytes, each way, until both have ended. What has been received
 // already goes first.
 func (x *exchange) tunnel(up *lent, head []byte, buf *buffer) error {
 	k := x.client
+	_ = k.handle.Do(func(c *conn.Conn) { _ = c.SetIdleTimeout(k.route.Idle()) })
 	_ = up.conn.SetDeadline(time.Time{})
 	_ = k.conn.SetDeadline(time.Time{})
 	if _, err := k.conn.Write(append(head, buf.bytes()...)); err != nil {

@@ -75,6 +75,12 @@ func (r *Route) Header() time.Duration { return r.HeaderTimeout.Or(10 * time.Sec
 // Idle is how long a connection lives without a byte.
 func (r *Route) Idle() time.Duration { return r.IdleTimeout.Or(10 * time.Minute) }
 
+// Rate is how many bytes in a second a client of http must send or take; negative: no bound.
+func (r *Route) Rate() int { return cmp.Or(r.MinRate, 240) }
+
+// MostRequests is how many requests a connection may have; negative: no bound.
+func (r *Route) MostRequests() int { return cmp.Or(r.MaxRequests, 1000) }
+
 // Reply is how long the head of an answer may take.
 func (r *Route) Reply() time.Duration { return r.ReplyTimeout.Or(time.Minute) }
 

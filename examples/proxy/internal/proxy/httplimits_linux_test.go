@@ -1,0 +1,243 @@
+package proxy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+func TestAClientThatNeverAsksIsNotWaitedFor(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "header_timeout = '50ms'", "idle_timeout = '1h'")
+		_, err := f.dial().Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+		conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+	})
+}
+
+// A head of which a byte comes now and then must be whole in time all the same.
+func TestAHeadThatDribblesIsNotWaitedFor(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "header_timeout = '100ms'", "idle_timeout = '1h'")
+		c := f.dial()
+		go func() {
+			_, err := io.WriteString(c, "GET / HTTP/1.1\r\n")
+			for err == nil {
+				time.Sleep(5 * time.Millisecond)
+				_, err = io.WriteString(c, "A: b\r\n")
+			}
+		}()
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusRequestTimeout, res.StatusCode)
+	})
+}
+
+// The connection is idle while the upstream thinks, but a request is pending on it.
+func TestAPendingRequestOutlivesTheIdleTimeOut(t *testing.T) {
+	s := newSecret(t, "localhost")
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for _, more := range []string{"", fmt.Sprintf("tls = {certificate = '%s', key = '%s'}", s.cert, s.key)} {
+			f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "reply_timeout = '1s'", "idle_timeout = '100ms'", more)
+			scheme, tr := "http", &http.Transport{TLSClientConfig: s.client("localhost")}
+			if more != "" {
+				scheme = "https"
+			}
+			t.Cleanup(tr.CloseIdleConnections)
+			res, err := (&http.Client{Transport: tr, Timeout: conntest.Patience}).Get(scheme + "://" + f.addr())
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			require.Equal(t, http.StatusGatewayTimeout, res.StatusCode)
+		}
+	})
+}
+
+// What has waited for its next request for too long ends, and a tunnel without a byte does.
+func TestIdleConnectionsOfHTTPEnd(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Upgrade") == "" {
+				return
+			}
+			c, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+			_, _ = io.Copy(struct{ io.Writer }{c}, rw.Reader)
+		}, "idle_timeout = '300ms'", "header_timeout = '1h'")
+		for _, upgrade := range []string{"", "Connection: Upgrade\r\nUpgrade: echo\r\n"} {
+			c := f.dial()
+			_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n"+upgrade+"\r\n")
+			require.NoError(t, err)
+			in := bufio.NewReader(c)
+			_, err = http.ReadResponse(in, nil)
+			require.NoError(t, err)
+			_, err = in.ReadByte()
+			require.Error(t, err)
+			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "which is the test's own, and far away")
+			require.NoError(t, c.Close())
+			conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+		}
+	})
+}
+
+func TestAConnectionHasOnlySoManyRequests(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "max_requests = 3")
+		for _, pause := range []time.Duration{0, 150 * time.Millisecond} { // with its goroutine, and without between requests
+			c := f.dial()
+			in := bufio.NewReader(c)
+			for i := range 3 {
+				time.Sleep(pause)
+				_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+				require.NoError(t, err)
+				res, err := http.ReadResponse(in, nil)
+				require.NoError(t, err)
+				require.Equal(t, i == 2, res.Close)
+			}
+			_, err := in.ReadByte()
+			require.ErrorIs(t, err, io.EOF)
+		}
+	})
+}
+
+// A body that comes byte by byte is not waited for until the idle time-out after each of them.
+func TestABodyThatDribblesIsNotWaitedFor(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
+			"min_rate = 1000000", "header_timeout = '100ms'", "idle_timeout = '1h'")
+		for _, framing := range []string{"Content-Length: 1000000", "Transfer-Encoding: chunked"} {
+			c := f.dial()
+			go func() {
+				_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\n"+framing+"\r\n\r\n")
+				for err == nil {
+					time.Sleep(5 * time.Millisecond)
+					_, err = io.WriteString(c, "1\r\nx\r\n")
+				}
+			}()
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusRequestTimeout, res.StatusCode)
+			require.NoError(t, c.Close())
+			conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+		}
+	})
+}
+
+// A client that takes an answer byte by byte does not hold its upstream until the idle time-out.
+func TestAnAnswerThatIsTakenTooSlowlyEnds(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		ended := make(chan struct{}, 1)
+		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, _ *http.Request) {
+			p := make([]byte, 1<<20)
+			for {
+				if _, err := w.Write(p); err != nil {
+					ended <- struct{}{}
+					return
+				}
+			}
+		}, "min_rate = 1000000000", "header_timeout = '100ms'", "idle_timeout = '1h'")
+		c := f.dial()
+		_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		require.NoError(t, err)
+		conntest.Receive(t, ended) // though the connection stays
+		conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+	})
+}
+
+// An upstream may think before it says whether a body is wanted: nothing can come meanwhile.
+func TestAClientIsNotSlowWhileItExpectsToContinue(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(300 * time.Millisecond)
+			_, _ = io.Copy(w, r.Body)
+		}, "header_timeout = '100ms'")
+		c := f.dial()
+		in := bufio.NewReader(c)
+		_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
+		require.NoError(t, err)
+		res, err := http.ReadResponse(in, nil)
+		require.NoError(t, err)
+		require.Equal(t, 100, res.StatusCode)
+		_, err = io.WriteString(c, "body")
+		require.NoError(t, err)
+		res, err = http.ReadResponse(in, nil)
+		require.NoError(t, err)
+		require.Equal(t, 200, res.StatusCode)
+	})
+}
+
+// chunks is how many chunks there are in a body, and the bytes in them.
+func chunks(in *bufio.Reader) (n, size int, err error) {
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return n, size, err
+		}
+		var length int
+		if _, err := fmt.Sscanf(line, "%x", &length); err != nil {
+			return n, size, err
+		}
+		if length == 0 {
+			return n, size, nil
+		}
+		if _, err := in.Discard(length + 2); err != nil {
+			return n, size, err
+		}
+		n, size = n+1, size+length
+	}
+}
+
+// head skips a head.
+func head(in *bufio.Reader) error {
+	for {
+		if line, err := in.ReadString('\n'); err != nil || line == "\r\n" {
+			return err
+		}
+	}
+}
+
+func TestTinyChunksAreGathered(t *testing.T) {
+	const n = 2000
+	body := strings.Repeat("1\r\nx\r\n", n) + "0\r\n\r\n"
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		got := make(chan [2]int, 1)
+		o := listen(t, "127.0.0.1:0", func(c net.Conn) {
+			in := bufio.NewReader(c)
+			if head(in) != nil {
+				return
+			}
+			n, size, err := chunks(in)
+			if err != nil {
+				return
+			}
+			got <- [2]int{n, size}
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+body)
+		})
+		f := start(t, backend, httpText(o.Addr()))
+		c := f.dial()
+		_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"+body)
+		require.NoError(t, err)
+		up := conntest.Receive(t, got)
+		require.Equal(t, n, up[1])
+		require.Less(t, up[0], n/10, "chunks to the upstream")
+		in := bufio.NewReader(c)
+		require.NoError(t, head(in))
+		down, size, err := chunks(in)
+		require.NoError(t, err)
+		require.Equal(t, n, size)
+		require.Less(t, down, n/10, "chunks to the client")
+	})
+}
