@@ -1,7 +1,8 @@
 package limit
 
-// reserve is for descriptors that belong to no client: listeners, rings, and the pipes of splices.
-const reserve = 512
+// reserve is how many descriptors are kept for what belongs to no client: listeners, rings, and
+// standard streams. Splices do without a pipe where no descriptor is left for one.
+const reserve = 128
 
 // Defaults are the bounds of a configuration, where 0 means the default and a negative number no
 // bound. A connection needs two descriptors, its own and one to an upstream, so the default is
