@@ -15,7 +15,7 @@ import (
 // uringReactor is one ring. A tick of its worker is one system call: what the
 // handlers queued goes in, and what has happened since comes out.
 //
-// Its state falls into three parts that share nothing but free and starving:
+// Its state falls into three parts that share nothing but free and whether something is starved:
 //
 //   - The submission side is the owner's alone: Submit and Poll.
 //   - The completion side belongs to one taker at a time, who is in Poll or in
@@ -36,8 +36,6 @@ type uringReactor struct {
 	datagrams int            // datagrams queued since then
 	doubt     int            // so many Enters do not wait for datagrams: one has waited in vain
 	addrs     []*rawSockaddr // of connects queued since the last Enter
-	starved   []Op           // receives that wait for a buffer
-	waiting   []Op           // the same of datagrams
 	holdFor   uring.Timespec // of the time-out being submitted
 	shortage  shortage       // of the kernel's memory
 	wakeBuf   [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
@@ -53,10 +51,10 @@ type uringReactor struct {
 	holdArmed bool // a time-out of a hold is in flight
 	stopped   int  // while closing: operations ended by the last stop, -1 before its answer
 
-	free     atomic.Int32   // buffers the kernel can still receive into
-	starving atomic.Bool    // something is starved: a buffer that comes back wakes the owner
-	whole    handIn[uint16] // buffers that came back, for the next taker
-	cancels  handIn[Op]     // for the owner's next Submit or Poll
+	free    atomic.Int32   // buffers the kernel can still receive into
+	starved starvation     // receives that wait for one
+	whole   handIn[uint16] // buffers that came back, for the next taker
+	cancels handIn[Op]     // for the owner's next Submit or Poll
 
 	// Of datagrams; see uring_packets_linux.go and uring_sendto_linux.go.
 	cfg     Config
@@ -158,8 +156,8 @@ func (r *uringReactor) Close() error {
 func (r *uringReactor) Wake() error { return r.waker.wake() }
 
 // Release wakes an owner with receives that wait for the buffer: it may be
-// sleeping. The list is added to before starving is read, and read by Poll after
-// starving was set, so one of the two sees the other.
+// sleeping. The list is added to before active is read, and read by Poll after
+// active was set, so one of the two sees the other.
 func (r *uringReactor) Release(b Buffer) {
 	if b.packet {
 		r.releasePacket(b)
@@ -169,7 +167,7 @@ func (r *uringReactor) Release(b Buffer) {
 		return
 	}
 	r.whole.add(b.id)
-	if r.starving.Load() {
+	if r.starved.active.Load() {
 		_ = r.waker.wake() // writing to an eventfd of ours does not fail
 	}
 }
@@ -210,7 +208,7 @@ func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (in
 	r.rearm()
 	n := r.stash.take(out)
 	n += r.reap(out[n:])
-	if n > 0 || r.woken {
+	if n > 0 || r.woken || r.starvedCanGoOn() {
 		wait = 0
 	}
 	r.woken = false
@@ -235,15 +233,22 @@ func (r *uringReactor) rearm() {
 		e.PrepRead(r.waker.fd, r.wakeBuf[:], 0)
 		r.ready(e, kindWake, 0)
 	}
-	if len(r.starved) > 0 && r.free.Load() > 0 {
-		waiting := r.starved
-		r.starved = nil
-		for i := range waiting {
-			r.recv(&waiting[i])
+	if r.starved.active.Load() {
+		turn := r.starved.next(int(r.free.Load()))
+		for i := range turn {
+			r.arm(&turn[i])
 		}
-		r.starving.Store(len(r.starved) > 0)
 	}
 	r.rearmPackets()
+}
+
+// starvedCanGoOn reports whether receives wait for their turn, and not for a buffer.
+func (r *uringReactor) starvedCanGoOn() bool {
+	if len(r.starved.ops) > 0 && r.free.Load() > 0 {
+		return true
+	}
+	p := r.packets.Load()
+	return p != nil && len(p.starved.ops) > 0 && p.free.Load() > 0
 }
 
 // enter submits what is queued and waits for a completion. It reads the
@@ -373,6 +378,9 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		return true
 	}
 	*c = Completion{Token: token, Kind: kind, More: e.More(), Res: int(e.Res)}
+	if kind == Recv && e.Res == -int32(unix.ENOBUFS) {
+		r.starved.ranOut()
+	}
 	if kind == Readable || kind == Writable {
 		c.Res = min(0, c.Res) // else it is the mask of what the descriptor is ready for
 	}

@@ -74,11 +74,14 @@ func (r *uringReactor) Submit(op *Op) error {
 // It never asks the kernel to poll before the first attempt (IORING_RECVSEND_POLL_FIRST):
 // Linux 6.18 then overlooks, for a multishot receive, a reset that arrives while it is armed.
 func (r *uringReactor) recv(op *Op) {
-	if r.free.Load() == 0 {
-		r.starved = append(r.starved, *op)
-		r.starving.Store(true)
+	if r.free.Load() == 0 || r.starved.active.Load() {
+		r.starved.add(op)
 		return
 	}
+	r.arm(op)
+}
+
+func (r *uringReactor) arm(op *Op) {
 	e := r.entry()
 	e.PrepRecv(op.FD, bufferGroup, r.has.multishotRecv)
 	r.ready(e, Recv, op.Token)
@@ -92,19 +95,11 @@ func (r *uringReactor) takeCancels() {
 }
 
 func (r *uringReactor) cancel(op *Op) {
-	if op.Target == Recv {
-		for i := range r.starved {
-			if r.starved[i].Token == op.Token {
-				r.starved = append(r.starved[:i], r.starved[i+1:]...)
-				r.taking.Lock()
-				r.stash.push(Completion{Token: op.Token, Kind: Recv, Res: -int(unix.ECANCELED)})
-				r.taking.Unlock()
-				return
-			}
-		}
-	}
-	switch {
-	case op.Target == RecvFrom && r.cancelWaiting(op):
+	switch p := r.packets.Load(); {
+	case op.Target == Recv && r.starved.cancel(op.Token), op.Target == RecvFrom && p != nil && p.starved.cancel(op.Token):
+		r.taking.Lock()
+		r.stash.push(Completion{Token: op.Token, Kind: op.Target, Res: -int(unix.ECANCELED)})
+		r.taking.Unlock()
 	case op.Target == SendTo:
 		r.cancelSendTo(op)
 	default:

@@ -26,10 +26,10 @@ import (
 // whoever takes the completion receives one datagram: such a kernel's recvmsg does
 // not put the sender into the buffer.
 type uringPackets struct {
-	mem      *pool
-	free     atomic.Int32   // buffers that can be received into, as far as completions have told
-	starving atomic.Bool    // a receive waits for one
-	whole    handIn[uint16] // buffers that came back, for the next taker
+	mem     *pool
+	free    atomic.Int32   // buffers that can be received into, as far as completions have told
+	starved starvation     // receives that wait for one
+	whole   handIn[uint16] // buffers that came back, for the next taker
 
 	bufs *uring.BufRing
 	msg  unix.Msghdr // room for name and control
@@ -122,7 +122,7 @@ func (r *uringReactor) ReleasePackets(bs []Buffer) {
 		return
 	}
 	p.whole.addAll(len(bs), func(i int) (id uint16, ok bool) { return bs[i].id, p.mem.drop(bs[i].id) })
-	if p.starving.Load() {
+	if p.starved.active.Load() {
 		_ = r.waker.wake() // writing to an eventfd of ours does not fail
 	}
 }
@@ -133,11 +133,15 @@ func (r *uringReactor) recvFrom(op *Op) error {
 	if err != nil {
 		return err
 	}
-	if p.free.Load() == 0 {
-		r.waiting = append(r.waiting, *op)
-		p.starving.Store(true)
+	if p.free.Load() == 0 || p.starved.active.Load() {
+		p.starved.add(op)
 		return nil
 	}
+	r.armPackets(p, op)
+	return nil
+}
+
+func (r *uringReactor) armPackets(p *uringPackets, op *Op) {
 	e := r.entry()
 	if p.byHand != nil {
 		p.mu.Lock()
@@ -148,38 +152,18 @@ func (r *uringReactor) recvFrom(op *Op) error {
 		e.PrepRecvMsgGroup(op.FD, &p.msg, 0, packetGroup, true)
 	}
 	r.ready(e, RecvFrom, op.Token)
-	return nil
 }
 
 // rearmPackets arms what waited for a buffer. Owner only.
 func (r *uringReactor) rearmPackets() {
-	if len(r.waiting) == 0 {
-		return
-	}
 	p := r.packets.Load()
-	if p.free.Load() == 0 {
+	if p == nil || !p.starved.active.Load() {
 		return
 	}
-	waiting := r.waiting
-	r.waiting = nil
-	for i := range waiting {
-		_ = r.recvFrom(&waiting[i]) // the memory is there
+	turn := p.starved.next(int(p.free.Load()))
+	for i := range turn {
+		r.armPackets(p, &turn[i])
 	}
-	p.starving.Store(len(r.waiting) > 0)
-}
-
-// cancelWaiting cancels a receive that waits for a buffer, if it is one.
-func (r *uringReactor) cancelWaiting(op *Op) bool {
-	for i := range r.waiting {
-		if r.waiting[i].Token == op.Token {
-			r.waiting = append(r.waiting[:i], r.waiting[i+1:]...)
-			r.taking.Lock()
-			r.stash.push(Completion{Token: op.Token, Kind: RecvFrom, Res: -int(unix.ECANCELED)})
-			r.taking.Unlock()
-			return true
-		}
-	}
-	return false
 }
 
 // received turns an entry of the ring into a completion. Taker only.
@@ -187,6 +171,9 @@ func (r *uringReactor) received(e *uring.CQE, c *Completion) {
 	p := r.packets.Load()
 	_, token := splitUserData(e.UserData)
 	*c = Completion{Token: token, Kind: RecvFrom, More: e.More(), Res: int(e.Res)}
+	if e.Res == -int32(unix.ENOBUFS) {
+		p.starved.ranOut()
+	}
 	if p.byHand != nil {
 		p.receive(c)
 		return

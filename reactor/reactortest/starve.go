@@ -19,6 +19,8 @@ var starving = []behaviour{
 	{"a descriptor closed while it waited for a buffer is forgotten", testStarveClose},
 	{"buffers stay as they are until they are released", testBuffersStay},
 	{"releasing more often than received panics", testReleaseTwice},
+	{"many connections that share one buffer cost few completions", testStarveStorm},
+	{"idle connections that share one buffer hold none of the others up", testStarveIdle},
 }
 
 // starved is a loop whose buffers all are kept by ends, each of which has the rest of what its peer wrote
@@ -206,4 +208,47 @@ func testReleaseTwice(t *testing.T, b Backend) {
 	l.until("data", func() bool { return string(e.data) == "onetwo" })
 	e.release(len(e.kept))
 	require.Panics(t, func() { l.r.Release(kept) })
+}
+
+// one is a reactor with a single buffer.
+var one = reactor.Config{Entries: 64, Buffers: 1, BufferSize: 1024}
+
+// A buffer that comes back is worth one receive or a few. If it had all of them armed, all
+// but those would end with ENOBUFS, each time.
+func testStarveStorm(t *testing.T, b Backend) {
+	const n, rounds = 100, 20
+	l := newLoop(t, b, one)
+	ends, peers := l.pairs("tcp", n)
+	for _, e := range ends {
+		e.recv()
+	}
+	l.settle()
+	begun := l.events
+	for round := range rounds {
+		for i, peer := range peers {
+			write(t, peer, string(text(uint64(i), 400)))
+		}
+		l.until("a message on every connection", func() bool { return received(ends) == (round+1)*n*400 })
+	}
+	require.True(t, l.faulty || l.events-begun < 4*n*rounds, "%d completions for %d messages\n%s", l.events-begun, n*rounds, l.dump())
+}
+
+// The receives of idle connections are armed as well, whether or not anything has come for
+// them: then those that follow have their turn.
+func testStarveIdle(t *testing.T, b Backend) {
+	const n = 100
+	l := newLoop(t, b, one)
+	ends, peers := l.pairs("tcp", n)
+	for _, e := range ends {
+		e.recv()
+	}
+	for i, peer := range peers {
+		write(t, peer, string(text(uint64(i), 400)))
+	}
+	l.until("a message on every connection", func() bool { return received(ends) == n*400 })
+	for i := range peers {
+		i = n - 1 - i
+		write(t, peers[i], "more")
+		l.until("the only message", func() bool { return len(ends[i].data) == 404 })
+	}
 }
