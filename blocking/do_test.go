@@ -319,3 +319,10 @@ func TestNeitherDoNorACallThatIsKeptAllocates(t *testing.T) {
 	}))
 	require.NoError(t, err)
 }
+
+// A function's ErrPending would have whoever waits for it wait for ever.
+func TestErrPendingAsACallsResultIsAnError(t *testing.T) {
+	p := newPool(t, blocking.Config{})
+	_, err := blocking.Submit(p, func() (int, error) { return 0, sched.ErrPending }).Wait(context.Background())
+	require.Equal(t, sched.ErrPendingResult, err)
+}

@@ -71,6 +71,9 @@ func (h *Handle[T]) run(t *thread) {
 	}()
 	v, err := fn()
 	returned = true
+	if err == sched.ErrPending { // which would be no result: whoever waits would go on
+		err = sched.ErrPendingResult
+	}
 	h.ended(t, v, err)
 }
 

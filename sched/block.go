@@ -98,7 +98,7 @@ func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 		closed = rt.stopped
 	}
 	b := getBlocker()
-	defer b.put()   // also if the future panics
+	defer b.put()
 	polled := false // to its end
 	defer func() {
 		if !polled {

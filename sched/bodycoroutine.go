@@ -50,7 +50,7 @@ func (c *Coroutine) Suspend() { c.co.suspend() }
 func (c *Coroutine) Err() error { return c.err }
 
 func (c *Coroutine) call(cx *Context) {
-	c.err = c.co.fn(cx)
+	c.err = final(c.co.fn(cx))
 	c.leave()
 }
 

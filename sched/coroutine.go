@@ -160,8 +160,13 @@ func (cs *coroutines) unhold(co *coroutine) {
 }
 
 // close unwinds the tasks that wait, so that their deferred calls run, and then
-// ends the coroutines.
+// ends the coroutines. What is called when a task has ended may end the goroutine.
 func (cs *coroutines) close() {
+	defer func() {
+		if cs.suspended != nil {
+			cs.close()
+		}
+	}()
 	for co := cs.suspended; co != nil; co = cs.suspended {
 		co.closing = true
 		if c, ok := co.job.(*Coroutine); ok { // its task is not the worker's to end

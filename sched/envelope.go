@@ -90,27 +90,37 @@ func (c *cell[T]) taskID() TaskID { return c.id }
 
 func (c *cell[T]) setID(id TaskID) { c.id = id }
 
-// drop abandons the future. A panic of its Cancel is the result unless there
-// is one already that says more.
+// drop abandons the future, once. A panic or an exit of its Cancel is the result, unless
+// there is a panic already.
 func (c *cell[T]) drop() {
+	f, returned := c.future, false
+	c.future = nil
 	defer func() {
+		if returned {
+			return
+		}
+		err := ErrGoexit
 		if v := recover(); v != nil {
-			err := &PanicError{Value: v, Stack: debug.Stack()}
-			if _, already := c.err.(*PanicError); already {
-				c.depot.log("sched: a task panicked while it was dropped", err)
-			} else {
-				c.err = err
-			}
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+		if _, already := c.err.(*PanicError); already {
+			c.depot.rt.cfg.Logger.Error("sched: a task failed while it was dropped", "error", err)
+		} else {
+			c.err = err
 		}
 	}()
-	abandon(c.future)
+	abandon(f)
+	returned = true
 }
 
 func (c *cell[T]) crashed(err error) {
-	c.err = err
-	if c.fn == nil {
+	switch {
+	case c.fn != nil:
+		c.err = err
+	case c.future != nil:
+		c.err = err
 		c.drop()
-	}
+	} // else it was being dropped, and Cancel has ended the goroutine: drop has noted that
 }
 
 // end completes a task that no worker will run.
@@ -137,9 +147,26 @@ func (c *cell[T]) ends(err error) {
 
 func (c *cell[T]) completed(cx *Context, word uint64) {
 	c.future, c.fn = nil, nil
-	if hooks := &c.depot.rt.cfg.Hooks; hooks.TaskEnd != nil {
-		hooks.TaskEnd(c.id, c.err)
+	if c.depot.rt.cfg.Hooks.TaskEnd == nil {
+		c.finish(cx, word)
+		return
 	}
+	defer c.finish(cx, word) // also if the hook ends the goroutine
+	c.tellEnd()
+}
+
+// tellEnd calls the hook. A panic there concerns neither the task nor the worker.
+func (c *cell[T]) tellEnd() {
+	defer func() {
+		if v := recover(); v != nil {
+			c.depot.log("sched: a hook panicked", &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	c.depot.rt.cfg.Hooks.TaskEnd(c.id, c.err)
+}
+
+// finish tells those who wait, and gives up the scheduler's reference.
+func (c *cell[T]) finish(cx *Context, word uint64) {
 	if word&joinInterest != 0 {
 		c.mu.Lock()
 		ws := c.waiters

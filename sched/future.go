@@ -19,8 +19,16 @@ type Future[T any] interface {
 
 // A Canceler is told that it will not be polled any more. Cancel comes at most
 // once, possibly before the first Poll, and never at the same time as Poll. It
-// must not block.
+// must not block. If it panics, or calls runtime.Goexit, that is its task's error.
 type Canceler interface{ Cancel() }
+
+// final is the error of a function as a result.
+func final(err error) error {
+	if err == ErrPending {
+		return ErrPendingResult
+	}
+	return err
+}
 
 // abandon tells a future that it will not be polled any more.
 func abandon(f any) {
@@ -52,6 +60,10 @@ var (
 	// test does. That leaves about a kilobyte on its worker's stack for good, so
 	// it is not a way to end tasks by the hundred thousand.
 	ErrGoexit = errors.New("sched: task called runtime.Goexit")
+
+	// ErrPendingResult is the result of a function that returned ErrPending, which only
+	// the Poll of a future may: that has arranged for a wake.
+	ErrPendingResult = errors.New("sched: a function returned ErrPending as its result; return another error, or await what is pending")
 
 	// ErrDetached is what a handle returns after Detach.
 	ErrDetached = errors.New("sched: task was detached")

@@ -64,7 +64,7 @@ var mistakes = map[string]mutants.Mutant{
 	"a clock that nobody can hold": mutants.In("clock.go", "TestExploreRest",
 		"rt.clock.holds.Load() == 0 && ", ""),
 	"a blocker that is another's before its wait was abandoned": mutants.In("block.go", "TestExploreShields",
-		"defer b.put() // also if the future panics\n", "",
+		"defer b.put()", "",
 		"if !polled {\n\t\t\tabandon(f)\n\t\t}\n", "b.put()\n\t\tif !polled {\n\t\t\tabandon(f)\n\t\t}\n"),
 	"a tracker's end that does not count itself": mutants.In("tracker.go", "TestExploreATracker",
 		"next += oneEmptied", "_ = oneEmptied"),

@@ -70,4 +70,7 @@ func (w *worker) dismiss(t *Task) {
 	w.stacks.put(w, co)
 }
 
-func (c *cell[T]) call(cx *Context) { c.value, c.err = c.fn(cx) }
+func (c *cell[T]) call(cx *Context) {
+	c.value, c.err = c.fn(cx)
+	c.err = final(c.err)
+}

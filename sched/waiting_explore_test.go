@@ -73,13 +73,13 @@ func TestExploreShieldsOfGoroutines(t *testing.T) {
 	})
 }
 
-// Three wait for a tracker, which is more than are woken at a time. While they are, one of
+// Four wait for a tracker, which is more than are woken at a time. While they are, one of
 // them gives up, a task is tracked, and one more begins to wait: for the task's end.
 func TestExploreATrackersWaitIsForWhatIsTracked(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		tracker := new(TaskTracker)
 		tracker.state.Store(oneTracked | trackerClosed)
-		var waits [4]trackerWait
+		var waits [5]trackerWait
 		for i := range waits {
 			waits[i].tracker = tracker
 		}
@@ -89,19 +89,19 @@ func TestExploreATrackersWaitIsForWhatIsTracked(t *testing.T) {
 			_, err := waits[i].Poll(&s.b.cx)
 			return err
 		}
-		for i := range waits[:3] {
+		for i := range waits[:4] {
 			x.Require(look(i) == ErrPending, "done, with a task")
 		}
 		ended := false
 		x.Go("ends", func() { tracker.taskEnds(nil) })
 		x.Go("late", func() {
 			ended = tracker.state.Add(oneTracked)&trackedMask == oneTracked
-			waits[2].Cancel()
-			x.Require(look(3) == ErrPending, "done, with a task")
+			waits[3].Cancel()
+			x.Require(look(4) == ErrPending, "done, with a task")
 		})
 		x.Finally(func() {
-			x.Require(look(3) == ErrPending, "done, though there has always been a task")
-			for i := range waits[:2] {
+			x.Require(look(4) == ErrPending, "done, though there has always been a task")
+			for i := range waits[:3] {
 				x.Require(!ended || !waits[i].node.Listed(), "one who has waited was not woken")
 				x.Require((look(i) == nil) == ended, "one who has waited was not told")
 			}
@@ -171,7 +171,7 @@ func TestExploreASetAgainstItsRuntimesEnd(t *testing.T) {
 // An abort of all comes while a task is spawned: if it finds the task in the set, it
 // aborts it.
 func TestExploreASpawnAgainstAnAbortOfAll(t *testing.T) {
-	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+	explorer.Explore(t, explorer.Options{Preemptions: 2, Plain: true}, func(x *explorer.Execution) {
 		rt, set := withoutWorkers(), new(JoinSet[int])
 		found := false
 		x.Go("spawns", func() { set.Spawn(rt, &stepping{x: x}) })

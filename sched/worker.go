@@ -1,8 +1,10 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
@@ -114,29 +116,51 @@ func (w *worker) run(ready chan<- error) {
 		// the driver tied to the thread.
 		runtime.LockOSThread()
 	}
-	driver, err := w.rt.cfg.NewDriver(w.index)
-	w.driver = driver
-	ready <- err
-	if err != nil {
-		w.rt.looping.Done()
+	if !w.makeDriver(ready) {
 		return
 	}
 	<-w.rt.started
 	defer w.end()
-	call(w.rt.cfg.Hooks.WorkerStart, w.index)
-	w.loop()
+	w.loop(false)
 }
 
-// loop ticks until the runtime stops. A task that ends the goroutine
+// makeDriver reports on ready. A NewDriver that panics, or ends the goroutine, has failed.
+func (w *worker) makeDriver(ready chan<- error) (ok bool) {
+	err := ErrGoexit
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+		if ok = err == nil; !ok {
+			err = fmt.Errorf("sched: the driver of worker %d: %w", w.index, err)
+			w.rt.looping.Done()
+		}
+		ready <- err
+	}()
+	if w.driver, err = w.rt.cfg.NewDriver(w.index); err == nil && w.driver == nil {
+		err = errors.New("it returned neither a driver nor an error")
+	}
+	return
+}
+
+// loop ticks until the runtime stops. A function of others that ends the goroutine
 // (runtime.Goexit) cannot be stopped from that, but while the goroutine's
-// deferred calls run it is alive: the worker goes on in one of them.
-func (w *worker) loop() {
+// deferred calls run it is alive: the worker goes on in one of them. exited says that it
+// does; to end the task that has exited may exit again.
+func (w *worker) loop(exited bool) {
 	ended := false
 	defer func() {
-		if !ended && w.survive() {
-			w.loop()
+		if !ended {
+			w.loop(true)
 		}
 	}()
+	if exited && !w.survive() {
+		ended = true
+		return
+	}
+	if !exited {
+		call(w.rt.cfg.Hooks.WorkerStart, w.index)
+	}
 	for !w.rt.stopping.Load() {
 		if err := w.tick(); err != nil {
 			w.rt.fail(fmt.Errorf("sched: worker %d: %w", w.index, err))
@@ -150,8 +174,8 @@ func (w *worker) loop() {
 func (w *worker) survive() bool {
 	t := w.cx.task
 	if t == nil && w.running {
-		w.rt.cfg.Logger.Error("sched: a hook or a Releaser ended its goroutine (runtime.Goexit)", "worker", w.index)
 		w.running, w.long.turn = false, false
+		w.rt.cfg.Logger.Error("sched: a hook or a Releaser ended its goroutine (runtime.Goexit)", "worker", w.index)
 		return true
 	}
 	if t == nil {
@@ -164,18 +188,24 @@ func (w *worker) survive() bool {
 }
 
 // end is the last thing the worker does. The tasks it leaves in its queues are
-// ended by the runtime.
+// ended by the runtime. Each step comes even if one before it ends the goroutine.
 func (w *worker) end() {
 	defer w.stacks.closeExited() // last: it may end the goroutine
+	defer w.closeDriver()
+	defer func() {
+		w.rt.looping.Done()
+		w.rt.looping.Wait()
+		w.publish()
+		call(w.rt.cfg.Hooks.WorkerStop, w.index)
+	}()
 	w.gone.Store(true)
 	w.inbox.Lock() // who looks through it (relieveInbox) either has done so, or sees that the worker has gone
 	w.inbox.list = taskList{}
 	w.inbox.Unlock()
 	w.stacks.close()
-	w.rt.looping.Done()
-	w.rt.looping.Wait()
-	w.publish()
-	call(w.rt.cfg.Hooks.WorkerStop, w.index)
+}
+
+func (w *worker) closeDriver() {
 	if err := w.driver.Close(); err != nil {
 		w.rt.cfg.Logger.Error("sched: closing a worker's driver", "worker", w.index, "error", err)
 	}
