@@ -1,88 +1,13 @@
 package gateway
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/examples/http/h1"
 )
-
-// sendBody passes the request's body on, and is its goroutine's: until it returns, what comes from
-// the client is its own. Fields after the body go with it, but those that the head's Connection has listed as names.
-// With the end of the body the time for an answer begins. A body that cannot be had whole
-// ends the upstream's connection, by a reset.
-func (x *exchange) sendBody(l *lent) error {
-	k, up := x.client, l.conn
-	inChunks := k.req.Chunked
-	idle, reply := k.route.Idle(), k.route.Reply()
-	buf := getBuffer()
-	defer func() { putBuffer(buf) }()
-	out, small := buf.room[:0], chunker{}
-	pace := k.pace()
-	for {
-		n, chunk, done, err := k.parser.ParseBody(k.buf.bytes())
-		if err != nil {
-			l.abort()
-			return err
-		}
-		k.route.In.Add(uint64(len(chunk)))
-		p := chunk
-		if inChunks {
-			p = small.add(out, chunk)
-		}
-		k.buf.discard(n) // the chunk stays where it is until the next fill
-		switch out = p[:0]; {
-		case !inChunks:
-		case done:
-			p = appendTrailer(small.flush(p), k.parser.Trailer(), own, x.names)
-		case n > 0 && len(p)+len(small.small) < bufferSize/2:
-			out = p
-			continue // more may have come
-		default:
-			p = small.flush(p)
-		}
-		if len(p) > 0 {
-			_ = up.SetWriteDeadline(time.Now().Add(idle))
-			if _, err := up.Write(p); err != nil {
-				_ = up.SetReadDeadline(time.Now().Add(reply)) // it may have said why
-				return err
-			}
-		}
-		if done {
-			_ = up.SetReadDeadline(time.Now().Add(reply))
-			if x.begun.Load() { // else passBody, which notes it first, sets the deadline after this
-				_ = up.SetReadDeadline(time.Now().Add(idle))
-			}
-			return nil
-		}
-		if n > 0 {
-			continue
-		}
-		from, had, limit := time.Now(), len(k.buf.bytes()), idle
-		if waits := x.expects && pace.moved == 0; !waits {
-			limit = pace.limit(0, idle)
-		}
-		_ = k.conn.SetReadDeadline(from.Add(limit))
-		if err := k.buf.fill(k.conn); err != nil {
-			l.abort()
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return &h1.Error{Status: 408, Reason: "the body has not come in time"}
-			}
-			return err
-		}
-		if x.expects && pace.moved == 0 {
-			from = time.Now() // until the upstream has said that it wants a body, the client waits too
-		}
-		pace.spent(from, len(k.buf.bytes())-had)
-	}
-}
-
-// long ago is when whoever still waits is to give up.
-var long = time.Unix(1, 0)
 
 // passBody passes the answer on: its head, which is out, and its body, as both come. An error means
 // that the client has only a part, as it sees when the connection is reset.

@@ -183,13 +183,24 @@ func (k *client) refuse(verdict *h1.Error) {
 	k.abort()
 }
 
-// end closes in order.
+// end closes in order. What the client still sends is read for a while, since a reset could
+// overtake the answer; of a client that sends on and on little is read, and then it is only
+// waited for.
 func (k *client) end() {
-	_ = k.conn.SetDeadline(time.Now().Add(time.Second))
+	until := time.Now().Add(time.Second)
+	_ = k.conn.SetDeadline(until)
 	if c, ok := k.conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
-		for k.buf.at, k.buf.end = 0, 0; ; k.buf.end = 0 {
-			if k.buf.fill(k.conn) != nil {
-				break
+		var err error
+		for left := unwanted; err == nil && left > 0; left -= k.buf.end {
+			k.buf.at, k.buf.end = 0, 0
+			err = k.buf.fill(k.conn)
+		}
+		if err == nil {
+			wait := time.NewTimer(time.Until(until))
+			defer wait.Stop()
+			select {
+			case <-wait.C:
+			case <-k.gone.Done():
 			}
 		}
 	}

@@ -28,6 +28,8 @@ type exchange struct {
 
 	up     *upstream.Upstream
 	alone  func() bool // takes back that the client's end resets the upstream's connection
+	over   atomic.Bool // the answer has ended, so little of the body still goes on
+	enough atomic.Bool // nothing of it does
 	begun  atomic.Bool // an answer has
 	status int
 	wrote  int64 // bytes of the answer's body
@@ -43,8 +45,6 @@ func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.head = appendRequest(nil, r, x.names, remote, covered, x.upgrade)
 }
 
-var errGone = errors.New("the upstream has ended without an answer")
-
 // run asks upstreams until one answers, and passes the answer on. It reports whether the client's connection
 // may have another request. An error is a *h1.Error as long as nothing has been answered.
 func (x *exchange) run() (again bool, err error) {
@@ -52,6 +52,7 @@ func (x *exchange) run() (again bool, err error) {
 	if x.method == "CONNECT" {
 		return false, &h1.Error{Status: 501, Reason: "CONNECT is not offered here"}
 	}
+	verdict := &h1.Error{Status: 502, Reason: "no upstream answers"}
 	var tried []*upstream.Upstream
 	for range k.route.Tries() {
 		if k.gone.Err() != nil {
@@ -66,58 +67,47 @@ func (x *exchange) run() (again bool, err error) {
 		}
 		tried = append(tried, u)
 		x.up = u
-		again, retry, err := x.try(u)
+		again, err := x.try(u)
 		u.End()
-		if !retry {
+		var failed *unanswered
+		if !errors.As(err, &failed) {
 			return again, err
 		}
-	}
-	if k.gone.Err() != nil {
-		return false, errClientGone
+		u.Failed(err)
+		verdict = &h1.Error{Status: failed.status, Reason: failed.reason}
+		if failed.asked && !x.repeatable() {
+			break
+		}
 	}
 	k.route.Failed.Add(1)
-	return false, &h1.Error{Status: 502, Reason: "no upstream answers"}
+	return false, verdict
 }
 
-// try asks one upstream. Another may be tried if it could not be reached: nothing was sent then.
-func (x *exchange) try(u *upstream.Upstream) (more, retry bool, err error) {
+// try asks one upstream. An *unanswered says why that has come to nothing.
+func (x *exchange) try(u *upstream.Upstream) (more bool, err error) {
+	k := x.client
 	for again := false; ; again = true {
 		up, err := x.borrow(u)
-		if x.client.gone.Err() != nil {
+		switch {
+		case k.gone.Err() != nil:
 			if err == nil {
 				up.giveBack(true)
 			}
-			return false, false, errClientGone
+			return false, errClientGone
+		case err != nil:
+			return false, unreachable(err)
 		}
-		if err != nil {
-			u.Failed(err)
-			return false, true, err
-		}
-		u.Opened()
+		u.OpenedUnheard() // only an answer shows that it is well
 		more, err := x.on(up)
-		if err != nil && x.client.gone.Err() != nil {
-			x.client.route.Broken.Add(1)
-			return false, false, errClientGone
-		}
-		if errors.Is(err, errGone) && !again && x.repeatable() {
+		switch {
+		case err != nil && k.gone.Err() != nil:
+			k.route.Broken.Add(1)
+			return false, errClientGone
+		case err == errGone && !again && x.repeatable():
 			continue // it may have ended while it waited in the pool
 		}
-		if errors.Is(err, errGone) {
-			u.Failed(err)
-			x.client.route.Failed.Add(1)
-			err = &h1.Error{Status: 502, Reason: "the upstream has ended without an answer"}
-		}
-		return more, false, err
+		return more, err
 	}
-}
-
-// repeatable reports whether to ask twice is as good as once (RFC 9110, 9.2.2), and possible.
-func (x *exchange) repeatable() bool {
-	switch x.method {
-	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE":
-		return !x.body
-	}
-	return false
 }
 
 // on has the exchange on one connection.
@@ -134,27 +124,18 @@ func (x *exchange) on(up *lent) (again bool, err error) {
 	if _, err := up.conn.Write(x.head); err != nil {
 		return false, errGone
 	}
-	var sent chan error // what becomes of the request's body
-	if x.body {
-		sent = make(chan error, 1)
-		go func() { sent <- x.sendBody(up) }()
+	if !x.body {
+		whole, again, err := x.answer(up)
+		fine = whole && err == nil
+		return again, err
 	}
+	sent := make(chan error, 1)
+	go func() { sent <- x.sendBody(up) }()
 	whole, again, err := x.answer(up)
-	if sent != nil {
-		var e error
-		select {
-		case e = <-sent:
-		case <-time.After(50 * time.Millisecond): // the answer came first: what is left of the body nobody wants
-			whole, again = false, false
-			_ = k.conn.SetReadDeadline(long)
-			_ = up.conn.SetWriteDeadline(long)
-			e = <-sent
-		}
-		if e != nil {
-			whole, again = false, false
-			if x.status == 0 {
-				err = e
-			}
+	if e := x.endBody(up, sent); e != nil {
+		whole, again = false, false
+		if e != errUnsent && x.status == 0 { // the client, not the upstream, is the cause
+			err = e
 		}
 	}
 	fine = whole && err == nil
@@ -173,18 +154,16 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 	for {
 		n, err := parser.ParseHead(buf.bytes(), x.method, &r)
 		if err != nil {
-			k.route.Broken.Add(1)
-			return false, false, &h1.Error{Status: 502, Reason: "the upstream's answer is malformed"}
+			return false, false, x.malformed(&h1.Error{Status: 502, Reason: "the upstream's answer is malformed"})
 		}
 		if n == 0 {
 			if err := buf.fill(up.conn); err != nil {
 				if len(buf.bytes()) > 0 {
-					k.route.Broken.Add(1)
-					return false, false, &h1.Error{Status: 502, Reason: "the upstream's answer is cut short"}
+					return false, false, x.malformed(&h1.Error{Status: 502, Reason: "the upstream's answer is cut short"})
 				}
 				if timedOut(err) {
 					k.route.Broken.Add(1)
-					return false, false, &h1.Error{Status: 504, Reason: "the upstream does not answer in time"}
+					return false, false, errSilent
 				}
 				return false, false, errGone
 			}
@@ -199,6 +178,7 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 			out = appendReply(out, &r, names, plain, "")
 			buf.discard(n)
 			x.status = 101
+			x.up.Succeeded()
 			x.alone() // from here on each direction ends alone
 			return false, false, x.tunnel(up, out, buf)
 		case r.Status < 200:
@@ -225,6 +205,7 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 			connection = "keep-alive"
 		}
 		x.status = r.Status
+		x.up.Succeeded()
 		out = appendReply(out, &r, names, f, connection)
 		kept := r.KeepAlive
 		until := r.UntilClose
@@ -232,6 +213,13 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 		err = x.passBody(up.conn, &parser, buf, out, names, f, until)
 		return err == nil && kept && len(buf.bytes()) == 0, again, err
 	}
+}
+
+// malformed charges the upstream with an answer that is none.
+func (x *exchange) malformed(verdict *h1.Error) error {
+	x.client.route.Broken.Add(1)
+	x.up.Failed(verdict)
+	return verdict
 }
 
 func timedOut(err error) bool {
