@@ -18,12 +18,17 @@ type packetClock struct {
 // SetTimer has OnTimer called at t, once; a zero t means never, one in the past now.
 // There is one timer: a call replaces the one before.
 func (c *PacketConn) SetTimer(t time.Time) {
-	switch {
-	case c.is(packetClosing | packetBroken):
-	case t.IsZero():
-		c.clock.user = 0
-	default:
-		c.clock.user = max(1, c.group.rt.At(t))
+	if t.IsZero() {
+		c.setTimer(0)
+	} else {
+		c.setTimer(max(1, c.group.rt.At(t)))
+	}
+}
+
+// setTimer is SetTimer with a time of the runtime; 0: never.
+func (c *PacketConn) setTimer(at time.Duration) {
+	if !c.is(packetClosing | packetBroken) {
+		c.clock.user = at
 	}
 }
 

@@ -31,10 +31,11 @@ type PacketConn struct {
 	home     *Driver // where it receives, or last did, and its chunks lie; nil: nowhere yet
 	outgoing *Driver // where its last SendTo went
 	flags    packetFlags
-	out      *reactor.Batch // written, behind what is in flight; nil: nothing
-	notes    []note         // for those in out
-	inFlight int            // cost of the batch in flight, at most
-	cause    error          // what OnClose is given
+	out      *reactor.Batch            // written, behind what is in flight; nil: nothing
+	notes    []note                    // for those in out
+	sent     []func(to netip.AddrPort) // are called with each datagram that is queued
+	inFlight int                       // cost of the batch in flight, at most
+	cause    error                     // what OnClose is given
 	value    any
 	clock    packetClock
 	closed   time.Duration // the tick in which the descriptor was closed; 0: it is open

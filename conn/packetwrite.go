@@ -45,6 +45,9 @@ func (c *PacketConn) write(to netip.AddrPort, add func(*reactor.Batch) error) er
 		}
 		return c.opError("write", to, err)
 	}
+	for _, tell := range c.sent {
+		tell(to)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // sessionFuncs is a session handler of functions.
@@ -126,4 +127,170 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 		require.NoError(t, f.Wait(t.Context()))
 		require.Zero(t, h.Len())
 	})
+}
+
+// peersOf has n clients send a datagram each to a socket, and waits until each has an answer.
+func peersOf(t *testing.T, at netip.AddrPort, n int) (all []*net.UDPConn) {
+	t.Helper()
+	for range n {
+		c := udpClient(t, at)
+		_, err := c.Write([]byte("x"))
+		require.NoError(t, err)
+		_, err = c.Read(make([]byte, 10))
+		require.NoError(t, err)
+		all = append(all, c)
+	}
+	return all
+}
+
+func respond(s *conn.Session, p conn.Packet) error {
+	_, err := s.Write(p.Data)
+	return err
+}
+
+// Several sockets may have one Sessions, each on a worker of its own: a peer has a session
+// on each of them, and Max is for all together.
+func TestSocketsThatShareSessionsHaveTheirOwn(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f, _ := packetFixture(t, backend, workers)
+		const each, most = 30, 100
+		var opens, closes atomic.Int64
+		h := &conn.Sessions{Max: most, Handler: sessionFuncs{
+			open:   func(*conn.Session) error { opens.Add(1); return nil },
+			packet: respond,
+			close:  func(*conn.Session, error) { closes.Add(1) },
+		}}
+		var handles []conn.PacketHandle
+		var crowd []*net.UDPConn
+		var at []netip.AddrPort
+		for range 4 {
+			handle, addr := servePackets(t, f, h)
+			handles, at = append(handles, handle), append(at, addr)
+		}
+		for i := range handles {
+			if i < 3 {
+				crowd = append(crowd, peersOf(t, at[i], each)...)
+			}
+		}
+		require.Equal(t, 3*each, h.Len())
+		conntest.Each(t, 3, func(i int) error { // all sockets at once
+			for range 20 {
+				for _, c := range crowd[i*each : (i+1)*each] {
+					if _, err := c.Write([]byte("y")); err != nil {
+						return err
+					}
+					if _, err := c.Read(make([]byte, 10)); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		require.EqualValues(t, 3*each, opens.Load(), "the sockets do not take each other's")
+		peersOf(t, at[3], most-3*each)
+		_, err := udpClient(t, at[3]).Write([]byte("z"))
+		require.NoError(t, err)
+		conntest.Eventually(t, func() bool { return h.Refused() > 0 })
+		found := make(chan bool, 1)
+		require.NoError(t, handles[0].Do(func(c *conn.PacketConn) {
+			peer := crowd[0].LocalAddr().(*net.UDPAddr).AddrPort()
+			s := h.Session(c, peer)
+			found <- s != nil && s.Peer() == peer && s.Conn() == c && h.Session(c, netip.MustParseAddrPort("192.0.2.1:1")) == nil
+		}))
+		require.True(t, conntest.Receive(t, found))
+		for i, handle := range handles {
+			require.NoError(t, handle.Close())
+			if i == 0 {
+				conntest.Eventually(t, func() bool { return h.Len() == most-each }, "the others' sessions stay")
+			}
+		}
+		require.NoError(t, f.Wait(t.Context()))
+		require.Zero(t, h.Len())
+		require.Equal(t, opens.Load(), closes.Load())
+	})
+}
+
+// A panic in one session's OnClose, when the socket has ended, keeps no other from being told.
+func TestEachSessionIsToldOfTheEndThoughAnotherPanics(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := packetFixture(t, backend, 1)
+		var closes atomic.Int64
+		h := &conn.Sessions{Handler: sessionFuncs{
+			open:   func(*conn.Session) error { return nil },
+			packet: respond,
+			close: func(*conn.Session, error) {
+				if closes.Add(1)%2 == 1 {
+					panic("told")
+				}
+			},
+		}}
+		handle, at := servePackets(t, f, h)
+		peersOf(t, at, 5)
+		require.NoError(t, handle.Close())
+		require.NoError(t, f.Wait(t.Context()))
+		require.EqualValues(t, 5, closes.Load())
+		require.Equal(t, 3, f.log.Count("packet handler panicked"))
+	})
+}
+
+// pausedFixture is one whose clock goes on by Advance alone.
+func pausedFixture(t *testing.T, backend string) *fixture {
+	t.Helper()
+	f := &fixture{t: t, log: &conntest.Log{}, audit: &audit{}}
+	cfg := conn.Config{Logger: f.log.Logger()}
+	cfg.Reactor.Backend = backend
+	var err error
+	f.Group, err = conn.NewGroup(cfg, sched.Config{Workers: 1, Paused: true})
+	require.NoError(t, err)
+	f.Runtime().HoldClock()
+	t.Cleanup(f.close)
+	t.Cleanup(func() {
+		f.Abort()
+		conntest.Eventually(t, func() bool {
+			f.Runtime().Advance(time.Millisecond) // a socket ends in a later tick
+			return f.Len() == 0
+		})
+		f.Runtime().ReleaseClock()
+	})
+	return f
+}
+
+// With CountSent a session lives as long as something goes either way.
+func TestSentDatagramsKeepSessionsIfTheyCount(t *testing.T) {
+	const idle = time.Minute
+	for name, send := range map[string]func(s *conn.Session, c *conn.PacketConn) error{
+		"Session.Write": func(s *conn.Session, _ *conn.PacketConn) error { _, err := s.Write([]byte("x")); return err },
+		"WriteTo":       func(s *conn.Session, c *conn.PacketConn) error { return c.WriteTo([]byte("x"), s.Peer()) },
+		"Handle.Send":   func(s *conn.Session, c *conn.PacketConn) error { return c.Handle().Send([]byte("x"), s.Peer()) },
+	} {
+		for _, counts := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s %v", name, counts), func(t *testing.T) {
+				conntest.Backends(t, func(t *testing.T, backend string) {
+					f := pausedFixture(t, backend)
+					ended := make(chan error, 1)
+					h := &conn.Sessions{Idle: idle, CountSent: counts, Handler: sessionFuncs{
+						open:   func(*conn.Session) error { return nil },
+						packet: respond,
+						close:  func(_ *conn.Session, err error) { ended <- err },
+					}}
+					handle, at := servePackets(t, f, h)
+					c := peersOf(t, at, 1)[0]
+					peer := c.LocalAddr().(*net.UDPAddr).AddrPort()
+					f.Runtime().Advance(idle / 2)
+					require.NoError(t, handle.Do(func(c *conn.PacketConn) { _ = send(h.Session(c, peer), c) }))
+					_, err := c.Read(make([]byte, 10))
+					require.NoError(t, err)
+					f.Runtime().Advance(idle / 2)
+					if counts {
+						done := make(chan int, 1)
+						f.rounds(3) // the timer has fired
+						require.NoError(t, handle.Do(func(*conn.PacketConn) { done <- h.Len() }))
+						require.Equal(t, 1, conntest.Receive(t, done), "it was idle for half of the time")
+						f.Runtime().Advance(idle / 2)
+					}
+					requireOpError(t, conntest.Receive(t, ended), "idle", os.ErrDeadlineExceeded)
+				})
+			})
+		}
+	}
 }

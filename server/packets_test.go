@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -122,5 +124,38 @@ func TestReusePortHasEachWorkerServeDatagrams(t *testing.T) {
 			roundTrip(t, s.dial(), "hello")
 		}
 		require.NoError(t, s.Shutdown(t.Context()))
+	})
+}
+
+// A burst of many peers at the sockets of all workers, which share one Sessions.
+func TestSessionsServeTheSocketsOfAllWorkers(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		h := &sessionTalker{}
+		s := run(t, &server.Server{Packets: &conn.Sessions{Handler: h}, Network: "udp", ReusePort: true, Backend: backend, Workers: 4})
+		const peers = 200
+		conntest.Each(t, peers, func(int) error {
+			c, err := net.Dial("udp", s.addr.String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			p := make([]byte, 10)
+			for range 5 {
+				for answered := false; !answered; { // datagrams may get lost
+					if _, err := c.Write([]byte("x")); err != nil {
+						return err
+					}
+					_ = c.SetReadDeadline(time.Now().Add(time.Second))
+					_, err := c.Read(p)
+					if answered = err == nil; !answered && !errors.Is(err, os.ErrDeadlineExceeded) {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		require.EqualValues(t, peers, h.opened.Load())
+		require.NoError(t, s.Shutdown(t.Context()))
+		require.EqualValues(t, peers, h.closed.Load())
 	})
 }

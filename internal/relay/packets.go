@@ -26,7 +26,7 @@ func listenPackets(g *conn.Group, addr, to string, idle time.Duration) (net.Addr
 		return nil, nil, err
 	}
 	defer pc.Close() // the group has a copy
-	h, err := g.ListenPacket(pc, &conn.Sessions{Handler: &peers{origin: origin.AddrPort()}, Idle: idle})
+	h, err := g.ListenPacket(pc, &conn.Sessions{Handler: &peers{origin: origin.AddrPort()}, Idle: idle, CountSent: true})
 	if err != nil {
 		return nil, nil, err
 	}

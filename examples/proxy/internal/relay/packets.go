@@ -28,7 +28,7 @@ type Packets struct {
 func (p *Packets) Handler(r *route.Route) conn.PacketHandler {
 	p.Route.Store(r)
 	p.bySrc = map[netip.Addr]int{}
-	return &sessions{Sessions: conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), Max: r.UDP.MaxSessions}, packets: p}
+	return &sessions{Sessions: conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), CountSent: true, Max: r.UDP.MaxSessions}, packets: p}
 }
 
 // sessions is the listening socket's handler.

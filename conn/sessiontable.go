@@ -1,0 +1,141 @@
+package conn
+
+import (
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/saturate"
+)
+
+// A sessionTable is the sessions of one socket, whose task alone uses it. They are kept in
+// the order in which they were last used, so that finding those that have expired costs
+// nothing for the others.
+type sessionTable struct {
+	owner  *Sessions
+	conn   *PacketConn
+	peers  map[netip.AddrPort]*Session
+	oldest *Session // the one that has been idle for longest
+	newest *Session
+}
+
+func (t *sessionTable) receive(batch []Packet) {
+	now := t.conn.group.rt.Now()
+	t.expire(now) // first, so that a datagram does not revive what was over before it came
+	for _, p := range batch {
+		s := t.peers[p.From]
+		if s == nil {
+			if s = t.open(p.From, now); s == nil {
+				continue
+			}
+		}
+		t.touch(s, now)
+		if err := t.owner.Handler.OnPacket(s, p); err != nil {
+			t.end(s, err)
+		}
+	}
+	t.arm()
+}
+
+// sent is told of each datagram that is queued, if that counts.
+func (t *sessionTable) sent(to netip.AddrPort) {
+	s := t.newest
+	if s == nil || s.peer != to { // mostly it is an answer
+		s = t.peers[to]
+	}
+	if s != nil {
+		t.touch(s, t.conn.group.rt.Now())
+	}
+}
+
+func (t *sessionTable) open(peer netip.AddrPort, now time.Duration) *Session {
+	if !t.owner.admit() {
+		return nil
+	}
+	s := &Session{peer: peer, table: t, last: now}
+	t.peers[peer] = s
+	t.link(s)
+	if err := t.owner.Handler.OnOpen(s); err != nil {
+		t.end(s, err)
+	}
+	if s.over {
+		return nil
+	}
+	return s
+}
+
+// touch makes a session the newest.
+func (t *sessionTable) touch(s *Session, now time.Duration) {
+	if s.over {
+		return
+	}
+	s.last = max(now, t.newest.last) // now may be of the begin of a batch
+	if t.newest != s {
+		t.unlink(s)
+		t.link(s)
+	}
+}
+
+func (t *sessionTable) link(s *Session) {
+	s.older, s.newer = t.newest, nil
+	if t.newest != nil {
+		t.newest.newer = s
+	} else {
+		t.oldest = s
+	}
+	t.newest = s
+}
+
+func (t *sessionTable) unlink(s *Session) {
+	if s.older != nil {
+		s.older.newer = s.newer
+	} else {
+		t.oldest = s.newer
+	}
+	if s.newer != nil {
+		s.newer.older = s.older
+	} else {
+		t.newest = s.older
+	}
+	s.older, s.newer = nil, nil
+}
+
+func (t *sessionTable) end(s *Session, err error) {
+	if s.over {
+		return
+	}
+	s.over = true
+	t.unlink(s)
+	delete(t.peers, s.peer)
+	t.owner.live.Add(-1)
+	t.owner.Handler.OnClose(s, err)
+}
+
+// endAll ends the sessions of a socket that has ended. A panic in one OnClose is logged,
+// and keeps none of the others from being told.
+func (t *sessionTable) endAll(err error) {
+	for t.oldest != nil {
+		func() {
+			defer t.conn.recoverPanic()
+			t.end(t.oldest, err)
+		}()
+	}
+}
+
+// until is when a session expires that is not used before.
+func (t *sessionTable) until(s *Session) time.Duration { return saturate.Add(s.last, t.owner.idle()) }
+
+func (t *sessionTable) expire(now time.Duration) {
+	for t.oldest != nil && now >= t.until(t.oldest) {
+		t.end(t.oldest, t.conn.opError("idle", t.oldest.peer, os.ErrDeadlineExceeded))
+	}
+}
+
+// arm has the timer look again when the next session can have expired.
+func (t *sessionTable) arm() {
+	if t.oldest != nil {
+		t.conn.setTimer(t.until(t.oldest))
+	} else {
+		t.conn.setTimer(0)
+	}
+}
