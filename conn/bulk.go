@@ -223,11 +223,11 @@ func (r *relay) drain(c *Conn, piped int) bool {
 			return false
 		}
 		if errno != 0 {
-			c.fail(c.sysError("write", "read", errno))
+			c.failWrite(c.sysError("write", "read", errno))
 			return false
 		}
 	case errno != 0:
-		c.fail(c.sysError("write", "splice", errno))
+		c.failWrite(c.sysError("write", "splice", errno))
 		return false
 	default:
 		c.tookDirectly(n)
@@ -258,7 +258,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 		c.awaitWritable()
 		return false
 	case errno != 0:
-		c.fail(c.sysError("write", "send", errno))
+		c.failWrite(c.sysError("write", "send", errno))
 		return false
 	}
 	c.tookDirectly(n)

@@ -77,6 +77,23 @@ func (c *Conn) Abort() {
 	c.fail(errAborted)
 }
 
+// failWrite ends a connection with what was written not all sent: the peer sees a reset,
+// since after a FIN it would take what it has for all of it.
+func (c *Conn) failWrite(err error) {
+	c.set(reset)
+	c.fail(err)
+}
+
+// cut reports whether the connection ends with something that was written and not sent,
+// or after a goroutine's send that has failed. What was in flight, sendEnd has seen.
+func (c *Conn) cut() bool {
+	memory, files := c.pending()
+	c.mu.Lock()
+	failed := c.inbox.sendFailed
+	c.mu.Unlock()
+	return failed || len(c.queued)+memory+c.sealed() > 0 || files > 0
+}
+
 // fail ends the connection without further ado.
 func (c *Conn) fail(err error) {
 	if x := c.more(); x.cause == nil {
@@ -97,7 +114,7 @@ func (c *Conn) check(err error) {
 // When both sides have said that they are done, the connection is over.
 func (c *Conn) finish() {
 	switch {
-	case c.is(closing) && c.is(ended): // close sends our FIN
+	case c.is(closing) && c.is(ended), c.cut(): // close sends our FIN, or a reset
 		c.set(broken)
 	case !c.is(finished):
 		c.set(finished)
@@ -158,6 +175,9 @@ func (c *Conn) tearDown() (done bool) {
 // over is the end of the connection: the handler is told, then everything is
 // given back. Nothing is in flight, and the inbox takes no commands.
 func (c *Conn) over() {
+	if c.cut() {
+		c.set(reset)
+	}
 	c.lateSplice()
 	c.tellOver()
 	if c.extras != nil {

@@ -221,10 +221,7 @@ func (c *Conn) checkClock() {
 }
 
 // stuck ends a connection whose peer takes too little.
-func (c *Conn) stuck() {
-	c.set(reset)
-	c.fail(c.opError("write", os.ErrDeadlineExceeded))
-}
+func (c *Conn) stuck() { c.failWrite(c.opError("write", os.ErrDeadlineExceeded)) }
 
 // checkStall ends the connection unless the peer has taken something since.
 func (c *Conn) checkStall(now time.Duration) {

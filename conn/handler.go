@@ -42,7 +42,8 @@ type Handler interface {
 
 	// OnClose: the connection has ended, whether or not OnOpen was called;
 	// the last call. err is nil after Close and after the peer's FIN, else
-	// what ended it. Writing is no longer possible.
+	// what ended it. Writing is no longer possible. If anything that was written
+	// was not sent, the peer sees a reset.
 	OnClose(c *Conn, err error)
 }
 

@@ -21,6 +21,8 @@ type inbox struct {
 	tellEnd bool // the task wants to run when the send in flight ends
 	direct  bool // a goroutine is about to send, in put: as if something were in flight
 
+	sendFailed bool // that had an error: the peer may have a part of what was written
+
 	recvEnded, sendEnded bool // sendEnded: of a Connect while connecting, when nothing is sent
 	readable, writable   bool // a Readable or Writable has ended
 	recvErrno, sendErrno uint32

@@ -194,7 +194,7 @@ func (r *relay) hear(c *Conn) {
 		return
 	}
 	if failed != nil {
-		c.fail(c.opError("write", failed))
+		c.failWrite(c.opError("write", failed))
 		return
 	}
 	if eof && !c.is(mute|closing) {

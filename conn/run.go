@@ -266,8 +266,9 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 		}
 	case syscall.ECANCELED:
 	default:
-		c.fail(c.sysError("write", "send", errno))
+		c.failWrite(c.sysError("write", "send", errno))
 	}
+	c.set(reset) // the rest of the flight is not sent
 	c.mu.Lock()
 	c.driver.buffers.put(c.inbox.flight)
 	c.inbox.flight, c.inbox.sent, c.inFlight = nil, 0, 0
@@ -308,8 +309,7 @@ func (c *Conn) exec(cmd *command) {
 	case cmdAbort:
 		c.Abort()
 	case cmdShed:
-		c.set(reset)
-		c.fail(c.opError("write", ErrShed))
+		c.failWrite(c.opError("write", ErrShed))
 	case cmdDrain:
 		c.drain()
 	case cmdStage:

@@ -189,7 +189,7 @@ func (l *layer) encrypt(c *Conn, bye bool) {
 	if len(plain) > 0 {
 		_, err := l.tls.Write(plain)
 		if err != nil && !c.is(closing) { // else an alert has ended it
-			c.fail(c.opError("write", err))
+			c.failWrite(c.opError("write", err))
 		}
 	}
 	c.driver.buffers.put(plain)

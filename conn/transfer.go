@@ -105,7 +105,7 @@ func (c *Conn) sendFile(t *transfer) {
 			c.awaitWritable()
 			return
 		case errno != 0:
-			c.fail(c.sysError("write", "sendfile", errno))
+			c.failWrite(c.sysError("write", "sendfile", errno))
 			return
 		case n == 0:
 			c.tooShort(t)
@@ -128,8 +128,7 @@ func (c *Conn) sendFile(t *transfer) {
 			if err == nil || errors.Is(err, io.EOF) {
 				c.tooShort(t)
 			} else {
-				c.set(reset)
-				c.fail(c.opError("write", err))
+				c.failWrite(c.opError("write", err))
 			}
 			return
 		}
@@ -184,8 +183,7 @@ func (c *Conn) dropTransfers() {
 }
 
 func (c *Conn) tooShort(t *transfer) {
-	c.set(reset) // the peer must not take what it has for all of it
-	c.fail(c.opError("write", fmt.Errorf("conn: %s was truncated while it was sent: %d bytes are missing: %w",
+	c.failWrite(c.opError("write", fmt.Errorf("conn: %s was truncated while it was sent: %d bytes are missing: %w",
 		t.file.Name(), t.left, io.ErrUnexpectedEOF)))
 }
 

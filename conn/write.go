@@ -196,7 +196,7 @@ func (c *Conn) transmit(rest []byte, prompt bool) {
 	left, err := c.carry(c.driver, c.out(), rest, prompt)
 	c.inFlight = left
 	if err != nil {
-		c.fail(c.opError("write", err))
+		c.failWrite(c.opError("write", err))
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *Conn) writeNow(p []byte) int {
 	case syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		n = 0
 	default:
-		c.fail(c.sysError("write", "send", errno))
+		c.failWrite(c.sysError("write", "send", errno))
 		n = 0
 	}
 	c.mu.Lock()
