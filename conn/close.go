@@ -89,7 +89,7 @@ func (c *Conn) failWrite(err error) {
 func (c *Conn) cut() bool {
 	memory, files := c.pending()
 	c.mu.Lock()
-	failed := c.inbox.sendFailed
+	failed := c.inbox.mail != nil && c.inbox.sendFailed
 	c.mu.Unlock()
 	return failed || len(c.queued)+memory+c.sealed() > 0 || files > 0
 }
@@ -152,6 +152,7 @@ func (c *Conn) tearDown() (done bool) {
 		at = c.inbox.lent
 	}
 	c.inbox.closed, c.inbox.tellEnd = true, true
+	c.inbox.reckon(c.group)
 	c.mu.Unlock()
 	if first && flying {
 		c.driver.cancel(at, &c.endpoint, reactor.Send)

@@ -22,8 +22,14 @@ type Config struct {
 
 	// MaxWrite is the most a connection may have queued, in bytes. A write
 	// that finds the queue at or above it takes nothing and returns
-	// ErrWriteQueueFull. 0: 16 MiB.
+	// ErrWriteQueueFull. 0: 4 MiB, or HighWater if that is more.
 	MaxWrite int
+
+	// MaxWriteTotal bounds what all connections together have queued above HighWater,
+	// in bytes. While it is reached, a write that finds the connection's queue at or above
+	// HighWater returns ErrWriteQueueFull too; a connection below HighWater may always
+	// write. A single run of a handler may overshoot it by MaxWrite. 0: 256 MiB.
+	MaxWriteTotal int
 
 	// MaxRead bounds what a handler may leave unread, in bytes: with that many
 	// or more OnData is called again before anything is added. A handler that
@@ -84,7 +90,8 @@ type Config struct {
 func (cfg Config) withDefaults() (Config, error) {
 	cfg.HighWater = cmp.Or(cfg.HighWater, 256<<10)
 	cfg.LowWater = cmp.Or(cfg.LowWater, cfg.HighWater/4)
-	cfg.MaxWrite = cmp.Or(cfg.MaxWrite, 16<<20)
+	cfg.MaxWrite = cmp.Or(cfg.MaxWrite, max(4<<20, cfg.HighWater))
+	cfg.MaxWriteTotal = cmp.Or(cfg.MaxWriteTotal, 256<<20)
 	cfg.MaxRead = cmp.Or(cfg.MaxRead, 1<<20)
 	cfg.Linger = cmp.Or(cfg.Linger, 5*time.Second)
 	cfg.MaxPipes = cmp.Or(cfg.MaxPipes, 128)
@@ -99,6 +106,8 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, fmt.Errorf("conn: LowWater is %d and HighWater %d; use 0 < LowWater <= HighWater", cfg.LowWater, cfg.HighWater)
 	case cfg.MaxWrite < cfg.HighWater:
 		return cfg, fmt.Errorf("conn: MaxWrite is %d; use at least HighWater, %d", cfg.MaxWrite, cfg.HighWater)
+	case cfg.MaxWriteTotal < 0:
+		return cfg, fmt.Errorf("conn: MaxWriteTotal is %d; use 0 for 256 MiB, or more", cfg.MaxWriteTotal)
 	case cfg.MaxRead < 1:
 		return cfg, fmt.Errorf("conn: MaxRead is %d; use at least 1", cfg.MaxRead)
 	}

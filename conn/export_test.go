@@ -90,3 +90,6 @@ func (c *Conn) ReadFiles() {
 
 // ClosingMayBlock reports whether Go's scheduler will be told of the descriptor's close.
 func (c *Conn) ClosingMayBlock() bool { return !c.is(prompt) }
+
+// Excess is what all connections have queued above HighWater, in bytes.
+func (g *Group) Excess() int64 { return g.excess.Load() }

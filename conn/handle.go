@@ -24,9 +24,12 @@ func (h Handle) Send(p []byte) error {
 	return h.tell(command{kind: cmdSend, data: slices.Clone(p)})
 }
 
-// Do has f called on a worker, where it may use the connection as a handler
-// does. If that ends first, f is not called.
-func (h Handle) Do(f func(*Conn)) error { return h.tell(command{kind: cmdDo, do: f}) }
+// Do calls f on a worker, where f may use the connection as a handler does. If the
+// connection ends first, f is not called. While 1024 functions wait, Do returns
+// ErrTooManyCalls and f is not called.
+func (h Handle) Do(f func(*Conn)) error {
+	return h.tell(command{kind: cmdDo, do: f, counted: true})
+}
 
 // Close is Conn.Close.
 func (h Handle) Close() error { return h.tell(command{kind: cmdClose}) }

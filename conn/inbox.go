@@ -21,8 +21,6 @@ type inbox struct {
 	tellEnd bool // the task wants to run when the send in flight ends
 	direct  bool // a goroutine is about to send, in put: as if something were in flight
 
-	sendFailed bool // that had an error: the peer may have a part of what was written
-
 	recvEnded, sendEnded bool // sendEnded: of a Connect while connecting, when nothing is sent
 	readable, writable   bool // a Readable or Writable has ended
 	recvErrno, sendErrno uint32
@@ -35,6 +33,7 @@ type mail struct {
 	commands []command
 	bytes    int // of the commands' data
 	queued   int // bytes in Conn.queued and behind it, as far as other goroutines need to know
+	excess   int // of waits, what the group's excess counts
 	files    int // the same of files
 
 	// The send in flight lies here, not with the task, so that its end can be
@@ -45,6 +44,9 @@ type mail struct {
 	lent   *Driver // where it went, if that was not by the task, see passNow; nil: Conn.outgoing
 
 	waiter *Socket // whoever writes to it is told when that ends; nil: nobody
+
+	calls      int  // functions of Handle.Do that have not been called
+	sendFailed bool // a send in put has failed: the peer may have a part of what was written
 }
 
 // need sees to it that there is mail to write to.
@@ -56,7 +58,8 @@ func (in *inbox) need(d *Driver) {
 
 // spare gives the mail back if nothing is in it. Both need the connection's mutex.
 func (in *inbox) spare(d *Driver) {
-	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil {
+	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil && m.calls == 0 && !m.sendFailed {
+		in.reckon(d.group)
 		in.mail = nil
 		d.mails.put(m)
 	}
@@ -88,9 +91,10 @@ func (in *inbox) waits() int {
 
 // A command is what another goroutine asks of a connection.
 type command struct {
-	kind commandKind
-	data []byte
-	do   func(*Conn)
+	kind    commandKind
+	counted bool // in inbox.calls
+	data    []byte
+	do      func(*Conn)
 
 	splice *Spliced
 }
@@ -150,6 +154,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		if in.sent == len(in.flight) {
 			d.buffers.put(in.flight)
 			in.flight, in.sent = nil, 0
+			in.reckon(c.group)
 			wake, in.tellEnd = in.tellEnd, false // the run that this brings about says whether it wants to know of the next
 			waiter, in.waiter = in.waiter, nil
 			in.spare(d)
@@ -184,15 +189,22 @@ func (c *Conn) tell(cmd command) error {
 	case in.closed:
 		c.mu.Unlock()
 		return errGone
-	case len(cmd.data) > 0 && in.waits() >= c.group.cfg.MaxWrite:
+	case len(cmd.data) > 0 && !c.group.mayQueue(in.waits()):
 		c.mu.Unlock()
 		return ErrWriteQueueFull
+	case cmd.counted && in.mail != nil && in.calls >= maxPendingCalls:
+		c.mu.Unlock()
+		return ErrTooManyCalls
 	}
 	if in.mail == nil {
 		in.mail = new(mail) // some driver's from then on
 	}
 	in.commands = append(in.commands, cmd)
 	in.bytes += len(cmd.data)
+	in.reckon(c.group)
+	if cmd.counted {
+		in.calls++
+	}
 	c.mu.Unlock()
 	c.task.Wake()
 	return nil

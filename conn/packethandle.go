@@ -24,8 +24,9 @@ func (h PacketHandle) Send(p []byte, to netip.AddrPort) error {
 	return h.tell(packetCommand{kind: cmdSend, data: slices.Clone(p), to: to})
 }
 
-// Do has f called on a worker, where it may use the socket as a handler does. If
-// that ends first, f is not called.
+// Do calls f on a worker, where f may use the socket as a handler does. If the socket
+// ends first, f is not called. While 1024 functions wait, Do returns ErrTooManyCalls and
+// f is not called.
 func (h PacketHandle) Do(f func(*PacketConn)) error {
 	return h.tell(packetCommand{kind: cmdDo, do: f})
 }

@@ -15,6 +15,7 @@ type packetInbox struct {
 	bytes    int  // cost of the commands' data
 	queued   int  // cost of PacketConn.out, as far as other goroutines need to know
 	closed   bool // commands are refused: the socket is about to be gone
+	calls    int  // functions of PacketHandle.Do among the commands
 
 	recvEnded bool
 	recvErrno syscall.Errno
@@ -96,10 +97,16 @@ func (c *PacketConn) tell(cmd packetCommand) error {
 	case cmd.kind == cmdSend && in.bytes+in.queued+costOf(in.flight) >= c.group.cfg.MaxWrite:
 		c.mu.Unlock()
 		return ErrWriteQueueFull
+	case cmd.kind == cmdDo && in.calls >= maxPendingCalls:
+		c.mu.Unlock()
+		return ErrTooManyCalls
 	}
 	in.commands = append(in.commands, cmd)
-	if cmd.kind == cmdSend {
+	switch cmd.kind {
+	case cmdSend:
 		in.bytes += len(cmd.data) + packetCost
+	case cmdDo:
+		in.calls++
 	}
 	c.mu.Unlock()
 	c.task.Wake()
@@ -122,7 +129,7 @@ func (c *PacketConn) collect(n *packetNews) {
 	c.mu.Lock()
 	in := &c.inbox
 	n.chunks, in.chunks = in.chunks, nil
-	n.commands, in.commands = in.commands, nil
+	n.commands, in.commands, in.calls = in.commands, nil, 0
 	in.queued, in.bytes = in.queued+in.bytes, 0 // send sets queued right again
 	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
 	n.landed, n.landedNotes = in.landed, in.landedNotes

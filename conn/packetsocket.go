@@ -339,13 +339,16 @@ func (s *PacketSocket) SetWriteBuffer(bytes int) error {
 // do runs f on a worker and waits for it.
 func (s *PacketSocket) do(f func(*PacketConn) error) error {
 	answer := make(chan error, 1)
-	if s.handle.Do(func(c *PacketConn) { answer <- f(c) }) == nil {
+	switch err := s.handle.Do(func(c *PacketConn) { answer <- f(c) }); err {
+	case nil:
 		select {
 		case err := <-answer:
 			return err
 		case <-s.closed:
 		case <-s.group.rt.Done():
 		}
+	case ErrTooManyCalls:
+		return s.opError("set", netip.AddrPort{}, err)
 	}
 	return s.opError("set", netip.AddrPort{}, net.ErrClosed)
 }

@@ -43,6 +43,9 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		in.taken += uint64(n)
 		if errno != 0 && !passes(errno) {
 			err = sysErr("write", errno)
+			if in.mail == nil {
+				in.mail = new(mail)
+			}
 			in.sendFailed = true
 		}
 		if n == len(p) || err != nil || in.closed {

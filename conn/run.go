@@ -300,6 +300,11 @@ func (c *Conn) exec(cmd *command) {
 	case cmdPut:
 		c.takeOver(cmd.data)
 	case cmdDo:
+		if cmd.counted {
+			c.mu.Lock()
+			c.inbox.calls--
+			c.mu.Unlock()
+		}
 		cmd.do(c)
 		c.in.detach(c.driver, c.home)
 	case cmdClose:

@@ -110,7 +110,7 @@ func (c *Conn) writable() error {
 		return c.opError("write", net.ErrClosed)
 	case c.is(overdue):
 		return c.opError("write", os.ErrDeadlineExceeded)
-	case c.unsentMemory() >= c.group.cfg.MaxWrite:
+	case !c.group.mayQueue(c.unsentMemory()):
 		return ErrWriteQueueFull
 	}
 	return nil
@@ -148,6 +148,7 @@ func (c *Conn) send(tell bool) int {
 	var waiter *Socket
 	if in.mail != nil {
 		in.queued, in.files = len(c.queued)+memory, clampInt(files)
+		in.reckon(c.group)
 		if in.flight == nil && in.queued == 0 { // what it waits for was dropped
 			waiter, in.waiter = in.waiter, nil
 		}
@@ -229,6 +230,7 @@ func (c *Conn) land(d *Driver, n int) {
 	if over {
 		d.buffers.put(in.flight)
 		in.flight, in.sent = nil, 0
+		in.reckon(c.group)
 		waiter, in.waiter = in.waiter, nil
 		in.spare(d)
 	}
