@@ -104,6 +104,22 @@ func (c *Conn) fail(err error) {
 
 // check closes the connection if the handler returned an error.
 func (c *Conn) check(err error) {
+	if err != nil {
+		c.conclude(c.returned(c.handler, err))
+	}
+}
+
+// returned counts and logs an error of a handler, and returns it. One that is returned once the
+// connection is broken is of that, not of the handler.
+func (c *Conn) returned(handler any, err error) error {
+	if err != nil && !c.is(broken) {
+		c.group.handlerFailed(err, handler, c.is(closing), c.logAttr())
+	}
+	return err
+}
+
+// conclude closes the connection in order, with err as its cause; nil is none.
+func (c *Conn) conclude(err error) {
 	if err != nil && !c.is(closing|broken) {
 		c.more().cause = err
 		_ = c.Close()

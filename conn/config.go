@@ -83,7 +83,8 @@ type Config struct {
 	Linger time.Duration
 
 	// Logger hears of panics in handlers, of accept errors, and of a fall-back
-	// to another backend. nil: nobody does.
+	// to another backend; at debug level also of the errors that handlers return.
+	// nil: nobody does.
 	Logger *slog.Logger
 }
 

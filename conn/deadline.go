@@ -215,7 +215,7 @@ func (c *Conn) checkClock() {
 		if c.outflow(c.taken()).movedSince(k.gone) {
 			c.seenActive(now)
 		} else {
-			c.check(c.opError("idle", os.ErrDeadlineExceeded))
+			c.conclude(c.opError("idle", os.ErrDeadlineExceeded))
 		}
 	}
 }

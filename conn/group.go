@@ -22,6 +22,7 @@ type Group struct {
 
 	admission admission
 	pipes     pipePool
+	handlers  handlerCounts
 	ledger    ledger
 	excess    atomic.Int64   // queued above HighWater by all connections, bytes; see excess.go
 	begun     []atomic.Int64 // live connections, by the worker they began on

@@ -36,7 +36,11 @@ func (c *PacketConn) fail(err error) {
 
 // check closes the socket if the handler returned an error.
 func (c *PacketConn) check(err error) {
-	if err != nil && !c.is(packetClosing|packetBroken) {
+	if err == nil || c.is(packetBroken) {
+		return
+	}
+	c.group.handlerFailed(err, c.handler, c.is(packetClosing), c.logAttr())
+	if !c.is(packetClosing) {
 		c.cause = err
 		_ = c.Close()
 	}

@@ -70,7 +70,7 @@ func (c *PacketConn) recoverPanic() {
 		return
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
-	c.group.cfg.Logger.Error("conn: packet handler panicked", "local", c.local, "panic", v, "stack", string(err.Stack))
+	c.group.handlerPanicked(err, c.handler, c.logAttr())
 	c.fail(err)
 }
 

@@ -167,7 +167,7 @@ func (c *Conn) recoverPanic() {
 		return
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
-	c.group.cfg.Logger.Error("conn: handler panicked", "remote", c.RemoteAddr(), "panic", v, "stack", string(err.Stack))
+	c.group.handlerPanicked(err, c.handler, c.logAttr())
 	c.in.detach(c.driver, c.home)
 	c.fail(err)
 }
@@ -215,7 +215,7 @@ func (c *Conn) offer() {
 		case err != nil:
 			c.check(err)
 		case left >= cfg.MaxRead && left == before && !c.is(held|deaf|spliced):
-			c.check(ErrReadBufferFull)
+			c.conclude(ErrReadBufferFull)
 		}
 		if !c.is(closing|broken|spliced) && c.Unsent() > cfg.HighWater {
 			c.set(paused)

@@ -94,7 +94,7 @@ func (h *sequential) OnOpen(c *Conn) error {
 	}
 	c.handler = (*streamEvents)(s)
 	c.set(occupied)
-	s.main.begin = func(cx *sched.Context) error { return h.fn(cx, s) }
+	s.main.begin = func(cx *sched.Context) error { return c.returned(h, h.fn(cx, s)) }
 	return nil
 }
 

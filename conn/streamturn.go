@@ -232,17 +232,20 @@ func (s *Stream) vacate() bool {
 	}
 	c := s.c
 	c.clear(occupied | crowded)
-	err := s.main.co.Err()
-	if err == nil && s.failed != nil && !s.failed.joined {
+	err := s.main.co.Err() // which Sequential has counted
+	orphan := err == nil && s.failed != nil && !s.failed.joined
+	if orphan {
 		err = s.failed.b.co.Err()
 	}
 	var p *PanicError
 	switch {
 	case errors.As(err, &p):
-		c.group.cfg.Logger.Error("conn: handler panicked", "remote", c.RemoteAddr(), "panic", p.Value, "stack", string(p.Stack))
+		c.group.handlerPanicked(p, c.handler, c.logAttr())
 		c.fail(err)
-	case err != nil:
+	case orphan:
 		c.check(err)
+	case err != nil:
+		c.conclude(err)
 	case !c.is(closing | broken):
 		_ = c.Close()
 	}

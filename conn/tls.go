@@ -190,7 +190,7 @@ func (g *tlsGate) refused(c *Conn, err error) {
 	if g.refuse != nil && errors.As(err, &no) && no.Conn != nil { // nothing was sent to it
 		enqueue(c, g.refuse(no.RecordHeader))
 	}
-	c.check(c.opError("handshake", err))
+	c.conclude(c.opError("handshake", err))
 }
 
 // OnWritable implements Handler.

@@ -148,7 +148,7 @@ func (c *Conn) unseal() {
 			c.offer() // what came before the error is not lost with it
 		}
 		if l.lent == nil { // else whoever has it now reads the same
-			c.check(c.opError("read", err))
+			c.conclude(c.opError("read", err))
 		}
 		return
 	}

@@ -74,6 +74,7 @@ func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 	}{
 		"no handler":      {&server.Server{}, nil, "Handler is nil; set one"},
 		"unknown backend": {&server.Server{Handler: echo{}, Backend: "dpdk"}, errors.ErrUnsupported, "use " + strings.Join(reactor.Backends(), " or ")},
+		"no address":      {&server.Server{Handler: echo{}}, nil, "set one, such as 127.0.0.1:8080, or :0"},
 		"workers":         {&server.Server{Handler: echo{}, Workers: -1}, nil, "use 0 for one per processor"},
 		"conn":            {&server.Server{Handler: echo{}, Conn: conn.Config{MaxRead: -1}}, nil, "use at least 1"},
 	} {

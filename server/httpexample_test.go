@@ -53,5 +53,5 @@ func ExampleHTTPServer() {
 	s := &server.Server{Addr: "127.0.0.1:0", Handler: server.HTTPServer(hs)}
 	s.Listening = func(net.Addr) { go func() { _ = s.Shutdown(context.Background()) }() }
 	fmt.Println(s.ListenAndServe())
-	// Output: server: use of closed network connection
+	// Output: server: closed by Shutdown or Close
 }

@@ -52,7 +52,7 @@ func TestAStaleUnixPathIsCleanedAndOthersAreNot(t *testing.T) {
 
 func TestAnErrorOfControlIsTheServersError(t *testing.T) {
 	conntest.Guard(t)
-	s := &server.Server{Handler: echo{}, Control: func(string, string, syscall.RawConn) error { return errControl }}
+	s := &server.Server{Handler: echo{}, Addr: "127.0.0.1:0", Control: func(string, string, syscall.RawConn) error { return errControl }}
 	require.ErrorIs(t, s.ListenAndServe(), errControl)
 }
 

@@ -38,14 +38,19 @@ func Sequential(fn func(cx *sched.Context, s *Stream) error) Handler { return co
 
 // ErrServerClosed is what Serve and ListenAndServe return after Shutdown or
 // Close. It matches net.ErrClosed.
-var ErrServerClosed error = fmt.Errorf("server: %w", net.ErrClosed)
+var ErrServerClosed error = serverClosed{}
+
+type serverClosed struct{}
+
+func (serverClosed) Error() string { return "server: closed by Shutdown or Close" }
+func (serverClosed) Unwrap() error { return net.ErrClosed }
 
 // A Server serves connections with a Handler. The fields must not change once
 // it serves; the zero value of each but Handler is useful. A server serves once:
 // after Shutdown or Close, make another. It must not be copied.
 type Server struct {
 	// Addr is what ListenAndServe listens on: "host:port", or a path for
-	// Network "unix". "": ":0", any free port of every interface.
+	// Network "unix"; ":0" is any free port of every interface. "": an error.
 	Addr string
 
 	// Network is "tcp", "tcp4", "tcp6" or "unix", for which Handler is needed, or
@@ -139,7 +144,8 @@ type Server struct {
 	Conn conn.Config
 
 	// Logger hears of accept errors, of panics in handlers and of a fall-back
-	// to another backend. nil: zerolog to the standard error, from warnings up.
+	// to another backend; at debug level also of the errors that handlers return, which
+	// Group().Stats() counts. nil: zerolog to the standard error, from warnings up.
 	Logger *slog.Logger
 
 	// Listening, if not nil, is called with each address that the server
@@ -167,23 +173,22 @@ func (s *Server) ListenAndServe() error {
 	if network == "" {
 		network = "tcp"
 	}
-	addr := s.Addr
-	if addr == "" {
-		addr = ":0"
-	}
 	group, err := s.start()
 	if err != nil {
 		return err
 	}
 	defer s.release()
+	if s.Addr == "" {
+		return errors.New("server: Addr is empty; set one, such as 127.0.0.1:8080, or :0 for any free port")
+	}
 	if isPacketNetwork(network) {
-		all, err := s.listenPackets(network, addr, group.Runtime().Workers())
+		all, err := s.listenPackets(network, s.Addr, group.Runtime().Workers())
 		if err != nil {
 			return err
 		}
 		return s.servePackets(all...)
 	}
-	all, err := s.listen(network, addr, group.Runtime().Workers())
+	all, err := s.listen(network, s.Addr, group.Runtime().Workers())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 
 // A Log is a slog.Handler that keeps what it is told.
 type Log struct {
+	Level slog.Level // the lowest that is kept
+
 	mu    sync.Mutex
 	lines []string
 }
@@ -18,8 +20,8 @@ var _ slog.Handler = (*Log)(nil)
 // Logger is a logger that writes to the log.
 func (l *Log) Logger() *slog.Logger { return slog.New(l) }
 
-// Enabled implements slog.Handler: from Info up.
-func (l *Log) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+// Enabled implements slog.Handler.
+func (l *Log) Enabled(_ context.Context, level slog.Level) bool { return level >= l.Level }
 
 // Handle implements slog.Handler.
 func (l *Log) Handle(_ context.Context, r slog.Record) error {

@@ -1,0 +1,120 @@
+package conn_test
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
+)
+
+var errRefused = errors.New("no such command")
+
+// refuses returns an error from OnData.
+type refuses struct{ conn.Base }
+
+func (refuses) OnData(*conn.Conn) error { return errRefused }
+
+// refuseStream returns the same from sequential code.
+func refuseStream(_ *sched.Context, s *conn.Stream) error {
+	_, _ = s.Read(make([]byte, 1))
+	return errRefused
+}
+
+// refuseBeside returns it from a function that nobody joins.
+func refuseBeside(cx *sched.Context, s *conn.Stream) error {
+	_, _ = s.Read(make([]byte, 1))
+	s.Go(func(*sched.Context) error { return errRefused })
+	_, _ = s.Read(make([]byte, 1))
+	return nil
+}
+
+func atDebug(cfg *conn.Config) { cfg.Logger = slog.New(&conntest.Log{Level: slog.LevelDebug}) }
+
+func logOf(f *fixture) *conntest.Log { return f.Logger().Handler().(*conntest.Log) }
+
+func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
+	const said = "DEBUG conn: handler returned an error"
+	refuse := func(*conn.Conn) error { return errRefused }
+	for name, c := range map[string]struct {
+		h     conn.Handler
+		named string
+	}{
+		"OnData":     {refuses{}, "handler=conn_test.refuses "},
+		"OnOpen":     {funcs{open: refuse}, "handler=conn_test.funcs "},
+		"OnEOF":      {funcs{eof: refuse}, "handler=conn_test.funcs "},
+		"closing":    {funcs{data: func(c *conn.Conn) error { _ = c.Close(); return errRefused }}, "handler=conn_test.funcs "},
+		"Sequential": {conn.Sequential(refuseStream), "/conn_test.refuseStream "},
+		"Stream.Go":  {conn.Sequential(refuseBeside), "handler=a function of Stream.Go "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				f := newFixture(t, backend, 2, atDebug)
+				ln, err := net.Listen("tcp", "127.0.0.1:0")
+				require.NoError(t, err)
+				defer ln.Close()
+				l, err := f.Listen(ln, c.h)
+				require.NoError(t, err)
+				defer l.Close()
+				f.addr = l.Addr()
+				client := f.dial()
+				_, _ = client.Write([]byte("x")) // it may have been refused by now
+				_ = client.(*net.TCPConn).CloseWrite()
+				_, _ = io.Copy(io.Discard, client)
+				log := logOf(f)
+				conntest.Eventually(t, func() bool { return log.Count(said) == 1 }, log)
+				require.Equal(t, conn.Stats{HandlerErrors: 1}, f.Stats())
+				require.Contains(t, log.String(), "remote="+client.LocalAddr().String())
+				require.Contains(t, log.String(), "error="+errRefused.Error())
+				require.Contains(t, log.String(), c.named)
+			})
+		})
+	}
+}
+
+// What ends a connection without a handler's doing is no handler's error.
+func TestOtherEndsAreNotHandlersErrors(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 2, atDebug, func(cfg *conn.Config) {
+			cfg.MaxRead, cfg.Linger = 10, 50*time.Millisecond
+		})
+		closed := make(chan error, 4)
+		ends := func(_ *conn.Conn, err error) { closed <- err }
+		dialed := func(h conn.Handler) *net.TCPConn {
+			f.listen("tcp", "127.0.0.1:0", h)
+			return f.dial().(*net.TCPConn)
+		}
+		write(t, dialed(funcs{data: func(*conn.Conn) error { return nil }, close: ends}), "more than MaxRead")
+		require.ErrorIs(t, conntest.Receive(t, closed), conn.ErrReadBufferFull)
+		dialed(funcs{open: func(c *conn.Conn) error { return c.SetIdleTimeout(20 * time.Millisecond) }, close: ends})
+		require.Error(t, conntest.Receive(t, closed))
+		write(t, dialed(funcs{data: func(c *conn.Conn) error { _ = c.Close(); return c.Close() }, close: ends}), "x")
+		conntest.Receive(t, closed)
+		require.Equal(t, conn.Stats{}, f.Stats(), logOf(f))
+		write(t, dialed(funcs{data: func(*conn.Conn) error { panic("oh") }, close: ends}), "x")
+		require.Error(t, conntest.Receive(t, closed))
+		require.Equal(t, conn.Stats{HandlerPanics: 1}, f.Stats())
+	})
+}
+
+func TestPacketHandlersErrorsAreLoggedAndCounted(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1, atDebug)
+		pc, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		require.NoError(t, err)
+		_, err = f.ListenPacket(pc, &packetFuncs{lives: &packetLives{}, open: func(*conn.PacketConn) error { return errRefused }})
+		require.NoError(t, err)
+		log := logOf(f)
+		conntest.Eventually(t, func() bool { return f.Len() == 0 })
+		require.Equal(t, conn.Stats{HandlerErrors: 1}, f.Stats())
+		require.Equal(t, 1, log.Count("DEBUG conn: handler returned an error local="+pc.LocalAddr().String()+" handler=*conn_test.packetFuncs error="+errRefused.Error()), log)
+		require.NoError(t, pc.Close())
+	})
+}

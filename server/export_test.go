@@ -1,0 +1,4 @@
+package server
+
+// LineLogger is for tests.
+var LineLogger = lineLogger
