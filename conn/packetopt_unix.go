@@ -3,6 +3,7 @@
 package conn
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -22,11 +23,8 @@ func packetFD(pc *net.UDPConn) (int, error) {
 		return -1, err
 	}
 	fd := -1
-	cerr := raw.Control(func(orig uintptr) { fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0) })
-	if cerr != nil {
-		return -1, cerr
-	}
-	return fd, advise(os.NewSyscallError("fcntl", err))
+	cerr := raw.Control(func(orig uintptr) { fd, err = duplicate(int(orig)) })
+	return fd, errors.Join(cerr, err)
 }
 
 // dialPacket is a connected socket. Connecting one says nothing to the peer, and so

@@ -48,14 +48,9 @@ func listenerFD(ln net.Listener) (int, error) {
 		return -1, err
 	}
 	fd := -1
-	cerr := raw.Control(func(orig uintptr) {
-		fd, err = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
-	})
-	if cerr != nil {
-		return -1, cerr
-	}
-	if err != nil {
-		return -1, advise(os.NewSyscallError("fcntl", err))
+	cerr := raw.Control(func(orig uintptr) { fd, err = duplicate(int(orig)) })
+	if err = errors.Join(cerr, err); err != nil {
+		return -1, err
 	}
 	// Accepted sockets inherit these, so that they cost nothing per connection.
 	sockopt.NoSignal(fd)
@@ -85,6 +80,12 @@ func newSocket(addr net.Addr) (int, error) {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
 	return fd, nil
+}
+
+// duplicate is a close-on-exec duplicate of a descriptor.
+func duplicate(fd int) (int, error) {
+	fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	return fd, advise(os.NewSyscallError("fcntl", err))
 }
 
 func closeFD(fd int) { _ = unix.Close(fd) }

@@ -81,20 +81,24 @@ func dupSocket(s netSocket) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	h := windows.InvalidHandle
-	cerr := raw.Control(func(orig uintptr) {
-		var info windows.WSAProtocolInfo
-		if err = windows.WSADuplicateSocket(windows.Handle(orig), uint32(os.Getpid()), &info); err != nil {
-			err = callError("wsaduplicatesocket", err)
-			return
-		}
-		const asIs = -1 // FROM_PROTOCOL_INFO
-		if h, err = windows.WSASocket(asIs, asIs, asIs, &info, 0, socketFlags); err != nil {
-			err = callError("wsasocket", err)
-		}
-	})
+	fd := -1
+	cerr := raw.Control(func(orig uintptr) { fd, err = duplicate(int(orig)) })
 	if err = errors.Join(cerr, err); err != nil {
 		return -1, err
+	}
+	return fd, nil
+}
+
+// duplicate is a duplicate of a socket's descriptor that processes do not inherit.
+func duplicate(fd int) (int, error) {
+	var info windows.WSAProtocolInfo
+	if err := windows.WSADuplicateSocket(windows.Handle(fd), uint32(os.Getpid()), &info); err != nil {
+		return -1, callError("wsaduplicatesocket", err)
+	}
+	const asIs = -1 // FROM_PROTOCOL_INFO
+	h, err := windows.WSASocket(asIs, asIs, asIs, &info, 0, socketFlags)
+	if err != nil {
+		return -1, callError("wsasocket", err)
 	}
 	return int(h), nil
 }

@@ -1,0 +1,174 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// errWouldWait is why a raw Read or Write ends whose function wants to wait.
+var errWouldWait = fmt.Errorf("the socket is not ready, and a raw call cannot wait beside the reactor: use Read or Write: %w", errors.ErrUnsupported)
+
+// SyscallConn is the descriptor for system calls that Socket has no method for, above all
+// socket options. It can be used beside the reactor, from any goroutine, and after Close its
+// methods return net.ErrClosed:
+//
+//   - Control gives its function a duplicate of the descriptor.
+//   - Read does so too. What has arrived is in general not in the kernel any more: a read of it
+//     then ends with EAGAIN while the connection lives, which is enough to ask whether it does.
+//   - Write calls its function when everything written before has left, and nothing else is
+//     written meanwhile. The function must not use the Socket.
+//
+// Neither waits until the descriptor is ready: if its function returns false, the error matches
+// errors.ErrUnsupported.
+func (s *Socket) SyscallConn() (syscall.RawConn, error) { return rawStream{s}, nil }
+
+// A rawStream is the syscall.RawConn of a Socket.
+type rawStream struct{ s *Socket }
+
+// Control implements syscall.RawConn.
+func (r rawStream) Control(f func(fd uintptr)) error {
+	return r.do("raw-control", func(fd uintptr) bool { f(fd); return true })
+}
+
+// Read implements syscall.RawConn.
+func (r rawStream) Read(f func(fd uintptr) (done bool)) error { return r.do("raw-read", f) }
+
+func (r rawStream) do(op string, f func(fd uintptr) bool) error {
+	s := r.s
+	s.mu.Lock()
+	closed, c := s.closed, s.c
+	s.mu.Unlock()
+	err, fd := net.ErrClosed, -1
+	if !closed && c != nil {
+		err = c.withFD(func(orig int) (err error) {
+			fd, err = duplicate(orig)
+			return err
+		})
+	}
+	if err == nil {
+		err = lendFD(fd, f)
+	}
+	if err != nil {
+		return s.opError(op, err)
+	}
+	return nil
+}
+
+// lendFD calls f with a descriptor and closes that.
+func lendFD(fd int, f func(fd uintptr) bool) error {
+	defer closeFD(fd) // also if f panics
+	if !f(uintptr(fd)) {
+		return errWouldWait
+	}
+	return nil
+}
+
+// Write implements syscall.RawConn.
+func (r rawStream) Write(f func(fd uintptr) (done bool)) error {
+	s := r.s
+	if err := s.beginWrite(); err != nil {
+		return s.opError("raw-write", err)
+	}
+	defer s.endWrite()
+	for {
+		called, err := s.c.writeRaw(f, s)
+		if !called && err == nil {
+			if err = s.c.tell(command{kind: cmdInner, do: s.roomOnceSent}); err == nil {
+				err = s.awaitRoom()
+			}
+		}
+		if err != nil {
+			return s.opError("raw-write", err)
+		}
+		if called {
+			return nil
+		}
+	}
+}
+
+// roomOnceSent has madeRoom called when what is queued has been sent.
+func (s *Socket) roomOnceSent(c *Conn) { c.NotifySent(func(error) { s.madeRoom() }) }
+
+// writeRaw calls f with the descriptor unless something is to be sent before: as put sends.
+func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err error) {
+	c.mu.Lock()
+	in := &c.inbox
+	switch {
+	case c.extras != nil && c.extras.layer != nil && c.extras.layer.lent != s:
+		err = errOverSocket
+	case in.closed:
+		err = errGone
+	}
+	if err != nil || !in.free() {
+		c.mu.Unlock()
+		return false, err
+	}
+	in.direct = true
+	fd := c.fd
+	c.mu.Unlock()
+	defer func() { // also if f panics
+		c.mu.Lock()
+		in.direct = false
+		tell := in.tellEnd
+		c.mu.Unlock()
+		if tell {
+			c.task.Wake()
+		}
+	}()
+	if !f(uintptr(fd)) {
+		return true, errWouldWait
+	}
+	return true, nil
+}
+
+// SyscallConn is Socket.SyscallConn for datagrams: Write's function, too, is given a duplicate
+// of the descriptor, beside what others write.
+func (s *PacketSocket) SyscallConn() (syscall.RawConn, error) { return rawPackets{s}, nil }
+
+// A rawPackets is the syscall.RawConn of a PacketSocket.
+type rawPackets struct{ s *PacketSocket }
+
+// Control implements syscall.RawConn.
+func (r rawPackets) Control(f func(fd uintptr)) error {
+	return r.do("raw-control", func(fd uintptr) bool { f(fd); return true })
+}
+
+// Read implements syscall.RawConn.
+func (r rawPackets) Read(f func(fd uintptr) (done bool)) error { return r.do("raw-read", f) }
+
+// Write implements syscall.RawConn.
+func (r rawPackets) Write(f func(fd uintptr) (done bool)) error { return r.do("raw-write", f) }
+
+func (r rawPackets) do(op string, f func(fd uintptr) bool) error {
+	fd := -1
+	err := r.s.do(func(c *PacketConn) (err error) {
+		fd, err = duplicate(c.fd)
+		return err
+	})
+	switch {
+	case errors.Is(err, net.ErrClosed):
+		err = net.ErrClosed
+	case err == nil:
+		err = lendFD(fd, f)
+	}
+	if err != nil {
+		return r.s.opError(op, netip.AddrPort{}, err)
+	}
+	return nil
+}
+
+// ReadMsgUDP is ReadFrom, with the signature by which golang.org/x/net knows a UDP socket. No
+// out-of-band data is received: with room for some it returns errors.ErrUnsupported.
+func (s *PacketSocket) ReadMsgUDP(p, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
+	if len(oob) > 0 {
+		return 0, 0, 0, nil, s.opError("read", s.peer, fmt.Errorf("out-of-band data: %w", errors.ErrUnsupported))
+	}
+	n, from, err := s.ReadFromAddrPort(p)
+	if err != nil {
+		return n, 0, 0, nil, err
+	}
+	return n, 0, 0, net.UDPAddrFromAddrPort(from), nil
+}

@@ -1,0 +1,168 @@
+package conn_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/ipv4"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+var (
+	_ syscall.Conn = (*conn.Socket)(nil)
+	_ syscall.Conn = (*conn.PacketSocket)(nil)
+)
+
+// rawOf is the RawConn of a connection.
+func rawOf(t *testing.T, c any) syscall.RawConn {
+	t.Helper()
+	sc, ok := c.(syscall.Conn)
+	require.True(t, ok, "a %T has no SyscallConn", c)
+	raw, err := sc.SyscallConn()
+	require.NoError(t, err)
+	return raw
+}
+
+// What golang.org/x/net does with a connection's options.
+func TestOptionsAreSetAsOnNets(t *testing.T) {
+	onStreams(t, func(t *testing.T, pair func(string) (a, b stream)) {
+		a, b := pair("tcp")
+		for _, c := range []net.Conn{a, b} {
+			p := ipv4.NewConn(c)
+			require.NoError(t, p.SetTTL(17))
+			ttl, err := p.TTL()
+			require.NoError(t, err)
+			require.Equal(t, 17, ttl)
+		}
+		write(t, a, "hello")
+		require.Equal(t, "hello", string(read(t, b, 5)))
+	})
+}
+
+func TestDatagramOptionsAreSetAsOnNets(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		pc, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		require.NoError(t, err)
+		s, err := f.OpenPacket(pc)
+		require.NoError(t, err)
+		require.NoError(t, pc.Close())
+		p := ipv4.NewPacketConn(s)
+		require.NoError(t, p.SetTTL(17))
+		ttl, err := p.TTL()
+		require.NoError(t, err)
+		require.Equal(t, 17, ttl)
+
+		peer, err := net.Dial("udp", s.LocalAddr().String())
+		require.NoError(t, err)
+		defer peer.Close()
+		write(t, peer, "hello")
+		buf := make([]byte, 10)
+		n, _, _, from, err := s.ReadMsgUDP(buf, nil)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(buf[:n]))
+		require.Equal(t, peer.LocalAddr().String(), from.String())
+		_, _, _, _, err = s.ReadMsgUDP(buf, make([]byte, 1))
+		requireOpError(t, err, "read", errors.ErrUnsupported)
+		raw := rawOf(t, s)
+		require.NoError(t, raw.Write(func(uintptr) bool { return true }))
+		requireOpError(t, raw.Read(func(uintptr) bool { return false }), "raw-read", errors.ErrUnsupported)
+
+		require.NoError(t, s.Close())
+		called := func(uintptr) bool { t.Error("called after Close"); return true }
+		requireOpError(t, raw.Control(func(fd uintptr) { called(fd) }), "raw-control", net.ErrClosed)
+		requireOpError(t, raw.Read(called), "raw-read", net.ErrClosed)
+		requireOpError(t, raw.Write(called), "raw-write", net.ErrClosed)
+	})
+}
+
+func TestRawCallsAreSafeBesideCloses(t *testing.T) {
+	onStreams(t, func(t *testing.T, pair func(string) (a, b stream)) {
+		for range 20 {
+			a, b := pair("tcp")
+			raw := rawOf(t, a)
+			done := make(chan error, 3)
+			begun := make(chan struct{}, 3)
+			use := func(call func() error) {
+				var err error
+				for i := 0; err == nil; i++ {
+					if err = call(); i == 0 {
+						begun <- struct{}{}
+					}
+				}
+				done <- err
+			}
+			go use(func() error { return raw.Control(func(uintptr) {}) })
+			go use(func() error { return raw.Read(func(uintptr) bool { return true }) })
+			go use(func() error { return raw.Write(func(uintptr) bool { return true }) })
+			for range 3 {
+				conntest.Receive(t, begun)
+			}
+			require.NoError(t, a.Close())
+			require.NoError(t, b.Close())
+			for range 3 {
+				require.ErrorIs(t, conntest.Receive(t, done), net.ErrClosed)
+			}
+		}
+	})
+}
+
+// A raw write does not overtake what was written before it.
+func TestRawWritesKeepTheOrder(t *testing.T) {
+	onSocketGroups(t, []int{1, 2}, func(t *testing.T, f *fixture) {
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) })
+		require.NoError(t, err)
+		defer stop()
+		const size = 1 << 20 // more than the kernel and the queue take
+		wrote, raw := make(chan error, 1), make(chan error, 1)
+		begun := make(chan struct{})
+		go func() {
+			close(begun)
+			_, err := a.Write(noise[:size])
+			wrote <- err
+			raw <- rawOf(t, a).Write(func(fd uintptr) bool {
+				_, err := sendRaw(fd, []byte("raw"))
+				raw <- err
+				return true
+			})
+		}()
+		conntest.Receive(t, begun)
+		require.Equal(t, noise[:size], read(t, b, size))
+		require.NoError(t, conntest.Receive(t, wrote))
+		require.Equal(t, "raw", string(read(t, b, 3)))
+		require.NoError(t, conntest.Receive(t, raw))
+		require.NoError(t, conntest.Receive(t, raw))
+		write(t, a, "after")
+		require.Equal(t, "after", string(read(t, b, 5)))
+	})
+}
+
+// One that has to wait for what was written before ends with the deadline.
+func TestRawWritesHaveDeadlines(t *testing.T) {
+	onSocketGroups(t, []int{1}, func(t *testing.T, f *fixture) {
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		a, _, stop, err := pair(t, l, func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) })
+		require.NoError(t, err)
+		defer stop()
+		require.NoError(t, a.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
+		for err == nil { // until neither the kernel nor the queue has room
+			_, err = a.Write(noise)
+		}
+		requireOpError(t, err, "write", os.ErrDeadlineExceeded)
+		ended := make(chan error, 1)
+		require.NoError(t, a.SetWriteDeadline(time.Time{}))
+		go func() {
+			ended <- rawOf(t, a).Write(func(uintptr) bool { t.Error("the queue is not empty"); return true })
+		}()
+		require.NoError(t, a.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
+		requireOpError(t, conntest.Receive(t, ended), "raw-write", os.ErrDeadlineExceeded)
+	}, func(cfg *conn.Config) { cfg.Linger = 50 * time.Millisecond })
+}
