@@ -36,7 +36,7 @@ type DialConfig struct {
 	Timeout time.Duration
 
 	// LocalAddr is what sockets are bound to. It must be of the addresses' kind and
-	// family. With port 0 the system chooses one when it knows the peer, so that
+	// family; an unspecified IP address (0.0.0.0, ::) is of both. With port 0 the system chooses one when it knows the peer, so that
 	// ports are used up per peer (IP_BIND_ADDRESS_NO_PORT). nil: not bound.
 	LocalAddr net.Addr
 

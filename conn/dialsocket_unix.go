@@ -18,8 +18,8 @@ func bindFor(fd int, addr, local net.Addr) error {
 	var sa unix.Sockaddr
 	switch l := local.(type) {
 	case *net.TCPAddr:
-		remote, ok := addr.(*net.TCPAddr)
-		if !ok || len(l.IP) > 0 && (l.IP.To4() == nil) != (remote.IP.To4() == nil) {
+		remote, ok := binds(l, addr)
+		if !ok {
 			return mismatched(local)
 		}
 		if l.Port == 0 { // not before it is known to whom: else ports are used up for all peers together
@@ -55,7 +55,9 @@ func tcpSockaddr(a *net.TCPAddr, wide bool) (unix.Sockaddr, error) {
 		return nil, err
 	}
 	sa := &unix.SockaddrInet6{Port: a.Port, ZoneId: zone}
-	copy(sa.Addr[:], a.IP.To16())
+	if !anyAddress(a.IP) {
+		copy(sa.Addr[:], a.IP.To16())
+	}
 	return sa, nil
 }
 

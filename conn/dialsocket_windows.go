@@ -13,8 +13,8 @@ func bindFor(fd int, addr, local net.Addr) error {
 	var sa windows.Sockaddr
 	switch l := local.(type) {
 	case *net.TCPAddr:
-		remote, ok := addr.(*net.TCPAddr)
-		if !ok || len(l.IP) > 0 && (l.IP.To4() == nil) != (remote.IP.To4() == nil) {
+		remote, ok := binds(l, addr)
+		if !ok {
 			return mismatched(local)
 		}
 		var err error
@@ -43,7 +43,9 @@ func sockaddr(ip net.IP, port int, zone string, wide bool) (windows.Sockaddr, er
 		return nil, err
 	}
 	sa := &windows.SockaddrInet6{Port: port, ZoneId: id}
-	copy(sa.Addr[:], ip.To16())
+	if !anyAddress(ip) {
+		copy(sa.Addr[:], ip.To16())
+	}
 	return sa, nil
 }
 

@@ -59,7 +59,7 @@ type Dialer struct {
 
 	// LocalAddr is the address to dial from: a *net.TCPAddr, *net.UDPAddr or
 	// *net.UnixAddr, as the network is. Remote addresses of another family are left
-	// out. With port 0, ports are used up for each peer on its own. nil: the system
+	// out; an unspecified IP address (0.0.0.0, ::) is of both. With port 0, ports are used up for each peer on its own. nil: the system
 	// chooses.
 	LocalAddr net.Addr
 

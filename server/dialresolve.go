@@ -50,19 +50,20 @@ func parse(network, addr string) (n hostPort, err error) {
 	return n, err
 }
 
-// fits reports whether the network has addresses such as ip, and one bound to local, if
-// that is valid, can reach it.
+// fits reports whether the network has addresses such as ip, and one bound to local can reach
+// it. An invalid local address is none, and an unspecified one is of both families.
 func (n hostPort) fits(ip, local netip.Addr) bool {
 	switch {
-	case strings.HasSuffix(n.network, "4") && !ip.Is4(), strings.HasSuffix(n.network, "6") && ip.Is4():
+	case strings.HasSuffix(n.network, "4") && (!ip.Is4() || local.Is6()), strings.HasSuffix(n.network, "6") && ip.Is4():
 		return false
 	default:
-		return !local.IsValid() || local.Is4() == ip.Is4()
+		return !local.IsValid() || local.IsUnspecified() || local.Is4() == ip.Is4()
 	}
 }
 
-// literal is the host's address if it is one, or none at all, which is this machine.
-func (n hostPort) literal() (ip netip.Addr, ok bool) {
+// literal is the host's address if it is one. None at all, or an unspecified one, is this
+// machine, by the family that net.Dialer takes.
+func (n hostPort) literal(local netip.Addr) (ip netip.Addr, ok bool) {
 	if n.host != "" {
 		var err error
 		if ip, err = netip.ParseAddr(n.host); err != nil {
@@ -70,14 +71,21 @@ func (n hostPort) literal() (ip netip.Addr, ok bool) {
 		}
 		ip = ip.Unmap()
 	}
+	wide := ip.Is6() || local.Is6()
 	switch {
 	case ip.IsValid() && !ip.IsUnspecified():
 		return ip, true
-	case strings.HasSuffix(n.network, "6") || ip.Is6() && !strings.HasSuffix(n.network, "4"):
-		return netip.IPv6Loopback(), true
-	default:
-		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), true
+	case strings.HasSuffix(n.network, "6"):
+		wide = !ip.Is4()
+	case strings.HasSuffix(n.network, "4"):
+		wide = false
+	case local.IsValid() && !local.IsUnspecified():
+		wide = local.Is6()
 	}
+	if wide {
+		return netip.IPv6Loopback(), true
+	}
+	return netip.AddrFrom4([4]byte{127, 0, 0, 1}), true
 }
 
 // number is the port if it is a number.
@@ -100,7 +108,7 @@ func (n hostPort) known(local netip.Addr) (addrs []netip.AddrPort, ok bool, err 
 	if !ok {
 		return nil, false, err
 	}
-	ip, ok := n.literal()
+	ip, ok := n.literal(local)
 	switch {
 	case !ok:
 		return nil, false, nil
@@ -126,7 +134,7 @@ func (n hostPort) resolve(ctx context.Context, r Resolver, local netip.Addr) ([]
 		return nil, err
 	}
 	ips := []netip.Addr{}
-	if ip, ok := n.literal(); ok {
+	if ip, ok := n.literal(local); ok {
 		ips = append(ips, ip)
 	} else {
 		network := "ip"
