@@ -38,7 +38,7 @@ func (c *Conn) receivesOn() int {
 var errNoAddrs = errors.New("no address to connect to; set Addrs or Find")
 
 // DialWith is Dial with more to say, and to one of several addresses. cfg is not
-// needed when it has returned. With several addresses, or Find, a socket that cannot be
+// needed when it has returned. With several addresses, Find or Attempt, a socket that cannot be
 // made is a failed attempt like any other.
 func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	if err := g.rt.Start(); err != nil {
@@ -49,7 +49,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	switch {
 	case target == nil:
 		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: errNoAddrs}
-	case len(cfg.Addrs) == 1 && cfg.Find == nil:
+	case len(cfg.Addrs) == 1 && cfg.Find == nil && cfg.Attempt == nil:
 		if err := c.aim(cfg.Addrs[0], cfg); err != nil {
 			return Handle{}, &net.OpError{Op: "dial", Net: cfg.Addrs[0].Network(), Source: cfg.LocalAddr, Addr: cfg.Addrs[0], Err: err}
 		}

@@ -45,6 +45,12 @@ type DialConfig struct {
 	// if there is one address and no Find.
 	Control func(network, address string, raw syscall.RawConn) error
 
+	// Attempt, if not nil, is called when an attempt to connect to an address begins, before
+	// its socket is made; ended, if not nil, when the attempt has ended: with nil if it is the
+	// connection, else with why, which matches net.ErrClosed if the attempt was given up.
+	// Both are called on a worker, as methods of the handler are, and must not block.
+	Attempt func(addr net.Addr) (ended func(error))
+
 	// Preface is sent before anything else. It must not be changed.
 	Preface []byte
 

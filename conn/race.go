@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -41,6 +42,7 @@ type attempt struct {
 	at        *Driver       // where its Connect went
 	until     time.Duration // 0: as long as the race goes on
 	cancelled bool
+	told      func(error) // nil: nobody
 
 	ended bool // guarded by the connection's mu, as what follows
 	errno syscall.Errno
@@ -79,14 +81,21 @@ func (c *Conn) judge() {
 			r.live--
 		}
 		c.group.table.remove(&a.endpoint)
-		if a.errno == 0 && !r.won && !c.is(broken) {
+		switch {
+		case a.errno == 0 && !r.won && !c.is(broken):
 			c.won(a)
+			c.attemptEnded(a.told, a.cancelled, nil)
 			continue
+		case a.errno == 0:
+			c.attemptEnded(a.told, a.cancelled, errGivenUp)
+		default:
+			err := sysErr("connect", a.errno)
+			c.attemptEnded(a.told, a.cancelled, err)
+			if !a.cancelled {
+				r.fail(c, a.addr, err)
+			}
 		}
 		c.driver.close(a.at, a.fd, false)
-		if a.errno != 0 && !a.cancelled {
-			r.fail(c, a.addr, sysErr("connect", a.errno))
-		}
 	}
 	if r.won {
 		c.endRace()
@@ -113,7 +122,7 @@ func (c *Conn) endRace() (over bool) {
 	c.extras.clock.attempt = 0
 	r.settled()
 	for _, a := range r.running {
-		r.stop(c, a)
+		r.stop(c, a, errGivenUp)
 	}
 	if len(r.running) > 0 {
 		return false
@@ -130,8 +139,10 @@ func (r *race) settled() {
 	}
 }
 
-func (r *race) stop(c *Conn, a *attempt) {
+// stop cancels an attempt, which ends with err.
+func (r *race) stop(c *Conn, a *attempt, err error) {
 	if !a.cancelled {
+		c.attemptEnded(a.told, false, err)
 		a.cancelled = true
 		r.live--
 		c.driver.cancel(a.at, &a.endpoint, reactor.Connect)
@@ -158,7 +169,7 @@ func (c *Conn) goOnRacing() {
 	now := c.group.rt.Now()
 	for _, a := range r.running {
 		if a.until != 0 && now >= a.until && !a.cancelled {
-			r.stop(c, a)
+			r.stop(c, a, os.ErrDeadlineExceeded)
 			r.fail(c, a.addr, os.ErrDeadlineExceeded)
 		}
 	}
@@ -195,13 +206,37 @@ func (c *Conn) candidates(addrs []net.Addr, err error) {
 	r.left = slices.Clone(addrs)
 }
 
+// errGivenUp is the end of an attempt that is not needed any more.
+var errGivenUp = fmt.Errorf("conn: the attempt to connect was given up: %w", net.ErrClosed)
+
+// attemptBegins calls DialConfig.Attempt.
+func (c *Conn) attemptBegins(addr net.Addr) (told func(error)) {
+	if f := c.extras.race.cfg.Attempt; f != nil {
+		c.call(func() { told = f(addr) })
+	}
+	return told
+}
+
+// attemptEnded says how an attempt has ended, once.
+func (c *Conn) attemptEnded(tell func(error), again bool, err error) {
+	if tell != nil && !again {
+		c.call(func() { tell(err) })
+	}
+}
+
 // begin starts connecting to one address.
-func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) error {
+func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) (err error) {
+	told := c.attemptBegins(addr)
+	defer func() {
+		if err != nil {
+			c.attemptEnded(told, false, err)
+		}
+	}()
 	fd, err := dialSocket(addr, &r.cfg)
 	if err != nil {
 		return err
 	}
-	a := &attempt{conn: c, addr: addr, at: c.driver}
+	a := &attempt{conn: c, addr: addr, at: c.driver, told: told}
 	a.fd, a.target = fd, a
 	if end := c.extras.clock.connect; end != 0 && r.cfg.serial() {
 		a.until = now + share(end-now, len(r.left)+1)

@@ -171,6 +171,7 @@ func (d *Dialer) plan(ctx context.Context, network, addr string) (p plan, err er
 	}
 	p.Delay, p.LocalAddr, p.Near = d.FallbackDelay, d.LocalAddr, d.Near
 	p.Control = d.control(false)
+	p.Attempt = tracedAttempts(ctx, network)
 	if d.Proxy != nil {
 		if p.Preface, err = appendHeader(d.Proxy); err != nil {
 			return p, err

@@ -10,6 +10,9 @@ import (
 // DialContext connects for ordinary goroutines. The connection is a *Socket, or for UDP
 // a *conn.PacketSocket, and ctx means nothing for it any more once it is established. It
 // is what http.Transport.DialContext, and whatever else takes such a function, wants.
+//
+// A trace of net/http/httptrace in ctx is told of each TCP or Unix attempt to connect, on a
+// worker, so that its hooks must not block, and of what a *net.Resolver asks.
 func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if isPacketNetwork(network) {
 		s, err := d.dialPacketSocket(ctx, network, addr)

@@ -82,7 +82,7 @@ func dialPacket[T any](d *Dialer, network, addr string, wait waiter, attach func
 	addrs, known, err := name.known(d.local())
 	if err == nil && !known {
 		addrs, err = wait(limit, func(ctx context.Context) ([]netip.AddrPort, error) {
-			return name.resolve(ctx, d.resolver(), d.local())
+			return name.resolve(withoutConnects(ctx), d.resolver(), d.local())
 		})
 	}
 	if err != nil {

@@ -207,6 +207,7 @@ func (d *Dialer) local() netip.Addr {
 // does not make. The context ends with the dial.
 func (d *Dialer) find(ctx context.Context, rt *sched.Runtime, name hostPort) func(func([]net.Addr, error)) func() {
 	resolver, threads, local := d.resolver(), d.threads(), d.local()
+	ctx = withoutConnects(ctx)
 	return func(found func([]net.Addr, error)) func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		call := blocking.Submit(threads, func() ([]netip.AddrPort, error) { return name.resolve(ctx, resolver, local) })

@@ -101,5 +101,5 @@ func ExampleServer_tLS() {
 	fmt.Println(<-served)
 	// Output:
 	// hello, this is TLS 1.3
-	// server: use of closed network connection
+	// server: closed by Shutdown or Close
 }

@@ -39,7 +39,7 @@ func ExampleHTTP() {
 	// Output:
 	// 200 OK hello, world <nil>
 	// <nil>
-	// server: use of closed network connection
+	// server: closed by Shutdown or Close
 }
 
 // What http.Server can be told, it is told as ever.

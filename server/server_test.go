@@ -35,10 +35,10 @@ func TestListenAndServeServesUntilShutdown(t *testing.T) {
 	})
 }
 
-func TestAddrAndNetworkHaveDefaults(t *testing.T) {
+func TestNetworkIsTCPByDefault(t *testing.T) {
 	conntest.Guard(t)
 	listening := make(chan net.Addr, 1)
-	s := &server.Server{Handler: echo{}, Listening: func(a net.Addr) { listening <- a }}
+	s := &server.Server{Handler: echo{}, Addr: ":0", Listening: func(a net.Addr) { listening <- a }}
 	served := make(chan error, 1)
 	go func() { served <- s.ListenAndServe() }()
 	addr := conntest.Receive(t, listening).(*net.TCPAddr)
