@@ -14,6 +14,16 @@ var forbidden = [...]string{
 	"proxy-authenticate", "if-unmodified-since", "proxy-authorization",
 }
 
+// MayTrail reports whether a trailer may carry a field of that name, which is a token in any case.
+func MayTrail(name []byte) bool {
+	for _, bad := range forbidden {
+		if equalFold(name, bad) {
+			return false
+		}
+	}
+	return len(name) > 0 && allOf(name, tokenByte)
+}
+
 // trailer consumes one line of the trailer block; 0 if it is incomplete. After the empty one the
 // parser is back in a head.
 func (p *Parser) trailer(buf []byte) (int, *Error) {
@@ -40,10 +50,8 @@ func (p *Parser) trailer(buf []byte) (int, *Error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, name := range forbidden {
-		if equalFold(line[:f.nameEnd], name) {
-			return 0, errTrailer
-		}
+	if !MayTrail(line[:f.nameEnd]) {
+		return 0, errTrailer
 	}
 	if p.KeepTrailer {
 		p.kept = append(append(p.kept, line[:f.nameEnd]...), ": "...)

@@ -72,6 +72,8 @@ func (r *Route) check() error {
 		return errors.New("tls, proxy_from, proxy_to, server_names and health.interval are not for udp")
 	case len(r.ServerNames) > 0 && (r.TLS != nil || r.Kind() != "stream"):
 		return errors.New("server_names are for connections whose TLS is not terminated here")
+	case r.Kind() != "http" && (len(r.PassHeaders) > 0 || r.Underscores):
+		return errors.New("pass_headers and underscores are for http")
 	case r.Kind() == "http" && r.ProxyTo != 0:
 		return errors.New("proxy_to is not for http, whose connections to upstreams are shared: X-Forwarded-For and Forwarded say who it is")
 	}

@@ -74,6 +74,16 @@ type Route struct {
 	// 0: 240. Negative: no bound.
 	MinRate int `toml:"min_rate"`
 
+	// PassHeaders are fields of requests that go on to the upstream although http drops them by
+	// default, since it would believe what any client writes there: X-Real-IP, True-Client-IP,
+	// X-Client-IP, X-Cluster-Client-IP, CF-Connecting-IP, Proxy, and X-Forwarded-Port, -Server and
+	// every other X-Forwarded- field that the gateway does not write itself.
+	PassHeaders []string `toml:"pass_headers"`
+
+	// Underscores has fields of requests go on whose names have underscores, unless with
+	// hyphens they would be dropped. Many upstreams take the one for the other. Of http.
+	Underscores bool `toml:"underscores"`
+
 	// ProxyFrom are the addresses whose connections begin with a PROXY header; others are
 	// refused then. None: nobody's do.
 	ProxyFrom []netip.Prefix `toml:"proxy_from"`

@@ -42,7 +42,7 @@ func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.expects = x.body && all(r, "expect") != ""
 	x.upgrade = upgradeOf(r)
 	x.names = listed(r)
-	x.head = appendRequest(nil, r, x.names, remote, covered, x.upgrade)
+	x.head = appendRequest(nil, r, x.client.h.filter, x.names, remote, covered, x.upgrade)
 }
 
 // run asks upstreams until one answers, and passes the answer on. It reports whether the client's connection
@@ -150,6 +150,7 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 	buf := getBuffer()
 	defer func() { putBuffer(buf) }()
 	parser := h1.ReplyParser{Limits: limits, KeepTrailer: true}
+	pace := k.pace() // of interim answers
 	var out []byte
 	for {
 		n, err := parser.ParseHead(buf.bytes(), x.method, &r)
@@ -172,7 +173,7 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 		names := listed(&r)
 		switch {
 		case r.Status == 101:
-			if x.upgrade == "" {
+			if !switches(&r, x.upgrade) {
 				return false, false, &h1.Error{Status: 502, Reason: "the upstream changes to what nobody has asked for"}
 			}
 			out = appendReply(out, &r, names, plain, "")
@@ -183,7 +184,7 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 			return false, false, x.tunnel(up, out, buf)
 		case r.Status < 200:
 			if x.minor > 0 {
-				if _, err := k.conn.Write(appendReply(nil, &r, names, plain, "")); err != nil {
+				if err := k.write(appendReply(nil, &r, names, plain, ""), &pace); err != nil {
 					return false, false, err
 				}
 			}

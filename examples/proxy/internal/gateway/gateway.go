@@ -17,12 +17,13 @@ import (
 )
 
 // New is the handler of a route's connections.
-func New(r *route.Route) conn.Handler { return r.Cover(&idle{route: r}) }
+func New(r *route.Route) conn.Handler { return r.Cover(&idle{route: r, filter: newFilter(r.Route)}) }
 
 // idle is the handler of connections on which there is no request.
 type idle struct {
 	conn.Base
 	route    *route.Route
+	filter   *filter
 	stopping atomic.Bool
 }
 

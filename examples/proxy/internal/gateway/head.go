@@ -12,7 +12,7 @@ import (
 // hop are the fields that concern one connection only (RFC 9110, 7.6.1), and those that are written anew.
 var hop = []string{
 	"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-	"proxy-authorization", "proxy-authenticate", "content-length",
+	"proxy-authorization", "proxy-authenticate", "content-length", "http2-settings",
 }
 
 // A fields is a head's.
@@ -46,10 +46,11 @@ func among(name []byte, all []string) bool {
 	return false
 }
 
-// appendFields appends what goes from end to end.
-func appendFields(dst []byte, h fields, drop, more []string) []byte {
+// appendFields appends the fields that go from end to end: neither those of one connection, nor those
+// that its Connection has listed as names, nor those that the filter drops.
+func appendFields(dst []byte, h fields, f *filter, names []string) []byte {
 	for i := range h.NumHeaders() {
-		if name, value := h.HeaderAt(i); !among(name, hop) && !among(name, drop) && !among(name, more) {
+		if name, value := h.HeaderAt(i); !among(name, hop) && !among(name, names) && !f.drops(name) {
 			dst = append(append(append(append(dst, name...), ": "...), value...), "\r\n"...)
 		}
 	}
@@ -67,13 +68,10 @@ func all(h fields, lower string) string {
 	return strings.Join(list, ", ")
 }
 
-// own are the fields of a request that the gateway writes.
-var own = []string{"host", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded", "via"}
-
 // appendRequest appends the head of a request as the upstream is to see it: the target in origin form, one Host,
 // hop-by-hop fields gone, whom it is for added to X-Forwarded-For and Forwarded (RFC 7239), and the body framed by us.
-// What a client says of X-Forwarded-Proto and -Host is not passed on, since it knows no better.
-func appendRequest(dst []byte, r *h1.Request, names []string, remote net.Addr, covered bool, upgrade string) []byte {
+// What a client says of X-Forwarded-Proto and -Host is not passed on, since it knows no better, nor what the filter drops.
+func appendRequest(dst []byte, r *h1.Request, f *filter, names []string, remote net.Addr, covered bool, upgrade string) []byte {
 	dst = append(append(dst, r.Method...), ' ')
 	if len(r.Target) > 0 && (r.Target[0] == '/' || r.Target[0] == '*') {
 		dst = append(dst, r.Target...)
@@ -84,7 +82,7 @@ func appendRequest(dst []byte, r *h1.Request, names []string, remote net.Addr, c
 		}
 	}
 	dst = append(append(append(dst, " HTTP/1.1\r\nHost: "...), r.Host...), "\r\n"...)
-	dst = appendFields(dst, r, own, names)
+	dst = appendFields(dst, r, f, names)
 	ip, proto := "", "http"
 	if t, ok := remote.(*net.TCPAddr); ok {
 		ip = t.AddrPort().Addr().Unmap().WithZone("").String()
@@ -105,11 +103,11 @@ func appendRequest(dst []byte, r *h1.Request, names []string, remote net.Addr, c
 		dst = h1.AppendField(dst, "X-Forwarded-Host", string(r.Host))
 		node += fmt.Sprintf(";host=%q", r.Host)
 	}
-	dst = appendList(dst, "Forwarded", all(r, "forwarded"), "for="+node+";proto="+proto)
-	dst = appendList(dst, "Via", all(r, "via"), fmt.Sprintf("1.%d suiro", r.Minor))
+	dst = appendList(dst, "Forwarded", wellFormed(all(r, "forwarded"), isForwarded), "for="+node+";proto="+proto)
+	dst = appendList(dst, "Via", wellFormed(all(r, "via"), isVia), fmt.Sprintf("1.%d suiro", r.Minor))
 	switch {
 	case r.Chunked:
-		dst = announced(append(dst, "Transfer-Encoding: chunked\r\n"...), r)
+		dst = announced(append(dst, "Transfer-Encoding: chunked\r\n"...), r, f, names)
 	case r.ContentLength >= 0:
 		dst = fmt.Appendf(dst, "Content-Length: %d\r\n", r.ContentLength)
 	}
@@ -120,25 +118,6 @@ func appendRequest(dst []byte, r *h1.Request, names []string, remote net.Addr, c
 		dst = h1.AppendField(append(dst, "Connection: upgrade\r\n"...), "Upgrade", upgrade)
 	}
 	return append(dst, "\r\n"...)
-}
-
-// appendTrailer appends what ends a body in chunks, and of the fields that came with its end those that go on.
-func appendTrailer(dst, lines []byte, drop, more []string) []byte {
-	dst = append(dst, "0\r\n"...)
-	for line := range bytes.Lines(lines) {
-		if name, _, _ := bytes.Cut(line, []byte(":")); !among(name, hop) && !among(name, drop) && !among(name, more) {
-			dst = append(dst, line...)
-		}
-	}
-	return append(dst, "\r\n"...)
-}
-
-// announced appends the fields that say which are to come after a body in chunks.
-func announced(dst []byte, h fields) []byte {
-	if names := all(h, "trailer"); names != "" {
-		dst = h1.AppendField(dst, "Trailer", names)
-	}
-	return dst
 }
 
 // takesTrailers reports whether whoever asks wants such fields (RFC 9110, 10.1.4).
@@ -158,19 +137,6 @@ func appendList(dst []byte, name, before, last string) []byte {
 	return h1.AppendField(dst, name, last)
 }
 
-// upgradeOf is what a client would like to speak; "" if nothing else.
-func upgradeOf(r *h1.Request) string {
-	if r.Minor == 0 || r.HasBody() {
-		return ""
-	}
-	for _, n := range listed(r) {
-		if n == "upgrade" {
-			return all(r, "upgrade")
-		}
-	}
-	return ""
-}
-
 // A framing is how the body of an answer is written.
 type framing uint8
 
@@ -186,7 +152,7 @@ func appendReply(dst []byte, r *h1.Reply, names []string, f framing, connection 
 	dst = appendFields(dst, r, nil, names)
 	switch {
 	case f == chunked:
-		dst = announced(append(dst, "Transfer-Encoding: chunked\r\n"...), r)
+		dst = announced(append(dst, "Transfer-Encoding: chunked\r\n"...), r, nil, names)
 	case r.ContentLength >= 0 && r.Status != 204:
 		dst = fmt.Appendf(dst, "Content-Length: %d\r\n", r.ContentLength)
 	}
