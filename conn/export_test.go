@@ -93,3 +93,12 @@ func (c *Conn) ClosingMayBlock() bool { return !c.is(prompt) }
 
 // Excess is what all connections have queued above HighWater, in bytes.
 func (g *Group) Excess() int64 { return g.excess.Load() }
+
+// Defaults is what a Config with nothing set means.
+func Defaults() Config {
+	cfg, err := Config{}.withDefaults()
+	if err != nil {
+		panic(err)
+	}
+	return cfg
+}
