@@ -7,10 +7,17 @@ import (
 
 // A bufferPool keeps a worker's write and leftover buffers, so that an idle
 // connection holds none and a busy one allocates none. The last one given back
-// is the next one handed out: it is still in the cache. Huge ones, of which nobody
-// keeps many, all workers share: as garbage they would take a multiple of what is in
-// use until the collector comes.
-type bufferPool struct{ free [len(bufferClasses)][][]byte }
+// is the next one handed out: it is still in the cache. Huge buffers, which are rarely
+// many, are shared by all workers: as garbage they would take a multiple of what is in
+// use until the collector runs.
+//
+// With Config.MaxMemory the pools are bounded too (see ration): all workers' together keep
+// an eighth of it, and huge buffers another eighth, which is dropped when the last
+// connection ends.
+type bufferPool struct {
+	free   [len(bufferClasses)][][]byte
+	ration *ration // nil: MaxMemory is not set
+}
 
 // bufferClasses are the sizes, and how many of each a worker keeps: 2 MiB.
 var bufferClasses = [...]struct{ size, keep int }{
@@ -40,6 +47,9 @@ func (p *bufferPool) get(n int) []byte {
 	if exp > hugeBits {
 		return make([]byte, 0, n)
 	}
+	if p.ration != nil {
+		return p.ration.get(exp)
+	}
 	if b, ok := huge[exp-largeBits-1].Get().(*[]byte); ok {
 		return *b
 	}
@@ -60,15 +70,21 @@ func pop(from *[][]byte, size int) []byte {
 func (p *bufferPool) put(b []byte) {
 	for i := range bufferClasses {
 		if c := &bufferClasses[i]; cap(b) == c.size {
-			if len(p.free[i]) < c.keep {
+			switch {
+			case p.ration != nil && len(p.free[i]) >= p.ration.keep[i]: // the collector takes it
+			case len(p.free[i]) < c.keep:
 				p.free[i] = append(p.free[i], b[:0])
-			} else {
+			default:
 				putShared(b) // of the sizes that goroutines take from there
 			}
 			return
 		}
 	}
 	if cap(b) > 1<<largeBits && cap(b) <= 1<<hugeBits && cap(b)&(cap(b)-1) == 0 {
+		if p.ration != nil {
+			p.ration.put(b)
+			return
+		}
 		kept := b[:0] // a variable of its own: the address of b would have every call allocate
 		huge[bits.Len(uint(cap(b)))-largeBits-2].Put(&kept)
 	}

@@ -43,7 +43,8 @@ type Config struct {
 	// taken some; at the bound, the connection with the most is reset with ErrShed. A
 	// single run of a handler may overshoot it by what it writes. 0: no bound.
 	// With one, WriteTimeout is 30 s unless it is set, so that peers who take
-	// nothing do not hold up the others for ever.
+	// nothing do not hold up the others for ever. The pools of buffers keep a quarter of
+	// it at most, beside what is buffered.
 	MaxMemory int
 
 	// MaxConns bounds the accepted connections there are at a time; what becomes

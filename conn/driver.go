@@ -56,7 +56,7 @@ func newDriver(g *Group, worker int) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Driver{group: g, worker: worker, r: r}, nil
+	return &Driver{group: g, worker: worker, r: r, buffers: bufferPool{ration: g.ration}}, nil
 }
 
 // Poll implements sched.Driver.

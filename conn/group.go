@@ -24,6 +24,7 @@ type Group struct {
 	pipes     pipePool
 	handlers  handlerCounts
 	ledger    ledger
+	ration    *ration        // of the buffer pools; nil: MaxMemory is not set
 	excess    atomic.Int64   // queued above HighWater by all connections, bytes; see excess.go
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
@@ -70,6 +71,9 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
+	if g.bounded() {
+		g.ration = newRation(cfg.MaxMemory, g.rt.Workers())
+	}
 	return g, nil
 }
 
@@ -122,6 +126,9 @@ func (g *Group) leave(c *Conn) {
 	g.begun[c.begun].Add(-1)
 	g.discharge(c)
 	g.population.leave(c.is(outbound))
+	if g.ration != nil && g.population.len() == 0 {
+		g.ration.drop()
+	}
 }
 
 // Close stops the workers. Connections and listeners that are left are

@@ -9,7 +9,9 @@ import "crypto/tls"
 // connection is closed or closing, is spliced, is a Stream's, or speaks TLS, for which
 // LendTLS is.
 //
-// What the handler has set is not touched: a deadline of Conn's is to be taken back first.
+// The Socket keeps up to 64 KiB that arrive and are not read, and a little more; then the
+// peer is held back. What the handler has set is not touched: a deadline of Conn's is to be
+// taken back first.
 func (c *Conn) Lend() *Socket {
 	if c.is(layered) {
 		return nil
@@ -75,7 +77,7 @@ func (s *Socket) keep(p []byte) {
 		return
 	}
 	s.in.append(p)
-	if s.in.bytes >= s.c.group.cfg.HighWater {
+	if s.in.bytes >= s.window() {
 		s.held = true
 		s.c.set(held)
 	}

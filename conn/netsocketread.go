@@ -92,7 +92,7 @@ func (s *Socket) unlockRead() {
 	if s.readers.Len() > 0 {
 		s.serve(&u)
 	}
-	resume := s.held && s.in.bytes <= s.c.group.cfg.LowWater
+	resume := s.held && s.in.bytes <= min(s.c.group.cfg.LowWater, s.window()/4)
 	if resume {
 		s.held = false
 	}
@@ -156,11 +156,23 @@ func (s *Socket) next() (*block, error) {
 	}
 }
 
+// lentWindow is how much a Socket that is lent keeps of what has arrived and is not read, in
+// bytes. A body that no handler reads stays in the kernel, as with package net's connections.
+const lentWindow = 64 << 10
+
+// window is how much is kept before the peer is held back.
+func (s *Socket) window() int {
+	if s.lender != nil {
+		return min(s.c.group.cfg.HighWater, lentWindow)
+	}
+	return s.c.group.cfg.HighWater
+}
+
 // appetite implements keeper.
 func (s *Socket) appetite() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.c.group.cfg.HighWater - s.in.bytes
+	return s.window() - s.in.bytes
 }
 
 // OnData implements Handler. It is the worker's, as the other methods of Handler are.
@@ -188,7 +200,7 @@ func (s *Socket) OnData(c *Conn) error {
 	if s.in.append(p); s.readers.Len() > 0 { // WriteTo is among them, or has been woken and not come yet
 		s.serve(&u)
 	}
-	pause := !s.held && s.in.bytes >= c.group.cfg.HighWater
+	pause := !s.held && s.in.bytes >= s.window()
 	if pause {
 		s.held = true
 	}

@@ -1,0 +1,44 @@
+package conn_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC() // once: what pools of package sync have survives it
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// What readers that took nothing held is not kept once they have gone, but for what the
+// workers' pools may keep.
+func TestPoolsKeepLittleOfTheCeilingWhenTheLoadHasGone(t *testing.T) {
+	const ceiling, answer, readers = 64 << 20, 1 << 20, 40
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := serve(t, backend, 2, funcs{
+			open: func(c *conn.Conn) error { return c.SetWriteBuffer(16 << 10) },
+			data: func(c *conn.Conn) error {
+				if err := discard(c); err != nil {
+					return err
+				}
+				_, err := c.Write(noise[:answer])
+				return err
+			},
+		}, func(cfg *conn.Config) { cfg.MaxMemory = ceiling })
+		before := heapInUse()
+		for range readers {
+			write(t, small(f.dial()), "go")
+		}
+		conntest.Eventually(t, func() bool { return f.Buffered() > ceiling/2 })
+		f.Abort()
+		conntest.Eventually(t, func() bool { return f.Len() == 0 })
+		require.Less(t, heapInUse()-before, int64(ceiling/4), "an eighth for the workers, and no huge buffers")
+	})
+}
