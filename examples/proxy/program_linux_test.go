@@ -77,6 +77,15 @@ func (p *process) descriptors() int {
 	return len(dir)
 }
 
+// next is the descriptor that it will open next: the lowest that is free.
+func (p *process) next() (n uint64) {
+	for ; ; n++ {
+		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", p.cmd.Process.Pid, n)); err != nil {
+			return n
+		}
+	}
+}
+
 // echoes is a server that echoes.
 func echoes(t *testing.T) string {
 	t.Helper()

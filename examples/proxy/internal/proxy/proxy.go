@@ -4,9 +4,7 @@ package proxy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -29,7 +27,9 @@ type Proxy struct {
 	drain   time.Duration
 	door    limit.Door
 
-	mu        sync.Mutex // guards what follows, and has one reload at a time
+	reloading sync.Mutex // has one reload at a time; taken before mu
+
+	mu        sync.Mutex // guards what follows; nobody waits for the network while it is held
 	listeners map[config.Socket]*listener
 	order     []config.Socket
 	counts    map[string]*route.Counts
@@ -75,13 +75,25 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 // do listeners that are in both; what is known of upstreams stays known. With an error
 // nothing has changed. Workers, backend and admin are those of the start.
 func (p *Proxy) Reload(c *config.Config) error {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	if err := resolve(c); err != nil {
+		return err
+	}
+	end, err := p.adopt(c)
+	if err == nil {
+		end()
+	}
+	return err
+}
+
+// adopt has the proxy follow a configuration whose names are resolved. It returns what ends the
+// questions that the upstreams of the one before were asked.
+func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return errEnded
-	}
-	if err := resolvePackets(c); err != nil {
-		return err
+		return nil, errEnded
 	}
 	routes := make([]*route.Route, len(c.Routes))
 	counts := map[string]*route.Counts{}
@@ -91,9 +103,8 @@ func (p *Proxy) Reload(c *config.Config) error {
 			n = new(route.Counts)
 		}
 		counts[r.Name] = n
-		var err error
 		if routes[i], err = route.New(r, n); err != nil {
-			return err
+			return nil, err
 		}
 		routes[i].Prepare(p.pool.Dialer.Group, &p.pool)
 		if c.AccessLog {
@@ -107,7 +118,7 @@ func (p *Proxy) Reload(c *config.Config) error {
 	all := plan(routes, c.KeepAlive.Or(15*time.Second))
 	fresh, err := p.bind(all)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	commit() // from here on nothing fails
 	for name, n := range p.counts {
@@ -118,30 +129,8 @@ func (p *Proxy) Reload(c *config.Config) error {
 	p.commit(all, fresh)
 	p.door.Set(limit.Defaults(c.MaxConnections, c.MaxPerSource))
 	p.routes, p.counts, p.drain = routes, counts, c.Drain.Or(30*time.Second)
-	p.asking()
-	p.asking = p.ask(routes)
-	return nil
-}
-
-// resolvePackets has UDP upstreams be addresses, since a session begins on a worker.
-func resolvePackets(c *config.Config) error {
-	for _, r := range c.Routes {
-		for _, u := range r.Upstreams {
-			if u.Address.Scheme != "udp" {
-				continue
-			}
-			a, err := net.ResolveUDPAddr("udp", u.Address.Host)
-			if err != nil {
-				return fmt.Errorf("route %q: %w", r.Name, err)
-			}
-			at := a.AddrPort()
-			if !at.Addr().IsValid() {
-				return fmt.Errorf("route %q: upstream %v names no host", r.Name, u.Address)
-			}
-			u.Address.Host = at.String()
-		}
-	}
-	return nil
+	end, p.asking = p.asking, p.ask(routes)
+	return end, nil
 }
 
 // ask begins the questions that the routes have their upstreams be asked.
@@ -179,9 +168,9 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	}
 	p.ended = true
 	p.closeListeners()
-	p.asking()
-	limit := p.drain
+	end, limit := p.asking, p.drain
 	p.mu.Unlock()
+	end()
 	p.group.Drain()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

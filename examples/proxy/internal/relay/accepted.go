@@ -30,11 +30,18 @@ func (h *accepted) OnOpen(c *conn.Conn) error {
 	return c.SetReadDeadline(c.Now().Add(h.table.Any().Header()))
 }
 
+// early is how much of a client's bytes may wait while an upstream is dialed. Up to that much is
+// received, and not left to the kernel, since only a connection that is read notices a reset.
+const early = 16 << 10
+
 // OnData looks for that name. Without one, or if it is no TLS, the rest's route takes it.
 // Nothing is read: the splice begins with all of it.
 func (h *accepted) OnData(c *conn.Conn) error {
 	if _, ok := conn.ValueOf[*session](c); ok {
-		return nil // a little more came before reading was paused
+		if c.Buffered() >= early {
+			return c.PauseRead()
+		}
+		return nil
 	}
 	p, _ := c.Peek(-1)
 	name, err := hello.ServerName(p)
@@ -83,9 +90,6 @@ func begin(c *conn.Conn, r *route.Route) error {
 	}
 	s := &session{route: r, client: c.Handle(), from: c.RemoteAddr(), source: route.Source(c.RemoteAddr()), header: r.Introduce(c), began: time.Now()}
 	c.SetValue(s)
-	if err := c.PauseRead(); err != nil {
-		return err
-	}
 	if err := c.SetIdleTimeout(r.Idle()); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 // A session is a client's connection and its way to an upstream. Its fields are the task's of
 // the client's connection, but where they say otherwise.
 //
-// While an upstream is being dialled, the client's connection is not read: the
-// kernel holds it back. Each dial either tells that it failed, and the next upstream is
+// While an upstream is being dialled, little of what the client sends is received, and the kernel
+// holds back the rest. Each dial either tells that it failed, and the next upstream is
 // tried, or splices the two, after which neither handler has anything to do with bytes.
 type session struct {
 	route  *route.Route

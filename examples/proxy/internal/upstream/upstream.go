@@ -88,8 +88,12 @@ func (u *Upstream) Succeeded() {
 	}
 }
 
-// Failed notes that one could not be.
+// Failed notes that one could not be, unless the reason lies in this process or machine: then
+// nothing is known of the upstream, and others would fail in the same way.
 func (u *Upstream) Failed(err error) {
+	if local(err) {
+		return
+	}
 	u.failures.Add(1)
 	u.mu.Lock()
 	defer u.mu.Unlock()

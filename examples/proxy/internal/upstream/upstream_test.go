@@ -3,7 +3,10 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,4 +172,18 @@ func TestOfSeveralRoutesOneThatAsksKnowsBest(t *testing.T) {
 		u.Succeeded()
 		require.False(t, u.State().Healthy, "only an answer heals it")
 	}
+}
+
+func TestALocalFailureIsNotChargedToAnUpstream(t *testing.T) {
+	u := set(t, new(Registry), &config.Route{Health: config.Health{Fails: 1, Eject: config.Duration(time.Hour)}}, 1).All()[0]
+	fail := func(e syscall.Errno) {
+		u.Failed(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", e)})
+	}
+	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EADDRNOTAVAIL} {
+		fail(e)
+		require.True(t, u.State().Healthy, e)
+	}
+	require.Zero(t, u.State().Failures)
+	fail(syscall.ECONNREFUSED)
+	require.False(t, u.State().Healthy)
 }
