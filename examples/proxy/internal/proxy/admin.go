@@ -22,6 +22,10 @@ func (p *Proxy) serveAdmin(c *config.Config) error {
 		Handler: guard.Cover(status.Handler(p.Snapshot)), ReadHeaderTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: 6 * limit,
 		MaxHeaderBytes: 16 << 10,
 	}
+	h := server.HTTPServer(srv)
+	if asks, ok := h.(server.Configurer); ok {
+		asks.Configure(new(server.Needs)) // the workers are the proxy's, and there is no TLS
+	}
 	ln, err := net.Listen("tcp", c.Admin)
 	if err != nil {
 		return fmt.Errorf("admin: %w", err)
@@ -29,7 +33,7 @@ func (p *Proxy) serveAdmin(c *config.Config) error {
 	defer ln.Close() // the group has a copy
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.admin, err = p.group.Listen(ln, server.HTTPServer(srv))
+	p.admin, err = p.group.Listen(ln, h)
 	return err
 }
 
