@@ -203,15 +203,15 @@ func (g *tlsGate) OnDeadline(c *Conn) error {
 	return err
 }
 
-// drainHandshake bounds a handshake in progress when a server begins to shut down.
-const drainHandshake = time.Second
+// DrainHandshake bounds a handshake in progress when a server begins to shut down.
+const DrainHandshake = time.Second
 
 // OnDrain implements Handler. A handshake in progress may end while there is a server to
 // answer the request that follows: the handler within TLS is then told to come to an end.
 func (g *tlsGate) OnDrain(c *Conn) {
 	if c.group.stage.Load() == drainServed && c.extras.layer.begun {
 		k := &c.extras.clock
-		if by := c.group.rt.Now() + drainHandshake; k.read == 0 || by < k.read {
+		if by := c.group.rt.Now() + DrainHandshake; k.read == 0 || by < k.read {
 			k.read = by
 		}
 		return

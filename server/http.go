@@ -2,14 +2,11 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/suiro-go/suiro/conn"
 )
 
 // HTTP is a Handler that serves HTTP by h, with net/http's own server; nil is
@@ -75,6 +72,8 @@ type httpHandler struct {
 	serve    sync.Once // srv is told of feed
 	feed     httpFeed
 	stopping atomic.Bool
+	secure   bool         // it is over TLS
+	unread   atomic.Int64 // connections that net/http has, or is about to have, without a whole header
 
 	configured bool // before a connection is accepted
 	unasked    sync.Once
@@ -117,11 +116,13 @@ func (h *httpHandler) OnOpen(c *Conn) error {
 			c.Group().Logger().Warn("server: nobody asked HTTPServer's Handler for its Needs: HTTP/2 over TLS may be missing, and the workers are not those for it; give a Handler around it the method Unwrap")
 		})
 	}
-	if h.stopping.Load() {
+	switch {
+	case tlsNextProto(c) && h.stopping.Load(): // net/http would never end it
 		return c.Close()
-	}
-	if tlsNextProto(c) {
+	case tlsNextProto(c):
 		return h.begin(c)
+	case h.stopping.Load():
+		return h.endIdle(c)
 	}
 	d := h.headerTimeout()
 	if d <= 0 && h.states == nil {
@@ -166,9 +167,6 @@ func skipEmptyLines(c *Conn) {
 
 // begin gives the connection to net/http.
 func (h *httpHandler) begin(c *Conn) error {
-	if h.stopping.Load() {
-		return c.Close()
-	}
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
@@ -183,8 +181,15 @@ func (h *httpHandler) begin(c *Conn) error {
 	}
 	h.serve.Do(func() {
 		h.feed.addr, h.feed.over = c.LocalAddr(), c.Group().Runtime().Done()
-		go func() { _ = h.srv.Serve(&h.feed) }() // until feed ends
+		go func() {
+			_ = h.srv.Serve(&h.feed) // until feed ends
+			_ = h.feed.Close()       // if net/http has refused to begin
+		}()
 	})
+	if stay.conn != nil {
+		stay.unread.Store(true)
+		h.unread.Add(1)
+	}
 	if !h.feed.put(fed) {
 		stay.refuse()
 	}
@@ -215,19 +220,15 @@ func (h *httpHandler) OnEOF(c *Conn) error {
 }
 
 // OnDeadline is a client that has said nothing for too long. It is told nothing.
-func (h *httpHandler) OnDeadline(c *Conn) error { return c.Close() }
+func (h *httpHandler) OnDeadline(c *Conn) error {
+	if h.stopping.Load() && c.Buffered() == 0 && !c.Fresh() { // what it has said is about to be seen
+		return h.endIdle(c)
+	}
+	return c.Close()
+}
 
 // OnWritable implements Handler.
 func (h *httpHandler) OnWritable(*Conn) error { return nil }
-
-// OnDrain ends a connection on which no request is in progress; one on which there is,
-// the server's end ends afterwards.
-func (h *httpHandler) OnDrain(c *Conn) {
-	h.stop(c.Group())
-	if !c.Lent() {
-		_ = c.Close()
-	}
-}
 
 // OnClose tells ConnState. Of a connection that is lent it is net/http that does.
 func (h *httpHandler) OnClose(c *Conn, _ error) {
@@ -237,25 +238,4 @@ func (h *httpHandler) OnClose(c *Conn, _ error) {
 	if w := idleOf(c).state; w != nil {
 		w.tell(h.states, http.StateClosed)
 	}
-}
-
-// stop is the server's end: requests in progress are served, and their answers say that
-// the connection ends with them.
-func (h *httpHandler) stop(g *conn.Group) {
-	if h.stopping.Swap(true) {
-		return
-	}
-	go func() {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			_ = h.srv.Shutdown(ctx)
-		}()
-		select {
-		case <-stopped:
-		case <-g.Runtime().Done(): // connections are over, whatever handlers still do
-		}
-	}()
 }

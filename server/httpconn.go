@@ -40,6 +40,15 @@ type httpStay struct {
 	phase      atomic.Int32
 	size       int       // of net/http's buffer
 	idleUntil  time.Time // what 2 said
+	unread     atomic.Bool
+}
+
+// headerRead is for one whose first header net/http has read, and has looked since whether
+// it stops: it reads on, or the connection is idle or at its end.
+func (c *httpStay) headerRead() {
+	if c.unread.Load() && c.unread.Swap(false) {
+		c.h.unread.Add(-1)
+	}
 }
 
 // An httpConn is the net.Conn that net/http has for that time. httpsConn is another.
@@ -92,6 +101,7 @@ func (c *httpStay) read(p []byte) (int, error) {
 	case httpReturned:
 		return c.socket.Read(p)
 	}
+	c.headerRead()
 	return c.conn.Read(p)
 }
 
@@ -152,7 +162,7 @@ func (c *httpStay) giveBack() bool {
 	ok := c.socket.Return(func(c *Conn) error {
 		c.SetValue(idle)
 		if h.stopping.Load() {
-			return c.Close()
+			return h.endIdle(c)
 		}
 		return c.SetReadDeadline(until)
 	})
@@ -184,6 +194,7 @@ func (c *httpStay) setReadDeadline(t time.Time) error {
 
 // refuse ends a connection that net/http is not going to see.
 func (c *httpStay) refuse() {
+	c.headerRead()
 	_ = c.socket.Close()
 	if c.watched != nil {
 		c.watched.tell(c.h.states, http.StateClosed)
@@ -203,6 +214,9 @@ func (h *httpHandler) connState(nc net.Conn, state http.ConnState) {
 			h.states(nc, state)
 		}
 		return
+	}
+	if state == http.StateIdle || state == http.StateClosed || state == http.StateHijacked {
+		c.headerRead()
 	}
 	switch {
 	case state == http.StateIdle && c.size > 0:

@@ -13,7 +13,7 @@ type Needs struct {
 	TLS func(*conn.TLSConfig)
 
 	// Shutdown, if not nil, is called when Shutdown begins, after the listeners were
-	// closed. It must not block.
+	// closed and before any handler is told by OnDrain.
 	Shutdown func(*conn.Group)
 }
 
