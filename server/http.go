@@ -130,7 +130,7 @@ func (h *httpHandler) OnOpen(c *Conn) error {
 	}
 	idle := &httpIdle{opened: time.Now()}
 	if h.states != nil {
-		idle.state = &httpWatched{handle: c.Handle(), local: c.LocalAddr(), remote: c.RemoteAddr()}
+		idle.state = &httpWatched{handle: c.Handle(), states: h.states, local: c.LocalAddr(), remote: c.RemoteAddr()}
 		idle.state.tell(h.states, http.StateNew)
 	}
 	c.SetValue(idle)
@@ -190,7 +190,7 @@ func (h *httpHandler) begin(c *Conn) error {
 		stay.unread.Store(true)
 		h.unread.Add(1)
 	}
-	if !h.feed.put(fed) {
+	if stay.watched != nil && !stay.watched.lend(stay) || !h.feed.put(fed) {
 		stay.refuse()
 	}
 	return nil

@@ -156,21 +156,25 @@ func (c *httpStay) giveBack() bool {
 	idle := httpHadRequest
 	if c.watched != nil {
 		idle = &httpIdle{state: c.watched}
-		c.watched.handBack() // the Closed of this httpConn is none of the connection
 	}
 	until, h := c.idleUntil, c.h
-	ok := c.socket.Return(func(c *Conn) error {
-		c.SetValue(idle)
-		if h.stopping.Load() {
-			return h.endIdle(c)
-		}
-		return c.SetReadDeadline(until)
-	})
-	switch {
-	case ok:
+	give := func() bool {
+		return c.socket.Return(func(c *Conn) error {
+			c.SetValue(idle)
+			if h.stopping.Load() {
+				return h.endIdle(c)
+			}
+			return c.SetReadDeadline(until)
+		})
+	}
+	var ok bool
+	if c.watched != nil {
+		ok = c.watched.handBack(give)
+	} else {
+		ok = give()
+	}
+	if ok {
 		c.phase.Store(httpReturned)
-	case c.watched != nil:
-		c.watched.keep()
 	}
 	return ok
 }

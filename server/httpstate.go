@@ -15,11 +15,14 @@ import (
 // and ends with StateClosed. It exists only if there is a ConnState.
 type httpWatched struct {
 	handle        conn.Handle
+	states        func(net.Conn, http.ConnState)
 	local, remote net.Addr
 
-	mu    sync.Mutex
-	spare int  // StateClosed that are to come of httpConns that were given back
-	over  bool // the last state was told
+	mu     sync.Mutex
+	spare  int       // StateClosed that are to come of httpConns that were given back
+	over   bool      // the last state was told
+	closed bool      // Close was called
+	stay   *httpStay // net/http has it; nil: the workers do
 }
 
 var _ net.Conn = (*httpWatched)(nil)
@@ -54,21 +57,50 @@ func (w *httpWatched) pass(state http.ConnState, fromHTTP bool) bool {
 	return true
 }
 
-// handBack says that one StateClosed of net/http means nothing; keep takes that back.
-func (w *httpWatched) handBack() {
+// lend notes that net/http is about to have the connection, unless it was closed.
+func (w *httpWatched) lend(to *httpStay) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.closed {
+		w.stay = to
+	}
+	return !w.closed
+}
+
+// handBack gives the connection back by giveBack, unless it was closed. Then one
+// StateClosed of net/http, of the httpConn, means nothing. The lock is held throughout, so
+// that Close sees who has the connection.
+func (w *httpWatched) handBack(giveBack func() bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || !giveBack() {
+		return false
+	}
 	w.spare++
+	w.stay = nil
+	return true
 }
 
-func (w *httpWatched) keep() {
+// Close implements net.Conn. When it has returned, no answer begins to leave: either
+// net/http has the connection, whose Write fails from now on, or it does not get it any
+// more. StateClosed is told soon, whatever the peer does, by net/http or by a worker.
+func (w *httpWatched) Close() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.spare--
+	if w.closed {
+		w.mu.Unlock()
+		return w.opError("close", net.ErrClosed)
+	}
+	w.closed = true
+	stay := w.stay
+	w.mu.Unlock()
+	if stay != nil { // and it stays so: handBack sees closed
+		return stay.conn.Close()
+	}
+	return w.handle.Do(func(c *Conn) {
+		w.tell(w.states, http.StateClosed)
+		_ = c.Close() // it may be closing
+	})
 }
-
-// Close implements net.Conn.
-func (w *httpWatched) Close() error { return w.handle.Close() }
 
 // LocalAddr implements net.Conn.
 func (w *httpWatched) LocalAddr() net.Addr { return w.local }
@@ -91,6 +123,8 @@ func (w *httpWatched) SetReadDeadline(time.Time) error { return w.refuse("set") 
 // SetWriteDeadline implements net.Conn, as Read does.
 func (w *httpWatched) SetWriteDeadline(time.Time) error { return w.refuse("set") }
 
-func (w *httpWatched) refuse(op string) error {
-	return &net.OpError{Op: op, Net: w.remote.Network(), Source: w.local, Addr: w.remote, Err: os.ErrInvalid}
+func (w *httpWatched) refuse(op string) error { return w.opError(op, os.ErrInvalid) }
+
+func (w *httpWatched) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: w.remote.Network(), Source: w.local, Addr: w.remote, Err: err}
 }
