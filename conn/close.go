@@ -197,6 +197,7 @@ func (c *Conn) over() {
 	}
 	c.lateSplice()
 	c.tellOver()
+	c.driver.telling = nil // the handler has not ended the goroutine
 	if c.extras != nil {
 		c.group.rt.StopTimer(&c.extras.clock.timer)
 		c.group.leaveLine(&c.extras.place)
@@ -224,6 +225,7 @@ func (c *Conn) tellOver() {
 	}
 	defer c.tellClosed()
 	defer c.recoverPanic()
+	c.driver.telling = c
 	c.handler.OnClose(c, c.cause())
 }
 

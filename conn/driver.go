@@ -30,6 +30,7 @@ type Driver struct {
 	completions [perPoll]reactor.Completion
 	op          reactor.Op // for submit: an Op passed to an interface would go to the heap
 	budget      int        // calls of OnData left to the task that runs
+	telling     *Conn      // whose OnClose is being called
 	keeps       bool       // what has completed is not worth another worker's wake-up, see through
 	news        bool       // which has been brought bytes, or the end of its receive
 	buffers     bufferPool

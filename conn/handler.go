@@ -7,9 +7,9 @@ import "os"
 // connection by one goroutine at a time, for different ones at the same time.
 //
 // They run on the workers and must not block; what takes longer than some
-// milliseconds belongs in a goroutine that answers through Conn.Handle. They
-// must not call runtime.Goexit. A panic closes that connection, with the panic
-// as its error.
+// milliseconds belongs in a goroutine that answers through Conn.Handle. A panic
+// ends that connection at once, with the panic as its error; so does
+// runtime.Goexit, with sched.ErrGoexit, which costs memory for good (see there).
 //
 // An error that a method returns closes the connection as Conn.Close does, once
 // what was written has been sent, and is then given to OnClose.

@@ -87,7 +87,9 @@ func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 
 // dropUnsent disposes of what is queued and will not be sent.
 func (c *PacketConn) dropUnsent() {
-	for _, n := range c.notes {
+	for len(c.notes) > 0 {
+		n := c.notes[0]
+		c.notes = c.notes[1:] // it may end the goroutine, and then the next run is here again
 		n.tell(c.opError("write", netip.AddrPort{}, net.ErrClosed))
 	}
 	c.notes, c.out = nil, nil
@@ -105,6 +107,10 @@ func (c *PacketConn) over(cx *sched.Context) (done bool) {
 }
 
 func (c *PacketConn) tellOver() {
+	if c.is(packetTold) {
+		return // it has ended the goroutine
+	}
+	c.flags |= packetTold
 	defer c.recoverPanic()
 	c.handler.OnClose(c, c.cause)
 }

@@ -66,6 +66,7 @@ const (
 	packetBroken                            // nothing more is sent or received: tear down
 	packetOutbound                          // it was dialled
 	packetDrained                           // its handler has been told to come to an end
+	packetTold                              // OnClose has been called
 )
 
 func (c *PacketConn) is(f packetFlags) bool { return c.flags&f != 0 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -153,16 +154,20 @@ func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
 		for name, what := range map[string]func() error{
 			"error": func() error { return errTest },
 			"panic": func() error { panic(errTest) },
+			"exit":  func() error { runtime.Goexit(); return nil },
 		} {
 			closed := make(chan error, 1)
 			ends := func(_ *conn.PacketConn, err error) { closed <- err }
 			check := func() {
 				err := conntest.Receive(t, closed)
 				var p *conn.PanicError
-				if name == "panic" {
+				switch name {
+				case "panic":
 					require.ErrorAs(t, err, &p)
 					require.Equal(t, errTest, p.Value)
-				} else {
+				case "exit":
+					require.ErrorIs(t, err, sched.ErrGoexit)
+				default:
 					require.ErrorIs(t, err, errTest)
 				}
 			}
@@ -177,6 +182,11 @@ func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
 			h = &packetFuncs{lives: lives, close: ends}
 			h.timer = func(*conn.PacketConn) error { return what() }
 			h.open = func(c *conn.PacketConn) error { c.SetTimer(time.Now()); return nil }
+			servePackets(t, f, h)
+			check()
+			h = &packetFuncs{lives: lives}
+			h.close = func(c *conn.PacketConn, err error) { ends(c, err); _ = what() }
+			h.open = func(c *conn.PacketConn) error { return what() }
 			servePackets(t, f, h)
 			check()
 		}

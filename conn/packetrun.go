@@ -21,16 +21,32 @@ func (c *PacketConn) Run(cx *sched.Context) (done bool) {
 	}
 	var n packetNews
 	c.collect(&n)
+	defer c.dropNews(&n) // if a handler ends the goroutine: see Exited
 	c.work(&n)
-	n.release(c.home, len(n.chunks)) // after a panic
+	c.dropNews(&n)
+	return c.settle(cx)
+}
+
+// dropNews gives back what a run has brought, whether it was dealt with or not.
+func (c *PacketConn) dropNews(n *packetNews) {
+	n.release(c.home, len(n.chunks)) // after a panic or an exit
 	if n.recvEnded {
+		n.recvEnded = false
 		c.flags &^= packetReceiving | packetStopping
 	}
 	c.driver.recycle(n.chunks)
+	n.chunks, n.next = nil, 0
 	if n.landed != nil {
 		c.driver.putBatch(n.landed)
+		n.landed = nil
 	}
-	return c.settle(cx)
+}
+
+// Exited is called after a run in which a handler has ended the goroutine. The next run
+// tears the socket down. It is for the scheduler.
+func (c *PacketConn) Exited(*sched.Context) {
+	c.group.cfg.Logger.Error("conn: packet handler called runtime.Goexit", "local", c.local)
+	c.fail(sched.ErrGoexit)
 }
 
 // work calls the handler as the news demands; settle draws the consequences.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -11,11 +12,30 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // Scenario 70.
 func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
-	boom := func(*conn.Conn) error { panic(fmt.Errorf("boom: %w", errTest)) }
+	testThatAHandlerFails(t, func(*conn.Conn) error { panic(fmt.Errorf("boom: %w", errTest)) }, []string{"panicked", "boom"}, func(t *testing.T, err error) {
+		var p *conn.PanicError
+		require.ErrorAs(t, err, &p)
+		require.ErrorIs(t, err, errTest, "the panic's value is an error")
+		require.Contains(t, string(p.Stack), "panic_test.go", "the stack says where")
+		require.False(t, strings.Contains(err.Error(), "\n"))
+	})
+}
+
+func TestAnExitEndsItsConnectionAndNoOther(t *testing.T) {
+	exit := func(*conn.Conn) error { runtime.Goexit(); return nil }
+	testThatAHandlerFails(t, exit, []string{"called runtime.Goexit"}, func(t *testing.T, err error) {
+		require.ErrorIs(t, err, sched.ErrGoexit)
+	})
+}
+
+// testThatAHandlerFails has each method of a handler fail. check looks at the error of the
+// connection, and the log says each of logged once.
+func testThatAHandlerFails(t *testing.T, boom func(*conn.Conn) error, logged []string, check func(t *testing.T, err error)) {
 	places := map[string]funcs{
 		"OnOpen":     {open: boom},
 		"OnData":     {data: boom},
@@ -69,14 +89,11 @@ func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 				case "NotifySent on Abort":
 					require.ErrorIs(t, err, net.ErrClosed)
 				default:
-					var p *conn.PanicError
-					require.ErrorAs(t, err, &p)
-					require.ErrorIs(t, err, errTest, "the panic's value is an error")
-					require.Contains(t, string(p.Stack), "panic_test.go", "the stack says where")
-					require.False(t, strings.Contains(err.Error(), "\n"))
+					check(t, err)
 				}
-				conntest.Eventually(t, func() bool { return f.log.Count("panicked") == 1 })
-				require.Equal(t, 1, f.log.Count("boom"), "%v", f.log)
+				for _, what := range logged {
+					conntest.Eventually(t, func() bool { return f.log.Count(what) == 1 })
+				}
 				conntest.Eventually(t, func() bool { return f.Len() == 1 })
 				write(t, bystander, "after")
 				require.Equal(t, "after", string(read(t, bystander, 5)))

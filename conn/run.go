@@ -23,6 +23,7 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	}
 	var n news
 	c.collect(&n)
+	defer c.dropNews(&n) // if a handler ends the goroutine: see Exited
 	c.driver.news = len(n.chunks) > 0 || n.recvEnded
 	c.inFlight = n.unsent
 	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
@@ -42,18 +43,7 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 		}
 		c.in.detach(c.driver, c.home)
 	}
-	for ; n.next < len(n.chunks); n.next++ { // after a panic
-		c.home.r.Release(n.chunks[n.next])
-	}
-	if n.recvEnded { // the same: nothing is left to be cancelled
-		c.clear(receiving | stopping)
-	}
-	for ; n.told < len(n.commands); n.told++ { // the same: but a splice has another end
-		if n.commands[n.told].kind == cmdSplice {
-			c.join(n.commands[n.told].splice, 1)
-		}
-	}
-	c.driver.recycle(n.chunks)
+	c.dropNews(&n)
 	done = c.settle()
 	if !done && c.is(spliced) {
 		c.extras.relay.settled(c)
@@ -64,6 +54,41 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.spareBacklog(done)
 	return done
 }
+
+// dropNews gives back what a run has not dealt with because of a panic or an exit.
+func (c *Conn) dropNews(n *news) {
+	for ; n.next < len(n.chunks); n.next++ {
+		c.home.r.Release(n.chunks[n.next])
+	}
+	if n.recvEnded { // nothing is left to be cancelled
+		n.recvEnded = false
+		c.clear(receiving | stopping)
+	}
+	for n.told < len(n.commands) { // a splice has another end
+		n.told++
+		if cmd := &n.commands[n.told-1]; cmd.kind == cmdSplice {
+			c.join(cmd.splice, 1)
+		}
+	}
+	c.driver.recycle(n.chunks)
+	n.chunks, n.next = nil, 0
+}
+
+// Exited is called after a run in which a handler has ended the goroutine. The next run
+// tears the connection down. It is for the scheduler.
+func (c *Conn) Exited(*sched.Context) {
+	c.group.cfg.Logger.Error("conn: handler called runtime.Goexit", "remote", c.RemoteAddr())
+	c.in.detach(c.driver, c.home)
+	c.fail(sched.ErrGoexit)
+	if c.driver.telling == c {
+		c.driver.telling, c.handler = nil, untold{} // OnClose has been called
+	}
+}
+
+// untold is the handler of a connection whose own is not to be called any more.
+type untold struct{ Base }
+
+func (untold) OnData(*Conn) error { return nil }
 
 // spareBacklog is the end of a run: the backlog is given back if it is empty.
 func (c *Conn) spareBacklog(done bool) {

@@ -116,8 +116,14 @@ func (w *worker) complete(t *Task) {
 	}
 }
 
-// crash ends a task whose run did not return.
+// crash ends a task whose run did not return, unless it is to go on.
 func (w *worker) crash(t *Task, err error) {
+	if s, ok := t.body.(Survivor); ok && err == ErrGoexit {
+		s.Exited(&w.cx)
+		w.cx.task, w.yields, w.woken = nil, false, true
+		w.suspend(t)
+		return
+	}
 	if t.coroutine != nil {
 		w.unwind(t)
 	}

@@ -10,6 +10,14 @@ type Body interface {
 	Run(cx *Context) (done bool)
 }
 
+// A Survivor is a Body that goes on after a run that has ended its goroutine, by
+// runtime.Goexit in a function of somebody else's. Exited is called after that run, in its
+// stead, and the task runs once more. The task of another Body ends with such a run.
+type Survivor interface {
+	Body
+	Exited(cx *Context)
+}
+
 // A Task is something a worker runs when it is woken. Embed it to spare an
 // allocation, and call Init before anything else. It must not be copied.
 type Task struct {
