@@ -176,7 +176,10 @@ func (c *Conn) tearDown() (done bool) {
 	if first && c.is(awaiting) {
 		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Writable)
 	}
-	if sending || racing || c.is(connecting|receiving|polling|awaiting) {
+	if first && c.watching() {
+		c.unwatch()
+	}
+	if sending || racing || c.is(connecting|receiving|polling|awaiting) || c.watching() {
 		return false
 	}
 	if c.is(occupied) {

@@ -58,6 +58,8 @@ type extras struct {
 	after     int         // bytes behind them
 
 	notifyClose []func()
+	watcher     *Driver  // where the Hangup in flight went; nil: there is none
+	hung        bool     // it has told of a reset
 	race        *race    // while the connection is being dialled; nil: to one address
 	target      net.Addr // what that is for, until it is won: then it changes, under mu
 

@@ -28,6 +28,15 @@ func dupFile(f syscall.Conn, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+// takeError takes the pending error of a socket.
+func takeError(fd int) syscall.Errno {
+	v, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return errnoOf(err)
+	}
+	return syscall.Errno(v)
+}
+
 func errnoOf(err error) syscall.Errno {
 	errno, _ := err.(syscall.Errno)
 	return errno

@@ -23,6 +23,7 @@ type inbox struct {
 
 	recvEnded, sendEnded bool // sendEnded: of a Connect while connecting, when nothing is sent
 	readable, writable   bool // a Readable or Writable has ended
+	hung, watchEnded     bool // a Hangup has told of a reset; it has ended
 	recvErrno, sendErrno uint32
 }
 
@@ -165,6 +166,8 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		in.readable = true
 	case reactor.Writable:
 		in.writable = true
+	case reactor.Hangup:
+		in.hung, in.watchEnded = in.hung || e.Res == 0, in.watchEnded || !e.More
 	case reactor.Connect:
 		in.sendEnded, in.sendErrno = true, uint32(e.Errno())
 	}
@@ -219,6 +222,7 @@ type news struct {
 	recvEnded, connectEnded, sendEnded bool
 	recvErrno, connectErrno, sendErrno syscall.Errno
 	readable, writable                 bool
+	hung, watchEnded                   bool
 	unsent                             int // bytes in flight, 1 at least while put sends
 }
 
@@ -238,6 +242,8 @@ func (c *Conn) collect(n *news) {
 	}
 	n.readable, in.readable = in.readable, false
 	n.writable, in.writable = in.writable, false
+	n.hung, in.hung = in.hung, false
+	n.watchEnded, in.watchEnded = in.watchEnded, false
 	n.unsent = in.sending()
 	if c.is(spliced) {
 		in.spare(c.driver) // send may have nothing to do

@@ -4,7 +4,8 @@ import "net"
 
 // PauseRead has OnData and OnEOF wait for ResumeRead. A little more may be received,
 // and is kept; then the peer is held back by the kernel's buffers. Meanwhile the
-// peer's FIN goes unnoticed, and a reset only as far as the kernel tells it to writes.
+// peer's FIN goes unnoticed. A reset ends the connection, whatever has arrived before it;
+// on Wine 8, and for a Stream, it is noticed when reading is resumed.
 func (c *Conn) PauseRead() error {
 	if c.is(closing | broken) {
 		return c.opError("read", net.ErrClosed)

@@ -35,6 +35,9 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	if n.readable {
 		c.clear(polling | stopping)
 	}
+	if n.hung || n.watchEnded {
+		c.hearHangup(&n)
+	}
 	c.work(&n)
 	if c.is(occupied) {
 		s := c.stream()
@@ -173,6 +176,7 @@ func (c *Conn) work(n *news) {
 		}
 	}
 	if c.extras != nil {
+		c.hangUp()
 		c.checkClock()
 		if c.Unsent() == 0 && !c.is(broken) {
 			c.notifySent(nil)
@@ -404,6 +408,7 @@ func (c *Conn) settle() (done bool) {
 			return c.tearDown()
 		}
 	}
+	c.watch()
 	c.armClock()
 	return false
 }

@@ -191,6 +191,7 @@ func (p *epoll) tell(r *readiness, n int, rescue bool) {
 		r.edge(int(ev.Fd), f, promise{
 			in:    is(unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
 			ahead: is(unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
+			hung:  is(unix.EPOLLERR),
 			out:   is(unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR),
 		})
 	}

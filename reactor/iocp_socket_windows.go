@@ -21,6 +21,7 @@ type socket struct {
 
 	receive, connect request
 	in, out          pollRequest
+	hangup           pollRequest
 
 	failed  syscall.Errno // how the last receive of no bytes ended, if that is not to be had again
 	outcome syscall.Errno // of a connect
@@ -37,6 +38,7 @@ const (
 	forReceive purpose = iota
 	forIn
 	forOut
+	forReset
 	forConnect
 	forAccept
 )
@@ -106,6 +108,7 @@ func (s *iocp) socket(fd int) (*socket, syscall.Errno) {
 	k.connect = request{sock: k, kind: forConnect}
 	k.in.request = request{sock: k, kind: forIn}
 	k.out.request = request{sock: k, kind: forOut}
+	k.hangup.request = request{sock: k, kind: forReset}
 	s.sockets[fd] = k
 	return k, 0
 }
@@ -131,6 +134,9 @@ func (s *iocp) await(fd int, f *fdState) {
 		default:
 			f.in = s.ask(&k.in, afdIn)
 		}
+	}
+	if f.traits&forHangup != 0 {
+		s.ask(&k.hangup, afdAbort)
 	}
 	if f.outKind != 0 && !f.out && !k.connect.flying {
 		f.out = s.ask(&k.out, afdOut)

@@ -169,6 +169,8 @@ func (s *iocp) landed(r *readiness, q *request) {
 		news.in = true
 	case forOut:
 		news.out = true
+	case forReset:
+		news.hung = errno == 0
 	case forConnect:
 		k.connected(errno)
 		news.out = true
@@ -205,7 +207,7 @@ func (s *iocp) forget(fd int, _ *fdState) {
 	}
 	s.cancel(&k.receive)
 	s.cancel(&k.connect)
-	for _, q := range []*pollRequest{&k.in, &k.out} {
+	for _, q := range []*pollRequest{&k.in, &k.out, &k.hangup} {
 		if q.flying {
 			s.afd.cancel(q)
 		}

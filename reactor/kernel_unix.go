@@ -149,6 +149,17 @@ func readyNow(fd int, out bool) bool {
 	return pollNonblock(fd, unix.POLLIN)
 }
 
+// hungUp reports whether the descriptor has an error that nobody was told of yet.
+func hungUp(fd int) bool {
+	p := [1]unix.PollFd{{Fd: int32(fd)}}
+	for {
+		n, err := unix.Poll(p[:], 0)
+		if err != unix.EINTR {
+			return n > 0 && p[0].Revents&unix.POLLERR != 0
+		}
+	}
+}
+
 // closeFD closes; EINTR closes as well.
 func closeFD(fd int) { _ = unix.Close(fd) }
 

@@ -173,9 +173,9 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 		}
 		switch {
 		case ev.Flags&evError != 0:
-			r.refused(f, syscall.Errno(ev.Data))
+			r.refused(fd, f, syscall.Errno(ev.Data))
 		case filter == evfiltRead:
-			r.edge(fd, f, promise{in: true, ahead: ev.Flags&evEOF != 0, left: int32(min(ev.Data, math.MaxInt32))})
+			r.edge(fd, f, promise{in: true, ahead: ev.Flags&evEOF != 0, hung: ev.Flags&evEOF != 0 && ev.Fflags != 0, left: int32(min(ev.Data, math.MaxInt32))})
 		case filter == evfiltWrite:
 			r.edge(fd, f, promise{out: true})
 		}
@@ -190,8 +190,11 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 }
 
 // refused ends the operations on a descriptor that cannot be watched after all.
-func (r *readiness) refused(f *fdState, errno syscall.Errno) {
+func (r *readiness) refused(fd int, f *fdState, errno syscall.Errno) {
 	f.watched = false
+	if f.traits&forHangup != 0 {
+		r.endHangup(fd, f, -int(errno))
+	}
 	if f.inKind != 0 {
 		r.done.push(Completion{Token: f.inTok, Kind: f.inKind, Res: -int(errno)})
 		f.inKind = 0

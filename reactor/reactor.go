@@ -111,6 +111,12 @@ const (
 	// Writable is the same for a send, and no other operation that sends, or connects,
 	// may be in flight on FD.
 	Writable
+	// Hangup completes, with Res 0, when the peer of FD, a byte stream, has reset it or the connection
+	// was lost. The end of the stream is none of that. It takes nothing: not the error, nor what has
+	// arrived before it. Other operations may be in flight on FD; one of them may tell of the reset in
+	// its place. With More it stays in flight and may
+	// complete again. It may end with EAGAIN for nothing: submit it again.
+	Hangup
 	// Cancel ends the operation of kind Target that is in flight for Token,
 	// if there is one: that one then completes, with ECANCELED or with
 	// whatever it had come to. Cancel itself has no completion. One that
@@ -127,7 +133,7 @@ const (
 	kindStop // internal: the end of everything, for Close
 )
 
-var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Readable: "readable", Writable: "writable", Cancel: "cancel", Close: "close", kindWake: "wake"}
+var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Readable: "readable", Writable: "writable", Hangup: "hangup", Cancel: "cancel", Close: "close", kindWake: "wake"}
 
 // String is the kind's name in lower case.
 func (k Kind) String() string {

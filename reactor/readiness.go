@@ -77,6 +77,7 @@ type readiness struct {
 	waiting bool // Poll waits: what gets in line or done has to wake it
 	table   fdTable
 	spare   []*outgoing     // not in use
+	hangups map[int]Token   // by descriptor, of those with forHangup
 	done    completionQueue // outcomes known, not yet handed out
 	ready   []readyFD       // descriptors an edge promised something for
 	next    []readyFD       // the same for the next Poll; swapped with ready
@@ -246,6 +247,7 @@ func (r *readiness) events(out []Completion, n, events int, errno syscall.Errno,
 // A promise is what an edge tells of a descriptor.
 type promise struct {
 	in, out bool
+	hung    bool  // the peer has reset the connection, or it was lost
 	ahead   bool  // what has come ends in FIN, a reset, an error or urgent data
 	left    int32 // there are at least that many bytes to read; 0: some
 }
@@ -256,6 +258,9 @@ func (r *readiness) edge(fd int, f *fdState, p promise) {
 	f.out = f.out || p.out
 	f.ahead = f.ahead || p.ahead
 	f.left = max(f.left, p.left)
+	if p.hung && f.traits&forHangup != 0 {
+		r.endHangup(fd, f, 0)
+	}
 	r.enqueue(fd, f)
 }
 

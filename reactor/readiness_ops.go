@@ -45,7 +45,7 @@ func (r *readiness) Submit(op *Op) error {
 		return nil
 	case Connect:
 		return r.connect(op)
-	case Accept, Recv, Send, SendTo, Readable, Writable:
+	case Accept, Recv, Send, SendTo, Readable, Writable, Hangup:
 	case RecvFrom:
 		if err := r.openPackets(); err != nil {
 			return err
@@ -60,6 +60,10 @@ func (r *readiness) Submit(op *Op) error {
 	switch op.Kind {
 	case Readable, Writable:
 		if err := r.awaitReady(f, op); err != nil {
+			return err
+		}
+	case Hangup:
+		if err := r.awaitHangup(f, op); err != nil {
 			return err
 		}
 	case Accept, Recv, RecvFrom:
@@ -90,6 +94,7 @@ func (r *readiness) forget(fd int) {
 	r.mu.Lock()
 	if f := r.table.get(fd); f != nil && f.watched {
 		r.poller.forget(fd, f)
+		r.dropHangup(fd, f)
 		*f = fdState{seq: f.seq + 1} // voids events and places in line
 	}
 	r.mu.Unlock()
@@ -219,6 +224,10 @@ func (r *readiness) cancel(op *Op) {
 		return
 	}
 	switch {
+	case op.Target == Hangup:
+		if f.traits&forHangup != 0 && r.hangups[op.FD] == op.Token {
+			r.endHangup(op.FD, f, -int(syscall.ECANCELED))
+		}
 	case f.inKind == op.Target && f.inTok == op.Token:
 		r.dropped(op)
 		f.inKind = 0

@@ -23,8 +23,9 @@ type fdState struct {
 type traits uint8
 
 const (
-	ofUnix  traits = 1 << iota // a short read need not have emptied it either: it stops behind what descriptors came with
-	forRoom                    // it is watched for output as well
+	ofUnix    traits = 1 << iota // a short read need not have emptied it either: it stops behind what descriptors came with
+	forRoom                      // it is watched for output as well
+	forHangup                    // a Hangup is in flight
 )
 
 // A line is where a descriptor waits for its turn.

@@ -121,6 +121,9 @@ func (k kernel) socketError(fd int) syscall.Errno {
 // readyNow is not asked: iocp's news does not tell of edges, but of what is so.
 func readyNow(fd int, out bool) bool { return false }
 
+// hungUp says no: afd tells at once if it is so already.
+func hungUp(int) bool { return false }
+
 // connected reports whether the socket has a peer.
 func connected(fd int) bool {
 	_, err := windows.Getpeername(windows.Handle(fd))

@@ -351,6 +351,17 @@ func (r *uringReactor) reap(out []Completion) int {
 	return n
 }
 
+// hungUpBy turns an entry of a poll for a Hangup into a completion; false: the peer has only finished.
+func hungUpBy(e *uring.CQE, c *Completion) bool {
+	_, token := splitUserData(e.UserData)
+	*c = Completion{Token: token, Kind: Hangup, More: e.More(), Res: min(0, int(e.Res))}
+	if e.Res < 0 || e.Res&unix.POLLERR != 0 {
+		return true
+	}
+	c.Res = -int(unix.EAGAIN)
+	return !c.More
+}
+
 // complete turns one entry of the ring into a completion; false: it was the
 // reactor's own business.
 func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
@@ -376,6 +387,8 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 	case RecvFrom:
 		r.received(e, c)
 		return true
+	case Hangup:
+		return hungUpBy(e, c)
 	}
 	*c = Completion{Token: token, Kind: kind, More: e.More(), Res: int(e.Res)}
 	if kind == Recv && e.Res == -int32(unix.ENOBUFS) {

@@ -55,6 +55,11 @@ func (r *uringReactor) Submit(op *Op) error {
 		e := r.entry()
 		e.PrepPollAdd(op.FD, mask, false)
 		e.UserData = userData(op.Kind, op.Token)
+	case Hangup:
+		// Multishot, since the kernel adds POLLRDHUP to any mask and a FIN would end another one.
+		e := r.entry()
+		e.PrepPollAdd(op.FD, 0, true)
+		e.UserData = userData(Hangup, op.Token)
 	case Cancel:
 		// Whose goroutine this is cannot be told cheaply, and it is rare: even
 		// the owner's goes through the list, and wakes it once in vain.

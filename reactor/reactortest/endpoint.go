@@ -31,9 +31,11 @@ type endpoint struct {
 	batch   *reactor.Batch
 	failed  []reactor.Failure
 
-	to     net.Addr // Connect
-	unsent []byte   // Send: what is in flight
-	sent   int
+	to      net.Addr // Connect
+	unsent  []byte   // Send: what is in flight
+	sent    int
+	hangups int // what Hangups have told of
+
 	shorts int // sends of which the kernel took a part
 }
 
@@ -141,9 +143,9 @@ func (e *endpoint) eof() bool {
 
 // breach says how the completion breaks the contract, if it does.
 func (e *endpoint) breach(c *reactor.Completion) string {
-	multishot := c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
+	multishot := c.Kind == reactor.Hangup || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
 	switch {
-	case c.Kind < reactor.Accept || c.Kind > reactor.Writable:
+	case c.Kind < reactor.Accept || c.Kind > reactor.Hangup:
 		return "such operations have no completion"
 	case !e.flying[c.Kind]:
 		return "nothing like that is in flight"
@@ -209,6 +211,10 @@ func (e *endpoint) take(c *reactor.Completion) {
 		e.takePacket(c)
 	case reactor.SendTo:
 		e.failed = append(e.failed, e.batch.Failed...)
+	case reactor.Hangup:
+		if c.Res == 0 {
+			e.hangups++
+		}
 	case reactor.Connect:
 	}
 	// As any user must: what ended without having failed is armed again.

@@ -15,7 +15,7 @@ type behaviour struct {
 // Run tries every behaviour on the backend, each as a sub-test.
 func Run(t *testing.T, b Backend) {
 	for _, group := range [][]behaviour{
-		accepting, connecting, receiving, sending, readiness, cancelling, reusing, starving, waking, waiting, interrupting,
+		accepting, connecting, receiving, sending, readiness, hangingUp, cancelling, reusing, starving, waking, waiting, interrupting,
 		overflowing, refusing, closing, rescuing, lending, mixing,
 		datagrams, datagramErrors, datagramMemory,
 	} {

@@ -1,0 +1,71 @@
+package conn
+
+import (
+	"cmp"
+	"syscall"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A connection with no receive in flight would not notice that its peer has reset it: after
+// the peer's FIN nothing receives any more, and while reading is paused nothing does yet. Then
+// a reactor.Hangup is in flight, which leaves in the kernel what has arrived.
+//
+// A reset ends a paused connection at once, whatever has arrived before it. It does not end a
+// paused Stream, Socket or splice: its reader is given what arrived before the reset.
+//
+// The Hangup stays in flight when reading is resumed. A reset is then told by the receive, after
+// the bytes before it; hung keeps the news in case reading is paused again before that.
+
+// watched reports whether a reset has to be noticed without a receive.
+func (c *Conn) watched() bool {
+	if !c.is(ended|held|starved) || !c.is(opened) || c.is(receiving|polling|closing|broken) {
+		return false
+	}
+	return c.is(ended) || !c.is(spliced|occupied) && !c.Lent()
+}
+
+// watch puts a Hangup in flight if one is needed.
+func (c *Conn) watch() {
+	if !c.watched() {
+		return
+	}
+	x := c.more()
+	if x.watcher != nil || x.hung {
+		return
+	}
+	x.watcher = c.driver.via(c.home)
+	c.submit(x.watcher, reactor.Op{Kind: reactor.Hangup, FD: c.fd, Token: c.token, TCP: c.overTCP()})
+	if c.is(broken) {
+		x.watcher = nil
+		c.driver.cx.Wake(c.task.Waker()) // settle has passed the tearing down
+	}
+}
+
+// watching reports whether a Hangup is in flight.
+func (c *Conn) watching() bool { return c.extras != nil && c.extras.watcher != nil }
+
+// unwatch cancels it.
+func (c *Conn) unwatch() { c.driver.cancel(c.extras.watcher, &c.endpoint, reactor.Hangup) }
+
+// hearHangup deals with news of a Hangup.
+func (c *Conn) hearHangup(n *news) {
+	if n.hung {
+		c.more().hung = true
+	}
+	if n.watchEnded {
+		c.extras.watcher = nil
+	}
+}
+
+// hangUp ends a connection whose peer has reset it, if no receive is going to say so.
+func (c *Conn) hangUp() {
+	if c.extras == nil || !c.extras.hung || !c.watched() {
+		return
+	}
+	errno := cmp.Or(takeError(c.fd), syscall.ECONNRESET)
+	if errno == syscall.EPIPE { // Linux' name for a reset that follows a FIN
+		errno = syscall.ECONNRESET
+	}
+	c.fail(c.sysError("read", "recv", errno))
+}
