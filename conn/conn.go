@@ -168,22 +168,23 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 
 // SetHandler has another handler told of what comes from now on: when the peers have
 // agreed on another protocol. It is not told of what has been. If anything is unread its
-// OnData is called soon. The connection of a Stream keeps the handler it has, and
-// a Sequential needs the OnOpen that HandOver calls.
-func (c *Conn) SetHandler(h Handler) {
+// OnData is called soon. The connection of a Stream keeps the handler it has: the error
+// matches errors.ErrUnsupported. A Sequential needs the OnOpen that HandOver calls.
+func (c *Conn) SetHandler(h Handler) error {
+	if c.is(occupied) && !c.is(spliced) {
+		return c.opError("set", errOfStream)
+	}
 	c.clear(drained)
-	switch {
-	case c.is(spliced):
+	if c.is(spliced) {
 		c.extras.relay.Handler = h
-		return
-	case c.is(occupied):
-		return
+		return nil
 	}
 	c.handler = h
 	if len(c.in.unread) > 0 && !c.is(closing|broken) {
 		c.set(unseen)
 		c.driver.cx.Wake(c.task.Waker())
 	}
+	return nil
 }
 
 // Now is the current time as of the worker's tick: it costs nearly nothing, and

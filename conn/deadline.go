@@ -63,8 +63,12 @@ func (o outflow) movedSince(before outflow) bool {
 
 // SetReadDeadline has OnDeadline called at t, once, whatever has been received
 // by then: a handler that is content sets a later time. A zero t means never.
-// A t in the past means now. The error matches net.ErrClosed.
+// A t in the past means now. The error matches net.ErrClosed, and errors.ErrUnsupported for
+// the connection of a Stream, which has deadlines of its own.
 func (c *Conn) SetReadDeadline(t time.Time) error {
+	if c.is(occupied) && !t.IsZero() {
+		return c.opError("set", errOfStream)
+	}
 	return c.setDeadline(t, func(k *clock, at time.Duration) { k.read = at })
 }
 

@@ -28,7 +28,7 @@ func (c *Conn) HandOver(h Handler) error {
 	}
 	c.startClock()
 	_ = c.ResumeRead() // it is open
-	c.SetHandler(h)
+	_ = c.SetHandler(h)
 	c.check(h.OnOpen(c))
 	return nil
 }

@@ -136,7 +136,7 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 	if c.is(layered) {
 		c.extras.layer.takeBack(c)
 	}
-	c.SetHandler(s.lender)
+	_ = c.SetHandler(s.lender)
 	c.check(f(c))
 	if c.is(layered) && !c.is(closing|broken|deaf) {
 		c.unseal() // what has come since

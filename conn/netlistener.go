@@ -99,7 +99,7 @@ type acceptor struct {
 
 func (a *acceptor) OnOpen(c *Conn) error {
 	s := &Socket{writing: true}
-	c.SetHandler(s)
+	_ = c.SetHandler(s)
 	_ = s.OnOpen(c)
 	if !a.to.arrive(arrival{s, a.from}) {
 		c.Abort()

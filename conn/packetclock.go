@@ -1,6 +1,8 @@
 package conn
 
 import (
+	"net"
+	"net/netip"
 	"time"
 
 	"github.com/suiro-go/suiro/sched"
@@ -16,13 +18,17 @@ type packetClock struct {
 }
 
 // SetTimer has OnTimer called at t, once; a zero t means never, one in the past now.
-// There is one timer: a call replaces the one before.
-func (c *PacketConn) SetTimer(t time.Time) {
+// There is one timer: a call replaces the one before. The error matches net.ErrClosed.
+func (c *PacketConn) SetTimer(t time.Time) error {
+	if c.is(packetClosing | packetBroken) {
+		return c.opError("set", netip.AddrPort{}, net.ErrClosed)
+	}
 	if t.IsZero() {
 		c.setTimer(0)
 	} else {
 		c.setTimer(max(1, c.group.rt.At(t)))
 	}
+	return nil
 }
 
 // setTimer is SetTimer with a time of the runtime; 0: never.

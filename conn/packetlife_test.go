@@ -181,7 +181,7 @@ func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
 			check()
 			h = &packetFuncs{lives: lives, close: ends}
 			h.timer = func(*conn.PacketConn) error { return what() }
-			h.open = func(c *conn.PacketConn) error { c.SetTimer(time.Now()); return nil }
+			h.open = func(c *conn.PacketConn) error { return c.SetTimer(time.Now()) }
 			servePackets(t, f, h)
 			check()
 			h = &packetFuncs{lives: lives}
@@ -227,9 +227,9 @@ func TestPacketTimerFiresOnceAtItsTime(t *testing.T) {
 		handle, _ := servePackets(t, f, h)
 		at := time.Now().Add(20 * time.Millisecond)
 		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
-			c.SetTimer(at.Add(-time.Second))
-			c.SetTimer(time.Time{})
-			c.SetTimer(at)
+			require.NoError(t, c.SetTimer(at.Add(-time.Second)))
+			require.NoError(t, c.SetTimer(time.Time{}))
+			require.NoError(t, c.SetTimer(at))
 			c.SetValue("mine")
 			require.Equal(t, "mine", c.Value())
 			require.NotNil(t, c.Group())

@@ -565,7 +565,7 @@ func TestAPanicAtTheEndOfASpliceDoesNotKeepItFromEnding(t *testing.T) {
 		client, origin := p.pair()
 		a, _ := p.splices(1)[0].Handles()
 		require.NoError(t, a.Do(func(c *conn.Conn) {
-			c.SetHandler(funcs{data: leave, close: func(*conn.Conn, error) { panic("of the handler") }})
+			_ = c.SetHandler(funcs{data: leave, close: func(*conn.Conn, error) { panic("of the handler") }})
 		}))
 		write(t, client, "x")
 		read(t, origin, 1)

@@ -1,6 +1,8 @@
 package conn
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 
@@ -79,6 +81,8 @@ var _ net.Conn = (*Stream)(nil)
 // The connection is served by the worker that has opened it, to which its coroutine is
 // tied: other workers do not help out as they do with callbacks.
 func Sequential(fn func(cx *sched.Context, s *Stream) error) Handler { return &sequential{fn: fn} }
+
+var errOfStream = fmt.Errorf("conn: the connection is a Stream's: use the methods of that: %w", errors.ErrUnsupported)
 
 // sequential is the handler of a connection until that is open.
 type sequential struct {

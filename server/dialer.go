@@ -86,13 +86,13 @@ type Dialer struct {
 	Control func(network, address string, c syscall.RawConn) error
 
 	// Proxy, if not nil, is sent before anything else, as a header of the PROXY
-	// protocol of version 1 if its Version is 1, else 2.
+	// protocol of version 1 if its Version is 1, else 2. For datagrams it is an error.
 	Proxy *proxyproto.Header
 
 	// TLS, if not nil, has connections with a Handler speak TLS: OnOpen is called when
 	// hands are shaken, and what is read and written is plaintext, see
 	// conn.ConnectTLS. Without a ServerName that is the host of the address dialled.
-	// DialContext does not look at it; DialTLSContext does.
+	// For DialContext and for datagrams it is an error; for DialTLSContext it is not.
 	TLS *tls.Config
 
 	// HandshakeTimeout bounds TLS handshakes, from the connection's establishment

@@ -137,7 +137,7 @@ func (o *opening) OnData(*Conn) error { return errors.ErrUnsupported }
 
 func (o *opening) OnOpen(c *Conn) error {
 	defer o.finish(nil) // also if it panics: then the handler is told of the end
-	c.SetHandler(o.inner)
+	_ = c.SetHandler(o.inner)
 	return o.inner.OnOpen(c)
 }
 

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"time"
@@ -21,7 +23,8 @@ type waiter func(limit time.Duration, look lookUp) ([]netip.AddrPort, error)
 // DialPacket makes a UDP socket that is connected to an address, and has h told of what
 // comes from there; in a stackful task, which awaits that the name is resolved. Nothing
 // is sent, so it takes the first address to which there is a route. With an error h is
-// not called. Dialer.Near, FastOpen and Proxy do not count.
+// not called. Dialer.Near and FastOpen do not count; TLS and Proxy, which datagrams do not
+// have, are errors that match errors.ErrUnsupported.
 func (d *Dialer) DialPacket(cx *sched.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
 	wait := func(limit time.Duration, look lookUp) ([]netip.AddrPort, error) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -66,6 +69,12 @@ func dialPacket[T any](d *Dialer, network, addr string, wait waiter, attach func
 	defer func() { err = d.ended(network, addr, err) }()
 	if !isPacketNetwork(network) {
 		return handle, unknownNetwork(network)
+	}
+	switch {
+	case d.TLS != nil:
+		return handle, fmt.Errorf("server: Dialer.TLS is set, and datagrams are plaintext: use a Dialer without it: %w", errors.ErrUnsupported)
+	case d.Proxy != nil:
+		return handle, fmt.Errorf("server: Dialer.Proxy is set, and datagrams have no such header: use a Dialer without it: %w", errors.ErrUnsupported)
 	}
 	g, err := d.group()
 	if err != nil {

@@ -177,7 +177,7 @@ func (p *Pool) Put(c *Conn) {
 		return
 	}
 	_ = c.Close() // it may be closing already
-	c.SetHandler(pc)
+	_ = c.SetHandler(pc)
 	var do todo
 	p.mu.Lock()
 	p.retire(pc, &do)

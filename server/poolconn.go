@@ -161,7 +161,7 @@ func (pc *pooled) give(c *Conn) {
 func (pc *pooled) hand(c *Conn, f *GetFuture) {
 	defer f.done() // also if OnOpen panics: then the handler is told of the end
 	if err := c.HandOver(f.handler); err != nil {
-		c.SetHandler(f.handler) // cannot be: it has just been looked at
+		_ = c.SetHandler(f.handler) // cannot be: it has just been looked at
 		c.Abort()
 	}
 }

@@ -80,7 +80,7 @@ func (g *gate) OnData(c *Conn) error {
 
 // enter makes the connection the handler's.
 func (g *gate) enter(c *Conn) error {
-	c.SetHandler(g.inner)
+	_ = c.SetHandler(g.inner)
 	return g.inner.OnOpen(c)
 }
 

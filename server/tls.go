@@ -62,7 +62,7 @@ func (d *Dialer) configFor(network, addr string) *tls.Config {
 // *tls.Conn, of Dialer.TLS, or the zero tls.Config, whose ServerName is the host of the
 // address unless it is set. It is what http.Transport.DialTLSContext wants.
 func (d *Dialer) DialTLSContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	raw, err := d.DialContext(ctx, network, addr)
+	raw, err := d.dialPlain(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

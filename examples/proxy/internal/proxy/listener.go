@@ -62,7 +62,7 @@ func (f *front) OnOpen(c *conn.Conn) error {
 		_ = c.SetKeepAlive(net.KeepAliveConfig{Enable: true, Idle: b.keepAlive, Interval: b.keepAlive, Count: probes})
 	}
 	c.SetValue(e)
-	c.SetHandler(b.handler)
+	_ = c.SetHandler(b.handler)
 	return b.handler.OnOpen(c)
 }
 

@@ -1,0 +1,61 @@
+package conn_test
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// What the connection of a Stream would not do is an error, by a Handle too, and the
+// Stream goes on.
+func TestAStreamsConnectionRefusesWhatItCannotDo(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		begun := make(chan conn.Handle, 1)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		l, err := f.Listen(ln, conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
+			begun <- s.Handle()
+			return echoStream(cx, s)
+		}))
+		require.NoError(t, err)
+		require.NoError(t, ln.Close())
+		defer l.Close()
+		f.addr = l.Addr()
+		c := f.dial()
+		errs := make(chan error, 3)
+		require.NoError(t, conntest.Receive(t, begun).Do(func(c *conn.Conn) {
+			errs <- c.SetHandler(funcs{})
+			errs <- c.SetReadDeadline(time.Now().Add(time.Hour))
+			errs <- c.SetDeadline(time.Now().Add(time.Hour))
+		}))
+		for range 3 {
+			requireOpError(t, conntest.Receive(t, errs), "set", errors.ErrUnsupported)
+		}
+		write(t, c, "hello")
+		require.Equal(t, "hello", string(read(t, c, 5)))
+	})
+}
+
+// A datagram socket that is closing says that it takes no timer.
+func TestAClosingPacketSocketRefusesATimer(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, lives := packetFixture(t, backend, 1)
+		errs := make(chan error, 2)
+		handle, _ := servePackets(t, f, &packetFuncs{packets: echoPackets, lives: lives})
+		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+			errs <- c.SetTimer(time.Now().Add(time.Hour))
+			_ = c.Close()
+			errs <- c.SetTimer(time.Now().Add(time.Hour))
+		}))
+		require.NoError(t, conntest.Receive(t, errs))
+		requireOpError(t, conntest.Receive(t, errs), "set", net.ErrClosed)
+	})
+}
