@@ -42,8 +42,30 @@ func (s *Server) Listen(network, addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.openListener(group, network, addr)
+	all, err := s.listen(network, addr, group.Runtime().Workers())
 	if err != nil {
+		s.release()
+		return nil, err
+	}
+	return s.goOnListening(group, all)
+}
+
+// NewListener is Listen on a socket that listens already: a *net.TCPListener or
+// *net.UnixListener, such as one that Listeners returned. It takes ln over, also with an error.
+func (s *Server) NewListener(ln net.Listener) (net.Listener, error) {
+	group, err := s.startForGoroutines()
+	if err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	return s.goOnListening(group, []net.Listener{ln})
+}
+
+// goOnListening is Listen once it has sockets, and begun to use the group.
+func (s *Server) goOnListening(group *conn.Group, all []net.Listener) (net.Listener, error) {
+	l, err := s.openListener(group, all)
+	if err != nil {
+		closeAll(all)
 		s.release()
 		return nil, err
 	}
@@ -69,15 +91,10 @@ func (s *Server) startForGoroutines() (*conn.Group, error) {
 	return s.start()
 }
 
-func (s *Server) openListener(group *conn.Group, network, addr string) (net.Listener, error) {
-	all, err := s.listen(network, addr, group.Runtime().Workers())
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) openListener(group *conn.Group, all []net.Listener) (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping { // stop would not know of it
-		closeAll(all)
 		return nil, ErrServerClosed
 	}
 	var cfg conn.SocketListenerConfig
@@ -86,11 +103,10 @@ func (s *Server) openListener(group *conn.Group, network, addr string) (net.List
 	}
 	inner, err := group.OpenListener(cfg, all...)
 	if err != nil {
-		closeAll(all)
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	l := &socketListener{SocketListener: inner, server: s, group: group}
-	if network == "unix" {
+	if all[0].Addr().Network() == "unix" {
 		l.path = all // closing it removes that
 	} else {
 		closeAll(all) // the group has descriptors of its own, and Go's poller need not hear of connections

@@ -74,7 +74,8 @@ func (in *Inherited) take(f *os.File) {
 }
 
 // HandOver has a command that is not started yet inherit the server's listening
-// sockets, where Listeners finds them: for a restart without a refused connection.
+// sockets, those of Listen and of UDP too, where Listeners finds them: for a restart without a
+// refused connection. A server without any returns an error.
 // Start the command, wait until it says that it serves, and then call Shutdown. Until
 // then both accept; what is in the backlog after that is the new one's.
 //
@@ -93,27 +94,69 @@ func (s *Server) HandOver(cmd *exec.Cmd) error {
 	if s.stopping || s.group == nil {
 		return ErrServerClosed
 	}
+	all, err := s.files()
+	if err == nil && len(all) == 0 {
+		err = errors.New("server: HandOver of a server that listens nowhere: call it when the server serves")
+	}
+	if err != nil {
+		closeAll(all)
+		return err
+	}
 	var names []string
-	for _, ln := range s.listeners {
-		f, err := ln.(interface{ File() (*os.File, error) }).File() // a copy, for the child
-		if err != nil {
-			for _, f := range cmd.ExtraFiles {
-				_ = f.Close()
-			}
-			cmd.ExtraFiles = nil
-			return fmt.Errorf("server: handing over %v: %w", ln.Addr(), err)
-		}
+	for _, f := range all {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
-		names = append(names, strings.ReplaceAll(ln.Addr().String(), ":", "_"))
+		names = append(names, strings.ReplaceAll(f.Name(), ":", "_"))
 	}
-	for _, ln := range s.listeners {
-		if u, ok := ln.(*net.UnixListener); ok {
-			u.SetUnlinkOnClose(false)
-		}
-	}
+	s.keepPaths()
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
 	cmd.Env = append(cmd.Env, "LISTEN_PID=", "LISTEN_FDS="+strconv.Itoa(len(names)), "LISTEN_FDNAMES="+strings.Join(names, ":"))
 	return nil
+}
+
+// files are copies of the sockets on which the server listens, named by their addresses. mu
+// is held. With an error, those that there are so far.
+func (s *Server) files() (all []*os.File, err error) {
+	for l := range s.listeners {
+		f, err := l.File()
+		if err != nil {
+			return all, fmt.Errorf("server: handing over %v: %w", l.Addr(), err)
+		}
+		all = append(all, f)
+	}
+	for l := range s.sockets {
+		some, err := l.Files()
+		if err != nil {
+			return all, fmt.Errorf("server: handing over %v: %w", l.Addr(), err)
+		}
+		all = append(all, some...)
+	}
+	for _, p := range s.packets {
+		f, err := p.File()
+		switch {
+		case errors.Is(err, net.ErrClosed): // its handler has closed it
+		case err != nil:
+			return all, fmt.Errorf("server: handing over a UDP socket: %w", err)
+		default:
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// keepPaths leaves the paths of Unix sockets to the command. mu is held.
+func (s *Server) keepPaths() {
+	var all []net.Listener
+	for _, ln := range s.listeners {
+		all = append(all, ln)
+	}
+	for l := range s.sockets {
+		all = append(all, l.path...)
+	}
+	for _, ln := range all {
+		if u, ok := ln.(*net.UnixListener); ok {
+			u.SetUnlinkOnClose(false)
+		}
+	}
 }

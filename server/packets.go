@@ -85,8 +85,10 @@ func (s *Server) attach(group *conn.Group, pc *net.UDPConn) error {
 	case s.Packets == nil:
 		return errors.New("server: Packets is nil; set one to serve UDP")
 	}
-	if _, err := group.ListenPacket(pc, s.Packets); err != nil {
+	handle, err := group.ListenPacket(pc, s.Packets)
+	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
+	s.packets = append(s.packets, handle)
 	return nil
 }

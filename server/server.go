@@ -159,6 +159,7 @@ type Server struct {
 	needs      Needs   // of Handler
 	listeners  map[*conn.Listener]net.Listener
 	sockets    map[*socketListener]bool
+	packets    []conn.PacketHandle
 	goroutines bool // Listen was called: a handler is not needed
 	stopping   bool
 	stopped    chan struct{} // closed when the server starts to stop

@@ -1,0 +1,50 @@
+package conn
+
+import (
+	"net"
+	"os"
+)
+
+// File is a copy of the listening socket's descriptor, for another process to inherit. It may
+// be called from any goroutine. Closing one does not close the other. After Close the error
+// matches net.ErrClosed; on Windows it matches errors.ErrUnsupported.
+func (l *Listener) File() (*os.File, error) {
+	l.mu.Lock() // its task closes the descriptor only after it has seen stop
+	defer l.mu.Unlock()
+	if l.stop {
+		return nil, &net.OpError{Op: "file", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
+	}
+	return fileOf(l.fd, l.addr.String())
+}
+
+// Files are what Listener.File returns, of each of the listener's sockets: one, or one for
+// each worker.
+func (l *SocketListener) Files() ([]*os.File, error) {
+	var all []*os.File
+	for _, inner := range l.inner {
+		f, err := inner.File()
+		if err != nil {
+			for _, f := range all {
+				_ = f.Close()
+			}
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// File is a copy of the socket's descriptor, as that of a Listener. When the socket has
+// ended the error matches net.ErrClosed.
+func (h PacketHandle) File() (*os.File, error) {
+	c := h.conn()
+	if c == nil {
+		return nil, errGone
+	}
+	c.mu.Lock() // its task closes the descriptor only after it has set closed
+	defer c.mu.Unlock()
+	if c.inbox.closed {
+		return nil, errGone
+	}
+	return fileOf(c.fd, c.local.String())
+}
