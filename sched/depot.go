@@ -12,9 +12,8 @@ import (
 
 // A depot makes and recycles a runtime's envelopes of one type. They come in
 // slabs, which the depot keeps: so it knows every task there is, without a list
-// that each spawn would have to enter. What was once needed at the same time
-// stays for reuse until the runtime is gone, as Go's runtime keeps its
-// goroutines' descriptors.
+// that each spawn would have to enter. What was needed at the same time stays for
+// reuse as long as it is needed again now and then (trim.go).
 //
 // Free cells are kept by their addresses, in magazines (Bonwick and Adams,
 // "Magazines and Vmem", 2001): whoever takes or gives one touches no cell, which
@@ -27,6 +26,10 @@ type depot[T any] struct {
 	mu          atomics.Mutex
 	outside     *magazine[T] // for those who are no worker
 	full, empty *magazine[T]
+	fulls       int // how many are full
+	least       int // the smallest number of them since trimming was set
+	trimming    bool
+	seen        int // how many were full when it was set
 	slabs       [][]cell[T]
 }
 
@@ -110,11 +113,14 @@ func (d *depot[T]) put(w *worker, c *cell[T]) {
 func (d *depot[T]) load(m *magazine[T]) *magazine[T] {
 	if full := d.full; full != nil {
 		d.full, full.next = full.next, nil
+		d.fulls--
+		d.least = min(d.least, d.fulls)
 		m.next, d.empty = d.empty, m
 		return full
 	}
 	slab := make([]cell[T], slabCells)
 	d.slabs = append(d.slabs, slab)
+	slab[0].first = true
 	for i := range slab {
 		c := &slab[i]
 		c.depot = d
@@ -128,6 +134,8 @@ func (d *depot[T]) load(m *magazine[T]) *magazine[T] {
 // unload is an empty magazine for a full one. The lock is held.
 func (d *depot[T]) unload(m *magazine[T]) *magazine[T] {
 	m.next, d.full = d.full, m
+	d.fulls++
+	d.trimLater()
 	empty := d.empty
 	if empty == nil {
 		return new(magazine[T])

@@ -47,6 +47,7 @@ type cell[T any] struct {
 	err    error
 	value  T
 	waited bool // waiters is not empty
+	first  bool // of its slab
 
 	id      TaskID
 	mu      atomics.Mutex

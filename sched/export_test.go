@@ -18,3 +18,11 @@ func (rt *Runtime) Batched(worker int) int { return rt.workers[worker].batch.len
 // SetHold changes how long a worker that waits will hold next, HoldOf says it.
 func (rt *Runtime) SetHold(worker int, d time.Duration) { rt.workers[worker].adapt.hold = d }
 func (rt *Runtime) HoldOf(worker int) time.Duration     { return rt.workers[worker].adapt.hold }
+
+// Slabs is how many the runtime has for tasks whose result is an int.
+func (rt *Runtime) Slabs() int {
+	d := depotOf[int](rt)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.slabs)
+}
