@@ -30,12 +30,12 @@ type layer struct {
 // The arrows of the design. The longest name that fits a package is its layer.
 var layers = map[string]layer{
 	"timer":              {},
-	"reactor":            {ours: []string{"internal/faults"}},
+	"reactor":            {ours: []string{"internal/faults", "internal/iosync"}},
 	"sched":              {ours: []string{"timer", "internal/list", "internal/atomics", "internal/saturate", "internal/testmode"}},
 	"syncx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"blocking":           {ours: []string{"sched", "internal/list", "internal/atomics"}},
-	"conn":               {ours: []string{"reactor", "sched", "internal/list", "internal/saturate", "internal/sockopt"}},
+	"conn":               {ours: []string{"reactor", "sched", "internal/iosync", "internal/list", "internal/saturate", "internal/sockopt"}},
 	"conn/frame":         {},
 	"conn/proxyproto":    {},
 	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking", "internal/list", "internal/saturate", "internal/sockopt"}, others: []string{"github.com/rs/zerolog"}},
@@ -45,6 +45,7 @@ var layers = map[string]layer{
 	"internal/list":      {},
 	"internal/testmode":  {},
 	"internal/faults":    {},
+	"internal/iosync":    {},
 	"internal/saturate":  {},
 	"internal/sockopt":   {ours: []string{"internal/saturate"}},
 	"internal/schedtest": {ours: []string{"sched", "internal/testmode"}},

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/iosync"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -92,6 +93,9 @@ func (d *Driver) pass(by *Driver, n int) {
 	by.keeps = d == by && d.cx.Keeps(n)
 	for i := range n {
 		c := &by.completions[i]
+		if iosync.Enabled && (c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom) {
+			iosync.AfterReceive()
+		}
 		if e := d.group.table.get(c.Token); e != nil {
 			e.target.deliver(by, c)
 		} else {
@@ -136,6 +140,9 @@ func (d *Driver) via(home *Driver) *Driver {
 // submit submits an operation to the reactor of any driver.
 func (d *Driver) submit(to *Driver, op reactor.Op) error {
 	d.op = op
+	if iosync.Enabled && (op.Kind == reactor.Send || op.Kind == reactor.SendTo) {
+		iosync.BeforeSend()
+	}
 	err := to.r.Submit(&d.op)
 	d.op.Buf, d.op.Addr, d.op.Batch = nil, nil, nil
 	return err

@@ -8,12 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/suiro-go/suiro/internal/faults"
+	"github.com/suiro-go/suiro/internal/iosync"
 )
 
 // TrySend sends as much as the socket takes at once of first and then second, either of which may be empty, and
 // returns how many bytes that were; EAGAIN if none. It is for large sends from memory that cannot be kept for an
 // operation, and must come when none that sends is in flight on the socket. Any goroutine.
 func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
+	iosync.BeforeSend()
 	most, errno := cfg.planned(faults.Send, len(first)+len(second))
 	if errno != 0 {
 		return 0, errno
@@ -41,7 +43,9 @@ func (cfg *Config) TryRecv(fd int, p []byte) (int, syscall.Errno) {
 	if errno != 0 {
 		return 0, errno
 	}
-	return kernel{}.recv(fd, p[:n])
+	n, errno = kernel{}.recv(fd, p[:n])
+	iosync.AfterReceive()
+	return n, errno
 }
 
 // planned is what a call is to be made for, of n, or the errno it is to return.

@@ -4,12 +4,14 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/faults"
+	"github.com/suiro-go/suiro/internal/iosync"
 )
 
 // TrySend sends as much as the socket takes at once of first and then second, either of which may be empty, and
 // returns how many bytes that were; EAGAIN if none. It is for large sends from memory that cannot be kept for an
 // operation, and must come when none that sends is in flight on the socket. Any goroutine.
 func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
+	iosync.BeforeSend()
 	most, errno := kernel{faults: cfg.Faults}.next(faults.Send, fd, min(maxSend, len(first)+len(second)))
 	if errno != 0 {
 		return 0, errno
@@ -25,5 +27,7 @@ func (cfg *Config) TryRecv(fd int, p []byte) (int, syscall.Errno) {
 	if errno != 0 {
 		return 0, errno
 	}
-	return recvNow(fd, p[:most])
+	n, errno := recvNow(fd, p[:most])
+	iosync.AfterReceive()
+	return n, errno
 }
