@@ -41,20 +41,27 @@ func (r rawStream) do(op string, f func(fd uintptr) bool) error {
 	s.mu.Lock()
 	closed, c := s.closed, s.c
 	s.mu.Unlock()
-	err, fd := net.ErrClosed, -1
+	err := net.ErrClosed
 	if !closed && c != nil {
-		err = c.withFD(func(orig int) (err error) {
-			fd, err = duplicate(orig)
-			return err
-		})
-	}
-	if err == nil {
-		err = lendFD(fd, f)
+		err = c.lendFD(f)
 	}
 	if err != nil {
 		return s.opError(op, err)
 	}
 	return nil
+}
+
+// lendFD calls f with a duplicate of the descriptor.
+func (c *Conn) lendFD(f func(fd uintptr) bool) error {
+	fd := -1
+	err := c.withFD(func(orig int) (err error) {
+		fd, err = duplicate(orig)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return lendFD(fd, f)
 }
 
 // lendFD calls f with a descriptor and closes that.
@@ -122,6 +129,33 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 		return true, errWouldWait
 	}
 	return true, nil
+}
+
+// SyscallConn is Socket.SyscallConn for what TLS runs over, as tls.Conn.NetConn and
+// tls.ClientHelloInfo.Conn return it. Write is refused: it would mix with records.
+func (r *rawConn) SyscallConn() (syscall.RawConn, error) { return rawUnderTLS{r.conn}, nil }
+
+// A rawUnderTLS is the syscall.RawConn of a connection that speaks TLS.
+type rawUnderTLS struct{ c *Conn }
+
+// Control implements syscall.RawConn.
+func (r rawUnderTLS) Control(f func(fd uintptr)) error {
+	return r.do("raw-control", func(fd uintptr) bool { f(fd); return true })
+}
+
+// Read implements syscall.RawConn.
+func (r rawUnderTLS) Read(f func(fd uintptr) (done bool)) error { return r.do("raw-read", f) }
+
+func (r rawUnderTLS) do(op string, f func(fd uintptr) bool) error {
+	if err := r.c.lendFD(f); err != nil {
+		return &net.OpError{Op: op, Net: "tcp", Addr: r.c.remote(), Err: err}
+	}
+	return nil
+}
+
+// Write implements syscall.RawConn.
+func (r rawUnderTLS) Write(func(fd uintptr) (done bool)) error {
+	return &net.OpError{Op: "raw-write", Net: "tcp", Addr: r.c.remote(), Err: fmt.Errorf("the connection speaks TLS: %w", errors.ErrUnsupported)}
 }
 
 // SyscallConn is Socket.SyscallConn for datagrams: Write's function, too, is given a duplicate
