@@ -38,13 +38,14 @@ type Config struct {
 	MaxRead int
 
 	// MaxMemory bounds what all connections together have buffered, in bytes: what
-	// was written and not sent, and what was received and kept for a handler. Above
-	// three quarters of it nothing is accepted and no OnData called until peers have
-	// taken some; at the bound, the connection with the most is reset with ErrShed. A
-	// single run of a handler may overshoot it by what it writes. 0: no bound.
-	// With one, WriteTimeout is 30 s unless it is set, so that peers who take
-	// nothing do not hold up the others for ever. The pools of buffers keep a quarter of
-	// it at most, beside what is buffered.
+	// was written and not sent, and what was received and kept for a handler, for a
+	// Socket's goroutines or for a TLS handshake. Above three quarters of it nothing is
+	// accepted and no OnData called until peers or goroutines have taken some; at the
+	// bound, the connection with the most is reset with ErrShed. What goroutines and
+	// handshakes hold resets nobody. A single run of a handler may overshoot it by what
+	// it writes. 0: no bound. With one, WriteTimeout is 30 s unless it is set, so that
+	// peers who take nothing do not hold up the others for ever. The pools of buffers
+	// keep a quarter of it at most, beside what is buffered.
 	MaxMemory int
 
 	// MaxConns bounds the accepted connections there are at a time; what becomes

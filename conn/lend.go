@@ -77,6 +77,7 @@ func (s *Socket) keep(p []byte) {
 		return
 	}
 	s.in.append(p)
+	s.account()
 	if s.in.bytes >= s.window() {
 		s.held = true
 		s.c.set(held)

@@ -18,8 +18,13 @@ var ErrShed = errors.New("conn: shed: the connections' buffers had reached MaxMe
 //  1. Above three quarters of MaxMemory nothing is accepted and no OnData called: what
 //     is asked for waits in the kernel's buffers and in those of the peers. It goes
 //     on, first come first, as peers take what was written.
-//  2. At MaxMemory, or above three quarters when nothing is unsent, so that waiting
-//     would not help, the connection with the most is reset.
+//  2. When what connections themselves have buffered reaches MaxMemory, or above three
+//     quarters when nothing is unsent and goroutines hold nothing, so that waiting would
+//     not help, the connection with the most is reset. What goroutines hold resets nobody:
+//     they give it back when they read.
+//
+// A Socket from which a goroutine waits to read needs no memory for what arrives, and a TLS
+// handshake gives back what it holds when it goes on: neither waits.
 //
 // Whoever finds no room registers, and looks once more under the lock. Whoever gives
 // memory back does that first and then, if anybody is registered, takes the lock and
@@ -27,6 +32,7 @@ var ErrShed = errors.New("conn: shed: the connections' buffers had reached MaxMe
 type ledger struct {
 	unsent  atomic.Int64 // written and not sent, bytes
 	unread  atomic.Int64 // received and kept for a handler
+	kept    atomic.Int64 // received and kept for goroutines, by Sockets and TLS handshakes
 	waiters atomic.Int32 // length of waiting
 
 	mu      sync.Mutex
@@ -40,7 +46,10 @@ func (g *Group) bounded() bool { return g.cfg.MaxMemory > 0 }
 
 // Buffered is what all connections together have buffered, in bytes, as
 // Config.MaxMemory counts it; 0 without that.
-func (g *Group) Buffered() int { return int(g.ledger.unsent.Load() + g.ledger.unread.Load()) }
+func (g *Group) Buffered() int { return int(g.ledger.own() + g.ledger.kept.Load()) }
+
+// own is what connections themselves have buffered, in bytes.
+func (l *ledger) own() int64 { return l.unsent.Load() + l.unread.Load() }
 
 // tight reports whether what can wait has to.
 func (g *Group) tight() bool {
@@ -81,7 +90,7 @@ func (g *Group) passOn() {
 		return
 	}
 	if g.tight() {
-		if l.unsent.Load() == 0 {
+		if l.unsent.Load()+l.kept.Load() == 0 {
 			g.shed()
 		}
 		return
@@ -98,7 +107,7 @@ func (g *Group) passOn() {
 }
 
 // A charge is what a connection has in the ledger. Its mutex guards it.
-type charge struct{ unsent, unread int }
+type charge struct{ unsent, unread, kept int }
 
 // book brings the ledger up to date. The connection's mutex is held; without it the
 // caller then calls passOn.
@@ -107,9 +116,18 @@ func (c *Conn) book(unsent, unread int) {
 		return // its memory is as good as free
 	}
 	l, had := &c.group.ledger, c.extras.charge
-	c.extras.charge = charge{unsent, unread}
+	c.extras.charge.unsent, c.extras.charge.unread = unsent, unread
 	l.unsent.Add(int64(unsent - had.unsent))
 	l.unread.Add(int64(unread - had.unread))
+}
+
+// bookKept is book for what goroutines hold, with the same lock.
+func (c *Conn) bookKept(kept int) {
+	if c.inbox.shed || kept == c.extras.charge.kept {
+		return
+	}
+	c.group.ledger.kept.Add(int64(kept - c.extras.charge.kept))
+	c.extras.charge.kept = kept
 }
 
 // starve decides whether the handler may be called with what has come.
@@ -117,7 +135,9 @@ func (c *Conn) starve() {
 	if c.is(closing | broken) {
 		return
 	}
-	if c.group.awaitMemory(&c.more().place, &c.task) {
+	s, isSocket := c.handler.(*Socket)
+	shaking := c.is(layered) && !c.extras.layer.ready
+	if shaking || isSocket && s.hungry() || c.group.awaitMemory(&c.more().place, &c.task) {
 		c.clear(starved)
 	} else {
 		c.set(starved)
@@ -128,11 +148,24 @@ func (c *Conn) starve() {
 // much, somebody goes.
 func (c *Conn) settleMemory() {
 	memory, _ := c.pending()
+	unread := len(c.in.own)
+	s, isSocket := c.handler.(*Socket)
+	if isSocket {
+		s.accountFor(unread)
+		unread = 0
+	}
 	c.mu.Lock()
-	c.book(c.inbox.unsent()+len(c.queued)+memory, len(c.in.own))
+	c.book(c.inbox.unsent()+len(c.queued)+memory, unread)
+	switch {
+	case isSocket:
+	case c.is(layered):
+		c.bookKept(c.extras.layer.holds(c))
+	default: // it may have been a Socket
+		c.bookKept(0)
+	}
 	c.mu.Unlock()
 	g := c.group
-	if g.Buffered() >= g.cfg.MaxMemory {
+	if g.ledger.own() >= int64(g.cfg.MaxMemory) {
 		g.shed()
 	}
 	g.passOn() // also when nothing was freed: who was woken passes it on
@@ -162,6 +195,7 @@ func (g *Group) shed() {
 	}
 	greediest.mu.Lock()
 	greediest.book(0, 0)
+	greediest.bookKept(0)
 	greediest.inbox.shed = true
 	greediest.mu.Unlock()
 	_ = greediest.tell(command{kind: cmdShed})

@@ -39,6 +39,7 @@ type Socket struct {
 
 	in      blockQueue // what has arrived
 	readers sleepers   // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
+	behind  int        // bytes that wait in the connection, with MaxMemory alone
 	held    bool       // reading is paused
 	deaf    bool       // CloseRead was called
 	eof     bool       // the peer has finished

@@ -120,6 +120,7 @@ func (s *Socket) Close() error {
 	}
 	s.closed, s.ended = true, nil
 	s.in.clear()
+	freed := s.account()
 	u.addAll(&s.readers, net.ErrClosed)
 	s.stopWriters(&u, net.ErrClosed)
 	s.readBy.stop()
@@ -130,6 +131,9 @@ func (s *Socket) Close() error {
 	}
 	s.mu.Unlock()
 	u.wake()
+	if freed {
+		c.group.passOn()
+	}
 	if c != nil {
 		_ = c.tell(command{kind: kind}) // it may be over
 	}
@@ -168,10 +172,14 @@ func (s *Socket) CloseRead() error {
 	c, again := s.c, s.deaf
 	s.deaf = true
 	s.in.clear()
+	freed := s.account()
 	err, _ := s.unreadable()
 	u.addAll(&s.readers, err)
 	s.mu.Unlock()
 	u.wake()
+	if freed {
+		c.group.passOn()
+	}
 	if c != nil && !again {
 		_ = c.tell(command{kind: cmdDo, do: func(c *Conn) { _ = c.CloseRead() }})
 	}

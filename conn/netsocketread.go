@@ -30,6 +30,7 @@ func (s *Socket) Read(p []byte) (int, error) {
 	w.p = p
 	s.readers.PushBack(&w.place)
 	s.mu.Unlock()
+	s.askAgain()
 	<-w.woke
 	n, err := w.n, w.err
 	w.put()
@@ -96,8 +97,12 @@ func (s *Socket) unlockRead() {
 	if resume {
 		s.held = false
 	}
+	freed := s.account()
 	s.mu.Unlock()
 	u.wake()
+	if freed {
+		s.c.group.passOn()
+	}
 	if resume {
 		_ = s.c.tell(command{kind: cmdDo, do: resumeRead}) // it may be over
 	}
@@ -147,6 +152,7 @@ func (s *Socket) next() (*block, error) {
 		w := getSleeper() // without a buffer: it is told when there is something
 		s.readers.PushBack(&w.place)
 		s.mu.Unlock()
+		s.askAgain()
 		<-w.woke
 		err := w.err
 		w.put()
@@ -204,6 +210,7 @@ func (s *Socket) OnData(c *Conn) error {
 	if pause {
 		s.held = true
 	}
+	s.account() // the end of the run passes on
 	s.mu.Unlock()
 	if pause { // a resume is told after this, and carried out by a later run
 		_ = c.PauseRead()
