@@ -139,8 +139,9 @@ type Health struct {
 
 // UDP bounds sessions.
 type UDP struct {
-	MaxSessions  int `toml:"max_sessions"`   // at a time; others' datagrams are dropped. 0: 65536
-	MaxPerSource int `toml:"max_per_source"` // of one IP address. 0: no bound
+	MaxSessions  int `toml:"max_sessions"`   // at a time; the next takes the place of the oldest without an answer, else its datagrams are dropped. 0: 65536
+	MaxPerSource int `toml:"max_per_source"` // of one IPv4 address, or one /64 of IPv6. 0: a quarter of MaxSessions, and no bound for loopback addresses. Negative: no bound
+	MaxReplies   int `toml:"max_replies"`    // datagrams to a client for each one that it has sent; more are dropped. 0: 1000. Negative: no bound
 	MaxRate      int `toml:"max_rate"`       // datagrams of a session in a second; more are dropped. 0: no bound
 }
 

@@ -63,7 +63,7 @@ func (p *Proxy) Snapshot() *status.Snapshot {
 	for _, r := range p.routes {
 		v := status.Route{
 			Name: r.Name, Balance: string(r.Balance), Active: r.Active.Load(), Accepted: r.Accepted.Load(), Refused: r.Refused.Load(),
-			Failed: r.Failed.Load(), Broken: r.Broken.Load(), Retried: r.Retried.Load(), Requests: r.Requests.Load(), Dropped: r.Dropped.Load(),
+			Failed: r.Failed.Load(), Broken: r.Broken.Load(), Retried: r.Retried.Load(), Requests: r.Requests.Load(), Dropped: r.Dropped.Load(), Evicted: r.Evicted.Load(),
 		}
 		if v.Balance == "" {
 			v.Balance = string(config.RoundRobin)

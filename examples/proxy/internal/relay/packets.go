@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"cmp"
+	"container/list"
 	"errors"
 	"net/netip"
 	"sync/atomic"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
 )
@@ -20,7 +23,8 @@ import (
 // Its fields but the route belong to the listening socket's task.
 type Packets struct {
 	Route atomic.Pointer[route.Route] // a reload changes it, for sessions to come
-	bySrc map[netip.Addr]int
+	bySrc map[netip.Addr]int          // sessions of each source
+	quiet list.List                   // sessions without an answer that is known of, the oldest first
 }
 
 // Handler is for the listening socket. How long sessions live and how many there may be is
@@ -28,7 +32,7 @@ type Packets struct {
 func (p *Packets) Handler(r *route.Route) conn.PacketHandler {
 	p.Route.Store(r)
 	p.bySrc = map[netip.Addr]int{}
-	return &sessions{Sessions: conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), CountSent: true, Max: r.UDP.MaxSessions}, packets: p}
+	return &sessions{Sessions: conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), CountSent: true, Max: most(r)}, packets: p}
 }
 
 // sessions is the listening socket's handler.
@@ -46,7 +50,7 @@ func (s *sessions) OnOpen(c *conn.PacketConn) error {
 
 // OnPackets counts those who are one too many.
 func (s *sessions) OnPackets(c *conn.PacketConn, batch []conn.Packet) error {
-	err := s.Sessions.OnPackets(c, batch)
+	err := s.pass(c, batch)
 	if n := s.Refused(); n > s.told {
 		s.packets.Route.Load().Refused.Add(n - s.told)
 		s.told = n
@@ -68,14 +72,18 @@ type peer struct {
 	in     uint64
 	sent   atomic.Uint64 // bytes to the client
 
+	place    *list.Element // in Packets.quiet; nil: none
+	answered atomic.Bool   // set by the task of its socket
+	credit   atomic.Int64  // datagrams that may be answered
+
 	refused atomic.Pointer[upstream.Upstream] // nobody listens there, as its socket has heard
 }
 
 // OnOpen connects a socket. Without one, as when no descriptor is left, the datagram is
 // lost, and the client's next one tries again.
 func (p *Packets) OnOpen(s *conn.Session) error {
-	r, source := p.Route.Load(), s.Peer().Addr().Unmap()
-	if most := r.UDP.MaxPerSource; most > 0 && p.bySrc[source] >= most {
+	r, source := p.Route.Load(), limit.Source(s.Peer().Addr())
+	if most := mostOf(r, source); most > 0 && p.bySrc[source] >= most {
 		r.Refused.Add(1)
 		return errTooMany
 	}
@@ -85,6 +93,7 @@ func (p *Packets) OnOpen(s *conn.Session) error {
 	e := &peer{route: r, began: time.Now()}
 	p.bySrc[source]++
 	s.SetValue(e)
+	e.place = p.quiet.PushBack(s)
 	err := e.connect(s, nil)
 	if err != nil {
 		r.Failed.Add(1)
@@ -141,6 +150,9 @@ func (p *Packets) OnPacket(s *conn.Session, d conn.Packet) error {
 			e.route.Retried.Add(1)
 		}
 	}
+	if most := e.route.UDP.MaxReplies; most >= 0 {
+		e.credit.Store(int64(cmp.Or(most, 1000)))
+	}
 	e.in += uint64(len(d.Data))
 	e.route.In.Add(uint64(len(d.Data)))
 	return e.send(e.out, d.Data, netip.AddrPort{})
@@ -162,7 +174,10 @@ func (p *Packets) OnClose(s *conn.Session, err error) {
 	if !ok {
 		return
 	}
-	source := s.Peer().Addr().Unmap()
+	if e.place != nil {
+		p.quiet.Remove(e.place)
+	}
+	source := limit.Source(s.Peer().Addr())
 	if p.bySrc[source]--; p.bySrc[source] == 0 {
 		delete(p.bySrc, source)
 	}
@@ -201,9 +216,14 @@ func (h *answers) OnOpen(c *conn.PacketConn) error {
 func (h *answers) OnPackets(_ *conn.PacketConn, batch []conn.Packet) error {
 	if !h.heard {
 		h.heard = true
+		h.peer.answered.Store(true)
 		h.up.Succeeded()
 	}
 	for _, p := range batch {
+		if h.peer.route.UDP.MaxReplies >= 0 && h.peer.credit.Add(-1) < 0 {
+			h.peer.route.Dropped.Add(1)
+			continue
+		}
 		h.peer.sent.Add(uint64(len(p.Data)))
 		h.peer.route.Out.Add(uint64(len(p.Data)))
 		if err := h.peer.send(h.to, p.Data, h.client); err != nil {

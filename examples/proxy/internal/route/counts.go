@@ -18,6 +18,7 @@ type Counts struct {
 	Retried  atomic.Uint64 // further upstreams that were tried
 	Requests atomic.Uint64 // of http
 	Dropped  atomic.Uint64 // datagrams
+	Evicted  atomic.Uint64 // sessions without an answer that made room
 
 	In, Out atomic.Uint64 // bytes from clients, and to them, but for those of splices
 

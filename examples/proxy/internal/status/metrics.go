@@ -21,6 +21,7 @@ var perRoute = []metric{
 	{"retries_total", "counter", "Further upstreams that were tried.", func(r *Route) any { return r.Retried }},
 	{"requests_total", "counter", "Requests of HTTP.", func(r *Route) any { return r.Requests }},
 	{"datagrams_dropped_total", "counter", "Datagrams beyond a bound.", func(r *Route) any { return r.Dropped }},
+	{"sessions_evicted_total", "counter", "UDP sessions without an answer that made room for others.", func(r *Route) any { return r.Evicted }},
 	{"received_bytes_total", "counter", "Bytes from clients.", func(r *Route) any { return r.In }},
 	{"sent_bytes_total", "counter", "Bytes to clients.", func(r *Route) any { return r.Out }},
 }

@@ -31,6 +31,6 @@ type Route struct {
 	Listen        []string
 	Upstreams     []upstream.State
 
-	Active                                                                 int64
-	Accepted, Refused, Failed, Broken, Retried, Requests, Dropped, In, Out uint64
+	Active                                                                          int64
+	Accepted, Refused, Failed, Broken, Retried, Requests, Dropped, Evicted, In, Out uint64
 }

@@ -1,0 +1,57 @@
+package relay
+
+import (
+	"cmp"
+	"net/netip"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+)
+
+// pass has each session have its datagrams. When there may be no room for all of a batch they are
+// looked at one by one, and one of an unknown peer makes room.
+func (s *sessions) pass(c *conn.PacketConn, batch []conn.Packet) error {
+	if s.Len()+len(batch) <= s.Max {
+		return s.Sessions.OnPackets(c, batch)
+	}
+	for i := range batch {
+		if s.Len() >= s.Max && s.Session(c, batch[i].From) == nil {
+			s.packets.evict()
+		}
+		if err := s.Sessions.OnPackets(c, batch[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evict ends the oldest session to which nothing has been answered. So a flood of forged addresses
+// takes the place of its own sessions, and not that of peers that are there.
+func (p *Packets) evict() {
+	for at := p.quiet.Front(); at != nil; at = p.quiet.Front() {
+		p.quiet.Remove(at)
+		s := at.Value.(*conn.Session)
+		e := s.Value().(*peer)
+		e.place = nil
+		if !e.answered.Load() {
+			e.route.Evicted.Add(1)
+			s.Close()
+			return
+		}
+	}
+}
+
+// most is how many sessions there may be.
+func most(r *route.Route) int { return cmp.Or(r.UDP.MaxSessions, 65536) }
+
+// mostOf is how many sessions a source may have; 0: any number.
+func mostOf(r *route.Route, source netip.Addr) int {
+	switch n := r.UDP.MaxPerSource; {
+	case n != 0:
+		return max(n, 0)
+	case source.IsLoopback():
+		return 0
+	default:
+		return max(most(r)/4, 1)
+	}
+}
