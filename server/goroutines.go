@@ -23,7 +23,8 @@ func Listen(network, addr string) (net.Listener, error) { return new(Server).Lis
 // while the server's workers do the input and output. So whatever serves a
 // net.Listener can serve this one: net/http, crypto/tls, gRPC.
 //
-// network is "tcp", "tcp4", "tcp6" or "unix". The server's configuration applies, but
+// network is "tcp", "tcp4", "tcp6" or "unix". The error of an address that cannot be listened
+// on is a *net.OpError. The server's configuration applies, but
 // for Handler, which is not needed, and Addr and Network. It may be called several
 // times, and beside Serve. With TLS, each connection is a *tls.Conn over a *Socket, which
 // shakes hands when it is first read or written, as one of tls.Listen does.
@@ -45,7 +46,7 @@ func (s *Server) Listen(network, addr string) (net.Listener, error) {
 	all, err := s.listen(network, addr, group.Runtime().Workers())
 	if err != nil {
 		s.release()
-		return nil, err
+		return nil, listenError(network, addr, err)
 	}
 	return s.goOnListening(group, all)
 }

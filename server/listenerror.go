@@ -1,0 +1,23 @@
+package server
+
+import (
+	"errors"
+	"net"
+)
+
+// listenError gives an error of Listen the shape that it has in package net: a *net.OpError,
+// with what to do about it.
+func listenError(network, addr string, err error) error {
+	op := &net.OpError{Net: network, Addr: target{network, addr}, Err: err}
+	_ = errors.As(err, &op) // package net's says it better
+	return &net.OpError{Op: "listen", Net: op.Net, Source: op.Source, Addr: op.Addr, Err: advised{op.Err, hint(err)}}
+}
+
+// advised is an error, and what to do about it.
+type advised struct {
+	error
+	hint string
+}
+
+func (e advised) Error() string { return e.error.Error() + e.hint }
+func (e advised) Unwrap() error { return e.error }
