@@ -38,7 +38,8 @@ var (
 // has been answered, nobody can promise.
 //
 // Who has a connection gives it back by Put, or ends it. Then its handle must not be
-// used any more: it still means the connection, which is somebody else's.
+// used any more: it still means the connection, which is somebody else's. A Lease ends with
+// the use: a call that may be canceled late ends itself by that.
 type Pool struct {
 	// Dialer makes the connections. Its Near does not count.
 	Dialer Dialer

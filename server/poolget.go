@@ -82,13 +82,11 @@ func (f *GetFuture) Cancel() {
 			}
 		}
 	}
-	handle := f.handle
-	pc := p.open[handle]
-	has := pc != nil && pc.user == f // else it has ended, or been given back, and may be somebody else's
+	use := Lease{f, f.handle}
 	p.mu.Unlock()
 	do.run(p)
-	if has && (was == granted || was == answered) {
-		_ = handle.Abort() // it may have ended
+	if was == granted || was == answered {
+		_ = use.Abort() // it may have ended, or been given back
 	}
 }
 
