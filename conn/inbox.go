@@ -16,16 +16,23 @@ type inbox struct {
 	taken    uint64 // bytes the kernel has taken in all
 	received uint64 // bytes that came in all
 
-	shed    bool // it is to make room for others
 	closed  bool // commands are refused: the connection is about to be gone
 	tellEnd bool // the task wants to run when the send in flight ends
 	direct  bool // a goroutine is about to send, in put: as if something were in flight
 
 	recvEnded, sendEnded bool // sendEnded: of a Connect while connecting, when nothing is sent
 	readable, writable   bool // a Readable or Writable has ended
-	hung, watchEnded     bool // a Hangup has told of a reset; it has ended
+	watch                watchNews
 	recvErrno, sendErrno uint32
 }
+
+// watchNews says what a Hangup has reported. One byte keeps an idle Conn small.
+type watchNews uint8
+
+const (
+	watchHung watchNews = 1 << iota // the peer has reset the connection
+	watchOver                       // the Hangup has ended
+)
 
 // mail is what an inbox holds at times. An idle connection's has none, so that many of
 // them are cheap.
@@ -167,7 +174,12 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	case reactor.Writable:
 		in.writable = true
 	case reactor.Hangup:
-		in.hung, in.watchEnded = in.hung || e.Res == 0, in.watchEnded || !e.More
+		if e.Res == 0 {
+			in.watch |= watchHung
+		}
+		if !e.More {
+			in.watch |= watchOver
+		}
 	case reactor.Connect:
 		in.sendEnded, in.sendErrno = true, uint32(e.Errno())
 	}
@@ -242,8 +254,7 @@ func (c *Conn) collect(n *news) {
 	}
 	n.readable, in.readable = in.readable, false
 	n.writable, in.writable = in.writable, false
-	n.hung, in.hung = in.hung, false
-	n.watchEnded, in.watchEnded = in.watchEnded, false
+	n.hung, n.watchEnded, in.watch = in.watch&watchHung != 0, in.watch&watchOver != 0, 0
 	n.unsent = in.sending()
 	if c.is(spliced) {
 		in.spare(c.driver) // send may have nothing to do

@@ -107,12 +107,15 @@ func (g *Group) passOn() {
 }
 
 // A charge is what a connection has in the ledger. Its mutex guards it.
-type charge struct{ unsent, unread, kept int }
+type charge struct {
+	unsent, unread, kept int
+	shed                 bool // the connection is to make room for others
+}
 
 // book brings the ledger up to date. The connection's mutex is held; without it the
 // caller then calls passOn.
 func (c *Conn) book(unsent, unread int) {
-	if c.inbox.shed {
+	if c.extras.charge.shed {
 		return // its memory is as good as free
 	}
 	l, had := &c.group.ledger, c.extras.charge
@@ -123,7 +126,7 @@ func (c *Conn) book(unsent, unread int) {
 
 // bookKept is book for what goroutines hold, with the same lock.
 func (c *Conn) bookKept(kept int) {
-	if c.inbox.shed || kept == c.extras.charge.kept {
+	if c.extras.charge.shed || kept == c.extras.charge.kept {
 		return
 	}
 	c.group.ledger.kept.Add(int64(kept - c.extras.charge.kept))
@@ -196,7 +199,7 @@ func (g *Group) shed() {
 	greediest.mu.Lock()
 	greediest.book(0, 0)
 	greediest.bookKept(0)
-	greediest.inbox.shed = true
+	greediest.extras.charge.shed = true
 	greediest.mu.Unlock()
 	_ = greediest.tell(command{kind: cmdShed})
 	g.cfg.Logger.Warn("conn: MaxMemory is reached: resetting the connection with the most", "remote", greediest.remote(), "bytes", most)
