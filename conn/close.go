@@ -15,9 +15,9 @@ var (
 )
 
 // Close ends the connection in order: what was written is sent, then a FIN;
-// up to 256 KiB that still arrive are dropped, so that they cannot cause a reset which
+// up to 2 MiB that still arrive are dropped, so that they cannot cause a reset which
 // would cost the peer the last bytes; with the peer's FIN the connection is over.
-// Beyond 256 KiB nothing more is received, and the peer is reset as soon as it has taken
+// Beyond 2 MiB nothing more is received, and the peer is reset as soon as it has taken
 // what was written. Config.Linger, or SetLinger, bounds the waiting. A second Close
 // returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) Close() error {

@@ -35,7 +35,7 @@ func flood(c net.Conn) (sent int) {
 	return sent
 }
 
-// requireBounded checks what flood has returned: 256 KiB, and what the kernel buffers.
+// requireBounded checks what flood has returned: 2 MiB, and what the kernel buffers.
 func requireBounded(t *testing.T, sent int) {
 	t.Helper()
 	require.Less(t, sent, 32<<20, "the closed connection has swallowed without bound")

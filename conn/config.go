@@ -80,7 +80,7 @@ type Config struct {
 
 	// Linger is how long Close waits for the peer: to take some more of what
 	// was written, be it a byte, else the connection is reset; and then to end its side,
-	// else ours is closed alone. A peer that sends more than 256 KiB meanwhile is reset.
+	// else ours is closed alone. A peer that sends more than 2 MiB meanwhile is reset.
 	// 0: 5 s.
 	Linger time.Duration
 

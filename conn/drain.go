@@ -59,6 +59,11 @@ func (g *Group) draining(outbound bool) bool {
 	return stage == drainAll || stage == drainServed && !outbound
 }
 
+// Draining reports whether the connection is to come to its end, because Group.Shutdown has
+// begun with connections of its kind. It may be true before OnDrain is called: a handler that
+// answers a request then can already say that the answer is the last one.
+func (c *Conn) Draining() bool { return c.is(drained) || c.group.draining(c.is(outbound)) }
+
 // stageBegins is for a connection that is there when a stage begins; the end of work tells
 // its handler.
 func (c *Conn) stageBegins() {

@@ -197,9 +197,10 @@ func TestAConnectionThatEndsOnTheWayBackIsClosedOnce(t *testing.T) {
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 		require.Empty(t, l.told)
 
-		s, _ = l.begin(t, f.dial()) // for good: the lender hears no more of it
+		s, _ = l.begin(t, f.dial()) // for good: the lender's OnClose is still called once
 		require.NoError(t, s.SetLinger(0))
 		require.NoError(t, s.Close())
+		l.requireTold(t, "closed by an error")
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 		require.Empty(t, l.told)
 	})

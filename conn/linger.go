@@ -11,7 +11,7 @@ import (
 // maxDropped is how many bytes that arrive after Close are dropped: what an honest peer
 // may have sent before it sees the end. More than that would only waste what both ends
 // have; the reset that follows waits until the peer has acknowledged all that was written.
-const maxDropped = 256 << 10
+const maxDropped = 2 << 20
 
 // firstLook is when a flooded connection first looks again whether that is so; each next
 // wait is twice as long.

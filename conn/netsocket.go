@@ -13,7 +13,7 @@ import (
 // It differs in this: Write returns when the kernel, or a queue of up to 64 KiB before
 // it, has taken everything; Close lets that be sent in the background, as Conn.Close
 // does, for as long as the peer takes some of it within Config.Linger, and resets a peer
-// that sends more than 256 KiB meanwhile; and a Socket that is forgotten without Close
+// that sends more than 2 MiB meanwhile; and a Socket that is forgotten without Close
 // stays open.
 //
 // What has arrived and is not read is kept, up to Config.HighWater bytes and a little

@@ -229,7 +229,7 @@ func TestEachSessionIsToldOfTheEndThoughAnotherPanics(t *testing.T) {
 		require.NoError(t, handle.Close())
 		require.NoError(t, f.Wait(t.Context()))
 		require.EqualValues(t, 5, closes.Load())
-		require.Equal(t, 3, f.log.Count("packet handler panicked"))
+		require.Equal(t, 3, f.log.Count("handler panicked"))
 	})
 }
 

@@ -37,7 +37,6 @@ type session struct {
 	parser   h1.Parser
 	response response // to the request whose body is being read
 	partial  bool     // a head has begun and not ended
-	draining bool     // the server shuts down: the next response is the last
 }
 
 // over reports whether the last response is complete.
@@ -144,5 +143,5 @@ func (h *handler) OnDrain(c *server.Conn) {
 		_ = c.Close()
 		return
 	}
-	s.draining, s.response.last = true, s.parser.InBody()
+	s.response.last = s.parser.InBody()
 }

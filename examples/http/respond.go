@@ -21,7 +21,7 @@ const (
 // body is still to come.
 func (h *handler) respond(c *server.Conn, s *session, w *perWorker) error {
 	req := &w.req
-	last := !req.KeepAlive || s.draining
+	last := !req.KeepAlive || c.Draining()
 	s.response.last = last
 	if req.HasBody() {
 		return s.response.begin(c, req)
@@ -86,7 +86,7 @@ func (r *response) body(c *server.Conn, w *perWorker, piece []byte, done bool) e
 		piece, r.length, r.buffered = r.buffered, int64(len(r.buffered)), nil
 	}
 	if !r.started {
-		r.started = true
+		r.started, r.last = true, r.last || c.Draining()
 		head := h1.Head{Status: 200, ContentType: "application/octet-stream", ContentLength: r.length, Close: r.last, Minor: r.minor, Date: w.date()}
 		if _, err := c.Write(h1.AppendHead(c.AvailableBuffer(512), head)); err != nil {
 			return err
