@@ -13,9 +13,10 @@ type Overflow uint8
 const (
 	// Refuse accepts and resets it: the client knows at once.
 	Refuse Overflow = iota
-	// Wait leaves it in the listener's backlog, as connected as the kernel makes
-	// it, until another one ends. A few may have been accepted by then; they wait as
-	// well.
+	// Wait leaves it in the kernel's backlog of the listener, as connected as the kernel
+	// makes it, until another one ends. Each listener accepts one at a time then, so the
+	// accepted connections take at most MaxConns descriptors, and one more for each other
+	// listener (on Windows, up to 8 for each).
 	Wait
 )
 
@@ -108,6 +109,14 @@ func (g *Group) discharge(c *Conn) {
 	clear(a.waiting)
 }
 
+// waits reports whether listeners wait at MaxConns. Those that refuse accept all the same.
+func (g *Group) waits() bool { return g.cfg.MaxConns > 0 && g.cfg.Overflow == Wait }
+
+// exhausted reports whether listeners are to wait now.
+func (g *Group) exhausted() bool {
+	return g.waits() && g.admission.accepted.Load() >= int64(g.cfg.MaxConns)
+}
+
 // awaitRoom reports whether there is room; else the listener is woken when there is.
 func (g *Group) awaitRoom(l *Listener) bool {
 	if g.bounded() && !g.awaitMemory(&l.place, &l.task) {
@@ -116,7 +125,7 @@ func (g *Group) awaitRoom(l *Listener) bool {
 	a := &g.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if g.cfg.MaxConns <= 0 || a.accepted.Load() < int64(g.cfg.MaxConns) {
+	if !g.waits() || a.accepted.Load() < int64(g.cfg.MaxConns) {
 		return true
 	}
 	if a.waiting == nil {

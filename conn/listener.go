@@ -143,7 +143,7 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 		if !l.lingers {
 			c.set(prompt)
 		}
-		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded()
+		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded() || l.group.exhausted()
 		if e.More && !full {
 			return
 		}
@@ -300,10 +300,12 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 	return false
 }
 
+// accept takes one connection at a time where they count: a multishot accept would empty the
+// kernel's queue before the listener could stop it.
 func (l *Listener) accept(cx *sched.Context, d *Driver) {
 	l.accepting = true
 	l.home = d.via(l.home)
-	if err := d.submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.fd, Token: l.token}); err != nil {
+	if err := d.submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.fd, Token: l.token, One: l.limit > 0 || l.group.waits()}); err != nil {
 		l.accepting = false
 		l.backOff(cx, err)
 	}

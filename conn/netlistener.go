@@ -11,8 +11,9 @@ import (
 // workers accept and serve. Its methods may be called from any goroutine but a
 // worker's.
 //
-// Of those that nobody has taken by Accept yet it keeps up to its backlog, and those
-// that the kernel had accepted by then; the others wait in the kernel's.
+// Of those that nobody has taken by Accept yet it keeps about as many as its backlog: each
+// is counted when its OnOpen runs, and a few more may have been accepted by then. The others
+// wait in the kernel's.
 type SocketListener struct {
 	group *Group
 	addr  net.Addr

@@ -153,6 +153,7 @@ type Op struct {
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
 	Batch  *Batch   // SendTo: at least one datagram
 
+	One bool // Accept: it ends with the first connection, and takes no other from the kernel's queue
 	TCP bool // FD is known to be a socket of TCP, which spares asking
 
 	// Prompt says that an operation is over at once. Close: it waits for nothing, as

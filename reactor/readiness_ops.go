@@ -71,6 +71,9 @@ func (r *readiness) Submit(op *Op) error {
 			return busy(f.inKind, op.FD)
 		}
 		f.inKind, f.inTok = op.Kind, op.Token
+		if f.traits &^= forOne; op.One {
+			f.traits |= forOne
+		}
 	case Send:
 		if f.outKind != 0 {
 			return busy(f.outKind, op.FD)
@@ -329,6 +332,11 @@ func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 			out[n] = Completion{Token: f.inTok, Kind: Accept, More: true, Res: conn, Peer: peer}
 			n++
 			there--
+			if f.traits&forOne != 0 {
+				out[n-1].More = false
+				f.inKind = 0
+				return n
+			}
 		case syscall.EAGAIN:
 			f.in = false
 			return n

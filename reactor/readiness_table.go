@@ -26,6 +26,7 @@ const (
 	ofUnix    traits = 1 << iota // a short read need not have emptied it either: it stops behind what descriptors came with
 	forRoom                      // it is watched for output as well
 	forHangup                    // a Hangup is in flight
+	forOne                       // the Accept in flight ends with one connection
 )
 
 // A line is where a descriptor waits for its turn.

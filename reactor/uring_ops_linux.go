@@ -20,7 +20,7 @@ func (r *uringReactor) Submit(op *Op) error {
 	switch op.Kind {
 	case Accept:
 		e := r.entry()
-		e.PrepAccept(op.FD, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, r.has.multishotAccept)
+		e.PrepAccept(op.FD, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, r.has.multishotAccept && !op.One)
 		r.ready(e, Accept, op.Token)
 	case Recv:
 		r.recv(op)

@@ -1,0 +1,89 @@
+package conn_test
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// dialAll has n clients connect, and returns how many descriptors the server has for them,
+// where held were open before.
+func dialAll(t *testing.T, addr net.Addr, n int) (held func() int) {
+	t.Helper()
+	before := len(conntest.Descriptors())
+	for range n {
+		c, err := dial(addr)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	return func() int { return len(conntest.Descriptors()) - before - n }
+}
+
+func TestWaitingConnectionsTakeNoDescriptors(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		const most = 10
+		f := serve(t, backend, workers, funcs{data: discard}, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = most, conn.Wait })
+		f.rounds(1)
+		held := dialAll(t, f.addr, 300)
+		conntest.Eventually(t, func() bool { return f.audit.opened.Load() == most })
+		f.rounds(20)
+		require.LessOrEqual(t, held(), most+2)
+		require.EqualValues(t, most, f.audit.opened.Load())
+	})
+}
+
+func TestABacklogBoundsDescriptors(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		const backlog = 16
+		f := newFixture(t, backend, workers)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer ln.Close()
+		l, err := f.OpenListener(conn.SocketListenerConfig{Backlog: backlog}, ln)
+		require.NoError(t, err)
+		defer l.Close()
+		f.rounds(1)
+		held := dialAll(t, l.Addr(), 400)
+		conntest.Eventually(t, func() bool { return f.Len() >= backlog })
+		f.rounds(20)
+		require.Less(t, held(), 400/2, "the backlog is %d", backlog)
+		for range 400 { // none is lost
+			s, err := l.Accept()
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+		}
+	})
+}
+
+// The backlog is full and so is the server. With the backlog taken, the next client is refused.
+func TestAFullServerRefusesAfterItsBacklogWasFull(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		const most = 4
+		f := newFixture(t, backend, workers, func(cfg *conn.Config) { cfg.MaxConns = most })
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer ln.Close()
+		l, err := f.OpenListener(conn.SocketListenerConfig{Backlog: most}, ln)
+		require.NoError(t, err)
+		defer l.Close()
+		dialAll(t, l.Addr(), most)
+		conntest.Eventually(t, func() bool { return f.Len() == most })
+		for range most {
+			s, err := l.Accept()
+			require.NoError(t, err)
+			defer s.Close()
+		}
+		c, err := dial(l.Addr())
+		if err == nil { // else the reset came before the dial had ended
+			defer c.Close()
+			_, err = io.ReadAll(c)
+		}
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	})
+}
