@@ -15,7 +15,7 @@ const (
 	Refuse Overflow = iota
 	// Wait leaves it in the kernel's backlog of the listener, as connected as the kernel
 	// makes it, until another one ends. Each listener accepts one at a time then, so the
-	// accepted connections take at most MaxConns descriptors, and one more for each other
+	// accepted connections take at most MaxConns descriptors, and one more for each
 	// listener (on Windows, up to 8 for each).
 	Wait
 )
@@ -111,11 +111,6 @@ func (g *Group) discharge(c *Conn) {
 
 // waits reports whether listeners wait at MaxConns. Those that refuse accept all the same.
 func (g *Group) waits() bool { return g.cfg.MaxConns > 0 && g.cfg.Overflow == Wait }
-
-// exhausted reports whether listeners are to wait now.
-func (g *Group) exhausted() bool {
-	return g.waits() && g.admission.accepted.Load() >= int64(g.cfg.MaxConns)
-}
 
 // awaitRoom reports whether there is room; else the listener is woken when there is.
 func (g *Group) awaitRoom(l *Listener) bool {

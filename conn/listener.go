@@ -143,7 +143,7 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 		if !l.lingers {
 			c.set(prompt)
 		}
-		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded() || l.group.exhausted()
+		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded()
 		if e.More && !full {
 			return
 		}
