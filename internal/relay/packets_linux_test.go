@@ -90,10 +90,17 @@ func TestAPeerIsForgottenWhenItIsSilentAndWelcomeAgain(t *testing.T) {
 		_, from, err := up.ReadFromUDPAddrPort(make([]byte, 10))
 		require.NoError(t, err)
 		connect(t, up, from)
-		conntest.Eventually(t, func() bool { // as long as the relay's socket is there, it takes this
-			_, err := up.Write([]byte("late"))
-			return errors.Is(err, syscall.ECONNREFUSED)
-		})
+		// As long as the relay's socket is there, it takes a datagram, which keeps the session.
+		// So each try waits for twice as long as the last one.
+		pause := 100 * time.Millisecond
+		for ; pause < conntest.Patience; pause *= 2 {
+			time.Sleep(pause)
+			_, _ = up.Write([]byte("late"))
+			if _, err := up.Write([]byte("late")); errors.Is(err, syscall.ECONNREFUSED) {
+				break
+			}
+		}
+		require.Less(t, pause, conntest.Patience, "the session outlives its silence")
 		require.NoError(t, up.Close())
 		untilAnswered(t, c, at)
 		p.Signal(syscall.SIGINT)
