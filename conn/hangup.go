@@ -35,6 +35,9 @@ func (c *Conn) watch() {
 		return
 	}
 	x.watcher = c.driver.via(c.home)
+	if c.home == nil { // its first operation: the reactor has to hear of the close
+		c.home = x.watcher
+	}
 	c.submit(x.watcher, reactor.Op{Kind: reactor.Hangup, FD: c.fd, Token: c.token, TCP: c.overTCP()})
 	if c.is(broken) {
 		x.watcher = nil
