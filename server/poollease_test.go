@@ -56,10 +56,6 @@ func (h *call) end(err error) {
 // Calls that are canceled in the moment in which they end, beside others that share their
 // connections: none of the others is touched.
 func TestCanceledCallsEndNoOthers(t *testing.T) {
-	type doing struct {
-		h      *call
-		cancel func()
-	}
 	for name, start := range map[string]func(p *pooling, h *call) (cancel func(), err error){
 		"Lease": func(p *pooling, h *call) (func(), error) {
 			var lease server.Lease
