@@ -38,7 +38,8 @@ func (c *Conn) Close() error {
 		k := &c.extras.clock
 		k.read, k.write, k.idle = 0, 0, 0
 	}
-	if !c.is(ended) || c.Unsent() > 0 { // else there is nothing to wait for
+	// Otherwise there is nothing to wait for. TLS has its own end of stream still to send.
+	if !c.is(ended) || c.Unsent() > 0 || c.is(layered) {
 		c.linger()
 	}
 	return nil

@@ -66,6 +66,9 @@ func (c *Conn) hangUp() {
 	if c.extras == nil || !c.extras.hung || !c.watched() {
 		return
 	}
+	if c.Lent() && c.is(unseen) { // a Socket keeps what arrived before, paused or not
+		c.offer()
+	}
 	errno := cmp.Or(takeError(c.fd), syscall.ECONNRESET)
 	if errno == syscall.EPIPE { // Linux' name for a reset that follows a FIN
 		errno = syscall.ECONNRESET

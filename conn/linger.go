@@ -24,6 +24,7 @@ func (c *Conn) linger() {
 	if c.Unsent() > 0 || c.flooded() {
 		k.parting = c.outflow(c.taken())
 	}
+	k.farewell = 0
 	c.shortenLinger()
 }
 
@@ -35,11 +36,9 @@ func (c *Conn) lingered() {
 	k := &c.extras.clock
 	k.linger = 0
 	switch {
+	case k.farewell != 0 && c.group.rt.Now() < k.farewell && c.is(finished) && (c.flooded() || !c.silent()):
+		c.shortenLinger()
 	case c.is(finished) && !c.flooded():
-		if k.farewell != 0 && c.group.rt.Now() < k.farewell && !c.silent() {
-			c.shortenLinger()
-			return
-		}
 		c.set(broken)
 	case c.outflow(c.taken()).movedSince(k.parting):
 		c.linger()

@@ -90,7 +90,8 @@ func (g *Group) passOn() {
 		return
 	}
 	if g.tight() {
-		if l.unsent.Load()+l.kept.Load() == 0 {
+		tooMuch := int64(g.cfg.MaxMemory / 4 * 3)
+		if l.unsent.Load() == 0 && (l.kept.Load() == 0 || l.unread.Load() > tooMuch) {
 			g.shed()
 		}
 		return
@@ -157,14 +158,14 @@ func (c *Conn) settleMemory() {
 		s.accountFor(unread)
 		unread = 0
 	}
+	kept := 0 // also of one that was a Socket before
+	if !isSocket && c.is(layered) {
+		kept = c.extras.layer.holds(c) // before c.mu: a handshake holds the layer's lock, then takes c.mu
+	}
 	c.mu.Lock()
 	c.book(c.inbox.unsent()+len(c.queued)+memory, unread)
-	switch {
-	case isSocket:
-	case c.is(layered):
-		c.bookKept(c.extras.layer.holds(c))
-	default: // it may have been a Socket
-		c.bookKept(0)
+	if !isSocket {
+		c.bookKept(kept)
 	}
 	c.mu.Unlock()
 	g := c.group

@@ -26,6 +26,7 @@ func (g *Group) DialSocket(ctx context.Context, addr net.Addr) (*Socket, error) 
 	g.watchSockets()
 	if err := s.WaitOpen(ctx); err != nil {
 		_ = h.Abort() // if it has not ended
+		_ = s.Close() // it may have received already
 		if ctx.Err() != nil {
 			return failed(ctx.Err())
 		}

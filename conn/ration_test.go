@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,7 @@ func heapInUse() int64 {
 func TestPoolsKeepLittleOfTheCeilingWhenTheLoadHasGone(t *testing.T) {
 	const ceiling, answer, readers = 64 << 20, 1 << 20, 40
 	conntest.Backends(t, func(t *testing.T, backend string) {
+		var asked atomic.Int64
 		f := serve(t, backend, 2, funcs{
 			open: func(c *conn.Conn) error { return c.SetWriteBuffer(16 << 10) },
 			data: func(c *conn.Conn) error {
@@ -29,6 +31,7 @@ func TestPoolsKeepLittleOfTheCeilingWhenTheLoadHasGone(t *testing.T) {
 					return err
 				}
 				_, err := c.Write(noise[:answer])
+				asked.Add(1)
 				return err
 			},
 		}, func(cfg *conn.Config) { cfg.MaxMemory = ceiling })
@@ -36,7 +39,7 @@ func TestPoolsKeepLittleOfTheCeilingWhenTheLoadHasGone(t *testing.T) {
 		for range readers {
 			write(t, small(f.dial()), "go")
 		}
-		conntest.Eventually(t, func() bool { return f.Buffered() > ceiling/2 })
+		conntest.Eventually(t, func() bool { return asked.Load() == readers && f.Buffered() > ceiling/2 })
 		f.Abort()
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 		require.Less(t, heapInUse()-before, int64(ceiling/4), "an eighth for the workers, and no huge buffers")

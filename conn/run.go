@@ -182,7 +182,7 @@ func (c *Conn) work(n *news) {
 			c.notifySent(nil)
 		}
 	}
-	if c.is(opened) && !c.is(drained) && c.group.draining(c.is(outbound)) {
+	if !c.is(drained|broken) && c.group.draining(c.is(outbound)) {
 		c.drain()
 	}
 	if !c.is(occupied) && (c.in.own != nil || c.in.chunk.Bytes != nil) { // whichever method has read it

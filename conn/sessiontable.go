@@ -112,8 +112,13 @@ func (t *sessionTable) end(s *Session, err error) {
 }
 
 // endAll ends the sessions of a socket that has ended. A panic in one OnClose is logged,
-// and keeps none of the others from being told.
+// and keeps none of the others from being told; neither does a runtime.Goexit.
 func (t *sessionTable) endAll(err error) {
+	defer func() {
+		if t.oldest != nil { // the goroutine exits
+			t.endAll(err)
+		}
+	}()
 	for t.oldest != nil {
 		func() {
 			defer t.conn.recoverPanic()

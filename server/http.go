@@ -121,11 +121,9 @@ func (h *httpHandler) OnOpen(c *Conn) error {
 		return c.Close()
 	case tlsNextProto(c):
 		return h.begin(c)
-	case h.stopping.Load():
-		return h.endIdle(c)
 	}
 	d := h.headerTimeout()
-	if d <= 0 && h.states == nil {
+	if d <= 0 && h.states == nil && !h.stopping.Load() {
 		return nil
 	}
 	idle := &httpIdle{opened: time.Now()}
@@ -134,7 +132,10 @@ func (h *httpHandler) OnOpen(c *Conn) error {
 		idle.state.tell(h.states, http.StateNew)
 	}
 	c.SetValue(idle)
-	if d <= 0 {
+	switch {
+	case h.stopping.Load():
+		return h.endIdle(c)
+	case d <= 0:
 		return nil
 	}
 	return c.SetReadDeadline(idle.opened.Add(d))

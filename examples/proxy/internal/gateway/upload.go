@@ -78,7 +78,8 @@ func (x *exchange) sendBody(l *lent) error {
 			continue
 		}
 		from, had, limit := time.Now(), len(k.buf.bytes()), idle
-		if waits := x.expects && pace.moved == 0; !waits {
+		// A client may wait for what the upstream says first, or within an answer that has begun.
+		if waits := x.expects && pace.moved == 0 || x.begun.Load(); !waits {
 			limit = pace.limit(0, idle)
 		}
 		_ = k.conn.SetReadDeadline(from.Add(limit))

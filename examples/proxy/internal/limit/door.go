@@ -121,10 +121,10 @@ func (e *Entry) Leave() {
 	if e.source.IsValid() {
 		e.door.leaveSource(e.source)
 	}
+	e.door.live.Add(-1)
 	if !e.arrived {
 		e.door.Junk.Add(1)
 	}
-	e.door.live.Add(-1)
 }
 
 // Source is the network by which clients are told apart: an IPv4 address, or the /64 of an IPv6

@@ -28,7 +28,7 @@ func TestAClientThatNeverAsksIsNotWaitedFor(t *testing.T) {
 // A head of which a byte comes now and then must be whole in time all the same.
 func TestAHeadThatDribblesIsNotWaitedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "header_timeout = '100ms'", "idle_timeout = '1h'")
+		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "header_timeout = '1s'", "idle_timeout = '1h'")
 		c := f.dial()
 		go func() {
 			_, err := io.WriteString(c, "GET / HTTP/1.1\r\n")
@@ -117,7 +117,7 @@ func TestAConnectionHasOnlySoManyRequests(t *testing.T) {
 func TestABodyThatDribblesIsNotWaitedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
-			"min_rate = 1000000", "header_timeout = '100ms'", "idle_timeout = '1h'")
+			"min_rate = 1000000", "header_timeout = '1s'", "idle_timeout = '1h'")
 		for _, framing := range []string{"Content-Length: 1000000", "Transfer-Encoding: chunked"} {
 			c := f.dial()
 			go func() {
@@ -148,7 +148,7 @@ func TestAnAnswerThatIsTakenTooSlowlyEnds(t *testing.T) {
 					return
 				}
 			}
-		}, "min_rate = 1000000000", "header_timeout = '100ms'", "idle_timeout = '1h'")
+		}, "min_rate = 1000000000", "header_timeout = '1s'", "idle_timeout = '1h'")
 		c := f.dial()
 		_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 		require.NoError(t, err)
@@ -161,9 +161,9 @@ func TestAnAnswerThatIsTakenTooSlowlyEnds(t *testing.T) {
 func TestAClientIsNotSlowWhileItExpectsToContinue(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(3 * time.Second / 2)
 			_, _ = io.Copy(w, r.Body)
-		}, "header_timeout = '100ms'")
+		}, "header_timeout = '1s'")
 		c := f.dial()
 		in := bufio.NewReader(c)
 		_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")

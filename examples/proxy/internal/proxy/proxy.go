@@ -171,10 +171,9 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	end, limit := p.asking, p.drain
 	p.mu.Unlock()
 	end()
-	p.group.Drain()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := p.group.Wait(ctx); err != nil {
+	if err := p.group.Shutdown(ctx); err != nil { // connections to upstreams after those of clients
 		p.log.Warn("connections are reset that have not ended in time", "connections", p.group.Len())
 	}
 	_ = p.pool.Close()

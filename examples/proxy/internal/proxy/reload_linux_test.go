@@ -73,7 +73,7 @@ func TestAReloadThatFailsListensNowhere(t *testing.T) {
 		taken := listen(t, "127.0.0.1:0", echo)
 		o := listen(t, "127.0.0.1:0", greet("a"))
 		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
-		free, err := net.Listen("tcp", "127.0.0.1:0")
+		free, err := net.Listen("tcp", "127.34.0.17:0") // an address that no other test uses
 		require.NoError(t, err)
 		at := free.Addr().String()
 		require.NoError(t, free.Close())

@@ -46,8 +46,12 @@ func (g Guard) Cover(h http.Handler) http.Handler {
 	})
 }
 
-// knows reports whether a request may name this host.
+// knows reports whether a request may name this host. HTTP/1.0 names none, which browsers
+// never do: the check is against pages of others in a browser.
 func (g Guard) knows(host string) bool {
+	if host == "" {
+		return true
+	}
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
