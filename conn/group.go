@@ -72,7 +72,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	if g.bounded() {
-		g.ration = newRation(cfg.MaxMemory, g.rt.Workers())
+		g.ration = newRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.own)
 	}
 	return g, nil
 }

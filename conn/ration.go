@@ -9,7 +9,8 @@ import (
 // memory that connections have given back does not stay beside what others hold now.
 type ration struct {
 	keep [len(bufferClasses)]int // buffers of each class, for one worker
-	most int                     // bytes of huge buffers
+	most int                     // bytes of huge buffers, though connections hold less
+	held func() int64            // bytes that connections hold
 
 	mu    sync.Mutex // guards what follows
 	bytes int        // of the buffers below
@@ -17,9 +18,10 @@ type ration struct {
 }
 
 // newRation has an eighth of the ceiling for the workers' classes, in equal parts, and an
-// eighth for huge buffers.
-func newRation(ceiling, workers int) *ration {
-	r := &ration{most: ceiling / 8}
+// eighth for huge buffers. While connections hold more than that, as many bytes of huge buffers are
+// kept as they hold: buffers that go round under load are no garbage.
+func newRation(ceiling, workers int, held func() int64) *ration {
+	r := &ration{most: ceiling / 8, held: held}
 	for i, c := range bufferClasses {
 		r.keep[i] = min(c.keep, ceiling/8/workers/len(bufferClasses)/c.size)
 	}
@@ -43,7 +45,7 @@ func (r *ration) get(exp int) []byte {
 func (r *ration) put(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes+cap(b) > r.most {
+	if r.bytes+cap(b) > max(r.most, int(r.held())) {
 		return
 	}
 	r.bytes += cap(b)
