@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -72,7 +73,9 @@ func TestAWrapperSeesEveryOpenDrainAndClose(t *testing.T) {
 					func() string { return fmt.Sprint(h.closes.Load(), " closes of 7") })
 				shutDown(t, s)
 				require.EqualValues(t, 10, h.opens.Load())
-				if name != "HTTP, lent" { // which net/http may have closed before
+				if strings.HasPrefix(name, "HTTP") { // net/http may have closed one before
+					require.LessOrEqual(t, h.drains.Load(), int32(3))
+				} else {
 					require.EqualValues(t, 3, h.drains.Load())
 				}
 				require.EqualValues(t, 10, h.closes.Load())
