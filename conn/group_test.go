@@ -74,8 +74,18 @@ func TestAListenersCloseRefusesNewConnectionsAndKeepsTheOld(t *testing.T) {
 		read(t, c, 1)
 		require.NoError(t, l.Close())
 		require.ErrorIs(t, l.Close(), net.ErrClosed)
-		_, err = dial(f.addr)
-		require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
+		refused := func() bool {
+			again, err := dial(f.addr)
+			if err == nil {
+				_ = again.Close()
+			}
+			return errors.Is(conn.Portable(err), syscall.ECONNREFUSED)
+		}
+		if backend == "iocp" { // Wine keeps a closed listener until its last AcceptEx is canceled
+			conntest.Eventually(t, refused)
+		} else {
+			require.True(t, refused())
+		}
 		write(t, c, "still here")
 		require.Equal(t, "still here", string(read(t, c, 10)))
 	})
