@@ -320,7 +320,7 @@ func TestNeitherDoNorACallThatIsKeptAllocates(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A function's ErrPending would have whoever waits for it wait for ever.
+// A function's ErrPending would make its waiters wait forever.
 func TestErrPendingAsACallsResultIsAnError(t *testing.T) {
 	p := newPool(t, blocking.Config{})
 	_, err := blocking.Submit(p, func() (int, error) { return 0, sched.ErrPending }).Wait(context.Background())

@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A baton is a variable that whoever has the turn changes: the turn goes to and fro through a
+// A baton is a variable that the side with the turn changes: the turn goes to and fro through a
 // connection, and nothing else orders the accesses. So the race detector reports a race for
 // every path through which bytes go without an edge.
 type baton struct {

@@ -4,7 +4,7 @@ import "crypto/tls"
 
 // Lend makes the connection a Socket, until Socket.Return or for good: goroutines have
 // it, and what is unread is the Socket's. Meanwhile the handler that the connection has
-// now is told of nothing but OnDrain and OnClose, where Lent tells it that this is not its
+// now gets no event but OnDrain and OnClose, where Lent tells it that this is not its
 // own affair alone. It is for that handler's methods and Handle.Do, and returns nil if the
 // connection is closed or closing, is spliced, is a Stream's, or speaks TLS, for which
 // LendTLS is.

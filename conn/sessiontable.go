@@ -37,7 +37,7 @@ func (t *sessionTable) receive(batch []Packet) {
 	t.arm()
 }
 
-// sent is told of each datagram that is queued, if that counts.
+// sent notes each queued datagram, if that counts.
 func (t *sessionTable) sent(to netip.AddrPort) {
 	s := t.newest
 	if s == nil || s.peer != to { // mostly it is an answer

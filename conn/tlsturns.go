@@ -11,7 +11,7 @@ const handshakesPerWorker = 256
 
 // turns bounds the handshakes that compute. A handshake holds a turn while its goroutine
 // computes, and none while that waits for the peer (rawConn.Read): so a silent peer costs
-// others nothing. Who asks is served in order, whether it begins or goes on.
+// others nothing. Requests are served in order, whether they begin or go on.
 //
 // Invariant: running is the number of layers whose turn is given, and at most the limit
 // unless nobody waits. Each turn that is given is left once: by the goroutine before it

@@ -11,8 +11,8 @@ type Body interface {
 }
 
 // A Survivor is a Body that goes on after a run that has ended its goroutine, by
-// runtime.Goexit in a function of somebody else's. Exited is called after that run, in its
-// stead, and the task runs once more. The task of another Body ends with such a run.
+// runtime.Goexit in a user's function. Exited is called after that run, and the task runs
+// once more. The task of another Body ends with such a run.
 type Survivor interface {
 	Body
 	Exited(cx *Context)

@@ -123,7 +123,7 @@ func (w *trackerWait) Poll(cx *Context) (struct{}, error) {
 	t := w.tracker
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// Whoever changes what is seen here looks for waiters under the lock afterwards.
+	// A change of what is seen here is followed by a look for waiters under the lock.
 	word := t.state.Load()
 	if !w.entered {
 		w.entered, w.since = true, word

@@ -146,7 +146,7 @@ type abandoned struct{ f func() }
 func (abandoned) Poll(*Context) (int, error) { return 0, ErrPending }
 func (a abandoned) Cancel()                  { a.f() }
 
-// The end of a runtime meets the spawn of a task into a set, and somebody who waits for it.
+// The end of a runtime meets the spawn of a task into a set, and a waiter for that task.
 func TestExploreASetAgainstItsRuntimesEnd(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		rt, set := withoutWorkers(), new(JoinSet[int])

@@ -69,7 +69,7 @@ func (w *httpWatched) lend(to *httpStay) bool {
 
 // handBack gives the connection back by giveBack, unless it was closed. Then one
 // StateClosed of net/http, of the httpConn, means nothing. The lock is held throughout, so
-// that Close sees who has the connection.
+// that Close sees which side has the connection.
 func (w *httpWatched) handBack(giveBack func() bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

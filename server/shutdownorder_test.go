@@ -150,7 +150,7 @@ func TestShutdownLeavesUpstreamCallsInFlight(t *testing.T) {
 }
 
 // A net/http gateway whose Transport dials on the server's workers keeps idle connections,
-// of which nobody but the shutdown makes an end.
+// that only the shutdown ends.
 func TestShutdownEndsAndOutlastsATransportsConnections(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		began, release := make(chan struct{}, 1), make(chan struct{})

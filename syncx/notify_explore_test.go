@@ -116,7 +116,7 @@ func TestExploreNotifyWaitersAgainstNotifyOne(t *testing.T) {
 	})
 }
 
-// waiting has some wait, the first of which is returned with its poll.
+// waiting starts some waits and returns the first, with its poll.
 func (m *notifyTest) waiting(n int) (first *sleeper, poll func() bool) {
 	for i := range n {
 		s, since := m.sleeper(), m.n.calls()

@@ -49,7 +49,7 @@ func (l *lent) giveBack(fine bool) {
 	_ = l.conn.Close()
 }
 
-// abort resets the connection, whoever uses it meanwhile: that ends its reads and writes.
+// abort resets the connection, also while it is in use: that ends its reads and writes.
 func (l *lent) abort() {
 	_ = l.socket.SetLinger(0)
 	_ = l.socket.Close()

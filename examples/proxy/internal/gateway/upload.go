@@ -103,7 +103,7 @@ func (x *exchange) sendBody(l *lent) error {
 	}
 }
 
-// long ago is when whoever still waits is to give up.
+// long ago is when the remaining waiters give up.
 var long = time.Unix(1, 0)
 
 // endBody waits for the end of sendBody, now that the answer has ended. The last of a body

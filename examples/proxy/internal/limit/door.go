@@ -128,7 +128,7 @@ func (e *Entry) Leave() {
 }
 
 // Source is the network by which clients are told apart: an IPv4 address, or the /64 of an IPv6
-// address, of which one client may have all addresses.
+// address: one client may have all addresses of a /64.
 func Source(client netip.Addr) netip.Addr {
 	client = client.Unmap().WithZone("")
 	if client.Is4() || !client.IsValid() {

@@ -25,7 +25,7 @@ func TestAClientThatNeverAsksIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A head of which a byte comes now and then must be whole in time all the same.
+// A head that arrives byte by byte must still be whole in time.
 func TestAHeadThatDribblesIsNotWaitedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "header_timeout = '1s'", "idle_timeout = '1h'")
