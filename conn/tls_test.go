@@ -77,6 +77,9 @@ func covered(t *testing.T, backend string, workers int, cfg conn.TLSConfig, h co
 	return f
 }
 
+// patient is for clients that end by themselves, however long the processors keep them waiting.
+func patient(c *conn.Config) { c.Linger = conntest.Patience }
+
 func (f *fixture) listenTLS(cfg conn.TLSConfig, h conn.Handler) {
 	f.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,7 +139,7 @@ func handshakes(t *testing.T, n int) {
 		}
 		for name, version := range tlsVersions {
 			t.Run(name, func(t *testing.T) {
-				f := covered(t, backend, workers, s.server, h)
+				f := covered(t, backend, workers, s.server, h, patient)
 				conntest.Each(t, n, func(i int) error {
 					raw, err := dial(f.addr)
 					if err != nil {
@@ -169,8 +172,10 @@ func transfers(t *testing.T, n int) {
 		}
 		for name, version := range tlsVersions {
 			t.Run(name, func(t *testing.T) {
-				f := covered(t, backend, workers, s.server, h)
-				require.NoError(t, exchangeTLS(f.dialTLS(s.version(version)), n, 1))
+				f := covered(t, backend, workers, s.server, h, patient)
+				c := f.dialTLS(s.version(version))
+				require.NoError(t, exchangeTLS(c, n, 1))
+				_ = c.Close()
 				conntest.Eventually(t, func() bool { return f.Len() == 0 })
 			})
 		}
