@@ -1,6 +1,10 @@
 package conn
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/suiro-go/suiro/internal/bufs"
+)
 
 // A direction of a splice that proves to be a bulk of data is read directly: whenever
 // the reactor says that there is something, the task of the connection it comes in on
@@ -146,10 +150,10 @@ func (r *relay) readDirectly(c *Conn) {
 // readBuffers reads some buffers full.
 func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
 	for !c.is(backed) && total < pipeSize/4 {
-		own := c.driver.buffers.get(1 << largeBits)
+		own := c.driver.buffers.Get(bufs.Large)
 		n, errno := c.group.cfg.Reactor.TryRecv(c.fd, own[:cap(own)])
 		if n == 0 {
-			c.driver.buffers.put(own)
+			c.driver.buffers.Put(own)
 			if total > 0 {
 				return total, 0 // the end, or the error, comes again
 			}
@@ -266,7 +270,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 	here.bytes -= n
 	here.gone += n
 	if here.gone == len(here.bufs[0]) {
-		c.driver.buffers.put(here.bufs[0])
+		c.driver.buffers.Put(here.bufs[0])
 		here.pop()
 	}
 	r.owed = here.bytes + here.piped
@@ -285,14 +289,14 @@ func passes(errno syscall.Errno) bool {
 
 // unpipe is for a socket that takes nothing from a pipe: what is there is copied.
 func (r *relay) unpipe(c *Conn, p *pipe, piped int) (int, syscall.Errno) {
-	b := c.driver.buffers.get(min(piped, 1<<largeBits))
+	b := c.driver.buffers.Get(min(piped, bufs.Large))
 	b = b[:min(piped, cap(b))]
 	n, errno := c.group.cfg.Reactor.TryRecv(p.r, b)
 	if errno != 0 {
-		c.driver.buffers.put(b)
+		c.driver.buffers.Put(b)
 		return 0, errno
 	}
-	c.driver.buffers.put(c.queued)
+	c.driver.buffers.Put(c.queued)
 	c.queued = b[:n]
 	return n, 0
 }

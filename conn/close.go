@@ -208,7 +208,7 @@ func (c *Conn) over() {
 	}
 	d := c.driver
 	c.dropTransfers()
-	d.buffers.put(c.queued)
+	d.buffers.Put(c.queued)
 	c.queued = nil
 	c.in.detach(d, c.home)
 	c.in.dropOwn(d)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/iosync"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -34,9 +35,9 @@ type Driver struct {
 	telling     *Conn      // whose OnClose is being called
 	keeps       bool       // what has completed is not worth another worker's wake-up, see through
 	news        bool       // which has been brought bytes, or the end of its receive
-	buffers     bufferPool
-	backlogs    freeList[backlog]
-	mails       freeList[mail]
+	buffers     bufs.Pool
+	backlogs    bufs.FreeList[backlog]
+	mails       bufs.FreeList[mail]
 	chunks      [][]reactor.Buffer // empty lists for inboxes
 	batches     []*reactor.Batch   // empty ones, for packet sockets
 	packets     []Packet           // what a packet handler is given
@@ -58,7 +59,7 @@ func newDriver(g *Group, worker int) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Driver{group: g, worker: worker, r: r, buffers: bufferPool{ration: g.ration}}, nil
+	return &Driver{group: g, worker: worker, r: r, buffers: bufs.Pool{Ration: g.ration}}, nil
 }
 
 // Poll implements sched.Driver.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -24,7 +25,7 @@ type Group struct {
 	pipes     pipePool
 	handlers  handlerCounts
 	ledger    ledger
-	ration    *ration        // of the buffer pools; nil: MaxMemory is not set
+	ration    *bufs.Ration   // of the buffer pools; nil: MaxMemory is not set
 	excess    atomic.Int64   // queued above HighWater by all connections, bytes; see excess.go
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
@@ -72,7 +73,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	if g.bounded() {
-		g.ration = newRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.own)
+		g.ration = bufs.NewRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.own)
 	}
 	return g, nil
 }
@@ -127,7 +128,7 @@ func (g *Group) leave(c *Conn) {
 	g.discharge(c)
 	g.population.leave(c.is(outbound))
 	if g.ration != nil && g.population.len() == 0 {
-		g.ration.drop()
+		g.ration.Drop()
 	}
 }
 

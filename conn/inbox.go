@@ -60,7 +60,7 @@ type mail struct {
 // need sees to it that there is mail to write to.
 func (in *inbox) need(d *Driver) {
 	if in.mail == nil {
-		in.mail = d.mails.get()
+		in.mail = d.mails.Get()
 	}
 }
 
@@ -69,7 +69,7 @@ func (in *inbox) spare(d *Driver) {
 	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil && m.calls == 0 && !m.sendFailed {
 		in.reckon(d.group)
 		in.mail = nil
-		d.mails.put(m)
+		d.mails.Put(m)
 	}
 }
 
@@ -160,7 +160,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		in.sent += max(0, e.Res)
 		in.taken += uint64(max(0, e.Res))
 		if in.sent == len(in.flight) {
-			d.buffers.put(in.flight)
+			d.buffers.Put(in.flight)
 			in.flight, in.sent = nil, 0
 			in.reckon(c.group)
 			wake, in.tellEnd = in.tellEnd, false // the run that this brings about says whether it wants to know of the next

@@ -50,12 +50,12 @@ func (in *input) keep(d *Driver, p []byte) {
 		in.own = in.own[:n]
 	}
 	unread := len(in.unread)
-	in.own = append(d.buffers.grow(in.own, len(p)), p...)
+	in.own = append(d.buffers.Grow(in.own, len(p)), p...)
 	in.unread = in.own[len(in.own)-unread-len(p):]
 }
 
 func (in *input) dropOwn(d *Driver) {
-	d.buffers.put(in.own)
+	d.buffers.Put(in.own)
 	in.own, in.unread = nil, nil
 }
 
@@ -82,7 +82,7 @@ func (in *input) space(d *Driver, n int) []byte {
 	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
 		in.own = in.own[:copy(in.own, in.unread)]
 	}
-	in.own = d.buffers.grow(in.own, n)
+	in.own = d.buffers.Grow(in.own, n)
 	in.unread = in.own[len(in.own)-unread:]
 	return in.own[len(in.own):cap(in.own)]
 }

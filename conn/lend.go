@@ -76,9 +76,9 @@ func (s *Socket) keep(p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	s.in.append(p)
+	s.in.Append(p)
 	s.account()
-	if s.in.bytes >= s.window() {
+	if s.in.Bytes >= s.window() {
 		s.held = true
 		s.c.set(held)
 	}
@@ -108,7 +108,7 @@ func (s *Socket) Return(f func(*Conn) error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lender == nil || s.closed || s.gone || s.eof || s.deaf || s.mute || s.held ||
-		s.in.bytes > 0 || s.writing || s.readers.Len() > 0 {
+		s.in.Bytes > 0 || s.writing || s.readers.Len() > 0 {
 		return false
 	}
 	// The lock of c is taken after that of s, here too.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"sync"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // A SocketListener is a net.Listener whose connections, each a *Socket, the group's
@@ -21,8 +23,7 @@ type SocketListener struct {
 	done  chan struct{} // closed with Close
 
 	mu      sync.Mutex // guards what follows
-	arrived []arrival  // the first is at head
-	head    int
+	arrived bufs.FIFO[arrival]
 	waiting sleepers // for an arrival: while there are some, there is none
 	closed  bool
 }
@@ -119,12 +120,7 @@ func (l *SocketListener) arrive(a arrival) bool {
 		l.mu.Unlock()
 		return false
 	}
-	if 2*l.head > len(l.arrived) { // it may never be empty: then take does not begin anew
-		n := copy(l.arrived, l.arrived[l.head:])
-		clear(l.arrived[n:])
-		l.arrived, l.head = l.arrived[:n], 0
-	}
-	l.arrived = append(l.arrived, a)
+	l.arrived.Push(a)
 	first := l.waiting.Front()
 	if first != nil {
 		l.waiting.Remove(first)
@@ -154,8 +150,8 @@ func (l *SocketListener) AcceptSocket() (*Socket, error) {
 		case l.closed:
 			l.mu.Unlock()
 			return nil, l.opError("accept")
-		case l.head < len(l.arrived):
-			a := l.take()
+		case l.arrived.Len() > 0:
+			a := l.arrived.Pop()
 			l.mu.Unlock()
 			a.from.taken()
 			return a.s, nil
@@ -166,16 +162,6 @@ func (l *SocketListener) AcceptSocket() (*Socket, error) {
 		<-w.woke
 		w.put()
 	}
-}
-
-// take is the first arrival. The lock is held.
-func (l *SocketListener) take() arrival {
-	a := l.arrived[l.head]
-	l.arrived[l.head] = arrival{}
-	if l.head++; l.head == len(l.arrived) {
-		l.arrived, l.head = l.arrived[:0], 0
-	}
-	return a
 }
 
 // Close stops accepting, and returns when the descriptor is closed; Accept returns an
@@ -200,8 +186,7 @@ func (l *SocketListener) shut() bool {
 	}
 	l.closed = true
 	u.addAll(&l.waiting, nil)
-	left := l.arrived[l.head:]
-	l.arrived = nil
+	left := l.arrived.Take()
 	l.mu.Unlock()
 	close(l.done)
 	u.wake()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"sync"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // A Socket is a connection for ordinary goroutines: a net.Conn whose descriptor the
@@ -37,14 +39,14 @@ type Socket struct {
 	lender   Handler // whose the connection is after Return; nil: nobody's
 	returned bool    // Return was called, so what arrives is for that
 
-	in      blockQueue // what has arrived
-	readers sleepers   // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
-	behind  int        // bytes that wait in the connection, with MaxMemory alone
-	held    bool       // reading is paused
-	deaf    bool       // CloseRead was called
-	eof     bool       // the peer has finished
-	ended   func()     // NotifyEnd's; nil: nobody's, or it was called
-	readBy  timeLimit  // of reads
+	in      bufs.Blocks // what has arrived
+	readers sleepers    // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
+	behind  int         // bytes that wait in the connection, with MaxMemory alone
+	held    bool        // reading is paused
+	deaf    bool        // CloseRead was called
+	eof     bool        // the peer has finished
+	ended   func()      // NotifyEnd's; nil: nobody's, or it was called
+	readBy  timeLimit   // of reads
 
 	writing bool      // somebody writes: others wait in writers. Also until it is open
 	writers sleepers  // for their turn

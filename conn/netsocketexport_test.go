@@ -11,17 +11,14 @@ func (s *Socket) Paused() bool {
 func (s *Socket) Buffered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.in.bytes
+	return s.in.Bytes
 }
 
 // Blocks is how many blocks hold that.
-func (s *Socket) Blocks() (n int) {
+func (s *Socket) Blocks() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for b := s.in.first; b != nil; b = b.next {
-		n++
-	}
-	return n
+	return s.in.Held()
 }
 
 // WaitsForRoom reports whether a write waits for the queue.
@@ -41,7 +38,7 @@ func (l *SocketListener) FD() int { return l.inner[0].fd }
 func (l *SocketListener) Arrived() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.arrived) - l.head
+	return l.arrived.Len()
 }
 
 // Full reports whether a listening socket is not accepted from.

@@ -120,7 +120,7 @@ func (s *Socket) Close() error {
 		return s.opError("close", net.ErrClosed)
 	}
 	s.closed, s.ended = true, nil
-	s.in.clear()
+	s.in.Clear()
 	freed := s.account()
 	u.addAll(&s.readers, net.ErrClosed)
 	s.stopWriters(&u, net.ErrClosed)
@@ -172,7 +172,7 @@ func (s *Socket) CloseRead() error {
 	}
 	c, again := s.c, s.deaf
 	s.deaf = true
-	s.in.clear()
+	s.in.Clear()
 	freed := s.account()
 	err, _ := s.unreadable()
 	u.addAll(&s.readers, err)

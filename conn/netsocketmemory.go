@@ -10,7 +10,7 @@ func (s *Socket) account() (passOn bool) {
 	}
 	c.mu.Lock()
 	before := c.extras.charge.kept
-	now := s.in.bytes + s.behind
+	now := s.in.Bytes + s.behind
 	c.bookKept(now)
 	c.mu.Unlock()
 	return now < before
@@ -29,7 +29,7 @@ func (s *Socket) accountFor(behind int) {
 func (s *Socket) hungry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.in.bytes == 0 && s.readers.Len() > 0
+	return s.in.Bytes == 0 && s.readers.Len() > 0
 }
 
 // askAgain wakes the connection's task for a goroutine that begins to wait: with MaxMemory

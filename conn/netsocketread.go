@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"os"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // Read implements net.Conn.
@@ -17,8 +19,8 @@ func (s *Socket) Read(p []byte) (int, error) {
 		}
 		return 0, s.readError(err)
 	}
-	if s.in.bytes > 0 {
-		n := s.in.read(p)
+	if s.in.Bytes > 0 {
+		n := s.in.Read(p)
 		s.unlockRead()
 		return n, nil
 	}
@@ -69,7 +71,7 @@ func (s *Socket) exhausted() error {
 // end, if that has come. WriteTo, which has no buffer, takes it itself, and then calls
 // this for those behind it. The lock is held.
 func (s *Socket) serve(u *wakeup) {
-	for s.in.bytes > 0 {
+	for s.in.Bytes > 0 {
 		first := s.readers.Front()
 		if first == nil {
 			return
@@ -79,7 +81,7 @@ func (s *Socket) serve(u *wakeup) {
 		if first.Value.p == nil {
 			return
 		}
-		first.Value.n = s.in.read(first.Value.p)
+		first.Value.n = s.in.Read(first.Value.p)
 	}
 	if err := s.exhausted(); err != nil {
 		u.addAll(&s.readers, err)
@@ -93,7 +95,7 @@ func (s *Socket) unlockRead() {
 	if s.readers.Len() > 0 {
 		s.serve(&u)
 	}
-	resume := s.held && s.in.bytes <= min(s.c.group.cfg.LowWater, s.window()/4)
+	resume := s.held && s.in.Bytes <= min(s.c.group.cfg.LowWater, s.window()/4)
 	if resume {
 		s.held = false
 	}
@@ -121,11 +123,11 @@ func (s *Socket) WriteTo(w io.Writer) (n int64, err error) {
 		if err != nil {
 			return n, s.readError(err)
 		}
-		m, err := w.Write(b.data[b.from:])
-		if err == nil && m < len(b.data)-b.from {
+		m, err := w.Write(b.Data[b.From:])
+		if err == nil && m < len(b.Data)-b.From {
 			err = io.ErrShortWrite
 		}
-		b.put()
+		b.Put()
 		n += int64(m)
 		if err != nil {
 			return n, err
@@ -134,14 +136,14 @@ func (s *Socket) WriteTo(w io.Writer) (n int64, err error) {
 }
 
 // next waits until something has arrived, and takes it.
-func (s *Socket) next() (*block, error) {
+func (s *Socket) next() (*bufs.Block, error) {
 	for {
 		s.mu.Lock()
 		if err, over := s.unreadable(); over {
 			s.mu.Unlock()
 			return nil, err
 		}
-		if b := s.in.take(); b != nil {
+		if b := s.in.Take(); b != nil {
 			s.unlockRead()
 			return b, nil
 		}
@@ -178,7 +180,7 @@ func (s *Socket) window() int {
 func (s *Socket) appetite() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.window() - s.in.bytes
+	return s.window() - s.in.Bytes
 }
 
 // OnData implements Handler. It is the worker's, as the other methods of Handler are.
@@ -196,17 +198,17 @@ func (s *Socket) OnData(c *Conn) error {
 		s.mu.Unlock()
 		return nil
 	}
-	for first := s.readers.Front(); s.in.bytes == 0 && len(p) > 0 && first != nil && first.Value.p != nil; first = s.readers.Front() {
+	for first := s.readers.Front(); s.in.Bytes == 0 && len(p) > 0 && first != nil && first.Value.p != nil; first = s.readers.Front() {
 		w := first.Value
 		s.readers.Remove(first)
 		u.add(w)
 		w.n = copy(w.p, p)
 		p = p[w.n:]
 	}
-	if s.in.append(p); s.readers.Len() > 0 { // WriteTo is among them, or has been woken and not come yet
+	if s.in.Append(p); s.readers.Len() > 0 { // WriteTo is among them, or has been woken and not come yet
 		s.serve(&u)
 	}
-	pause := !s.held && s.in.bytes >= s.window()
+	pause := !s.held && s.in.Bytes >= s.window()
 	if pause {
 		s.held = true
 	}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // Write implements net.Conn. It is not mixed with the writes of other goroutines. With
@@ -124,12 +126,12 @@ func (s *Socket) stopWriters(u *wakeup, err error) {
 
 // ReadFrom writes all that is read from r, as io.Copy does, which calls it.
 func (s *Socket) ReadFrom(r io.Reader) (n int64, err error) {
-	b := getBlock(largeBuffer)
-	defer b.put()
+	b := bufs.GetBlock(bufs.Large)
+	defer b.Put()
 	for {
-		m, rerr := r.Read(b.data[:cap(b.data)])
+		m, rerr := r.Read(b.Data[:cap(b.Data)])
 		if m > 0 {
-			w, err := s.Write(b.data[:m])
+			w, err := s.Write(b.Data[:m])
 			n += int64(w)
 			if err != nil {
 				return n, err

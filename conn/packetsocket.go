@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // A PacketSocket is a packet socket for ordinary goroutines: a net.PacketConn, and
@@ -29,8 +31,7 @@ type PacketSocket struct {
 	closeOnce                   sync.Once
 
 	mu      sync.Mutex // guards what follows
-	queue   []datagram // the first is at head
-	head    int
+	queue   bufs.FIFO[datagram]
 	bytes   int // cost of what is queued
 	room    int
 	dropped uint64
@@ -98,7 +99,7 @@ func (h socketHandler) OnPackets(_ *PacketConn, batch []Packet) error {
 			continue
 		}
 		s.bytes += len(p.Data) + packetCost
-		s.queue = append(s.queue, datagram{append([]byte(nil), p.Data...), p.From})
+		s.queue.Push(datagram{append([]byte(nil), p.Data...), p.From})
 	}
 	s.mu.Unlock()
 	s.signal()
@@ -130,25 +131,17 @@ func (s *PacketSocket) take() (d datagram, err error, ok bool) {
 	defer s.mu.Unlock()
 	if err := s.err; err != nil {
 		s.err = nil
-		if s.head < len(s.queue) {
+		if s.queue.Len() > 0 {
 			s.signal()
 		}
 		return d, err, true
 	}
-	if s.head == len(s.queue) {
+	if s.queue.Len() == 0 {
 		return d, nil, false
 	}
-	d, s.queue[s.head] = s.queue[s.head], datagram{}
-	s.head++
+	d = s.queue.Pop()
 	s.bytes -= len(d.data) + packetCost
-	if s.head == len(s.queue) {
-		s.queue, s.head = s.queue[:0], 0
-	} else {
-		if s.head > 256 && s.head > len(s.queue)/2 {
-			n := copy(s.queue, s.queue[s.head:])
-			clear(s.queue[n:])
-			s.queue, s.head = s.queue[:n], 0
-		}
+	if s.queue.Len() > 0 {
 		s.signal()
 	}
 	return d, nil, true

@@ -2,10 +2,12 @@ package conn
 
 import (
 	"syscall"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // maxPut is how much a goroutine may have queued for a connection.
-const maxPut = largeBuffer
+const maxPut = bufs.Large
 
 // put sends p from a goroutine that is not the task, by the system call alone where
 // nothing is waiting to be sent before it, and queues what is left as far as there is
@@ -100,7 +102,7 @@ func (in *inbox) enqueue(p []byte) {
 			return
 		}
 	}
-	in.commands = append(in.commands, command{kind: cmdPut, data: append(getShared(len(p)), p...)})
+	in.commands = append(in.commands, command{kind: cmdPut, data: append(bufs.GetShared(len(p)), p...)})
 }
 
 // takeOver queues what put has left, without a copy where nothing is queued. What it
@@ -113,5 +115,5 @@ func (c *Conn) takeOver(data []byte) {
 	default:
 		enqueue(c, data)
 	}
-	c.driver.buffers.put(data)
+	c.driver.buffers.Put(data)
 }

@@ -1,6 +1,10 @@
 package conn
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/suiro-go/suiro/internal/bufs"
+)
 
 // readFirst reads what has come with an accepted connection, in its first run: who connects mostly has something to
 // say, which is there by the time of that. It is answered in the same run, and neither a poll nor, on epoll, an event is
@@ -10,7 +14,7 @@ func (c *Conn) readFirst() {
 	if !c.group.readsFirst || !c.is(counted) || c.is(waiting|closing|broken|deaf|spliced|layered) {
 		return
 	}
-	room := c.in.borrow(c.driver, smallBuffer)
+	room := c.in.borrow(c.driver, bufs.Small)
 	room = room[:min(len(room), c.group.cfg.MaxRead)]
 	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
 	switch {

@@ -3,6 +3,8 @@ package conn
 import (
 	"math"
 	"syscall"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // A connection on which much comes at a time is read by its task, when the reactor says
@@ -30,7 +32,7 @@ type bulkReads struct {
 }
 
 func newBulkReads(backend string, receiveMemory int) bulkReads {
-	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(2*largeBuffer, receiveMemory)}
+	b := bulkReads{much: 32 << 10, little: 16 << 10, most: min(2*bufs.Large, receiveMemory)}
 	switch backend {
 	case "io_uring":
 		b.much, b.little = 8<<10, 4<<10
@@ -65,7 +67,7 @@ func (c *Conn) gauge(came int) {
 // flight that receives.
 func (c *Conn) readNow() {
 	b := &c.group.bulk
-	most := min(largeBuffer, b.most)
+	most := min(bufs.Large, b.most)
 	if c.is(ample) {
 		most = b.most
 	}

@@ -1,6 +1,10 @@
 package conn
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/internal/bufs"
+)
 
 // A relay is one end of a splice. It stands in for the connection's handler, so that
 // a splice is what any handler could do: read, and hand over to be written. It is its
@@ -82,12 +86,12 @@ func (r *relay) OnData(c *Conn) error {
 	}
 	if taken && !to.extend(p) {
 		r.s.unlock()
-		own := append(c.driver.buffers.get(len(p)), p...)
+		own := append(c.driver.buffers.Get(len(p)), p...)
 		r.s.mu.Lock()
 		if taken = to.state == endOpen; taken {
 			to.bufs = append(to.bufs, own)
 		} else {
-			c.driver.buffers.put(own)
+			c.driver.buffers.Put(own)
 		}
 	}
 	if taken {
@@ -102,7 +106,7 @@ func (r *relay) OnData(c *Conn) error {
 // extend adds a few bytes to the last buffer.
 func (e *end) extend(p []byte) bool {
 	n := len(e.bufs)
-	if n == 0 || len(p) > fewBytes || cap(e.bufs[n-1])-len(e.bufs[n-1]) < len(p) {
+	if n == 0 || len(p) > bufs.Few || cap(e.bufs[n-1])-len(e.bufs[n-1]) < len(p) {
 		return false
 	}
 	e.bufs[n-1] = append(e.bufs[n-1], p...)
@@ -158,7 +162,7 @@ func (e *end) tell(c *Conn) {
 // discard drops what was to leave here. The mutex is held.
 func (e *end) discard(c *Conn) {
 	for _, b := range e.bufs {
-		c.driver.buffers.put(b)
+		c.driver.buffers.Put(b)
 	}
 	clear(e.bufs)
 	e.bufs, e.bytes, e.gone = e.bufs[:0], 0, 0
@@ -239,7 +243,7 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 	here.idle = false
 	r.owed = here.bytes + here.piped
 	r.s.unlock()
-	c.driver.buffers.put(c.queued)
+	c.driver.buffers.Put(c.queued)
 	c.queued = b
 	return true
 }

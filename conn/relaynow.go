@@ -41,7 +41,7 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 // launch makes p the other connection's flight. Its lock is held, and released.
 func (r *relay) launch(c *Conn, to *end, p []byte) {
 	d, b := c.driver, to.conn
-	own := append(d.buffers.get(len(p)), p...)
+	own := append(d.buffers.Get(len(p)), p...)
 	in := &b.inbox
 	in.need(d)
 	in.flight, in.sent, in.lent = own, 0, d

@@ -19,7 +19,7 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.driver = cx.Driver().(*Driver)
 	c.driver.budget = maxCalls
 	if c.backlog == nil {
-		c.backlog = c.driver.backlogs.get()
+		c.backlog = c.driver.backlogs.Get()
 	}
 	var n news
 	c.collect(&n)
@@ -99,7 +99,7 @@ func (c *Conn) spareBacklog(done bool) {
 		return
 	}
 	c.inFlight = 0 // collect tells
-	c.driver.backlogs.put(c.backlog)
+	c.driver.backlogs.Put(c.backlog)
 	c.backlog = nil
 	if done {
 		c.backlog = &noBacklog
@@ -299,7 +299,7 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 	}
 	c.set(reset) // the rest of the flight is not sent
 	c.mu.Lock()
-	c.driver.buffers.put(c.inbox.flight)
+	c.driver.buffers.Put(c.inbox.flight)
 	c.inbox.flight, c.inbox.sent, c.inFlight = nil, 0, 0
 	c.mu.Unlock()
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/suiro-go/suiro/internal/bufs"
 )
 
 // SendFile queues n bytes of a regular file from offset on, all the rest for n < 0,
@@ -80,7 +82,7 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 		if room <= 0 {
 			return total, ErrWriteQueueFull
 		}
-		p := c.AvailableBuffer(min(room, fewBytes))
+		p := c.AvailableBuffer(min(room, bufs.Few))
 		n, err := r.Read(p[len(p):min(cap(p), len(p)+room)])
 		q := c.tail()
 		*q = (*q)[:len(*q)+n]

@@ -162,7 +162,7 @@ func (r *rawConn) Write(p []byte) (int, error) {
 		if r.lent != nil {
 			return r.lent.Write(p)
 		}
-		r.out = append(c.driver.buffers.grow(r.out, len(p)), p...)
+		r.out = append(c.driver.buffers.Grow(r.out, len(p)), p...)
 		return len(p), nil
 	}
 	own := append([]byte(nil), p...)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -129,7 +130,7 @@ func (c *Conn) receiveSealed(b reactor.Buffer) {
 func (c *Conn) unseal() {
 	l := c.extras.layer
 	for {
-		n, err := l.tls.Read(c.in.space(c.driver, min(max(len(l.cipher), fewBytes/8), 16<<10)))
+		n, err := l.tls.Read(c.in.space(c.driver, min(max(len(l.cipher), bufs.Few/8), 16<<10)))
 		if n > 0 {
 			c.in.extend(n)
 			c.set(unseen)
@@ -192,7 +193,7 @@ func (l *layer) encrypt(c *Conn, bye bool) {
 			c.failWrite(c.opError("write", err))
 		}
 	}
-	c.driver.buffers.put(plain)
+	c.driver.buffers.Put(plain)
 	if bye {
 		l.said = true
 		_ = l.tls.CloseWrite()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -32,7 +33,7 @@ const (
 // enqueue adds a copy of p to what is written.
 func enqueue[T string | []byte](c *Conn, p T) {
 	q := c.tail()
-	*q = append(c.driver.buffers.grow(*q, len(p)), p...)
+	*q = append(c.driver.buffers.Grow(*q, len(p)), p...)
 	if q != &c.queued {
 		c.extras.after += len(p)
 	}
@@ -120,11 +121,11 @@ func (c *Conn) sendFile(t *transfer) {
 		}
 	}
 	if t.left > 0 {
-		room := c.driver.buffers.get(1 << largeBits)
+		room := c.driver.buffers.Get(bufs.Large)
 		room = room[:min(int64(cap(room)), t.left)]
 		n, err := t.file.ReadAt(room, t.offset)
 		if n == 0 {
-			c.driver.buffers.put(room)
+			c.driver.buffers.Put(room)
 			if err == nil || errors.Is(err, io.EOF) {
 				c.tooShort(t)
 			} else {
@@ -132,7 +133,7 @@ func (c *Conn) sendFile(t *transfer) {
 			}
 			return
 		}
-		c.driver.buffers.put(c.queued)
+		c.driver.buffers.Put(c.queued)
 		c.queued = room[:n]
 		c.progressed(t, n)
 		if t.left > 0 {
@@ -158,12 +159,12 @@ func (c *Conn) endTransfer(t *transfer) {
 	}
 	x.after -= len(t.after)
 	if len(c.queued) == 0 {
-		c.driver.buffers.put(c.queued)
+		c.driver.buffers.Put(c.queued)
 		c.queued = t.after
 		return
 	}
-	c.queued = append(c.driver.buffers.grow(c.queued, len(t.after)), t.after...)
-	c.driver.buffers.put(t.after)
+	c.queued = append(c.driver.buffers.Grow(c.queued, len(t.after)), t.after...)
+	c.driver.buffers.Put(t.after)
 }
 
 // dropTransfers is for the end of the connection.
@@ -174,7 +175,7 @@ func (c *Conn) dropTransfers() {
 	}
 	for _, t := range x.transfers {
 		_ = t.file.Close()
-		c.driver.buffers.put(t.after)
+		c.driver.buffers.Put(t.after)
 	}
 	x.transfers, x.files, x.after = nil, 0, 0
 	if x.relay != nil {

@@ -45,7 +45,7 @@ func (c *Conn) Writev(bufs [][]byte) (int, error) {
 		n += len(p)
 	}
 	q := c.tail()
-	*q = c.driver.buffers.grow(*q, n)
+	*q = c.driver.buffers.Grow(*q, n)
 	for _, p := range bufs {
 		enqueue(c, p)
 	}
@@ -59,7 +59,7 @@ func (c *Conn) AvailableBuffer(n int) []byte {
 		return make([]byte, 0, n)
 	}
 	q := c.tail()
-	*q = c.driver.buffers.grow(*q, n)
+	*q = c.driver.buffers.Grow(*q, n)
 	return (*q)[len(*q):]
 }
 
@@ -228,7 +228,7 @@ func (c *Conn) land(d *Driver, n int) {
 	over := in.sent == len(in.flight)
 	var waiter *Socket
 	if over {
-		d.buffers.put(in.flight)
+		d.buffers.Put(in.flight)
 		in.flight, in.sent = nil, 0
 		in.reckon(c.group)
 		waiter, in.waiter = in.waiter, nil

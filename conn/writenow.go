@@ -49,7 +49,7 @@ func (c *Conn) writeNow(p []byte) int {
 		c.queued = c.queued[:0] // not given back: p may lie in it (see AvailableBuffer)
 		return n
 	}
-	c.driver.buffers.put(c.queued)
+	c.driver.buffers.Put(c.queued)
 	c.queued = nil
 	return n
 }

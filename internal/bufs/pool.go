@@ -1,45 +1,45 @@
-package conn
+package bufs
 
 import (
 	"math/bits"
 	"sync"
 )
 
-// A bufferPool keeps a worker's write and leftover buffers, so that an idle
+// A Pool keeps a worker's write and leftover buffers, so that an idle
 // connection holds none and a busy one allocates none. The last one given back
 // is the next one handed out: it is still in the cache. Huge buffers, which are rarely
 // many, are shared by all workers: as garbage they would take a multiple of what is in
 // use until the collector runs.
 //
-// With Config.MaxMemory the pools are bounded too (see ration): all workers' together keep
+// With conn.Config.MaxMemory the pools are bounded too (see Ration): all workers' together keep
 // an eighth of it, and huge buffers another eighth, which is dropped when the last
 // connection ends.
-type bufferPool struct {
-	free   [len(bufferClasses)][][]byte
-	ration *ration // nil: MaxMemory is not set
+type Pool struct {
+	free   [len(classes)][][]byte
+	Ration *Ration // nil: MaxMemory is not set
 }
 
-// bufferClasses are the sizes, and how many of each a worker keeps: 2 MiB.
-var bufferClasses = [...]struct{ size, keep int }{
-	{smallBuffer, 512},
+// classes are the sizes, and how many of each a worker keeps: 2 MiB.
+var classes = [...]struct{ size, keep int }{
+	{Small, 512},
 	{16 << 10, 128},
-	{largeBuffer, 32},
+	{Large, 32},
 }
 
 const (
 	largeBits = 16
 	hugeBits  = 24 // the largest that are kept: 16 MiB
 
-	fewBytes = 4 << 10 // of which a copy costs less than another buffer
+	Few = 4 << 10 // of which a copy costs less than another buffer
 )
 
 // huge has, at i, buffers of 2^(largeBits+1+i) bytes.
 var huge [hugeBits - largeBits]sync.Pool
 
-// get is an empty buffer with room for n bytes.
-func (p *bufferPool) get(n int) []byte {
-	for i := range bufferClasses {
-		if size := bufferClasses[i].size; n <= size {
+// Get is an empty buffer with room for n bytes.
+func (p *Pool) Get(n int) []byte {
+	for i := range classes {
+		if size := classes[i].size; n <= size {
 			return pop(&p.free[i], size)
 		}
 	}
@@ -47,8 +47,8 @@ func (p *bufferPool) get(n int) []byte {
 	if exp > hugeBits {
 		return make([]byte, 0, n)
 	}
-	if p.ration != nil {
-		return p.ration.get(exp)
+	if p.Ration != nil {
+		return p.Ration.get(exp)
 	}
 	if b, ok := huge[exp-largeBits-1].Get().(*[]byte); ok {
 		return *b
@@ -66,12 +66,12 @@ func pop(from *[][]byte, size int) []byte {
 	return make([]byte, 0, size)
 }
 
-// put takes a buffer that came from get, or nil.
-func (p *bufferPool) put(b []byte) {
-	for i := range bufferClasses {
-		if c := &bufferClasses[i]; cap(b) == c.size {
+// Put takes a buffer that came from Get, or nil.
+func (p *Pool) Put(b []byte) {
+	for i := range classes {
+		if c := &classes[i]; cap(b) == c.size {
 			switch {
-			case p.ration != nil && len(p.free[i]) >= p.ration.keep[i]: // the collector takes it
+			case p.Ration != nil && len(p.free[i]) >= p.Ration.keep[i]: // the collector takes it
 			case len(p.free[i]) < c.keep:
 				p.free[i] = append(p.free[i], b[:0])
 			default:
@@ -81,8 +81,8 @@ func (p *bufferPool) put(b []byte) {
 		}
 	}
 	if cap(b) > 1<<largeBits && cap(b) <= 1<<hugeBits && cap(b)&(cap(b)-1) == 0 {
-		if p.ration != nil {
-			p.ration.put(b)
+		if p.Ration != nil {
+			p.Ration.put(b)
 			return
 		}
 		kept := b[:0] // a variable of its own: the address of b would have every call allocate
@@ -90,14 +90,14 @@ func (p *bufferPool) put(b []byte) {
 	}
 }
 
-// grow makes room for n more bytes in b, which may be nil, moving to a larger
+// Grow makes room for n more bytes in b, which may be nil, moving to a larger
 // buffer if need be.
-func (p *bufferPool) grow(b []byte, n int) []byte {
+func (p *Pool) Grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b
 	}
-	bigger := p.get(max(len(b)+n, 2*len(b)))
+	bigger := p.Get(max(len(b)+n, 2*len(b)))
 	bigger = append(bigger, b...)
-	p.put(b)
+	p.Put(b)
 	return bigger
 }
