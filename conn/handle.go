@@ -18,8 +18,9 @@ type Handle struct {
 }
 
 // Send queues a copy of p, which is sent in one piece, in the order of the
-// calls. A full queue takes nothing: ErrWriteQueueFull. It is not an error if
-// the connection ends before p is sent; OnClose tells.
+// calls. A full queue takes nothing: ErrWriteQueueFull. What waits for a TLS handshake
+// is queued, too. It is not an error if the connection ends before p is sent; OnClose
+// tells.
 func (h Handle) Send(p []byte) error {
 	return h.tell(command{kind: cmdSend, data: slices.Clone(p)})
 }

@@ -40,7 +40,7 @@ type mail struct {
 	chunks   []reactor.Buffer // received, in order, all of them at home
 	commands []command
 	bytes    int // of the commands' data
-	queued   int // bytes in Conn.queued and behind it, as far as other goroutines need to know
+	queued   int // bytes in Conn.queued, behind it and held by TLS, as far as other goroutines need to know
 	excess   int // of waits, what the group's excess counts
 	files    int // the same of files
 
@@ -204,7 +204,7 @@ func (c *Conn) tell(cmd command) error {
 	case in.closed:
 		c.mu.Unlock()
 		return errGone
-	case len(cmd.data) > 0 && !c.group.mayQueue(in.waits()):
+	case cmd.kind == cmdSend && len(cmd.data) > 0 && !c.group.mayQueue(in.waits()): // a handshake's own are sent
 		c.mu.Unlock()
 		return ErrWriteQueueFull
 	case cmd.counted && in.mail != nil && in.calls >= maxPendingCalls:

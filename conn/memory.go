@@ -163,7 +163,7 @@ func (c *Conn) settleMemory() {
 		kept = c.extras.layer.holds(c) // before c.mu: a handshake holds the layer's lock, then takes c.mu
 	}
 	c.mu.Lock()
-	c.book(c.inbox.unsent()+len(c.queued)+memory, unread)
+	c.book(c.inbox.unsent()+len(c.queued)+memory+c.early(), unread)
 	if !isSocket {
 		c.bookKept(kept)
 	}

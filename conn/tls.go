@@ -113,7 +113,7 @@ func (g *tlsGate) OnOpen(c *Conn) error {
 	known := c.is(layered)
 	l := g.cover(c)
 	if len(c.queued) > 0 && !known { // somebody was early
-		l.held = append(l.held, command{kind: cmdSend, data: c.queued})
+		l.keep(command{kind: cmdSend, data: c.queued})
 		c.queued = nil
 	}
 	l.local = c.LocalAddr()

@@ -33,6 +33,7 @@ type layer struct {
 	ended  bool      // by the peer's close-notify
 	said   bool      // our close-notify
 	held   []command // until it is ready
+	early  int       // bytes of held, which count against MaxWrite
 	cipher []byte    // what has come, for the transport
 	out    []byte    // what the transport was given, to be sent
 	state  *tls.ConnectionState
@@ -59,8 +60,22 @@ func (l *layer) hold(cmd *command) bool {
 	if l.ready || cmd.kind != cmdSend && cmd.kind != cmdDo && cmd.kind != cmdSplice {
 		return false
 	}
-	l.held = append(l.held, *cmd)
+	l.keep(*cmd)
 	return true
+}
+
+// keep holds a command until the handshake is complete.
+func (l *layer) keep(cmd command) {
+	l.held = append(l.held, cmd)
+	l.early += len(cmd.data)
+}
+
+// early is how much of what was written waits for the handshake, in bytes.
+func (c *Conn) early() int {
+	if !c.is(layered) {
+		return 0
+	}
+	return c.extras.layer.early
 }
 
 // done is the end of the handshake.
@@ -87,7 +102,7 @@ func (l *layer) done(c *Conn, err error) {
 	c.clear(endSeen | drained) // by the gate alone
 	c.check(c.handler.OnOpen(c))
 	held := l.held
-	l.held = nil
+	l.held, l.early = nil, 0
 	for i := range held {
 		c.exec(&held[i])
 	}

@@ -60,10 +60,10 @@ func (c *Conn) pending() (memory int, files int64) {
 	return memory + x.after, x.files
 }
 
-// unsentMemory is Unsent without files.
+// unsentMemory is Unsent without files, and with what waits for a handshake.
 func (c *Conn) unsentMemory() int {
 	memory, _ := c.pending()
-	return len(c.queued) + c.inFlight + memory + c.sealed()
+	return len(c.queued) + c.inFlight + memory + c.sealed() + c.early()
 }
 
 func clampInt(n int64) int { return int(min(n, math.MaxInt)) }

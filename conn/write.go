@@ -133,7 +133,8 @@ func (c *Conn) send(tell bool) int {
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
-	if len(c.queued) > 0 || memory > 0 || files > 0 {
+	early := c.early()
+	if len(c.queued) > 0 || memory > 0 || files > 0 || early > 0 {
 		in.need(c.driver)
 		if in.flight == nil && !in.direct && len(c.queued) > 0 && sealed && !c.is(awaiting) {
 			in.flight, in.sent, in.lent = c.queued, 0, nil
@@ -147,7 +148,7 @@ func (c *Conn) send(tell bool) int {
 	in.tellEnd = tell || len(c.queued) > 0 || in.mail != nil && len(in.commands) > 0
 	var waiter *Socket
 	if in.mail != nil {
-		in.queued, in.files = len(c.queued)+memory, clampInt(files)
+		in.queued, in.files = len(c.queued)+memory+early, clampInt(files)
 		in.reckon(c.group)
 		if in.flight == nil && in.queued == 0 { // what it waits for was dropped
 			waiter, in.waiter = in.waiter, nil
