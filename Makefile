@@ -88,6 +88,12 @@ clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through e
 interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on both backends (needs nghttp2-client)
 	.ci/interop
 
+# Flags of interop/std, such as -suite net/http -mode dial -backend epoll; without -short it also looks for leaks, and takes longer.
+STD ?= -short
+.PHONY: std
+std: ## Go's own tests of net, net/http, httptest, httputil and crypto/tls on Suiro (interop/std); not in the gate, half an hour
+	cd interop && nice -n 10 go run ./std $(STD)
+
 .PHONY: bench
 bench: ## compare with the peers, all workloads, into bench/RESULTS.md (10 minutes)
 	go run ./bench -results bench

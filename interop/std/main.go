@@ -1,0 +1,191 @@
+// Std runs Go's own tests of net, net/http, httptest, httputil and crypto/tls, as GOROOT has
+// them, on Suiro: an overlay of the listener's and the dialer's constructors has them make
+// Suiro's. It compares what fails with known.txt, which says of each test that cannot pass why.
+//
+//	go run ./std [-suite net/http] [-mode listen] [-backend epoll] [-run TestServe]
+//
+// The modes: listen has net.ListenConfig.Listen be server.Listen, dial has
+// net.Dialer.DialContext be server.Dialer's, http has http.Server.Serve be server.HTTP.
+//
+// A failure that is not listed is run again, five times alone, and on package net. If it fails
+// there too, it is not Suiro's; if it fails in none of the five, a busy machine may have made it
+// fail. Both are told, and any other one is an exit status of 1.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var (
+	suiteFlag   = flag.String("suite", "", "one package only")
+	modeFlag    = flag.String("mode", "", "listen, http or dial only; none is package net itself")
+	backendFlag = flag.String("backend", "io_uring,epoll", "the backends")
+	runFlag     = flag.String("run", "", "only tests whose names match")
+	short       = flag.Bool("short", false, "as go test -short: skip what takes long")
+	race        = flag.Bool("race", false, "as go test -race")
+	logs        = flag.String("logs", "", "the directory for all that the tests print; empty: a temporary one, kept if a test fails")
+	limit       = flag.Duration("limit", 90*time.Minute, "how long all of it may take")
+)
+
+func main() {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	ok, err := runSuites(ctx)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "std:", err)
+		os.Exit(2)
+	case !ok:
+		os.Exit(1)
+	}
+}
+
+func runSuites(ctx context.Context) (ok bool, err error) {
+	all, err := parseKnown(knownText)
+	if err != nil {
+		return false, err
+	}
+	dir := *logs
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "suiro-std"); err != nil {
+			return false, err
+		}
+		defer func() {
+			if ok {
+				_ = os.RemoveAll(dir)
+			}
+		}()
+	}
+	ok = true
+	for _, s := range suites {
+		if *suiteFlag != "" && *suiteFlag != s.pkg {
+			continue
+		}
+		good, err := runSuite(ctx, s, all, dir)
+		if err != nil {
+			return false, err
+		}
+		ok = ok && good
+	}
+	if !ok {
+		fmt.Println("what the tests printed is in", dir)
+	}
+	return ok, nil
+}
+
+func runSuite(ctx context.Context, s suite, all []known, logs string) (bool, error) {
+	dir, err := os.MkdirTemp("", "suiro-std-build")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	b, err := build(ctx, s, dir)
+	if err != nil {
+		return false, err
+	}
+	if *runFlag != "" {
+		match, err := regexp.Compile(*runFlag)
+		if err != nil {
+			return false, err
+		}
+		b.all = slices.DeleteFunc(b.all, func(name string) bool { return !match.MatchString(name) })
+	}
+	ok := true
+	for _, mode := range append(s.modes, "none") {
+		if *modeFlag == "" && mode == "none" || *modeFlag != "" && *modeFlag != mode {
+			continue
+		}
+		for backend := range strings.SplitSeq(*backendFlag, ",") {
+			good, err := runMode(ctx, b, mode, backend, all, logs)
+			if err != nil {
+				return false, err
+			}
+			ok = ok && good
+		}
+	}
+	return ok, nil
+}
+
+func runMode(ctx context.Context, b *binary, mode, backend string, all []known, logs string) (bool, error) {
+	list := slices.DeleteFunc(slices.Clone(all), func(k known) bool {
+		return !k.of(b.pkg, mode, backend) || !slices.Contains(b.all, topOf(k.test))
+	})
+	name := fmt.Sprintf("%s-%s-%s", mode, b.name(), backend)
+	raw, err := os.Create(filepath.Join(logs, name+".json"))
+	if err != nil {
+		return false, err
+	}
+	defer raw.Close()
+	begun := time.Now()
+	r, err := b.runAll(ctx, mode, backend, list, raw)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	v := judge(r, list)
+	fmt.Printf("%-6s %-17s %-8s %d passed, %d skipped, %d failed of which %d are not known (%v)\n", mode, b.pkg, backend,
+		r.count("pass"), r.count("skip"), len(r.failures()), len(v.unknown), time.Since(begun).Round(time.Second))
+	for _, k := range v.passed {
+		fmt.Printf("    %s is in known.txt and does not fail: %s\n", k.test, k.reason)
+	}
+	ok := true
+	for _, test := range v.unknown {
+		what, mine, err := b.again(ctx, mode, backend, test, raw)
+		if err != nil {
+			return false, err
+		}
+		ok = ok && !mine
+		fmt.Printf("    %s failed; %s\n", test, what)
+		if mine {
+			fmt.Println(tail(r.output[test], 12))
+		}
+	}
+	return ok, nil
+}
+
+// again runs a test that failed again, and reports whether that is to be Suiro's fault.
+func (b *binary) again(ctx context.Context, mode, backend, test string, raw *os.File) (string, bool, error) {
+	const times = 5
+	failed := func(mode string) (bool, error) {
+		r := &result{last: map[string]string{}, output: map[string]string{}}
+		err := b.runOne(ctx, mode, backend, topOf(test), r, raw)
+		return r.last[test] == "fail" || r.last[topOf(test)] == "fail" && r.last[test] == "", err
+	}
+	if test == "(end)" {
+		return "no test has failed", true, nil
+	}
+	if bad, err := failed("none"); err != nil || bad {
+		return "it does on package net too", false, err
+	}
+	n := 0
+	for range times {
+		bad, err := failed(mode)
+		if err != nil {
+			return "", false, err
+		}
+		if bad {
+			n++
+		}
+	}
+	if n == 0 {
+		return fmt.Sprintf("not in %d runs alone", times), false, nil
+	}
+	return fmt.Sprintf("and %d times in %d runs alone", n, times), true, nil
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return "        " + strings.Join(all[max(0, len(all)-lines):], "\n        ")
+}
