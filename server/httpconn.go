@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -41,6 +42,12 @@ type httpStay struct {
 	size       int       // of net/http's buffer
 	idleUntil  time.Time // what 2 said
 	unread     atomic.Bool
+
+	// inUse is held for reading by whoever uses the tls.Conn of an httpsConn, and for writing
+	// while it is given back: a Close, of http.Server.SetKeepAlivesEnabled, say, that is
+	// under way on another goroutine then would go on with what is a worker's. Without TLS
+	// the Socket's own lock does that.
+	inUse sync.RWMutex
 }
 
 // headerRead is for one whose first header net/http has read, and has looked since whether
@@ -151,8 +158,12 @@ func (c *httpStay) await(p []byte) (int, error) {
 	return n, err
 }
 
-// giveBack gives the connection back if it may be.
+// giveBack gives the connection back if it may be, and nobody uses it.
 func (c *httpStay) giveBack() bool {
+	if !c.inUse.TryLock() {
+		return false
+	}
+	defer c.inUse.Unlock()
 	idle := httpHadRequest
 	if c.watched != nil {
 		idle = &httpIdle{state: c.watched}

@@ -20,7 +20,7 @@ type httpsConn struct {
 }
 
 // now is the tls.Conn, or once that is the workers' again the Socket, which says that it is
-// closed.
+// closed. The caller holds inUse, so that it stays what it is.
 func (c *httpsConn) now() interface {
 	net.Conn
 	CloseWrite() error
@@ -31,26 +31,47 @@ func (c *httpsConn) now() interface {
 	return c.Conn
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. It may give the connection back, so it is not under inUse: of
+// all that net/http does at that time, only Close comes from another goroutine.
 func (c *httpsConn) Read(p []byte) (int, error) { return c.read(p) }
 
-// SetReadDeadline implements net.Conn.
+// SetReadDeadline implements net.Conn. It is the Socket's alone.
 func (c *httpsConn) SetReadDeadline(t time.Time) error { return c.setReadDeadline(t) }
 
 // Write implements net.Conn.
-func (c *httpsConn) Write(p []byte) (int, error) { return c.now().Write(p) }
+func (c *httpsConn) Write(p []byte) (int, error) {
+	c.inUse.RLock()
+	defer c.inUse.RUnlock()
+	return c.now().Write(p)
+}
 
 // Close implements net.Conn.
-func (c *httpsConn) Close() error { return c.now().Close() }
+func (c *httpsConn) Close() error {
+	c.inUse.RLock()
+	defer c.inUse.RUnlock()
+	return c.now().Close()
+}
 
 // CloseWrite is that of *tls.Conn.
-func (c *httpsConn) CloseWrite() error { return c.now().CloseWrite() }
+func (c *httpsConn) CloseWrite() error {
+	c.inUse.RLock()
+	defer c.inUse.RUnlock()
+	return c.now().CloseWrite()
+}
 
 // SetDeadline implements net.Conn.
-func (c *httpsConn) SetDeadline(t time.Time) error { return c.now().SetDeadline(t) }
+func (c *httpsConn) SetDeadline(t time.Time) error {
+	c.inUse.RLock()
+	defer c.inUse.RUnlock()
+	return c.now().SetDeadline(t)
+}
 
 // SetWriteDeadline implements net.Conn.
-func (c *httpsConn) SetWriteDeadline(t time.Time) error { return c.now().SetWriteDeadline(t) }
+func (c *httpsConn) SetWriteDeadline(t time.Time) error {
+	c.inUse.RLock()
+	defer c.inUse.RUnlock()
+	return c.now().SetWriteDeadline(t)
+}
 
 // lendTLS makes what has come over TLS what net/http serves: what is not HTTP/1 for good,
 // which wants a *tls.Conn itself.
