@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // A direction of a splice that proves to be a bulk of data is read directly: whenever
@@ -57,9 +58,9 @@ func (r *relay) settleBulk(c *Conn) {
 		return
 	}
 	b.streak, b.small, b.vain = 0, 0, 0
-	var p *pipe
+	var p *sock.Pipe
 	if !b.never {
-		p = c.group.pipes.get()
+		p = c.group.pipes.Get()
 	}
 	to := r.there()
 	r.s.mu.Lock()
@@ -69,7 +70,7 @@ func (r *relay) settleBulk(c *Conn) {
 	to.raw = true
 	r.s.unlock()
 	if p != nil {
-		c.group.pipes.put(p, true)
+		c.group.pipes.Put(p, true)
 	}
 	c.set(direct)
 	c.driver.cx.Wake(c.task.Waker()) // settle ends the receive
@@ -92,7 +93,7 @@ func (s *Spliced) plain() bool {
 // dropPipe gives the pipe back, if there is one. The mutex is held.
 func (e *end) dropPipe(g *Group, empty bool) {
 	if e.pipe != nil {
-		g.pipes.put(e.pipe, empty)
+		g.pipes.Put(e.pipe, empty)
 		e.pipe = nil
 	}
 }
@@ -120,7 +121,7 @@ func (r *relay) readDirectly(c *Conn) {
 	if p == nil {
 		n, errno = r.readBuffers(c, to)
 	} else {
-		n, errno = spliceNonblock(c.fd, p.w, min(p.size, 4*c.group.cfg.HighWater))
+		n, errno = sock.Splice(c.fd, p.W, min(p.Size, 4*c.group.cfg.HighWater))
 	}
 	switch {
 	case errno == syscall.EAGAIN:
@@ -149,7 +150,7 @@ func (r *relay) readDirectly(c *Conn) {
 
 // readBuffers reads some buffers full.
 func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
-	for !c.is(backed) && total < pipeSize/4 {
+	for !c.is(backed) && total < sock.PipeSize/4 {
 		own := c.driver.buffers.Get(bufs.Large)
 		n, errno := c.group.cfg.Reactor.TryRecv(c.fd, own[:cap(own)])
 		if n == 0 {
@@ -215,7 +216,7 @@ func (r *relay) copyAgain(c *Conn, to *end) {
 func (r *relay) drain(c *Conn, piped int) bool {
 	here, there := r.here(), r.there()
 	p := here.pipe // ours while it is not empty
-	n, errno := spliceNonblock(p.r, c.fd, piped)
+	n, errno := sock.Splice(p.R, c.fd, piped)
 	switch {
 	case errno == syscall.EAGAIN:
 		c.awaitWritable()
@@ -288,10 +289,10 @@ func passes(errno syscall.Errno) bool {
 }
 
 // unpipe is for a socket that takes nothing from a pipe: what is there is copied.
-func (r *relay) unpipe(c *Conn, p *pipe, piped int) (int, syscall.Errno) {
+func (r *relay) unpipe(c *Conn, p *sock.Pipe, piped int) (int, syscall.Errno) {
 	b := c.driver.buffers.Get(min(piped, bufs.Large))
 	b = b[:min(piped, cap(b))]
-	n, errno := c.group.cfg.Reactor.TryRecv(p.r, b)
+	n, errno := c.group.cfg.Reactor.TryRecv(p.R, b)
 	if errno != 0 {
 		c.driver.buffers.Put(b)
 		return 0, errno

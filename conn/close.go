@@ -6,6 +6,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -138,7 +139,7 @@ func (c *Conn) finish() {
 		if c.is(closing) {
 			c.linger()
 		}
-		switch err := shutdownWrite(c.fd); {
+		switch err := sock.ShutdownWrite(c.fd); {
 		case err == nil:
 		case !errors.Is(err, syscall.ENOTCONN):
 			c.fail(c.opError("close", err))
@@ -215,7 +216,7 @@ func (c *Conn) over() {
 	c.group.table.remove(&c.endpoint)
 	if c.fd >= 0 { // else it was being dialled
 		if c.is(reset) {
-			resetOnClose(c.fd)
+			sock.ResetOnClose(c.fd)
 		}
 		d.close(c.home, c.fd, c.is(prompt))
 	}

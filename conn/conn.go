@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -237,13 +238,24 @@ func (c *Conn) peerAddr() net.Addr {
 }
 
 // LocalAddr is this end's address, nil when the connection has ended.
-func (c *Conn) LocalAddr() net.Addr { return localAddr(c.fd) }
+func (c *Conn) LocalAddr() net.Addr { return sock.LocalAddr(c.fd) }
 
 // local reports whether it is a Unix socket.
 func (c *Conn) local() bool { return !c.peer.IsValid() }
 
 // overTCP reports whether it is known to be a socket of TCP: the peers of those have ports.
 func (c *Conn) overTCP() bool { return c.port != 0 }
+
+// accepted notes who the peer is, which the reactor may have been told.
+func (c *Conn) accepted(told netip.AddrPort) {
+	peer, path, local := sock.Accepted(c.fd, told)
+	switch {
+	case !local:
+		c.setPeer(peer)
+	case path != "":
+		c.more().path = &net.UnixAddr{Name: path, Net: "unix"}
+	}
+}
 
 // setPeer says who the peer of a TCP connection is.
 func (c *Conn) setPeer(peer netip.AddrPort) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/saturate"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -51,7 +52,7 @@ func (c *Conn) outflow(taken uint64) outflow {
 	if taken == 0 {
 		return outflow{}
 	}
-	return outflow{taken, keeps(c.fd)}
+	return outflow{taken, sock.Unacked(c.fd)}
 }
 
 // movedSince reports whether the peer has taken something since. That the kernel has counts as

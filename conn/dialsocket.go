@@ -1,26 +1,30 @@
 package conn
 
-import "net"
+import (
+	"net"
+
+	"github.com/suiro-go/suiro/internal/sock"
+)
 
 // dialSocket makes the socket for an attempt to connect to addr.
 func dialSocket(addr net.Addr, cfg *DialConfig) (int, error) {
-	fd, err := newSocket(addr)
+	fd, err := sock.ForDial(addr)
 	if err != nil {
 		return -1, err
 	}
 	made := false
 	defer func() { // Control may panic
 		if !made {
-			closeFD(fd)
+			sock.Close(fd)
 		}
 	}()
 	if cfg.Control != nil {
-		if err := cfg.Control(networkOf(addr), addr.String(), rawSocket(fd)); err != nil {
+		if err := cfg.Control(networkOf(addr), addr.String(), sock.Raw(fd)); err != nil {
 			return -1, err
 		}
 	}
 	if cfg.LocalAddr != nil {
-		if err := bindFor(fd, addr, cfg.LocalAddr); err != nil {
+		if err := sock.Bind(fd, addr, cfg.LocalAddr); err != nil {
 			return -1, err
 		}
 	}
@@ -39,17 +43,4 @@ func networkOf(addr net.Addr) string {
 	default:
 		return "tcp6"
 	}
-}
-
-// binds reports whether a socket for remote can be bound to local.
-func binds(local *net.TCPAddr, remote net.Addr) (to *net.TCPAddr, ok bool) {
-	to, ok = remote.(*net.TCPAddr)
-	return to, ok && (anyAddress(local.IP) || (local.IP.To4() == nil) == (to.IP.To4() == nil))
-}
-
-// anyAddress reports whether an IP address stands for those of the machine, of both families.
-func anyAddress(ip net.IP) bool { return len(ip) == 0 || ip.IsUnspecified() }
-
-func mismatched(local net.Addr) error {
-	return &net.AddrError{Err: "mismatched local address; use one of the network and family of the remote one", Addr: local.String()}
 }

@@ -3,6 +3,8 @@ package conn
 import (
 	"context"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // The stages of a group's end: what is told to come to its end.
@@ -107,5 +109,5 @@ func (c *Conn) shortenLinger() {
 // not say what was acknowledged, silence must do.
 func (c *Conn) silent() bool {
 	k := &c.extras.clock
-	return k.dropped == k.heard && keeps(c.fd) == 0
+	return k.dropped == k.heard && sock.Unacked(c.fd) == 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/iosync"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -111,7 +112,7 @@ func (d *Driver) drop(c *reactor.Completion) {
 	case c.Kind == reactor.Recv && c.Res > 0, c.Kind == reactor.RecvFrom && c.Res >= 0:
 		d.r.Release(c.Buf)
 	case c.Kind == reactor.Accept && c.Res >= 0:
-		closeFD(c.Res) // no reactor knows it yet
+		sock.Close(c.Res) // no reactor knows it yet
 	}
 }
 
@@ -157,7 +158,7 @@ func (d *Driver) cancel(at *Driver, e *endpoint, kind reactor.Kind) {
 // close closes a descriptor at home with that driver; nil: with none. prompt: that is known not to wait for anything.
 func (d *Driver) close(home *Driver, fd int, prompt bool) {
 	if home == nil || d.submit(home, reactor.Op{Kind: reactor.Close, FD: fd, Prompt: prompt}) != nil {
-		closeFD(fd) // the reactor is closed
+		sock.Close(fd) // the reactor is closed
 	}
 }
 

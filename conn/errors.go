@@ -6,6 +6,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -36,13 +37,5 @@ func (c *Conn) opError(op string, err error) error {
 }
 
 func (c *Conn) sysError(op, call string, errno syscall.Errno) error {
-	return c.opError(op, sysErr(call, errno))
-}
-
-// advise adds to an error what to do about it, where that is known.
-func advise(err error) error {
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
-	}
-	return err
+	return c.opError(op, sock.Error(call, errno))
 }

@@ -69,11 +69,7 @@ func (l *Listener) InLine() bool {
 }
 
 // PipesUsed is how many pipes are in use.
-func (g *Group) PipesUsed() int {
-	g.pipes.mu.Lock()
-	defer g.pipes.mu.Unlock()
-	return g.pipes.made - len(g.pipes.idle)
-}
+func (g *Group) PipesUsed() int { return g.pipes.Used() }
 
 // Home is the worker through whose reactor the connection receives.
 func (c *Conn) Home() int { return c.home.worker }

@@ -3,6 +3,8 @@ package conn
 import (
 	"net"
 	"os"
+
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // File is a copy of the listening socket's descriptor, for another process to inherit. It may
@@ -14,7 +16,7 @@ func (l *Listener) File() (*os.File, error) {
 	if l.stop {
 		return nil, &net.OpError{Op: "file", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
 	}
-	return fileOf(l.fd, l.addr.String())
+	return sock.File(l.fd, l.addr.String())
 }
 
 // Files are what Listener.File returns, of each of the listener's sockets: one, or one for
@@ -46,5 +48,5 @@ func (h PacketHandle) File() (*os.File, error) {
 	if c.inbox.closed {
 		return nil, errGone
 	}
-	return fileOf(c.fd, c.local.String())
+	return sock.File(c.fd, c.local.String())
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -22,7 +23,7 @@ type Group struct {
 	next  atomic.Uint32 // the worker that gets the next connection
 
 	admission admission
-	pipes     pipePool
+	pipes     sock.Pipes
 	handlers  handlerCounts
 	ledger    ledger
 	ration    *bufs.Ration   // of the buffer pools; nil: MaxMemory is not set
@@ -61,7 +62,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		return nil, err
 	}
 	cfg.Reactor = chosen
-	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: pipePool{most: cfg.MaxPipes}}
+	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: sock.Pipes{Most: cfg.MaxPipes}}
 	g.shortages.watch(&g.cfg)
 	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
 	if rc.Logger == nil {
@@ -136,6 +137,6 @@ func (g *Group) leave(c *Conn) {
 // abandoned: Abort and Wait come first.
 func (g *Group) Close() error {
 	err := g.rt.Close()
-	g.pipes.close()
+	g.pipes.Close()
 	return err
 }

@@ -1,6 +1,10 @@
 package conn
 
-import "net"
+import (
+	"net"
+
+	"github.com/suiro-go/suiro/internal/sock"
+)
 
 // HandOver makes the connection that of another handler, as a new one would be: h.OnOpen
 // is called, the handler before is not told of anything any more, and nothing is left
@@ -48,7 +52,7 @@ func (c *Conn) Fresh() bool {
 	c.mu.Lock()
 	news := c.inbox.recvEnded || c.inbox.mail != nil && len(c.inbox.chunks) > 0
 	c.mu.Unlock()
-	return !news && quiet(c.fd)
+	return !news && sock.Quiet(c.fd)
 }
 
 // NotifyClose has f called when the connection has ended, right after OnClose,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -69,7 +70,7 @@ func (c *Conn) hangUp() {
 	if c.Lent() && c.is(unseen) { // a Socket keeps what arrived before, paused or not
 		c.offer()
 	}
-	errno := cmp.Or(takeError(c.fd), syscall.ECONNRESET)
+	errno := cmp.Or(sock.TakeError(c.fd), syscall.ECONNRESET)
 	if errno == syscall.EPIPE { // Linux' name for a reset that follows a FIN
 		errno = syscall.ECONNRESET
 	}

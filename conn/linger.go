@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/saturate"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // maxDropped is how many bytes that arrive after Close are dropped: what an honest peer
@@ -72,7 +73,7 @@ func (c *Conn) endFlood() {
 	k := &c.extras.clock
 	switch {
 	case k.look != 0: // not yet
-	case acknowledged(c.fd):
+	case sock.Acknowledged(c.fd):
 		c.set(reset | broken)
 	default:
 		k.pause = max(firstLook, 2*k.pause)

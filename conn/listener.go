@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -84,16 +85,16 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Lis
 	if worker != AnyWorker && (worker < 0 || worker >= g.rt.Workers()) {
 		return nil, fmt.Errorf("conn: there is no worker %d; use 0 to %d, or AnyWorker", worker, g.rt.Workers()-1)
 	}
-	fd, err := listenerFD(ln)
+	fd, err := sock.OfListener(ln)
 	if err != nil {
 		return nil, err
 	}
 	if err := g.rt.Start(); err != nil {
-		closeFD(fd)
+		sock.Close(fd)
 		return nil, err
 	}
 	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), limit: limit, closed: make(chan struct{})}
-	l.lingers = lingers(fd)
+	l.lingers = sock.Lingers(fd)
 	l.fd, l.target = fd, l
 	l.task.Init(g.rt, l)
 	return l, nil
@@ -217,8 +218,8 @@ func (l *Listener) taken() {
 
 // refuse resets a connection that no reactor knows yet.
 func (l *Listener) refuse(c *Conn) {
-	resetOnClose(c.fd)
-	closeFD(c.fd)
+	sock.ResetOnClose(c.fd)
+	sock.Close(c.fd)
 }
 
 // makeRoom begins those that wait, as far as there is room. It reports whether there
@@ -293,7 +294,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
 	case ended && errno != 0 && !slices.Contains(harmless, errno):
-		l.backOff(cx, sysErr("accept", errno))
+		l.backOff(cx, sock.Error("accept", errno))
 	case !l.accepting && l.group.rt.Now() >= l.until: // cx.Now may be from before the timer fired, elsewhere
 		l.accept(cx, d)
 	}
@@ -319,6 +320,6 @@ func (l *Listener) backOff(cx *sched.Context, err error) {
 	}
 	l.pause = min(max(minPause, 2*l.pause), maxPause)
 	l.until = cx.Now() + l.pause
-	l.group.cfg.Logger.Warn("conn: accept failed, trying again", "addr", l.addr, "in", l.pause, "error", advise(err))
+	l.group.cfg.Logger.Warn("conn: accept failed, trying again", "addr", l.addr, "in", l.pause, "error", sock.Advise(err))
 	l.group.rt.StartTimer(&l.retry, l.until, l.task.Waker())
 }

@@ -4,6 +4,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // LocalAddr implements net.Conn.
@@ -12,7 +14,7 @@ func (s *Socket) LocalAddr() net.Addr {
 	defer s.mu.Unlock()
 	if s.local == nil && s.c != nil {
 		_ = s.c.withFD(func(fd int) error {
-			s.local = localAddr(fd)
+			s.local = sock.LocalAddr(fd)
 			return nil
 		})
 	}
@@ -78,17 +80,17 @@ func (s *Socket) writeLate() {
 
 // SetNoDelay is that of *net.TCPConn; on is the default.
 func (s *Socket) SetNoDelay(on bool) error {
-	return s.setOption(func(fd int) error { return setNoDelay(fd, on) })
+	return s.setOption(func(fd int) error { return sock.SetNoDelay(fd, on) })
 }
 
 // SetReadBuffer sets the size of the kernel's receive buffer, in bytes.
 func (s *Socket) SetReadBuffer(bytes int) error {
-	return s.setOption(func(fd int) error { return setReadBuffer(fd, bytes) })
+	return s.setOption(func(fd int) error { return sock.SetReadBuffer(fd, bytes) })
 }
 
 // SetWriteBuffer sets the size of the kernel's send buffer, in bytes.
 func (s *Socket) SetWriteBuffer(bytes int) error {
-	return s.setOption(func(fd int) error { return setWriteBuffer(fd, bytes) })
+	return s.setOption(func(fd int) error { return sock.SetWriteBuffer(fd, bytes) })
 }
 
 // SetKeepAlive turns keep-alive probes on or off.
@@ -104,7 +106,7 @@ func (s *Socket) SetKeepAlivePeriod(d time.Duration) error {
 
 // SetKeepAliveConfig is Conn.SetKeepAlive.
 func (s *Socket) SetKeepAliveConfig(k net.KeepAliveConfig) error {
-	return s.setOption(func(fd int) error { return setKeepAlive(fd, k) })
+	return s.setOption(func(fd int) error { return sock.SetKeepAlive(fd, k) })
 }
 
 // SetLinger says what Close does: for 0, what was written and not sent is dropped, and

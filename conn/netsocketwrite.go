@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // Write implements net.Conn. It is not mixed with the writes of other goroutines. With
@@ -77,11 +78,11 @@ func (s *Socket) unwritable() error {
 	case s.writeBy.expired:
 		return os.ErrDeadlineExceeded
 	case s.mute:
-		return sysErr("write", syscall.EPIPE)
+		return sock.Error("write", syscall.EPIPE)
 	case s.failed != nil:
 		return s.failed
 	case s.gone:
-		return sysErr("write", syscall.EPIPE)
+		return sock.Error("write", syscall.EPIPE)
 	}
 	return nil
 }

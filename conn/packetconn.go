@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -24,7 +25,7 @@ type PacketConn struct {
 	handler PacketHandler
 	local   netip.AddrPort
 	peer    netip.AddrPort // of a connected socket; else invalid
-	kind    socketKind
+	kind    sock.Kind
 
 	// The task's alone, on whichever worker runs it.
 	driver   *Driver // that worker's
@@ -42,12 +43,6 @@ type PacketConn struct {
 
 	mu    sync.Mutex // guards inbox; never held while a handler runs
 	inbox packetInbox
-}
-
-// A socketKind is what was found out about a socket when it was attached.
-type socketKind struct {
-	wide       bool // it is an IPv6 one
-	noSegments bool // the kernel has no UDP_SEGMENT
 }
 
 // A note is somebody who wants to know what became of one datagram of a batch.
@@ -74,7 +69,7 @@ func (c *PacketConn) is(f packetFlags) bool { return c.flags&f != 0 }
 // ListenPacket serves a UDP socket, and has h told of what arrives. The group works
 // on a copy of the descriptor, so pc may be closed at once.
 func (g *Group) ListenPacket(pc *net.UDPConn, h PacketHandler) (PacketHandle, error) {
-	fd, err := packetFD(pc)
+	fd, err := sock.OfPacketConn(pc)
 	if err != nil {
 		return PacketHandle{}, err
 	}
@@ -86,7 +81,7 @@ func (g *Group) ListenPacket(pc *net.UDPConn, h PacketHandler) (PacketHandle, er
 // that cannot be made or connected, or of a runtime that cannot start; then h is not
 // called.
 func (g *Group) DialPacket(to netip.AddrPort, h PacketHandler) (PacketHandle, error) {
-	fd, err := dialPacket(to)
+	fd, err := sock.DialPacket(to)
 	if err != nil {
 		return PacketHandle{}, &net.OpError{Op: "dial", Net: "udp", Addr: net.UDPAddrFromAddrPort(to), Err: err}
 	}
@@ -95,12 +90,12 @@ func (g *Group) DialPacket(to netip.AddrPort, h PacketHandler) (PacketHandle, er
 
 func (g *Group) attachPacket(fd int, h PacketHandler, with packetFlags) (PacketHandle, error) {
 	if err := g.rt.Start(); err != nil {
-		closeFD(fd)
+		sock.Close(fd)
 		return PacketHandle{}, err
 	}
 	c := &PacketConn{group: g, handler: h, flags: with}
 	c.fd, c.target = fd, c
-	c.local, c.peer, c.kind = inspectPacket(fd)
+	c.local, c.peer, c.kind = sock.Inspect(fd)
 	c.task.Init(g.rt, c)
 	g.population.join(with&packetOutbound != 0)
 	g.table.add(&c.endpoint)

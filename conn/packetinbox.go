@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -139,7 +140,7 @@ func (c *PacketConn) collect(n *packetNews) {
 }
 
 // batch is an empty batch.
-func (d *Driver) batch(k socketKind) *reactor.Batch {
+func (d *Driver) batch(k sock.Kind) *reactor.Batch {
 	var b *reactor.Batch
 	if n := len(d.batches); n > 0 {
 		b, d.batches[n-1] = d.batches[n-1], nil
@@ -147,7 +148,7 @@ func (d *Driver) batch(k socketKind) *reactor.Batch {
 	} else {
 		b = new(reactor.Batch)
 	}
-	b.Wide, b.NoSegments, b.Join = k.wide, k.noSegments, true
+	b.Wide, b.NoSegments, b.Join = k.Wide, k.NoSegments, true
 	return b
 }
 

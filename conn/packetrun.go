@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -153,7 +154,7 @@ func (c *PacketConn) recvEnd(errno syscall.Errno) {
 	if c.is(packetClosing | packetBroken) {
 		return
 	}
-	err := c.opError("read", netip.AddrPort{}, sysErr("recvmsg", errno))
+	err := c.opError("read", netip.AddrPort{}, sock.Error("recvmsg", errno))
 	if !slices.Contains(passing, errno) {
 		c.fail(err)
 		return

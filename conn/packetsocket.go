@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // A PacketSocket is a packet socket for ordinary goroutines: a net.PacketConn, and
@@ -52,7 +53,7 @@ var (
 // OpenPacket serves a UDP socket for ordinary goroutines. The group works on a copy of
 // the descriptor, so pc may be closed at once. Group.Drain and Abort close the socket.
 func (g *Group) OpenPacket(pc *net.UDPConn) (*PacketSocket, error) {
-	fd, err := packetFD(pc)
+	fd, err := sock.OfPacketConn(pc)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (g *Group) OpenPacket(pc *net.UDPConn) (*PacketSocket, error) {
 
 // OpenDialledPacket is OpenPacket for a new socket that is connected to an address.
 func (g *Group) OpenDialledPacket(to netip.AddrPort) (*PacketSocket, error) {
-	fd, err := dialPacket(to)
+	fd, err := sock.DialPacket(to)
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "udp", Addr: net.UDPAddrFromAddrPort(to), Err: err}
 	}
@@ -75,7 +76,7 @@ func (g *Group) newPacketSocket(fd int, with packetFlags) (*PacketSocket, error)
 	}
 	s.readDeadline.init()
 	s.writeDeadline.init()
-	s.local, s.peer, _ = inspectPacket(fd)
+	s.local, s.peer, _ = sock.Inspect(fd)
 	var err error
 	s.handle, err = g.attachPacket(fd, socketHandler{s: s}, with)
 	if err != nil {

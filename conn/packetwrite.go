@@ -7,6 +7,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -41,7 +42,7 @@ func (c *PacketConn) write(to netip.AddrPort, add func(*reactor.Batch) error) er
 	if err := add(c.out); err != nil {
 		var errno syscall.Errno
 		if errors.As(err, &errno) {
-			err = sysErr("sendto", errno)
+			err = sock.Error("sendto", errno)
 		}
 		return c.opError("write", to, err)
 	}
@@ -122,7 +123,7 @@ func (c *PacketConn) landed(b *reactor.Batch, notes []note) {
 			case f.Index == index && f.Errno == syscall.ECANCELED: // by us, to close the socket
 				return c.opError("write", b.To(index), net.ErrClosed)
 			case f.Index == index:
-				return c.opError("write", b.To(index), sysErr("sendto", f.Errno))
+				return c.opError("write", b.To(index), sock.Error("sendto", f.Errno))
 			}
 		}
 		return nil
@@ -154,12 +155,12 @@ func (c *PacketConn) resend(b *reactor.Batch, f reactor.Failure) bool {
 		return false
 	}
 	if f.Errno != syscall.EMSGSIZE {
-		c.kind.noSegments = true
+		c.kind.NoSegments = true
 	}
 	if c.out == nil {
 		c.out = c.driver.batch(c.kind)
 	}
-	c.out.NoSegments = c.out.NoSegments || c.kind.noSegments
+	c.out.NoSegments = c.out.NoSegments || c.kind.NoSegments
 	join := c.out.Join
 	c.out.Join = false
 	for p := range slices.Chunk(b.Payload(f.Index), b.Segment(f.Index)) {

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // maxPut is how much a goroutine may have queued for a connection.
@@ -44,7 +45,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		in.direct = false
 		in.taken += uint64(n)
 		if errno != 0 && !passes(errno) {
-			err = sysErr("write", errno)
+			err = sock.Error("write", errno)
 			if in.mail == nil {
 				in.mail = new(mail)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/saturate"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -89,7 +90,7 @@ func (c *Conn) judge() {
 		case a.errno == 0:
 			c.attemptEnded(a.told, a.cancelled, errGivenUp)
 		default:
-			err := sysErr("connect", a.errno)
+			err := sock.Error("connect", a.errno)
 			c.attemptEnded(a.told, a.cancelled, err)
 			if !a.cancelled {
 				r.fail(c, a.addr, err)

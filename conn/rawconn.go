@@ -6,10 +6,9 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
-)
 
-// errWouldWait is why a raw Read or Write ends whose function wants to wait.
-var errWouldWait = fmt.Errorf("the socket is not ready, and a raw call cannot wait beside the reactor: use Read or Write: %w", errors.ErrUnsupported)
+	"github.com/suiro-go/suiro/internal/sock"
+)
 
 // SyscallConn is the descriptor for system calls that Socket has no method for, above all
 // socket options. It can be used beside the reactor, from any goroutine, and after Close its
@@ -51,26 +50,17 @@ func (r rawStream) do(op string, f func(fd uintptr) bool) error {
 	return nil
 }
 
-// lendFD calls f with a duplicate of the descriptor.
+// Lend calls f with a duplicate of the descriptor.
 func (c *Conn) lendFD(f func(fd uintptr) bool) error {
 	fd := -1
 	err := c.withFD(func(orig int) (err error) {
-		fd, err = duplicate(orig)
+		fd, err = sock.Duplicate(orig)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return lendFD(fd, f)
-}
-
-// lendFD calls f with a descriptor and closes that.
-func lendFD(fd int, f func(fd uintptr) bool) error {
-	defer closeFD(fd) // also if f panics
-	if !f(uintptr(fd)) {
-		return errWouldWait
-	}
-	return nil
+	return sock.Lend(fd, f)
 }
 
 // Write implements syscall.RawConn.
@@ -126,7 +116,7 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 		}
 	}()
 	if !f(uintptr(fd)) {
-		return true, errWouldWait
+		return true, sock.ErrWouldWait
 	}
 	return true, nil
 }
@@ -179,14 +169,14 @@ func (r rawPackets) Write(f func(fd uintptr) (done bool)) error { return r.do("r
 func (r rawPackets) do(op string, f func(fd uintptr) bool) error {
 	fd := -1
 	err := r.s.do(func(c *PacketConn) (err error) {
-		fd, err = duplicate(c.fd)
+		fd, err = sock.Duplicate(c.fd)
 		return err
 	})
 	switch {
 	case errors.Is(err, net.ErrClosed):
 		err = net.ErrClosed
 	case err == nil:
-		err = lendFD(fd, f)
+		err = sock.Lend(fd, f)
 	}
 	if err != nil {
 		return r.s.opError(op, netip.AddrPort{}, err)

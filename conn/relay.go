@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // A relay is one end of a splice. It stands in for the connection's handler, so that
@@ -33,7 +34,7 @@ type end struct {
 	gone  int  // bytes of the first that have left
 	bytes int  // in bufs
 	raw   bool // they leave by calls of the task's own
-	pipe  *pipe
+	pipe  *sock.Pipe
 	piped int    // in the pipe; see bulk.go for whose it is
 	moved uint64 // all that ever came, but for what is in passed
 	eof   bool   // no more will

@@ -1,5 +1,7 @@
 package conn
 
+import "github.com/suiro-go/suiro/internal/sock"
+
 // passNow has what has come in on c leave by the other end's connection, without a run of that one's task. It returns
 // how much of p it has dealt with.
 //
@@ -31,7 +33,7 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	tell := in.tellEnd
 	b.mu.Unlock()
 	if errno != 0 && !passes(errno) {
-		r.refused(c, to, sysErr("send", errno))
+		r.refused(c, to, sock.Error("send", errno))
 	} else if tell {
 		c.driver.cx.Wake(b.task.Waker())
 	}

@@ -1,6 +1,9 @@
 package conn
 
-import "github.com/suiro-go/suiro/reactor"
+import (
+	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/reactor"
+)
 
 // What comes in on a splice and is little leaves as it comes: by the call that delivers the completion, which enters the
 // connection's task for that (sched.Context.Enter) instead of waking it. Through a proxy nearly all messages go this way.
@@ -68,7 +71,7 @@ func (r *relay) passEntered(c *Conn, to *end, p []byte) int {
 		if passes(errno) {
 			return 0
 		}
-		r.refused(c, to, sysErr("send", errno))
+		r.refused(c, to, sock.Error("send", errno))
 		return len(p)
 	}
 	to.passed.Add(uint64(n))

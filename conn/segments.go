@@ -1,6 +1,10 @@
 package conn
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/suiro-go/suiro/internal/sock"
+)
 
 // What is sent in one call ends in a segment of its own, whatever is left for that one: the kernel does not
 // wait for the next call to fill it. Where segments are large, as the 65,483 bytes of the loopback interface's are, a
@@ -16,7 +20,7 @@ const callSize = 512 << 10
 
 // whole is n less what is no whole segment on the socket's way; n if that is unknown, or no segment.
 func whole(fd, n int) int {
-	if segment := segmentSize(fd); segment > 0 && segment <= n {
+	if segment := sock.SegmentSize(fd); segment > 0 && segment <= n {
 		return n - n%segment
 	}
 	return n

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // SendFile queues n bytes of a regular file from offset on, all the rest for n < 0,
@@ -55,11 +56,11 @@ func (c *Conn) queueFile(f syscall.Conn, name string, offset, n int64) error {
 	if len(x.transfers) >= maxFiles {
 		return ErrWriteQueueFull
 	}
-	own, err := dupFile(f, name)
+	own, err := sock.DupFile(f, name)
 	if err != nil {
-		return advise(err)
+		return sock.Advise(err)
 	}
-	x.transfers = append(x.transfers, &transfer{file: own, fd: int(own.Fd()), offset: offset, left: n, plain: !haveSendfile || c.is(layered)})
+	x.transfers = append(x.transfers, &transfer{file: own, fd: int(own.Fd()), offset: offset, left: n, plain: !sock.HaveSendfile || c.is(layered)})
 	x.files += n
 	return nil
 }

@@ -1,19 +1,25 @@
 package conn
 
-import "net"
+import (
+	"net"
+
+	"github.com/suiro-go/suiro/internal/sock"
+)
 
 // SetNoDelay turns Nagle's algorithm off (true, the default) or on.
-func (c *Conn) SetNoDelay(on bool) error { return c.setOption(setNoDelay(c.fd, on)) }
+func (c *Conn) SetNoDelay(on bool) error { return c.setOption(sock.SetNoDelay(c.fd, on)) }
 
 // SetReadBuffer sets the size of the kernel's receive buffer, in bytes.
-func (c *Conn) SetReadBuffer(bytes int) error { return c.setOption(setReadBuffer(c.fd, bytes)) }
+func (c *Conn) SetReadBuffer(bytes int) error { return c.setOption(sock.SetReadBuffer(c.fd, bytes)) }
 
 // SetWriteBuffer sets the size of the kernel's send buffer, in bytes.
-func (c *Conn) SetWriteBuffer(bytes int) error { return c.setOption(setWriteBuffer(c.fd, bytes)) }
+func (c *Conn) SetWriteBuffer(bytes int) error { return c.setOption(sock.SetWriteBuffer(c.fd, bytes)) }
 
 // SetKeepAlive configures keep-alive probes; a duration of 0 or less leaves the
 // system's default, and durations count in whole seconds.
-func (c *Conn) SetKeepAlive(k net.KeepAliveConfig) error { return c.setOption(setKeepAlive(c.fd, k)) }
+func (c *Conn) SetKeepAlive(k net.KeepAliveConfig) error {
+	return c.setOption(sock.SetKeepAlive(c.fd, k))
+}
 
 func (c *Conn) setOption(err error) error {
 	switch {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -123,7 +124,7 @@ func (s *Stream) unwritable() error {
 	case c.is(closing):
 		return net.ErrClosed
 	case c.is(mute | broken):
-		return sysErr("write", syscall.EPIPE)
+		return sock.Error("write", syscall.EPIPE)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -98,7 +99,7 @@ func (c *Conn) fetch() (flying bool) {
 // sendFile goes on with the first transfer.
 func (c *Conn) sendFile(t *transfer) {
 	if t.left > 0 && !t.plain {
-		n, errno := sendfile(c.fd, t.fd, t.offset, int(min(t.left, sendfileStep)))
+		n, errno := sock.Sendfile(c.fd, t.fd, t.offset, int(min(t.left, sendfileStep)))
 		switch {
 		case errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.EOPNOTSUPP:
 			t.plain = true // not with this file system

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/suiro-go/suiro/internal/sockopt"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // control sets the options of a socket before it is bound or connected.
@@ -37,7 +37,7 @@ func (d *Dialer) setOptions(network string, fd int, fastOpen bool) error {
 		}
 	}
 	if fastOpen {
-		sockopt.ConnectFastOpen(fd)
+		sock.ConnectFastOpen(fd)
 	}
 	return keepAlive(fd, d.KeepAlive)
 }

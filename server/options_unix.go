@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/suiro-go/suiro/internal/sockopt"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // haveReusePort: sockets that share a port have connections spread over them.
-const haveReusePort = sockopt.HaveReusePort
+const haveReusePort = sock.HaveReusePort
 
 // setOptions is called before the socket is bound.
 func (s *Server) setOptions(network string, fd int) error {
@@ -25,25 +25,25 @@ func (s *Server) setOptions(network string, fd int) error {
 	switch {
 	case network == "unix":
 		if s.UnixMode != 0 {
-			if err := sockopt.Mode(fd, uint32(s.UnixMode.Perm())); err != nil {
+			if err := sock.Mode(fd, uint32(s.UnixMode.Perm())); err != nil {
 				return err
 			}
 		}
 	case s.ReusePort && haveReusePort:
-		if err := sockopt.ReusePort(fd); err != nil {
+		if err := sock.ReusePort(fd); err != nil {
 			return os.NewSyscallError("setsockopt", err)
 		}
 	}
 	if !strings.HasPrefix(network, "tcp") {
 		return nil
 	}
-	if s.FastOpen > 0 && !sockopt.FastOpenLate {
-		if err := sockopt.ListenFastOpen(fd, s.FastOpen); err != nil {
+	if s.FastOpen > 0 && !sock.FastOpenLate {
+		if err := sock.ListenFastOpen(fd, s.FastOpen); err != nil {
 			return err
 		}
 	}
 	if s.DeferAccept > 0 {
-		if err := sockopt.DeferAccept(fd, s.DeferAccept); err != nil {
+		if err := sock.DeferAccept(fd, s.DeferAccept); err != nil {
 			return err
 		}
 	}
@@ -53,14 +53,14 @@ func (s *Server) setOptions(network string, fd int) error {
 // listening sets what can only be set of a socket that listens.
 func (s *Server) listening(ln net.Listener) error {
 	tcp, ok := ln.(*net.TCPListener)
-	if !ok || s.FastOpen <= 0 || !sockopt.FastOpenLate {
+	if !ok || s.FastOpen <= 0 || !sock.FastOpenLate {
 		return nil
 	}
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		return err
 	}
-	if cerr := raw.Control(func(fd uintptr) { err = sockopt.ListenFastOpen(int(fd), s.FastOpen) }); cerr != nil {
+	if cerr := raw.Control(func(fd uintptr) { err = sock.ListenFastOpen(int(fd), s.FastOpen) }); cerr != nil {
 		return cerr
 	}
 	return err
@@ -84,7 +84,7 @@ func keepAlive(fd int, every time.Duration) error {
 		return nil
 	}
 	every = max(time.Second, cmp.Or(every, 15*time.Second))
-	return os.NewSyscallError("setsockopt", sockopt.KeepAlive(fd, net.KeepAliveConfig{Enable: true, Idle: every, Interval: every}))
+	return os.NewSyscallError("setsockopt", sock.KeepAlive(fd, net.KeepAliveConfig{Enable: true, Idle: every, Interval: every}))
 }
 
 func closeOnExec(f *os.File) { unix.CloseOnExec(int(f.Fd())) }

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/internal/sockopt"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
-const haveReusePort = sockopt.HaveReusePort
+const haveReusePort = sock.HaveReusePort
 
 // setOptions is called before the socket is bound.
 func (s *Server) setOptions(network string, fd int) error {
@@ -26,7 +26,7 @@ func (s *Server) setOptions(network string, fd int) error {
 		return err
 	}
 	if s.FastOpen > 0 {
-		if err := sockopt.ListenFastOpen(fd, s.FastOpen); err != nil {
+		if err := sock.ListenFastOpen(fd, s.FastOpen); err != nil {
 			return conn.Portable(err)
 		}
 	}
@@ -54,7 +54,7 @@ func keepAlive(fd int, every time.Duration) error {
 		return nil
 	}
 	every = max(time.Second, cmp.Or(every, 15*time.Second))
-	return conn.Portable(sockopt.KeepAlive(fd, net.KeepAliveConfig{Enable: true, Idle: every, Interval: every}))
+	return conn.Portable(sock.KeepAlive(fd, net.KeepAliveConfig{Enable: true, Idle: every, Interval: every}))
 }
 
 func closeOnExec(*os.File) {} // handles are, unless one asks for something else

@@ -1,5 +1,0 @@
-//go:build !windows
-
-package conn
-
-func portable(err error) error { return err }

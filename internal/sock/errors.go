@@ -1,0 +1,24 @@
+package sock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// Error is the error of a system call, as package net has it; nil for 0.
+func Error(call string, errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return os.NewSyscallError(call, Portable(errno))
+}
+
+// Advise adds to an error what to do about it, where that is known.
+func Advise(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)
+	}
+	return err
+}

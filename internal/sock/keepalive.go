@@ -1,0 +1,12 @@
+//go:build dragonfly || freebsd || linux || netbsd
+
+package sock
+
+import "golang.org/x/sys/unix"
+
+const (
+	haveKeepAlive   = true
+	tcpKeepIdle     = unix.TCP_KEEPIDLE
+	tcpKeepInterval = unix.TCP_KEEPINTVL
+	tcpKeepCount    = unix.TCP_KEEPCNT
+)

@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package sock
+
+// LatePort is Linux's.
+func LatePort(int) {}
+
+// Mode does nothing: only the path can be asked to have a mode, when it is there.
+func Mode(int, uint32) error { return nil }
+
+// ConnectFastOpen is Linux's: here it is for those who have the first bytes when they
+// connect.
+func ConnectFastOpen(int) {}

@@ -1,0 +1,3 @@
+package sock
+
+const keepAliveSecond = 1000 // these options count milliseconds

@@ -1,0 +1,33 @@
+package sock
+
+import (
+	"net"
+	"net/netip"
+)
+
+// zoned is an address as a socket gives it: one of IPv4 may come as one of IPv6, and a zone as
+// a number.
+func zoned(ip [16]byte, zone uint32) netip.Addr {
+	a := netip.AddrFrom16(ip)
+	if a.Is4In6() {
+		return a.Unmap()
+	}
+	if zone != 0 {
+		if ifi, err := net.InterfaceByIndex(int(zone)); err == nil {
+			return a.WithZone(ifi.Name)
+		}
+	}
+	return a
+}
+
+// zoneOf is the number of a zone, 0 of none.
+func zoneOf(name string) (uint32, error) {
+	if name == "" {
+		return 0, nil
+	}
+	ifi, err := net.InterfaceByName(name)
+	if err != nil {
+		return 0, err
+	}
+	return uint32(ifi.Index), nil
+}

@@ -1,8 +1,0 @@
-//go:build unix && !linux
-
-package sockopt
-
-import "time"
-
-// DeferAccept is Linux's: here connections are accepted as soon as they are there.
-func DeferAccept(int, time.Duration) error { return nil }

@@ -1,9 +1,0 @@
-package sockopt
-
-// Only whether there are probes is a socket's own here.
-const (
-	haveKeepAlive   = false
-	tcpKeepIdle     = 0
-	tcpKeepInterval = 0
-	tcpKeepCount    = 0
-)

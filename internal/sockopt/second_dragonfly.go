@@ -1,3 +1,0 @@
-package sockopt
-
-const keepAliveSecond = 1000 // these options count milliseconds
