@@ -43,7 +43,9 @@ type Config struct {
 	// accepted and no OnData called until peers or goroutines have taken some; at the
 	// bound, the connection with the most is reset with ErrShed. What goroutines and
 	// handshakes hold resets nobody. A single run of a handler may overshoot it by what
-	// it writes. 0: no bound. With one, WriteTimeout is 30 s unless it is set, so that
+	// it writes, or reads. So that nothing is taken from the kernel without need, each
+	// connection is then read by a system call of its own, but for spliced ones and on
+	// Windows. 0: no bound. With one, WriteTimeout is 30 s unless it is set, so that
 	// peers who take nothing do not hold up the others for ever. The pools of buffers
 	// keep a quarter of it at most, beside what is buffered.
 	MaxMemory int

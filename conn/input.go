@@ -62,10 +62,16 @@ func (in *input) dropOwn(d *Driver) {
 // borrow is room for more in the worker's memory, of which it uses that much, behind a copy of what is unread. No chunk is
 // attached, and nothing changes before fill.
 func (in *input) borrow(d *Driver, most int) []byte {
+	room := d.room(most)
+	return room[copy(room, in.unread):]
+}
+
+// room is that much of the worker's memory for what tasks receive themselves.
+func (d *Driver) room(most int) []byte {
 	if len(d.scratch) < most {
 		d.scratch = make([]byte, most)
 	}
-	return d.scratch[copy(d.scratch, in.unread):most]
+	return d.scratch[:most]
 }
 
 // fill makes that the chunk, after n bytes were put into the room.

@@ -23,6 +23,10 @@ import (
 // if all of it is echoed: so it lifts neither bound by more than bulkReads.little.
 //
 // go run ./bench -workloads echo16k,stream-echo measures it.
+//
+// With Config.MaxMemory the task reads whatever comes (see frugal): a reactor's receive that is in
+// flight when memory gets short brings bytes all the same, on io_uring up to all its buffers
+// for each connection.
 
 // bulkReads are the sizes that decide about it.
 type bulkReads struct {
@@ -40,6 +44,12 @@ func newBulkReads(backend string, receiveMemory int) bulkReads {
 		b.much = math.MaxInt // never: who asks whether there is something takes a reset from who then reads, under Wine
 	}
 	return b
+}
+
+// frugal reports whether the task is to read all that comes, so that it looks whether there is
+// memory before it takes anything out of the kernel.
+func (c *Conn) frugal() bool {
+	return c.group.bounded() && c.group.bulk.much < math.MaxInt && !c.is(spliced|closing|deaf|ended)
 }
 
 // A keeper is a handler that takes all there is, and keeps it.
@@ -66,6 +76,10 @@ func (c *Conn) gauge(came int) {
 // handler look at it. The reactor has said that there is something, so nothing is in
 // flight that receives.
 func (c *Conn) readNow() {
+	if c.sealedIn() {
+		c.readSealed()
+		return
+	}
 	b := &c.group.bulk
 	most := min(bufs.Large, b.most)
 	if c.is(ample) {
@@ -110,6 +124,26 @@ func (c *Conn) readNow() {
 	default:
 		c.clear(direct | ample)
 	}
+}
+
+// readSealed is readNow for a connection whose task decrypts.
+func (c *Conn) readSealed() {
+	d, b := c.driver, &c.group.bulk
+	room := d.room(min(bufs.Large, b.most))
+	room = room[:min(len(room), max(c.wants(), b.little))]
+	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
+	if errno == syscall.EAGAIN {
+		return
+	}
+	d.news = true
+	if errno != 0 || n == 0 {
+		c.clear(direct)
+		c.recvEnd(errno)
+		return
+	}
+	c.cameDirectly(n)
+	c.decipher(room[:n])
+	c.offerUnsealed()
 }
 
 // wants is how much may be read without passing a bound.

@@ -384,6 +384,8 @@ func (c *Conn) settle() (done bool) {
 	}
 	if c.is(closing|deaf|ended) && !c.is(spliced) {
 		c.clear(direct) // what comes is not for the handler any more, and the reactor drops it until the end
+	} else if c.frugal() {
+		c.set(direct)
 	}
 	switch {
 	case c.is(broken):

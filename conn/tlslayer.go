@@ -132,10 +132,21 @@ func (c *Conn) receiveSealed(b reactor.Buffer) {
 		c.home.r.Release(b)
 		return
 	}
-	l.cipher = b.Bytes
+	c.decipher(b.Bytes)
+	c.home.r.Release(b)
+	c.offerUnsealed()
+}
+
+// decipher decrypts what has come. The layer keeps none of p.
+func (c *Conn) decipher(p []byte) {
+	l := c.extras.layer
+	l.cipher = p
 	c.unseal()
 	l.cipher = nil
-	c.home.r.Release(b)
+}
+
+// offerUnsealed has the handler look at what unseal has got.
+func (c *Conn) offerUnsealed() {
 	if c.is(unseen) && !c.is(waiting|closing|broken) && !c.spent() {
 		c.offer()
 	}
