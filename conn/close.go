@@ -218,6 +218,9 @@ func (c *Conn) over() {
 		if c.is(reset) {
 			sock.ResetOnClose(c.fd)
 		}
+		if c.duplicated() {
+			sock.End(c.fd, c.is(reset))
+		}
 		d.close(c.home, c.fd, c.is(prompt))
 	}
 	c.fd = -1

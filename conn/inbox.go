@@ -53,6 +53,7 @@ type mail struct {
 
 	waiter *Socket // whoever writes to it is told when that ends; nil: nobody
 
+	duplicates int  // of the descriptor that functions of a RawConn have
 	calls      int  // functions of Handle.Do that have not been called
 	sendFailed bool // a send in put has failed: the peer may have a part of what was written
 }
@@ -66,7 +67,7 @@ func (in *inbox) need(d *Driver) {
 
 // spare gives the mail back if nothing is in it. Both need the connection's mutex.
 func (in *inbox) spare(d *Driver) {
-	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil && m.calls == 0 && !m.sendFailed {
+	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil && m.calls == 0 && m.duplicates == 0 && !m.sendFailed {
 		in.reckon(d.group)
 		in.mail = nil
 		d.mails.Put(m)

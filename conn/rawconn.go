@@ -12,7 +12,8 @@ import (
 
 // SyscallConn is the descriptor for system calls that Socket has no method for, above all
 // socket options. It can be used beside the reactor, from any goroutine, and after Close its
-// methods return net.ErrClosed:
+// methods return net.ErrClosed. A duplicate of the descriptor does not delay the connection's
+// end:
 //
 //   - Control gives its function a duplicate of the descriptor.
 //   - Read does so too. What has arrived is in general not in the kernel any more: a read of it
@@ -50,17 +51,36 @@ func (r rawStream) do(op string, f func(fd uintptr) bool) error {
 	return nil
 }
 
-// Lend calls f with a duplicate of the descriptor.
+// lendFD calls f with a duplicate of the descriptor.
 func (c *Conn) lendFD(f func(fd uintptr) bool) error {
 	fd := -1
 	err := c.withFD(func(orig int) (err error) {
-		fd, err = sock.Duplicate(orig)
-		return err
+		if fd, err = sock.Duplicate(orig); err != nil {
+			return err
+		}
+		if c.inbox.mail == nil {
+			c.inbox.mail = new(mail) // some driver's from then on
+		}
+		c.inbox.duplicates++
+		return nil
 	})
 	if err != nil {
 		return err
 	}
+	defer func() { // the duplicate is closed
+		c.mu.Lock()
+		c.inbox.duplicates--
+		c.mu.Unlock()
+	}()
 	return sock.Lend(fd, f)
+}
+
+// duplicated reports whether a function of a RawConn has a duplicate of the descriptor, so
+// that close alone would not end the connection.
+func (c *Conn) duplicated() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inbox.mail != nil && c.inbox.duplicates > 0
 }
 
 // Write implements syscall.RawConn.

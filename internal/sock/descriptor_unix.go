@@ -102,6 +102,8 @@ func Lingers(fd int) bool {
 	return err != nil || l.Onoff != 0
 }
 
+func shutdownBoth(fd int) error { return unix.Shutdown(fd, unix.SHUT_RDWR) }
+
 // ResetOnClose makes close send a reset.
 func ResetOnClose(fd int) {
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})

@@ -131,6 +131,8 @@ func ForDial(addr net.Addr) (int, error) {
 // Close closes a socket.
 func Close(fd int) { _ = windows.Closesocket(windows.Handle(fd)) }
 
+func shutdownBoth(fd int) error { return windows.Shutdown(windows.Handle(fd), windows.SHUT_RDWR) }
+
 // ShutdownWrite sends the end of what is written.
 func ShutdownWrite(fd int) error {
 	err := windows.Shutdown(windows.Handle(fd), windows.SHUT_WR)
