@@ -34,6 +34,7 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 	}
 	route.Arrive(c)
 	if !h.route.Admit() {
+		route.LogRefused(c, route.BoundOfRoute)
 		c.Abort()
 		return nil
 	}

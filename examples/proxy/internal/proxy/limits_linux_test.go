@@ -68,6 +68,26 @@ func TestLimitsCountWhatIsSilent(t *testing.T) {
 	})
 }
 
+// Each bound has lines of its own, not more than log_rate a second.
+func TestClientsRefusedLeaveFewLogLines(t *testing.T) {
+	const n = 40
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		o := listen(t, "127.0.0.1:0", echo)
+		for bound, text := range map[string][2]string{
+			"max_connections": {"max_connections = 1\n", ""}, "max_per_source": {"max_per_source = 1\n", ""}, "max_connections of the route": {"", "max_connections = 1\n"},
+		} {
+			f := start(t, backend, fmt.Sprintf("log_rate = 1\n%s[[route]]\nlisten = ['tcp://127.0.0.1:0']\n%supstream = [{address = 'tcp://%v'}]", text[0], text[1], o.Addr()))
+			require.NoError(t, exchange(f.dial(), "hello"))
+			for range n {
+				f.refused()
+			}
+			conntest.Eventually(t, func() bool { return f.log.Count("connection refused beyond "+bound) > 0 }, bound)
+			require.Less(t, f.log.Count("connection refused beyond "), n, bound)
+			require.NoError(t, f.Close())
+		}
+	})
+}
+
 func TestTheClientOfAPROXYHeaderIsTheSource(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o := listen(t, "127.0.0.1:0", echo)

@@ -48,13 +48,21 @@ func (f *front) OnOpen(c *conn.Conn) error {
 	b := f.current.Load()
 	e := b.door.Enter()
 	if e == nil {
+		route.LogRefused(c, route.BoundOfAll)
 		c.Abort()
 		return nil
 	}
 	c.NotifyClose(e.Leave)
-	remote := c.RemoteAddr()
-	if !b.table.Any().Introduced() && !e.Identify(route.Source(remote)) || b.table.Full(e.Wait(b.silent)) {
+	remote, refused := c.RemoteAddr(), ""
+	switch {
+	case !b.table.Any().Introduced() && !e.Identify(route.Source(remote)):
+		refused = route.BoundOfSource
+	case b.table.Full(e.Wait(b.silent)):
+		refused = route.BoundOfRoute
+	}
+	if refused != "" {
 		e.Arrive() // it is refused, and no junk
+		route.LogRefused(c, refused)
 		c.Abort()
 		return nil
 	}

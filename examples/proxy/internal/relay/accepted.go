@@ -85,6 +85,7 @@ func (h *accepted) OnClose(c *conn.Conn, err error) {
 func begin(c *conn.Conn, r *route.Route) error {
 	route.Arrive(c)
 	if !r.Admit() {
+		route.LogRefused(c, route.BoundOfRoute)
 		c.Abort()
 		return nil
 	}
