@@ -12,6 +12,7 @@ const (
 	drainNobody = iota
 	drainServed // connections that were accepted, and packet sockets that listen
 	drainAll
+	abortAll // nothing is told any more: what begins is reset
 )
 
 // drainLinger is how long the peer of a connection that ends by a drain is waited for, when
@@ -46,19 +47,25 @@ func (g *Group) Shutdown(ctx context.Context) error {
 // begin begins a stage. A connection that is attached before the stage is stored is in the
 // table, so it is told here. One that is attached later sees the stage after its OnOpen.
 func (g *Group) begin(stage int32) {
+	g.enter(stage)
+	g.tellAll(command{kind: cmdStage})
+}
+
+func (g *Group) enter(stage int32) {
 	for {
 		was := g.stage.Load()
 		if was >= stage || g.stage.CompareAndSwap(was, stage) {
-			break
+			return
 		}
 	}
-	g.tellAll(command{kind: cmdStage})
 }
+
+func (g *Group) aborting() bool { return g.stage.Load() == abortAll }
 
 // draining reports whether what was dialled, or what was not, is to come to its end.
 func (g *Group) draining(outbound bool) bool {
 	stage := g.stage.Load()
-	return stage == drainAll || stage == drainServed && !outbound
+	return stage >= drainAll || stage == drainServed && !outbound
 }
 
 // Draining reports whether the connection is to come to its end, because Group.Shutdown has
@@ -81,6 +88,8 @@ func (c *Conn) stageBegins() {
 // drain tells the handler.
 func (c *Conn) drain() {
 	switch {
+	case c.group.aborting():
+		c.Abort()
 	case !c.is(opened):
 		_ = c.Close()
 	case !c.is(closing | broken):

@@ -98,3 +98,6 @@ func Defaults() Config {
 	}
 	return cfg
 }
+
+// Stopping reports whether Stop has begun.
+func (g *Group) Stopping() bool { return g.aborting() }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/sock"
@@ -30,6 +31,12 @@ type Group struct {
 	excess    atomic.Int64   // queued above HighWater by all connections, bytes; see excess.go
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
+
+	drivers []atomic.Pointer[Driver] // by worker; nil before it starts
+	late    struct {
+		sync.Mutex
+		listeners []*Listener // that are to be closed by a worker that was stuck
+	}
 
 	sockets    sync.Once // for watchSockets
 	completes  bool      // the reactor is told now and acts with its next Poll: io_uring
@@ -64,7 +71,14 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	cfg.Reactor = chosen
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: sock.Pipes{Most: cfg.MaxPipes}}
 	g.shortages.watch(&g.cfg)
-	rc.NewDriver = func(worker int) (sched.Driver, error) { return newDriver(g, worker) }
+	rc.NewDriver = func(worker int) (sched.Driver, error) {
+		d, err := newDriver(g, worker)
+		if err != nil {
+			return nil, err
+		}
+		g.drivers[worker].Store(d)
+		return d, nil
+	}
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
@@ -73,6 +87,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
 	g.rt = sched.New(rc)
 	g.begun = make([]atomic.Int64, g.rt.Workers())
+	g.drivers = make([]atomic.Pointer[Driver], g.rt.Workers())
 	if g.bounded() {
 		g.ration = bufs.NewRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.own)
 	}
@@ -134,9 +149,18 @@ func (g *Group) leave(c *Conn) {
 }
 
 // Close stops the workers. Connections and listeners that are left are
-// abandoned: Abort and Wait come first.
+// abandoned: Stop ends connections first, as do Abort and Wait.
+//
+// It returns the error that ended a worker early, if one did; after a second in which a
+// task has not returned, an error that matches ErrStuck and names the worker. Then the
+// workers end when the task returns.
 func (g *Group) Close() error {
-	err := g.rt.Close()
-	g.pipes.Close()
-	return err
+	ended := make(chan error, 1)
+	go func() { ended <- g.stopWorkers() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(giveUp):
+		return g.stuckError(nil)
+	}
 }

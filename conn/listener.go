@@ -44,6 +44,8 @@ type Listener struct {
 	ended  bool          // the Accept has ended
 	errno  syscall.Errno // and why
 	stop   bool          // Close was called
+	gone   bool          // the task closes the descriptor, or has
+	inert  bool          // it is that of another socket by now, see sever
 	closed chan struct{} // closed when the descriptor is
 }
 
@@ -116,6 +118,10 @@ func (l *Listener) Addr() net.Addr { return l.addr }
 // Close stops accepting and returns when the descriptor is closed. Connections
 // in the backlog are refused unless another descriptor shares the socket. It
 // must not be called by a handler.
+//
+// If a handler on the listener's worker does not return, the socket is closed all the same,
+// after some 100 ms. On Windows that cannot be: after a second Close returns an error that
+// matches ErrStuck, and the socket is closed when the handler returns.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	again := l.stop
@@ -125,11 +131,7 @@ func (l *Listener) Close() error {
 		return &net.OpError{Op: "close", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
 	}
 	l.task.Wake()
-	select {
-	case <-l.closed:
-	case <-l.group.rt.Done():
-	}
-	return nil
+	return l.awaitClose()
 }
 
 // deliver takes an accepted connection, or the end of the Accept.
@@ -289,6 +291,9 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 			l.group.leaveLine(&l.place)
 			l.closing = cx.Now()
 			l.group.table.remove(&l.endpoint)
+			l.mu.Lock()
+			l.gone = true
+			l.mu.Unlock()
 			d.close(l.home, l.fd, false)
 		}
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.

@@ -171,8 +171,7 @@ func (l *SocketListener) Close() error {
 	if !l.shut() {
 		return l.opError("close")
 	}
-	l.closeInner()
-	return nil
+	return l.closeInner()
 }
 
 // shut ends all calls of Accept, and what they would have returned. It reports whether
@@ -197,10 +196,19 @@ func (l *SocketListener) shut() bool {
 	return true
 }
 
-func (l *SocketListener) closeInner() {
+// closeInner closes all at a time, since each may wait for a worker that is stuck.
+func (l *SocketListener) closeInner() error {
+	errs := make(chan error, len(l.inner))
 	for _, inner := range l.inner {
-		_ = inner.Close()
+		go func() { errs <- inner.Close() }()
 	}
+	var first error
+	for range l.inner {
+		if err := <-errs; first == nil {
+			first = err
+		}
+	}
+	return first
 }
 
 // Addr implements net.Listener.

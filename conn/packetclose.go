@@ -75,6 +75,9 @@ func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 	c.group.rt.StopTimer(&c.clock.timer)
 	c.dropUnsent()
 	c.group.table.remove(&c.endpoint)
+	c.mu.Lock()
+	in.gone = true
+	c.mu.Unlock()
 	c.driver.close(c.home, c.fd, false)
 	c.fd = -1
 	c.closed = max(1, cx.Now())

@@ -16,6 +16,7 @@ type packetInbox struct {
 	bytes    int  // cost of the commands' data
 	queued   int  // cost of PacketConn.out, as far as other goroutines need to know
 	closed   bool // commands are refused: the socket is about to be gone
+	gone     bool // the descriptor is closed, or is about to be
 	calls    int  // functions of PacketHandle.Do among the commands
 
 	recvEnded bool

@@ -75,7 +75,10 @@ func (c *PacketConn) work(n *packetNews) {
 
 // drain tells the handler.
 func (c *PacketConn) drain() {
-	if !c.is(packetClosing | packetBroken) {
+	switch {
+	case c.group.aborting():
+		c.Abort()
+	case !c.is(packetClosing | packetBroken):
 		c.flags |= packetDrained
 		c.handler.OnDrain(c)
 	}

@@ -45,7 +45,8 @@ type Reactor interface {
 	// does not use up a Wake. Any goroutine, but never during Poll, Close or
 	// another Rescue, which is the caller's to ensure; the owner may go on
 	// submitting meanwhile. Completions come in the same order as if all
-	// had been taken by Poll. ErrClosed after Close.
+	// had been taken by Poll. With an empty out it takes none, but what others have
+	// canceled is canceled. ErrClosed after Close.
 	Rescue(out []Completion) (int, error)
 
 	// Release gives back the buffer of a Recv or RecvFrom completion. Each such

@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/suiro-go/suiro/conn"
 )
@@ -26,6 +29,13 @@ import (
 //
 // It returns nil, or ctx's error. A handler must not call it, nor Close: both
 // wait for handlers. A second call returns ErrServerClosed.
+//
+// A handler that never returns does not hold it up: the listeners are closed without their
+// worker, and a second after ctx has ended Shutdown gives up. Its error then matches
+// conn.ErrStuck as well as ctx's, and says how many connections are left and which worker is
+// stuck. What that may still use stays: its connections' descriptors, and the memory of
+// its reactor. If the handler returns later, all of it is released then. On Windows the
+// listeners of a stuck worker are closed no earlier.
 func (s *Server) Shutdown(ctx context.Context) error {
 	group, err := s.stop()
 	if group == nil {
@@ -35,17 +45,25 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.needs.Shutdown(group)
 	}
 	err = group.Shutdown(ctx)
-	s.finish(group, err != nil)
+	if stuck := group.Stop(ctx); errors.Is(stuck, conn.ErrStuck) {
+		return fmt.Errorf("server: %w", stuck) // with ctx's error
+	} // another one is a driver's, which Serve has returned
 	return err
 }
 
-// Close ends the server at once: listeners are closed and connections reset.
+// Close ends the server at once: listeners are closed and connections reset. It waits for
+// handlers, as Shutdown does whose ctx has ended: one that never returns costs a second,
+// and an error that matches conn.ErrStuck.
 func (s *Server) Close() error {
 	group, err := s.stop()
 	if group == nil {
 		return err
 	}
-	s.finish(group, true)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := group.Stop(over); errors.Is(err, conn.ErrStuck) {
+		return fmt.Errorf("server: %w", err)
+	}
 	return nil
 }
 
@@ -63,22 +81,16 @@ func (s *Server) stop() (*conn.Group, error) {
 	}
 	s.mu.Unlock()
 	defer close(s.stopped)
+	var closing sync.WaitGroup       // each may wait for a worker that is stuck
 	for l, ln := range s.listeners { // nothing adds to it once stopping is set
-		_ = l.Close()
-		_ = ln.Close() // it shares the socket, which refuses only when both are closed
+		closing.Go(func() {
+			_ = l.Close()
+			_ = ln.Close() // it shares the socket, which refuses only when both are closed
+		})
 	}
 	for l := range s.sockets { // nor to this
-		_ = l.stop()
+		closing.Go(func() { _ = l.stop() })
 	}
+	closing.Wait()
 	return s.group, nil
-}
-
-// finish resets what is left, and is step 7.
-func (s *Server) finish(group *conn.Group, abort bool) {
-	if abort {
-		group.Abort()
-	}
-	// A reset needs no peer, so what this waits for is handlers.
-	_ = group.Wait(context.Background())
-	_ = group.Close() // a driver's error was returned by Serve
 }

@@ -1,0 +1,102 @@
+package conn
+
+import (
+	"net"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// How a socket is closed while the handler on its worker does not return. The worker may
+// have the descriptor's number in a submission that it has not made yet, so the number must
+// not become another file's: an inert socket takes its place, and is closed by the worker,
+// if that ever goes on. What the kernel has in flight on the socket is canceled from here.
+
+// severAfter is how long a listener's task has to close it: enough for one that is not stuck.
+const severAfter = 10 * time.Millisecond
+
+// severed is how long Close goes on to wait then, for a worker that was only slow, and for
+// the kernel, which ends what is canceled on the thread of the stuck worker.
+const severed = 100 * time.Millisecond
+
+// expel ends an operation for a worker that does not poll. One that polls does so itself.
+func (g *Group) expel(e *endpoint, kind reactor.Kind) {
+	for i := range g.drivers {
+		d := g.drivers[i].Load()
+		if d == nil {
+			continue
+		}
+		_ = d.r.Submit(&reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.token, FD: e.fd})
+		if d.taker.TryLock() {
+			_, _ = d.r.Rescue(nil)
+			d.taker.Unlock()
+		}
+	}
+}
+
+// sever has the listening socket refuse new connections although its task does not run.
+// false: it could not, yet.
+func (l *Listener) sever() bool {
+	l.group.expel(&l.endpoint, reactor.Accept)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.gone:
+		return true
+	case l.inert:
+	case sock.Retire(l.fd) == nil:
+		l.inert = true
+	default:
+		return false
+	}
+	return true
+}
+
+// awaitClose waits until the task has closed the descriptor, or is without it.
+func (l *Listener) awaitClose() error {
+	begun := time.Now()
+	look := time.NewTimer(severAfter)
+	defer look.Stop()
+	over := time.Duration(0) // since when the socket refuses; 0: it does not
+	for {
+		select {
+		case <-l.closed:
+			return nil
+		case <-l.group.rt.Done():
+			return nil
+		case <-look.C:
+		}
+		passed := time.Since(begun)
+		if l.sever() && over == 0 {
+			over = passed
+		}
+		switch {
+		case over > 0 && passed-over >= severed:
+			l.group.closesLater(l)
+			return nil
+		case passed >= giveUp:
+			l.group.closesLater(l)
+			return &net.OpError{Op: "close", Net: l.addr.Network(), Addr: l.addr, Err: l.group.stuckError(nil)}
+		}
+		look.Reset(severAfter)
+	}
+}
+
+// closesLater notes a listener whose task still has to close its descriptor.
+func (g *Group) closesLater(l *Listener) {
+	g.late.Lock()
+	g.late.listeners = append(g.late.listeners, l)
+	g.late.Unlock()
+}
+
+// sever has the socket receive nothing more, and gives its port back, although its task
+// does not run. What the handler still writes is an error.
+func (c *PacketConn) sever() {
+	c.group.expel(&c.endpoint, reactor.RecvFrom)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.inbox.gone { // else the task has closed it
+		_ = sock.Retire(c.fd)
+	}
+}

@@ -1,0 +1,116 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrStuck is matched by the errors of Group.Stop, Group.Close and Listener.Close, and of
+// a Server's Shutdown and Close, that left something because a handler does not return.
+var ErrStuck = errors.New("conn: a handler does not return")
+
+// giveUp is how long nothing may have ended until what is left is taken to be stuck.
+const giveUp = time.Second
+
+// Stop ends the group at once: listeners are closed, every connection is reset, also those
+// that begin now, and when the last OnClose has returned the workers stop.
+//
+// It waits for handlers until ctx ends, and goes on for as long as within each second
+// something ends. Then it returns an error that matches ErrStuck, and says what is left:
+// connections, and workers with a handler that does not return. Packet sockets receive
+// nothing more by then. What a stuck worker may still use is not freed; if its handler
+// returns later, all of it ends then, in the background. A handler must not call Stop.
+func (g *Group) Stop(ctx context.Context) error {
+	g.enter(abortAll)
+	g.Abort()
+	ended := make(chan error, 1)
+	closing := g.closeListeners()
+	go func() {
+		closing.Wait()
+		_ = g.Wait(context.Background())
+		ended <- g.stopWorkers()
+	}()
+	look := time.NewTicker(giveUp / 50)
+	defer look.Stop()
+	left, since := g.Len(), time.Now()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-look.C:
+		}
+		n := g.Len()
+		if n != left || ctx.Err() == nil {
+			left, since = n, time.Now()
+		}
+		if time.Since(since) >= giveUp {
+			g.severPackets()
+			return g.stuckError(ctx.Err())
+		}
+	}
+}
+
+func (g *Group) closeListeners() *sync.WaitGroup {
+	var all sync.WaitGroup
+	for e := range g.table.all() {
+		if l, ok := e.target.(*Listener); ok {
+			all.Go(func() { _ = l.Close() })
+		}
+	}
+	return &all
+}
+
+// awaitLate waits for the listeners that Close could not close.
+func (g *Group) awaitLate() {
+	g.late.Lock()
+	all := g.late.listeners
+	g.late.Unlock()
+	for _, l := range all {
+		select {
+		case <-l.closed:
+		case <-g.rt.Done():
+		}
+	}
+}
+
+func (g *Group) stopWorkers() error {
+	g.awaitLate()
+	err := g.rt.Close()
+	g.pipes.Close()
+	return err
+}
+
+func (g *Group) severPackets() {
+	for e := range g.table.all() {
+		if c, ok := e.target.(*PacketConn); ok {
+			c.sever()
+		}
+	}
+}
+
+// stuckError says what has not ended. It matches ErrStuck, and why unless that is nil.
+func (g *Group) stuckError(why error) error {
+	var what []string
+	switch n := g.Len(); n {
+	case 0:
+	case 1:
+		what = append(what, "1 connection has not ended")
+	default:
+		what = append(what, fmt.Sprintf("%d connections have not ended", n))
+	}
+	for _, b := range g.rt.Busy(giveUp / 2) {
+		what = append(what, fmt.Sprintf("worker %d is in a task for %v", b.Worker, b.For.Round(time.Millisecond)))
+	}
+	err := ErrStuck
+	if len(what) > 0 {
+		err = fmt.Errorf("%w: %s", ErrStuck, strings.Join(what, ", "))
+	}
+	if why != nil {
+		err = fmt.Errorf("%w; %w", why, err)
+	}
+	return err
+}
