@@ -80,6 +80,10 @@ fuzz: ## every fuzz target for FUZZTIME each, FuzzSameBytes for FUZZTIME_REACTOR
 faults: ## the tests in which system calls fail, by our hand and by strace's (needs strace)
 	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
 
+.PHONY: chaos
+chaos: ## random actions in all callbacks of conn, for 2000 connections of each case, under the race detector
+	SUIRO_CHAOS_CONNS=2000 go test -race -timeout 30m -run Chaos ./conn
+
 .PHONY: clients
 clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through examples/proxy, on both backends (.ci/run says what it needs)
 	.ci/clients

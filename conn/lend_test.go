@@ -219,3 +219,19 @@ func TestAConnectionIsLentOnce(t *testing.T) {
 		require.Nil(t, conntest.Receive(t, got))
 	})
 }
+
+// Bytes that come after a Handle's Close are dropped, so the reader of a lent connection must not
+// take the end for the peer's: it would take a cut message for a whole one.
+func TestTheEndAfterAHandlesCloseIsNotThePeers(t *testing.T) {
+	onLenders(t, func(t *testing.T, f *fixture, l *lender) {
+		c := f.dial()
+		s, handle := l.begin(t, c)
+		require.NoError(t, handle.Close())
+		require.Empty(t, readEOF(t, c))
+		write(t, c, "too late")
+		require.NoError(t, c.Close())
+		_, err := s.Read(make([]byte, 10))
+		requireOpError(t, err, "read", net.ErrClosed)
+		l.requireTold(t, "closed")
+	})
+}

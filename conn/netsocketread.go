@@ -61,8 +61,10 @@ func (s *Socket) exhausted() error {
 	switch {
 	case s.failed != nil:
 		return s.failed
-	case s.eof || s.gone:
+	case s.eof:
 		return io.EOF
+	case s.gone: // by the Handle or a lender: what the peer still sent was dropped
+		return net.ErrClosed
 	}
 	return nil
 }

@@ -54,6 +54,8 @@ func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 		return n, true, nil
 	case c.is(closing|broken) && c.cause() != nil:
 		return 0, true, s.opError("read", unwrapOp(c.cause()))
+	case c.is(closing) && !c.is(endSeen): // by the Handle: what the peer still sent was dropped
+		return 0, true, s.opError("read", net.ErrClosed)
 	case c.is(ended):
 		return 0, true, s.endError()
 	case c.is(closing | broken):

@@ -169,7 +169,7 @@ func (s *Stream) resume() {
 		switch {
 		case s.main.over:
 		case s.main.begin != nil:
-			s.goOn(&s.main)
+			again = s.goOn(&s.main) && !s.main.over
 		default: // what goOn does, without its frames
 			s.running = &s.main
 			s.main.over = s.main.co.Resume()
@@ -188,14 +188,21 @@ func (s *Stream) resume() {
 	}
 }
 
-// goOn lets one go on, and reports whether that was its end.
+// goOn lets one go on, and reports whether somebody has to go on after that: since this was
+// its end, or since it is to be canceled. That has no effect before a coroutine has begun, so
+// one that begins after its cancellation is canceled at its first wait.
 func (s *Stream) goOn(b *branch) bool {
 	if b.over {
 		return false
 	}
+	first := b.begin != nil
 	s.running = b
 	b.goOn(s.c.driver.cx)
 	s.running = nil
+	if first && !b.over && (s.told || s.ending) {
+		b.co.Cancel()
+		return true
+	}
 	return b.over
 }
 
