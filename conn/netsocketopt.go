@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"net"
 	"os"
 	"time"
@@ -95,17 +96,30 @@ func (s *Socket) SetWriteBuffer(bytes int) error {
 
 // SetKeepAlive turns keep-alive probes on or off.
 func (s *Socket) SetKeepAlive(on bool) error {
-	return s.SetKeepAliveConfig(net.KeepAliveConfig{Enable: on})
+	return s.setKeepAlive(net.KeepAliveConfig{Enable: on})
 }
 
 // SetKeepAlivePeriod sets after how much silence the first probe is sent, in whole
 // seconds, at least one.
 func (s *Socket) SetKeepAlivePeriod(d time.Duration) error {
-	return s.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: max(d, time.Second)})
+	return s.setKeepAlive(net.KeepAliveConfig{Enable: true, Idle: max(d, time.Second)})
 }
 
-// SetKeepAliveConfig is Conn.SetKeepAlive.
+// What package net has for 0 in a net.KeepAliveConfig.
+const (
+	keepAlivePeriod = 15 * time.Second
+	keepAliveProbes = 9
+)
+
+// SetKeepAliveConfig is that of *net.TCPConn, in whole seconds: 0 is 15 s, or 9 probes, and
+// what is negative stays as it is. With Enable false nothing else is set.
 func (s *Socket) SetKeepAliveConfig(k net.KeepAliveConfig) error {
+	k.Idle, k.Interval = cmp.Or(k.Idle, keepAlivePeriod), cmp.Or(k.Interval, keepAlivePeriod)
+	k.Count = cmp.Or(k.Count, keepAliveProbes)
+	return s.setKeepAlive(k)
+}
+
+func (s *Socket) setKeepAlive(k net.KeepAliveConfig) error {
 	return s.setOption(func(fd int) error { return sock.SetKeepAlive(fd, k) })
 }
 

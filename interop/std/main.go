@@ -7,9 +7,9 @@
 // The modes: listen has net.ListenConfig.Listen be server.Listen, dial has
 // net.Dialer.DialContext be server.Dialer's, http has http.Server.Serve be server.HTTP.
 //
-// A failure that is not listed is run again, five times alone, and on package net. If it fails
+// A failure that is not listed is run again, five times alone (-again), and on package net. If it fails
 // there too, it is not Suiro's; if it fails in none of the five, a busy machine may have made it
-// fail. Both are told, and any other one is an exit status of 1.
+// fail. Both are printed. Any other failure is an exit status of 1.
 package main
 
 import (
@@ -32,6 +32,7 @@ var (
 	backendFlag = flag.String("backend", "io_uring,epoll", "the backends")
 	runFlag     = flag.String("run", "", "only tests whose names match")
 	short       = flag.Bool("short", false, "as go test -short: skip what takes long")
+	times       = flag.Int("again", 5, "how often a test that fails and is not listed is run again")
 	race        = flag.Bool("race", false, "as go test -race")
 	logs        = flag.String("logs", "", "the directory for all that the tests print; empty: a temporary one, kept if a test fails")
 	limit       = flag.Duration("limit", 90*time.Minute, "how long all of it may take")
@@ -140,9 +141,9 @@ func runMode(ctx context.Context, b *binary, mode, backend string, all []known, 
 	for _, k := range v.passed {
 		fmt.Printf("    %s is in known.txt and does not fail: %s\n", k.test, k.reason)
 	}
-	ok := true
+	ok, rerun := true, again{}
 	for _, test := range v.unknown {
-		what, mine, err := b.again(ctx, mode, backend, test, raw)
+		what, mine, err := rerun.judge(ctx, b, mode, backend, test, raw)
 		if err != nil {
 			return false, err
 		}
@@ -153,36 +154,6 @@ func runMode(ctx context.Context, b *binary, mode, backend string, all []known, 
 		}
 	}
 	return ok, nil
-}
-
-// again runs a test that failed again, and reports whether that is to be Suiro's fault.
-func (b *binary) again(ctx context.Context, mode, backend, test string, raw *os.File) (string, bool, error) {
-	const times = 5
-	failed := func(mode string) (bool, error) {
-		r := &result{last: map[string]string{}, output: map[string]string{}}
-		err := b.runOne(ctx, mode, backend, topOf(test), r, raw)
-		return r.last[test] == "fail" || r.last[topOf(test)] == "fail" && r.last[test] == "", err
-	}
-	if test == "(end)" {
-		return "no test has failed", true, nil
-	}
-	if bad, err := failed("none"); err != nil || bad {
-		return "it does on package net too", false, err
-	}
-	n := 0
-	for range times {
-		bad, err := failed(mode)
-		if err != nil {
-			return "", false, err
-		}
-		if bad {
-			n++
-		}
-	}
-	if n == 0 {
-		return fmt.Sprintf("not in %d runs alone", times), false, nil
-	}
-	return fmt.Sprintf("and %d times in %d runs alone", n, times), true, nil
 }
 
 func tail(text string, lines int) string {

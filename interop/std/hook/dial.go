@@ -8,10 +8,11 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// Dial is net.Dialer.DialContext. Which options it leaves to package net: Cancel, those of
+// Dial is net.Dialer.DialContext. Which options it leaves to package net: Cancel, Control for
+// datagrams, by which server.Dialer's own call for those is told, those of
 // keep-alive that a server.Dialer does not have, and Multipath TCP if d asks for it.
 func Dial(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error, bool) {
-	if !isStream(network) && !isDatagram(network) || d.Cancel != nil || d.KeepAliveConfig.Enable || d.MultipathTCP() {
+	if !isStream(network) && (!isDatagram(network) || d.Control != nil) || d.Cancel != nil || d.KeepAliveConfig.Enable || d.MultipathTCP() {
 		return nil, nil, false
 	}
 	our := server.Dialer{
