@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
@@ -133,5 +134,35 @@ func TestAContextsDeadlineIsATimeout(t *testing.T) {
 		d.Deadline = time.Now().Add(-time.Second)
 		_, err := d.Start("tcp", "127.0.0.1:1", newTold())
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	})
+}
+
+// A datagram socket waits for nothing once its address is known, and is still not made when the
+// context has ended before.
+func TestADatagramSocketIsNotMadeOnceTheContextIsOver(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		d := newClient(t, backend, workers, false)
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+		defer cancel()
+		for want, ctx := range map[error]context.Context{context.Canceled: canceled, os.ErrDeadlineExceeded: late} {
+			for name, dial := range map[string]func() error{
+				"DialContext": func() error {
+					_, err := d.DialContext(ctx, "udp", "127.0.0.1:9")
+					return err
+				},
+				"DialPacketHandler": func() error {
+					_, err := d.DialPacketHandler(ctx, "udp", "127.0.0.1:9", &conn.Sessions{})
+					return err
+				},
+			} {
+				err := dial()
+				var op *net.OpError
+				require.ErrorAs(t, err, &op, name)
+				require.Equal(t, "dial", op.Op, name)
+				require.ErrorIs(t, err, want, name)
+			}
+		}
 	})
 }

@@ -40,12 +40,21 @@ func (d *Dialer) DialPacket(cx *sched.Context, network, addr string, h PacketHan
 
 // DialPacketHandler is DialPacket for ordinary goroutines, until ctx ends.
 func (d *Dialer) DialPacketHandler(ctx context.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
-	return dialPacket(d, network, addr, d.waitUntil(ctx), d.attachPacket(h))
+	return dialPacketContext(ctx, d, network, addr, d.attachPacket(h))
 }
 
 // dialPacketSocket is DialContext for UDP.
 func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*conn.PacketSocket, error) {
-	return dialPacket(d, network, addr, d.waitUntil(ctx), (*conn.Group).OpenPacket)
+	return dialPacketContext(ctx, d, network, addr, (*conn.Group).OpenPacket)
+}
+
+// dialPacketContext is dialPacket for ordinary goroutines. Of an address that needs no resolving
+// nothing else would look at ctx.
+func dialPacketContext[T any](ctx context.Context, d *Dialer, network, addr string, attach func(*conn.Group, *net.UDPConn) (T, error)) (none T, err error) {
+	if err := ctx.Err(); err != nil {
+		return none, d.ended(network, addr, err)
+	}
+	return dialPacket(d, network, addr, d.waitUntil(ctx), attach)
 }
 
 func (d *Dialer) attachPacket(h PacketHandler) func(*conn.Group, *net.UDPConn) (PacketHandle, error) {
