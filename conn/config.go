@@ -46,8 +46,9 @@ type Config struct {
 	// it writes, or reads. So that nothing is taken from the kernel without need, each
 	// connection is then read by a system call of its own, but for spliced ones and on
 	// Windows. 0: no bound. With one, WriteTimeout is 30 s unless it is set, so that
-	// peers who take nothing do not hold up the others for ever. The pools of buffers
-	// keep a quarter of it at most, beside what is buffered.
+	// peers who take nothing do not hold up the others for ever. Beside what is
+	// buffered, the pools of buffers keep an eighth of it, and another eighth or, while
+	// more than that is buffered, as much as is left of it.
 	MaxMemory int
 
 	// MaxConns bounds the accepted connections there are at a time; what becomes

@@ -1,6 +1,8 @@
 package conn_test
 
 import (
+	"io"
+	"net"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -43,5 +45,36 @@ func TestPoolsKeepLittleOfTheCeilingWhenTheLoadHasGone(t *testing.T) {
 		f.Abort()
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 		require.Less(t, heapInUse()-before, int64(ceiling/4), "an eighth for the workers, and no huge buffers")
+	})
+}
+
+// The pools give back while connections remain, as soon as these hold nothing.
+func TestPoolsKeepLittleOfTheCeilingWhenConnectionsAreIdleAgain(t *testing.T) {
+	const ceiling, answer, readers = 64 << 20, 1 << 20, 44
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := serve(t, backend, 2, funcs{
+			open: func(c *conn.Conn) error { return c.SetWriteBuffer(16 << 10) },
+			data: func(c *conn.Conn) error {
+				if err := discard(c); err != nil {
+					return err
+				}
+				_, err := c.Write(noise[:answer])
+				return err
+			},
+		}, func(cfg *conn.Config) { cfg.MaxMemory, cfg.WriteTimeout = ceiling, 4*conntest.Patience })
+		before := heapInUse()
+		conns := make([]net.Conn, readers)
+		for i := range conns {
+			conns[i] = small(f.dial())
+			write(t, conns[i], "go")
+		}
+		conntest.Eventually(t, func() bool { return f.Buffered() > ceiling/2 })
+		conntest.Crowd(t, readers, readers, func(i int) error {
+			_, err := io.CopyN(io.Discard, conns[i], answer)
+			return err
+		})
+		conntest.Eventually(t, func() bool { return f.Buffered() == 0 })
+		require.Equal(t, readers, f.Len())
+		require.Less(t, heapInUse()-before, int64(ceiling/4), "an eighth for the workers, and one for huge buffers")
 	})
 }

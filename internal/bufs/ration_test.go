@@ -1,0 +1,35 @@
+package bufs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What connections hold and what is kept for them are no more than the ceiling and an eighth
+// together, whatever is given back when.
+func TestARationKeepsWhatMayStillBeAskedFor(t *testing.T) {
+	const ceiling = 64 << 20
+	held := int64(ceiling)
+	r := NewRation(ceiling, 2, func() int64 { return held })
+	pool := Pool{Ration: r}
+	sizes := []int{1 << 17, 1 << 20, 1 << 18, 1 << 22}
+	highest := 0
+	for i := 0; held > 0; i++ {
+		size := sizes[i%len(sizes)]
+		held -= int64(size) / 8 // of a buffer of which the most has been sent
+		held = max(0, held)
+		pool.Put(make([]byte, 0, size))
+		kept := 0
+		for i, free := range r.huge {
+			kept += len(free) << (largeBits + 1 + i)
+		}
+		require.Equal(t, kept, r.bytes)
+		require.LessOrEqual(t, kept+int(held), ceiling/8*9)
+		highest = max(highest, kept)
+	}
+	require.Greater(t, highest, ceiling/4, "buffers go round under load")
+	require.LessOrEqual(t, r.bytes, ceiling/8, "connections hold nothing any more")
+	b := pool.Get(1 << 20)
+	require.Equal(t, 1<<20, cap(b))
+}
