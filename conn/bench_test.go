@@ -77,7 +77,8 @@ func newScripted(b *testing.B, conns int, message []byte, later bool) *scripted 
 	require.NoError(b, err)
 	g.bulk.much = math.MaxInt // the reactor receives
 	g.completes = later
-	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return &Driver{group: g, r: r}, nil }})
+	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return driverFor(g, 0, r), nil }})
+	g.core.RT = g.rt
 	require.NoError(b, g.rt.Start())
 	b.Cleanup(func() { require.NoError(b, g.Close()) })
 	for range conns {

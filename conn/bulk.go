@@ -44,7 +44,7 @@ func (r *relay) settleBulk(c *Conn) {
 	if c.is(direct) {
 		if c.is(closing | broken | deaf | ended) {
 			c.clear(direct) // the pipe goes when both have ended, or with the next that is empty
-			c.driver.cx.Wake(c.task.Waker())
+			c.driver.Cx.Wake(c.task.Waker())
 		}
 		return
 	}
@@ -73,7 +73,7 @@ func (r *relay) settleBulk(c *Conn) {
 		c.group.pipes.Put(p, true)
 	}
 	c.set(direct)
-	c.driver.cx.Wake(c.task.Waker()) // settle ends the receive
+	c.driver.Cx.Wake(c.task.Waker()) // settle ends the receive
 }
 
 // little notes that little has come: what fills up a buffer of the reactor's may be little.
@@ -121,7 +121,7 @@ func (r *relay) readDirectly(c *Conn) {
 	if p == nil {
 		n, errno = r.readBuffers(c, to)
 	} else {
-		n, errno = sock.Splice(c.fd, p.W, min(p.Size, 4*c.group.cfg.HighWater))
+		n, errno = sock.Splice(c.end.FD, p.W, min(p.Size, 4*c.group.cfg.HighWater))
 	}
 	switch {
 	case errno == syscall.EAGAIN:
@@ -152,7 +152,7 @@ func (r *relay) readDirectly(c *Conn) {
 func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
 	for !c.is(backed) && total < sock.PipeSize/4 {
 		own := c.driver.buffers.Get(bufs.Large)
-		n, errno := c.group.cfg.Reactor.TryRecv(c.fd, own[:cap(own)])
+		n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, own[:cap(own)])
 		if n == 0 {
 			c.driver.buffers.Put(own)
 			if total > 0 {
@@ -216,7 +216,7 @@ func (r *relay) copyAgain(c *Conn, to *end) {
 func (r *relay) drain(c *Conn, piped int) bool {
 	here, there := r.here(), r.there()
 	p := here.pipe // ours while it is not empty
-	n, errno := sock.Splice(p.R, c.fd, piped)
+	n, errno := sock.Splice(p.R, c.end.FD, piped)
 	switch {
 	case errno == syscall.EAGAIN:
 		c.awaitWritable()
@@ -224,7 +224,7 @@ func (r *relay) drain(c *Conn, piped int) bool {
 	case errno == syscall.EINVAL || errno == syscall.ENOSYS:
 		n, errno = r.unpipe(c, p, piped)
 		if passes(errno) {
-			c.driver.cx.Wake(c.task.Waker())
+			c.driver.Cx.Wake(c.task.Waker())
 			return false
 		}
 		if errno != 0 {
@@ -257,7 +257,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 	r.s.mu.Lock()
 	b := here.bufs[0][here.gone:] // the other end only adds to what is behind
 	r.s.unlock()
-	n, errno := c.group.cfg.Reactor.TrySend(c.fd, nil, b)
+	n, errno := c.group.cfg.Reactor.TrySend(c.end.FD, nil, b)
 	switch {
 	case passes(errno):
 		c.awaitWritable()

@@ -2,17 +2,17 @@ package conn
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
 var (
-	errAborted = fmt.Errorf("conn: aborted: %w", net.ErrClosed)
-	errGone    = fmt.Errorf("conn: the connection has ended: %w", net.ErrClosed)
+	errAborted = engine.ErrAborted
+	errGone    = engine.ErrGone
 )
 
 // Close ends the connection in order: what was written is sent, then a FIN;
@@ -115,7 +115,7 @@ func (c *Conn) check(err error) {
 // connection is broken is of that, not of the handler.
 func (c *Conn) returned(handler any, err error) error {
 	if err != nil && !c.is(broken) {
-		c.group.handlerFailed(err, handler, c.is(closing), c.logAttr())
+		c.group.core.HandlerFailed(err, handler, c.is(closing), c.logAttr())
 	}
 	return err
 }
@@ -139,7 +139,7 @@ func (c *Conn) finish() {
 		if c.is(closing) {
 			c.linger()
 		}
-		switch err := sock.ShutdownWrite(c.fd); {
+		switch err := sock.ShutdownWrite(c.end.FD); {
 		case err == nil:
 		case !errors.Is(err, syscall.ENOTCONN):
 			c.fail(c.opError("close", err))
@@ -155,7 +155,7 @@ func (c *Conn) finish() {
 func (c *Conn) tearDown() (done bool) {
 	if c.is(connecting) && !c.is(stopping) {
 		c.set(stopping)
-		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Connect)
+		c.driver.Cancel(c.outgoing, &c.end, reactor.Connect)
 	}
 	if c.is(receiving|polling) && !c.is(stopping) {
 		c.stopReceiving()
@@ -173,10 +173,10 @@ func (c *Conn) tearDown() (done bool) {
 	c.inbox.reckon(c.group)
 	c.mu.Unlock()
 	if first && flying {
-		c.driver.cancel(at, &c.endpoint, reactor.Send)
+		c.driver.Cancel(at, &c.end, reactor.Send)
 	}
 	if first && c.is(awaiting) {
-		c.driver.cancel(c.outgoing, &c.endpoint, reactor.Writable)
+		c.driver.Cancel(c.outgoing, &c.end, reactor.Writable)
 	}
 	if first && c.watching() {
 		c.unwatch()
@@ -186,7 +186,7 @@ func (c *Conn) tearDown() (done bool) {
 	}
 	if c.is(occupied) {
 		if c.cause() != nil && !c.stream().told {
-			c.driver.cx.Wake(c.task.Waker())
+			c.driver.Cx.Wake(c.task.Waker())
 		}
 		return false
 	}
@@ -213,17 +213,17 @@ func (c *Conn) over() {
 	c.queued = nil
 	c.in.detach(d, c.home)
 	c.in.dropOwn(d)
-	c.group.table.remove(&c.endpoint)
-	if c.fd >= 0 { // else it was being dialled
+	c.group.core.Table.Remove(&c.end)
+	if c.end.FD >= 0 { // else it was being dialled
 		if c.is(reset) {
-			sock.ResetOnClose(c.fd)
+			sock.ResetOnClose(c.end.FD)
 		}
 		if c.duplicated() {
-			sock.End(c.fd, c.is(reset))
+			sock.End(c.end.FD, c.is(reset))
 		}
-		d.close(c.home, c.fd, c.is(prompt))
+		d.CloseFD(c.home, c.end.FD, c.is(prompt))
 	}
-	c.fd = -1
+	c.end.FD = -1
 	c.group.leave(c)
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -13,7 +14,7 @@ import (
 // A Conn is one byte-stream connection. Its methods are for its handler, while
 // a method of that runs; Handle is for everybody else.
 type Conn struct {
-	endpoint
+	end     engine.Endpoint // of the reactors' tokens
 	task    sched.Task
 	group   *Group
 	handler Handler
@@ -22,11 +23,11 @@ type Conn struct {
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
 
-	driver   *Driver // that worker's
-	home     *Driver // where it receives, or last did, and its chunks lie; before that, where its first operation went
-	outgoing *Driver // where its last Connect or Send went
-	*backlog         // nil between runs if there is nothing in it
-	extras   *extras // nil: none was ever needed; others read it, under mu
+	driver   *Driver        // that worker's
+	home     *engine.Driver // where it receives, or last did, and its chunks lie; before that, where its first operation went
+	outgoing *engine.Driver // where its last Connect or Send went
+	*backlog                // nil between runs if there is nothing in it
+	extras   *extras        // nil: none was ever needed; others read it, under mu
 	value    any
 
 	mu    sync.Mutex // guards inbox; never held while a handler runs
@@ -59,10 +60,10 @@ type extras struct {
 	after     int         // bytes behind them
 
 	notifyClose []func()
-	watcher     *Driver  // where the Hangup in flight went; nil: there is none
-	hung        bool     // it has told of a reset
-	race        *race    // while the connection is being dialled; nil: to one address
-	target      net.Addr // what that is for, until it is won: then it changes, under mu
+	watcher     *engine.Driver // where the Hangup in flight went; nil: there is none
+	hung        bool           // it has told of a reset
+	race        *race          // while the connection is being dialled; nil: to one address
+	target      net.Addr       // what that is for, until it is won: then it changes, under mu
 
 	layer *layer // of one that speaks TLS; the task writes it, under mu
 }
@@ -133,7 +134,7 @@ func (c *Conn) clear(f flags) { c.flags &^= f }
 // newConn makes a connection of a descriptor, which nobody knows before attach.
 func newConn(g *Group, fd int, h Handler) *Conn {
 	c := &Conn{group: g, handler: h}
-	c.fd, c.target = fd, c
+	c.end.FD, c.end.Target = fd, (*connTarget)(c)
 	if g.bounded() {
 		c.extras = new(extras) // others book in its charge
 	}
@@ -147,12 +148,12 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 // attach makes the connection known to the group. From then on commands may
 // reach it, and run its task.
 func (c *Conn) attach() {
-	c.group.population.join(c.is(outbound))
-	c.group.table.add(&c.endpoint)
+	c.group.core.Census.Join(c.is(outbound))
+	c.group.core.Table.Add(&c.end)
 }
 
 // Handle is a reference to the connection for other goroutines and for later.
-func (c *Conn) Handle() Handle { return Handle{group: c.group, token: c.token} }
+func (c *Conn) Handle() Handle { return Handle{group: c.group, token: c.end.Token} }
 
 // Value is what SetValue stored, or nil: the handler's own state of this
 // connection.
@@ -183,18 +184,18 @@ func (c *Conn) SetHandler(h Handler) error {
 	c.handler = h
 	if len(c.in.unread) > 0 && !c.is(closing|broken) {
 		c.set(unseen)
-		c.driver.cx.Wake(c.task.Waker())
+		c.driver.Cx.Wake(c.task.Waker())
 	}
 	return nil
 }
 
 // Now is the current time as of the worker's tick: it costs nearly nothing, and
 // is good to well under a millisecond as long as handlers are quick.
-func (c *Conn) Now() time.Time { return c.group.rt.Time(c.driver.cx.Now()) }
+func (c *Conn) Now() time.Time { return c.group.rt.Time(c.driver.Cx.Now()) }
 
 // Worker is the index of the worker the handler runs on, from 0: for state that
 // workers should not share. It may be another one next time.
-func (c *Conn) Worker() int { return c.driver.cx.Worker() }
+func (c *Conn) Worker() int { return c.driver.Cx.Worker() }
 
 // Group is the group the connection belongs to.
 func (c *Conn) Group() *Group { return c.group }
@@ -238,7 +239,7 @@ func (c *Conn) peerAddr() net.Addr {
 }
 
 // LocalAddr is this end's address, nil when the connection has ended.
-func (c *Conn) LocalAddr() net.Addr { return sock.LocalAddr(c.fd) }
+func (c *Conn) LocalAddr() net.Addr { return sock.LocalAddr(c.end.FD) }
 
 // local reports whether it is a Unix socket.
 func (c *Conn) local() bool { return !c.peer.IsValid() }
@@ -248,7 +249,7 @@ func (c *Conn) overTCP() bool { return c.port != 0 }
 
 // accepted notes who the peer is, which the reactor may have been told.
 func (c *Conn) accepted(told netip.AddrPort) {
-	peer, path, local := sock.Accepted(c.fd, told)
+	peer, path, local := sock.Accepted(c.end.FD, told)
 	switch {
 	case !local:
 		c.setPeer(peer)

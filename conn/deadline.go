@@ -52,7 +52,7 @@ func (c *Conn) outflow(taken uint64) outflow {
 	if taken == 0 {
 		return outflow{}
 	}
-	return outflow{taken, sock.Unacked(c.fd)}
+	return outflow{taken, sock.Unacked(c.end.FD)}
 }
 
 // movedSince reports whether the peer has taken something since. That the kernel has counts as

@@ -30,9 +30,9 @@ func (c *Conn) Dial(addr net.Addr, h Handler) (Handle, error) {
 // receivesOn is the worker where the connection receives, or will.
 func (c *Conn) receivesOn() int {
 	if c.home != nil {
-		return c.home.worker
+		return c.home.Worker
 	}
-	return c.driver.worker
+	return c.driver.Worker
 }
 
 var errNoAddrs = errors.New("no address to connect to; set Addrs or Find")
@@ -82,7 +82,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 
 // aim makes the socket for the only address.
 func (c *Conn) aim(addr net.Addr, cfg *DialConfig) (err error) {
-	if c.fd, err = dialSocket(addr, cfg); err != nil {
+	if c.end.FD, err = dialSocket(addr, cfg); err != nil {
 		return err
 	}
 	c.towards(addr)
@@ -108,7 +108,7 @@ func (c *Conn) connect() {
 		return
 	}
 	c.set(connecting)
-	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.fd, Token: c.token, Addr: c.peerAddr()})
+	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.end.FD, Token: c.end.Token, Addr: c.peerAddr()})
 	if c.is(broken) {
 		c.clear(connecting)
 	}

@@ -4,15 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
-)
-
-// The stages of a group's end: what is told to come to its end.
-const (
-	drainNobody = iota
-	drainServed // connections that were accepted, and packet sockets that listen
-	drainAll
-	abortAll // nothing is told any more: what begins is reset
 )
 
 // drainLinger is how long the peer of a connection that ends by a drain is waited for, when
@@ -23,7 +16,7 @@ const drainLinger = 100 * time.Millisecond
 // Drain tells every connection and packet socket that there is now, through its handler's
 // OnDrain, that it should come to an end. A dial in progress is given up. See Shutdown for
 // the order in which a server ends.
-func (g *Group) Drain() { g.tellAll(command{kind: cmdDrain}) }
+func (g *Group) Drain() { g.core.TellAll(engine.Drain) }
 
 // Shutdown drains in order, and returns when no connection is left:
 //
@@ -35,38 +28,12 @@ func (g *Group) Drain() { g.tellAll(command{kind: cmdDrain}) }
 // What is attached, or gets another handler, after its kind was told is told as well, after
 // its OnOpen. Listeners are to be closed before. If ctx ends first, Shutdown returns its error and
 // leaves what is left; if the workers stop, sched.ErrClosed.
-func (g *Group) Shutdown(ctx context.Context) error {
-	g.begin(drainServed)
-	if err := g.population.wait(ctx, g.rt.Done(), served); err != nil {
-		return err
-	}
-	g.begin(drainAll)
-	return g.Wait(ctx)
-}
+func (g *Group) Shutdown(ctx context.Context) error { return g.core.Shutdown(ctx) }
 
-// begin begins a stage. A connection that is attached before the stage is stored is in the
-// table, so it is told here. One that is attached later sees the stage after its OnOpen.
-func (g *Group) begin(stage int32) {
-	g.enter(stage)
-	g.tellAll(command{kind: cmdStage})
-}
-
-func (g *Group) enter(stage int32) {
-	for {
-		was := g.stage.Load()
-		if was >= stage || g.stage.CompareAndSwap(was, stage) {
-			return
-		}
-	}
-}
-
-func (g *Group) aborting() bool { return g.stage.Load() == abortAll }
+func (g *Group) aborting() bool { return g.core.Aborting() }
 
 // draining reports whether what was dialled, or what was not, is to come to its end.
-func (g *Group) draining(outbound bool) bool {
-	stage := g.stage.Load()
-	return stage >= drainAll || stage == drainServed && !outbound
-}
+func (g *Group) draining(outbound bool) bool { return g.core.Draining(outbound) }
 
 // Draining reports whether the connection is to come to its end, because Group.Shutdown has
 // begun with connections of its kind. It may be true before OnDrain is called: a handler that
@@ -118,5 +85,5 @@ func (c *Conn) shortenLinger() {
 // not say what was acknowledged, silence must do.
 func (c *Conn) silent() bool {
 	k := &c.extras.clock
-	return k.dropped == k.heard && sock.Unacked(c.fd) == 0
+	return k.dropped == k.heard && sock.Unacked(c.end.FD) == 0
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -13,11 +14,11 @@ import (
 var (
 	// ErrWriteQueueFull is returned by a write that found MaxWrite bytes queued, or
 	// HighWater bytes while MaxWriteTotal is reached. Nothing of it was taken.
-	ErrWriteQueueFull = errors.New("conn: write queue full")
+	ErrWriteQueueFull = engine.ErrWriteQueueFull
 
 	// ErrTooManyCalls is returned by a Do of a handle while 1024 functions wait to be
 	// called: the connection's worker does not keep up, or its TLS handshake goes on.
-	ErrTooManyCalls = errors.New("conn: too many functions wait to be called by Do; call it less often")
+	ErrTooManyCalls = engine.ErrTooManyCalls
 
 	// ErrReadBufferFull ends a connection whose handler left MaxRead bytes
 	// unread.

@@ -1,8 +1,5 @@
 package conn
 
-// maxPendingCalls is how many functions of a handle's Do may wait to be called.
-const maxPendingCalls = 1 << 10
-
 // mayQueue reports whether a connection with that much unsent may queue more. Below
 // HighWater it always may, and nothing that the workers share is touched.
 func (g *Group) mayQueue(unsent int) bool {

@@ -11,13 +11,13 @@ func (g *Group) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "group on %s: %d connections\n", g.Backend(), g.Len())
 	n := 0
-	for e := range g.table.all() {
+	for e := range g.core.Table.All() {
 		if n++; n > 50 {
 			break
 		}
-		c, ok := e.target.(*Conn)
-		if !ok {
-			fmt.Fprintf(&b, "  %#x fd %d %T\n", e.token, e.fd, e.target)
+		c := connOf(e)
+		if c == nil {
+			fmt.Fprintf(&b, "  %#x fd %d %T\n", e.Token, e.FD, e.Target)
 			continue
 		}
 		c.mu.Lock()
@@ -29,7 +29,7 @@ func (g *Group) Dump() string {
 			m = new(mail)
 		}
 		fmt.Fprintf(&b, "  %#x fd %d flags %017b unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
-			e.token, e.fd, c.flags, len(l.in.unread), len(l.queued), len(m.flight), m.sent,
+			e.Token, e.FD, c.flags, len(l.in.unread), len(l.queued), len(m.flight), m.sent,
 			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed, in.tellEnd)
 		c.mu.Unlock()
 	}
@@ -40,7 +40,7 @@ func (g *Group) Dump() string {
 func (h Handle) Slot() (index, generation uint32) { return h.token.Index(), h.token.Generation() }
 
 // FD is the descriptor of the connection a handle names.
-func (h Handle) FD() int { return h.group.table.get(h.token).fd }
+func (h Handle) FD() int { return h.group.core.Table.Get(h.token).FD }
 
 // Move has the connection's task run on another worker from its next run on. It
 // is for the handler: while the task runs, nobody looks where it is to run.
@@ -72,7 +72,7 @@ func (l *Listener) InLine() bool {
 func (g *Group) PipesUsed() int { return g.pipes.Used() }
 
 // Home is the worker through whose reactor the connection receives.
-func (c *Conn) Home() int { return c.home.worker }
+func (c *Conn) Home() int { return c.home.Worker }
 
 // Begun is the worker on which the connection began.
 func (h Handle) Begun() int { return int(h.conn().begun) }

@@ -16,7 +16,7 @@ func (l *Listener) File() (*os.File, error) {
 	if l.stop {
 		return nil, &net.OpError{Op: "file", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
 	}
-	return sock.File(l.fd, l.addr.String())
+	return sock.File(l.end.FD, l.addr.String())
 }
 
 // Files are what Listener.File returns, of each of the listener's sockets: one, or one for
@@ -48,5 +48,5 @@ func (h PacketHandle) File() (*os.File, error) {
 	if c.inbox.closed {
 		return nil, errGone
 	}
-	return sock.File(c.fd, c.local.String())
+	return sock.File(c.end.FD, c.local.String())
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -18,22 +19,19 @@ import (
 // A Group is the reactors of one runtime, and the listeners and connections
 // attached to them. Its methods may be called from any goroutine.
 type Group struct {
-	cfg   Config
-	rt    *sched.Runtime
-	table table
-	next  atomic.Uint32 // the worker that gets the next connection
+	core engine.Group // what connections share with datagrams
+	cfg  Config
+	rt   *sched.Runtime // core's
 
 	admission admission
 	pipes     sock.Pipes
-	handlers  handlerCounts
 	ledger    ledger
 	ration    *bufs.Ration   // of the buffer pools; nil: MaxMemory is not set
 	excess    atomic.Int64   // queued above HighWater by all connections, bytes; see excess.go
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
-	drivers []atomic.Pointer[Driver] // by worker; nil before it starts
-	late    struct {
+	late struct {
 		sync.Mutex
 		listeners []*Listener // that are to be closed by a worker that was stuck
 	}
@@ -44,9 +42,6 @@ type Group struct {
 	bulk       bulkReads
 
 	shortages shortages
-
-	population population   // connections and packet sockets whose OnClose has not returned
-	stage      atomic.Int32 // of the end: drainNobody and so on
 }
 
 // NewGroup chooses the backend (see reactor.Select) and makes a runtime of
@@ -76,7 +71,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.drivers[worker].Store(d)
+		g.core.Drivers[worker].Store(d.Engine())
 		return d, nil
 	}
 	if rc.Logger == nil {
@@ -85,9 +80,11 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.completes = cfg.Reactor.Backend == "io_uring"
 	g.readsFirst = (g.completes || cfg.Reactor.Backend == "epoll") && !g.bounded()
 	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
+	g.core.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.Linger, Logger: cfg.Logger}
 	g.rt = sched.New(rc)
+	g.core.RT = g.rt
 	g.begun = make([]atomic.Int64, g.rt.Workers())
-	g.drivers = make([]atomic.Pointer[Driver], g.rt.Workers())
+	g.core.Drivers = make([]atomic.Pointer[engine.Driver], g.rt.Workers())
 	if g.bounded() {
 		g.ration = bufs.NewRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.own)
 	}
@@ -105,45 +102,37 @@ func (g *Group) Backend() string { return g.cfg.Reactor.Backend }
 
 // Len is the number of connections that have not ended. Packet sockets count as
 // connections, here and in Drain, Shutdown, Abort and Wait.
-func (g *Group) Len() int { return g.population.len() }
+func (g *Group) Len() int { return g.core.Census.Len() }
 
 // Abort resets every connection.
-func (g *Group) Abort() { g.tellAll(command{kind: cmdAbort}) }
+func (g *Group) Abort() { g.core.TellAll(engine.Abort) }
 
-func (g *Group) tellAll(cmd command) {
-	for e := range g.table.all() {
-		switch c := e.target.(type) {
-		case *Conn:
-			_ = c.tell(cmd) // one that has ended needs no telling
-		case *PacketConn:
-			_ = c.tell(packetCommand{kind: cmd.kind})
-		}
-	}
-}
+// Engine is what connections share with datagrams: for package packet.
+func (g *Group) Engine() *engine.Group { return &g.core }
 
 // Wait waits until no connection is left, or until ctx ends, and then returns
 // its error; sched.ErrClosed if the workers have stopped, which end connections.
 func (g *Group) Wait(ctx context.Context) error {
-	return g.population.wait(ctx, g.rt.Done(), everybody)
+	return g.core.Wait(ctx)
 }
 
 // nextWorker spreads what is new over the workers.
-func (g *Group) nextWorker() int { return int(g.next.Add(1) % uint32(g.rt.Workers())) }
+func (g *Group) nextWorker() int { return g.core.NextWorker() }
 
 // start has a new connection's task run first on a worker. d is the caller's.
 func (g *Group) start(d *Driver, c *Conn, at int) {
-	if at != d.cx.Worker() {
+	if at != d.Cx.Worker() {
 		c.task.WakeOn(at)
 	} else {
-		d.cx.Wake(c.task.Waker())
+		d.Cx.Wake(c.task.Waker())
 	}
 }
 
 func (g *Group) leave(c *Conn) {
 	g.begun[c.begun].Add(-1)
 	g.discharge(c)
-	g.population.leave(c.is(outbound))
-	if g.ration != nil && g.population.len() == 0 {
+	g.core.Census.Leave(c.is(outbound))
+	if g.ration != nil && g.core.Census.Len() == 0 {
 		g.ration.Drop()
 	}
 }

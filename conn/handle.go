@@ -59,9 +59,9 @@ func (h Handle) conn() *Conn {
 	if h.group == nil {
 		return nil
 	}
-	e := h.group.table.get(h.token)
+	e := h.group.core.Table.Get(h.token)
 	if e == nil {
 		return nil
 	}
-	return e.target.(*Conn)
+	return connOf(e)
 }

@@ -52,7 +52,7 @@ func (c *Conn) Fresh() bool {
 	c.mu.Lock()
 	news := c.inbox.recvEnded || c.inbox.mail != nil && len(c.inbox.chunks) > 0
 	c.mu.Unlock()
-	return !news && sock.Quiet(c.fd)
+	return !news && sock.Quiet(c.end.FD)
 }
 
 // NotifyClose has f called when the connection has ended, right after OnClose,

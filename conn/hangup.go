@@ -35,14 +35,14 @@ func (c *Conn) watch() {
 	if x.watcher != nil || x.hung {
 		return
 	}
-	x.watcher = c.driver.via(c.home)
+	x.watcher = c.driver.Via(c.home)
 	if c.home == nil { // its first operation: the reactor has to hear of the close
 		c.home = x.watcher
 	}
-	c.submit(x.watcher, reactor.Op{Kind: reactor.Hangup, FD: c.fd, Token: c.token, TCP: c.overTCP()})
+	c.submit(x.watcher, reactor.Op{Kind: reactor.Hangup, FD: c.end.FD, Token: c.end.Token, TCP: c.overTCP()})
 	if c.is(broken) {
 		x.watcher = nil
-		c.driver.cx.Wake(c.task.Waker()) // settle has passed the tearing down
+		c.driver.Cx.Wake(c.task.Waker()) // settle has passed the tearing down
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *Conn) watch() {
 func (c *Conn) watching() bool { return c.extras != nil && c.extras.watcher != nil }
 
 // unwatch cancels it.
-func (c *Conn) unwatch() { c.driver.cancel(c.extras.watcher, &c.endpoint, reactor.Hangup) }
+func (c *Conn) unwatch() { c.driver.Cancel(c.extras.watcher, &c.end, reactor.Hangup) }
 
 // hearHangup deals with news of a Hangup.
 func (c *Conn) hearHangup(n *news) {
@@ -70,7 +70,7 @@ func (c *Conn) hangUp() {
 	if c.Lent() && c.is(unseen) { // a Socket keeps what arrived before, paused or not
 		c.offer()
 	}
-	errno := cmp.Or(sock.TakeError(c.fd), syscall.ECONNRESET)
+	errno := cmp.Or(sock.TakeError(c.end.FD), syscall.ECONNRESET)
 	if errno == syscall.EPIPE { // Linux' name for a reset that follows a FIN
 		errno = syscall.ECONNRESET
 	}

@@ -3,6 +3,7 @@ package conn
 import (
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -47,9 +48,9 @@ type mail struct {
 	// The send in flight lies here, not with the task, so that its end can be
 	// dealt with where it is noticed: nearly always everything was sent and
 	// nothing waits for it, and then the task need not run.
-	flight []byte  // nil: none
-	sent   int     // how much of it the kernel has taken; 0 when there is none
-	lent   *Driver // where it went, if that was not by the task, see passNow; nil: Conn.outgoing
+	flight []byte         // nil: none
+	sent   int            // how much of it the kernel has taken; 0 when there is none
+	lent   *engine.Driver // where it went, if that was not by the task, see passNow; nil: Conn.outgoing
 
 	waiter *Socket // whoever writes to it is told when that ends; nil: nobody
 
@@ -127,9 +128,9 @@ const (
 // deliver puts a completion into the inbox and wakes the task, which by then
 // may have seen the completion, and be over: waking it does nothing then.
 func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
-	if d.keeps && e.Kind == reactor.Recv && e.Res > 0 && e.More && d.cx.Enter(&c.task) {
+	if d.Keeps && e.Kind == reactor.Recv && e.Res > 0 && e.More && d.Cx.Enter(&c.task) {
 		over := c.through(d, e)
-		d.cx.Leave(&c.task)
+		d.Cx.Leave(&c.task)
 		if over {
 			return
 		}
@@ -143,7 +144,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		if e.Res > 0 {
 			in.need(d)
 			if in.chunks == nil {
-				in.chunks = d.chunkList()
+				in.chunks = d.ChunkList()
 			}
 			in.chunks = append(in.chunks, e.Buf)
 			in.received += uint64(e.Res)
@@ -186,7 +187,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 	}
 	c.mu.Unlock()
 	if wake {
-		d.cx.Wake(c.task.Waker())
+		d.Cx.Wake(c.task.Waker())
 	}
 	if waiter != nil {
 		waiter.madeRoom()
@@ -208,7 +209,7 @@ func (c *Conn) tell(cmd command) error {
 	case cmd.kind == cmdSend && len(cmd.data) > 0 && !c.group.mayQueue(in.waits()): // a handshake's own are sent
 		c.mu.Unlock()
 		return ErrWriteQueueFull
-	case cmd.counted && in.mail != nil && in.calls >= maxPendingCalls:
+	case cmd.counted && in.mail != nil && in.calls >= engine.MaxPendingCalls:
 		c.mu.Unlock()
 		return ErrTooManyCalls
 	}
@@ -294,5 +295,5 @@ func (c *Conn) putBack(n *news) {
 		in.recvEnded, in.recvErrno = true, uint32(n.recvErrno)
 	}
 	c.mu.Unlock()
-	c.driver.recycle(came)
+	c.driver.Recycle(came)
 }

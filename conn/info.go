@@ -20,8 +20,8 @@ type Info struct {
 // and holds nobody up.
 func (g *Group) Connections() iter.Seq[Info] {
 	return func(yield func(Info) bool) {
-		for e := range g.table.all() {
-			if c, ok := e.target.(*Conn); ok && !yield(c.info()) {
+		for e := range g.core.Table.All() {
+			if c := connOf(e); c != nil && !yield(c.info()) {
 				return
 			}
 		}

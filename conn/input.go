@@ -1,6 +1,9 @@
 package conn
 
-import "github.com/suiro-go/suiro/reactor"
+import (
+	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/reactor"
+)
 
 // An input is what has been received and not read. While a handler runs it is
 // either a chunk, of the reactor's memory or the worker's (Driver.scratch), untouched, or the
@@ -16,18 +19,18 @@ type input struct {
 
 // attach adds a chunk, of home's memory, behind what is unread. What it needs
 // besides comes from d, the running worker's driver.
-func (in *input) attach(d, home *Driver, b reactor.Buffer) {
+func (in *input) attach(d *Driver, home *engine.Driver, b reactor.Buffer) {
 	if len(in.unread) == 0 {
 		in.dropOwn(d)
 		in.chunk, in.unread = b, b.Bytes
 		return
 	}
 	in.keep(d, b.Bytes)
-	home.r.Release(b)
+	home.R.Release(b)
 }
 
 // detach ends the use of the chunk: what is unread of it is kept.
-func (in *input) detach(d, home *Driver) {
+func (in *input) detach(d *Driver, home *engine.Driver) {
 	switch {
 	case in.chunk.Bytes != nil:
 		b, rest, lent := in.chunk, in.unread, in.lent
@@ -36,7 +39,7 @@ func (in *input) detach(d, home *Driver) {
 			in.keep(d, rest)
 		}
 		if !lent {
-			home.r.Release(b)
+			home.R.Release(b)
 		}
 	case len(in.unread) == 0:
 		in.dropOwn(d)

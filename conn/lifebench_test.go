@@ -17,10 +17,10 @@ func BenchmarkLife(b *testing.B) {
 	r := &lives{left: b.N, over: make(chan struct{}), wake: make(chan struct{}, 1)}
 	g := stubGroup(b, r)
 	l := &Listener{group: g, handler: speaksFirst{}, worker: AnyWorker}
-	l.target = l
+	l.end.Target = (*listenerTarget)(l)
 	l.task.Init(g.rt, l)
-	g.table.add(&l.endpoint)
-	r.listener = l.token
+	g.core.Table.Add(&l.end)
+	r.listener = l.end.Token
 	b.ReportAllocs()
 	b.ResetTimer()
 	if err := g.rt.Start(); err != nil {
@@ -44,8 +44,9 @@ func stubGroup(b *testing.B, r reactor.Reactor) *Group {
 	}
 	g := &Group{cfg: cfg, begun: make([]atomic.Int64, 1)}
 	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(worker int) (sched.Driver, error) {
-		return &Driver{group: g, worker: worker, r: r}, nil
+		return driverFor(g, worker, r), nil
 	}})
+	g.core.RT, g.core.Logger = g.rt, cfg.Logger
 	return g
 }
 

@@ -73,7 +73,7 @@ func (c *Conn) endFlood() {
 	k := &c.extras.clock
 	switch {
 	case k.look != 0: // not yet
-	case sock.Acknowledged(c.fd):
+	case sock.Acknowledged(c.end.FD):
 		c.set(reset | broken)
 	default:
 		k.pause = max(firstLook, 2*k.pause)

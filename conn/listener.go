@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -17,7 +18,7 @@ import (
 // A Listener accepts connections for a group. One worker accepts at a time; the
 // connections go to all workers in turn.
 type Listener struct {
-	endpoint
+	end     engine.Endpoint // of the reactors' tokens
 	task    sched.Task
 	group   *Group
 	handler Handler
@@ -28,11 +29,11 @@ type Listener struct {
 	pending atomic.Int64 // those; with limit alone
 
 	// The task's alone.
-	home      *Driver       // where its last Accept went; nil: there was none
-	place     place         // in the line for memory
-	accepting bool          // an Accept is in flight
-	stopping  bool          // and a Cancel for it
-	closing   time.Duration // the tick in which the descriptor was closed
+	home      *engine.Driver // where its last Accept went; nil: there was none
+	place     place          // in the line for memory
+	accepting bool           // an Accept is in flight
+	stopping  bool           // and a Cancel for it
+	closing   time.Duration  // the tick in which the descriptor was closed
 	retry     sched.Timer
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
@@ -97,13 +98,13 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Lis
 	}
 	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), limit: limit, closed: make(chan struct{})}
 	l.lingers = sock.Lingers(fd)
-	l.fd, l.target = fd, l
+	l.end.FD, l.end.Target = fd, (*listenerTarget)(l)
 	l.task.Init(g.rt, l)
 	return l, nil
 }
 
 func (l *Listener) start() {
-	l.group.table.add(&l.endpoint)
+	l.group.core.Table.Add(&l.end)
 	if l.worker == AnyWorker {
 		l.task.WakeOn(l.group.nextWorker())
 	} else {
@@ -157,7 +158,7 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 		l.ended, l.errno = true, e.Errno()
 	}
 	l.mu.Unlock()
-	d.cx.Wake(l.task.Waker())
+	d.Cx.Wake(l.task.Waker())
 }
 
 // take begins an accepted connection, or refuses it; false: it is kept until there is
@@ -220,8 +221,8 @@ func (l *Listener) taken() {
 
 // refuse resets a connection that no reactor knows yet.
 func (l *Listener) refuse(c *Conn) {
-	sock.ResetOnClose(c.fd)
-	sock.Close(c.fd)
+	sock.ResetOnClose(c.end.FD)
+	sock.Close(c.end.FD)
 }
 
 // makeRoom begins those that wait, as far as there is room. It reports whether there
@@ -277,7 +278,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 	case (stop || !room) && l.accepting:
 		if stop || !l.stopping {
 			l.stopping = true
-			d.cancel(l.home, &l.endpoint, reactor.Accept)
+			d.Cancel(l.home, &l.end, reactor.Accept)
 		}
 		return false
 	case !room:
@@ -290,11 +291,11 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 			l.refuseSpare()
 			l.group.leaveLine(&l.place)
 			l.closing = cx.Now()
-			l.group.table.remove(&l.endpoint)
+			l.group.core.Table.Remove(&l.end)
 			l.mu.Lock()
 			l.gone = true
 			l.mu.Unlock()
-			d.close(l.home, l.fd, false)
+			d.CloseFD(l.home, l.end.FD, false)
 		}
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
 		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
@@ -310,8 +311,8 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 // kernel's queue before the listener could stop it.
 func (l *Listener) accept(cx *sched.Context, d *Driver) {
 	l.accepting = true
-	l.home = d.via(l.home)
-	if err := d.submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.fd, Token: l.token, One: l.limit > 0 || l.group.waits()}); err != nil {
+	l.home = d.Via(l.home)
+	if err := d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token, One: l.limit > 0 || l.group.waits()}); err != nil {
 		l.accepting = false
 		l.backOff(cx, err)
 	}

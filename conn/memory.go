@@ -179,9 +179,9 @@ func (c *Conn) settleMemory() {
 func (g *Group) shed() {
 	var greediest *Conn
 	most := 0
-	for e := range g.table.all() {
-		c, ok := e.target.(*Conn)
-		if !ok {
+	for e := range g.core.Table.All() {
+		c := connOf(e)
+		if c == nil {
 			continue
 		}
 		c.mu.Lock()

@@ -29,10 +29,10 @@ func (s *Socket) WaitsForRoom() bool {
 }
 
 // FD is the descriptor, once it is open.
-func (s *Socket) FD() int { return s.c.fd }
+func (s *Socket) FD() int { return s.c.end.FD }
 
 // FD is the descriptor of the first listening socket.
-func (l *SocketListener) FD() int { return l.inner[0].fd }
+func (l *SocketListener) FD() int { return l.inner[0].end.FD }
 
 // Arrived is how many sockets wait for Accept.
 func (l *SocketListener) Arrived() int {

@@ -193,9 +193,9 @@ func (g *Group) watchSockets() {
 	g.sockets.Do(func() {
 		go func() {
 			<-g.rt.Done()
-			for e := range g.table.all() {
-				c, ok := e.target.(*Conn)
-				if !ok {
+			for e := range g.core.Table.All() {
+				c := connOf(e)
+				if c == nil {
 					continue
 				}
 				if s, ok := c.handler.(*Socket); ok { // the task that might change it runs no more

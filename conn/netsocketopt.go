@@ -153,5 +153,5 @@ func (c *Conn) withFD(f func(fd int) error) error {
 	if c.inbox.closed { // it is about to be closed, by the task, which takes no notice of the lock
 		return net.ErrClosed
 	}
-	return f(c.fd)
+	return f(c.end.FD)
 }

@@ -39,7 +39,7 @@ func (c *PacketConn) check(err error) {
 	if err == nil || c.is(packetBroken) {
 		return
 	}
-	c.group.handlerFailed(err, c.handler, c.is(packetClosing), c.logAttr())
+	c.group.core.HandlerFailed(err, c.handler, c.is(packetClosing), c.logAttr())
 	if !c.is(packetClosing) {
 		c.cause = err
 		_ = c.Close()
@@ -53,7 +53,7 @@ func (c *PacketConn) lingered() { c.fail(c.opError("close", netip.AddrPort{}, os
 func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 	if c.is(packetReceiving) && !c.is(packetStopping) {
 		c.flags |= packetStopping
-		c.driver.cancel(c.home, &c.endpoint, reactor.RecvFrom)
+		c.driver.Cancel(c.home, &c.end, reactor.RecvFrom)
 	}
 	c.mu.Lock()
 	in := &c.inbox
@@ -63,7 +63,7 @@ func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 	more := in.landed != nil || len(in.commands) > 0 // came since this run began
 	c.mu.Unlock()
 	if cancelSend {
-		c.driver.cancel(c.outgoing, &c.endpoint, reactor.SendTo)
+		c.driver.Cancel(c.outgoing, &c.end, reactor.SendTo)
 	}
 	switch {
 	case more:
@@ -74,12 +74,12 @@ func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 	}
 	c.group.rt.StopTimer(&c.clock.timer)
 	c.dropUnsent()
-	c.group.table.remove(&c.endpoint)
+	c.group.core.Table.Remove(&c.end)
 	c.mu.Lock()
 	in.gone = true
 	c.mu.Unlock()
-	c.driver.close(c.home, c.fd, false)
-	c.fd = -1
+	c.driver.CloseFD(c.home, c.end.FD, false)
+	c.end.FD = -1
 	c.closed = max(1, cx.Now())
 	// The kernel may be about to let go of the receive that has just ended, and with
 	// it of the socket: who waits for the end may want the port. So look again in a
@@ -105,7 +105,7 @@ func (c *PacketConn) over(cx *sched.Context) (done bool) {
 		return false
 	}
 	c.tellOver()
-	c.group.population.leave(c.is(packetOutbound))
+	c.group.core.Census.Leave(c.is(packetOutbound))
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -19,7 +20,7 @@ import (
 // A queue that is full drops what comes, as is usual with datagrams: the kernel
 // what arrives and is not received in time, WriteTo what cannot be sent in time.
 type PacketConn struct {
-	endpoint
+	end     engine.Endpoint // of the reactors' tokens
 	task    sched.Task
 	group   *Group
 	handler PacketHandler
@@ -28,9 +29,9 @@ type PacketConn struct {
 	kind    sock.Kind
 
 	// The task's alone, on whichever worker runs it.
-	driver   *Driver // that worker's
-	home     *Driver // where it receives, or last did, and its chunks lie; nil: nowhere yet
-	outgoing *Driver // where its last SendTo went
+	driver   *engine.Driver // that worker's
+	home     *engine.Driver // where it receives, or last did, and its chunks lie; nil: nowhere yet
+	outgoing *engine.Driver // where its last SendTo went
 	flags    packetFlags
 	out      *reactor.Batch            // written, behind what is in flight; nil: nothing
 	notes    []note                    // for those in out
@@ -94,18 +95,18 @@ func (g *Group) attachPacket(fd int, h PacketHandler, with packetFlags) (PacketH
 		return PacketHandle{}, err
 	}
 	c := &PacketConn{group: g, handler: h, flags: with}
-	c.fd, c.target = fd, c
+	c.end.FD, c.end.Target = fd, (*packetTarget)(c)
 	c.local, c.peer, c.kind = sock.Inspect(fd)
 	c.task.Init(g.rt, c)
-	g.population.join(with&packetOutbound != 0)
-	g.table.add(&c.endpoint)
+	g.core.Census.Join(with&packetOutbound != 0)
+	g.core.Table.Add(&c.end)
 	handle := c.Handle()
 	c.task.WakeOn(g.nextWorker())
 	return handle, nil
 }
 
 // Handle is a reference to the socket for other goroutines and for later.
-func (c *PacketConn) Handle() PacketHandle { return PacketHandle{group: c.group, token: c.token} }
+func (c *PacketConn) Handle() PacketHandle { return PacketHandle{group: c.group, token: c.end.Token} }
 
 // Value is what SetValue stored, or nil: the handler's own state of this socket.
 func (c *PacketConn) Value() any { return c.value }
@@ -115,11 +116,11 @@ func (c *PacketConn) SetValue(v any) { c.value = v }
 
 // Now is the current time as of the worker's tick: it costs nearly nothing, and is
 // good to well under a millisecond as long as handlers are quick.
-func (c *PacketConn) Now() time.Time { return c.group.rt.Time(c.driver.cx.Now()) }
+func (c *PacketConn) Now() time.Time { return c.group.rt.Time(c.driver.Cx.Now()) }
 
 // Worker is the index of the worker the handler runs on, from 0. It may be another
 // one next time.
-func (c *PacketConn) Worker() int { return c.driver.cx.Worker() }
+func (c *PacketConn) Worker() int { return c.driver.Cx.Worker() }
 
 // Group is the group the socket belongs to.
 func (c *PacketConn) Group() *Group { return c.group }

@@ -9,12 +9,12 @@ import (
 // NeverFragment has an IPv6 socket refuse what is longer than the interface takes.
 func NeverFragment(c *PacketConn) error {
 	return errors.Join(
-		unix.SetsockoptInt(c.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO),
-		unix.SetsockoptInt(c.fd, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1))
+		unix.SetsockoptInt(c.end.FD, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO),
+		unix.SetsockoptInt(c.end.FD, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1))
 }
 
 // NoChecksums has a socket send without checksums, which the kernel does not do with
 // segments.
 func NoChecksums(c *PacketConn) error {
-	return unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)
+	return unix.SetsockoptInt(c.end.FD, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)
 }

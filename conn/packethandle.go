@@ -56,9 +56,10 @@ func (h PacketHandle) conn() *PacketConn {
 	if h.group == nil {
 		return nil
 	}
-	e := h.group.table.get(h.token)
+	e := h.group.core.Table.Get(h.token)
 	if e == nil {
 		return nil
 	}
-	return e.target.(*PacketConn)
+	t, _ := e.Target.(*packetTarget)
+	return (*PacketConn)(t)
 }

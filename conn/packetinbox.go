@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -51,7 +52,7 @@ func costOf(b *reactor.Batch) int {
 }
 
 // deliver puts a completion into the inbox and wakes the task.
-func (c *PacketConn) deliver(d *Driver, e *reactor.Completion) {
+func (c *PacketConn) deliver(d *engine.Driver, e *reactor.Completion) {
 	wake := true
 	c.mu.Lock()
 	in := &c.inbox
@@ -59,7 +60,7 @@ func (c *PacketConn) deliver(d *Driver, e *reactor.Completion) {
 	case reactor.RecvFrom:
 		if e.Res >= 0 {
 			if in.chunks == nil {
-				in.chunks = d.chunkList()
+				in.chunks = d.ChunkList()
 			}
 			wake = len(in.chunks) == 0 || !e.More // else the one before has woken it, and it has not looked since
 			in.chunks = append(in.chunks, e.Buf)
@@ -72,18 +73,18 @@ func (c *PacketConn) deliver(d *Driver, e *reactor.Completion) {
 	}
 	c.mu.Unlock()
 	if wake {
-		d.cx.Wake(c.task.Waker())
+		d.Cx.Wake(c.task.Waker())
 	}
 }
 
 // land ends the flight, and reports whether the task is to run. c.mu is held.
-func (in *packetInbox) land(d *Driver) (wake bool) {
+func (in *packetInbox) land(d *engine.Driver) (wake bool) {
 	if len(in.flight.Failed) > 0 || len(in.flightNotes) > 0 {
 		in.landed, in.landedNotes = in.flight, in.flightNotes
 		in.flight, in.flightNotes = nil, nil
 		return true
 	}
-	d.putBatch(in.flight)
+	localOf(d).putBatch(in.flight)
 	in.flight = nil
 	return in.tellEnd
 }
@@ -99,7 +100,7 @@ func (c *PacketConn) tell(cmd packetCommand) error {
 	case cmd.kind == cmdSend && in.bytes+in.queued+costOf(in.flight) >= c.group.cfg.MaxWrite:
 		c.mu.Unlock()
 		return ErrWriteQueueFull
-	case cmd.kind == cmdDo && in.calls >= maxPendingCalls:
+	case cmd.kind == cmdDo && in.calls >= engine.MaxPendingCalls:
 		c.mu.Unlock()
 		return ErrTooManyCalls
 	}
@@ -140,8 +141,23 @@ func (c *PacketConn) collect(n *packetNews) {
 	c.mu.Unlock()
 }
 
+// A packetLocal is what a worker has for the packet sockets whose tasks it runs.
+type packetLocal struct {
+	batches []*reactor.Batch // empty ones
+	packets []Packet         // what a packet handler is given
+}
+
+func localOf(d *engine.Driver) *packetLocal {
+	l, ok := d.Packets.(*packetLocal)
+	if !ok {
+		l = new(packetLocal)
+		d.Packets = l
+	}
+	return l
+}
+
 // batch is an empty batch.
-func (d *Driver) batch(k sock.Kind) *reactor.Batch {
+func (d *packetLocal) batch(k sock.Kind) *reactor.Batch {
 	var b *reactor.Batch
 	if n := len(d.batches); n > 0 {
 		b, d.batches[n-1] = d.batches[n-1], nil
@@ -160,9 +176,37 @@ const (
 )
 
 // putBatch takes a batch that has been sent.
-func (d *Driver) putBatch(b *reactor.Batch) {
+func (d *packetLocal) putBatch(b *reactor.Batch) {
 	if b.Cap() <= keepBatchSize && b.Len() <= keepBatchLen && len(d.batches) < keepBatches {
 		b.Reset()
 		d.batches = append(d.batches, b)
 	}
+}
+
+// A packetTarget is what reactors and the group tell a PacketConn.
+type packetTarget PacketConn
+
+var (
+	_ engine.Target  = (*packetTarget)(nil)
+	_ engine.Ordered = (*packetTarget)(nil)
+)
+
+// Deliver implements engine.Target.
+func (t *packetTarget) Deliver(d *engine.Driver, e *reactor.Completion) {
+	(*PacketConn)(t).deliver(d, e)
+}
+
+// Obey implements engine.Ordered.
+func (t *packetTarget) Obey(o engine.Order) {
+	kind := cmdAbort
+	switch o {
+	case engine.Sever:
+		(*PacketConn)(t).sever()
+		return
+	case engine.Drain:
+		kind = cmdDrain
+	case engine.Stage:
+		kind = cmdStage
+	}
+	_ = (*PacketConn)(t).tell(packetCommand{kind: kind}) // one that has ended needs no telling
 }

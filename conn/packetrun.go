@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -16,7 +17,7 @@ const maxBatch = 256
 
 // Run is one run of the socket's task. It is for the scheduler.
 func (c *PacketConn) Run(cx *sched.Context) (done bool) {
-	c.driver = cx.Driver().(*Driver)
+	c.driver = engine.Of(cx)
 	if c.closed != 0 {
 		return c.over(cx)
 	}
@@ -35,10 +36,10 @@ func (c *PacketConn) dropNews(n *packetNews) {
 		n.recvEnded = false
 		c.flags &^= packetReceiving | packetStopping
 	}
-	c.driver.recycle(n.chunks)
+	c.driver.Recycle(n.chunks)
 	n.chunks, n.next = nil, 0
 	if n.landed != nil {
-		c.driver.putBatch(n.landed)
+		localOf(c.driver).putBatch(n.landed)
 		n.landed = nil
 	}
 }
@@ -90,19 +91,19 @@ func (c *PacketConn) recoverPanic() {
 		return
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
-	c.group.handlerPanicked(err, c.handler, c.logAttr())
+	c.group.core.HandlerPanicked(err, c.handler, c.logAttr())
 	c.fail(err)
 }
 
 // receive gives the handler what has come, and releases it.
 func (c *PacketConn) receive(n *packetNews) {
 	for n.next < len(n.chunks) {
-		batch := c.driver.packets[:0]
+		batch := localOf(c.driver).packets[:0]
 		last := n.next
 		for ; last < len(n.chunks) && len(batch) < maxBatch; last++ {
 			batch = appendPackets(batch, n.chunks[last])
 		}
-		c.driver.packets = batch[:0]
+		localOf(c.driver).packets = batch[:0]
 		if !c.is(packetClosing | packetBroken) {
 			c.check(c.handler.OnPackets(c, batch))
 		}
@@ -112,9 +113,9 @@ func (c *PacketConn) receive(n *packetNews) {
 }
 
 // release gives the chunks before the last-th back.
-func (n *packetNews) release(home *Driver, last int) {
+func (n *packetNews) release(home *engine.Driver, last int) {
 	if n.next < last {
-		reactor.ReleasePackets(home.r, n.chunks[n.next:last])
+		reactor.ReleasePackets(home.R, n.chunks[n.next:last])
 		n.next = last
 	}
 }
@@ -207,8 +208,8 @@ func (c *PacketConn) settle(cx *sched.Context) (done bool) {
 	if !c.is(packetReceiving | packetClosing | packetBroken) {
 		// What the receive before brought has been dealt with, so that this one may
 		// go to another reactor.
-		c.home = c.driver.via(c.home)
-		err := c.driver.submit(c.home, reactor.Op{Kind: reactor.RecvFrom, FD: c.fd, Token: c.token})
+		c.home = c.driver.Via(c.home)
+		err := c.driver.Submit(c.home, reactor.Op{Kind: reactor.RecvFrom, FD: c.end.FD, Token: c.end.Token})
 		if err != nil {
 			c.fail(c.opError("read", netip.AddrPort{}, err))
 		} else {

@@ -37,7 +37,7 @@ func (c *PacketConn) write(to netip.AddrPort, add func(*reactor.Batch) error) er
 		return ErrWriteQueueFull
 	}
 	if c.out == nil {
-		c.out = c.driver.batch(c.kind)
+		c.out = localOf(c.driver).batch(c.kind)
 	}
 	if err := add(c.out); err != nil {
 		var errno syscall.Errno
@@ -92,12 +92,12 @@ func (c *PacketConn) send(tell bool) int {
 // the backend says that it is done with it.
 func (c *PacketConn) transmit(b *reactor.Batch) {
 	d := c.driver
-	c.outgoing = d.via(c.home)
+	c.outgoing = d.Via(c.home)
 	if c.home == nil {
 		c.home = c.outgoing
 	}
-	err := d.submit(c.outgoing, reactor.Op{Kind: reactor.SendTo, FD: c.fd, Token: c.token, Batch: b})
-	if err == nil && d.op.Sent == 0 {
+	err := d.Submit(c.outgoing, reactor.Op{Kind: reactor.SendTo, FD: c.end.FD, Token: c.end.Token, Batch: b})
+	if err == nil && d.Op.Sent == 0 {
 		return
 	}
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *PacketConn) transmit(b *reactor.Batch) {
 	c.inFlight = 0
 	c.mu.Unlock()
 	if wake {
-		d.cx.Wake(c.task.Waker())
+		d.Cx.Wake(c.task.Waker())
 	}
 }
 
@@ -158,7 +158,7 @@ func (c *PacketConn) resend(b *reactor.Batch, f reactor.Failure) bool {
 		c.kind.NoSegments = true
 	}
 	if c.out == nil {
-		c.out = c.driver.batch(c.kind)
+		c.out = localOf(c.driver).batch(c.kind)
 	}
 	c.out.NoSegments = c.out.NoSegments || c.kind.NoSegments
 	join := c.out.Join

@@ -27,6 +27,6 @@ func (c *Conn) ResumeRead() error {
 	if len(c.in.unread) > 0 {
 		c.set(unseen)
 	}
-	c.driver.cx.Wake(c.task.Waker()) // whatever part of the run has passed comes again
+	c.driver.Cx.Wake(c.task.Waker()) // whatever part of the run has passed comes again
 	return nil
 }

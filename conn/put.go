@@ -36,7 +36,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	}
 	if in.free() {
 		in.direct = true
-		fd := c.fd
+		fd := c.end.FD
 		c.mu.Unlock()
 		var errno syscall.Errno
 		n, errno = c.group.sendNow(fd, nil, p)

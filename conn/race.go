@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -37,11 +38,11 @@ type race struct {
 
 // An attempt is a socket on its way to one address.
 type attempt struct {
-	endpoint
+	end       engine.Endpoint // of the reactors' tokens
 	conn      *Conn
 	addr      net.Addr
-	at        *Driver       // where its Connect went
-	until     time.Duration // 0: as long as the race goes on
+	at        *engine.Driver // where its Connect went
+	until     time.Duration  // 0: as long as the race goes on
 	cancelled bool
 	told      func(error) // nil: nobody
 
@@ -56,13 +57,13 @@ func newRace(cfg *DialConfig) *race {
 	return r
 }
 
-// deliver notes the end of the attempt.
-func (a *attempt) deliver(d *Driver, e *reactor.Completion) {
+// Deliver notes the end of the attempt.
+func (a *attempt) Deliver(d *engine.Driver, e *reactor.Completion) {
 	c := a.conn
 	c.mu.Lock()
 	a.ended, a.errno = true, e.Errno()
 	c.mu.Unlock()
-	d.cx.Wake(c.task.Waker())
+	d.Cx.Wake(c.task.Waker())
 }
 
 // judge deals with the attempts that have ended.
@@ -81,7 +82,7 @@ func (c *Conn) judge() {
 		if !a.cancelled {
 			r.live--
 		}
-		c.group.table.remove(&a.endpoint)
+		c.group.core.Table.Remove(&a.end)
 		switch {
 		case a.errno == 0 && !r.won && !c.is(broken):
 			c.won(a)
@@ -96,7 +97,7 @@ func (c *Conn) judge() {
 				r.fail(c, a.addr, err)
 			}
 		}
-		c.driver.close(a.at, a.fd, false)
+		c.driver.CloseFD(a.at, a.end.FD, false)
 	}
 	if r.won {
 		c.endRace()
@@ -106,7 +107,7 @@ func (c *Conn) judge() {
 // won makes the attempt's descriptor that of the connection.
 func (c *Conn) won(a *attempt) {
 	c.extras.race.won = true
-	c.fd, c.home, c.outgoing = a.fd, a.at, a.at
+	c.end.FD, c.home, c.outgoing = a.end.FD, a.at, a.at
 	c.mu.Lock()
 	c.towards(a.addr) // remote reads it
 	c.extras.target = nil
@@ -146,7 +147,7 @@ func (r *race) stop(c *Conn, a *attempt, err error) {
 		c.attemptEnded(a.told, false, err)
 		a.cancelled = true
 		r.live--
-		c.driver.cancel(a.at, &a.endpoint, reactor.Connect)
+		c.driver.Cancel(a.at, &a.end, reactor.Connect)
 	}
 }
 
@@ -237,16 +238,16 @@ func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	a := &attempt{conn: c, addr: addr, at: c.driver, told: told}
-	a.fd, a.target = fd, a
+	a := &attempt{conn: c, addr: addr, at: c.driver.Engine(), told: told}
+	a.end.FD, a.end.Target = fd, a
 	if end := c.extras.clock.connect; end != 0 && r.cfg.serial() {
 		a.until = now + share(end-now, len(r.left)+1)
 	}
-	c.group.table.add(&a.endpoint)
-	err = c.driver.submit(a.at, reactor.Op{Kind: reactor.Connect, FD: fd, Token: a.token, Addr: addr})
+	c.group.core.Table.Add(&a.end)
+	err = c.driver.Submit(a.at, reactor.Op{Kind: reactor.Connect, FD: fd, Token: a.end.Token, Addr: addr})
 	if err != nil {
-		c.group.table.remove(&a.endpoint)
-		c.driver.close(a.at, fd, false)
+		c.group.core.Table.Remove(&a.end)
+		c.driver.CloseFD(a.at, fd, false)
 		return err
 	}
 	r.running = append(r.running, a)

@@ -124,7 +124,7 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 		return false, err
 	}
 	in.direct = true
-	fd := c.fd
+	fd := c.end.FD
 	c.mu.Unlock()
 	defer func() { // also if f panics
 		c.mu.Lock()
@@ -189,7 +189,7 @@ func (r rawPackets) Write(f func(fd uintptr) (done bool)) error { return r.do("r
 func (r rawPackets) do(op string, f func(fd uintptr) bool) error {
 	fd := -1
 	err := r.s.do(func(c *PacketConn) (err error) {
-		fd, err = sock.Duplicate(c.fd)
+		fd, err = sock.Duplicate(c.end.FD)
 		return err
 	})
 	switch {

@@ -16,7 +16,7 @@ func (c *Conn) readFirst() {
 	}
 	room := c.in.borrow(c.driver, bufs.Small)
 	room = room[:min(len(room), c.group.cfg.MaxRead)]
-	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
+	n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, room)
 	switch {
 	case errno == syscall.EAGAIN:
 	case errno != 0 || n == 0:

@@ -94,9 +94,9 @@ func (c *Conn) readNow() {
 	}
 	room = room[:min(len(room), max(c.wants(), b.little))]
 	if c.is(ample) {
-		room = room[:whole(c.fd, len(room))]
+		room = room[:whole(c.end.FD, len(room))]
 	}
-	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
+	n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, room)
 	if errno == syscall.EAGAIN {
 		return
 	}
@@ -131,7 +131,7 @@ func (c *Conn) readSealed() {
 	d, b := c.driver, &c.group.bulk
 	room := d.room(min(bufs.Large, b.most))
 	room = room[:min(len(room), max(c.wants(), b.little))]
-	n, errno := c.group.cfg.Reactor.TryRecv(c.fd, room)
+	n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, room)
 	if errno == syscall.EAGAIN {
 		return
 	}

@@ -157,7 +157,7 @@ func (r *relay) OnClose(c *Conn, err error) {
 // tell has the end's task look at what c, the other one, has changed.
 func (e *end) tell(c *Conn) {
 	e.news.Store(true)
-	c.driver.cx.Wake(e.conn.task.Waker())
+	c.driver.Cx.Wake(e.conn.task.Waker())
 }
 
 // discard drops what was to leave here. The mutex is held.

@@ -23,7 +23,7 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 		return len(p)
 	}
 	in.direct = true
-	fd := b.fd
+	fd := b.end.FD
 	b.mu.Unlock()
 	n, errno := c.group.cfg.Reactor.TrySend(fd, nil, p)
 	n = max(0, n)
@@ -35,7 +35,7 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	if errno != 0 && !passes(errno) {
 		r.refused(c, to, sock.Error("send", errno))
 	} else if tell {
-		c.driver.cx.Wake(b.task.Waker())
+		c.driver.Cx.Wake(b.task.Waker())
 	}
 	return n
 }
@@ -46,9 +46,9 @@ func (r *relay) launch(c *Conn, to *end, p []byte) {
 	own := append(d.buffers.Get(len(p)), p...)
 	in := &b.inbox
 	in.need(d)
-	in.flight, in.sent, in.lent = own, 0, d
+	in.flight, in.sent, in.lent = own, 0, d.Engine()
 	b.mu.Unlock()
-	if _, err := b.carry(d, d, own, true); err != nil {
+	if _, err := b.carry(d, d.Engine(), own, true); err != nil {
 		r.refused(c, to, err)
 	}
 }

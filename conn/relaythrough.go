@@ -43,13 +43,13 @@ func (c *Conn) through(d *Driver, e *reactor.Completion) bool {
 		return false
 	}
 	if c.extras.clock.idle > 0 {
-		c.extras.clock.active = d.cx.Now()
+		c.extras.clock.active = d.Cx.Now()
 	}
 	if n < len(p) {
 		e.Buf.Bytes, e.Res = p[n:], e.Res-n
 		return false
 	}
-	c.home.r.Release(e.Buf)
+	c.home.R.Release(e.Buf)
 	r.bulk.little()
 	return true
 }
@@ -57,7 +57,7 @@ func (c *Conn) through(d *Driver, e *reactor.Completion) bool {
 // passEntered is passNow with the other end's task entered as well: so nobody else sends, nor closes the descriptor, and what
 // that end's last run has noted is true, but that a send in flight may be over. No lock is needed.
 func (r *relay) passEntered(c *Conn, to *end, p []byte) int {
-	b, cx := to.conn, c.driver.cx
+	b, cx := to.conn, c.driver.Cx
 	if !cx.Enter(&b.task) {
 		return 0
 	}
@@ -66,7 +66,7 @@ func (r *relay) passEntered(c *Conn, to *end, p []byte) int {
 		return 0
 	}
 	to.unsent = 0
-	n, errno := c.group.cfg.Reactor.TrySend(b.fd, nil, p)
+	n, errno := c.group.cfg.Reactor.TrySend(b.end.FD, nil, p)
 	if errno != 0 {
 		if passes(errno) {
 			return 0

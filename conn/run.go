@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -61,7 +62,7 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 // dropNews gives back what a run has not dealt with because of a panic or an exit.
 func (c *Conn) dropNews(n *news) {
 	for ; n.next < len(n.chunks); n.next++ {
-		c.home.r.Release(n.chunks[n.next])
+		c.home.R.Release(n.chunks[n.next])
 	}
 	if n.recvEnded { // nothing is left to be cancelled
 		n.recvEnded = false
@@ -73,7 +74,7 @@ func (c *Conn) dropNews(n *news) {
 			c.join(cmd.splice, 1)
 		}
 	}
-	c.driver.recycle(n.chunks)
+	c.driver.Recycle(n.chunks)
 	n.chunks, n.next = nil, 0
 }
 
@@ -164,7 +165,7 @@ func (c *Conn) work(n *news) {
 	switch {
 	case c.spent() && (n.next < len(n.chunks) || c.is(unseen)):
 		c.putBack(n)
-		c.driver.cx.Wake(c.task.Waker())
+		c.driver.Cx.Wake(c.task.Waker())
 	case n.recvEnded:
 		n.recvEnded = false
 		c.recvEnd(n.recvErrno)
@@ -196,7 +197,7 @@ func (c *Conn) recoverPanic() {
 		return
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
-	c.group.handlerPanicked(err, c.handler, c.logAttr())
+	c.group.core.HandlerPanicked(err, c.handler, c.logAttr())
 	c.in.detach(c.driver, c.home)
 	c.fail(err)
 }
@@ -212,7 +213,7 @@ func (c *Conn) receive(b reactor.Buffer) {
 		c.receiveSealed(b)
 	case c.is(closing | broken | deaf):
 		c.drop(len(b.Bytes))
-		c.home.r.Release(b)
+		c.home.R.Release(b)
 	case c.is(waiting):
 		c.set(unseen)
 		c.in.attach(c.driver, c.home, b)
@@ -371,7 +372,7 @@ func (c *Conn) settle() (done bool) {
 		unsent = c.send(waits || c.is(mute|closing))
 	}
 	if unsent == 0 && waits { // all was sent since work looked, or is now
-		c.driver.cx.Wake(c.task.Waker())
+		c.driver.Cx.Wake(c.task.Waker())
 	}
 	if unsent == 0 && c.is(mute|closing) {
 		c.finish()
@@ -403,7 +404,7 @@ func (c *Conn) settle() (done bool) {
 		// all of them have been dealt with: work puts the end back with those
 		// it leaves. So none is left of the memory at home, and this receive
 		// may go to another reactor.
-		c.home = c.driver.via(c.home)
+		c.home = c.driver.Via(c.home)
 		c.listen()
 		if c.is(broken) {
 			c.clear(receiving | polling)
@@ -424,7 +425,7 @@ func (c *Conn) listen() {
 	} else {
 		c.set(receiving)
 	}
-	c.submit(c.home, reactor.Op{Kind: kind, FD: c.fd, Token: c.token, TCP: c.overTCP()})
+	c.submit(c.home, reactor.Op{Kind: kind, FD: c.end.FD, Token: c.end.Token, TCP: c.overTCP()})
 }
 
 // stopReceiving cancels what listen has submitted.
@@ -434,12 +435,12 @@ func (c *Conn) stopReceiving() {
 		kind = reactor.Readable
 	}
 	c.set(stopping)
-	c.driver.cancel(c.home, &c.endpoint, kind)
+	c.driver.Cancel(c.home, &c.end, kind)
 }
 
 // submit submits an operation whose refusal ends the connection.
-func (c *Conn) submit(to *Driver, op reactor.Op) {
-	if err := c.driver.submit(to, op); err != nil {
+func (c *Conn) submit(to *engine.Driver, op reactor.Op) {
+	if err := c.driver.Submit(to, op); err != nil {
 		c.fail(c.opError(op.Kind.String(), err))
 	}
 }

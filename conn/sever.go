@@ -20,32 +20,17 @@ const severAfter = 10 * time.Millisecond
 // the kernel, which ends what is canceled on the thread of the stuck worker.
 const severed = 100 * time.Millisecond
 
-// expel ends an operation for a worker that does not poll. One that polls does so itself.
-func (g *Group) expel(e *endpoint, kind reactor.Kind) {
-	for i := range g.drivers {
-		d := g.drivers[i].Load()
-		if d == nil {
-			continue
-		}
-		_ = d.r.Submit(&reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.token, FD: e.fd})
-		if d.taker.TryLock() {
-			_, _ = d.r.Rescue(nil)
-			d.taker.Unlock()
-		}
-	}
-}
-
 // sever has the listening socket refuse new connections although its task does not run.
 // false: it could not, yet.
 func (l *Listener) sever() bool {
-	l.group.expel(&l.endpoint, reactor.Accept)
+	l.group.core.Expel(&l.end, reactor.Accept)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.gone:
 		return true
 	case l.inert:
-	case sock.Retire(l.fd) == nil:
+	case sock.Retire(l.end.FD) == nil:
 		l.inert = true
 	default:
 		return false
@@ -93,10 +78,10 @@ func (g *Group) closesLater(l *Listener) {
 // sever has the socket receive nothing more, and gives its port back, although its task
 // does not run. What the handler still writes is an error.
 func (c *PacketConn) sever() {
-	c.group.expel(&c.endpoint, reactor.RecvFrom)
+	c.group.core.Expel(&c.end, reactor.RecvFrom)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.inbox.gone { // else the task has closed it
-		_ = sock.Retire(c.fd)
+		_ = sock.Retire(c.end.FD)
 	}
 }

@@ -126,7 +126,7 @@ func (c *Conn) join(s *Spliced, me int) {
 		_ = r.OnEOF(c)
 	}
 	if !c.is(broken) {
-		c.driver.cx.Wake(c.task.Waker())
+		c.driver.Cx.Wake(c.task.Waker())
 	}
 	s.ends[1-me].tell(c)
 }

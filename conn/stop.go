@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/engine"
 )
 
 // ErrStuck is matched by the errors of Group.Stop, Group.Close and Listener.Close, and of
@@ -25,8 +27,7 @@ const giveUp = time.Second
 // nothing more by then. What a stuck worker may still use is not freed; if its handler
 // returns later, all of it ends then, in the background. A handler must not call Stop.
 func (g *Group) Stop(ctx context.Context) error {
-	g.enter(abortAll)
-	g.Abort()
+	g.core.AbortAll()
 	ended := make(chan error, 1)
 	closing := g.closeListeners()
 	go func() {
@@ -48,7 +49,7 @@ func (g *Group) Stop(ctx context.Context) error {
 			left, since = n, time.Now()
 		}
 		if time.Since(since) >= giveUp {
-			g.severPackets()
+			g.core.TellAll(engine.Sever)
 			return g.stuckError(ctx.Err())
 		}
 	}
@@ -56,8 +57,9 @@ func (g *Group) Stop(ctx context.Context) error {
 
 func (g *Group) closeListeners() *sync.WaitGroup {
 	var all sync.WaitGroup
-	for e := range g.table.all() {
-		if l, ok := e.target.(*Listener); ok {
+	for e := range g.core.Table.All() {
+		if l, ok := e.Target.(*listenerTarget); ok {
+			l := (*Listener)(l)
 			all.Go(func() { _ = l.Close() })
 		}
 	}
@@ -82,14 +84,6 @@ func (g *Group) stopWorkers() error {
 	err := g.rt.Close()
 	g.pipes.Close()
 	return err
-}
-
-func (g *Group) severPackets() {
-	for e := range g.table.all() {
-		if c, ok := e.target.(*PacketConn); ok {
-			c.sever()
-		}
-	}
 }
 
 // stuckError says what has not ended. It matches ErrStuck, and why unless that is nil.

@@ -197,7 +197,7 @@ func (s *Stream) goOn(b *branch) bool {
 	}
 	first := b.begin != nil
 	s.running = b
-	b.goOn(s.c.driver.cx)
+	b.goOn(s.c.driver.Cx)
 	s.running = nil
 	if first && !b.over && (s.told || s.ending) {
 		b.co.Cancel()
@@ -247,7 +247,7 @@ func (s *Stream) vacate() bool {
 	var p *PanicError
 	switch {
 	case errors.As(err, &p):
-		c.group.handlerPanicked(p, c.handler, c.logAttr())
+		c.group.core.HandlerPanicked(p, c.handler, c.logAttr())
 		c.fail(err)
 	case orphan:
 		c.check(err)

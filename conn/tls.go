@@ -209,7 +209,7 @@ const DrainHandshake = time.Second
 // OnDrain implements Handler. A handshake in progress may end while there is a server to
 // answer the request that follows: the handler within TLS is then told to come to an end.
 func (g *tlsGate) OnDrain(c *Conn) {
-	if c.group.stage.Load() == drainServed && c.extras.layer.begun {
+	if c.group.core.DrainsServed() && c.extras.layer.begun {
 		k := &c.extras.clock
 		if by := c.group.rt.Now() + DrainHandshake; k.read == 0 || by < k.read {
 			k.read = by

@@ -4,8 +4,8 @@ import "net"
 
 // From is the connection whose peer has an address; the zero Handle: there is none.
 func From(g *Group, peer net.Addr) Handle {
-	for e := range g.table.all() {
-		if c, ok := e.target.(*Conn); ok && c.remote().String() == peer.String() {
+	for e := range g.core.Table.All() {
+		if c := connOf(e); c != nil && c.remote().String() == peer.String() {
 			return c.Handle()
 		}
 	}
@@ -15,9 +15,9 @@ func From(g *Group, peer net.Addr) Handle {
 // WaitingHandshakes is how many wait for their turn, behind the gate of any one of the
 // group's connections.
 func WaitingHandshakes(g *Group) int {
-	for e := range g.table.all() {
-		c, ok := e.target.(*Conn)
-		if !ok {
+	for e := range g.core.Table.All() {
+		c := connOf(e)
+		if c == nil {
 			continue
 		}
 		c.mu.Lock()

@@ -129,11 +129,11 @@ func (c *Conn) receiveSealed(b reactor.Buffer) {
 	l := c.extras.layer
 	if c.is(closing|broken|deaf) || l.ended {
 		c.drop(len(b.Bytes))
-		c.home.r.Release(b)
+		c.home.R.Release(b)
 		return
 	}
 	c.decipher(b.Bytes)
-	c.home.r.Release(b)
+	c.home.R.Release(b)
 	c.offerUnsealed()
 }
 

@@ -99,7 +99,7 @@ func (c *Conn) fetch() (flying bool) {
 // sendFile goes on with the first transfer.
 func (c *Conn) sendFile(t *transfer) {
 	if t.left > 0 && !t.plain {
-		n, errno := sock.Sendfile(c.fd, t.fd, t.offset, int(min(t.left, sendfileStep)))
+		n, errno := sock.Sendfile(c.end.FD, t.fd, t.offset, int(min(t.left, sendfileStep)))
 		switch {
 		case errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.EOPNOTSUPP:
 			t.plain = true // not with this file system
@@ -200,7 +200,7 @@ func (c *Conn) tookDirectly(n int) {
 // meanwhile.
 func (c *Conn) awaitWritable() {
 	c.set(awaiting)
-	c.submit(c.out(), reactor.Op{Kind: reactor.Writable, FD: c.fd, Token: c.token})
+	c.submit(c.out(), reactor.Op{Kind: reactor.Writable, FD: c.end.FD, Token: c.end.Token})
 	if c.is(broken) {
 		c.clear(awaiting)
 	}

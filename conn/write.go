@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -159,7 +160,7 @@ func (c *Conn) send(tell bool) int {
 	in.spare(c.driver)
 	c.mu.Unlock()
 	if again {
-		c.driver.cx.Wake(c.task.Waker())
+		c.driver.Cx.Wake(c.task.Waker())
 	}
 	if waiter != nil {
 		waiter.madeRoom()
@@ -184,8 +185,8 @@ func (c *Conn) resend() {
 
 // out is the driver that takes a Connect or Send. There is one of either in
 // flight at a time, so that the order is kept whichever reactor carries it.
-func (c *Conn) out() *Driver {
-	c.outgoing = c.driver.via(c.home)
+func (c *Conn) out() *engine.Driver {
+	c.outgoing = c.driver.Via(c.home)
 	if c.home == nil {
 		c.home = c.outgoing
 	}
@@ -205,17 +206,17 @@ func (c *Conn) transmit(rest []byte, prompt bool) {
 // carry hands what is left of the flight to a reactor, on the worker of driver d. A backend may know at
 // once what became of it; else that may be told, on another worker, before
 // Submit has returned, and from then on the flight is not to be touched. What is left is at most in flight.
-func (c *Conn) carry(d, to *Driver, rest []byte, prompt bool) (left int, err error) {
+func (c *Conn) carry(d *Driver, to *engine.Driver, rest []byte, prompt bool) (left int, err error) {
 	for len(rest) > 0 {
-		if err = d.submit(to, reactor.Op{Kind: reactor.Send, FD: c.fd, Token: c.token, Buf: rest, TCP: c.overTCP(), Prompt: prompt}); err != nil {
+		if err = d.Submit(to, reactor.Op{Kind: reactor.Send, FD: c.end.FD, Token: c.end.Token, Buf: rest, TCP: c.overTCP(), Prompt: prompt}); err != nil {
 			c.land(d, len(rest))
 			return 0, err
 		}
-		if d.op.Sent == 0 {
+		if d.Op.Sent == 0 {
 			break
 		}
-		c.land(d, d.op.Sent)
-		rest = rest[d.op.Sent:]
+		c.land(d, d.Op.Sent)
+		rest = rest[d.Op.Sent:]
 	}
 	return len(rest), nil
 }
@@ -238,7 +239,7 @@ func (c *Conn) land(d *Driver, n int) {
 	tell := over && in.tellEnd
 	c.mu.Unlock()
 	if tell {
-		d.cx.Wake(c.task.Waker())
+		d.Cx.Wake(c.task.Waker())
 	}
 	if waiter != nil {
 		waiter.madeRoom()

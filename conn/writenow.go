@@ -24,7 +24,7 @@ func (c *Conn) writeNow(p []byte) int {
 	}
 	c.inbox.direct = true
 	c.mu.Unlock()
-	n, errno := c.group.sendNow(c.fd, c.queued, p)
+	n, errno := c.group.sendNow(c.end.FD, c.queued, p)
 	switch errno {
 	case 0:
 	case syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:

@@ -1,4 +1,4 @@
-package conn
+package engine
 
 import (
 	"iter"
@@ -8,28 +8,28 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A target receives the completions of one token.
-type target interface {
-	// deliver is called by the worker with that driver, which took the
+// A Target receives the completions of one token.
+type Target interface {
+	// Deliver is called by the worker with that driver, which took the
 	// completion, for one target and reactor by one worker at a time, perhaps
 	// beside the target's task. It must not run a handler: completions are
 	// collected first. Until the last completion of an operation is delivered,
 	// the task knows the operation to be in flight, and does not end.
-	deliver(d *Driver, c *reactor.Completion)
+	Deliver(d *Driver, c *reactor.Completion)
 }
 
-// An endpoint is what a token names.
-type endpoint struct {
-	token  reactor.Token
-	fd     int
-	target target
+// An Endpoint is what a token names.
+type Endpoint struct {
+	Token  reactor.Token
+	FD     int
+	Target Target
 }
 
-// A table finds the endpoint of a token. Looking up takes no lock: a slot is
+// A Table finds the endpoint of a token. Looking up takes no lock: a slot is
 // one atomic pointer, and the endpoint says itself whether it is the one that
 // was meant. The generation of a slot goes up with each endpoint, so a token
 // never names a second one (until 2³² have passed through the same slot).
-type table struct {
+type Table struct {
 	chunks [(reactor.MaxIndex + 1) / chunkSlots]atomic.Pointer[tableChunk]
 
 	mu   sync.Mutex // guards what follows, and the generations
@@ -40,13 +40,13 @@ type table struct {
 const chunkSlots = 4096
 
 type tableChunk struct {
-	endpoints   [chunkSlots]atomic.Pointer[endpoint]
+	endpoints   [chunkSlots]atomic.Pointer[Endpoint]
 	generations [chunkSlots]uint32
 }
 
-// add gives an endpoint its token. It panics with 16 million endpoints, which
+// Add gives an endpoint its token. It panics with 16 million endpoints, which
 // is more than there can be descriptors.
-func (t *table) add(e *endpoint) {
+func (t *Table) Add(e *Endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var i uint32
@@ -65,37 +65,37 @@ func (t *table) add(e *endpoint) {
 	}
 	generation := &chunk.generations[i%chunkSlots]
 	*generation++
-	e.token = reactor.MakeToken(i, *generation)
+	e.Token = reactor.MakeToken(i, *generation)
 	chunk.endpoints[i%chunkSlots].Store(e)
 }
 
-// remove ends the token's life. No operation may be in flight for it.
-func (t *table) remove(e *endpoint) {
-	i := e.token.Index()
+// Remove ends the token's life. No operation may be in flight for it.
+func (t *Table) Remove(e *Endpoint) {
+	i := e.Token.Index()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.chunks[i/chunkSlots].Load().endpoints[i%chunkSlots].Store(nil)
 	t.free = append(t.free, i)
 }
 
-// get is the endpoint of a token, or nil if it has gone.
-func (t *table) get(token reactor.Token) *endpoint {
+// Get is the endpoint of a token, or nil if it has gone.
+func (t *Table) Get(token reactor.Token) *Endpoint {
 	i := token.Index()
 	chunk := t.chunks[i/chunkSlots].Load()
 	if chunk == nil {
 		return nil
 	}
 	e := chunk.endpoints[i%chunkSlots].Load()
-	if e == nil || e.token != token {
+	if e == nil || e.Token != token {
 		return nil
 	}
 	return e
 }
 
-// all is every endpoint that is there throughout the call, and some of those that
+// All is every endpoint that is there throughout the call, and some of those that
 // come or go meanwhile.
-func (t *table) all() iter.Seq[*endpoint] {
-	return func(yield func(*endpoint) bool) {
+func (t *Table) All() iter.Seq[*Endpoint] {
+	return func(yield func(*Endpoint) bool) {
 		t.mu.Lock()
 		used := t.used
 		t.mu.Unlock()

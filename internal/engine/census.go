@@ -1,4 +1,4 @@
-package conn
+package engine
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A population counts what is attached to a group and has not ended: connections that were
+// A Census counts what is attached to a group and has not ended: connections that were
 // accepted and packet sockets that listen in the lower half of the word, those that were
 // dialled in the upper half.
 //
 // A waiter publishes the channel and then looks at the word. A leaver changes the word and
 // then closes the channel, under the same lock. So one of them sees the other.
-type population struct {
+type Census struct {
 	word atomic.Int64
 
 	mu      sync.Mutex
@@ -30,11 +30,13 @@ func weight(outbound bool) int64 {
 	return 1
 }
 
-func (p *population) join(outbound bool) { p.word.Add(weight(outbound)) }
+// Join counts one that begins.
+func (p *Census) Join(outbound bool) { p.word.Add(weight(outbound)) }
 
-func (p *population) leave(outbound bool) {
+// Leave counts one that has ended.
+func (p *Census) Leave(outbound bool) {
 	left := p.word.Add(-weight(outbound))
-	if left != 0 && (outbound || served(left) > 0) {
+	if left != 0 && (outbound || Served(left) > 0) {
 		return
 	}
 	p.mu.Lock()
@@ -45,15 +47,17 @@ func (p *population) leave(outbound bool) {
 	}
 }
 
-// served is how many were not dialled.
-func served(word int64) int { return int(uint32(word)) }
+// Served is how many were not dialled.
+func Served(word int64) int { return int(uint32(word)) }
 
-func everybody(word int64) int { return served(word) + int(word>>32) }
+// Everybody is how many there are.
+func Everybody(word int64) int { return Served(word) + int(word>>32) }
 
-func (p *population) len() int { return everybody(p.word.Load()) }
+// Len is how many there are.
+func (p *Census) Len() int { return Everybody(p.word.Load()) }
 
-// wait waits until count is 0, of served or everybody, until ctx ends or over is closed.
-func (p *population) wait(ctx context.Context, over <-chan struct{}, count func(word int64) int) error {
+// Wait waits until count is 0, of Served or Everybody, until ctx ends or over is closed.
+func (p *Census) Wait(ctx context.Context, over <-chan struct{}, count func(word int64) int) error {
 	for {
 		p.mu.Lock()
 		if p.changed == nil {

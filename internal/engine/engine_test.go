@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+type told struct{ orders []Order }
+
+func (*told) Deliver(*Driver, *reactor.Completion) {}
+func (t *told) Obey(o Order)                       { t.orders = append(t.orders, o) }
+
+// deaf takes no orders.
+type deaf struct{}
+
+func (deaf) Deliver(*Driver, *reactor.Completion) {}
+
+func TestATokenNeverNamesASecondTarget(t *testing.T) {
+	var table Table
+	first := &Endpoint{Target: deaf{}}
+	table.Add(first)
+	require.Same(t, first, table.Get(first.Token))
+	table.Remove(first)
+	require.Nil(t, table.Get(first.Token))
+	second := &Endpoint{Target: deaf{}}
+	table.Add(second)
+	require.Equal(t, first.Token.Index(), second.Token.Index(), "the slot is used again")
+	require.Nil(t, table.Get(first.Token))
+	require.Same(t, second, table.Get(second.Token))
+}
+
+func TestOrdersReachThoseWhoTakeThem(t *testing.T) {
+	var g Group
+	a, b := &told{}, &told{}
+	for _, target := range []Target{a, deaf{}, b} {
+		g.Table.Add(&Endpoint{Target: target})
+	}
+	g.TellAll(Drain)
+	g.begin(drainServed)
+	require.True(t, g.DrainsServed())
+	require.True(t, g.Draining(false))
+	require.False(t, g.Draining(true))
+	g.begin(drainAll)
+	require.True(t, g.Draining(true))
+	require.False(t, g.DrainsServed())
+	g.TellAll(Abort)
+	require.Equal(t, []Order{Drain, Stage, Stage, Abort}, a.orders)
+	require.Equal(t, a.orders, b.orders)
+}
