@@ -48,7 +48,7 @@ type Config struct {
 	// Windows. 0: no bound. With one, WriteTimeout is 30 s unless it is set, so that
 	// peers who take nothing do not hold up the others for ever. Beside what is
 	// buffered, the pools of buffers keep an eighth of it, and another eighth or, while
-	// more than that is buffered, as much as is left of it.
+	// more than that is buffered, as much again as is buffered.
 	MaxMemory int
 
 	// MaxConns bounds the accepted connections there are at a time; what becomes

@@ -12,8 +12,8 @@ import (
 // use until the collector runs.
 //
 // With conn.Config.MaxMemory the pools are bounded too (see Ration): all workers' together keep
-// an eighth of it, and huge buffers another eighth or, while connections hold more, what is left
-// of it; those are dropped when the last connection ends.
+// an eighth of it, and huge buffers another eighth or, while connections hold more, as much as
+// those hold; they are dropped when the last connection ends.
 type Pool struct {
 	free   [len(classes)][][]byte
 	Ration *Ration // nil: MaxMemory is not set

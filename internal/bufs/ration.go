@@ -8,9 +8,9 @@ import (
 // A Ration bounds what the buffer pools of a group with conn.Config.MaxMemory keep, so that
 // memory that connections have given back does not stay beside what others hold now.
 type Ration struct {
-	keep    [len(classes)]int // buffers of each class, for one worker
-	ceiling int               // of what connections hold, in bytes
-	held    func() int64      // bytes that connections hold
+	keep [len(classes)]int // buffers of each class, for one worker
+	most int               // bytes of huge buffers, though connections hold less
+	held func() int64      // bytes that connections hold
 
 	mu    sync.Mutex // guards what follows
 	bytes int        // of the buffers below
@@ -19,10 +19,9 @@ type Ration struct {
 
 // NewRation has an eighth of the ceiling for the workers' classes, in equal parts, and an
 // eighth for huge buffers. While connections hold more than that, as many bytes of huge buffers are
-// kept as they hold, since buffers that are used again and again under load would be much garbage;
-// but no more than they may still ask for, up to the ceiling.
+// kept as they hold: buffers that go round under load are no garbage.
 func NewRation(ceiling, workers int, held func() int64) *Ration {
-	r := &Ration{ceiling: ceiling, held: held}
+	r := &Ration{most: ceiling / 8, held: held}
 	for i, c := range classes {
 		r.keep[i] = min(c.keep, ceiling/8/workers/len(classes)/c.size)
 	}
@@ -45,8 +44,7 @@ func (r *Ration) get(exp int) []byte {
 // put keeps a huge buffer if there is room for it, and gives to the collector those for which
 // there is none any more: connections that give back their last buffers hold little by then.
 func (r *Ration) put(b []byte) {
-	held := int(r.held())
-	most := max(r.ceiling/8, min(held, r.ceiling-held))
+	most := max(r.most, int(r.held()))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.bytes+cap(b) <= most {
