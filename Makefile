@@ -95,7 +95,7 @@ interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on 
 # Flags of interop/std, such as -suite net/http -mode dial -backend epoll; without -short it also looks for leaks, and takes longer.
 STD ?= -short
 .PHONY: std
-std: ## Go's own tests of net, net/http, httptest, httputil and crypto/tls on Suiro (interop/std); not in the gate, half an hour
+std: ## Go's own tests of net, net/http, httptest, httputil and crypto/tls on Suiro (interop/std); not in the gate, ten minutes
 	cd interop && nice -n 10 go run ./std $(STD)
 
 .PHONY: bench
