@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -210,27 +211,34 @@ func TestSocketsThatShareSessionsHaveTheirOwn(t *testing.T) {
 	})
 }
 
-// A panic in one session's OnClose, when the socket has ended, keeps no other from being told.
-func TestEachSessionIsToldOfTheEndThoughAnotherPanics(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, _ := packetFixture(t, backend, 1)
-		var closes atomic.Int64
-		h := &conn.Sessions{Handler: sessionFuncs{
-			open:   func(*conn.Session) error { return nil },
-			packet: respond,
-			close: func(*conn.Session, error) {
-				if closes.Add(1)%2 == 1 {
-					panic("told")
+// A panic, or an exit, in one session's OnClose, when the socket has ended, keeps no other from
+// being told.
+func TestEachSessionIsToldOfTheEndThoughAnotherFails(t *testing.T) {
+	for name, fail := range map[string]func(){"panics": func() { panic("told") }, "exits": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				f, _ := packetFixture(t, backend, 1)
+				var closes atomic.Int64
+				h := &conn.Sessions{Handler: sessionFuncs{
+					open:   func(*conn.Session) error { return nil },
+					packet: respond,
+					close: func(*conn.Session, error) {
+						if closes.Add(1)%2 == 1 {
+							fail()
+						}
+					},
+				}}
+				handle, at := servePackets(t, f, h)
+				peersOf(t, at, 5)
+				require.NoError(t, handle.Close())
+				require.NoError(t, f.Wait(t.Context()))
+				require.EqualValues(t, 5, closes.Load())
+				if name == "panics" {
+					require.Equal(t, 3, f.log.Count("handler panicked"))
 				}
-			},
-		}}
-		handle, at := servePackets(t, f, h)
-		peersOf(t, at, 5)
-		require.NoError(t, handle.Close())
-		require.NoError(t, f.Wait(t.Context()))
-		require.EqualValues(t, 5, closes.Load())
-		require.Equal(t, 3, f.log.Count("handler panicked"))
-	})
+			})
+		})
+	}
 }
 
 // pausedFixture is one whose clock goes on by Advance alone.

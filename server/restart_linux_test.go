@@ -17,8 +17,12 @@ import (
 )
 
 // killed is what the test binary does as a program that is killed while it serves.
+// ownAddr is one from which no other program connects: while nobody listens there, its port is
+// not given to a client that was told 127.0.0.1.
+const ownAddr = "127.77.83.1:0"
+
 func killed(t *testing.T, network, backend string) {
-	s := &server.Server{Network: network, Addr: "127.0.0.1:0", Handler: echo{}, Packets: packetEcho{}, Backend: backend}
+	s := &server.Server{Network: network, Addr: ownAddr, Handler: echo{}, Packets: packetEcho{}, Backend: backend}
 	s.Listening = func(a net.Addr) { fmt.Println(a) }
 	t.Fatal(s.ListenAndServe())
 }
@@ -71,7 +75,7 @@ func (h stuck) OnData(c *server.Conn) error {
 func TestThePortIsFreeWhenServeReturns(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		h := stuck{begun: make(chan struct{}), done: make(chan struct{})}
-		s := run(t, &server.Server{Handler: h, Backend: backend, Workers: 1})
+		s := run(t, &server.Server{Addr: ownAddr, Handler: h, Backend: backend, Workers: 1})
 		c := s.dial()
 		_, err := c.Write([]byte("x"))
 		require.NoError(t, err)

@@ -36,21 +36,30 @@ func TestAClientThatResetsWhileAnUpstreamIsDialedEndsAtOnce(t *testing.T) {
 // What a client says meanwhile, and its end, wait for the upstream.
 func TestWhatIsSaidWhileAnUpstreamIsDialedIsNotLost(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
+		// All at a time: each waits for as long as a busy machine may need to connect.
+		type exchange struct {
+			f    *fixture
+			c    *net.TCPConn
+			text string
+		}
+		var all []exchange
 		for _, size := range []int{1, 5000, 16383, 16384, 3 * 16384, 1 << 20} {
 			hole := conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0"))
 			o := listen(t, "127.0.0.1:0", echo)
 			hole.Swallow(t)
-			f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nconnect_timeout = '100ms'\nupstream = [{address = 'tcp://%v'}, {address = 'tcp://%v'}]", hole.Addr(), o.Addr()))
-			c := f.dial()
-			text := strings.Repeat("0123456789abcdef", size/16+1)[:size]
+			f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nconnect_timeout = '2s'\nupstream = [{address = 'tcp://%v'}, {address = 'tcp://%v'}]", hole.Addr(), o.Addr()))
+			e := exchange{f, f.dial(), strings.Repeat("0123456789abcdef", size/16+1)[:size]}
+			all = append(all, e)
 			go func() {
-				_, _ = io.WriteString(c, text)
-				_ = c.CloseWrite()
+				_, _ = io.WriteString(e.c, e.text)
+				_ = e.c.CloseWrite()
 			}()
-			got, err := io.ReadAll(c)
+		}
+		for _, e := range all {
+			got, err := io.ReadAll(e.c)
 			require.NoError(t, err)
-			require.Equal(t, text, string(got))
-			require.EqualValues(t, 1, f.route().Retried)
+			require.Equal(t, e.text, string(got))
+			require.EqualValues(t, 1, e.f.route().Retried)
 		}
 	})
 }
