@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/suiro-go/suiro/conn"
 )
 
 // HTTP is a Handler that serves HTTP by h, with net/http's own server; nil is
@@ -39,6 +41,8 @@ func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) 
 //     before hands are shaken. Its net.Conn is good
 //     for addresses, Close, and as a key. With ConnState an idle connection costs some
 //     hundred bytes more.
+//   - SetKeepAlivesEnabled(false) closes idle connections soon after it has returned, and
+//     leaves those that have had no request.
 //   - Empty lines before a request are skipped after any request, not only after a POST.
 //   - Server.Addr and TLSConfig of srv mean nothing. How long a handshake may take says
 //     Server.HandshakeTimeout, and failed ones are told to Server.Logger.
@@ -47,6 +51,7 @@ func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) 
 func HTTPServer(srv *http.Server) Handler {
 	h := &httpHandler{srv: srv, states: srv.ConnState, linger: httpLinger, http2: srv.Protocols != nil && srv.Protocols.UnencryptedHTTP2()}
 	srv.ConnState = h.connState
+	h.hadOne = &httpIdle{h: h}
 	h.feed.ready = make(chan struct{}, 1)
 	h.feed.closed = make(chan struct{})
 	return h
@@ -71,6 +76,9 @@ type httpHandler struct {
 
 	serve    sync.Once // srv is told of feed
 	feed     httpFeed
+	group    *conn.Group // of the connections; fixed with serve
+	watch    atomic.Pointer[httpSentry]
+	hadOne   *httpIdle // of a connection that has had a request, without ConnState
 	stopping atomic.Bool
 	secure   bool         // it is over TLS
 	unread   atomic.Int64 // connections that net/http has, or is about to have, without a whole header
@@ -90,11 +98,10 @@ func (h *httpHandler) Configure(n *Needs) {
 // An httpIdle is what is known of a connection between requests, its Value: nil is one
 // that has had none, which nobody waits for and nobody watches.
 type httpIdle struct {
+	h      *httpHandler
 	opened time.Time    // zero: it has had a request
 	state  *httpWatched // what ConnState is told of; nil: nothing
 }
-
-var httpHadRequest = &httpIdle{}
 
 func idleOf(c *Conn) httpIdle {
 	if v, ok := c.Value().(*httpIdle); ok {
@@ -126,7 +133,7 @@ func (h *httpHandler) OnOpen(c *Conn) error {
 	if d <= 0 && h.states == nil && !h.stopping.Load() {
 		return nil
 	}
-	idle := &httpIdle{opened: time.Now()}
+	idle := &httpIdle{h: h, opened: time.Now()}
 	if h.states != nil {
 		idle.state = &httpWatched{handle: c.Handle(), states: h.states, local: c.LocalAddr(), remote: c.RemoteAddr()}
 		idle.state.tell(h.states, http.StateNew)
@@ -181,10 +188,15 @@ func (h *httpHandler) begin(c *Conn) error {
 		stay.late = time.Since(idle.opened)
 	}
 	h.serve.Do(func() {
-		h.feed.addr, h.feed.over = c.LocalAddr(), c.Group().Runtime().Done()
+		h.group = c.Group()
+		h.feed.addr, h.feed.over = c.LocalAddr(), h.group.Runtime().Done()
+		h.hide()
 		go func() {
 			_ = h.srv.Serve(&h.feed) // until feed ends
 			_ = h.feed.Close()       // if net/http has refused to begin
+			if s := h.watch.Load(); s != nil {
+				s.end()
+			}
 		}()
 	})
 	if stay.conn != nil {

@@ -164,16 +164,19 @@ func (c *httpStay) giveBack() bool {
 		return false
 	}
 	defer c.inUse.Unlock()
-	idle := httpHadRequest
-	if c.watched != nil {
-		idle = &httpIdle{state: c.watched}
-	}
 	until, h := c.idleUntil, c.h
+	idle, sentry := h.hadOne, h.sentry()
+	if c.watched != nil {
+		idle = &httpIdle{h: h, state: c.watched}
+	}
 	give := func() bool {
 		return c.socket.Return(func(c *Conn) error {
 			c.SetValue(idle)
 			if h.stopping.Load() {
 				return h.endIdle(c)
+			}
+			if sentry == nil || sentry.ended() { // connections are not kept any more
+				return c.Close()
 			}
 			return c.SetReadDeadline(until)
 		})
@@ -224,6 +227,8 @@ func (h *httpHandler) connState(nc net.Conn, state http.ConnState) {
 		c = &nc.httpStay
 	case *httpsConn:
 		c = &nc.httpStay
+	case *httpSentry:
+		return
 	default: // it never leaves net/http
 		if h.states != nil {
 			h.states(nc, state)

@@ -8,7 +8,7 @@ import (
 // An httpFed is a connection on its way to net/http.
 type httpFed struct {
 	net.Conn
-	stay *httpStay
+	stay *httpStay // nil: of an httpSentry
 }
 
 // An httpFeed is the net.Listener from which net/http has connections with a request on
@@ -83,6 +83,10 @@ func (f *httpFeed) Close() error {
 	f.mu.Unlock()
 	close(f.closed)
 	for _, c := range left {
+		if c.stay == nil {
+			_ = c.Close()
+			continue
+		}
 		c.stay.refuse()
 	}
 	return nil

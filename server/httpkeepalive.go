@@ -1,0 +1,168 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// An httpSentry is a connection of net/http's that nobody has dialed. It stays idle once one
+// request, which is not the Handler's, was answered. http.Server.SetKeepAlivesEnabled(false)
+// closes all idle connections that net/http knows, so its Close tells that the workers' idle
+// ones are to be closed, too. It costs a goroutine for each http.Server.
+//
+// No connection is missed. Before one is given back a sentry is seen to (sentry), and on the
+// worker, where it is idle from then on, it is closed if that sentry has been closed
+// meanwhile. A sentry that is closed after that finds it idle.
+//
+// One that was closed is replaced when the next connection is given back. While keep-alives
+// are disabled net/http ends each connection with its request, and none is given back.
+type httpSentry struct {
+	h *httpHandler
+
+	mu      sync.Mutex
+	changed sync.Cond
+	request string // what is left of it
+	expired bool   // Read is to return
+	over    bool
+}
+
+const httpSentryRequest = "OPTIONS * HTTP/1.1\r\nHost: sentry\r\n\r\n"
+
+// httpSentryAddr is the address of sentries: no connection has it.
+type httpSentryAddr struct{}
+
+func (httpSentryAddr) Network() string { return "sentry" }
+func (httpSentryAddr) String() string  { return "http sentry" }
+
+var _ net.Conn = (*httpSentry)(nil)
+
+// sentry is one that is there, which it makes if need be; nil when the server stops, which
+// ends idle connections itself.
+func (h *httpHandler) sentry() *httpSentry {
+	for {
+		if h.stopping.Load() {
+			return nil
+		}
+		old := h.watch.Load()
+		if old != nil && !old.ended() {
+			return old
+		}
+		s := &httpSentry{h: h, request: httpSentryRequest}
+		s.changed.L = &s.mu
+		if !h.watch.CompareAndSwap(old, s) {
+			continue
+		}
+		if !h.feed.put(httpFed{Conn: s}) {
+			s.end()
+		}
+		return s
+	}
+}
+
+// closeIdle closes the connections that have had a request and wait for the next one.
+func (h *httpHandler) closeIdle() {
+	for i := range h.group.Connections() {
+		_ = i.Handle.Do(func(c *Conn) {
+			if v, ok := c.Value().(*httpIdle); ok && v.h == h && v.opened.IsZero() && !c.Lent() {
+				_ = c.Close() // it may be closing
+			}
+		})
+	}
+}
+
+// hide keeps sentries from what the http.Server calls. It is called before that serves.
+func (h *httpHandler) hide() {
+	if of := h.srv.ConnContext; of != nil {
+		h.srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+			if _, ok := c.(*httpSentry); ok {
+				return ctx
+			}
+			return of(ctx, c)
+		}
+	}
+	if !h.srv.DisableGeneralOptionsHandler { // then net/http answers the request itself
+		return
+	}
+	of := h.srv.Handler
+	if of == nil {
+		of = http.DefaultServeMux
+	}
+	h.srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.RemoteAddr != (httpSentryAddr{}).String() {
+			of.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (s *httpSentry) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
+
+// end reports whether it had not ended.
+func (s *httpSentry) end() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.over
+	s.over = true
+	s.changed.Broadcast()
+	return first
+}
+
+// Close implements net.Conn. net/http calls it under its own lock.
+func (s *httpSentry) Close() error {
+	if s.end() && !s.h.stopping.Load() {
+		go s.h.closeIdle()
+	}
+	return nil
+}
+
+// Read implements net.Conn.
+func (s *httpSentry) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch {
+		case s.over:
+			return 0, io.EOF
+		case s.expired:
+			return 0, os.ErrDeadlineExceeded
+		case len(s.request) > 0:
+			n := copy(p, s.request)
+			s.request = s.request[n:]
+			return n, nil
+		}
+		s.changed.Wait()
+	}
+}
+
+// SetReadDeadline implements net.Conn: one in the past ends a Read, as net/http has it do. It
+// is idle for as long as the server is there, so any other is ignored.
+func (s *httpSentry) SetReadDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expired = !t.IsZero() && time.Until(t) <= 0
+	s.changed.Broadcast()
+	return nil
+}
+
+// Write implements net.Conn.
+func (s *httpSentry) Write(p []byte) (int, error) { return len(p), nil }
+
+// LocalAddr implements net.Conn.
+func (s *httpSentry) LocalAddr() net.Addr { return httpSentryAddr{} }
+
+// RemoteAddr implements net.Conn.
+func (s *httpSentry) RemoteAddr() net.Addr { return httpSentryAddr{} }
+
+// SetDeadline implements net.Conn.
+func (s *httpSentry) SetDeadline(t time.Time) error { return s.SetReadDeadline(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (s *httpSentry) SetWriteDeadline(time.Time) error { return nil }
