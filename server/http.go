@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/suiro-go/suiro/conn"
 )
 
 // HTTP is a Handler that serves HTTP by h, with net/http's own server; nil is
@@ -49,11 +47,12 @@ func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) 
 //
 // A Server whose Handler this is has, by default, fewer workers: see Listen.
 func HTTPServer(srv *http.Server) Handler {
-	h := &httpHandler{srv: srv, states: srv.ConnState, linger: httpLinger, http2: srv.Protocols != nil && srv.Protocols.UnencryptedHTTP2()}
+	h := &httpHandler{srv: srv, states: srv.ConnState, linger: httpLinger, grace: httpGrace, http2: srv.Protocols != nil && srv.Protocols.UnencryptedHTTP2()}
 	srv.ConnState = h.connState
 	h.hadOne = &httpIdle{h: h}
-	h.feed.ready = make(chan struct{}, 1)
-	h.feed.closed = make(chan struct{})
+	h.told = make(chan struct{})
+	h.before.init()
+	h.after.init()
 	return h
 }
 
@@ -74,14 +73,14 @@ type httpHandler struct {
 	linger    time.Duration // httpLinger
 	lingering atomic.Int64  // connections
 
-	serve    sync.Once // srv is told of feed
-	feed     httpFeed
-	group    *conn.Group // of the connections; fixed with serve
+	ready    sync.Once
+	before   httpServing // srv
+	after    httpServing // what begins when the server stops
 	watch    atomic.Pointer[httpSentry]
 	hadOne   *httpIdle // of a connection that has had a request, without ConnState
 	stopping atomic.Bool
-	secure   bool         // it is over TLS
-	unread   atomic.Int64 // connections that net/http has, or is about to have, without a whole header
+	told     chan struct{} // closed once srv's functions for Shutdown have been started
+	grace    time.Duration // httpGrace
 
 	configured bool // before a connection is accepted
 	unasked    sync.Once
@@ -92,7 +91,7 @@ var _ Configurer = (*httpHandler)(nil)
 // Configure implements Configurer.
 func (h *httpHandler) Configure(n *Needs) {
 	h.configured = true
-	*n = Needs{Goroutines: true, TLS: h.overTLS, Shutdown: h.stop}
+	*n = Needs{Goroutines: true, TLS: h.overTLS, Shutdown: h.stop, Stopped: h.stopped}
 }
 
 // An httpIdle is what is known of a connection between requests, its Value: nil is one
@@ -123,10 +122,7 @@ func (h *httpHandler) OnOpen(c *Conn) error {
 			c.Group().Logger().Warn("server: nobody asked HTTPServer's Handler for its Needs: HTTP/2 over TLS may be missing, and the workers are not those for it; give a Handler around it the method Unwrap")
 		})
 	}
-	switch {
-	case tlsNextProto(c) && h.stopping.Load(): // net/http would never end it
-		return c.Close()
-	case tlsNextProto(c):
+	if tlsNextProto(c) {
 		return h.begin(c)
 	}
 	d := h.headerTimeout()
@@ -187,23 +183,15 @@ func (h *httpHandler) begin(c *Conn) error {
 	if !idle.opened.IsZero() {
 		stay.late = time.Since(idle.opened)
 	}
-	h.serve.Do(func() {
-		h.group = c.Group()
-		h.feed.addr, h.feed.over = c.LocalAddr(), h.group.Runtime().Done()
-		h.hide()
-		go func() {
-			_ = h.srv.Serve(&h.feed) // until feed ends
-			_ = h.feed.Close()       // if net/http has refused to begin
-			if s := h.watch.Load(); s != nil {
-				s.end()
-			}
-		}()
-	})
-	if stay.conn != nil {
-		stay.unread.Store(true)
-		h.unread.Add(1)
-	}
-	if stay.watched != nil && !stay.watched.lend(stay) || !h.feed.put(fed) {
+	h.prepare()
+	to := h.serving(stay)
+	to.serve(h, c)
+	switch {
+	case stay.watched != nil && !stay.watched.lend(stay):
+		stay.refuse()
+	case to.feed.put(fed):
+	case stay.conn == nil && to == &h.before && h.stopping.Load() && h.late(c).feed.put(fed):
+	default:
 		stay.refuse()
 	}
 	return nil

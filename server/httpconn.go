@@ -33,6 +33,7 @@ type httpStay struct {
 	conn    net.Conn // what is read: the socket, or TLS over it
 	early   []byte   // what was read of that before
 	h       *httpHandler
+	at      *httpServing
 	watched *httpWatched  // what ConnState is told of
 	late    time.Duration // after accept began the first header
 
@@ -54,7 +55,7 @@ type httpStay struct {
 // it stops: it reads on, or the connection is idle or at its end.
 func (c *httpStay) headerRead() {
 	if c.unread.Load() && c.unread.Swap(false) {
-		c.h.unread.Add(-1)
+		c.at.headerRead()
 	}
 }
 

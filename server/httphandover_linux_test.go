@@ -29,7 +29,7 @@ func twice(t *testing.T) (ln, again net.Listener) {
 func TestAHandOverLosesNoRequest(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		serveOn := func() *server.Server {
-			return &server.Server{Handler: server.HTTP(site()), Backend: backend, Workers: 2}
+			return &server.Server{Handler: server.WithGrace(server.HTTP(site()), conntest.Patience/4), Backend: backend, Workers: 2}
 		}
 		ln, again := twice(t)
 		older, newer := serveOn(), serveOn()

@@ -57,7 +57,7 @@ func (h *httpHandler) sentry() *httpSentry {
 		if !h.watch.CompareAndSwap(old, s) {
 			continue
 		}
-		if !h.feed.put(httpFed{Conn: s}) {
+		if !h.before.feed.put(httpFed{Conn: s}) {
 			s.end()
 		}
 		return s
@@ -66,7 +66,7 @@ func (h *httpHandler) sentry() *httpSentry {
 
 // closeIdle closes the connections that have had a request and wait for the next one.
 func (h *httpHandler) closeIdle() {
-	for i := range h.group.Connections() {
+	for i := range h.before.group.Connections() {
 		_ = i.Handle.Do(func(c *Conn) {
 			if v, ok := c.Value().(*httpIdle); ok && v.h == h && v.opened.IsZero() && !c.Lent() {
 				_ = c.Close() // it may be closing

@@ -106,7 +106,6 @@ func tlsNextProto(c *Conn) bool {
 
 // overTLS has TLS be as http.Server.ServeTLS has it.
 func (h *httpHandler) overTLS(cfg *conn.TLSConfig) {
-	h.secure = true
 	cfg.Config.NextProtos = nextProtos(cfg.Config.NextProtos, h.protocols())
 	cfg.Refuse = func(begin [5]byte) string {
 		switch string(begin[:]) {

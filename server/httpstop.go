@@ -37,7 +37,7 @@ func (h *httpHandler) OnDrain(c *Conn) {
 // way: bytes have come that nobody has seen, or it is a new one, from which they may be
 // about to come. Such a request is served, and its answer says that the connection ends.
 func (h *httpHandler) endIdle(c *Conn) error {
-	grace := httpGrace
+	grace := h.grace
 	if !h.first(c) {
 		grace = httpMoment
 	}
@@ -45,41 +45,62 @@ func (h *httpHandler) endIdle(c *Conn) error {
 }
 
 // stop is the server's end: requests in progress are served, and their answers say that
-// the connection ends with them. So are those that begin now: only when no first request
-// can be under way any more is net/http told to stop, because it drops each that it has
-// read by then. Until then it closes what becomes idle, since connections are not kept.
+// the connection ends with them. So are those that begin now, by another http.Server. When it
+// returns, the functions of RegisterOnShutdown have been started, unless a request's
+// header has come in part: then they are when it is whole, or not for httpPatience.
 func (h *httpHandler) stop(g *conn.Group) {
 	if h.stopping.Swap(true) {
 		return
 	}
+	h.prepare()
 	h.srv.SetKeepAlivesEnabled(false) // before any more answers
+	h.srv.RegisterOnShutdown(func() { close(h.told) })
+	over := g.Runtime().Done()
+	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		over := g.Runtime().Done()
-		h.awaitFirst(over)
-		ctx, cancel := context.WithCancel(context.Background())
-		go func() {
-			<-over // connections are over, whatever handlers still do
-			cancel()
-		}()
-		_ = h.srv.Shutdown(ctx)
+		<-over // connections are over, whatever handlers still do
+		cancel()
+	}()
+	if h.before.unread.Load() == 0 {
+		go func() { _ = h.srv.Shutdown(ctx) }()
+		<-h.told
+		go h.stopAfter(ctx)
+		return
+	}
+	go func() {
+		h.await(ctx, &h.before, 0)
+		go func() { _ = h.srv.Shutdown(ctx) }()
+		h.stopAfter(ctx)
 	}()
 }
 
-// awaitFirst waits until net/http has all the requests that are under way, for as long as
-// net/http itself waits for a first one.
-func (h *httpHandler) awaitFirst(over <-chan struct{}) {
-	grace := httpGrace
-	if h.secure {
-		grace += conn.DrainHandshake
+// stopAfter stops the http.Server of what begins while the server stops.
+func (h *httpHandler) stopAfter(ctx context.Context) {
+	h.await(ctx, &h.after, 2*h.grace+httpSweep+2*conn.DrainHandshake)
+	_ = h.after.srv.Shutdown(ctx)
+}
+
+// stopped waits for the functions of RegisterOnShutdown, once no connection is left.
+func (h *httpHandler) stopped() {
+	if h.stopping.Load() {
+		<-h.told
 	}
+}
+
+// await waits until net/http has read the header of each request that is under way, at least
+// for as long as one may begin, and for as long as net/http itself waits for a first one.
+func (h *httpHandler) await(ctx context.Context, s *httpServing, least time.Duration) {
 	begun := time.Now()
 	look := time.NewTicker(httpSweep)
 	defer look.Stop()
-	for time.Since(begun) < grace || h.unread.Load() > 0 && time.Since(begun) < httpPatience {
+	for time.Since(begun) < least || s.unread.Load() > 0 && time.Since(begun) < least+httpPatience {
 		select {
+		case <-s.none:
 		case <-look.C:
-			h.srv.SetKeepAlivesEnabled(false)
-		case <-over:
+			if s == &h.before { // some may have become idle meanwhile
+				h.srv.SetKeepAlivesEnabled(false)
+			}
+		case <-ctx.Done():
 			return
 		}
 	}

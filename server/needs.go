@@ -15,6 +15,10 @@ type Needs struct {
 	// Shutdown, if not nil, is called when Shutdown begins, after the listeners were
 	// closed and before any handler is told by OnDrain.
 	Shutdown func(*conn.Group)
+
+	// Stopped, if not nil, is called after Shutdown has begun and when no connection is left,
+	// before Shutdown returns.
+	Stopped func()
 }
 
 // A Configurer is a Handler with Needs. A Server asks its Handler, and the handlers within

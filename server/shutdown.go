@@ -48,6 +48,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if stuck := group.Stop(ctx); errors.Is(stuck, conn.ErrStuck) {
 		return fmt.Errorf("server: %w", stuck) // with ctx's error
 	} // another one is a driver's, which Serve has returned
+	if s.needs.Stopped != nil {
+		s.needs.Stopped()
+	}
 	return err
 }
 
