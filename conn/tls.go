@@ -147,6 +147,9 @@ func (g *tlsGate) OnData(c *Conn) error {
 	}
 	if !l.begun {
 		g.begin(c, l)
+		if c.is(drained) { // in time: it may go on
+			c.extras.clock.read = c.group.rt.Now() + DrainHandshake
+		}
 	}
 	return nil
 }
@@ -203,15 +206,20 @@ func (g *tlsGate) OnDeadline(c *Conn) error {
 	return err
 }
 
-// DrainHandshake bounds a handshake in progress when a server begins to shut down.
+// DrainHandshake bounds a handshake that is under way, or begins, when a server begins to
+// shut down. One whose client has sent nothing yet is given a quarter of that to begin.
 const DrainHandshake = time.Second
 
-// OnDrain implements Handler. A handshake in progress may end while there is a server to
-// answer the request that follows: the handler within TLS is then told to come to an end.
+// OnDrain implements Handler. A handshake may end while there is a server to answer the
+// request that follows: the handler within TLS is then told to come to an end.
 func (g *tlsGate) OnDrain(c *Conn) {
-	if c.group.core.DrainsServed() && c.extras.layer.begun {
+	if c.group.core.DrainsServed() {
+		patience := DrainHandshake
+		if !c.extras.layer.begun && len(c.in.unread) == 0 {
+			patience /= 4
+		}
 		k := &c.extras.clock
-		if by := c.group.rt.Now() + DrainHandshake; k.read == 0 || by < k.read {
+		if by := c.group.rt.Now() + patience; k.read == 0 || by < k.read {
 			k.read = by
 		}
 		return

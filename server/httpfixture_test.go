@@ -184,6 +184,8 @@ func (h *httpSide) prompt(limit time.Duration, first, then string) string {
 	}
 }
 
+func newWire(c net.Conn, h *httpSide) *httpWire { return &httpWire{c, h, bufio.NewReader(c)} }
+
 func (w *httpWire) send(text string) {
 	w.h.Helper()
 	_, err := io.WriteString(w, text)

@@ -80,16 +80,17 @@ func TestShutdownStartsItsFunctionsAtOnce(t *testing.T) {
 			var told chan bool
 			var entered, release chan bool
 			configure := func() *http.Server {
-				told, entered, release = make(chan bool), make(chan bool, 1), make(chan bool)
+				at, in, out := make(chan bool), make(chan bool, 1), make(chan bool)
+				told, entered, release = at, in, out
 				hs = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.URL.Path == "/wait" {
-						entered <- true
-						<-release
+						in <- true
+						<-out
 					}
 					site().ServeHTTP(w, r)
 				})}
-				hs.RegisterOnShutdown(func() { <-told })
-				hs.RegisterOnShutdown(func() { told <- true; told <- true })
+				hs.RegisterOnShutdown(func() { <-at })
+				hs.RegisterOnShutdown(func() { at <- true; at <- true })
 				return hs
 			}
 			onHTTP(t, configure, func(h *httpSide) {

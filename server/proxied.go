@@ -78,13 +78,37 @@ func (g *gate) OnData(c *Conn) error {
 	return g.enter(c)
 }
 
-// enter makes the connection the handler's.
+// enter makes the connection the handler's, which is told as well if the connection is to come
+// to its end: by the group if that shuts down, else here.
 func (g *gate) enter(c *Conn) error {
+	draining := c.Draining()
 	_ = c.SetHandler(g.inner)
-	return g.inner.OnOpen(c)
+	if err := g.inner.OnOpen(c); err != nil || !draining || c.Draining() {
+		return err
+	}
+	g.inner.OnDrain(c)
+	return nil
 }
 
-func (g *gate) OnDeadline(*Conn) error {
+// OnDrain waits for a header that is under way, or may be, since proxies send one at once: the
+// handler is told to come to an end when the header has come.
+func (g *gate) OnDrain(c *Conn) {
+	patience := conn.DrainHandshake
+	if c.Buffered() == 0 {
+		patience /= 4
+	}
+	if t := g.protocol.Timeout; t > 0 {
+		patience = min(patience, t)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(patience)) // it is open
+}
+
+// OnDeadline ends a connection whose header has not come. While the server stops nobody is to
+// blame for that.
+func (g *gate) OnDeadline(c *Conn) error {
+	if c.Draining() {
+		return c.Close()
+	}
 	return fmt.Errorf("server: no PROXY header: %w", os.ErrDeadlineExceeded)
 }
 
