@@ -20,9 +20,12 @@ func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) 
 // apart it stays with its goroutine, which is cheaper; 20 ms, if a thousand do.
 //
 // srv is the Server's from then on: its ConnState is replaced (and called by what
-// replaces it), and neither Serve nor Shutdown or Close of srv may be called. What ends
-// it is the Server's Shutdown, which does what srv's does and calls what
-// RegisterOnShutdown has; unlike that, it waits for hijacked connections too.
+// replaces it), its ConnContext and Handler may be, and neither Serve nor Shutdown or Close
+// of srv may be called. What ends it is the Server's Shutdown, which does what srv's does and
+// calls what RegisterOnShutdown has; unlike that, it waits for hijacked connections too. A
+// request that begins after that is served by a second http.Server with srv's fields, which
+// closes the connection with the answer. A request of HTTP/2 has that one as its
+// http.ServerContextKey.
 //
 // With Server.TLS it serves HTTPS: an idle connection then costs what an idle Conn with TLS
 // does. ALPN offers what srv.Protocols says, which by default is HTTP/2, too. A connection

@@ -25,7 +25,9 @@ import (
 //
 // 5 relies on 4: a request in progress may need a connection to another server. 7 relies on
 // 6: descriptors are closed by the workers. A peer that has acknowledged everything and is
-// silent, as an idle client is, is not waited for longer than 100 ms.
+// silent, as an idle client is, is not waited for longer than 100 ms. A PROXY header or a TLS
+// handshake that is under way has conn.DrainHandshake to end, and a quarter of that to begin.
+// The handler is told by OnDrain after that.
 //
 // It returns nil, or ctx's error. A handler must not call it, nor Close: both
 // wait for handlers. A second call returns ErrServerClosed.
