@@ -35,6 +35,9 @@ func (h Handle) Do(f func(*Conn)) error {
 // Close is Conn.Close.
 func (h Handle) Close() error { return h.tell(command{kind: cmdClose}) }
 
+// Drain has OnDrain called, as Group.Drain does for every connection.
+func (h Handle) Drain() error { return h.tell(command{kind: cmdDrain}) }
+
 // Abort is Conn.Abort.
 func (h Handle) Abort() error { return h.tell(command{kind: cmdAbort}) }
 

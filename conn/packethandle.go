@@ -34,6 +34,9 @@ func (h PacketHandle) Do(f func(*PacketConn)) error {
 // Close is PacketConn.Close.
 func (h PacketHandle) Close() error { return h.tell(packetCommand{kind: cmdClose}) }
 
+// Drain has OnDrain called, as Group.Drain does for every socket.
+func (h PacketHandle) Drain() error { return h.tell(packetCommand{kind: cmdDrain}) }
+
 // Abort is PacketConn.Abort.
 func (h PacketHandle) Abort() error { return h.tell(packetCommand{kind: cmdAbort}) }
 

@@ -99,8 +99,11 @@ func (s *Server) openListener(group *conn.Group, all []net.Listener) (net.Listen
 		return nil, ErrServerClosed
 	}
 	var cfg conn.SocketListenerConfig
-	if s.Proxy != nil {
-		cfg.First = func(h Handler) Handler { return s.Proxy.Handler(h) }
+	cfg.First = func(h Handler) Handler {
+		if s.Proxy != nil {
+			h = s.Proxy.Handler(h)
+		}
+		return s.members.of(h)
 	}
 	inner, err := group.OpenListener(cfg, all...)
 	if err != nil {
@@ -147,7 +150,7 @@ func (l *socketListener) Close() error {
 		delete(s.sockets, l)
 	}
 	s.mu.Unlock()
-	if l.group.Len() == 0 {
+	if l.group.Len() == 0 || s.On != nil {
 		s.release()
 		return nil
 	}

@@ -85,7 +85,7 @@ func (s *Server) attach(group *conn.Group, pc *net.UDPConn) error {
 	case s.Packets == nil:
 		return errors.New("server: Packets is nil; set one to serve UDP")
 	}
-	handle, err := group.ListenPacket(pc, s.Packets)
+	handle, err := s.listenPacket(func(h PacketHandler) (PacketHandle, error) { return group.ListenPacket(pc, h) })
 	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

@@ -63,6 +63,14 @@ type Server struct {
 	// Packets is told what happens to each packet socket. nil: there are none.
 	Packets PacketHandler
 
+	// On is the group on whose workers the server runs, perhaps beside other servers, made
+	// by conn.NewGroup. nil: the server makes workers of its own. Fields
+	// that are the group's business must not be set then: Backend, Workers, Hold, BusyPoll,
+	// Coalesce, Conn, Logger and Tickers. Shutdown and Close end the server's own listeners,
+	// connections and packet sockets, and leave the workers, what was dialed, and everything
+	// of others: the group is closed by whoever made it, after its servers.
+	On *conn.Group
+
 	// Backend forces one, see reactor.Config. "": the environment variable
 	// SUIRO_BACKEND, else the best one that starts, which the log tells.
 	Backend string
@@ -154,9 +162,10 @@ type Server struct {
 
 	mu         sync.Mutex
 	group      *conn.Group
-	serving    int     // calls of Serve and ListenAndServe that use group
-	handler    Handler // within TLS, if there is one
-	needs      Needs   // of Handler
+	serving    int      // calls of Serve and ListenAndServe that use group
+	handler    Handler  // within TLS, if there is one
+	needs      Needs    // of Handler
+	members    *members // nil: the group is the server's own
 	listeners  map[*conn.Listener]net.Listener
 	sockets    map[*socketListener]bool
 	packets    []conn.PacketHandle
@@ -261,11 +270,32 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
 	}
-	if err := s.checkTickers(); err != nil {
-		return nil, err
+	for _, check := range []func() error{s.checkTickers, s.checkTLS, s.checkShared} {
+		if err := check(); err != nil {
+			return nil, err
+		}
 	}
-	if err := s.checkTLS(); err != nil {
-		return nil, err
+	s.needs = needsOf(s.Handler)
+	group, err := s.workers()
+	if err == nil {
+		err = group.Runtime().Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.handler = s.overTLS(s.Handler)
+	s.group, s.stopped = group, make(chan struct{})
+	s.listeners = make(map[*conn.Listener]net.Listener)
+	s.serving = 1
+	s.startTickers(group)
+	return group, nil
+}
+
+// workers is the group: that which is given, or a new one.
+func (s *Server) workers() (*conn.Group, error) {
+	if s.On != nil {
+		s.members = newMembers()
+		return s.On, nil
 	}
 	cfg := s.Conn
 	if s.Backend != "" {
@@ -281,23 +311,10 @@ func (s *Server) start() (*conn.Group, error) {
 		cfg.Logger = defaultLogger()
 	}
 	rc := sched.Config{Workers: s.Workers, Hold: s.Hold, BusyPoll: s.BusyPoll}
-	s.needs = needsOf(s.Handler)
 	if (s.Handler == nil || s.needs.Goroutines) && s.Packets == nil {
 		forGoroutines(&rc)
 	}
-	group, err := conn.NewGroup(cfg, rc)
-	if err == nil {
-		err = group.Runtime().Start()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("server: %w", err)
-	}
-	s.handler = s.overTLS(s.Handler)
-	s.group, s.stopped = group, make(chan struct{})
-	s.listeners = make(map[*conn.Listener]net.Listener)
-	s.serving = 1
-	s.startTickers(group)
-	return group, nil
+	return conn.NewGroup(cfg, rc)
 }
 
 // release ends what start began: it stops the workers again if nothing is
@@ -312,7 +329,7 @@ func (s *Server) release() {
 		s.group = nil
 	}
 	s.mu.Unlock()
-	if group != nil {
+	if group != nil && s.On == nil {
 		_ = group.Close()
 	}
 }
@@ -344,7 +361,7 @@ func (s *Server) accept(group *conn.Group, ln net.Listener, worker int) error {
 	case s.Proxy != nil:
 		h = s.Proxy.Handler(h)
 	}
-	l, err := group.ListenOn(worker, ln, h)
+	l, err := group.ListenOn(worker, ln, s.members.of(h))
 	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

@@ -21,7 +21,7 @@ import (
 //     Dialer or Pool on the server's Group, works until then.
 //  5. Dialed connections are told by OnDrain, also those that are idle in a Pool.
 //  6. They end, too. If ctx ends before, what is left is reset.
-//  7. The workers stop.
+//  7. The workers stop. A server that is On a group leaves out 5 to 7.
 //
 // 5 relies on 4: a request in progress may need a connection to another server. 7 relies on
 // 6: descriptors are closed by the workers. A peer that has acknowledged everything and is
@@ -46,6 +46,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if s.needs.Shutdown != nil { // there may be things to end even without a connection
 		s.needs.Shutdown(group)
 	}
+	if s.members != nil {
+		return s.members.end(ctx, group)
+	}
 	err = group.Shutdown(ctx)
 	if stuck := group.Stop(ctx); errors.Is(stuck, conn.ErrStuck) {
 		return fmt.Errorf("server: %w", stuck) // with ctx's error
@@ -63,6 +66,12 @@ func (s *Server) Close() error {
 	group, err := s.stop()
 	if group == nil {
 		return err
+	}
+	if s.members != nil {
+		if err := s.members.abort(group); err != nil {
+			return fmt.Errorf("server: %w", err)
+		}
+		return nil
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
