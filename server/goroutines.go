@@ -16,6 +16,10 @@ import (
 type Socket = conn.Socket
 
 // Listen is the Listen of a Server with nothing but zero values.
+//
+// Neither listeners nor dialers work within a bubble of testing/synctest: the workers would belong
+// to the bubble, and they wait in the kernel, so the test hangs. Package servertest has listeners
+// and connections for such tests.
 func Listen(network, addr string) (net.Listener, error) { return new(Server).Listen(network, addr) }
 
 // Listen listens for ordinary goroutines: the connections that Accept returns, each a
