@@ -36,9 +36,10 @@ var layers = map[string]layer{
 	"chanx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"blocking":           {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"conn":               {ours: []string{"reactor", "sched", "internal/bufs", "internal/engine", "internal/iosync", "internal/list", "internal/saturate", "internal/sock"}},
+	"packet":             {ours: []string{"reactor", "sched", "internal/bufs", "internal/engine", "internal/saturate", "internal/sock"}},
 	"conn/frame":         {},
 	"conn/proxyproto":    {},
-	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "sched", "blocking", "internal/list", "internal/saturate", "internal/sock"}, others: []string{"github.com/rs/zerolog"}},
+	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "packet", "sched", "blocking", "internal/list", "internal/saturate", "internal/sock"}, others: []string{"github.com/rs/zerolog"}},
 	"server/servertest":  {},
 	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":   {},
@@ -54,11 +55,11 @@ var layers = map[string]layer{
 	"internal/atomics":   {ours: []string{"internal/explore"}},
 	"internal/explore":   {},
 	"internal/conntest":  {ours: []string{"reactor", "internal/faults"}},
-	"internal/relay":     {ours: []string{"conn", "sched"}},
+	"internal/relay":     {ours: []string{"conn", "packet", "sched"}},
 	"bench":              {},
 }
 
-var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "conn", "conn/frame", "conn/proxyproto", "server", "server/servertest"}
+var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "conn", "conn/frame", "conn/proxyproto", "packet", "server", "server/servertest"}
 
 // peers are compared with in modules of their own, as the load generator is
 // one, so that they never enter the graph of a user's module.

@@ -10,9 +10,7 @@
 // Most programs use package server, which is this package behind an interface
 // in the manner of net/http.
 //
-// A [PacketConn] is the same for datagrams, with a [PacketHandler]: batches come in,
-// and what is written in answer leaves as one. [Sessions] tells peers apart, and a
-// [PacketSocket] is a net.PacketConn for ordinary goroutines.
+// Package packet is the same for datagrams, on the same Group.
 //
 // A [Socket] is a net.Conn for ordinary goroutines, and a [SocketListener] the
 // net.Listener that accepts them.

@@ -35,18 +35,3 @@ func (l *SocketListener) Files() ([]*os.File, error) {
 	}
 	return all, nil
 }
-
-// File is a copy of the socket's descriptor, as that of a Listener. When the socket has
-// ended the error matches net.ErrClosed.
-func (h PacketHandle) File() (*os.File, error) {
-	c := h.conn()
-	if c == nil {
-		return nil, errGone
-	}
-	c.mu.Lock() // its task closes the descriptor only after it has set closed
-	defer c.mu.Unlock()
-	if c.inbox.closed {
-		return nil, errGone
-	}
-	return sock.File(c.end.FD, c.local.String())
-}

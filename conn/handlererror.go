@@ -31,6 +31,3 @@ func (*streamEvents) HandlerName() string { return "a function of Stream.Go" }
 
 // logAttr is the attribute that names the peer.
 func (c *Conn) logAttr() slog.Attr { return slog.Any("remote", c.RemoteAddr()) }
-
-// logAttr is the attribute that names the socket: it has many peers, or one that is connected.
-func (c *PacketConn) logAttr() slog.Attr { return slog.Any("local", c.local) }

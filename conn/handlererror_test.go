@@ -103,18 +103,3 @@ func TestOtherEndsAreNotHandlersErrors(t *testing.T) {
 		require.Equal(t, conn.Stats{HandlerPanics: 1}, f.Stats())
 	})
 }
-
-func TestPacketHandlersErrorsAreLoggedAndCounted(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := newFixture(t, backend, 1, atDebug)
-		pc, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		require.NoError(t, err)
-		_, err = f.ListenPacket(pc, &packetFuncs{lives: &packetLives{}, open: func(*conn.PacketConn) error { return errRefused }})
-		require.NoError(t, err)
-		log := logOf(f)
-		conntest.Eventually(t, func() bool { return f.Len() == 0 })
-		require.Equal(t, conn.Stats{HandlerErrors: 1}, f.Stats())
-		require.Equal(t, 1, log.Count("DEBUG conn: handler returned an error local="+pc.LocalAddr().String()+" handler=*conn_test.packetFuncs error="+errRefused.Error()), log)
-		require.NoError(t, pc.Close())
-	})
-}

@@ -125,50 +125,6 @@ func TestSocketsAreOrderedByTheirConnection(t *testing.T) {
 	})
 }
 
-func TestDatagramsAreOrderedByTheirSockets(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		for name, open := range map[string]func(*fixture, *baton, *net.UDPConn) error{
-			"handler": func(f *fixture, b *baton, pc *net.UDPConn) error {
-				_, err := f.ListenPacket(pc, &packetFuncs{lives: &packetLives{}, packets: func(c *conn.PacketConn, batch []conn.Packet) error {
-					b.turns++
-					return c.WriteTo(batch[0].Data, batch[0].From)
-				}})
-				return err
-			},
-			"socket": func(f *fixture, b *baton, pc *net.UDPConn) error {
-				s, err := f.OpenPacket(pc)
-				if err != nil {
-					return err
-				}
-				go func() {
-					p := make([]byte, b.size)
-					for {
-						_, from, err := s.ReadFromAddrPort(p)
-						if err != nil {
-							return
-						}
-						b.turns++
-						_, _ = s.WriteToAddrPort(p, from)
-					}
-				}()
-				return nil
-			},
-		} {
-			t.Run(name, func(t *testing.T) {
-				f, b := newFixture(t, backend, 1), &baton{size: 100}
-				pc, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-				require.NoError(t, err)
-				defer pc.Close()
-				require.NoError(t, open(f, b, pc))
-				c, err := dial(pc.LocalAddr()) // connected: package net gives edges to no other
-				require.NoError(t, err)
-				defer c.Close()
-				b.drive(t, c)
-			})
-		}
-	})
-}
-
 // passOn splices each connection with one to the same address.
 type passOn struct {
 	conn.Base

@@ -1,6 +1,7 @@
 package conn_test
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -114,4 +115,10 @@ func TestSocketListenerWithManyAtOnce(t *testing.T) {
 		require.NoError(t, l.Close())
 		acceptors.Wait()
 	})
+}
+
+// numbered is a datagram that no other one is like.
+func numbered(client, i int) []byte {
+	at := (client*7919 + i*31) % (len(noise) - 2000)
+	return append(fmt.Appendf(nil, "%d/%d:", client, i), noise[at:at+i%1400]...)
 }

@@ -1,7 +1,6 @@
 package conn_test
 
 import (
-	"errors"
 	"net"
 	"os"
 	"syscall"
@@ -17,7 +16,6 @@ import (
 
 var (
 	_ syscall.Conn = (*conn.Socket)(nil)
-	_ syscall.Conn = (*conn.PacketSocket)(nil)
 )
 
 // rawOf is the RawConn of a connection.
@@ -43,43 +41,6 @@ func TestOptionsAreSetAsOnNets(t *testing.T) {
 		}
 		write(t, a, "hello")
 		require.Equal(t, "hello", string(read(t, b, 5)))
-	})
-}
-
-func TestDatagramOptionsAreSetAsOnNets(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := newFixture(t, backend, 1)
-		pc, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		require.NoError(t, err)
-		s, err := f.OpenPacket(pc)
-		require.NoError(t, err)
-		require.NoError(t, pc.Close())
-		p := ipv4.NewPacketConn(s)
-		require.NoError(t, p.SetTTL(17))
-		ttl, err := p.TTL()
-		require.NoError(t, err)
-		require.Equal(t, 17, ttl)
-
-		peer, err := net.Dial("udp", s.LocalAddr().String())
-		require.NoError(t, err)
-		defer peer.Close()
-		write(t, peer, "hello")
-		buf := make([]byte, 10)
-		n, _, _, from, err := s.ReadMsgUDP(buf, nil)
-		require.NoError(t, err)
-		require.Equal(t, "hello", string(buf[:n]))
-		require.Equal(t, peer.LocalAddr().String(), from.String())
-		_, _, _, _, err = s.ReadMsgUDP(buf, make([]byte, 1))
-		requireOpError(t, err, "read", errors.ErrUnsupported)
-		raw := rawOf(t, s)
-		require.NoError(t, raw.Write(func(uintptr) bool { return true }))
-		requireOpError(t, raw.Read(func(uintptr) bool { return false }), "raw-read", errors.ErrUnsupported)
-
-		require.NoError(t, s.Close())
-		called := func(uintptr) bool { t.Error("called after Close"); return true }
-		requireOpError(t, raw.Control(func(fd uintptr) { called(fd) }), "raw-control", net.ErrClosed)
-		requireOpError(t, raw.Read(called), "raw-read", net.ErrClosed)
-		requireOpError(t, raw.Write(called), "raw-write", net.ErrClosed)
 	})
 }
 

@@ -43,19 +43,3 @@ func TestAStreamsConnectionRefusesWhatItCannotDo(t *testing.T) {
 		require.Equal(t, "hello", string(read(t, c, 5)))
 	})
 }
-
-// A datagram socket that is closing says that it takes no timer.
-func TestAClosingPacketSocketRefusesATimer(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, lives := packetFixture(t, backend, 1)
-		errs := make(chan error, 2)
-		handle, _ := servePackets(t, f, &packetFuncs{packets: echoPackets, lives: lives})
-		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
-			errs <- c.SetTimer(time.Now().Add(time.Hour))
-			_ = c.Close()
-			errs <- c.SetTimer(time.Now().Add(time.Hour))
-		}))
-		require.NoError(t, conntest.Receive(t, errs))
-		requireOpError(t, conntest.Receive(t, errs), "set", net.ErrClosed)
-	})
-}

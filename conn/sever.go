@@ -74,14 +74,3 @@ func (g *Group) closesLater(l *Listener) {
 	g.late.listeners = append(g.late.listeners, l)
 	g.late.Unlock()
 }
-
-// sever has the socket receive nothing more, and gives its port back, although its task
-// does not run. What the handler still writes is an error.
-func (c *PacketConn) sever() {
-	c.group.core.Expel(&c.end, reactor.RecvFrom)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.inbox.gone { // else the task has closed it
-		_ = sock.Retire(c.end.FD)
-	}
-}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
@@ -153,7 +153,7 @@ func TestADatagramSocketIsNotMadeOnceTheContextIsOver(t *testing.T) {
 					return err
 				},
 				"DialPacketHandler": func() error {
-					_, err := d.DialPacketHandler(ctx, "udp", "127.0.0.1:9", &conn.Sessions{})
+					_, err := d.DialPacketHandler(ctx, "udp", "127.0.0.1:9", &packet.Sessions{})
 					return err
 				},
 			} {

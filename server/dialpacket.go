@@ -10,6 +10,7 @@ import (
 
 	"github.com/suiro-go/suiro/blocking"
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -20,7 +21,7 @@ type lookUp func(context.Context) ([]netip.AddrPort, error)
 // is above 0.
 type waiter func(limit time.Duration, look lookUp) ([]netip.AddrPort, error)
 
-// DialPacket makes a UDP socket that is connected to an address, and has h told of what
+// Dial makes a UDP socket that is connected to an address, and has h told of what
 // comes from there; in a stackful task, which awaits that the name is resolved. Nothing
 // is sent, so it takes the first address to which there is a route. With an error h is
 // not called. Dialer.Near and FastOpen do not count; TLS and Proxy, which datagrams do not
@@ -38,14 +39,14 @@ func (d *Dialer) DialPacket(cx *sched.Context, network, addr string, h PacketHan
 	return dialPacket(d, network, addr, wait, d.attachPacket(h))
 }
 
-// DialPacketHandler is DialPacket for ordinary goroutines, until ctx ends.
+// DialPacketHandler is Dial for ordinary goroutines, until ctx ends.
 func (d *Dialer) DialPacketHandler(ctx context.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
 	return dialPacketContext(ctx, d, network, addr, d.attachPacket(h))
 }
 
 // dialPacketSocket is DialContext for UDP.
-func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*conn.PacketSocket, error) {
-	return dialPacketContext(ctx, d, network, addr, (*conn.Group).OpenPacket)
+func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*packet.Socket, error) {
+	return dialPacketContext(ctx, d, network, addr, func(g *conn.Group, pc *net.UDPConn) (*packet.Socket, error) { return packet.Open(g, pc) })
 }
 
 // dialPacketContext is dialPacket for ordinary goroutines. Of an address that needs no resolving
@@ -58,7 +59,7 @@ func dialPacketContext[T any](ctx context.Context, d *Dialer, network, addr stri
 }
 
 func (d *Dialer) attachPacket(h PacketHandler) func(*conn.Group, *net.UDPConn) (PacketHandle, error) {
-	return func(g *conn.Group, pc *net.UDPConn) (PacketHandle, error) { return g.ListenPacket(pc, h) }
+	return func(g *conn.Group, pc *net.UDPConn) (PacketHandle, error) { return packet.Listen(g, pc, h) }
 }
 
 func (d *Dialer) waitUntil(ctx context.Context) waiter {

@@ -21,6 +21,7 @@ import (
 	"github.com/suiro-go/suiro/blocking"
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
@@ -222,8 +223,8 @@ func TestEndlessDurationsOfAPoolNeverPass(t *testing.T) {
 }
 
 func TestEndlessDurationsOfSessionsNeverPass(t *testing.T) {
-	fresh := func(*testing.T) *conn.Sessions { return &conn.Sessions{} }
-	endlessly(t, fresh, func(t *testing.T, backend, _ string, s *conn.Sessions) {
+	fresh := func(*testing.T) *packet.Sessions { return &packet.Sessions{} }
+	endlessly(t, fresh, func(t *testing.T, backend, _ string, s *packet.Sessions) {
 		h := &sessionTalker{}
 		s.Handler = h
 		r := run(t, &server.Server{Packets: s, Network: "udp", Backend: backend, Workers: 1})
@@ -238,14 +239,14 @@ func TestEndlessDurationsOfSessionsNeverPass(t *testing.T) {
 
 type sessionTalker struct{ opened, closed atomic.Int32 }
 
-func (h *sessionTalker) OnOpen(*conn.Session) error { h.opened.Add(1); return nil }
+func (h *sessionTalker) OnOpen(*packet.Session) error { h.opened.Add(1); return nil }
 
-func (h *sessionTalker) OnPacket(s *conn.Session, p conn.Packet) error {
+func (h *sessionTalker) OnPacket(s *packet.Session, p packet.Packet) error {
 	_, err := s.Write(p.Data)
 	return err
 }
 
-func (h *sessionTalker) OnClose(*conn.Session, error) { h.closed.Add(1) }
+func (h *sessionTalker) OnClose(*packet.Session, error) { h.closed.Add(1) }
 
 func TestEndlessDurationsOfAGroupNeverPass(t *testing.T) {
 	type config struct {

@@ -7,22 +7,23 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // What a handler of packets needs is in package conn; these are its names here.
 type (
-	// PacketHandler is told what happens to a packet socket.
-	PacketHandler = conn.PacketHandler
-	// PacketBase implements all of PacketHandler but OnPackets.
-	PacketBase = conn.PacketBase
-	// PacketConn is a packet socket.
-	PacketConn = conn.PacketConn
-	// PacketHandle refers to a packet socket from any goroutine.
-	PacketHandle = conn.PacketHandle
+	// Handler is told what happens to a packet socket.
+	PacketHandler = packet.Handler
+	// Base implements all of Handler but OnPackets.
+	PacketBase = packet.Base
+	// Conn is a packet socket.
+	PacketConn = packet.Conn
+	// Handle refers to a packet socket from any goroutine.
+	PacketHandle = packet.Handle
 	// Packet is a datagram that was received.
-	Packet = conn.Packet
-	// Sessions is a PacketHandler that tells the datagrams of different peers apart.
-	Sessions = conn.Sessions
+	Packet = packet.Packet
+	// Sessions is a Handler that tells the datagrams of different peers apart.
+	Sessions = packet.Sessions
 )
 
 func isPacketNetwork(network string) bool {
@@ -85,7 +86,7 @@ func (s *Server) attach(group *conn.Group, pc *net.UDPConn) error {
 	case s.Packets == nil:
 		return errors.New("server: Packets is nil; set one to serve UDP")
 	}
-	handle, err := s.listenPacket(func(h PacketHandler) (PacketHandle, error) { return group.ListenPacket(pc, h) })
+	handle, err := s.listenPacket(func(h PacketHandler) (PacketHandle, error) { return packet.Listen(group, pc, h) })
 	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -131,7 +132,7 @@ func TestReusePortHasEachWorkerServeDatagrams(t *testing.T) {
 func TestSessionsServeTheSocketsOfAllWorkers(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		h := &sessionTalker{}
-		s := run(t, &server.Server{Packets: &conn.Sessions{Handler: h}, Network: "udp", ReusePort: true, Backend: backend, Workers: 4})
+		s := run(t, &server.Server{Packets: &packet.Sessions{Handler: h}, Network: "udp", ReusePort: true, Backend: backend, Workers: 4})
 		const peers = 200
 		conntest.Each(t, peers, func(int) error {
 			c, err := net.Dial("udp", s.addr.String())

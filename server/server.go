@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -168,7 +169,7 @@ type Server struct {
 	members    *members // nil: the group is the server's own
 	listeners  map[*conn.Listener]net.Listener
 	sockets    map[*socketListener]bool
-	packets    []conn.PacketHandle
+	packets    []packet.Handle
 	goroutines bool // Listen was called: a handler is not needed
 	stopping   bool
 	stopped    chan struct{} // closed when the server starts to stop

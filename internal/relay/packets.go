@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // listenPackets gives each peer that sends something to addr a session, with a socket
@@ -26,7 +27,7 @@ func listenPackets(g *conn.Group, addr, to string, idle time.Duration) (net.Addr
 		return nil, nil, err
 	}
 	defer pc.Close() // the group has a copy
-	h, err := g.ListenPacket(pc, &conn.Sessions{Handler: &peers{origin: origin.AddrPort()}, Idle: idle, CountSent: true})
+	h, err := packet.Listen(g, pc, &packet.Sessions{Handler: &peers{origin: origin.AddrPort()}, Idle: idle, CountSent: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -38,8 +39,8 @@ type peers struct{ origin netip.AddrPort }
 
 // OnOpen connects a socket. Without one, as when no descriptor is left, the datagram is
 // lost, and the peer's next one tries again.
-func (h *peers) OnOpen(s *conn.Session) error {
-	up, err := s.Conn().Group().DialPacket(h.origin, answers{to: s.Conn().Handle(), peer: s.Peer()})
+func (h *peers) OnOpen(s *packet.Session) error {
+	up, err := packet.Dial(s.Conn().Group(), h.origin, answers{to: s.Conn().Handle(), peer: s.Peer()})
 	if err == nil {
 		s.SetValue(up)
 	}
@@ -47,12 +48,12 @@ func (h *peers) OnOpen(s *conn.Session) error {
 }
 
 // OnPacket passes a datagram on. If the session's socket has ended, so does the session.
-func (h *peers) OnPacket(s *conn.Session, p conn.Packet) error {
-	return unlessFull(s.Value().(conn.PacketHandle).Send(p.Data, netip.AddrPort{}))
+func (h *peers) OnPacket(s *packet.Session, p packet.Packet) error {
+	return unlessFull(s.Value().(packet.Handle).Send(p.Data, netip.AddrPort{}))
 }
 
-func (h *peers) OnClose(s *conn.Session, _ error) {
-	if up, ok := s.Value().(conn.PacketHandle); ok {
+func (h *peers) OnClose(s *packet.Session, _ error) {
+	if up, ok := s.Value().(packet.Handle); ok {
 		_ = up.Close()
 	}
 }
@@ -60,12 +61,12 @@ func (h *peers) OnClose(s *conn.Session, _ error) {
 // answers is the handler of a session's socket. That nobody listens at the origin
 // (OnError) is no reason to end: somebody may again.
 type answers struct {
-	conn.PacketBase
-	to   conn.PacketHandle
+	packet.Base
+	to   packet.Handle
 	peer netip.AddrPort
 }
 
-func (h answers) OnPackets(_ *conn.PacketConn, batch []conn.Packet) error {
+func (h answers) OnPackets(_ *packet.Conn, batch []packet.Packet) error {
 	for _, p := range batch {
 		if err := unlessFull(h.to.Send(p.Data, h.peer)); err != nil {
 			return err

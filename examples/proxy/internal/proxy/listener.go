@@ -12,6 +12,7 @@ import (
 	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/relay"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // A listener is where the proxy listens, from one configuration to the next.
@@ -24,7 +25,7 @@ type listener struct {
 
 	bound   *net.UDPConn // closed once socketU has a copy
 	packets relay.Packets
-	socketU conn.PacketHandle
+	socketU packet.Handle
 }
 
 // A front is the handler of accepted connections. It counts each of them, and then hands it to the
@@ -180,7 +181,7 @@ func (p *Proxy) serve(l *listener, n *planned) (err error) {
 		l.accept, err = p.group.Listen(l.socket, &l.front)
 		return err
 	}
-	l.socketU, err = p.group.ListenPacket(l.bound, l.packets.Handler(n.table.Rest))
+	l.socketU, err = packet.Listen(p.group, l.bound, l.packets.Handler(n.table.Rest))
 	_ = l.bound.Close() // the group has a copy
 	return err
 }
@@ -208,7 +209,7 @@ func (l *listener) close() {
 		fallthrough
 	case l.socket != nil:
 		_ = l.socket.Close()
-	case l.socketU != (conn.PacketHandle{}):
+	case l.socketU != (packet.Handle{}):
 		_ = l.socketU.Close()
 	case l.bound != nil:
 		_ = l.bound.Close()

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"net/netip"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // pass has each session have its datagrams. When there may be no room for all of a batch they are
 // looked at one by one, and one of an unknown peer makes room.
-func (s *sessions) pass(c *conn.PacketConn, batch []conn.Packet) error {
+func (s *sessions) pass(c *packet.Conn, batch []packet.Packet) error {
 	if s.Len()+len(batch) <= s.Max {
 		return s.Sessions.OnPackets(c, batch)
 	}
@@ -30,7 +30,7 @@ func (s *sessions) pass(c *conn.PacketConn, batch []conn.Packet) error {
 func (p *Packets) evict() {
 	for at := p.quiet.Front(); at != nil; at = p.quiet.Front() {
 		p.quiet.Remove(at)
-		s := at.Value.(*conn.Session)
+		s := at.Value.(*packet.Session)
 		e := s.Value().(*peer)
 		e.place = nil
 		if !e.answered.Load() {

@@ -13,6 +13,7 @@ import (
 	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // Packets gives each client of a UDP socket a session, with a socket of its own that is
@@ -29,27 +30,27 @@ type Packets struct {
 
 // Handler is for the listening socket. How long sessions live and how many there may be is
 // settled with it.
-func (p *Packets) Handler(r *route.Route) conn.PacketHandler {
+func (p *Packets) Handler(r *route.Route) packet.Handler {
 	p.Route.Store(r)
 	p.bySrc = map[netip.Addr]int{}
-	return &sessions{Sessions: conn.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), CountSent: true, Max: most(r)}, packets: p}
+	return &sessions{Sessions: packet.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), CountSent: true, Max: most(r)}, packets: p}
 }
 
 // sessions is the listening socket's handler.
 type sessions struct {
-	conn.Sessions
+	packet.Sessions
 	packets *Packets
 	told    uint64 // datagrams of peers for whom there was no room, which the counts know of
 }
 
 // OnOpen has room made for a burst of datagrams.
-func (s *sessions) OnOpen(c *conn.PacketConn) error {
+func (s *sessions) OnOpen(c *packet.Conn) error {
 	_ = c.SetReadBuffer(burst)
 	return s.Sessions.OnOpen(c)
 }
 
 // OnPackets counts those who are one too many.
-func (s *sessions) OnPackets(c *conn.PacketConn, batch []conn.Packet) error {
+func (s *sessions) OnPackets(c *packet.Conn, batch []packet.Packet) error {
 	err := s.pass(c, batch)
 	if n := s.Refused(); n > s.told {
 		s.packets.Route.Load().Refused.Add(n - s.told)
@@ -64,7 +65,7 @@ var errTooMany = errors.New("this address has as many sessions as it may")
 type peer struct {
 	route *route.Route
 	up    *upstream.Upstream // nil: none has been found yet
-	out   conn.PacketHandle
+	out   packet.Handle
 	began time.Time
 
 	second int64 // of the rate
@@ -81,7 +82,7 @@ type peer struct {
 
 // OnOpen connects a socket. Without one, as when no descriptor is left, the datagram is
 // lost, and the client's next one tries again.
-func (p *Packets) OnOpen(s *conn.Session) error {
+func (p *Packets) OnOpen(s *packet.Session) error {
 	r, source := p.Route.Load(), limit.Source(s.Peer().Addr())
 	if most := mostOf(r, source); most > 0 && p.bySrc[source] >= most {
 		r.Refused.Add(1)
@@ -102,7 +103,7 @@ func (p *Packets) OnOpen(s *conn.Session) error {
 }
 
 // connect gives the session a socket to an upstream that is not among those that were tried, instead of the one it has.
-func (e *peer) connect(s *conn.Session, tried []*upstream.Upstream) error {
+func (e *peer) connect(s *packet.Session, tried []*upstream.Upstream) error {
 	up, err := e.route.Set.Pick(s.Peer().Addr().Unmap(), tried)
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func (e *peer) connect(s *conn.Session, tried []*upstream.Upstream) error {
 		up.End()
 		return err
 	}
-	out, err := s.Conn().Group().DialPacket(to, &answers{to: s.Conn().Handle(), client: s.Peer(), peer: e, up: up})
+	out, err := packet.Dial(s.Conn().Group(), to, &answers{to: s.Conn().Handle(), client: s.Peer(), peer: e, up: up})
 	if err != nil {
 		up.End()
 		up.Failed(err)
@@ -134,7 +135,7 @@ func (e *peer) disconnect() {
 
 // OnPacket passes a datagram on, to another upstream than before if there nobody listens. If the session's socket has
 // ended, so does the session.
-func (p *Packets) OnPacket(s *conn.Session, d conn.Packet) error {
+func (p *Packets) OnPacket(s *packet.Session, d packet.Packet) error {
 	e := s.Value().(*peer)
 	if most := e.route.UDP.MaxRate; most > 0 {
 		if now := s.Conn().Now().Unix(); now != e.second {
@@ -159,7 +160,7 @@ func (p *Packets) OnPacket(s *conn.Session, d conn.Packet) error {
 }
 
 // send forgives that a queue is full: a datagram more or less gets lost.
-func (e *peer) send(to conn.PacketHandle, p []byte, at netip.AddrPort) error {
+func (e *peer) send(to packet.Handle, p []byte, at netip.AddrPort) error {
 	err := to.Send(p, at)
 	if errors.Is(err, conn.ErrWriteQueueFull) {
 		e.route.Dropped.Add(1)
@@ -169,7 +170,7 @@ func (e *peer) send(to conn.PacketHandle, p []byte, at netip.AddrPort) error {
 }
 
 // OnClose ends the socket.
-func (p *Packets) OnClose(s *conn.Session, err error) {
+func (p *Packets) OnClose(s *packet.Session, err error) {
 	e, ok := s.Value().(*peer)
 	if !ok {
 		return
@@ -194,8 +195,8 @@ func (p *Packets) OnClose(s *conn.Session, err error) {
 
 // answers is the handler of a session's socket.
 type answers struct {
-	conn.PacketBase
-	to     conn.PacketHandle
+	packet.Base
+	to     packet.Handle
 	client netip.AddrPort
 	peer   *peer
 	up     *upstream.Upstream
@@ -207,13 +208,13 @@ type answers struct {
 const burst = 4 << 20
 
 // OnOpen has room made for a burst of answers.
-func (h *answers) OnOpen(c *conn.PacketConn) error {
+func (h *answers) OnOpen(c *packet.Conn) error {
 	_ = c.SetReadBuffer(burst) // with the default it works as well
 	return nil
 }
 
 // OnPackets passes answers on. The first shows that the upstream is well: that there is a socket does not.
-func (h *answers) OnPackets(_ *conn.PacketConn, batch []conn.Packet) error {
+func (h *answers) OnPackets(_ *packet.Conn, batch []packet.Packet) error {
 	if !h.heard {
 		h.heard = true
 		h.peer.answered.Store(true)
@@ -236,7 +237,7 @@ func (h *answers) OnPackets(_ *conn.PacketConn, batch []conn.Packet) error {
 // OnError is mostly that nobody listens at the upstream: no reason to end, for somebody may again, but it counts
 // against it, and what the client sends next goes to another if there is one. A datagram that is too long is not
 // the upstream's fault.
-func (h *answers) OnError(_ *conn.PacketConn, err error) error {
+func (h *answers) OnError(_ *packet.Conn, err error) error {
 	if err = conn.Portable(err); !unreachable(err) {
 		h.peer.route.Dropped.Add(1)
 		return nil

@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"errors"
@@ -10,18 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 )
 
 func TestTheDestinationOfADatagramIsTold(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for network, to := range map[string]string{"udp4": "127.0.0.1", "udp6": "::1"} {
 			f, lives := packetFixture(t, backend, 1)
-			got := make(chan conn.Packet, 10)
+			got := make(chan packet.Packet, 10)
 			h := &packetFuncs{lives: lives,
-				open: func(c *conn.PacketConn) error { return c.WantDestination(true) },
-				packets: func(_ *conn.PacketConn, batch []conn.Packet) error {
+				open: func(c *packet.Conn) error { return c.WantDestination(true) },
+				packets: func(_ *packet.Conn, batch []packet.Packet) error {
 					got <- batch[0]
 					return nil
 				}}
@@ -38,17 +38,17 @@ func TestTheDestinationOfADatagramIsTold(t *testing.T) {
 }
 
 // opened waits until OnOpen has run.
-func opened(t *testing.T, h conn.PacketHandle) {
+func opened(t *testing.T, h packet.Handle) {
 	t.Helper()
 	ch := make(chan bool, 1)
-	require.NoError(t, h.Do(func(*conn.PacketConn) { ch <- true }))
+	require.NoError(t, h.Do(func(*packet.Conn) { ch <- true }))
 	conntest.Receive(t, ch)
 }
 
 func TestSegmentsComeAndGoAsDatagrams(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
-		h := &packetFuncs{lives: lives, packets: echoPackets, open: func(c *conn.PacketConn) error {
+		h := &packetFuncs{lives: lives, packets: echoPackets, open: func(c *packet.Conn) error {
 			if err := c.WantCoalesced(true); !errors.Is(err, errors.ErrUnsupported) {
 				return err
 			}
@@ -56,7 +56,7 @@ func TestSegmentsComeAndGoAsDatagrams(t *testing.T) {
 		}}
 		_, at := servePackets(t, f, h)
 		got := make(chan string, 1000)
-		from := &packetFuncs{lives: lives, packets: func(_ *conn.PacketConn, batch []conn.Packet) error {
+		from := &packetFuncs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				got <- string(p.Data)
 			}
@@ -64,7 +64,7 @@ func TestSegmentsComeAndGoAsDatagrams(t *testing.T) {
 		}}
 		handle, _ := servePackets(t, f, from)
 		data := noise[:300*100+7]
-		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+		require.NoError(t, handle.Do(func(c *packet.Conn) {
 			require.NoError(t, c.WriteSegments(data, 300, at))
 		}))
 		for rest := data; len(rest) > 0; {
@@ -92,8 +92,8 @@ func TestMulticastReachesThoseWhoJoined(t *testing.T) {
 		group := netip.MustParseAddr("239.255.77.1")
 		got := make(chan string, 10)
 		h := &packetFuncs{lives: lives,
-			open: func(c *conn.PacketConn) error { return c.JoinGroup(lo, group) },
-			packets: func(_ *conn.PacketConn, batch []conn.Packet) error {
+			open: func(c *packet.Conn) error { return c.JoinGroup(lo, group) },
+			packets: func(_ *packet.Conn, batch []packet.Packet) error {
 				for _, p := range batch {
 					got <- string(p.Data)
 				}
@@ -101,7 +101,7 @@ func TestMulticastReachesThoseWhoJoined(t *testing.T) {
 			}}
 		handle, at := servePacketsOn(t, f, "udp4", "0.0.0.0:0", h)
 		opened(t, handle)
-		sender, _ := servePackets(t, f, &packetFuncs{lives: lives, open: func(c *conn.PacketConn) error {
+		sender, _ := servePackets(t, f, &packetFuncs{lives: lives, open: func(c *packet.Conn) error {
 			require.ErrorIs(t, c.JoinGroup(lo, netip.MustParseAddr("127.0.0.1")), syscall.EINVAL)
 			require.ErrorIs(t, c.SetMulticastTTL(256), syscall.EINVAL)
 			return errors.Join(c.SetMulticastInterface(lo), c.SetMulticastTTL(1), c.SetMulticastLoopback(true),
@@ -112,7 +112,7 @@ func TestMulticastReachesThoseWhoJoined(t *testing.T) {
 		require.Equal(t, "to all", conntest.Receive(t, got))
 
 		left := make(chan error, 1)
-		require.NoError(t, handle.Do(func(c *conn.PacketConn) { left <- c.LeaveGroup(lo, group) }))
+		require.NoError(t, handle.Do(func(c *packet.Conn) { left <- c.LeaveGroup(lo, group) }))
 		require.NoError(t, conntest.Receive(t, left))
 		require.NoError(t, sender.Send([]byte("to nobody"), to))
 		require.NoError(t, sender.Send([]byte("to you"), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port())))

@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -26,7 +27,7 @@ func TestAPacketSocketThatClosesSendsWhatWasWrittenAndFreesItsPort(t *testing.T)
 		sink := listenUDP(t, "udp4", "127.0.0.1:0")
 		_ = sink.SetReadBuffer(4 << 20)
 		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
-		h := &packetFuncs{lives: lives, close: func(c *conn.PacketConn, err error) {
+		h := &packetFuncs{lives: lives, close: func(c *packet.Conn, err error) {
 			require.ErrorIs(t, c.WriteTo(nil, to), net.ErrClosed)
 			closed <- err
 		}}
@@ -34,7 +35,7 @@ func TestAPacketSocketThatClosesSendsWhatWasWrittenAndFreesItsPort(t *testing.T)
 		require.Equal(t, 1, f.Len(), "a packet socket counts")
 		require.Equal(t, at, handle.LocalAddr())
 		const n = 300
-		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+		require.NoError(t, handle.Do(func(c *packet.Conn) {
 			require.Equal(t, at, c.LocalAddr())
 			require.False(t, c.RemoteAddr().IsValid())
 			for i := range n {
@@ -54,7 +55,7 @@ func TestAPacketSocketThatClosesSendsWhatWasWrittenAndFreesItsPort(t *testing.T)
 			require.Equal(t, fmt.Sprint(i), string(p[:m]))
 		}
 		require.NoError(t, f.Wait(t.Context()))
-		for _, err := range []error{handle.Send(nil, to), handle.Close(), handle.Abort(), handle.Do(nil), conn.PacketHandle{}.Close()} {
+		for _, err := range []error{handle.Send(nil, to), handle.Close(), handle.Abort(), handle.Do(nil), packet.Handle{}.Close()} {
 			require.ErrorIs(t, err, net.ErrClosed)
 		}
 		require.False(t, handle.LocalAddr().IsValid())
@@ -65,10 +66,10 @@ func TestDrainAndAbortReachPacketSockets(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
 		closed := make(chan error, 2)
-		ends := func(_ *conn.PacketConn, err error) { closed <- err }
+		ends := func(_ *packet.Conn, err error) { closed <- err }
 		drained := make(chan bool, 1)
 		servePackets(t, f, &packetFuncs{lives: lives, close: ends})
-		servePackets(t, f, &packetFuncs{lives: lives, close: ends, drain: func(*conn.PacketConn) { drained <- true }})
+		servePackets(t, f, &packetFuncs{lives: lives, close: ends, drain: func(*packet.Conn) { drained <- true }})
 		require.Equal(t, 2, f.Len())
 		f.Drain()
 		require.NoError(t, conntest.Receive(t, closed), "PacketBase closes")
@@ -88,11 +89,11 @@ func TestPacketSocketsThatCloseUnderTrafficLeaveNothing(t *testing.T) {
 			var seen atomic.Int64
 			closed := make(chan error, 1)
 			h := &packetFuncs{lives: lives,
-				packets: func(c *conn.PacketConn, batch []conn.Packet) error {
+				packets: func(c *packet.Conn, batch []packet.Packet) error {
 					seen.Add(int64(len(batch)))
 					return echoPackets(c, batch)
 				},
-				close: func(_ *conn.PacketConn, err error) { closed <- err }}
+				close: func(_ *packet.Conn, err error) { closed <- err }}
 			handle, at := servePackets(t, f, h)
 			var wg sync.WaitGroup
 			stop := make(chan bool)
@@ -135,7 +136,7 @@ func TestPacketSocketsThatCloseUnderTrafficLeaveNothing(t *testing.T) {
 				case 2:
 					f.Drain()
 				default:
-					_ = handle.Do(func(c *conn.PacketConn) { _ = c.Close() })
+					_ = handle.Do(func(c *packet.Conn) { _ = c.Close() })
 				}
 				return nil
 			})
@@ -157,7 +158,7 @@ func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
 			"exit":  func() error { runtime.Goexit(); return nil },
 		} {
 			closed := make(chan error, 1)
-			ends := func(_ *conn.PacketConn, err error) { closed <- err }
+			ends := func(_ *packet.Conn, err error) { closed <- err }
 			check := func() {
 				err := conntest.Receive(t, closed)
 				var p *conn.PanicError
@@ -171,22 +172,22 @@ func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
 					require.ErrorIs(t, err, errTest)
 				}
 			}
-			servePackets(t, f, &packetFuncs{lives: lives, close: ends, open: func(*conn.PacketConn) error { return what() }})
+			servePackets(t, f, &packetFuncs{lives: lives, close: ends, open: func(*packet.Conn) error { return what() }})
 			check()
 			h := &packetFuncs{lives: lives, close: ends}
-			h.packets = func(*conn.PacketConn, []conn.Packet) error { return what() }
+			h.packets = func(*packet.Conn, []packet.Packet) error { return what() }
 			_, at := servePackets(t, f, h)
 			_, err := udpClient(t, at).Write([]byte("x"))
 			require.NoError(t, err)
 			check()
 			h = &packetFuncs{lives: lives, close: ends}
-			h.timer = func(*conn.PacketConn) error { return what() }
-			h.open = func(c *conn.PacketConn) error { return c.SetTimer(time.Now()) }
+			h.timer = func(*packet.Conn) error { return what() }
+			h.open = func(c *packet.Conn) error { return c.SetTimer(time.Now()) }
 			servePackets(t, f, h)
 			check()
 			h = &packetFuncs{lives: lives}
-			h.close = func(c *conn.PacketConn, err error) { ends(c, err); _ = what() }
-			h.open = func(c *conn.PacketConn) error { return what() }
+			h.close = func(c *packet.Conn, err error) { ends(c, err); _ = what() }
+			h.open = func(c *packet.Conn) error { return what() }
 			servePackets(t, f, h)
 			check()
 		}
@@ -201,7 +202,7 @@ func TestThePacketQueueIsBounded(t *testing.T) {
 		handle, _ := servePackets(t, f, &packetFuncs{lives: lives})
 		filled := make(chan int, 1)
 		stuck, goOn := make(chan bool), make(chan bool)
-		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+		require.NoError(t, handle.Do(func(c *packet.Conn) {
 			n := 0
 			for ; c.WriteTo(noise[:100], to) == nil; n++ {
 				require.Less(t, n, 1000)
@@ -211,7 +212,7 @@ func TestThePacketQueueIsBounded(t *testing.T) {
 			filled <- n
 		}))
 		require.NotZero(t, conntest.Receive(t, filled))
-		require.NoError(t, handle.Do(func(*conn.PacketConn) { close(stuck); <-goOn }))
+		require.NoError(t, handle.Do(func(*packet.Conn) { close(stuck); <-goOn }))
 		conntest.Receive(t, stuck)
 		conntest.Eventually(t, func() bool { return handle.Send(noise[:1000], to) == conn.ErrWriteQueueFull })
 		close(goOn)
@@ -223,10 +224,10 @@ func TestPacketTimerFiresOnceAtItsTime(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 2)
 		fired := make(chan time.Time, 10)
-		h := &packetFuncs{lives: lives, timer: func(*conn.PacketConn) error { fired <- time.Now(); return nil }}
+		h := &packetFuncs{lives: lives, timer: func(*packet.Conn) error { fired <- time.Now(); return nil }}
 		handle, _ := servePackets(t, f, h)
 		at := time.Now().Add(20 * time.Millisecond)
-		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+		require.NoError(t, handle.Do(func(c *packet.Conn) {
 			require.NoError(t, c.SetTimer(at.Add(-time.Second)))
 			require.NoError(t, c.SetTimer(time.Time{}))
 			require.NoError(t, c.SetTimer(at))
@@ -250,7 +251,7 @@ func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
 		defer close(leave)
 		var all []netip.AddrPort
 		for range 6 {
-			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: func(c *conn.PacketConn, batch []conn.Packet) error {
+			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 				for _, p := range batch {
 					if string(p.Data) == "stop" {
 						stuck <- true
@@ -273,12 +274,12 @@ func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
 	})
 }
 
-// The group ends a PacketSocket as it does what has handlers, and its goroutines are
+// The group ends a Socket as it does what has handlers, and its goroutines are
 // told.
 func TestAbortEndsPacketSocketsOfGoroutines(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
-		s, err := f.OpenPacket(listenUDP(t, "udp4", "127.0.0.1:0"))
+		s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
 		require.NoError(t, err)
 		read, written := make(chan error, 1), make(chan error, 1)
 		go func() { _, _, err := s.ReadFrom(make([]byte, 10)); read <- err }()
@@ -304,22 +305,22 @@ func TestPacketSocketsThatCannotBeMadeSayWhy(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1)
 		h := &packetFuncs{lives: lives}
-		_, err := f.DialPacket(netip.AddrPort{}, h)
+		_, err := packet.Dial(f, netip.AddrPort{}, h)
 		requireOpError(t, err, "dial", syscall.EDESTADDRREQ)
-		_, err = f.DialPacket(netip.MustParseAddrPort("[fe80::1%nosuchzone]:9"), h)
+		_, err = packet.Dial(f, netip.MustParseAddrPort("[fe80::1%nosuchzone]:9"), h)
 		requireOpError(t, err, "dial")
-		_, err = f.OpenDialledPacket(netip.AddrPort{})
+		_, err = packet.OpenDialled(f, netip.AddrPort{})
 		requireOpError(t, err, "dial", syscall.EDESTADDRREQ)
 		gone := listenUDP(t, "udp4", "127.0.0.1:0")
 		require.NoError(t, gone.Close())
-		_, err = f.ListenPacket(gone, h)
+		_, err = packet.Listen(f, gone, h)
 		require.ErrorIs(t, err, net.ErrClosed)
 		require.Zero(t, f.Len())
 
 		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 1})
 		require.NoError(t, err)
 		require.NoError(t, g.Close())
-		_, err = g.ListenPacket(listenUDP(t, "udp4", "127.0.0.1:0"), h)
+		_, err = packet.Listen(g, listenUDP(t, "udp4", "127.0.0.1:0"), h)
 		require.ErrorIs(t, err, sched.ErrClosed)
 	})
 	for name, cfg := range map[string]reactor.Config{

@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // Scenario 74.
@@ -22,7 +23,7 @@ func TestDatagramsOfEverySizeArriveWholeAndTooLongOnesFailAlone(t *testing.T) {
 		f, lives := packetFixture(t, backend, workers)
 		var got atomic.Int64
 		h := &packetFuncs{lives: lives}
-		h.packets = func(c *conn.PacketConn, batch []conn.Packet) error {
+		h.packets = func(c *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				got.Add(1)
 				if string(p.Data) == "too long" {
@@ -74,15 +75,15 @@ func TestARefusalOnAConnectedSocketIsAnErrorAndTheSocketLives(t *testing.T) {
 		require.NoError(t, peer.Close())
 		fails, got := make(chan error, 10), make(chan string, 10)
 		h := &packetFuncs{lives: lives,
-			fail: func(_ *conn.PacketConn, err error) error { fails <- err; return nil },
-			packets: func(_ *conn.PacketConn, batch []conn.Packet) error {
+			fail: func(_ *packet.Conn, err error) error { fails <- err; return nil },
+			packets: func(_ *packet.Conn, batch []packet.Packet) error {
 				for _, p := range batch {
 					got <- string(p.Data)
 				}
 				return nil
 			},
 		}
-		handle, err := f.DialPacket(to, h)
+		handle, err := packet.Dial(f, to, h)
 		require.NoError(t, err)
 		for range 3 {
 			require.NoError(t, handle.Send([]byte("anybody there?"), netip.AddrPort{}))
@@ -109,7 +110,7 @@ func TestAHundredThousandDatagramsComeBackWhole(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
 		var largest atomic.Int64
-		h := &packetFuncs{lives: lives, packets: func(c *conn.PacketConn, batch []conn.Packet) error {
+		h := &packetFuncs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 			if n := int64(len(batch)); n > largest.Load() {
 				largest.Store(n)
 			}
@@ -147,19 +148,13 @@ func TestAHundredThousandDatagramsComeBackWhole(t *testing.T) {
 	})
 }
 
-// numbered is a datagram that no other one is like.
-func numbered(client, i int) []byte {
-	at := (client*7919 + i*31) % (len(noise) - 2000)
-	return append(fmt.Appendf(nil, "%d/%d:", client, i), noise[at:at+i%1400]...)
-}
-
 func TestReceivingDatagramsResumesWhenBuffersReturn(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers, func(c *conn.Config) { c.Reactor.Datagrams, c.Reactor.DatagramSize = 4, 300 })
 		entered, leave := make(chan bool), make(chan bool)
 		var once sync.Once
 		got := make(chan string, 1000)
-		h := &packetFuncs{lives: lives, packets: func(_ *conn.PacketConn, batch []conn.Packet) error {
+		h := &packetFuncs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
 			once.Do(func() { close(entered); <-leave }) // with buffers in hand
 			for _, p := range batch {
 				got <- string(p.Data)
@@ -186,8 +181,8 @@ func TestReceivingDatagramsResumesWhenBuffersReturn(t *testing.T) {
 func TestATruncatedDatagramSaysSo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1, func(c *conn.Config) { c.Reactor.DatagramSize = 100 })
-		got := make(chan conn.Packet, 10)
-		h := &packetFuncs{lives: lives, packets: func(_ *conn.PacketConn, batch []conn.Packet) error {
+		got := make(chan packet.Packet, 10)
+		h := &packetFuncs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				p.Data = append([]byte(nil), p.Data...)
 				got <- p

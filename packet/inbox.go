@@ -1,4 +1,4 @@
-package conn
+package packet
 
 import (
 	"net/netip"
@@ -9,16 +9,16 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A packetInbox is where everything that concerns a packet socket waits for its
+// A inbox is where everything that concerns a packet socket waits for its
 // task, as a connection's inbox is.
-type packetInbox struct {
+type inbox struct {
 	chunks   []reactor.Buffer // received, in order, all of them at home
-	commands []packetCommand
+	commands []command
 	bytes    int  // cost of the commands' data
-	queued   int  // cost of PacketConn.out, as far as other goroutines need to know
+	queued   int  // cost of Conn.out, as far as other goroutines need to know
 	closed   bool // commands are refused: the socket is about to be gone
 	gone     bool // the descriptor is closed, or is about to be
-	calls    int  // functions of PacketHandle.Do among the commands
+	calls    int  // functions of Handle.Do among the commands
 
 	recvEnded bool
 	recvErrno syscall.Errno
@@ -32,27 +32,38 @@ type packetInbox struct {
 	tellEnd     bool // the task wants to run when it ends
 }
 
-// A packetCommand is what another goroutine asks of a packet socket.
-type packetCommand struct {
+// A command is what another goroutine asks of a packet socket.
+type command struct {
 	kind commandKind
 	data []byte
 	to   netip.AddrPort
 	note func(error) // cmdSend: told what became of it; nil: OnError is, of an error
-	do   func(*PacketConn)
+	do   func(*Conn)
 }
 
-// packetCost is what a datagram counts for beside its bytes.
-const packetCost = 64
+type commandKind uint8
+
+const (
+	cmdSend commandKind = iota
+	cmdDo
+	cmdClose
+	cmdAbort
+	cmdDrain
+	cmdStage // a stage of the group's end has begun
+)
+
+// cost is what a datagram counts for beside its bytes.
+const cost = 64
 
 func costOf(b *reactor.Batch) int {
 	if b == nil {
 		return 0
 	}
-	return b.Size() + packetCost*b.Len()
+	return b.Size() + cost*b.Len()
 }
 
 // deliver puts a completion into the inbox and wakes the task.
-func (c *PacketConn) deliver(d *engine.Driver, e *reactor.Completion) {
+func (c *Conn) deliver(d *engine.Driver, e *reactor.Completion) {
 	wake := true
 	c.mu.Lock()
 	in := &c.inbox
@@ -78,7 +89,7 @@ func (c *PacketConn) deliver(d *engine.Driver, e *reactor.Completion) {
 }
 
 // land ends the flight, and reports whether the task is to run. c.mu is held.
-func (in *packetInbox) land(d *engine.Driver) (wake bool) {
+func (in *inbox) land(d *engine.Driver) (wake bool) {
 	if len(in.flight.Failed) > 0 || len(in.flightNotes) > 0 {
 		in.landed, in.landedNotes = in.flight, in.flightNotes
 		in.flight, in.flightNotes = nil, nil
@@ -90,14 +101,14 @@ func (in *packetInbox) land(d *engine.Driver) (wake bool) {
 }
 
 // tell puts a command into the inbox, as Conn.tell does.
-func (c *PacketConn) tell(cmd packetCommand) error {
+func (c *Conn) tell(cmd command) error {
 	c.mu.Lock()
 	in := &c.inbox
 	switch {
 	case in.closed:
 		c.mu.Unlock()
-		return errGone
-	case cmd.kind == cmdSend && in.bytes+in.queued+costOf(in.flight) >= c.group.cfg.MaxWrite:
+		return engine.ErrGone
+	case cmd.kind == cmdSend && in.bytes+in.queued+costOf(in.flight) >= c.group.MaxWrite:
 		c.mu.Unlock()
 		return ErrWriteQueueFull
 	case cmd.kind == cmdDo && in.calls >= engine.MaxPendingCalls:
@@ -107,7 +118,7 @@ func (c *PacketConn) tell(cmd packetCommand) error {
 	in.commands = append(in.commands, cmd)
 	switch cmd.kind {
 	case cmdSend:
-		in.bytes += len(cmd.data) + packetCost
+		in.bytes += len(cmd.data) + cost
 	case cmdDo:
 		in.calls++
 	}
@@ -116,11 +127,11 @@ func (c *PacketConn) tell(cmd packetCommand) error {
 	return nil
 }
 
-// packetNews is what a run of the task has to deal with.
-type packetNews struct {
+// news is what a run of the task has to deal with.
+type news struct {
 	chunks      []reactor.Buffer
 	next        int // the first chunk that is not released
-	commands    []packetCommand
+	commands    []command
 	recvEnded   bool
 	recvErrno   syscall.Errno
 	landed      *reactor.Batch
@@ -128,7 +139,7 @@ type packetNews struct {
 }
 
 // collect empties the inbox.
-func (c *PacketConn) collect(n *packetNews) {
+func (c *Conn) collect(n *news) {
 	c.mu.Lock()
 	in := &c.inbox
 	n.chunks, in.chunks = in.chunks, nil
@@ -141,23 +152,23 @@ func (c *PacketConn) collect(n *packetNews) {
 	c.mu.Unlock()
 }
 
-// A packetLocal is what a worker has for the packet sockets whose tasks it runs.
-type packetLocal struct {
+// A local is what a worker has for the packet sockets whose tasks it runs.
+type local struct {
 	batches []*reactor.Batch // empty ones
 	packets []Packet         // what a packet handler is given
 }
 
-func localOf(d *engine.Driver) *packetLocal {
-	l, ok := d.Packets.(*packetLocal)
+func localOf(d *engine.Driver) *local {
+	l, ok := d.Packets.(*local)
 	if !ok {
-		l = new(packetLocal)
+		l = new(local)
 		d.Packets = l
 	}
 	return l
 }
 
 // batch is an empty batch.
-func (d *packetLocal) batch(k sock.Kind) *reactor.Batch {
+func (d *local) batch(k sock.Kind) *reactor.Batch {
 	var b *reactor.Batch
 	if n := len(d.batches); n > 0 {
 		b, d.batches[n-1] = d.batches[n-1], nil
@@ -176,37 +187,37 @@ const (
 )
 
 // putBatch takes a batch that has been sent.
-func (d *packetLocal) putBatch(b *reactor.Batch) {
+func (d *local) putBatch(b *reactor.Batch) {
 	if b.Cap() <= keepBatchSize && b.Len() <= keepBatchLen && len(d.batches) < keepBatches {
 		b.Reset()
 		d.batches = append(d.batches, b)
 	}
 }
 
-// A packetTarget is what reactors and the group tell a PacketConn.
-type packetTarget PacketConn
+// A target is what reactors and the group tell a Conn.
+type target Conn
 
 var (
-	_ engine.Target  = (*packetTarget)(nil)
-	_ engine.Ordered = (*packetTarget)(nil)
+	_ engine.Target  = (*target)(nil)
+	_ engine.Ordered = (*target)(nil)
 )
 
 // Deliver implements engine.Target.
-func (t *packetTarget) Deliver(d *engine.Driver, e *reactor.Completion) {
-	(*PacketConn)(t).deliver(d, e)
+func (t *target) Deliver(d *engine.Driver, e *reactor.Completion) {
+	(*Conn)(t).deliver(d, e)
 }
 
 // Obey implements engine.Ordered.
-func (t *packetTarget) Obey(o engine.Order) {
+func (t *target) Obey(o engine.Order) {
 	kind := cmdAbort
 	switch o {
 	case engine.Sever:
-		(*PacketConn)(t).sever()
+		(*Conn)(t).sever()
 		return
 	case engine.Drain:
 		kind = cmdDrain
 	case engine.Stage:
 		kind = cmdStage
 	}
-	_ = (*PacketConn)(t).tell(packetCommand{kind: kind}) // one that has ended needs no telling
+	_ = (*Conn)(t).tell(command{kind: kind}) // one that has ended needs no telling
 }

@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"net"
@@ -11,16 +11,17 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 )
 
-// packetFuncs is a packet handler of functions; what is nil is PacketBase's.
+// packetFuncs is a packet handler of functions; what is nil is Base's.
 type packetFuncs struct {
-	open    func(*conn.PacketConn) error
-	packets func(*conn.PacketConn, []conn.Packet) error
-	fail    func(*conn.PacketConn, error) error
-	timer   func(*conn.PacketConn) error
-	drain   func(*conn.PacketConn)
-	close   func(*conn.PacketConn, error)
+	open    func(*packet.Conn) error
+	packets func(*packet.Conn, []packet.Packet) error
+	fail    func(*packet.Conn, error) error
+	timer   func(*packet.Conn) error
+	drain   func(*packet.Conn)
+	close   func(*packet.Conn, error)
 
 	lives *packetLives
 }
@@ -28,15 +29,15 @@ type packetFuncs struct {
 // packetLives watches over packet handlers as an audit does over those of streams.
 type packetLives struct {
 	mu    sync.Mutex
-	lives map[*conn.PacketConn]*life
+	lives map[*packet.Conn]*life
 	bad   []string
 }
 
-func (a *packetLives) call(c *conn.PacketConn, method string) func() {
+func (a *packetLives) call(c *packet.Conn, method string) func() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lives == nil {
-		a.lives = map[*conn.PacketConn]*life{}
+		a.lives = map[*packet.Conn]*life{}
 	}
 	l := a.lives[c]
 	if l == nil {
@@ -69,7 +70,7 @@ func (a *packetLives) check(t *testing.T) {
 	}
 }
 
-func (h *packetFuncs) OnOpen(c *conn.PacketConn) error {
+func (h *packetFuncs) OnOpen(c *packet.Conn) error {
 	defer h.lives.call(c, "OnOpen")()
 	if h.open != nil {
 		return h.open(c)
@@ -77,7 +78,7 @@ func (h *packetFuncs) OnOpen(c *conn.PacketConn) error {
 	return nil
 }
 
-func (h *packetFuncs) OnPackets(c *conn.PacketConn, batch []conn.Packet) error {
+func (h *packetFuncs) OnPackets(c *packet.Conn, batch []packet.Packet) error {
 	defer h.lives.call(c, "OnPackets")()
 	if h.packets != nil {
 		return h.packets(c, batch)
@@ -85,7 +86,7 @@ func (h *packetFuncs) OnPackets(c *conn.PacketConn, batch []conn.Packet) error {
 	return nil
 }
 
-func (h *packetFuncs) OnError(c *conn.PacketConn, err error) error {
+func (h *packetFuncs) OnError(c *packet.Conn, err error) error {
 	defer h.lives.call(c, "OnError")()
 	if h.fail != nil {
 		return h.fail(c, err)
@@ -93,7 +94,7 @@ func (h *packetFuncs) OnError(c *conn.PacketConn, err error) error {
 	return nil
 }
 
-func (h *packetFuncs) OnTimer(c *conn.PacketConn) error {
+func (h *packetFuncs) OnTimer(c *packet.Conn) error {
 	defer h.lives.call(c, "OnTimer")()
 	if h.timer != nil {
 		return h.timer(c)
@@ -101,16 +102,16 @@ func (h *packetFuncs) OnTimer(c *conn.PacketConn) error {
 	return nil
 }
 
-func (h *packetFuncs) OnDrain(c *conn.PacketConn) {
+func (h *packetFuncs) OnDrain(c *packet.Conn) {
 	defer h.lives.call(c, "OnDrain")()
 	if h.drain != nil {
 		h.drain(c)
 		return
 	}
-	conn.PacketBase{}.OnDrain(c)
+	packet.Base{}.OnDrain(c)
 }
 
-func (h *packetFuncs) OnClose(c *conn.PacketConn, err error) {
+func (h *packetFuncs) OnClose(c *packet.Conn, err error) {
 	defer h.lives.call(c, "OnClose")()
 	if h.close != nil {
 		h.close(c, err)
@@ -134,23 +135,23 @@ func listenUDP(t testing.TB, network, addr string) *net.UDPConn {
 }
 
 // servePackets serves a free address of the loopback interface.
-func servePackets(t *testing.T, f *fixture, h conn.PacketHandler) (conn.PacketHandle, netip.AddrPort) {
+func servePackets(t *testing.T, f *fixture, h packet.Handler) (packet.Handle, netip.AddrPort) {
 	t.Helper()
 	return servePacketsOn(t, f, "udp4", "127.0.0.1:0", h)
 }
 
-func servePacketsOn(t *testing.T, f *fixture, network, addr string, h conn.PacketHandler) (conn.PacketHandle, netip.AddrPort) {
+func servePacketsOn(t *testing.T, f *fixture, network, addr string, h packet.Handler) (packet.Handle, netip.AddrPort) {
 	t.Helper()
 	pc := listenUDP(t, network, addr)
 	_ = pc.SetReadBuffer(4 << 20)
 	at := pc.LocalAddr().(*net.UDPAddr).AddrPort()
-	handle, err := f.ListenPacket(pc, h)
+	handle, err := packet.Listen(f, pc, h)
 	require.NoError(t, err)
 	require.NoError(t, pc.Close())
 	return handle, at
 }
 
-func echoPackets(c *conn.PacketConn, batch []conn.Packet) error {
+func echoPackets(c *packet.Conn, batch []packet.Packet) error {
 	for _, p := range batch {
 		if err := c.WriteTo(p.Data, p.From); err != nil {
 			return err

@@ -1,10 +1,11 @@
-package conn
+package packet
 
 import (
 	"net"
 	"net/netip"
 	"os"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -13,46 +14,46 @@ import (
 // Close ends the socket in order: nothing more is received, what was written is
 // sent, for no longer than Config.Linger, and then it is closed. A second Close
 // returns an error that matches net.ErrClosed and does nothing.
-func (c *PacketConn) Close() error {
-	if c.is(packetClosing | packetBroken) {
+func (c *Conn) Close() error {
+	if c.is(closing | broken) {
 		return c.opError("close", netip.AddrPort{}, net.ErrClosed)
 	}
-	c.flags |= packetClosing
+	c.flags |= closing
 	c.clock.user = 0
-	c.clock.linger = saturate.Add(c.group.rt.Now(), c.group.cfg.Linger)
+	c.clock.linger = saturate.Add(c.group.RT.Now(), c.group.Linger)
 	return nil
 }
 
 // Abort ends the socket at once: what was written and not sent is dropped.
-func (c *PacketConn) Abort() { c.fail(errAborted) }
+func (c *Conn) Abort() { c.fail(engine.ErrAborted) }
 
 // fail ends the socket without further ado.
-func (c *PacketConn) fail(err error) {
+func (c *Conn) fail(err error) {
 	if c.cause == nil {
 		c.cause = err
 	}
-	c.flags |= packetBroken
+	c.flags |= broken
 }
 
 // check closes the socket if the handler returned an error.
-func (c *PacketConn) check(err error) {
-	if err == nil || c.is(packetBroken) {
+func (c *Conn) check(err error) {
+	if err == nil || c.is(broken) {
 		return
 	}
-	c.group.core.HandlerFailed(err, c.handler, c.is(packetClosing), c.logAttr())
-	if !c.is(packetClosing) {
+	c.group.HandlerFailed(err, c.handler, c.is(closing), c.logAttr())
+	if !c.is(closing) {
 		c.cause = err
 		_ = c.Close()
 	}
 }
 
 // lingered is the end of the time that Close gives to what is queued.
-func (c *PacketConn) lingered() { c.fail(c.opError("close", netip.AddrPort{}, os.ErrDeadlineExceeded)) }
+func (c *Conn) lingered() { c.fail(c.opError("close", netip.AddrPort{}, os.ErrDeadlineExceeded)) }
 
 // tearDown ends what is in flight and then closes the descriptor.
-func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
-	if c.is(packetReceiving) && !c.is(packetStopping) {
-		c.flags |= packetStopping
+func (c *Conn) tearDown(cx *sched.Context) (done bool) {
+	if c.is(receiving) && !c.is(stopping) {
+		c.flags |= stopping
 		c.driver.Cancel(c.home, &c.end, reactor.RecvFrom)
 	}
 	c.mu.Lock()
@@ -69,12 +70,12 @@ func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 	case more:
 		cx.Wake(c.task.Waker())
 		return false
-	case sending || c.is(packetReceiving):
+	case sending || c.is(receiving):
 		return false
 	}
-	c.group.rt.StopTimer(&c.clock.timer)
+	c.group.RT.StopTimer(&c.clock.timer)
 	c.dropUnsent()
-	c.group.core.Table.Remove(&c.end)
+	c.group.Table.Remove(&c.end)
 	c.mu.Lock()
 	in.gone = true
 	c.mu.Unlock()
@@ -84,12 +85,12 @@ func (c *PacketConn) tearDown(cx *sched.Context) (done bool) {
 	// The kernel may be about to let go of the receive that has just ended, and with
 	// it of the socket: who waits for the end may want the port. So look again in a
 	// later tick, as a listener does.
-	c.group.rt.StartTimer(&c.clock.timer, c.group.rt.Now(), c.task.Waker())
+	c.group.RT.StartTimer(&c.clock.timer, c.group.RT.Now(), c.task.Waker())
 	return false
 }
 
 // dropUnsent disposes of what is queued and will not be sent.
-func (c *PacketConn) dropUnsent() {
+func (c *Conn) dropUnsent() {
 	for len(c.notes) > 0 {
 		n := c.notes[0]
 		c.notes = c.notes[1:] // it may end the goroutine, and then the next run is here again
@@ -99,21 +100,21 @@ func (c *PacketConn) dropUnsent() {
 }
 
 // over tells the handler, once the socket is gone.
-func (c *PacketConn) over(cx *sched.Context) (done bool) {
+func (c *Conn) over(cx *sched.Context) (done bool) {
 	if cx.Now() <= c.closed {
-		c.group.rt.StartTimer(&c.clock.timer, c.group.rt.Now(), c.task.Waker())
+		c.group.RT.StartTimer(&c.clock.timer, c.group.RT.Now(), c.task.Waker())
 		return false
 	}
 	c.tellOver()
-	c.group.core.Census.Leave(c.is(packetOutbound))
+	c.group.Census.Leave(c.is(outbound))
 	return true
 }
 
-func (c *PacketConn) tellOver() {
-	if c.is(packetTold) {
+func (c *Conn) tellOver() {
+	if c.is(told) {
 		return // it has ended the goroutine
 	}
-	c.flags |= packetTold
+	c.flags |= told
 	defer c.recoverPanic()
 	c.handler.OnClose(c, c.cause)
 }

@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"net"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // What the kernel refuses is told with its destination, and nothing else suffers.
@@ -18,12 +18,12 @@ func TestADatagramThatTheKernelRefusesIsToldWithItsDestination(t *testing.T) {
 		f, lives := packetFixture(t, backend, workers)
 		fails := make(chan error, 10)
 		p := make([]byte, 100)
-		six := &packetFuncs{lives: lives, fail: func(_ *conn.PacketConn, err error) error { fails <- err; return nil }}
+		six := &packetFuncs{lives: lives, fail: func(_ *packet.Conn, err error) error { fails <- err; return nil }}
 		handle, _ := servePacketsOn(t, f, "udp6", "[::1]:0", six)
 		sink := listenUDP(t, "udp6", "[::1]:0")
 		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
-		require.NoError(t, handle.Do(func(c *conn.PacketConn) {
-			require.NoError(t, conn.NeverFragment(c))
+		require.NoError(t, handle.Do(func(c *packet.Conn) {
+			require.NoError(t, packet.NeverFragment(c))
 			require.NoError(t, c.WriteTo([]byte("before"), to))
 			require.NoError(t, c.WriteTo(make([]byte, 65520), to))
 			require.NoError(t, c.WriteTo([]byte("after"), to))

@@ -1,4 +1,4 @@
-package conn
+package packet
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 )
 
 // NeverFragment has an IPv6 socket refuse what is longer than the interface takes.
-func NeverFragment(c *PacketConn) error {
+func NeverFragment(c *Conn) error {
 	return errors.Join(
 		unix.SetsockoptInt(c.end.FD, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO),
 		unix.SetsockoptInt(c.end.FD, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1))
@@ -15,6 +15,6 @@ func NeverFragment(c *PacketConn) error {
 
 // NoChecksums has a socket send without checksums, which the kernel does not do with
 // segments.
-func NoChecksums(c *PacketConn) error {
+func NoChecksums(c *Conn) error {
 	return unix.SetsockoptInt(c.end.FD, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)
 }

@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"net"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // Where the kernel refuses segments, what was joined is sent singly.
@@ -16,13 +16,13 @@ func TestJoinedDatagramsAreSentSinglyWhereTheKernelRefusesSegments(t *testing.T)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
 		fails := make(chan error, 10)
-		h := &packetFuncs{lives: lives, fail: func(_ *conn.PacketConn, err error) error { fails <- err; return nil }}
-		h.open = func(c *conn.PacketConn) error { return conn.NoChecksums(c) }
+		h := &packetFuncs{lives: lives, fail: func(_ *packet.Conn, err error) error { fails <- err; return nil }}
+		h.open = func(c *packet.Conn) error { return packet.NoChecksums(c) }
 		handle, _ := servePackets(t, f, h)
 		sink := listenUDP(t, "udp4", "127.0.0.1:0")
 		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
 		for round := range 3 {
-			require.NoError(t, handle.Do(func(c *conn.PacketConn) {
+			require.NoError(t, handle.Do(func(c *packet.Conn) {
 				for i := range 20 {
 					require.NoError(t, c.WriteTo(noise[i:i+100], to))
 				}

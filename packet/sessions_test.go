@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"fmt"
@@ -14,19 +14,20 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // sessionFuncs is a session handler of functions.
 type sessionFuncs struct {
-	open   func(*conn.Session) error
-	packet func(*conn.Session, conn.Packet) error
-	close  func(*conn.Session, error)
+	open   func(*packet.Session) error
+	packet func(*packet.Session, packet.Packet) error
+	close  func(*packet.Session, error)
 }
 
-func (h sessionFuncs) OnOpen(s *conn.Session) error                  { return h.open(s) }
-func (h sessionFuncs) OnPacket(s *conn.Session, p conn.Packet) error { return h.packet(s, p) }
-func (h sessionFuncs) OnClose(s *conn.Session, err error)            { h.close(s, err) }
+func (h sessionFuncs) OnOpen(s *packet.Session) error                    { return h.open(s) }
+func (h sessionFuncs) OnPacket(s *packet.Session, p packet.Packet) error { return h.packet(s, p) }
+func (h sessionFuncs) OnClose(s *packet.Session, err error)              { h.close(s, err) }
 
 func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -37,9 +38,9 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 		}
 		ends := make(chan end, 100)
 		var opens atomic.Int64
-		h := &conn.Sessions{Max: 5, Idle: 150 * time.Millisecond, Handler: sessionFuncs{
-			open: func(s *conn.Session) error { opens.Add(1); s.SetValue(new(int)); return nil },
-			packet: func(s *conn.Session, p conn.Packet) error {
+		h := &packet.Sessions{Max: 5, Idle: 150 * time.Millisecond, Handler: sessionFuncs{
+			open: func(s *packet.Session) error { opens.Add(1); s.SetValue(new(int)); return nil },
+			packet: func(s *packet.Session, p packet.Packet) error {
 				if string(p.Data) == "bye" {
 					s.Close()
 					return nil
@@ -52,7 +53,7 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 				_, err := s.Write(fmt.Appendf(nil, "%s %d %v", p.Data, *n, s.Peer()))
 				return err
 			},
-			close: func(s *conn.Session, err error) { ends <- end{s.Peer(), err} },
+			close: func(s *packet.Session, err error) { ends <- end{s.Peer(), err} },
 		}}
 		handle, at := servePackets(t, f, h)
 		ask := func(c *net.UDPConn, text string) (count int) {
@@ -118,7 +119,7 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 				_, _ = c.Write([]byte("x"))
 			}
 			refused := make(chan uint64, 1)
-			require.NoError(t, handle.Do(func(*conn.PacketConn) {
+			require.NoError(t, handle.Do(func(*packet.Conn) {
 				require.LessOrEqual(t, h.Len(), 5)
 				refused <- h.Refused()
 			}))
@@ -144,7 +145,7 @@ func peersOf(t *testing.T, at netip.AddrPort, n int) (all []*net.UDPConn) {
 	return all
 }
 
-func respond(s *conn.Session, p conn.Packet) error {
+func respond(s *packet.Session, p packet.Packet) error {
 	_, err := s.Write(p.Data)
 	return err
 }
@@ -156,12 +157,12 @@ func TestSocketsThatShareSessionsHaveTheirOwn(t *testing.T) {
 		f, _ := packetFixture(t, backend, workers)
 		const each, most = 30, 100
 		var opens, closes atomic.Int64
-		h := &conn.Sessions{Max: most, Handler: sessionFuncs{
-			open:   func(*conn.Session) error { opens.Add(1); return nil },
+		h := &packet.Sessions{Max: most, Handler: sessionFuncs{
+			open:   func(*packet.Session) error { opens.Add(1); return nil },
 			packet: respond,
-			close:  func(*conn.Session, error) { closes.Add(1) },
+			close:  func(*packet.Session, error) { closes.Add(1) },
 		}}
-		var handles []conn.PacketHandle
+		var handles []packet.Handle
 		var crowd []*net.UDPConn
 		var at []netip.AddrPort
 		for range 4 {
@@ -193,7 +194,7 @@ func TestSocketsThatShareSessionsHaveTheirOwn(t *testing.T) {
 		require.NoError(t, err)
 		conntest.Eventually(t, func() bool { return h.Refused() > 0 })
 		found := make(chan bool, 1)
-		require.NoError(t, handles[0].Do(func(c *conn.PacketConn) {
+		require.NoError(t, handles[0].Do(func(c *packet.Conn) {
 			peer := crowd[0].LocalAddr().(*net.UDPAddr).AddrPort()
 			s := h.Session(c, peer)
 			found <- s != nil && s.Peer() == peer && s.Conn() == c && h.Session(c, netip.MustParseAddrPort("192.0.2.1:1")) == nil
@@ -219,10 +220,10 @@ func TestEachSessionIsToldOfTheEndThoughAnotherFails(t *testing.T) {
 			conntest.Backends(t, func(t *testing.T, backend string) {
 				f, _ := packetFixture(t, backend, 1)
 				var closes atomic.Int64
-				h := &conn.Sessions{Handler: sessionFuncs{
-					open:   func(*conn.Session) error { return nil },
+				h := &packet.Sessions{Handler: sessionFuncs{
+					open:   func(*packet.Session) error { return nil },
 					packet: respond,
-					close: func(*conn.Session, error) {
+					close: func(*packet.Session, error) {
 						if closes.Add(1)%2 == 1 {
 							fail()
 						}
@@ -244,7 +245,7 @@ func TestEachSessionIsToldOfTheEndThoughAnotherFails(t *testing.T) {
 // pausedFixture is one whose clock goes on by Advance alone.
 func pausedFixture(t *testing.T, backend string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, log: &conntest.Log{}, audit: &audit{}}
+	f := &fixture{t: t, log: &conntest.Log{}}
 	cfg := conn.Config{Logger: f.log.Logger()}
 	cfg.Reactor.Backend = backend
 	var err error
@@ -266,33 +267,33 @@ func pausedFixture(t *testing.T, backend string) *fixture {
 // With CountSent a session lives as long as something goes either way.
 func TestSentDatagramsKeepSessionsIfTheyCount(t *testing.T) {
 	const idle = time.Minute
-	for name, send := range map[string]func(s *conn.Session, c *conn.PacketConn) error{
-		"Session.Write": func(s *conn.Session, _ *conn.PacketConn) error { _, err := s.Write([]byte("x")); return err },
-		"WriteTo":       func(s *conn.Session, c *conn.PacketConn) error { return c.WriteTo([]byte("x"), s.Peer()) },
-		"Handle.Send":   func(s *conn.Session, c *conn.PacketConn) error { return c.Handle().Send([]byte("x"), s.Peer()) },
+	for name, send := range map[string]func(s *packet.Session, c *packet.Conn) error{
+		"Session.Write": func(s *packet.Session, _ *packet.Conn) error { _, err := s.Write([]byte("x")); return err },
+		"WriteTo":       func(s *packet.Session, c *packet.Conn) error { return c.WriteTo([]byte("x"), s.Peer()) },
+		"Handle.Send":   func(s *packet.Session, c *packet.Conn) error { return c.Handle().Send([]byte("x"), s.Peer()) },
 	} {
 		for _, counts := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s %v", name, counts), func(t *testing.T) {
 				conntest.Backends(t, func(t *testing.T, backend string) {
 					f := pausedFixture(t, backend)
 					ended := make(chan error, 1)
-					h := &conn.Sessions{Idle: idle, CountSent: counts, Handler: sessionFuncs{
-						open:   func(*conn.Session) error { return nil },
+					h := &packet.Sessions{Idle: idle, CountSent: counts, Handler: sessionFuncs{
+						open:   func(*packet.Session) error { return nil },
 						packet: respond,
-						close:  func(_ *conn.Session, err error) { ended <- err },
+						close:  func(_ *packet.Session, err error) { ended <- err },
 					}}
 					handle, at := servePackets(t, f, h)
 					c := peersOf(t, at, 1)[0]
 					peer := c.LocalAddr().(*net.UDPAddr).AddrPort()
 					f.Runtime().Advance(idle / 2)
-					require.NoError(t, handle.Do(func(c *conn.PacketConn) { _ = send(h.Session(c, peer), c) }))
+					require.NoError(t, handle.Do(func(c *packet.Conn) { _ = send(h.Session(c, peer), c) }))
 					_, err := c.Read(make([]byte, 10))
 					require.NoError(t, err)
 					f.Runtime().Advance(idle / 2)
 					if counts {
 						done := make(chan int, 1)
 						f.rounds(3) // the timer has fired
-						require.NoError(t, handle.Do(func(*conn.PacketConn) { done <- h.Len() }))
+						require.NoError(t, handle.Do(func(*packet.Conn) { done <- h.Len() }))
 						require.Equal(t, 1, conntest.Receive(t, done), "it was idle for half of the time")
 						f.Runtime().Advance(idle / 2)
 					}

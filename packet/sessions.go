@@ -1,19 +1,21 @@
-package conn
+package packet
 
 import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/engine"
 )
 
-// Sessions is a PacketHandler that tells the datagrams of different peers apart: it
+// Sessions is a Handler that tells the datagrams of different peers apart: it
 // keeps a Session for each address that has sent something lately. One value may serve
 // several sockets, as a Server with ReusePort has them: each has sessions of its own, and
 // Handler is then called by several workers at a time, but for one socket by one. The
 // fields must not change meanwhile, and the value must not be copied.
 type Sessions struct {
-	PacketBase
+	Base
 
 	// Handler is told what happens to each session.
 	Handler SessionHandler
@@ -31,12 +33,12 @@ type Sessions struct {
 	// of further peers are dropped, and counted in Refused. 0: 65536.
 	Max int
 
-	tables  sync.Map // *PacketConn: *sessionTable, until the socket's OnClose
+	tables  sync.Map // *Conn: *sessionTable, until the socket's OnClose
 	live    atomic.Int64
 	refused atomic.Uint64
 }
 
-// A SessionHandler is told what happens to a session, as a PacketHandler is to a
+// A SessionHandler is told what happens to a session, as a Handler is to a
 // socket: an error that a method returns ends the session, and is given to OnClose; a
 // panic ends the socket, and with it all of its sessions, each with an OnClose.
 type SessionHandler interface {
@@ -65,7 +67,7 @@ type Session struct {
 	over  bool
 }
 
-var _ PacketHandler = (*Sessions)(nil)
+var _ Handler = (*Sessions)(nil)
 
 const (
 	defaultIdle = time.Minute
@@ -76,9 +78,9 @@ const (
 func (s *Session) Peer() netip.AddrPort { return s.peer }
 
 // Conn is the socket.
-func (s *Session) Conn() *PacketConn { return s.table.conn }
+func (s *Session) Conn() *Conn { return s.table.conn }
 
-// Write queues a datagram to the peer, as PacketConn.WriteTo does.
+// Write queues a datagram to the peer, as Conn.WriteTo does.
 func (s *Session) Write(p []byte) (int, error) {
 	if err := s.table.conn.WriteTo(p, s.peer); err != nil {
 		return 0, err
@@ -105,7 +107,7 @@ func (m *Sessions) Refused() uint64 { return m.refused.Load() }
 
 // Session is the session that a peer has on a socket, nil if there is none. It is for the
 // handler of that socket's sessions, while a method of it runs.
-func (m *Sessions) Session(c *PacketConn, peer netip.AddrPort) *Session {
+func (m *Sessions) Session(c *Conn, peer netip.AddrPort) *Session {
 	if t, ok := m.tables.Load(c); ok {
 		return t.(*sessionTable).peers[peer]
 	}
@@ -113,7 +115,7 @@ func (m *Sessions) Session(c *PacketConn, peer netip.AddrPort) *Session {
 }
 
 // table is the socket's, which it makes if there is none.
-func (m *Sessions) table(c *PacketConn) *sessionTable {
+func (m *Sessions) table(c *Conn) *sessionTable {
 	if t, ok := m.tables.Load(c); ok {
 		return t.(*sessionTable)
 	}
@@ -125,28 +127,28 @@ func (m *Sessions) table(c *PacketConn) *sessionTable {
 	return t
 }
 
-// OnPackets implements PacketHandler.
-func (m *Sessions) OnPackets(c *PacketConn, batch []Packet) error {
+// OnPackets implements Handler.
+func (m *Sessions) OnPackets(c *Conn, batch []Packet) error {
 	m.table(c).receive(batch)
 	return nil
 }
 
-// OnTimer implements PacketHandler.
-func (m *Sessions) OnTimer(c *PacketConn) error {
+// OnTimer implements Handler.
+func (m *Sessions) OnTimer(c *Conn) error {
 	t := m.table(c)
-	t.expire(c.group.rt.Now())
+	t.expire(c.group.RT.Now())
 	t.arm()
 	return nil
 }
 
-// OnClose implements PacketHandler.
-func (m *Sessions) OnClose(c *PacketConn, err error) {
+// OnClose implements Handler.
+func (m *Sessions) OnClose(c *Conn, err error) {
 	t, ok := m.tables.LoadAndDelete(c)
 	if !ok {
 		return
 	}
 	if err == nil {
-		err = c.opError("close", netip.AddrPort{}, errGone)
+		err = c.opError("close", netip.AddrPort{}, engine.ErrGone)
 	}
 	t.(*sessionTable).endAll(err)
 }

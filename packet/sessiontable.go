@@ -1,4 +1,4 @@
-package conn
+package packet
 
 import (
 	"net/netip"
@@ -13,14 +13,14 @@ import (
 // nothing for the others.
 type sessionTable struct {
 	owner  *Sessions
-	conn   *PacketConn
+	conn   *Conn
 	peers  map[netip.AddrPort]*Session
 	oldest *Session // the one that has been idle for longest
 	newest *Session
 }
 
 func (t *sessionTable) receive(batch []Packet) {
-	now := t.conn.group.rt.Now()
+	now := t.conn.group.RT.Now()
 	t.expire(now) // first, so that a datagram does not revive what was over before it came
 	for _, p := range batch {
 		s := t.peers[p.From]
@@ -44,7 +44,7 @@ func (t *sessionTable) sent(to netip.AddrPort) {
 		s = t.peers[to]
 	}
 	if s != nil {
-		t.touch(s, t.conn.group.rt.Now())
+		t.touch(s, t.conn.group.RT.Now())
 	}
 }
 

@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // upper answers each datagram with its text in capitals.
-type upper struct{ conn.PacketBase }
+type upper struct{ packet.Base }
 
-func (upper) OnPackets(c *conn.PacketConn, batch []conn.Packet) error {
+func (upper) OnPackets(c *packet.Conn, batch []packet.Packet) error {
 	for _, p := range batch {
 		for i, b := range p.Data {
 			if 'a' <= b && b <= 'z' {
@@ -47,14 +48,14 @@ func ask(to net.Addr, question string) {
 	fmt.Println(string(p[:n]), err)
 }
 
-func ExamplePacketHandler() {
+func ExampleHandler() {
 	g, err := conn.NewGroup(conn.Config{}, sched.Config{Workers: 1})
 	if err != nil {
 		panic(err)
 	}
 	defer g.Close()
 	pc := listenExample()
-	h, err := g.ListenPacket(pc, upper{})
+	h, err := packet.Listen(g, pc, upper{})
 	if err != nil {
 		panic(err)
 	}
@@ -68,16 +69,16 @@ func ExamplePacketHandler() {
 // counter numbers the datagrams of each peer.
 type counter struct{}
 
-func (counter) OnOpen(s *conn.Session) error { s.SetValue(new(int)); return nil }
+func (counter) OnOpen(s *packet.Session) error { s.SetValue(new(int)); return nil }
 
-func (counter) OnPacket(s *conn.Session, p conn.Packet) error {
+func (counter) OnPacket(s *packet.Session, p packet.Packet) error {
 	n := s.Value().(*int)
 	*n++
 	_, err := s.Write(fmt.Appendf(nil, "%s is number %d", p.Data, *n))
 	return err
 }
 
-func (counter) OnClose(*conn.Session, error) {}
+func (counter) OnClose(*packet.Session, error) {}
 
 func ExampleSessions() {
 	g, err := conn.NewGroup(conn.Config{}, sched.Config{Workers: 1})
@@ -86,7 +87,7 @@ func ExampleSessions() {
 	}
 	defer g.Close()
 	pc := listenExample()
-	h, err := g.ListenPacket(pc, &conn.Sessions{Handler: counter{}, Idle: time.Minute, Max: 1000})
+	h, err := packet.Listen(g, pc, &packet.Sessions{Handler: counter{}, Idle: time.Minute, Max: 1000})
 	if err != nil {
 		panic(err)
 	}
@@ -99,14 +100,14 @@ func ExampleSessions() {
 	// hello is number 1 <nil>
 }
 
-func ExampleGroup_OpenPacket() {
+func ExampleOpen() {
 	g, err := conn.NewGroup(conn.Config{}, sched.Config{Workers: 1})
 	if err != nil {
 		panic(err)
 	}
 	defer g.Close()
 	pc := listenExample()
-	s, err := g.OpenPacket(pc)
+	s, err := packet.Open(g, pc)
 	if err != nil {
 		panic(err)
 	}

@@ -1,4 +1,4 @@
-package conn
+package packet
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 // *net.OpError that matches net.ErrClosed after Close, syscall.EMSGSIZE for what fits
 // no packet, and syscall.EAFNOSUPPORT for an address that the socket cannot send to;
 // then nothing is queued. What the kernel says of it later, OnError is told.
-func (c *PacketConn) WriteTo(p []byte, to netip.AddrPort) error {
+func (c *Conn) WriteTo(p []byte, to netip.AddrPort) error {
 	return c.write(to, func(b *reactor.Batch) error { return b.Add(p, to) })
 }
 
@@ -25,15 +25,15 @@ func (c *PacketConn) WriteTo(p []byte, to netip.AddrPort) error {
 // the last, which may be shorter. Where the kernel can (UDP_SEGMENT, Linux 4.18),
 // they cost little more than one. Errors are WriteTo's, and EINVAL if segment is not
 // positive.
-func (c *PacketConn) WriteSegments(p []byte, segment int, to netip.AddrPort) error {
+func (c *Conn) WriteSegments(p []byte, segment int, to netip.AddrPort) error {
 	return c.write(to, func(b *reactor.Batch) error { return b.AddSegments(p, segment, to) })
 }
 
-func (c *PacketConn) write(to netip.AddrPort, add func(*reactor.Batch) error) error {
+func (c *Conn) write(to netip.AddrPort, add func(*reactor.Batch) error) error {
 	switch {
-	case c.is(packetClosing | packetBroken):
+	case c.is(closing | broken):
 		return c.opError("write", to, net.ErrClosed)
-	case c.Unsent() >= c.group.cfg.MaxWrite:
+	case c.Unsent() >= c.group.MaxWrite:
 		return ErrWriteQueueFull
 	}
 	if c.out == nil {
@@ -54,22 +54,22 @@ func (c *PacketConn) write(to netip.AddrPort, add func(*reactor.Batch) error) er
 
 // Unsent is the number of bytes queued that the kernel has not taken yet, as far as
 // the socket has heard, with 64 more for each datagram.
-func (c *PacketConn) Unsent() int { return costOf(c.out) + c.inFlight }
+func (c *Conn) Unsent() int { return costOf(c.out) + c.inFlight }
 
 // Flush hands what was written so far to the kernel, unless a batch is in flight:
 // then it follows that.
-func (c *PacketConn) Flush() error {
-	if c.is(packetBroken) {
+func (c *Conn) Flush() error {
+	if c.is(broken) {
 		return c.opError("write", netip.AddrPort{}, net.ErrClosed)
 	}
-	c.send(c.is(packetClosing))
+	c.send(c.is(closing))
 	return nil
 }
 
 // send starts a send if something is queued and nothing in flight, and returns what
 // is unsent. With tell the task runs again when the batch in flight ends; why that
 // is not missed is said at Conn.send.
-func (c *PacketConn) send(tell bool) int {
+func (c *Conn) send(tell bool) int {
 	c.mu.Lock()
 	in := &c.inbox
 	start := in.flight == nil && in.landed == nil && c.out != nil && c.out.Len() > 0
@@ -90,7 +90,7 @@ func (c *PacketConn) send(tell bool) int {
 
 // transmit hands the kernel a batch. Once submitted it is not to be touched, unless
 // the backend says that it is done with it.
-func (c *PacketConn) transmit(b *reactor.Batch) {
+func (c *Conn) transmit(b *reactor.Batch) {
 	d := c.driver
 	c.outgoing = d.Via(c.home)
 	if c.home == nil {
@@ -116,7 +116,7 @@ func (c *PacketConn) transmit(b *reactor.Batch) {
 }
 
 // landed deals with a batch of which something failed or somebody asked.
-func (c *PacketConn) landed(b *reactor.Batch, notes []note) {
+func (c *Conn) landed(b *reactor.Batch, notes []note) {
 	failure := func(index int) error {
 		for _, f := range b.Failed { // in any order, and few
 			switch {
@@ -136,7 +136,7 @@ func (c *PacketConn) landed(b *reactor.Batch, notes []note) {
 			continue
 		}
 		asked := slices.ContainsFunc(notes, func(n note) bool { return n.index == f.Index })
-		if !asked && !c.is(packetClosing|packetBroken) {
+		if !asked && !c.is(closing|broken) {
 			c.check(c.handler.OnError(c, failure(f.Index)))
 		}
 	}
@@ -145,13 +145,13 @@ func (c *PacketConn) landed(b *reactor.Batch, notes []note) {
 // resend queues segments as single datagrams, if what the kernel refuses is their
 // being segments: the interface cannot take them whole, or what is to be done to
 // packets (IPsec, no checksums) cannot be done to those.
-func (c *PacketConn) resend(b *reactor.Batch, f reactor.Failure) bool {
+func (c *Conn) resend(b *reactor.Batch, f reactor.Failure) bool {
 	switch f.Errno {
 	case syscall.EINVAL, syscall.EIO, syscall.EMSGSIZE:
 	default:
 		return false
 	}
-	if c.is(packetBroken) {
+	if c.is(broken) {
 		return false
 	}
 	if f.Errno != syscall.EMSGSIZE {

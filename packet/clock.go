@@ -1,4 +1,4 @@
-package conn
+package packet
 
 import (
 	"net"
@@ -8,9 +8,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A packetClock is a packet socket's deadlines, which one timer serves as it does a
+// A clock is a packet socket's deadlines, which one timer serves as it does a
 // connection's. Times are the runtime's; 0 means none.
-type packetClock struct {
+type clock struct {
 	timer  sched.Timer
 	armed  time.Duration // when the timer fires
 	user   time.Duration // SetTimer's
@@ -19,44 +19,44 @@ type packetClock struct {
 
 // SetTimer has OnTimer called at t, once; a zero t means never, one in the past now.
 // There is one timer: a call replaces the one before. The error matches net.ErrClosed.
-func (c *PacketConn) SetTimer(t time.Time) error {
-	if c.is(packetClosing | packetBroken) {
+func (c *Conn) SetTimer(t time.Time) error {
+	if c.is(closing | broken) {
 		return c.opError("set", netip.AddrPort{}, net.ErrClosed)
 	}
 	if t.IsZero() {
 		c.setTimer(0)
 	} else {
-		c.setTimer(max(1, c.group.rt.At(t)))
+		c.setTimer(max(1, c.group.RT.At(t)))
 	}
 	return nil
 }
 
 // setTimer is SetTimer with a time of the runtime; 0: never.
-func (c *PacketConn) setTimer(at time.Duration) {
-	if !c.is(packetClosing | packetBroken) {
+func (c *Conn) setTimer(at time.Duration) {
+	if !c.is(closing | broken) {
 		c.clock.user = at
 	}
 }
 
 // checkClock acts on the deadlines that have passed.
-func (c *PacketConn) checkClock() {
+func (c *Conn) checkClock() {
 	k := &c.clock
 	if k.armed == 0 || !k.timer.Fired() {
 		return
 	}
 	k.armed = 0
-	now := c.group.rt.Now() // not cx.Now: another worker may have fired it since this one's tick began
-	if k.linger != 0 && now >= k.linger && !c.is(packetBroken) {
+	now := c.group.RT.Now() // not cx.Now: another worker may have fired it since this one's tick began
+	if k.linger != 0 && now >= k.linger && !c.is(broken) {
 		c.lingered()
 	}
-	if k.user != 0 && now >= k.user && !c.is(packetClosing|packetBroken) {
+	if k.user != 0 && now >= k.user && !c.is(closing|broken) {
 		k.user = 0
 		c.check(c.handler.OnTimer(c))
 	}
 }
 
 // armClock sees to it that the timer fires by the earliest deadline.
-func (c *PacketConn) armClock() {
+func (c *Conn) armClock() {
 	k := &c.clock
 	next := k.user
 	if next == 0 || k.linger != 0 && k.linger < next {
@@ -64,6 +64,6 @@ func (c *PacketConn) armClock() {
 	}
 	if next != 0 && (k.armed == 0 || next < k.armed) {
 		k.armed = next
-		c.group.rt.StartTimer(&k.timer, next, c.task.Waker())
+		c.group.RT.StartTimer(&k.timer, next, c.task.Waker())
 	}
 }

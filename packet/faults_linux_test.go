@@ -1,8 +1,9 @@
-package conn_test
+package packet_test
 
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +15,8 @@ import (
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/faults"
+	"github.com/suiro-go/suiro/packet"
+	"github.com/suiro-go/suiro/reactor"
 )
 
 // What passes is not noticed: each datagram is answered, whole, once and in order.
@@ -52,7 +55,7 @@ func TestEveryDatagramIsAnsweredUnderFaults(t *testing.T) {
 func answerAll(t *testing.T, backend string, workers int, faulty func(*conn.Config)) {
 	t.Helper()
 	f, lives := packetFixture(t, backend, workers, faulty)
-	_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *conn.PacketConn, err error) error { return err }})
+	_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *packet.Conn, err error) error { return err }})
 	conntest.Each(t, 6, func(int) error {
 		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(at))
 		if err != nil {
@@ -92,7 +95,7 @@ func TestADatagramThatCannotBeSentFailsAloneUnderFaults(t *testing.T) {
 		underFaults(t, refused, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {
 			var told atomic.Int64
 			f, lives := packetFixture(t, backend, workers, faulty)
-			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *conn.PacketConn, err error) error {
+			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *packet.Conn, err error) error {
 				if !errors.Is(err, errno) {
 					return err
 				}
@@ -118,6 +121,32 @@ func TestADatagramThatCannotBeSentFailsAloneUnderFaults(t *testing.T) {
 			}
 			conntest.Eventually(t, func() bool { return int(told.Load()) == plan.Injected(faults.SendTo, errno) })
 			require.GreaterOrEqual(t, told.Load(), int64(30))
+		})
+	}
+}
+
+// underFaults runs f on every backend and number of workers, under each of the plans.
+func underFaults(t *testing.T, rules map[string][]faults.Rule,
+	f func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config))) {
+	for name, rules := range rules {
+		t.Run(name, func(t *testing.T) {
+			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+				rules := slices.Clone(rules)
+				if backend == "io_uring" { // its call has errors of its own, and there are few others as long as nothing ends
+					rules = append(rules, conntest.Fail(syscall.EBUSY, 0.05, faults.Wait)...)
+					rules = append(rules, conntest.Fail(syscall.ENOMEM, 0.02, faults.Wait)...)
+					rules = append(rules, conntest.Fail(syscall.ENOBUFS, 0.02, faults.Wait)...)
+					rules = append(rules, conntest.Fail(0, 0.7, faults.Accept, faults.Recv)...)
+				}
+				plan := conntest.Faults(t, rules...)
+				f(t, backend, workers, plan, func(cfg *conn.Config) {
+					cfg.Reactor.Faults = plan
+					if workers == 2 { // so that each connection and each piece is an operation, which may fail
+						cfg.Reactor.Without = []reactor.Feature{reactor.FeatureMultishotAccept, reactor.FeatureMultishotRecv}
+					}
+				})
+				require.Positive(t, plan.Total(), "%v", plan)
+			})
 		})
 	}
 }

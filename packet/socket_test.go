@@ -1,4 +1,4 @@
-package conn_test
+package packet_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
 )
 
 // A socket is what package net's and ours have in common.
@@ -49,7 +49,7 @@ func onSockets(t *testing.T, test func(t *testing.T, s udpKind)) {
 	})
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
-		ours := func(s *conn.PacketSocket, err error) socket {
+		ours := func(s *packet.Socket, err error) socket {
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = s.Close() })
 			return s
@@ -58,9 +58,9 @@ func onSockets(t *testing.T, test func(t *testing.T, s udpKind)) {
 			listen: func() socket {
 				pc := listenUDP(t, "udp4", "127.0.0.1:0")
 				defer pc.Close()
-				return ours(f.OpenPacket(pc))
+				return ours(packet.Open(f, pc))
 			},
-			dial: func(to net.Addr) socket { return ours(f.OpenDialledPacket(to.(*net.UDPAddr).AddrPort())) },
+			dial: func(to net.Addr) socket { return ours(packet.OpenDialled(f, to.(*net.UDPAddr).AddrPort())) },
 		})
 	})
 }
@@ -246,7 +246,7 @@ func TestManyGoroutinesShareAPacketSocket(t *testing.T) {
 func TestAResolverAnswers(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
-		h := &packetFuncs{lives: lives, packets: func(c *conn.PacketConn, batch []conn.Packet) error {
+		h := &packetFuncs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				if err := c.WriteTo(answerDNS(p.Data), p.From); err != nil {
 					return err

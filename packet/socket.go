@@ -1,4 +1,4 @@
-package conn
+package packet
 
 import (
 	"net"
@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// A PacketSocket is a packet socket for ordinary goroutines: a net.PacketConn, and
+// A Socket is a packet socket for ordinary goroutines: a net.Conn, and
 // if it is connected a net.Conn, over a socket that the group's workers serve. It
 // behaves as a *net.UDPConn does: reads return one datagram each and cut off what
 // does not fit, writes return what the kernel said of their datagram, and deadlines
@@ -20,9 +21,9 @@ import (
 // What has arrived and is not read yet is kept up to Config.MaxRead bytes or the size
 // of SetReadBuffer, whichever is more, in addition to the kernel's buffer; what comes
 // then is dropped.
-type PacketSocket struct {
-	handle PacketHandle
-	group  *Group
+type Socket struct {
+	handle Handle
+	group  *engine.Group
 	local  netip.AddrPort
 	peer   netip.AddrPort
 
@@ -46,52 +47,53 @@ type datagram struct {
 }
 
 var (
-	_ net.PacketConn = (*PacketSocket)(nil)
-	_ net.Conn       = (*PacketSocket)(nil)
+	_ net.PacketConn = (*Socket)(nil)
+	_ net.Conn       = (*Socket)(nil)
 )
 
-// OpenPacket serves a UDP socket for ordinary goroutines. The group works on a copy of
+// Open serves a UDP socket for ordinary goroutines. The group works on a copy of
 // the descriptor, so pc may be closed at once. Group.Drain and Abort close the socket.
-func (g *Group) OpenPacket(pc *net.UDPConn) (*PacketSocket, error) {
+func Open(g Group, pc *net.UDPConn) (*Socket, error) {
 	fd, err := sock.OfPacketConn(pc)
 	if err != nil {
 		return nil, err
 	}
-	return g.newPacketSocket(fd, 0)
+	return newSocket(g, fd, 0)
 }
 
-// OpenDialledPacket is OpenPacket for a new socket that is connected to an address.
-func (g *Group) OpenDialledPacket(to netip.AddrPort) (*PacketSocket, error) {
+// OpenDialled is Open for a new socket that is connected to an address.
+func OpenDialled(g Group, to netip.AddrPort) (*Socket, error) {
 	fd, err := sock.DialPacket(to)
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "udp", Addr: net.UDPAddrFromAddrPort(to), Err: err}
 	}
-	return g.newPacketSocket(fd, packetOutbound)
+	return newSocket(g, fd, outbound)
 }
 
-func (g *Group) newPacketSocket(fd int, with packetFlags) (*PacketSocket, error) {
-	s := &PacketSocket{
-		group: g, room: g.cfg.MaxRead,
+func newSocket(owner Group, fd int, with flags) (*Socket, error) {
+	g := owner.Engine()
+	s := &Socket{
+		group: g, room: g.MaxRead,
 		closed: make(chan struct{}), closing: make(chan struct{}), arrived: make(chan struct{}, 1),
 	}
 	s.readDeadline.init()
 	s.writeDeadline.init()
 	s.local, s.peer, _ = sock.Inspect(fd)
 	var err error
-	s.handle, err = g.attachPacket(fd, socketHandler{s: s}, with)
+	s.handle, err = attach(owner, fd, socketHandler{s: s}, with)
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// socketHandler is the worker's side of a PacketSocket.
+// socketHandler is the worker's side of a Socket.
 type socketHandler struct {
-	PacketBase
-	s *PacketSocket
+	Base
+	s *Socket
 }
 
-func (h socketHandler) OnPackets(_ *PacketConn, batch []Packet) error {
+func (h socketHandler) OnPackets(_ *Conn, batch []Packet) error {
 	s := h.s
 	s.mu.Lock()
 	for _, p := range batch {
@@ -99,7 +101,7 @@ func (h socketHandler) OnPackets(_ *PacketConn, batch []Packet) error {
 			s.dropped++
 			continue
 		}
-		s.bytes += len(p.Data) + packetCost
+		s.bytes += len(p.Data) + cost
 		s.queue.Push(datagram{append([]byte(nil), p.Data...), p.From})
 	}
 	s.mu.Unlock()
@@ -108,7 +110,7 @@ func (h socketHandler) OnPackets(_ *PacketConn, batch []Packet) error {
 }
 
 // OnError is told only what the network says: each write has its own answer.
-func (h socketHandler) OnError(_ *PacketConn, err error) error {
+func (h socketHandler) OnError(_ *Conn, err error) error {
 	h.s.mu.Lock()
 	h.s.err = err
 	h.s.mu.Unlock()
@@ -116,10 +118,10 @@ func (h socketHandler) OnError(_ *PacketConn, err error) error {
 	return nil
 }
 
-func (h socketHandler) OnClose(*PacketConn, error) { close(h.s.closed) }
+func (h socketHandler) OnClose(*Conn, error) { close(h.s.closed) }
 
 // signal wakes one reader, who passes it on if something is left.
-func (s *PacketSocket) signal() {
+func (s *Socket) signal() {
 	select {
 	case s.arrived <- struct{}{}:
 	default:
@@ -127,7 +129,7 @@ func (s *PacketSocket) signal() {
 }
 
 // take is the next datagram or error, if there is one.
-func (s *PacketSocket) take() (d datagram, err error, ok bool) {
+func (s *Socket) take() (d datagram, err error, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.err; err != nil {
@@ -141,7 +143,7 @@ func (s *PacketSocket) take() (d datagram, err error, ok bool) {
 		return d, nil, false
 	}
 	d = s.queue.Pop()
-	s.bytes -= len(d.data) + packetCost
+	s.bytes -= len(d.data) + cost
 	if s.queue.Len() > 0 {
 		s.signal()
 	}
@@ -149,7 +151,7 @@ func (s *PacketSocket) take() (d datagram, err error, ok bool) {
 }
 
 // ReadFromAddrPort is ReadFrom without an allocation for the address.
-func (s *PacketSocket) ReadFromAddrPort(p []byte) (int, netip.AddrPort, error) {
+func (s *Socket) ReadFromAddrPort(p []byte) (int, netip.AddrPort, error) {
 	for {
 		expired, moved := s.readDeadline.wait()
 		select { // what ends a read goes first, as in package net
@@ -169,15 +171,15 @@ func (s *PacketSocket) ReadFromAddrPort(p []byte) (int, netip.AddrPort, error) {
 		case <-s.closing:
 		case <-s.closed:
 		case <-expired:
-		case <-s.group.rt.Done():
+		case <-s.group.RT.Done():
 			return 0, netip.AddrPort{}, s.opError("read", s.peer, net.ErrClosed)
 		case <-moved:
 		}
 	}
 }
 
-// ReadFrom implements net.PacketConn.
-func (s *PacketSocket) ReadFrom(p []byte) (int, net.Addr, error) {
+// ReadFrom implements net.Conn.
+func (s *Socket) ReadFrom(p []byte) (int, net.Addr, error) {
 	n, from, err := s.ReadFromAddrPort(p)
 	if err != nil {
 		return n, nil, err
@@ -186,13 +188,13 @@ func (s *PacketSocket) ReadFrom(p []byte) (int, net.Addr, error) {
 }
 
 // Read implements net.Conn.
-func (s *PacketSocket) Read(p []byte) (int, error) {
+func (s *Socket) Read(p []byte) (int, error) {
 	n, _, err := s.ReadFromAddrPort(p)
 	return n, err
 }
 
 // WriteToAddrPort sends a datagram and returns what the kernel said of it.
-func (s *PacketSocket) WriteToAddrPort(p []byte, to netip.AddrPort) (int, error) {
+func (s *Socket) WriteToAddrPort(p []byte, to netip.AddrPort) (int, error) {
 	switch {
 	case s.peer.IsValid():
 		return 0, s.opError("write", to, net.ErrWriteToConnected)
@@ -202,8 +204,8 @@ func (s *PacketSocket) WriteToAddrPort(p []byte, to netip.AddrPort) (int, error)
 	return s.write(p, to)
 }
 
-// WriteTo implements net.PacketConn. addr is a *net.UDPAddr.
-func (s *PacketSocket) WriteTo(p []byte, addr net.Addr) (int, error) {
+// WriteTo implements net.Conn. addr is a *net.UDPAddr.
+func (s *Socket) WriteTo(p []byte, addr net.Addr) (int, error) {
 	a, ok := addr.(*net.UDPAddr)
 	if !ok || a == nil {
 		return 0, s.opError("write", netip.AddrPort{}, errNoAddress)
@@ -212,14 +214,14 @@ func (s *PacketSocket) WriteTo(p []byte, addr net.Addr) (int, error) {
 }
 
 // Write implements net.Conn.
-func (s *PacketSocket) Write(p []byte) (int, error) {
+func (s *Socket) Write(p []byte) (int, error) {
 	if !s.peer.IsValid() {
 		return 0, s.opError("write", s.peer, errNoAddress)
 	}
 	return s.write(p, netip.AddrPort{})
 }
 
-func (s *PacketSocket) write(p []byte, to netip.AddrPort) (int, error) {
+func (s *Socket) write(p []byte, to netip.AddrPort) (int, error) {
 	expired, moved := s.writeDeadline.wait()
 	select {
 	case <-s.closing:
@@ -229,7 +231,7 @@ func (s *PacketSocket) write(p []byte, to netip.AddrPort) (int, error) {
 	default:
 	}
 	answer := make(chan error, 1)
-	cmd := packetCommand{
+	cmd := command{
 		kind: cmdSend, data: append([]byte(nil), p...), to: to,
 		note: func(err error) { answer <- err },
 	}
@@ -245,7 +247,7 @@ func (s *PacketSocket) write(p []byte, to netip.AddrPort) (int, error) {
 			return len(p), nil
 		case <-expired: // it may still be sent
 			return 0, s.opError("write", to, os.ErrDeadlineExceeded)
-		case <-s.group.rt.Done():
+		case <-s.group.RT.Done():
 			return 0, s.opError("write", to, net.ErrClosed)
 		case <-moved:
 			expired, moved = s.writeDeadline.wait()
@@ -253,9 +255,9 @@ func (s *PacketSocket) write(p []byte, to netip.AddrPort) (int, error) {
 	}
 }
 
-// Close implements net.PacketConn: it returns when the socket is closed. What was
+// Close implements net.Conn: it returns when the socket is closed. What was
 // written has been sent, or is for no longer than Config.Linger.
-func (s *PacketSocket) Close() error {
+func (s *Socket) Close() error {
 	again := true
 	s.closeOnce.Do(func() { again = false; close(s.closing) })
 	if again {
@@ -264,18 +266,18 @@ func (s *PacketSocket) Close() error {
 	_ = s.handle.Close() // the group may have been quicker
 	select {
 	case <-s.closed:
-	case <-s.group.rt.Done():
+	case <-s.group.RT.Done():
 	}
 	s.readDeadline.set(time.Time{}) // lets go of the timers
 	s.writeDeadline.set(time.Time{})
 	return nil
 }
 
-// LocalAddr implements net.PacketConn.
-func (s *PacketSocket) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(s.local) }
+// LocalAddr implements net.Conn.
+func (s *Socket) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(s.local) }
 
 // RemoteAddr implements net.Conn; nil unless the socket is connected.
-func (s *PacketSocket) RemoteAddr() net.Addr {
+func (s *Socket) RemoteAddr() net.Addr {
 	if !s.peer.IsValid() {
 		return nil
 	}
@@ -283,27 +285,27 @@ func (s *PacketSocket) RemoteAddr() net.Addr {
 }
 
 // Dropped is the number of datagrams that were dropped because nobody read.
-func (s *PacketSocket) Dropped() uint64 {
+func (s *Socket) Dropped() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped
 }
 
-// SetDeadline implements net.PacketConn.
-func (s *PacketSocket) SetDeadline(t time.Time) error {
+// SetDeadline implements net.Conn.
+func (s *Socket) SetDeadline(t time.Time) error {
 	if err := s.SetReadDeadline(t); err != nil {
 		return err
 	}
 	return s.SetWriteDeadline(t)
 }
 
-// SetReadDeadline implements net.PacketConn.
-func (s *PacketSocket) SetReadDeadline(t time.Time) error { return s.setDeadline(&s.readDeadline, t) }
+// SetReadDeadline implements net.Conn.
+func (s *Socket) SetReadDeadline(t time.Time) error { return s.setDeadline(&s.readDeadline, t) }
 
-// SetWriteDeadline implements net.PacketConn.
-func (s *PacketSocket) SetWriteDeadline(t time.Time) error { return s.setDeadline(&s.writeDeadline, t) }
+// SetWriteDeadline implements net.Conn.
+func (s *Socket) SetWriteDeadline(t time.Time) error { return s.setDeadline(&s.writeDeadline, t) }
 
-func (s *PacketSocket) setDeadline(d *deadline, t time.Time) error {
+func (s *Socket) setDeadline(d *deadline, t time.Time) error {
 	select {
 	case <-s.closing:
 		return s.opError("set", netip.AddrPort{}, net.ErrClosed)
@@ -315,8 +317,8 @@ func (s *PacketSocket) setDeadline(d *deadline, t time.Time) error {
 
 // SetReadBuffer sets the size of the kernel's receive buffer, and has as much kept
 // beside it.
-func (s *PacketSocket) SetReadBuffer(bytes int) error {
-	err := s.do(func(c *PacketConn) error { return c.SetReadBuffer(bytes) })
+func (s *Socket) SetReadBuffer(bytes int) error {
+	err := s.do(func(c *Conn) error { return c.SetReadBuffer(bytes) })
 	if err == nil {
 		s.mu.Lock()
 		s.room = max(s.room, bytes)
@@ -326,20 +328,20 @@ func (s *PacketSocket) SetReadBuffer(bytes int) error {
 }
 
 // SetWriteBuffer sets the size of the kernel's send buffer.
-func (s *PacketSocket) SetWriteBuffer(bytes int) error {
-	return s.do(func(c *PacketConn) error { return c.SetWriteBuffer(bytes) })
+func (s *Socket) SetWriteBuffer(bytes int) error {
+	return s.do(func(c *Conn) error { return c.SetWriteBuffer(bytes) })
 }
 
 // do runs f on a worker and waits for it.
-func (s *PacketSocket) do(f func(*PacketConn) error) error {
+func (s *Socket) do(f func(*Conn) error) error {
 	answer := make(chan error, 1)
-	switch err := s.handle.Do(func(c *PacketConn) { answer <- f(c) }); err {
+	switch err := s.handle.Do(func(c *Conn) { answer <- f(c) }); err {
 	case nil:
 		select {
 		case err := <-answer:
 			return err
 		case <-s.closed:
-		case <-s.group.rt.Done():
+		case <-s.group.RT.Done():
 		}
 	case ErrTooManyCalls:
 		return s.opError("set", netip.AddrPort{}, err)
@@ -349,7 +351,7 @@ func (s *PacketSocket) do(f func(*PacketConn) error) error {
 
 var errNoAddress = &net.AddrError{Err: "missing address; use a *net.UDPAddr"}
 
-func (s *PacketSocket) opError(op string, to netip.AddrPort, err error) error {
+func (s *Socket) opError(op string, to netip.AddrPort, err error) error {
 	e := &net.OpError{Op: op, Net: "udp", Source: s.LocalAddr(), Err: err}
 	if to.IsValid() {
 		e.Addr = net.UDPAddrFromAddrPort(to)

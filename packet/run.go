@@ -1,4 +1,4 @@
-package conn
+package packet
 
 import (
 	"net/netip"
@@ -16,12 +16,12 @@ import (
 const maxBatch = 256
 
 // Run is one run of the socket's task. It is for the scheduler.
-func (c *PacketConn) Run(cx *sched.Context) (done bool) {
+func (c *Conn) Run(cx *sched.Context) (done bool) {
 	c.driver = engine.Of(cx)
 	if c.closed != 0 {
 		return c.over(cx)
 	}
-	var n packetNews
+	var n news
 	c.collect(&n)
 	defer c.dropNews(&n) // if a handler ends the goroutine: see Exited
 	c.work(&n)
@@ -30,11 +30,11 @@ func (c *PacketConn) Run(cx *sched.Context) (done bool) {
 }
 
 // dropNews gives back what a run has brought, whether it was dealt with or not.
-func (c *PacketConn) dropNews(n *packetNews) {
+func (c *Conn) dropNews(n *news) {
 	n.release(c.home, len(n.chunks)) // after a panic or an exit
 	if n.recvEnded {
 		n.recvEnded = false
-		c.flags &^= packetReceiving | packetStopping
+		c.flags &^= receiving | stopping
 	}
 	c.driver.Recycle(n.chunks)
 	n.chunks, n.next = nil, 0
@@ -46,16 +46,16 @@ func (c *PacketConn) dropNews(n *packetNews) {
 
 // Exited is called after a run in which a handler has ended the goroutine. The next run
 // tears the socket down. It is for the scheduler.
-func (c *PacketConn) Exited(*sched.Context) {
-	c.group.cfg.Logger.Error("conn: packet handler called runtime.Goexit", "local", c.local)
+func (c *Conn) Exited(*sched.Context) {
+	c.group.Logger.Error("conn: packet handler called runtime.Goexit", "local", c.local)
 	c.fail(sched.ErrGoexit)
 }
 
 // work calls the handler as the news demands; settle draws the consequences.
-func (c *PacketConn) work(n *packetNews) {
+func (c *Conn) work(n *news) {
 	defer c.recoverPanic()
-	if !c.is(packetOpened | packetBroken) {
-		c.flags |= packetOpened
+	if !c.is(opened | broken) {
+		c.flags |= opened
 		c.check(c.handler.OnOpen(c))
 	}
 	if n.landed != nil {
@@ -69,34 +69,34 @@ func (c *PacketConn) work(n *packetNews) {
 		c.recvEnd(n.recvErrno)
 	}
 	c.checkClock()
-	if !c.is(packetDrained) && c.group.draining(c.is(packetOutbound)) {
+	if !c.is(drained) && c.group.Draining(c.is(outbound)) {
 		c.drain()
 	}
 }
 
 // drain tells the handler.
-func (c *PacketConn) drain() {
+func (c *Conn) drain() {
 	switch {
-	case c.group.aborting():
+	case c.group.Aborting():
 		c.Abort()
-	case !c.is(packetClosing | packetBroken):
-		c.flags |= packetDrained
+	case !c.is(closing | broken):
+		c.flags |= drained
 		c.handler.OnDrain(c)
 	}
 }
 
-func (c *PacketConn) recoverPanic() {
+func (c *Conn) recoverPanic() {
 	v := recover()
 	if v == nil {
 		return
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
-	c.group.core.HandlerPanicked(err, c.handler, c.logAttr())
+	c.group.HandlerPanicked(err, c.handler, c.logAttr())
 	c.fail(err)
 }
 
 // receive gives the handler what has come, and releases it.
-func (c *PacketConn) receive(n *packetNews) {
+func (c *Conn) receive(n *news) {
 	for n.next < len(n.chunks) {
 		batch := localOf(c.driver).packets[:0]
 		last := n.next
@@ -104,7 +104,7 @@ func (c *PacketConn) receive(n *packetNews) {
 			batch = appendPackets(batch, n.chunks[last])
 		}
 		localOf(c.driver).packets = batch[:0]
-		if !c.is(packetClosing | packetBroken) {
+		if !c.is(closing | broken) {
 			c.check(c.handler.OnPackets(c, batch))
 		}
 		clear(batch)
@@ -113,7 +113,7 @@ func (c *PacketConn) receive(n *packetNews) {
 }
 
 // release gives the chunks before the last-th back.
-func (n *packetNews) release(home *engine.Driver, last int) {
+func (n *news) release(home *engine.Driver, last int) {
 	if n.next < last {
 		reactor.ReleasePackets(home.R, n.chunks[n.next:last])
 		n.next = last
@@ -150,12 +150,12 @@ var passing = []syscall.Errno{
 	syscall.ENOMEM,
 }
 
-func (c *PacketConn) recvEnd(errno syscall.Errno) {
+func (c *Conn) recvEnd(errno syscall.Errno) {
 	switch errno {
 	case 0, syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		return // settle receives again if that is wanted
 	}
-	if c.is(packetClosing | packetBroken) {
+	if c.is(closing | broken) {
 		return
 	}
 	err := c.opError("read", netip.AddrPort{}, sock.Error("recvmsg", errno))
@@ -166,7 +166,7 @@ func (c *PacketConn) recvEnd(errno syscall.Errno) {
 	c.check(c.handler.OnError(c, err))
 }
 
-func (c *PacketConn) exec(cmd *packetCommand) {
+func (c *Conn) exec(cmd *command) {
 	switch cmd.kind {
 	case cmdSend:
 		err := c.write(cmd.to, func(b *reactor.Batch) error {
@@ -179,15 +179,15 @@ func (c *PacketConn) exec(cmd *packetCommand) {
 			cmd.note(err)
 		case cmd.note != nil:
 			c.notes = append(c.notes, note{c.out.Len() - 1, cmd.note})
-		case err != nil && !c.is(packetClosing|packetBroken):
+		case err != nil && !c.is(closing|broken):
 			c.check(c.handler.OnError(c, err))
 		}
 	case cmdDo:
-		if !c.is(packetBroken) {
+		if !c.is(broken) {
 			cmd.do(c)
 		}
 	case cmdClose:
-		if !c.is(packetClosing | packetBroken) {
+		if !c.is(closing | broken) {
 			_ = c.Close()
 		}
 	case cmdAbort:
@@ -199,13 +199,13 @@ func (c *PacketConn) exec(cmd *packetCommand) {
 
 // settle hands the kernel what has come of a run, and reports whether the socket is
 // over.
-func (c *PacketConn) settle(cx *sched.Context) (done bool) {
-	if !c.is(packetBroken) {
-		if c.send(c.is(packetClosing)) == 0 && c.is(packetClosing) {
-			c.flags |= packetBroken
+func (c *Conn) settle(cx *sched.Context) (done bool) {
+	if !c.is(broken) {
+		if c.send(c.is(closing)) == 0 && c.is(closing) {
+			c.flags |= broken
 		}
 	}
-	if !c.is(packetReceiving | packetClosing | packetBroken) {
+	if !c.is(receiving | closing | broken) {
 		// What the receive before brought has been dealt with, so that this one may
 		// go to another reactor.
 		c.home = c.driver.Via(c.home)
@@ -213,10 +213,10 @@ func (c *PacketConn) settle(cx *sched.Context) (done bool) {
 		if err != nil {
 			c.fail(c.opError("read", netip.AddrPort{}, err))
 		} else {
-			c.flags |= packetReceiving
+			c.flags |= receiving
 		}
 	}
-	if c.is(packetBroken) {
+	if c.is(broken) {
 		return c.tearDown(cx)
 	}
 	c.armClock()
