@@ -10,7 +10,7 @@ import (
 )
 
 // DialContext connects for ordinary goroutines. The connection is a *Socket, or for UDP
-// a *conn.PacketSocket, and ctx means nothing for it any more once it is established. It
+// a *packet.Socket, and ctx means nothing for it any more once it is established. It
 // is what http.Transport.DialContext, and whatever else takes such a function, wants. With
 // Dialer.TLS the error matches errors.ErrUnsupported: DialTLSContext is for that.
 //
