@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -55,22 +56,29 @@ func (h *httpHandler) stop(g *conn.Group) {
 	h.prepare()
 	h.srv.SetKeepAlivesEnabled(false) // before any more answers
 	h.srv.RegisterOnShutdown(func() { close(h.told) })
-	over := g.Runtime().Done()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		<-over // connections are over, whatever handlers still do
+		select {
+		case <-g.Runtime().Done(): // connections are over, whatever handlers still do
+		case <-ctx.Done():
+		}
 		cancel()
 	}()
+	var ends sync.WaitGroup
+	begin := func() {
+		ends.Go(func() { _ = h.srv.Shutdown(ctx) })
+		ends.Go(func() { h.stopAfter(ctx) })
+		ends.Wait()
+		cancel()
+	}
 	if h.before.unread.Load() == 0 {
-		go func() { _ = h.srv.Shutdown(ctx) }()
+		go begin()
 		<-h.told
-		go h.stopAfter(ctx)
 		return
 	}
 	go func() {
 		h.await(ctx, &h.before, 0)
-		go func() { _ = h.srv.Shutdown(ctx) }()
-		h.stopAfter(ctx)
+		begin()
 	}()
 }
 
