@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/sched"
@@ -129,23 +131,27 @@ func (s *Server) openListener(group *conn.Group, all []net.Listener) (net.Listen
 // A socketListener keeps the workers running for as long as they are needed.
 type socketListener struct {
 	*conn.SocketListener
-	server *Server
-	group  *conn.Group
-	path   []net.Listener
+	server  *Server
+	group   *conn.Group
+	path    []net.Listener
+	stopped atomic.Bool
 }
 
-// stop is the part of Close that the server's end has too.
-func (l *socketListener) stop() error {
-	err := l.SocketListener.Close()
-	if err == nil {
+// stop is the part of Close that the server's end has too. first is false if it was called
+// before. Whatever the error, the path is gone then: nobody tries again.
+func (l *socketListener) stop() (first bool, err error) {
+	first = !l.stopped.Swap(true)
+	err = l.SocketListener.Close()
+	if first {
 		closeAll(l.path)
 	}
-	return err
+	return first, err
 }
 
-// Close implements net.Listener.
+// Close implements net.Listener. With an error too the listener is the server's no longer.
 func (l *socketListener) Close() error {
-	if err := l.stop(); err != nil {
+	first, err := l.stop()
+	if !first {
 		return err
 	}
 	s := l.server
@@ -154,13 +160,13 @@ func (l *socketListener) Close() error {
 		delete(s.sockets, l)
 	}
 	s.mu.Unlock()
-	if l.group.Len() == 0 || s.On != nil {
+	if s.On != nil || l.group.Len() == 0 && !errors.Is(err, conn.ErrStuck) {
 		s.release()
-		return nil
+		return err
 	}
 	go func() {
 		_ = l.group.Wait(context.Background()) // or the workers have stopped
-		s.release()
+		s.release()                            // which waits for a worker that is stuck
 	}()
-	return nil
+	return err
 }

@@ -103,7 +103,7 @@ func (s *Server) stop() (*conn.Group, error) {
 		})
 	}
 	for l := range s.sockets { // nor to this
-		closing.Go(func() { _ = l.stop() })
+		closing.Go(func() { _, _ = l.stop() })
 	}
 	closing.Wait()
 	return s.group, nil

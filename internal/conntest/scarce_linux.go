@@ -1,0 +1,43 @@
+package conntest
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// NoDescriptors leaves the process without a descriptor to spare until restore is called, or
+// the test ends. A test that calls it must not run beside others.
+func NoDescriptors(t testing.TB) (restore func()) {
+	t.Helper()
+	highest := 2
+	for _, d := range Descriptors() {
+		number, _, _ := strings.Cut(d, ":")
+		fd, err := strconv.Atoi(number)
+		require.NoError(t, err)
+		highest = max(highest, fd)
+	}
+	var was unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(highest) + 1, Max: was.Max}))
+	var fill []int
+	restore = sync.OnceFunc(func() {
+		for _, fd := range fill {
+			_ = unix.Close(fd)
+		}
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was))
+	})
+	t.Cleanup(restore)
+	for {
+		fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			require.ErrorIs(t, err, unix.EMFILE)
+			return restore
+		}
+		fill = append(fill, fd)
+	}
+}
