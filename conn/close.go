@@ -211,6 +211,7 @@ func (c *Conn) over() {
 	c.dropTransfers()
 	d.buffers.Put(c.queued)
 	c.queued = nil
+	c.dropEarly()
 	c.in.detach(d, c.home)
 	c.in.dropOwn(d)
 	c.group.core.Table.Remove(&c.end)

@@ -271,13 +271,13 @@ func (c *Conn) taken() uint64 {
 	return c.inbox.taken + c.passedOut()
 }
 
-// progress is how much is unsent, and how much the kernel has taken in all, as of one
+// progress is how much is unsent, what waits for a handshake included, and how much the kernel has taken in all, as of one
 // moment.
 func (c *Conn) progress() (unsent int, taken uint64) {
 	memory, files := c.pending()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queued) + c.inbox.unsent() + memory + clampInt(files), c.inbox.taken + c.passedOut()
+	return len(c.queued) + c.inbox.unsent() + memory + c.early() + clampInt(files), c.inbox.taken + c.passedOut()
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came

@@ -98,3 +98,29 @@ func TestWhatWaitsForHandshakesIsBoundedByMaxWriteTotal(t *testing.T) {
 		require.Zero(t, f.Excess())
 	})
 }
+
+// WriteTimeout ends a connection whose peer never shakes hands, so that what was sent to it
+// does not keep others waiting for memory.
+func TestWhatWaitsForAHandshakeHasWriteTimeout(t *testing.T) {
+	const ceiling = 1 << 20
+	s := newSecret(t)
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f := serve(t, backend, workers, eofEcho(), func(cfg *conn.Config) {
+			cfg.MaxMemory, cfg.MaxWrite, cfg.WriteTimeout = ceiling, ceiling, conntest.Patience/100
+		})
+		silent, _ := lateTLS(t, s)
+		h, err := f.Dial(silent, conn.ConnectTLS(conn.TLSConfig{Config: s.client, Timeout: -1}, funcs{}))
+		require.NoError(t, err)
+		require.NoError(t, h.Send(make([]byte, ceiling-ceiling/8)))
+		other, err := dial(f.addr)
+		require.NoError(t, err)
+		defer other.Close()
+		_, err = other.Write([]byte("hello"))
+		require.NoError(t, err)
+		got := make([]byte, 5)
+		_, err = io.ReadFull(other, got)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(got))
+		conntest.Eventually(t, func() bool { return f.Len() == 1 && f.Buffered() == 0 })
+	})
+}

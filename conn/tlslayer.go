@@ -78,6 +78,13 @@ func (c *Conn) early() int {
 	return c.extras.layer.early
 }
 
+// dropEarly is for the end of the connection: the ledger has nothing of it then.
+func (c *Conn) dropEarly() {
+	if c.is(layered) {
+		c.extras.layer.held, c.extras.layer.early = nil, 0
+	}
+}
+
 // done is the end of the handshake.
 func (l *layer) done(c *Conn, err error) {
 	switch {
