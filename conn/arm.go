@@ -1,0 +1,35 @@
+package conn
+
+import (
+	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// listen has the task run when there is something to be read.
+func (c *Conn) listen() {
+	kind := reactor.Recv
+	if c.is(direct) {
+		kind = reactor.Readable
+		c.set(polling)
+	} else {
+		c.set(receiving)
+	}
+	c.submit(c.home, reactor.Op{Kind: kind, FD: c.end.FD, Token: c.end.Token, TCP: c.overTCP()})
+}
+
+// stopReceiving cancels what listen has submitted.
+func (c *Conn) stopReceiving() {
+	kind := reactor.Recv
+	if c.is(polling) {
+		kind = reactor.Readable
+	}
+	c.set(stopping)
+	c.driver.Cancel(c.home, &c.end, kind)
+}
+
+// submit submits an operation whose refusal ends the connection.
+func (c *Conn) submit(to *engine.Driver, op reactor.Op) {
+	if err := c.driver.Submit(to, op); err != nil {
+		c.fail(c.opError(op.Kind.String(), err))
+	}
+}
