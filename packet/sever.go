@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -8,10 +9,20 @@ import (
 // sever has the socket receive nothing more, and gives its port back, although its task
 // does not run. What the handler still writes is an error.
 func (c *Conn) sever() {
-	c.group.Expel(&c.end, reactor.RecvFrom)
+	c.mu.Lock()
+	gone := c.inbox.gone // the task has closed it, and may change FD
+	var was engine.Endpoint
+	if !gone {
+		was.Token, was.FD = c.end.Token, c.end.FD
+	}
+	c.mu.Unlock()
+	if gone {
+		return
+	}
+	c.group.Expel(&was, reactor.RecvFrom) // a token that has gone by now names nothing
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.inbox.gone { // else the task has closed it
+	if !c.inbox.gone {
 		_ = sock.Retire(c.end.FD)
 	}
 }

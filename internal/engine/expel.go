@@ -3,6 +3,7 @@ package engine
 import "github.com/suiro-go/suiro/reactor"
 
 // Expel ends an operation for a worker that does not poll. One that polls does so itself.
+// What e says must not change meanwhile.
 func (g *Group) Expel(e *Endpoint, kind reactor.Kind) {
 	for i := range g.Drivers {
 		d := g.Drivers[i].Load()
