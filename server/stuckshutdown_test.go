@@ -2,10 +2,13 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,6 +128,7 @@ func TestShutdownAndCloseReturnThoughAHandlerNeverDoes(t *testing.T) {
 				srv := c.make(t, h)
 				srv.Backend, srv.Workers = backend, workers
 				s := run(t, srv)
+				s.addr = another(t, s.addr) // that clients dial
 				stuck := workers
 				if srv.Handler != h {
 					stuck = 1 // one socket has one handler, and a sequential one stays on its worker
@@ -164,6 +168,18 @@ func writeByte(t *testing.T, c net.Conn) {
 	require.NoError(t, err)
 }
 
+// another is another name of the same listening socket: of a Unix one a hard link, since
+// Shutdown removes the path whether or not anything listens still.
+func another(t *testing.T, addr net.Addr) net.Addr {
+	t.Helper()
+	if addr.Network() != "unix" || runtime.GOOS == "windows" {
+		return addr
+	}
+	link := addr.String() + ".link"
+	require.NoError(t, os.Link(addr.String(), link))
+	return &net.UnixAddr{Net: "unix", Name: link}
+}
+
 // requireUnreachable: nobody listens at an address, although the workers cannot have
 // closed anything.
 func requireUnreachable(t *testing.T, addr net.Addr) {
@@ -176,11 +192,11 @@ func requireUnreachable(t *testing.T, addr net.Addr) {
 			}
 			return err == nil
 		}
-		c, err := net.Dial(addr.Network(), addr.String())
+		c, err := net.DialTimeout(addr.Network(), addr.String(), conntest.Patience)
 		if err == nil {
 			_ = c.Close()
 		}
-		return err != nil
+		return errors.Is(err, syscall.ECONNREFUSED)
 	}, "the address is still in use")
 }
 
