@@ -68,9 +68,7 @@ func (o *options) run(ctx context.Context) error {
 	fmt.Printf("listening on %v\n", addr)
 	<-ctx.Done()
 	stop()
-	g.Abort()
-	_ = g.Wait(context.Background())
-	return g.Close()
+	return g.Stop(ctx)
 }
 
 // listen begins; stop ends the listening, and what it has made in the file system.

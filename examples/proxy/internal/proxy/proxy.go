@@ -159,7 +159,8 @@ func (p *Proxy) Addresses() (all []config.Address) {
 }
 
 // Shutdown closes the listeners, and waits until the connections have come to their end, for as long as the
-// configuration says or until ctx ends; then it resets what is left.
+// configuration says or until ctx ends; then it resets what is left. If a handler does not return, its error
+// matches conn.ErrStuck, a second later.
 func (p *Proxy) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	if p.ended {
@@ -177,9 +178,8 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 		p.log.Warn("connections are reset that have not ended in time", "connections", p.group.Len())
 	}
 	_ = p.pool.Close()
-	p.group.Abort()
-	_ = p.group.Wait(context.Background())
-	return p.group.Close()
+	cancel()
+	return p.group.Stop(ctx)
 }
 
 // Close is Shutdown without waiting.
