@@ -15,7 +15,7 @@ import (
 // When the connection is established, h.OnOpen is called; if that fails,
 // h.OnClose alone, with the error. Closing the handle meanwhile ends the
 // attempt, also with an OnClose. The error is that of a socket that cannot be
-// made or of a runtime that cannot start; then h is not called.
+// made, of a runtime that cannot start, or, after Group.Stop, net.ErrClosed; then h is not called.
 func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	return g.DialWith(&DialConfig{Addrs: []net.Addr{addr}}, h)
 }
@@ -47,6 +47,12 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	c := newConn(g, -1, h)
 	target := cfg.target()
 	switch {
+	case g.aborting(): // one that begins just before that is ended by its first run
+		err := &net.OpError{Op: "dial", Net: "tcp", Source: cfg.LocalAddr, Addr: target, Err: net.ErrClosed}
+		if target != nil {
+			err.Net = target.Network()
+		}
+		return Handle{}, err
 	case target == nil:
 		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: errNoAddrs}
 	case len(cfg.Addrs) == 1 && cfg.Find == nil && cfg.Attempt == nil:

@@ -101,3 +101,13 @@ func Defaults() Config {
 
 // Stopping reports whether Stop has begun.
 func (g *Group) Stopping() bool { return g.aborting() }
+
+// FD is the listener's descriptor.
+func (l *Listener) FD() int { return l.end.FD }
+
+// Closing reports whether Close was called.
+func (l *Listener) Closing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stop
+}

@@ -31,10 +31,7 @@ type Group struct {
 	begun     []atomic.Int64 // live connections, by the worker they began on
 	seed      maphash.Seed
 
-	late struct {
-		sync.Mutex
-		listeners []*Listener // that are to be closed by a worker that was stuck
-	}
+	late lateListeners
 
 	sockets    sync.Once // for watchSockets
 	completes  bool      // the reactor is told now and acts with its next Poll: io_uring

@@ -76,15 +76,20 @@ const AnyWorker = -1
 // SO_REUSEPORT, one for each worker.
 func (g *Group) ListenOn(worker int, ln net.Listener, h Handler) (*Listener, error) {
 	l, err := g.prepare(worker, ln, h, 0)
+	if err == nil {
+		err = l.start()
+	}
 	if err != nil {
 		return nil, err
 	}
-	l.start()
 	return l, nil
 }
 
 // prepare makes a listener that accepts nothing before start.
 func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Listener, error) {
+	if g.aborting() {
+		return nil, &net.OpError{Op: "listen", Net: ln.Addr().Network(), Addr: ln.Addr(), Err: net.ErrClosed}
+	}
 	if worker != AnyWorker && (worker < 0 || worker >= g.rt.Workers()) {
 		return nil, fmt.Errorf("conn: there is no worker %d; use 0 to %d, or AnyWorker", worker, g.rt.Workers()-1)
 	}
@@ -103,14 +108,25 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Lis
 	return l, nil
 }
 
-func (l *Listener) start() {
+// start has it accept. Stop closes the listeners that are in the table once it has begun. So
+// one that is added and sees that it has begun may have been missed, and closes itself.
+func (l *Listener) start() error {
 	l.group.core.Table.Add(&l.end)
+	if l.group.aborting() {
+		go func() { _ = l.Close() }() // the caller may be a handler, which must not wait
+		return l.opError("listen", net.ErrClosed)
+	}
 	if l.worker == AnyWorker {
 		l.task.WakeOn(l.group.nextWorker())
 	} else {
 		l.task.Pin(l.worker)
 		l.task.Wake()
 	}
+	return nil
+}
+
+func (l *Listener) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: l.addr.Network(), Addr: l.addr, Err: err}
 }
 
 // Addr is the address the listener listens on.
@@ -127,9 +143,12 @@ func (l *Listener) Close() error {
 	l.mu.Lock()
 	again := l.stop
 	l.stop = true
+	if !again {
+		l.group.late.add(l)
+	}
 	l.mu.Unlock()
 	if again {
-		return &net.OpError{Op: "close", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
+		return l.opError("close", net.ErrClosed)
 	}
 	l.task.Wake()
 	return l.awaitClose()
@@ -284,6 +303,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 	case !room:
 		return false // discharge wakes
 	case stop && l.closing != 0 && cx.Now() > l.closing:
+		l.group.late.remove(l)
 		close(l.closed)
 		return true
 	case stop:

@@ -71,12 +71,14 @@ func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*So
 			h = cfg.First(a)
 		}
 		inner, err := g.prepare(worker, ln, h, backlog)
+		if err == nil {
+			a.from = inner
+			err = inner.start()
+		}
 		if err != nil {
 			_ = l.Close()
 			return nil, err
 		}
-		a.from = inner
-		inner.start()
 		l.inner = append(l.inner, inner)
 	}
 	go l.watch()

@@ -49,6 +49,7 @@ func (l *Listener) awaitClose() error {
 		case <-l.closed:
 			return nil
 		case <-l.group.rt.Done():
+			l.finish()
 			return nil
 		case <-look.C:
 		}
@@ -58,19 +59,21 @@ func (l *Listener) awaitClose() error {
 		}
 		switch {
 		case over > 0 && passed-over >= severed:
-			l.group.closesLater(l)
 			return nil
 		case passed >= giveUp:
-			l.group.closesLater(l)
 			return &net.OpError{Op: "close", Net: l.addr.Network(), Addr: l.addr, Err: l.group.stuckError(nil)}
 		}
 		look.Reset(severAfter)
 	}
 }
 
-// closesLater notes a listener whose task still has to close its descriptor.
-func (g *Group) closesLater(l *Listener) {
-	g.late.Lock()
-	g.late.listeners = append(g.late.listeners, l)
-	g.late.Unlock()
+// finish closes the descriptor once the workers have stopped: the task will not run again.
+func (l *Listener) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.gone {
+		l.gone = true
+		sock.Close(l.end.FD)
+	}
+	l.group.late.remove(l)
 }

@@ -18,11 +18,12 @@ var ErrStuck = errors.New("conn: a handler does not return")
 // giveUp is how long nothing may have ended until what is left is taken to be stuck.
 const giveUp = time.Second
 
-// Stop ends the group at once: listeners are closed, every connection is reset, also those
-// that begin now, and when the last OnClose has returned the workers stop.
+// Stop ends the group at once: listeners are closed and every connection is reset. From then
+// on a dial, and a new listener, is refused with an error that matches net.ErrClosed. When
+// the last OnClose has returned, the workers stop.
 //
-// It waits for handlers until ctx ends, and goes on for as long as within each second
-// something ends. Then it returns an error that matches ErrStuck, and says what is left:
+// It waits for handlers until ctx ends, and goes on for as long as the number of connections
+// falls within each second. Then it returns an error that matches ErrStuck, and says what is left:
 // connections, and workers with a handler that does not return. Packet sockets receive
 // nothing more by then. What a stuck worker may still use is not freed; if its handler
 // returns later, all of it ends then, in the background. A handler must not call Stop.
@@ -44,8 +45,8 @@ func (g *Group) Stop(ctx context.Context) error {
 			return err
 		case <-look.C:
 		}
-		n := g.Len()
-		if n != left || ctx.Err() == nil {
+		// Only a number lower than all before is progress: what joins and leaves is none.
+		if n := g.Len(); n < left || ctx.Err() == nil {
 			left, since = n, time.Now()
 		}
 		if time.Since(since) >= giveUp {
@@ -66,22 +67,12 @@ func (g *Group) closeListeners() *sync.WaitGroup {
 	return &all
 }
 
-// awaitLate waits for the listeners that Close could not close.
-func (g *Group) awaitLate() {
-	g.late.Lock()
-	all := g.late.listeners
-	g.late.Unlock()
-	for _, l := range all {
-		select {
-		case <-l.closed:
-		case <-g.rt.Done():
-		}
-	}
-}
-
 func (g *Group) stopWorkers() error {
-	g.awaitLate()
+	_ = g.late.wait(context.Background(), g.rt.Done())
 	err := g.rt.Close()
+	for _, l := range g.late.list() {
+		l.finish()
+	}
 	g.pipes.Close()
 	return err
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -127,8 +129,50 @@ func TestAGroupsCloseNamesTheWorkerThatIsStuck(t *testing.T) {
 	})
 }
 
-// What begins while a group stops is ended, too.
-func TestADialDuringStopIsEnded(t *testing.T) {
+// Beside a stuck handler nothing that begins may hold Stop up, or be left behind.
+func TestDialsDuringStopDoNotHoldItUp(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f := newFixture(t, backend, workers)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer ln.Close()
+		release := f.stickAll(workers)
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		quit, dialing := make(chan struct{}), sync.WaitGroup{}
+		for range 4 {
+			dialing.Go(func() {
+				for !isClosed(quit) {
+					ctx, cancel := context.WithTimeout(context.Background(), 37*time.Millisecond)
+					if c, err := f.DialSocket(ctx, ln.Addr()); err == nil {
+						_ = c.Close()
+					}
+					<-ctx.Done()
+					cancel()
+				}
+			})
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- f.Stop(over) }()
+		require.ErrorIs(t, conntest.Receive(t, stopped), conn.ErrStuck)
+		close(quit)
+		dialing.Wait()
+		release()
+		conntest.Receive(t, f.Runtime().Done())
+	})
+}
+
+func isClosed(ch chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// What begins while a group stops is refused.
+func TestADialAndAListenDuringStopAreRefused(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,11 +189,13 @@ func TestADialDuringStopIsEnded(t *testing.T) {
 		stopped := make(chan error, 1)
 		go func() { stopped <- f.Stop(t.Context()) }()
 		conntest.Eventually(t, f.Stopping)
-		closed, tell := ends(1)
-		_, err = f.Dial(ln.Addr(), funcs{close: tell})
-		require.NoError(t, err)
+		_, err = f.Dial(ln.Addr(), funcs{})
+		requireOpError(t, err, "dial", net.ErrClosed)
+		_, err = f.Listen(ln, funcs{})
+		requireOpError(t, err, "listen", net.ErrClosed)
+		_, err = f.OpenListener(conn.SocketListenerConfig{}, ln)
+		requireOpError(t, err, "listen", net.ErrClosed)
 		close(open)
-		require.Error(t, conntest.Receive(t, closed))
 		require.NoError(t, conntest.Receive(t, stopped))
 	})
 }

@@ -99,6 +99,14 @@ func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
 		sock.Close(fd)
 		return Handle{}, err
 	}
+	if g.Aborting() { // one that is attached just before that is ended by its first run
+		sock.Close(fd)
+		op := "listen"
+		if with&outbound != 0 {
+			op = "dial"
+		}
+		return Handle{}, &net.OpError{Op: op, Net: "udp", Err: net.ErrClosed}
+	}
 	c := &Conn{group: g, owner: owner, handler: h, flags: with}
 	c.end.FD, c.end.Target = fd, (*target)(c)
 	c.local, c.peer, c.kind = sock.Inspect(fd)
