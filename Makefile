@@ -34,18 +34,18 @@ cross: ## build and vet for every platform
 
 .PHONY: test-386
 test-386: ## the tests on a 32-bit build, which this kernel runs as it is
-	GOARCH=386 CGO_ENABLED=0 go test -short -skip 'TLS|Handshake' ./timer ./sched ./syncx ./chanx ./blocking ./reactor/... ./conn/... # TLS in plain Go takes minutes
+	GOARCH=386 CGO_ENABLED=0 go test -short -skip 'TLS|Handshake' ./timer ./sched ./syncx ./chanx ./blocking ./reactor/... ./conn/... ./packet # TLS in plain Go takes minutes
 
 .PHONY: test-arm64
 test-arm64: ## the lock-free packages on arm64, in Debian's qemu-user (whose memory is as ordered as this machine's)
 	GOARCH=arm64 CGO_ENABLED=0 go test -exec qemu-aarch64 -short -skip Allocat ./timer ./sched ./syncx ./chanx ./blocking
 
 .PHONY: kqueue
-kqueue: ## the kqueue backend over an emulation of kqueue: its conformance, and the tests of conn (RACE=-race for those)
-	go vet -tags kqueue ./reactor/... ./conn
+kqueue: ## the kqueue backend over an emulation of kqueue: its conformance, and the tests of conn and packet (RACE=-race for those)
+	go vet -tags kqueue ./reactor/... ./conn ./packet
 	go test $(RACE) -tags kqueue ./reactor/internal/kevent
 	go test $(RACE) -tags kqueue -run 'Kqueue|Addresses|Conformance/^kqueue' ./reactor
-	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn
+	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn ./packet
 
 .PHONY: test-windows
 test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
@@ -78,7 +78,7 @@ fuzz: ## every fuzz target for FUZZTIME each, FuzzSameBytes for FUZZTIME_REACTOR
 
 .PHONY: faults
 faults: ## the tests in which system calls fail, by our hand and by strace's (needs strace)
-	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./server ./examples/echo
+	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./packet ./server ./examples/echo
 
 .PHONY: chaos
 chaos: ## random actions in all callbacks of conn, for 2000 connections of each case, under the race detector
