@@ -23,8 +23,12 @@ type Driver struct {
 }
 
 func newDriver(g *Group, worker int) (*Driver, error) {
+	if err := g.core.Inert.Hold(); err != nil { // Close drops it
+		return nil, err
+	}
 	r, err := reactor.Open(g.cfg.Reactor)
 	if err != nil {
+		g.core.Inert.Drop()
 		return nil, err
 	}
 	return driverFor(g, worker, r), nil

@@ -30,7 +30,7 @@ func (l *Listener) sever() bool {
 	case l.gone:
 		return true
 	case l.inert:
-	case sock.Retire(l.end.FD) == nil:
+	case l.group.core.Inert.Retire(l.end.FD) == nil:
 		l.inert = true
 	default:
 		return false

@@ -2,7 +2,6 @@ package packet
 
 import (
 	"github.com/suiro-go/suiro/internal/engine"
-	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -23,6 +22,6 @@ func (c *Conn) sever() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.inbox.gone {
-		_ = sock.Retire(c.end.FD)
+		_ = c.group.Inert.Retire(c.end.FD)
 	}
 }

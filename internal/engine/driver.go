@@ -122,6 +122,7 @@ func (d *Driver) Wake() {
 func (d *Driver) Close() error {
 	d.taker.Lock() // no rescue is under way, nor will one find the reactor open
 	defer d.taker.Unlock()
+	defer d.group.Inert.Drop()
 	return d.R.Close()
 }
 

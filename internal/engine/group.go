@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -46,6 +47,7 @@ type Group struct {
 	Table  Table
 	Census Census // those whose OnClose has not returned
 
+	Inert   sock.Inert               // for those whose worker is stuck; there while a driver is
 	Drivers []atomic.Pointer[Driver] // by worker; nil before it starts
 
 	next   atomic.Uint32 // the worker that gets the next target
