@@ -25,7 +25,8 @@ const giveUp = time.Second
 // It waits for handlers until ctx ends, and goes on for as long as the number of connections
 // falls within each second. Then it returns an error that matches ErrStuck, and says what is left:
 // connections, and workers with a handler that does not return. Packet sockets receive
-// nothing more by then. What a stuck worker may still use is not freed; if its handler
+// nothing more by then, and their ports are free, but on Windows, where the handler has to
+// return first. What a stuck worker may still use is not freed; if its handler
 // returns later, all of it ends then, in the background. A handler must not call Stop.
 func (g *Group) Stop(ctx context.Context) error {
 	g.core.AbortAll()

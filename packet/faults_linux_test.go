@@ -55,7 +55,7 @@ func TestEveryDatagramIsAnsweredUnderFaults(t *testing.T) {
 func answerAll(t *testing.T, backend string, workers int, faulty func(*conn.Config)) {
 	t.Helper()
 	f, lives := packetFixture(t, backend, workers, faulty)
-	_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *packet.Conn, err error) error { return err }})
+	_, at := servePackets(t, f, &funcs{lives: lives, packets: echoPackets, fail: func(_ *packet.Conn, err error) error { return err }})
 	conntest.Each(t, 6, func(int) error {
 		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(at))
 		if err != nil {
@@ -95,7 +95,7 @@ func TestADatagramThatCannotBeSentFailsAloneUnderFaults(t *testing.T) {
 		underFaults(t, refused, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {
 			var told atomic.Int64
 			f, lives := packetFixture(t, backend, workers, faulty)
-			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: echoPackets, fail: func(_ *packet.Conn, err error) error {
+			_, at := servePackets(t, f, &funcs{lives: lives, packets: echoPackets, fail: func(_ *packet.Conn, err error) error {
 				if !errors.Is(err, errno) {
 					return err
 				}

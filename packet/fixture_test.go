@@ -14,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// packetFuncs is a packet handler of functions; what is nil is Base's.
-type packetFuncs struct {
+// funcs is a handler of functions. One that is nil does what packet.Base does.
+type funcs struct {
 	open    func(*packet.Conn) error
 	packets func(*packet.Conn, []packet.Packet) error
 	fail    func(*packet.Conn, error) error
@@ -23,17 +23,17 @@ type packetFuncs struct {
 	drain   func(*packet.Conn)
 	close   func(*packet.Conn, error)
 
-	lives *packetLives
+	lives *audit
 }
 
-// packetLives watches over packet handlers as an audit does over those of streams.
-type packetLives struct {
+// An audit watches over handlers: one method at a time, OnOpen first, OnClose last and once.
+type audit struct {
 	mu    sync.Mutex
 	lives map[*packet.Conn]*life
 	bad   []string
 }
 
-func (a *packetLives) call(c *packet.Conn, method string) func() {
+func (a *audit) call(c *packet.Conn, method string) func() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lives == nil {
@@ -60,7 +60,7 @@ func (a *packetLives) call(c *packet.Conn, method string) func() {
 	return func() { l.running.Add(-1) }
 }
 
-func (a *packetLives) check(t *testing.T) {
+func (a *audit) check(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	require.Empty(t, a.bad)
@@ -70,7 +70,7 @@ func (a *packetLives) check(t *testing.T) {
 	}
 }
 
-func (h *packetFuncs) OnOpen(c *packet.Conn) error {
+func (h *funcs) OnOpen(c *packet.Conn) error {
 	defer h.lives.call(c, "OnOpen")()
 	if h.open != nil {
 		return h.open(c)
@@ -78,7 +78,7 @@ func (h *packetFuncs) OnOpen(c *packet.Conn) error {
 	return nil
 }
 
-func (h *packetFuncs) OnPackets(c *packet.Conn, batch []packet.Packet) error {
+func (h *funcs) OnPackets(c *packet.Conn, batch []packet.Packet) error {
 	defer h.lives.call(c, "OnPackets")()
 	if h.packets != nil {
 		return h.packets(c, batch)
@@ -86,7 +86,7 @@ func (h *packetFuncs) OnPackets(c *packet.Conn, batch []packet.Packet) error {
 	return nil
 }
 
-func (h *packetFuncs) OnError(c *packet.Conn, err error) error {
+func (h *funcs) OnError(c *packet.Conn, err error) error {
 	defer h.lives.call(c, "OnError")()
 	if h.fail != nil {
 		return h.fail(c, err)
@@ -94,7 +94,7 @@ func (h *packetFuncs) OnError(c *packet.Conn, err error) error {
 	return nil
 }
 
-func (h *packetFuncs) OnTimer(c *packet.Conn) error {
+func (h *funcs) OnTimer(c *packet.Conn) error {
 	defer h.lives.call(c, "OnTimer")()
 	if h.timer != nil {
 		return h.timer(c)
@@ -102,7 +102,7 @@ func (h *packetFuncs) OnTimer(c *packet.Conn) error {
 	return nil
 }
 
-func (h *packetFuncs) OnDrain(c *packet.Conn) {
+func (h *funcs) OnDrain(c *packet.Conn) {
 	defer h.lives.call(c, "OnDrain")()
 	if h.drain != nil {
 		h.drain(c)
@@ -111,7 +111,7 @@ func (h *packetFuncs) OnDrain(c *packet.Conn) {
 	packet.Base{}.OnDrain(c)
 }
 
-func (h *packetFuncs) OnClose(c *packet.Conn, err error) {
+func (h *funcs) OnClose(c *packet.Conn, err error) {
 	defer h.lives.call(c, "OnClose")()
 	if h.close != nil {
 		h.close(c, err)
@@ -119,9 +119,9 @@ func (h *packetFuncs) OnClose(c *packet.Conn, err error) {
 }
 
 // packetFixture is a group whose packet handlers are watched.
-func packetFixture(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) (*fixture, *packetLives) {
+func packetFixture(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) (*fixture, *audit) {
 	t.Helper()
-	lives := &packetLives{}
+	lives := &audit{}
 	t.Cleanup(func() { lives.check(t) }) // after the fixture has been closed
 	return newFixture(t, backend, workers, configure...), lives
 }

@@ -42,7 +42,7 @@ func TestDatagramsAreOrderedByTheirSockets(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for name, open := range map[string]func(*fixture, *baton, *net.UDPConn) error{
 			"handler": func(f *fixture, b *baton, pc *net.UDPConn) error {
-				_, err := packet.Listen(f, pc, &packetFuncs{lives: &packetLives{}, packets: func(c *packet.Conn, batch []packet.Packet) error {
+				_, err := packet.Listen(f, pc, &funcs{lives: &audit{}, packets: func(c *packet.Conn, batch []packet.Packet) error {
 					b.turns++
 					return c.WriteTo(batch[0].Data, batch[0].From)
 				}})

@@ -9,8 +9,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A inbox is where everything that concerns a packet socket waits for its
-// task, as a connection's inbox is.
+// An inbox is where everything that concerns a Conn waits for its task.
 type inbox struct {
 	chunks   []reactor.Buffer // received, in order, all of them at home
 	commands []command

@@ -27,7 +27,7 @@ func TestAPacketSocketThatClosesSendsWhatWasWrittenAndFreesItsPort(t *testing.T)
 		sink := listenUDP(t, "udp4", "127.0.0.1:0")
 		_ = sink.SetReadBuffer(4 << 20)
 		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
-		h := &packetFuncs{lives: lives, close: func(c *packet.Conn, err error) {
+		h := &funcs{lives: lives, close: func(c *packet.Conn, err error) {
 			require.ErrorIs(t, c.WriteTo(nil, to), net.ErrClosed)
 			closed <- err
 		}}
@@ -68,11 +68,11 @@ func TestDrainAndAbortReachPacketSockets(t *testing.T) {
 		closed := make(chan error, 2)
 		ends := func(_ *packet.Conn, err error) { closed <- err }
 		drained := make(chan bool, 1)
-		servePackets(t, f, &packetFuncs{lives: lives, close: ends})
-		servePackets(t, f, &packetFuncs{lives: lives, close: ends, drain: func(*packet.Conn) { drained <- true }})
+		servePackets(t, f, &funcs{lives: lives, close: ends})
+		servePackets(t, f, &funcs{lives: lives, close: ends, drain: func(*packet.Conn) { drained <- true }})
 		require.Equal(t, 2, f.Len())
 		f.Drain()
-		require.NoError(t, conntest.Receive(t, closed), "PacketBase closes")
+		require.NoError(t, conntest.Receive(t, closed), "Base closes")
 		conntest.Receive(t, drained)
 		conntest.Eventually(t, func() bool { return f.Len() == 1 })
 		f.Abort()
@@ -88,7 +88,7 @@ func TestPacketSocketsThatCloseUnderTrafficLeaveNothing(t *testing.T) {
 		for round := range 10 {
 			var seen atomic.Int64
 			closed := make(chan error, 1)
-			h := &packetFuncs{lives: lives,
+			h := &funcs{lives: lives,
 				packets: func(c *packet.Conn, batch []packet.Packet) error {
 					seen.Add(int64(len(batch)))
 					return echoPackets(c, batch)
@@ -172,20 +172,20 @@ func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
 					require.ErrorIs(t, err, errTest)
 				}
 			}
-			servePackets(t, f, &packetFuncs{lives: lives, close: ends, open: func(*packet.Conn) error { return what() }})
+			servePackets(t, f, &funcs{lives: lives, close: ends, open: func(*packet.Conn) error { return what() }})
 			check()
-			h := &packetFuncs{lives: lives, close: ends}
+			h := &funcs{lives: lives, close: ends}
 			h.packets = func(*packet.Conn, []packet.Packet) error { return what() }
 			_, at := servePackets(t, f, h)
 			_, err := udpClient(t, at).Write([]byte("x"))
 			require.NoError(t, err)
 			check()
-			h = &packetFuncs{lives: lives, close: ends}
+			h = &funcs{lives: lives, close: ends}
 			h.timer = func(*packet.Conn) error { return what() }
 			h.open = func(c *packet.Conn) error { return c.SetTimer(time.Now()) }
 			servePackets(t, f, h)
 			check()
-			h = &packetFuncs{lives: lives}
+			h = &funcs{lives: lives}
 			h.close = func(c *packet.Conn, err error) { ends(c, err); _ = what() }
 			h.open = func(c *packet.Conn) error { return what() }
 			servePackets(t, f, h)
@@ -199,7 +199,7 @@ func TestThePacketQueueIsBounded(t *testing.T) {
 		f, lives := packetFixture(t, backend, 1, func(c *conn.Config) { c.LowWater, c.HighWater, c.MaxWrite = 1000, 5000, 10_000 })
 		sink := listenUDP(t, "udp4", "127.0.0.1:0")
 		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()
-		handle, _ := servePackets(t, f, &packetFuncs{lives: lives})
+		handle, _ := servePackets(t, f, &funcs{lives: lives})
 		filled := make(chan int, 1)
 		stuck, goOn := make(chan bool), make(chan bool)
 		require.NoError(t, handle.Do(func(c *packet.Conn) {
@@ -224,7 +224,7 @@ func TestPacketTimerFiresOnceAtItsTime(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 2)
 		fired := make(chan time.Time, 10)
-		h := &packetFuncs{lives: lives, timer: func(*packet.Conn) error { fired <- time.Now(); return nil }}
+		h := &funcs{lives: lives, timer: func(*packet.Conn) error { fired <- time.Now(); return nil }}
 		handle, _ := servePackets(t, f, h)
 		at := time.Now().Add(20 * time.Millisecond)
 		require.NoError(t, handle.Do(func(c *packet.Conn) {
@@ -251,7 +251,7 @@ func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
 		defer close(leave)
 		var all []netip.AddrPort
 		for range 6 {
-			_, at := servePackets(t, f, &packetFuncs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
+			_, at := servePackets(t, f, &funcs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 				for _, p := range batch {
 					if string(p.Data) == "stop" {
 						stuck <- true
@@ -276,7 +276,7 @@ func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
 
 // The group ends a Socket as it does what has handlers, and its goroutines are
 // told.
-func TestAbortEndsPacketSocketsOfGoroutines(t *testing.T) {
+func TestAbortEndsSocketsOfGoroutines(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
 		s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
@@ -304,7 +304,7 @@ func TestAbortEndsPacketSocketsOfGoroutines(t *testing.T) {
 func TestPacketSocketsThatCannotBeMadeSayWhy(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1)
-		h := &packetFuncs{lives: lives}
+		h := &funcs{lives: lives}
 		_, err := packet.Dial(f, netip.AddrPort{}, h)
 		requireOpError(t, err, "dial", syscall.EDESTADDRREQ)
 		_, err = packet.Dial(f, netip.MustParseAddrPort("[fe80::1%nosuchzone]:9"), h)

@@ -16,7 +16,7 @@ func TestJoinedDatagramsAreSentSinglyWhereTheKernelRefusesSegments(t *testing.T)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
 		fails := make(chan error, 10)
-		h := &packetFuncs{lives: lives, fail: func(_ *packet.Conn, err error) error { fails <- err; return nil }}
+		h := &funcs{lives: lives, fail: func(_ *packet.Conn, err error) error { fails <- err; return nil }}
 		h.open = func(c *packet.Conn) error { return packet.NoChecksums(c) }
 		handle, _ := servePackets(t, f, h)
 		sink := listenUDP(t, "udp4", "127.0.0.1:0")

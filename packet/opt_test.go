@@ -19,7 +19,7 @@ func TestTheDestinationOfADatagramIsTold(t *testing.T) {
 		for network, to := range map[string]string{"udp4": "127.0.0.1", "udp6": "::1"} {
 			f, lives := packetFixture(t, backend, 1)
 			got := make(chan packet.Packet, 10)
-			h := &packetFuncs{lives: lives,
+			h := &funcs{lives: lives,
 				open: func(c *packet.Conn) error { return c.WantDestination(true) },
 				packets: func(_ *packet.Conn, batch []packet.Packet) error {
 					got <- batch[0]
@@ -48,7 +48,7 @@ func opened(t *testing.T, h packet.Handle) {
 func TestSegmentsComeAndGoAsDatagrams(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
-		h := &packetFuncs{lives: lives, packets: echoPackets, open: func(c *packet.Conn) error {
+		h := &funcs{lives: lives, packets: echoPackets, open: func(c *packet.Conn) error {
 			if err := c.WantCoalesced(true); !errors.Is(err, errors.ErrUnsupported) {
 				return err
 			}
@@ -56,7 +56,7 @@ func TestSegmentsComeAndGoAsDatagrams(t *testing.T) {
 		}}
 		_, at := servePackets(t, f, h)
 		got := make(chan string, 1000)
-		from := &packetFuncs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
+		from := &funcs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				got <- string(p.Data)
 			}
@@ -91,7 +91,7 @@ func TestMulticastReachesThoseWhoJoined(t *testing.T) {
 		f, lives := packetFixture(t, backend, 1)
 		group := netip.MustParseAddr("239.255.77.1")
 		got := make(chan string, 10)
-		h := &packetFuncs{lives: lives,
+		h := &funcs{lives: lives,
 			open: func(c *packet.Conn) error { return c.JoinGroup(lo, group) },
 			packets: func(_ *packet.Conn, batch []packet.Packet) error {
 				for _, p := range batch {
@@ -101,7 +101,7 @@ func TestMulticastReachesThoseWhoJoined(t *testing.T) {
 			}}
 		handle, at := servePacketsOn(t, f, "udp4", "0.0.0.0:0", h)
 		opened(t, handle)
-		sender, _ := servePackets(t, f, &packetFuncs{lives: lives, open: func(c *packet.Conn) error {
+		sender, _ := servePackets(t, f, &funcs{lives: lives, open: func(c *packet.Conn) error {
 			require.ErrorIs(t, c.JoinGroup(lo, netip.MustParseAddr("127.0.0.1")), syscall.EINVAL)
 			require.ErrorIs(t, c.SetMulticastTTL(256), syscall.EINVAL)
 			return errors.Join(c.SetMulticastInterface(lo), c.SetMulticastTTL(1), c.SetMulticastLoopback(true),

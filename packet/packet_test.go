@@ -22,7 +22,7 @@ func TestDatagramsOfEverySizeArriveWholeAndTooLongOnesFailAlone(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
 		var got atomic.Int64
-		h := &packetFuncs{lives: lives}
+		h := &funcs{lives: lives}
 		h.packets = func(c *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				got.Add(1)
@@ -74,7 +74,7 @@ func TestARefusalOnAConnectedSocketIsAnErrorAndTheSocketLives(t *testing.T) {
 		to := peer.LocalAddr().(*net.UDPAddr).AddrPort()
 		require.NoError(t, peer.Close())
 		fails, got := make(chan error, 10), make(chan string, 10)
-		h := &packetFuncs{lives: lives,
+		h := &funcs{lives: lives,
 			fail: func(_ *packet.Conn, err error) error { fails <- err; return nil },
 			packets: func(_ *packet.Conn, batch []packet.Packet) error {
 				for _, p := range batch {
@@ -110,7 +110,7 @@ func TestAHundredThousandDatagramsComeBackWhole(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
 		var largest atomic.Int64
-		h := &packetFuncs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
+		h := &funcs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 			if n := int64(len(batch)); n > largest.Load() {
 				largest.Store(n)
 			}
@@ -154,7 +154,7 @@ func TestReceivingDatagramsResumesWhenBuffersReturn(t *testing.T) {
 		entered, leave := make(chan bool), make(chan bool)
 		var once sync.Once
 		got := make(chan string, 1000)
-		h := &packetFuncs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
+		h := &funcs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
 			once.Do(func() { close(entered); <-leave }) // with buffers in hand
 			for _, p := range batch {
 				got <- string(p.Data)
@@ -182,7 +182,7 @@ func TestATruncatedDatagramSaysSo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1, func(c *conn.Config) { c.Reactor.DatagramSize = 100 })
 		got := make(chan packet.Packet, 10)
-		h := &packetFuncs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
+		h := &funcs{lives: lives, packets: func(_ *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				p.Data = append([]byte(nil), p.Data...)
 				got <- p

@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// SyscallConn is Socket.SyscallConn for datagrams: Write's function, too, is given a duplicate
+// SyscallConn is conn.Socket.SyscallConn for datagrams: Write's function, too, is given a duplicate
 // of the descriptor, beside what others write.
 func (s *Socket) SyscallConn() (syscall.RawConn, error) { return rawPackets{s}, nil }
 

@@ -16,7 +16,7 @@ func TestAClosingPacketSocketRefusesATimer(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1)
 		errs := make(chan error, 2)
-		handle, _ := servePackets(t, f, &packetFuncs{packets: echoPackets, lives: lives})
+		handle, _ := servePackets(t, f, &funcs{packets: echoPackets, lives: lives})
 		require.NoError(t, handle.Do(func(c *packet.Conn) {
 			errs <- c.SetTimer(time.Now().Add(time.Hour))
 			_ = c.Close()

@@ -18,7 +18,7 @@ func TestADatagramThatTheKernelRefusesIsToldWithItsDestination(t *testing.T) {
 		f, lives := packetFixture(t, backend, workers)
 		fails := make(chan error, 10)
 		p := make([]byte, 100)
-		six := &packetFuncs{lives: lives, fail: func(_ *packet.Conn, err error) error { fails <- err; return nil }}
+		six := &funcs{lives: lives, fail: func(_ *packet.Conn, err error) error { fails <- err; return nil }}
 		handle, _ := servePacketsOn(t, f, "udp6", "[::1]:0", six)
 		sink := listenUDP(t, "udp6", "[::1]:0")
 		to := sink.LocalAddr().(*net.UDPAddr).AddrPort()

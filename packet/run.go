@@ -47,7 +47,7 @@ func (c *Conn) dropNews(n *news) {
 // Exited is called after a run in which a handler has ended the goroutine. The next run
 // tears the socket down. It is for the scheduler.
 func (c *Conn) Exited(*sched.Context) {
-	c.group.Logger.Error("conn: packet handler called runtime.Goexit", "local", c.local)
+	c.group.Logger.Error("packet: handler called runtime.Goexit", "local", c.local)
 	c.fail(sched.ErrGoexit)
 }
 

@@ -17,7 +17,7 @@ func TestASocketOfAStuckWorkerGivesItsPortBackWithoutDescriptors(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1)
 		in, out := make(chan bool), make(chan bool)
-		handle, at := servePackets(t, f, &packetFuncs{lives: lives})
+		handle, at := servePackets(t, f, &funcs{lives: lives})
 		require.NoError(t, handle.Do(func(*packet.Conn) {
 			close(in)
 			<-out

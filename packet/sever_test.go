@@ -17,7 +17,7 @@ func TestASocketIsSeveredWhileItCloses(t *testing.T) {
 		f, lives := packetFixture(t, backend, workers)
 		for range 20 {
 			closed := make(chan error, 1)
-			handle, _ := servePackets(t, f, &packetFuncs{lives: lives, close: func(_ *packet.Conn, err error) { closed <- err }})
+			handle, _ := servePackets(t, f, &funcs{lives: lives, close: func(_ *packet.Conn, err error) { closed <- err }})
 			over := make(chan struct{})
 			var severing sync.WaitGroup
 			severing.Go(func() {

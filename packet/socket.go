@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// A Socket is a packet socket for ordinary goroutines: a net.Conn, and
+// A Socket is a packet socket for ordinary goroutines: a net.PacketConn, and
 // if it is connected a net.Conn, over a socket that the group's workers serve. It
 // behaves as a *net.UDPConn does: reads return one datagram each and cut off what
 // does not fit, writes return what the kernel said of their datagram, and deadlines
@@ -52,7 +52,7 @@ var (
 )
 
 // Open serves a UDP socket for ordinary goroutines. The group works on a copy of
-// the descriptor, so pc may be closed at once. Group.Drain and Abort close the socket.
+// the descriptor, so pc may be closed at once. conn.Group.Drain and Abort close the socket.
 func Open(g Group, pc *net.UDPConn) (*Socket, error) {
 	fd, err := sock.OfPacketConn(pc)
 	if err != nil {

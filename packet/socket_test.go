@@ -65,7 +65,7 @@ func onSockets(t *testing.T, test func(t *testing.T, s udpKind)) {
 	})
 }
 
-func TestPacketSocketReadsAndWritesAsNetDoes(t *testing.T) {
+func TestSocketReadsAndWritesAsNetDoes(t *testing.T) {
 	onSockets(t, func(t *testing.T, s udpKind) {
 		server := s.listen()
 		client := s.dial(server.LocalAddr())
@@ -111,7 +111,7 @@ func TestPacketSocketReadsAndWritesAsNetDoes(t *testing.T) {
 	})
 }
 
-func TestPacketSocketIsToldOfARefusal(t *testing.T) {
+func TestSocketIsToldOfARefusal(t *testing.T) {
 	if conntest.Wine() {
 		t.Skip("Wine 8 forgets refusals")
 	}
@@ -134,7 +134,7 @@ func TestPacketSocketIsToldOfARefusal(t *testing.T) {
 	})
 }
 
-func TestPacketSocketDeadlinesAreAsNets(t *testing.T) {
+func TestSocketDeadlinesAreAsNets(t *testing.T) {
 	onSockets(t, func(t *testing.T, s udpKind) {
 		c := s.listen()
 		p := make([]byte, 10)
@@ -172,7 +172,7 @@ func TestPacketSocketDeadlinesAreAsNets(t *testing.T) {
 	})
 }
 
-func TestPacketSocketCloseEndsReadsAndFreesThePort(t *testing.T) {
+func TestSocketCloseEndsReadsAndFreesThePort(t *testing.T) {
 	onSockets(t, func(t *testing.T, s udpKind) {
 		for range 5 {
 			c := s.listen()
@@ -196,7 +196,7 @@ func TestPacketSocketCloseEndsReadsAndFreesThePort(t *testing.T) {
 	})
 }
 
-func TestManyGoroutinesShareAPacketSocket(t *testing.T) {
+func TestManyGoroutinesShareASocket(t *testing.T) {
 	onSockets(t, func(t *testing.T, s udpKind) {
 		server := s.listen()
 		require.NoError(t, server.SetReadBuffer(4<<20))
@@ -246,7 +246,7 @@ func TestManyGoroutinesShareAPacketSocket(t *testing.T) {
 func TestAResolverAnswers(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
-		h := &packetFuncs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
+		h := &funcs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				if err := c.WriteTo(answerDNS(p.Data), p.From); err != nil {
 					return err

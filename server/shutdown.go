@@ -37,7 +37,7 @@ import (
 // conn.ErrStuck as well as ctx's, and says how many connections are left and which worker is
 // stuck. What that may still use stays: its connections' descriptors, and the memory of
 // its reactor. If the handler returns later, all of it is released then. On Windows the
-// listeners of a stuck worker are closed no earlier.
+// listeners of a stuck worker are closed no earlier, nor are its packet sockets' ports free.
 func (s *Server) Shutdown(ctx context.Context) error {
 	group, err := s.stop()
 	if group == nil {
