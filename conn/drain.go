@@ -26,9 +26,21 @@ func (g *Group) Drain() { g.core.TellAll(engine.Drain) }
 //  4. It waits until they have ended.
 //
 // What is attached, or gets another handler, after its kind was told is told as well, after
-// its OnOpen. Listeners are to be closed before. If ctx ends first, Shutdown returns its error and
-// leaves what is left; if the workers stop, sched.ErrClosed.
-func (g *Group) Shutdown(ctx context.Context) error { return g.core.Shutdown(ctx) }
+// its OnOpen. Listeners are to be closed before. If a worker was too busy to end the accept of
+// one, Shutdown waits for that as well, and for the connections that were accepted until then.
+// If ctx ends first, Shutdown returns its error and leaves what is left; if the workers stop,
+// sched.ErrClosed.
+func (g *Group) Shutdown(ctx context.Context) error {
+	for {
+		accepting := len(g.late.list()) > 0
+		if err := g.core.Shutdown(ctx); err != nil || !accepting {
+			return err
+		}
+		if err := g.late.wait(ctx, g.rt.Done()); err != nil {
+			return err
+		}
+	}
+}
 
 func (g *Group) aborting() bool { return g.core.Aborting() }
 

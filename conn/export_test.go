@@ -111,3 +111,6 @@ func (l *Listener) Closing() bool {
 	defer l.mu.Unlock()
 	return l.stop
 }
+
+// StuckError is what Close returns if the descriptor cannot be closed.
+func (l *Listener) StuckError() error { return l.stuckError() }

@@ -139,7 +139,8 @@ func (g *Group) leave(c *Conn) {
 //
 // It returns the error that ended a worker early, if one did; after a second in which a
 // task has not returned, an error that matches ErrStuck and names the worker. Then the
-// workers end when the task returns.
+// workers end when the task returns: Runtime().Done() is closed by then. Close cannot tell a
+// task that takes longer than a second from one that never returns.
 func (g *Group) Close() error {
 	ended := make(chan error, 1)
 	go func() { ended <- g.stopWorkers() }()

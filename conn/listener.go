@@ -27,6 +27,7 @@ type Listener struct {
 	lingers bool         // its connections have SO_LINGER: a close of one may wait
 	limit   int          // of those that arrived and were not taken: then it stops accepting; 0: none
 	pending atomic.Int64 // those; with limit alone
+	on      atomic.Int32 // the worker that it is on
 
 	// The task's alone.
 	home      *engine.Driver // where its last Accept went; nil: there was none
@@ -117,8 +118,11 @@ func (l *Listener) start() error {
 		return l.opError("listen", net.ErrClosed)
 	}
 	if l.worker == AnyWorker {
-		l.task.WakeOn(l.group.nextWorker())
+		at := l.group.nextWorker()
+		l.on.Store(int32(at))
+		l.task.WakeOn(at)
 	} else {
+		l.on.Store(int32(l.worker))
 		l.task.Pin(l.worker)
 		l.task.Wake()
 	}
@@ -137,7 +141,7 @@ func (l *Listener) Addr() net.Addr { return l.addr }
 // must not be called by a handler.
 //
 // If a handler on the listener's worker does not return, the socket is closed all the same,
-// after some 100 ms. On Windows that cannot be: after a second Close returns an error that
+// after some 150 ms. On Windows that cannot be: after a second Close returns an error that
 // matches ErrStuck, and the socket is closed when the handler returns.
 func (l *Listener) Close() error {
 	l.mu.Lock()
@@ -332,6 +336,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 func (l *Listener) accept(cx *sched.Context, d *Driver) {
 	l.accepting = true
 	l.home = d.Via(l.home)
+	l.on.Store(int32(l.home.Worker))
 	if err := d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token, One: l.limit > 0 || l.group.waits()}); err != nil {
 		l.accepting = false
 		l.backOff(cx, err)

@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"net"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/sock"
@@ -13,17 +12,19 @@ import (
 // not become another file's: an inert socket takes its place, and is closed by the worker,
 // if that ever goes on. What the kernel has in flight on the socket is canceled from here.
 
-// severAfter is how long a listener's task has to close it: enough for one that is not stuck.
-const severAfter = 10 * time.Millisecond
+// severAfter is how long a listener's task has to close it: a worker that is not stuck may
+// still be in a pause of the garbage collector, or without a processor.
+const severAfter = 50 * time.Millisecond
 
 // severed is how long Close goes on to wait then, for a worker that was only slow, and for
 // the kernel, which ends what is canceled on the thread of the stuck worker.
 const severed = 100 * time.Millisecond
 
-// sever has the listening socket refuse new connections although its task does not run.
-// false: it could not, yet.
-func (l *Listener) sever() bool {
-	l.group.core.Expel(&l.end, reactor.Accept)
+// severEvery is how often Close looks meanwhile.
+const severEvery = 10 * time.Millisecond
+
+// retire puts an inert socket in the descriptor's place. false: it could not, yet.
+func (l *Listener) retire() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -38,13 +39,14 @@ func (l *Listener) sever() bool {
 	return true
 }
 
-// awaitClose waits until the task has closed the descriptor, or is without it.
+// awaitClose waits until the task has closed the descriptor, or is without it. If its task
+// does not run, the listening socket refuses new connections all the same.
 func (l *Listener) awaitClose() error {
 	begun := time.Now()
 	look := time.NewTimer(severAfter)
 	defer look.Stop()
 	over := time.Duration(0) // since when the socket refuses; 0: it does not
-	for {
+	for first := true; ; first = false {
 		select {
 		case <-l.closed:
 			return nil
@@ -53,17 +55,22 @@ func (l *Listener) awaitClose() error {
 			return nil
 		case <-look.C:
 		}
+		if first {
+			l.group.core.Expel(&l.end, reactor.Accept)
+		} else {
+			l.group.core.Nudge()
+		}
 		passed := time.Since(begun)
-		if l.sever() && over == 0 {
+		if l.retire() && over == 0 {
 			over = passed
 		}
 		switch {
 		case over > 0 && passed-over >= severed:
 			return nil
 		case passed >= giveUp:
-			return &net.OpError{Op: "close", Net: l.addr.Network(), Addr: l.addr, Err: l.group.stuckError(nil)}
+			return l.opError("close", l.stuckError())
 		}
-		look.Reset(severAfter)
+		look.Reset(severEvery)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // ErrStuck is matched by the errors of Group.Stop, Group.Close and Listener.Close, and of
@@ -52,7 +53,11 @@ func (g *Group) Stop(ctx context.Context) error {
 		}
 		if time.Since(since) >= giveUp {
 			g.core.TellAll(engine.Sever)
-			return g.stuckError(ctx.Err())
+			why := ctx.Err()
+			if context.Cause(ctx) == ErrStuck {
+				why = nil // a Server's Close, which has no context
+			}
+			return g.stuckError(why)
 		}
 	}
 }
@@ -89,14 +94,34 @@ func (g *Group) stuckError(why error) error {
 		what = append(what, fmt.Sprintf("%d connections have not ended", n))
 	}
 	for _, b := range g.rt.Busy(giveUp / 2) {
-		what = append(what, fmt.Sprintf("worker %d is in a task for %v", b.Worker, b.For.Round(time.Millisecond)))
+		what = append(what, inATask(b))
 	}
-	err := ErrStuck
-	if len(what) > 0 {
-		err = fmt.Errorf("%w: %s", ErrStuck, strings.Join(what, ", "))
-	}
+	err := stuckIn(what)
 	if why != nil {
 		err = fmt.Errorf("%w; %w", why, err)
 	}
 	return err
+}
+
+// stuckError says which worker does not close the listener, if that is known. Connections
+// and other workers have no part in it.
+func (l *Listener) stuckError() error {
+	var what []string
+	for _, b := range l.group.rt.Busy(giveUp / 2) {
+		if b.Worker == int(l.on.Load()) {
+			what = append(what, inATask(b))
+		}
+	}
+	return stuckIn(what)
+}
+
+func inATask(b sched.Busy) string {
+	return fmt.Sprintf("worker %d is in a task for %v", b.Worker, b.For.Round(time.Millisecond))
+}
+
+func stuckIn(what []string) error {
+	if len(what) == 0 {
+		return ErrStuck
+	}
+	return fmt.Errorf("%w: %s", ErrStuck, strings.Join(what, ", "))
 }

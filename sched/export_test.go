@@ -19,6 +19,15 @@ func (rt *Runtime) Batched(worker int) int { return rt.workers[worker].batch.len
 func (rt *Runtime) SetHold(worker int, d time.Duration) { rt.workers[worker].adapt.hold = d }
 func (rt *Runtime) HoldOf(worker int) time.Duration     { return rt.workers[worker].adapt.hold }
 
+// InOneTick is the first look of Busy; StillBusy is both, with f between them.
+func (rt *Runtime) InOneTick(least time.Duration) []Busy { return rt.inOneTick(least) }
+
+func (rt *Runtime) StillBusy(least time.Duration, f func()) []Busy {
+	all := rt.inOneTick(least)
+	f()
+	return rt.stillBusy(all)
+}
+
 // Slabs is how many the runtime has for tasks whose result is an int.
 func (rt *Runtime) Slabs() int {
 	d := depotOf[int](rt)

@@ -331,7 +331,9 @@ func (s *Server) release() {
 	}
 	s.mu.Unlock()
 	if group != nil && s.On == nil {
-		_ = group.Close()
+		if err := group.Close(); errors.Is(err, conn.ErrStuck) { // nobody else hears of it
+			group.Logger().Warn("server: the workers go on until a task returns", "error", err)
+		}
 	}
 }
 

@@ -73,8 +73,8 @@ func (s *Server) Close() error {
 		}
 		return nil
 	}
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
+	over, cancel := context.WithCancelCause(context.Background())
+	cancel(conn.ErrStuck) // so that the error says nothing of a context
 	if err := group.Stop(over); errors.Is(err, conn.ErrStuck) {
 		return fmt.Errorf("server: %w", err)
 	}

@@ -142,6 +142,7 @@ func TestShutdownAndCloseReturnThoughAHandlerNeverDoes(t *testing.T) {
 				err := conntest.Receive(t, ended)
 				require.ErrorIs(t, err, c.is)
 				require.ErrorIs(t, err, conn.ErrStuck)
+				require.NotErrorIs(t, err, context.Canceled, "nobody has canceled anything")
 				require.ErrorContains(t, err, "worker ")
 				require.Equal(t, server.ErrServerClosed, conntest.Receive(t, s.served))
 				require.Equal(t, stuck, s.Group().Len())

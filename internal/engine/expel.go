@@ -2,8 +2,8 @@ package engine
 
 import "github.com/suiro-go/suiro/reactor"
 
-// Expel ends an operation for a worker that does not poll. One that polls does so itself.
-// What e says must not change meanwhile.
+// Expel cancels an operation for a worker that does not poll. One that polls does so itself.
+// What e says must not change meanwhile. It is called once; Nudge then has it take effect.
 func (g *Group) Expel(e *Endpoint, kind reactor.Kind) {
 	for i := range g.Drivers {
 		d := g.Drivers[i].Load()
@@ -11,7 +11,15 @@ func (g *Group) Expel(e *Endpoint, kind reactor.Kind) {
 			continue
 		}
 		_ = d.R.Submit(&reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.Token, FD: e.FD})
-		if d.taker.TryLock() {
+	}
+	g.Nudge()
+}
+
+// Nudge has cancels take effect that wait for a worker that does not poll, and the kernel do
+// for it what their ends need.
+func (g *Group) Nudge() {
+	for i := range g.Drivers {
+		if d := g.Drivers[i].Load(); d != nil && d.taker.TryLock() {
 			_, _ = d.R.Rescue(nil)
 			d.taker.Unlock()
 		}
