@@ -142,7 +142,8 @@ func (l *Listener) Addr() net.Addr { return l.addr }
 //
 // If a handler on the listener's worker does not return, the socket is closed all the same,
 // after some 150 ms. On Windows that cannot be: after a second Close returns an error that
-// matches ErrStuck, and the socket is closed when the handler returns.
+// matches ErrStuck, and the socket is closed when the handler returns. With io_uring before
+// Linux 6.0 Close returns nil, but the kernel keeps the socket listening until then.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	again := l.stop

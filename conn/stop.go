@@ -29,6 +29,9 @@ const giveUp = time.Second
 // nothing more by then, and their ports are free, but on Windows, where the handler has to
 // return first. What a stuck worker may still use is not freed; if its handler
 // returns later, all of it ends then, in the background. A handler must not call Stop.
+//
+// The error matches that of ctx, unless the cause of ctx (context.Cause) is ErrStuck: with that
+// cause the caller says that there never was a time for the handlers.
 func (g *Group) Stop(ctx context.Context) error {
 	g.core.AbortAll()
 	ended := make(chan error, 1)
