@@ -39,10 +39,10 @@ func TestBadCertificatesEndTheirConnectionAndNoOther(t *testing.T) {
 			err := tls.Client(raw, cfg).Handshake()
 			var bad *tls.CertificateVerificationError
 			require.ErrorAs(t, err, &bad)
-			require.NoError(t, raw.Close())
 			err = conntest.Receive(t, closed)
 			requireOpError(t, err, "handshake")
 			require.Contains(t, err.Error(), "remote error: tls: bad certificate")
+			require.NoError(t, raw.Close()) // before, this could reset what the server has not read
 		}
 		write(t, live, "still there")
 		require.Equal(t, "still there", string(read(t, live, 11)))

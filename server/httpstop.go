@@ -15,7 +15,7 @@ const httpGrace = 250 * time.Millisecond
 
 // httpMoment is how long one that has had a request is looked at for bytes that have come
 // and that the worker has not seen.
-const httpMoment = 5 * time.Millisecond
+const httpMoment = 20 * time.Millisecond
 
 // httpSweep is how often a server that stops looks whether a first request is under way.
 const httpSweep = 50 * time.Millisecond
