@@ -56,7 +56,7 @@ func chaosOf(t *testing.T, handler func(*chaos) conn.Handler) {
 				t.Logf("repeat its actions with %s=%d", chaosSeed, seed)
 				f := newFixture(t, backend, workers, func(cfg *conn.Config) { cfg.Linger = 200 * time.Millisecond })
 				h := &chaos{world: &chaosWorld{audit: f.audit}, seed: seed}
-				t.Cleanup(func() { conntest.Receive(t, h.gone()) })
+				t.Cleanup(func() { conntest.Eventually(t, func() bool { return h.others.Load() == 0 }) })
 				client := (*tls.Config)(nil)
 				if network == "TLS" {
 					h.tls, client = true, secret.client
@@ -80,16 +80,6 @@ func chaosOf(t *testing.T, handler func(*chaos) conn.Handler) {
 	})
 	require.Positive(t, frames)
 	require.Positive(t, whole)
-}
-
-// gone is closed when the goroutines that callbacks have started have ended.
-func (h *chaos) gone() <-chan struct{} {
-	gone := make(chan struct{})
-	go func() {
-		h.others.Wait()
-		close(gone)
-	}()
-	return gone
 }
 
 // client is one that sends, half-closes, resets, reads slowly or not at all.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +24,7 @@ type chaos struct {
 	dial  net.Addr // where connections of its own go to, nil: nowhere
 	tls   bool
 
-	others sync.WaitGroup // goroutines
+	others atomic.Int64 // goroutines that callbacks have started
 	dials  atomic.Int32
 	last   atomic.Pointer[chaosState] // of some connection, for splices
 }
@@ -92,7 +91,7 @@ func stateOf(c *conn.Conn) *chaosState {
 func (h *chaos) elsewhere(f func()) {
 	h.others.Add(1)
 	go func() {
-		defer h.others.Done()
+		defer h.others.Add(-1)
 		f()
 	}()
 }
