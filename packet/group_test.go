@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,14 +95,6 @@ func rawOf(t *testing.T, c any) syscall.RawConn {
 func numbered(client, i int) []byte {
 	at := (client*7919 + i*31) % (len(noise) - 2000)
 	return append(fmt.Appendf(nil, "%d/%d:", client, i), noise[at:at+i%1400]...)
-}
-
-func dial(addr net.Addr) (net.Conn, error) {
-	c, err := net.DialTimeout(addr.Network(), addr.String(), conntest.Patience)
-	if err == nil {
-		err = c.SetDeadline(time.Now().Add(conntest.Patience))
-	}
-	return c, err
 }
 
 // noise is random bytes to send pieces of; few offsets in it look alike.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -119,7 +120,7 @@ func TestHTTP2IsServedAfterAHandshakeDuringTheDrain(t *testing.T) {
 			s := run(t, srv)
 			halt := &halting{Conn: s.dial(), half: make(chan struct{}), goOn: make(chan struct{})}
 			tr := &http.Transport{TLSClientConfig: client.Clone(), ForceAttemptHTTP2: true}
-			tr.Dial = func(string, string) (net.Conn, error) { return halt, nil }
+			tr.DialContext = func(context.Context, string, string) (net.Conn, error) { return halt, nil }
 			type result struct {
 				proto string
 				err   error
