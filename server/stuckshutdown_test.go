@@ -197,7 +197,7 @@ func requireUnreachable(t *testing.T, addr net.Addr) {
 		if err == nil {
 			_ = c.Close()
 		}
-		return errors.Is(err, syscall.ECONNREFUSED)
+		return errors.Is(conn.Portable(err), syscall.ECONNREFUSED)
 	}, "the address is still in use")
 }
 
