@@ -126,6 +126,9 @@ func TestShutdownAndCloseReturnThoughAHandlerNeverDoes(t *testing.T) {
 				t.Parallel() // each waits for a second
 				h := newTrap()
 				srv := c.make(t, h)
+				if srv.Network == "unix" && runtime.GOOS == "windows" {
+					t.Skip("Wine has no Unix sockets")
+				}
 				srv.Backend, srv.Workers = backend, workers
 				s := run(t, srv)
 				s.addr = another(t, s.addr) // that clients dial
