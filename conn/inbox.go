@@ -271,8 +271,8 @@ func (c *Conn) taken() uint64 {
 	return c.inbox.taken + c.passedOut()
 }
 
-// progress is how much is unsent, what waits for a handshake included, and how much the kernel has taken in all, as of one
-// moment.
+// progress is how much is unsent, what waits for a handshake included, and how much the
+// kernel has taken in all, as of one moment.
 func (c *Conn) progress() (unsent int, taken uint64) {
 	memory, files := c.pending()
 	c.mu.Lock()
