@@ -139,7 +139,7 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 	}
 	_ = c.SetHandler(s.lender)
 	c.check(f(c))
-	if c.is(layered) && !c.is(closing|broken|deaf) {
+	if c.sealedIn() && !c.is(closing|broken|deaf) { // f may have lent it again
 		c.unseal() // what has come since
 	}
 }

@@ -96,6 +96,31 @@ func TestALentConnectionComesAndGoesWithItsTLS(t *testing.T) {
 	})
 }
 
+// Who is given the connection back may lend it again at once: what comes is then the new
+// borrower's, and no worker waits for it.
+func TestAConnectionWithTLSIsLentAgainOnItsWayBack(t *testing.T) {
+	onTLSLenders(t, func(t *testing.T, f *fixture, l *tlsLender, client *tls.Config) {
+		c := f.dialTLS(client)
+		lent, s, _ := l.begin(t, c)
+		for range 20 {
+			runDry(t, lent, s)
+			require.True(t, s.Return(func(c *conn.Conn) error {
+				again, under := c.LendTLS()
+				l.secure <- again
+				l.lent <- under
+				return nil
+			}))
+			lent, s = conntest.Receive(t, l.secure), conntest.Receive(t, l.lent)
+			write(t, c, "more")
+			require.Equal(t, "more", string(read(t, lent, 4)))
+		}
+		runDry(t, lent, s)
+		require.True(t, s.Return(func(*conn.Conn) error { l.told <- "returned"; return nil }))
+		write(t, c, "last")
+		l.requireTold(t, "returned", "data last")
+	})
+}
+
 // A record of which a part has come when the connection is given back, and one that comes
 // on the way back, are decrypted by the task.
 func TestRecordsOnTheWayBackAreDecryptedByTheTask(t *testing.T) {

@@ -113,7 +113,7 @@ func (l *layer) done(c *Conn, err error) {
 	for i := range held {
 		c.exec(&held[i])
 	}
-	if l.lent == nil && !c.is(closing|broken|deaf) {
+	if c.sealedIn() && !c.is(closing|broken|deaf) {
 		c.unseal()
 	}
 }
