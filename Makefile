@@ -56,9 +56,9 @@ oracle: ## compare the ring layer with giouring, byte for byte and live
 	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/
 
 .PHONY: explore
-explore: ## every interleaving of the scheduler's lock-free parts, within bounds, and the mutants it must find
+explore: ## every interleaving of the lock-free parts, within bounds, and the mutants it must find
 	go test -tags explore ./internal/explore/
-	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/
+	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/sending/
 
 .PHONY: model
 model: ## the Promela model of parking (needs spin)

@@ -52,6 +52,7 @@ var layers = map[string]layer{
 	"internal/iosync":    {},
 	"internal/saturate":  {},
 	"internal/sock":      {ours: []string{"reactor", "internal/saturate"}},
+	"internal/sending":   {ours: []string{"internal/atomics"}},
 	"internal/schedtest": {ours: []string{"sched", "internal/testmode"}},
 	"internal/atomics":   {ours: []string{"internal/explore"}},
 	"internal/explore":   {},
