@@ -2,7 +2,8 @@ package sched
 
 import (
 	"context"
-	"time"
+
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // Block polls f on the calling goroutine, which must not be a worker's, until it
@@ -54,18 +55,24 @@ func (b *blocker) releaseClock() {
 	}
 }
 
-func makeBlocker() *blocker {
-	b := &blocker{woke: make(chan struct{}, 1)}
+func makeBlocker(woke chan struct{}) *blocker {
+	b := &blocker{woke: woke}
 	b.task.body = b
 	b.task.state.word.Store(stateComplete)
 	return b
 }
 
-func getBlocker() (b *blocker) {
-	if inBubble() {
-		b = makeBlocker()
-	} else {
+// getBlocker returns one for a goroutine that waits for tasks of rt. In a bubble of
+// testing/synctest its channel is the bubble's, so that time passes meanwhile, unless rt's workers
+// are outside; and it is not pooled.
+func getBlocker(rt *Runtime) (b *blocker) {
+	switch {
+	case !bubble.In():
 		b = spareBlocker()
+	case rt == nil || rt.inside:
+		b = makeBlocker(make(chan struct{}, 1))
+	default:
+		b = makeBlocker(bubble.Chan[struct{}](1))
 	}
 	b.task.renew(stateScheduled)
 	return b
@@ -79,25 +86,17 @@ func (b *blocker) put() {
 	b.releaseClock()
 	b.task.state.complete()
 	b.cx = Context{}
-	if !inBubble() {
+	if !bubble.In() {
 		keepBlocker(b)
 	}
 }
-
-// inBubble reports whether the goroutine may be in a bubble of testing/synctest, where
-// the clock starts at the year 2000: it is long before the process has started. The
-// bubble's channels must not get out, and with those from outside its time would stand
-// still.
-func inBubble() bool { return time.Now().UnixNano() < started }
-
-var started = time.Now().UnixNano()
 
 func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	var closed <-chan struct{}
 	if rt != nil {
 		closed = rt.stopped
 	}
-	b := getBlocker()
+	b := getBlocker(rt)
 	defer b.put()
 	polled := false // to its end
 	defer func() {

@@ -8,7 +8,7 @@ var blockers []*blocker
 func spareBlocker() *blocker {
 	last := len(blockers) - 1
 	if last < 0 {
-		return makeBlocker()
+		return makeBlocker(make(chan struct{}, 1))
 	}
 	b := blockers[last]
 	blockers = blockers[:last]

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/timer"
 )
 
@@ -12,6 +13,8 @@ import (
 // a process.
 type Runtime struct {
 	cfg     Config
+	real    bool // New was not called in a bubble of testing/synctest: its time is real
+	inside  bool // the workers are in one; set with the start
 	epoch   time.Time
 	workers []*worker
 	global  globalQueue
@@ -46,6 +49,7 @@ type Runtime struct {
 func New(cfg Config) *Runtime {
 	rt := &Runtime{
 		cfg:     cfg.withDefaults(),
+		real:    !bubble.In(),
 		epoch:   time.Now(),
 		started: make(chan struct{}),
 		stopped: make(chan struct{}),
@@ -66,52 +70,80 @@ func New(cfg Config) *Runtime {
 func (rt *Runtime) Workers() int { return len(rt.workers) }
 
 // Now is the time since New, by the monotonic clock: the runtime's time. With
-// Config.Paused it is the virtual clock's, which begins with 0.
+// Config.Paused it is the virtual clock's, which begins with 0. In a bubble of testing/synctest it
+// is the bubble's time if New was called there, else real time.
 func (rt *Runtime) Now() time.Duration {
 	if rt.clock.paused {
 		return time.Duration(rt.clock.now.Load())
 	}
-	return time.Since(rt.epoch)
+	now := time.Since(rt.epoch)
+	if now < 0 && rt.real { // in a bubble, where it is the year 2000
+		return rt.realNow()
+	}
+	return now
+}
+
+func (rt *Runtime) realNow() (now time.Duration) {
+	bubble.Outside(func() { now = time.Since(rt.epoch) })
+	return now
 }
 
 // Time is the wall clock's time, with a monotonic reading, at a runtime's time.
 func (rt *Runtime) Time(at time.Duration) time.Time { return rt.epoch.Add(at) }
 
 // At is the runtime's time at t: the reverse of Time.
-func (rt *Runtime) At(t time.Time) time.Duration { return t.Sub(rt.epoch) }
+func (rt *Runtime) At(t time.Time) time.Duration {
+	at := t.Sub(rt.epoch)
+	if at < 0 && rt.real {
+		at = bubble.Real(t).Sub(rt.epoch)
+	}
+	return at
+}
 
 // Start starts the workers, if that has not happened, and returns the error of
 // a driver that could not be made; then no worker runs. The first spawn calls
 // it. After Close it returns ErrClosed.
+//
+// In a bubble of testing/synctest the workers are goroutines of the bubble, if New was called there
+// or there is a Config.NewDriver.
 func (rt *Runtime) Start() error {
 	rt.startOnce.Do(func() {
-		ready := make(chan error, len(rt.workers))
-		rt.running.Add(len(rt.workers))
-		rt.looping.Add(len(rt.workers))
-		for _, w := range rt.workers {
-			go func() {
-				defer rt.running.Done()
-				w.run(ready)
-			}()
+		if rt.real && rt.cfg.driverless {
+			bubble.Outside(rt.start)
+		} else { // a driver's tasks call functions of the user, which are to be where that is
+			rt.start()
 		}
-		for range rt.workers {
-			if err := <-ready; rt.startErr == nil {
-				rt.startErr = err // the others' would say the same
-			}
-		}
-		if rt.startErr != nil {
-			rt.stopping.Store(true)
-		}
-		close(rt.started)
-		go func() {
-			rt.running.Wait()
-			rt.endTasks()
-		}()
 	})
 	if rt.startErr == nil && rt.stopping.Load() {
 		return ErrClosed
 	}
 	return rt.startErr
+}
+
+func (rt *Runtime) start() {
+	rt.inside = bubble.In()
+	ready := make(chan error, len(rt.workers))
+	rt.running.Add(len(rt.workers))
+	rt.looping.Add(len(rt.workers))
+	for _, w := range rt.workers {
+		go func() {
+			defer rt.running.Done()
+			w.run(ready)
+		}()
+	}
+	for range rt.workers {
+		if err := <-ready; rt.startErr == nil {
+			rt.startErr = err // the others' would say the same
+		}
+	}
+	if rt.startErr != nil {
+		rt.stopping.Store(true)
+	}
+	close(rt.started)
+	go func() {
+		rt.running.Wait()
+		rt.endTasks()
+	}()
 }
 
 // worker is the one with that index, modulo their number.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // How a runtime ends. Each step relies on those before.
@@ -62,7 +64,7 @@ func (rt *Runtime) Shutdown(ctx context.Context) error {
 	select {
 	case <-rt.stopped:
 		return errors.Join(err, rt.Close())
-	case <-time.After(stopGrace):
+	case <-rt.after(stopGrace):
 		return fmt.Errorf("%w; still running: %s", err, rt.stuck())
 	}
 }
@@ -70,6 +72,13 @@ func (rt *Runtime) Shutdown(ctx context.Context) error {
 // stopGrace is how long Shutdown waits for workers when its time is over: enough
 // for all that are not stuck.
 const stopGrace = 100 * time.Millisecond
+
+func (rt *Runtime) after(d time.Duration) <-chan time.Time {
+	if rt.real {
+		return bubble.After(d)
+	}
+	return time.After(d)
+}
 
 func (rt *Runtime) stuck() string {
 	var names []string

@@ -17,7 +17,7 @@ type waitTest struct {
 }
 
 func newWaitTest(x *explorer.Execution) *waitTest {
-	b := makeBlocker()
+	b := makeBlocker(make(chan struct{}, 1))
 	b.task.renew(stateScheduled)
 	return &waitTest{x, b}
 }

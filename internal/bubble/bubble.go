@@ -15,7 +15,14 @@ var started = time.Now().UnixNano()
 func Go(f func()) { Outside(func() { go f() }) }
 
 // Chan makes a channel that belongs to no bubble, so everybody may use it.
-func Chan[T any](size int) (c chan T) {
+func Chan[T any](size int) chan T {
+	if !In() {
+		return make(chan T, size)
+	}
+	return chanOutside[T](size)
+}
+
+func chanOutside[T any](size int) (c chan T) {
 	Outside(func() { c = make(chan T, size) })
 	return c
 }
@@ -39,8 +46,11 @@ func Real(t time.Time) time.Time {
 	if t.IsZero() || !In() {
 		return t
 	}
-	left := time.Until(t)
-	Outside(func() { t = time.Now().Add(left) })
+	return fromNow(time.Until(t))
+}
+
+func fromNow(d time.Duration) (t time.Time) {
+	Outside(func() { t = time.Now().Add(d) })
 	return t
 }
 
@@ -51,6 +61,10 @@ func Context(ctx context.Context) (outside context.Context, release func()) {
 	if !In() {
 		return ctx, func() {}
 	}
+	return contextOutside(ctx)
+}
+
+func contextOutside(ctx context.Context) (outside context.Context, release func()) {
 	deadline, limited := ctx.Deadline()
 	left := time.Until(deadline)
 	values := context.WithoutCancel(ctx)

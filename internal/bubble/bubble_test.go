@@ -140,6 +140,7 @@ func TestAfterAndTickAreReal(t *testing.T) {
 func TestReal(t *testing.T) {
 	now := time.Now()
 	require.Equal(t, now, Real(now))
+	require.Zero(t, testing.AllocsPerRun(100, func() { Real(now) }))
 	synctest.Test(t, func(t *testing.T) {
 		require.True(t, Real(time.Time{}).IsZero())
 		at := Real(time.Now().Add(time.Hour))
