@@ -62,8 +62,10 @@ func chaosOf(t *testing.T, handler func(*chaos) conn.Handler) {
 					h.tls, client = true, secret.client
 					f.listenTLS(secret.server, handler(h))
 				} else {
-					f.listen("tcp", "127.0.0.1:0", handler(h))
-					h.dial = f.addr
+					ln, err := net.Listen("tcp", "127.0.0.1:0")
+					require.NoError(t, err)
+					h.dial = ln.Addr() // before any callback can run
+					f.listenOn(ln, handler(h))
 				}
 				conntest.Crowd(t, n, 16, func(i int) error {
 					r := rand.New(rand.NewPCG(seed, uint64(i)<<40))

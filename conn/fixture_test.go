@@ -61,6 +61,12 @@ func (f *fixture) listen(network, addr string, h conn.Handler) *conn.Listener {
 	f.t.Helper()
 	ln, err := net.Listen(network, addr)
 	require.NoError(f.t, err)
+	return f.listenOn(ln, h)
+}
+
+// listenOn is listen with a listener that exists.
+func (f *fixture) listenOn(ln net.Listener, h conn.Handler) *conn.Listener {
+	f.t.Helper()
 	f.t.Cleanup(func() { _ = ln.Close() })
 	l, err := f.Listen(ln, f.audit.of(h))
 	require.NoError(f.t, err)

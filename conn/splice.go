@@ -25,8 +25,9 @@ type Spliced struct {
 
 // Splice has what comes in on either of two connections go out on the other, from now
 // on, beginning with what each has received and not read; reading that was paused is
-// resumed. It is for a method of a's handler; b is another connection of the same
-// Group, on whichever worker, open or still being dialled.
+// resumed. A handler that leaves bytes unread until it can call Splice pauses reading (PauseRead):
+// Config.MaxRead ends the connection otherwise. Splice is for a method of a's handler; b is another
+// connection of the same Group, on whichever worker, open or still being dialled.
 //
 // From then on the handlers' OnData, OnEOF and OnWritable are not called; the other
 // methods are, OnClose as ever. The end of what one peer sends becomes the end of what

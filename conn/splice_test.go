@@ -444,7 +444,7 @@ func TestASpliceOfUnixSockets(t *testing.T) {
 	conntest.Need(t, "unix")
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		p := newProxy(t, backend, 2)
-		p.listen("unix", t.TempDir()+"/socket", funcs{open: p.open, data: leave, eof: ignore, close: p.closed})
+		p.listen("unix", t.TempDir()+"/socket", p.handler())
 		c := p.dial().(*net.UnixConn)
 		o, err := p.accept()
 		require.NoError(t, err)

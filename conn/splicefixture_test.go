@@ -23,10 +23,12 @@ type proxy struct {
 	*fixture
 	origin net.Listener
 	early  atomic.Bool // it splices while it still dials
+	late   atomic.Bool // it splices only when the test calls begin
 
 	mu      sync.Mutex
 	spliced []*conn.Spliced
-	causes  []error // of OnClose, of either side
+	causes  []error  // of OnClose, of either side
+	ends    []string // the first of them with their addresses, for the report of a failure
 	done    atomic.Int64
 	opened  atomic.Int64
 	workers sync.Map // handle of the accepted one: worker of the dialled one
@@ -39,12 +41,21 @@ func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = origin.Close() })
 	p := &proxy{origin: origin}
+	t.Cleanup(func() { p.explain(t) })
 	p.fixture = newFixture(t, backend, workers, configure...)
-	p.listen("tcp", "127.0.0.1:0", funcs{open: p.open, data: leave, eof: ignore, close: p.closed})
+	p.listen("tcp", "127.0.0.1:0", p.handler())
 	return p
 }
 
-func leave(*conn.Conn) error  { return nil }
+// handler is that of what the proxy accepts.
+func (p *proxy) handler() conn.Handler {
+	return funcs{open: p.open, data: leave, eof: ignore, close: p.closed}
+}
+
+// leave leaves what has come for the splice. It pauses reading, since a connection with MaxRead
+// bytes unread ends.
+func leave(c *conn.Conn) error { return c.PauseRead() }
+
 func ignore(*conn.Conn) error { return nil }
 
 // closed ends the dialled one, too, if it was not spliced yet: what it has asked the accepted one to do will not be done.
@@ -55,6 +66,25 @@ func (p *proxy) closed(c *conn.Conn, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.causes = append(p.causes, err)
+	p.note("%v to %v ended: %v", c.LocalAddr(), c.RemoteAddr(), err)
+}
+
+// note keeps a line for explain. The mutex is held.
+func (p *proxy) note(format string, args ...any) {
+	if len(p.ends) < 20 {
+		p.ends = append(p.ends, fmt.Sprintf(format, args...))
+	}
+}
+
+// explain logs, after a failure, why connections ended and splices were refused.
+func (p *proxy) explain(t *testing.T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.Failed() {
+		for _, line := range p.ends {
+			t.Log(line)
+		}
+	}
 }
 
 // open dials; what comes meanwhile stays unread.
@@ -71,13 +101,10 @@ func (p *proxy) open(a *conn.Conn) error {
 	b, err := a.Dial(p.origin.Addr(), p.audit.of(funcs{data: leave, eof: ignore, close: failed, open: func(b *conn.Conn) error {
 		p.workers.Store(h, b.Worker())
 		p.opened.Add(1)
-		if p.early.Load() {
+		if p.early.Load() || p.late.Load() {
 			return nil
 		}
-		bh := b.Handle()
-		if h.Do(func(a *conn.Conn) { p.splice(a, bh) }) != nil {
-			b.Abort()
-		}
+		p.begin(h, b.Handle())
 		return nil
 	}}))
 	if err != nil {
@@ -90,17 +117,27 @@ func (p *proxy) open(a *conn.Conn) error {
 	return nil
 }
 
+// begin has a's task splice the two, or resets b.
+func (p *proxy) begin(a, b conn.Handle) {
+	if a.Do(func(a *conn.Conn) { p.splice(a, b) }) != nil {
+		_ = b.Abort()
+	}
+}
+
 func (p *proxy) splice(a *conn.Conn, b conn.Handle) {
 	p.waiting.Delete(a.Handle())
 	s, err := conn.Splice(a, b, func(*conn.Spliced) { p.done.Add(1) })
 	if err != nil {
 		a.Abort()
 		_ = b.Abort()
-		return
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.note("%v to %v was not spliced: %v", a.LocalAddr(), a.RemoteAddr(), err)
+		return
+	}
 	p.spliced = append(p.spliced, s)
-	p.mu.Unlock()
 }
 
 // accept is the origin's end of the next connection.
