@@ -189,7 +189,6 @@ func (h *chaos) actBeside(s *chaosState, soon time.Duration) {
 	s.trace(fmt.Sprint("beside ", what))
 	switch what {
 	case 0:
-		s.closes.Store(true)
 		h.elsewhere(func() { _ = s.handle.Close() })
 	case 1:
 		h.elsewhere(func() { _ = s.handle.Abort() })

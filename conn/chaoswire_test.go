@@ -32,12 +32,11 @@ type chaosEnd struct {
 	peer  string // the key in chaosWorld.ends under which the other end is
 
 	// Atomics, which the other end reads.
-	sent   [sources]atomic.Uint32 // frames that were taken
-	torn   atomic.Bool            // a write has failed, perhaps within a frame
-	mixed  atomic.Bool            // spliced: it sends what others have sent
-	closes atomic.Bool            // by its Handle, after which a Socket's writes are dropped
-	gaps   atomic.Bool            // Handle.Send's frames may be dropped: the connection was lent with TLS
-	turn   [sources]sync.Mutex
+	sent  [sources]atomic.Uint32 // frames that were taken
+	torn  atomic.Bool            // a write has failed, perhaps within a frame
+	mixed atomic.Bool            // spliced: it sends what others have sent
+	gaps  atomic.Bool            // Handle.Send's frames may be dropped: the connection was lent with TLS
+	turn  [sources]sync.Mutex
 
 	mu  sync.Mutex
 	did []string // what was done at this end, for the report of a fault
@@ -163,9 +162,6 @@ func (e *chaosEnd) ended() {
 		return
 	}
 	for _, source := range []int{byTask, bySocket} { // Send's may be too late, without an error
-		if source == bySocket && other.closes.Load() {
-			continue
-		}
 		// One more than was counted may have come: write has not returned yet.
 		if got, want := e.next[source], other.sent[source].Load(); got != want && got != want+1 {
 			e.fault("the end came after %d of %d frames of source %d and %d bytes", got, want, source, len(e.rest))

@@ -164,12 +164,12 @@ func (c *Conn) tearDown() (done bool) {
 	c.mu.Lock()
 	flying := c.inbox.mail != nil && c.inbox.flight != nil
 	sending := flying || c.inbox.direct
-	first := !c.inbox.closed
+	first := !c.inbox.closed()
 	at := c.outgoing
 	if flying && c.inbox.lent != nil {
 		at = c.inbox.lent
 	}
-	c.inbox.closed, c.inbox.tellEnd = true, true
+	c.inbox.takes, c.inbox.tellEnd = takesNothing, true
 	c.inbox.reckon(c.group)
 	c.mu.Unlock()
 	if first && flying {

@@ -15,7 +15,7 @@ func (in *inbox) reckon(g *Group) {
 		return
 	}
 	now := 0
-	if !in.closed {
+	if !in.closed() {
 		now = max(0, in.waits()-g.cfg.HighWater)
 	}
 	if now != in.excess {

@@ -30,7 +30,7 @@ func (g *Group) Dump() string {
 		}
 		fmt.Fprintf(&b, "  %#x fd %d flags %017b unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
 			e.Token, e.FD, c.flags, len(l.in.unread), len(l.queued), len(m.flight), m.sent,
-			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed, in.tellEnd)
+			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed(), in.tellEnd)
 		c.mu.Unlock()
 	}
 	return b.String()

@@ -17,7 +17,7 @@ type inbox struct {
 	taken    uint64 // bytes the kernel has taken in all
 	received uint64 // bytes that came in all
 
-	closed  bool // commands are refused: the connection is about to be gone
+	takes   intake
 	tellEnd bool // the task wants to run when the send in flight ends
 	direct  bool // a goroutine is about to send, in put: as if something were in flight
 
@@ -26,6 +26,18 @@ type inbox struct {
 	watch                watchNews
 	recvErrno, sendErrno uint32
 }
+
+// An intake says what other goroutines may still put in.
+type intake uint8
+
+const (
+	takesAll     intake = iota
+	takesNoPut          // goroutines' writes are refused: the FIN is sent with what was written before
+	takesNothing        // commands are: the connection is about to be gone
+)
+
+// closed reports that no command is taken any more.
+func (in *inbox) closed() bool { return in.takes == takesNothing }
 
 // watchNews says what a Hangup has reported. One byte keeps an idle Conn small.
 type watchNews uint8
@@ -203,7 +215,7 @@ func (c *Conn) tell(cmd command) error {
 	c.mu.Lock()
 	in := &c.inbox
 	switch {
-	case in.closed:
+	case in.closed():
 		c.mu.Unlock()
 		return errGone
 	case cmd.kind == cmdSend && len(cmd.data) > 0 && !c.group.mayQueue(in.waits()): // a handshake's own are sent

@@ -52,9 +52,10 @@ func (l *lender) OnClose(_ *conn.Conn, err error) {
 	}
 }
 
-func onLenders(t *testing.T, test func(t *testing.T, f *fixture, l *lender)) {
+func onLenders(t *testing.T, test func(t *testing.T, f *fixture, l *lender), configure ...func(*conn.Config)) {
+	short := func(cfg *conn.Config) { cfg.Linger = 200 * time.Millisecond }
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.Linger = 200 * time.Millisecond })
+		f := newFixture(t, backend, 2, append([]func(*conn.Config){short}, configure...)...)
 		l := newLender()
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)

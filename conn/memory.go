@@ -97,13 +97,14 @@ func (g *Group) passOn() {
 		return
 	}
 	l.mu.Lock()
-	next := l.waiting.Front()
-	if next != nil {
+	var task *sched.Task
+	if next := l.waiting.Front(); next != nil {
+		task = next.Value // under the lock: its owner may take a place again at once
 		l.remove(next)
 	}
 	l.mu.Unlock()
-	if next != nil {
-		next.Value.Wake()
+	if task != nil {
+		task.Wake()
 	}
 }
 
@@ -186,7 +187,7 @@ func (g *Group) shed() {
 		}
 		c.mu.Lock()
 		n := c.extras.charge.unsent + c.extras.charge.unread
-		if c.inbox.closed {
+		if c.inbox.closed() {
 			n = 0
 		}
 		c.mu.Unlock()

@@ -150,7 +150,7 @@ func (s *Socket) setOption(set func(fd int) error) error {
 func (c *Conn) withFD(f func(fd int) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inbox.closed { // it is about to be closed, by the task, which takes no notice of the lock
+	if c.inbox.closed() { // it is about to be closed, by the task, which takes no notice of the lock
 		return net.ErrClosed
 	}
 	return f(c.end.FD)

@@ -23,7 +23,11 @@ const maxPut = bufs.Large
 // connection write, by Handle.Do, may come between two parts of a write that put could not
 // send whole, and so may a file or a splice.
 //
-// The descriptor is open: tearDown sets in.closed and then waits for direct, under the
+// When the connection is closing or mute, what put has queued is sent before the FIN, and from
+// then on it fails: send says so in in.takes, under the lock, and there is no FIN while put sends
+// or what it has queued waits for the task.
+//
+// The descriptor is open: tearDown closes the inbox and then waits for direct, under the
 // lock. And no end is lost: what waits for it has set in.tellEnd under the lock,
 // before direct is given up, or finds it given up. writeNow sets direct for the task
 // itself, and passNow for that of a splice's other end, in the same way.
@@ -33,6 +37,10 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	if c.extras != nil && c.extras.layer != nil && c.extras.layer.lent != s {
 		c.mu.Unlock()
 		return 0, errOverSocket
+	}
+	if in.takes != takesAll {
+		c.mu.Unlock()
+		return 0, errGone
 	}
 	if in.free() {
 		in.direct = true
@@ -51,7 +59,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 			}
 			in.sendFailed = true
 		}
-		if n == len(p) || err != nil || in.closed {
+		if n == len(p) || err != nil || in.closed() {
 			tell := in.tellEnd
 			if n < len(p) && err == nil {
 				err = errGone
@@ -62,10 +70,6 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 			}
 			return n, err
 		}
-	}
-	if in.closed {
-		c.mu.Unlock()
-		return n, errGone
 	}
 	rest := p[n:]
 	rest = rest[:min(len(rest), max(0, maxPut-in.waits()))]
@@ -86,7 +90,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 
 // free reports that nothing is to be sent before what somebody has now. The lock is held.
 func (in *inbox) free() bool {
-	return !in.direct && !in.closed && (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0)
+	return !in.direct && !in.closed() && (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0)
 }
 
 // enqueue adds a copy of p to the commands, to the last one if there is room. The lock
@@ -106,15 +110,17 @@ func (in *inbox) enqueue(p []byte) {
 	in.commands = append(in.commands, command{kind: cmdPut, data: append(bufs.GetShared(len(p)), p...)})
 }
 
-// takeOver queues what put has left, without a copy where nothing is queued. What it
-// drops, the socket's methods have given up: they end all writes first.
+// takeOver queues what put has left, without a copy where nothing is queued: also once the
+// connection is closing or mute, since the FIN waits for it, and after the write deadline, which is
+// not the Socket's.
 func (c *Conn) takeOver(data []byte) {
-	switch {
-	case c.is(mute | overdue | closing):
-	case len(c.queued) == 0 && c.tail() == &c.queued:
+	if len(c.queued) == 0 && c.tail() == &c.queued {
 		data, c.queued = c.queued, data
-	default:
+	} else {
 		enqueue(c, data)
 	}
 	c.driver.buffers.Put(data)
+	if c.is(closing) && (c.extras == nil || c.extras.clock.linger == 0) {
+		c.linger() // Close has seen nothing to wait for
+	}
 }

@@ -115,7 +115,7 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 	switch {
 	case c.extras != nil && c.extras.layer != nil && c.extras.layer.lent != s:
 		err = errOverSocket
-	case in.closed:
+	case in.closed():
 		err = errGone
 	}
 	if err != nil || !in.free() {

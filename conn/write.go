@@ -146,6 +146,13 @@ func (c *Conn) send(tell bool) int {
 	if c.is(spliced) {
 		c.extras.relay.here().shut = c.is(mute | closing)
 	}
+	coming := 0 // from put, and takeOver is about to run
+	if c.is(mute | closing) {
+		in.takes = takesNoPut // not closed yet: c is not broken
+		if in.mail != nil {
+			coming = in.bytes
+		}
+	}
 	in.tellEnd = tell || len(c.queued) > 0 || in.mail != nil && len(in.commands) > 0
 	var waiter *Socket
 	if in.mail != nil {
@@ -171,7 +178,7 @@ func (c *Conn) send(tell bool) int {
 	if !sealed {
 		return max(1, c.Unsent()) // there may be a close-notify to be sent
 	}
-	return c.Unsent()
+	return c.Unsent() + coming
 }
 
 // resend goes on with a send that ended before all was sent.
