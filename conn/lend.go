@@ -116,8 +116,8 @@ func (s *Socket) Return(f func(*Conn) error) bool {
 		return false // it is over, and OnClose about to say so
 	}
 	s.closed, s.returned, s.ended = true, true, nil
-	s.readBy.stop()
-	s.writeBy.stop()
+	s.readBy.Stop()
+	s.writeBy.Stop()
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // A SocketListener is a net.Listener whose connections, each a *Socket, the group's
@@ -24,7 +25,7 @@ type SocketListener struct {
 
 	mu      sync.Mutex // guards what follows
 	arrived bufs.FIFO[arrival]
-	waiting sleepers // for an arrival: while there are some, there is none
+	waiting waiter.List // for an arrival: while there are some, there is none
 	closed  bool
 }
 
@@ -123,13 +124,10 @@ func (l *SocketListener) arrive(a arrival) bool {
 		return false
 	}
 	l.arrived.Push(a)
-	first := l.waiting.Front()
-	if first != nil {
-		l.waiting.Remove(first)
-	}
+	w := l.waiting.Take()
 	l.mu.Unlock()
-	if first != nil {
-		first.Value.wake()
+	if w != nil {
+		w.Wake()
 	}
 	return true
 }
@@ -158,11 +156,11 @@ func (l *SocketListener) AcceptSocket() (*Socket, error) {
 			a.from.taken()
 			return a.s, nil
 		}
-		w := getSleeper()
-		l.waiting.PushBack(&w.place)
+		w := waiter.Get()
+		l.waiting.Add(w)
 		l.mu.Unlock()
-		<-w.woke
-		w.put()
+		<-w.Woke
+		w.Put()
 	}
 }
 
@@ -179,18 +177,18 @@ func (l *SocketListener) Close() error {
 // shut ends all calls of Accept, and what they would have returned. It reports whether
 // this call has.
 func (l *SocketListener) shut() bool {
-	var u wakeup
+	var u waiter.Wakeup
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
 		return false
 	}
 	l.closed = true
-	u.addAll(&l.waiting, nil)
+	u.AddAll(&l.waiting, nil)
 	left := l.arrived.Take()
 	l.mu.Unlock()
 	close(l.done)
-	u.wake()
+	u.Wake()
 	for _, a := range left {
 		_ = a.s.SetLinger(0) // fails if it has ended
 		_ = a.s.Close()

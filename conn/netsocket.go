@@ -5,7 +5,9 @@ import (
 	"net"
 	"sync"
 
+	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // A Socket is a connection for ordinary goroutines: a net.Conn whose descriptor the
@@ -39,21 +41,21 @@ type Socket struct {
 	lender   Handler // whose the connection is after Return; nil: nobody's
 	returned bool    // Return was called, so what arrives is for that
 
-	in      bufs.Blocks // what has arrived
-	readers sleepers    // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
-	behind  int         // bytes that wait in the connection, with MaxMemory alone
-	held    bool        // reading is paused
-	deaf    bool        // CloseRead was called
-	eof     bool        // the peer has finished
-	ended   func()      // NotifyEnd's; nil: nobody's, or it was called
-	readBy  timeLimit   // of reads
+	in      bufs.Blocks        // what has arrived
+	readers waiter.List        // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
+	behind  int                // bytes that wait in the connection, with MaxMemory alone
+	held    bool               // reading is paused
+	deaf    bool               // CloseRead was called
+	eof     bool               // the peer has finished
+	ended   func()             // NotifyEnd's; nil: nobody's, or it was called
+	readBy  alarm.Bell[Socket] // of reads
 
-	writing bool      // somebody writes: others wait in writers. Also until it is open
-	writers sleepers  // for their turn
-	forRoom *sleeper  // who writes, waiting for room in the queue
-	room    bool      // there may be some now
-	mute    bool      // CloseWrite was called
-	writeBy timeLimit // of writes
+	writing bool               // somebody writes: others wait in writers. Also until it is open
+	writers waiter.List        // for their turn
+	forRoom *waiter.Waiter     // who writes, waiting for room in the queue
+	room    bool               // there may be some now
+	mute    bool               // CloseWrite was called
+	writeBy alarm.Bell[Socket] // of writes
 }
 
 var (

@@ -48,3 +48,10 @@ func (l *SocketListener) Full() bool {
 	defer inner.mu.Unlock()
 	return inner.full
 }
+
+// WaitsForData reports whether a Read waits for something to arrive.
+func (s *Socket) WaitsForData() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readers.Len() > 0
+}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // DialSocket connects to a *net.TCPAddr or *net.UnixAddr. If ctx ends before the
@@ -47,7 +49,7 @@ func (s *Socket) OnOpen(c *Conn) error {
 		close(s.opened)
 	}
 	if next != nil {
-		next.wake()
+		next.Wake()
 	}
 	switch { // what was said before it was open
 	case closed:
@@ -91,7 +93,7 @@ func (s *Socket) OnClose(c *Conn, err error) {
 
 // end ends all that waits. err is nil if the connection ended in order.
 func (s *Socket) end(err error) {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
 	if s.gone {
 		s.mu.Unlock()
@@ -103,7 +105,7 @@ func (s *Socket) end(err error) {
 	s.stopWriters(&u, s.unwritable())
 	notify := s.takeEnded()
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 	notify()
 	if unopened {
 		close(s.opened)
@@ -113,7 +115,7 @@ func (s *Socket) end(err error) {
 // Close implements net.Conn: what was written is sent in the background, unless
 // SetLinger says otherwise; reads and writes end, at once, with net.ErrClosed.
 func (s *Socket) Close() error {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -122,16 +124,16 @@ func (s *Socket) Close() error {
 	s.closed, s.ended = true, nil
 	s.in.Clear()
 	freed := s.account()
-	u.addAll(&s.readers, net.ErrClosed)
+	u.AddAll(&s.readers, net.ErrClosed)
 	s.stopWriters(&u, net.ErrClosed)
-	s.readBy.stop()
-	s.writeBy.stop()
+	s.readBy.Stop()
+	s.writeBy.Stop()
 	c, kind := s.c, cmdClose
 	if s.reset {
 		kind = cmdAbort
 	}
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 	if freed {
 		c.group.passOn()
 	}
@@ -144,7 +146,7 @@ func (s *Socket) Close() error {
 // CloseWrite says that nothing more will be written, once what was written is sent, as
 // that of *net.TCPConn does.
 func (s *Socket) CloseWrite() error {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -154,7 +156,7 @@ func (s *Socket) CloseWrite() error {
 	s.mute = true
 	s.stopWriters(&u, s.unwritable())
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 	if c != nil && !again {
 		_ = c.tell(command{kind: cmdDo, do: func(c *Conn) { _ = c.CloseWrite() }})
 	}
@@ -164,7 +166,7 @@ func (s *Socket) CloseWrite() error {
 // CloseRead says that nothing more will be read, as that of *net.TCPConn does: reads
 // return io.EOF.
 func (s *Socket) CloseRead() error {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -175,9 +177,9 @@ func (s *Socket) CloseRead() error {
 	s.in.Clear()
 	freed := s.account()
 	err, _ := s.unreadable()
-	u.addAll(&s.readers, err)
+	u.AddAll(&s.readers, err)
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 	if freed {
 		c.group.passOn()
 	}

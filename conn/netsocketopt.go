@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // LocalAddr implements net.Conn.
@@ -42,41 +43,41 @@ func (s *Socket) SetReadDeadline(t time.Time) error { return s.setDeadlines(t, t
 func (s *Socket) SetWriteDeadline(t time.Time) error { return s.setDeadlines(t, false, true) }
 
 func (s *Socket) setDeadlines(t time.Time, read, write bool) error {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return s.opError("set", net.ErrClosed)
 	}
-	if read && s.readBy.set(t, s, (*Socket).readLate) {
-		u.addAll(&s.readers, os.ErrDeadlineExceeded)
+	if read && s.readBy.Set(t, s, (*Socket).readLate) {
+		u.AddAll(&s.readers, os.ErrDeadlineExceeded)
 	}
-	if write && s.writeBy.set(t, s, (*Socket).writeLate) {
+	if write && s.writeBy.Set(t, s, (*Socket).writeLate) {
 		s.stopWriters(&u, os.ErrDeadlineExceeded)
 	}
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 	return nil
 }
 
 func (s *Socket) readLate() {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
-	if !s.closed && s.readBy.pass() {
-		u.addAll(&s.readers, os.ErrDeadlineExceeded)
+	if !s.closed && s.readBy.Ring() {
+		u.AddAll(&s.readers, os.ErrDeadlineExceeded)
 	}
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 }
 
 func (s *Socket) writeLate() {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
-	if !s.closed && s.writeBy.pass() {
+	if !s.closed && s.writeBy.Ring() {
 		s.stopWriters(&u, os.ErrDeadlineExceeded)
 	}
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 }
 
 // SetNoDelay is that of *net.TCPConn; on is the default.

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // Read implements net.Conn.
@@ -28,14 +29,14 @@ func (s *Socket) Read(p []byte) (int, error) {
 		s.mu.Unlock()
 		return 0, s.readError(err)
 	}
-	w := getSleeper()
-	w.p = p
-	s.readers.PushBack(&w.place)
+	w := waiter.Get()
+	w.P = p
+	s.readers.Add(w)
 	s.mu.Unlock()
 	s.askAgain()
-	<-w.woke
-	n, err := w.n, w.err
-	w.put()
+	<-w.Woke
+	n, err := w.N, w.Err
+	w.Put()
 	if err != nil {
 		return 0, s.readError(err)
 	}
@@ -48,7 +49,7 @@ func (s *Socket) unreadable() (err error, over bool) {
 	switch {
 	case s.closed:
 		return net.ErrClosed, true
-	case s.readBy.expired:
+	case s.readBy.Passed():
 		return os.ErrDeadlineExceeded, true
 	case s.deaf:
 		return io.EOF, true
@@ -72,28 +73,27 @@ func (s *Socket) exhausted() error {
 // serve gives those who wait what is in the queue, in turn, and with the last of it the
 // end, if that has come. WriteTo, which has no buffer, takes it itself, and then calls
 // this for those behind it. The lock is held.
-func (s *Socket) serve(u *wakeup) {
+func (s *Socket) serve(u *waiter.Wakeup) {
 	for s.in.Bytes > 0 {
-		first := s.readers.Front()
-		if first == nil {
+		w := s.readers.Take()
+		if w == nil {
 			return
 		}
-		s.readers.Remove(first)
-		u.add(first.Value)
-		if first.Value.p == nil {
+		u.Add(w)
+		if w.P == nil {
 			return
 		}
-		first.Value.n = s.in.Read(first.Value.p)
+		w.N = s.in.Read(w.P)
 	}
 	if err := s.exhausted(); err != nil {
-		u.addAll(&s.readers, err)
+		u.AddAll(&s.readers, err)
 	}
 }
 
 // unlockRead is the end of a read: the lock is released, and receiving goes on if it
 // was paused for what has now been read. Others may wait for what WriteTo has left.
 func (s *Socket) unlockRead() {
-	var u wakeup
+	var u waiter.Wakeup
 	if s.readers.Len() > 0 {
 		s.serve(&u)
 	}
@@ -103,7 +103,7 @@ func (s *Socket) unlockRead() {
 	}
 	freed := s.account()
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 	if freed {
 		s.c.group.passOn()
 	}
@@ -153,13 +153,13 @@ func (s *Socket) next() (*bufs.Block, error) {
 			s.mu.Unlock()
 			return nil, err
 		}
-		w := getSleeper() // without a buffer: it is told when there is something
-		s.readers.PushBack(&w.place)
+		w := waiter.Get() // without a buffer: it is told when there is something
+		s.readers.Add(w)
 		s.mu.Unlock()
 		s.askAgain()
-		<-w.woke
-		err := w.err
-		w.put()
+		<-w.Woke
+		err := w.Err
+		w.Put()
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func (s *Socket) appetite() int {
 // Who has waited for longest is given what there is, straight from the reactor's memory;
 // what nobody waits for is kept.
 func (s *Socket) OnData(c *Conn) error {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
 	if s.returned {
 		s.mu.Unlock()
@@ -200,12 +200,11 @@ func (s *Socket) OnData(c *Conn) error {
 		s.mu.Unlock()
 		return nil
 	}
-	for first := s.readers.Front(); s.in.Bytes == 0 && len(p) > 0 && first != nil && first.Value.p != nil; first = s.readers.Front() {
-		w := first.Value
-		s.readers.Remove(first)
-		u.add(w)
-		w.n = copy(w.p, p)
-		p = p[w.n:]
+	for w := s.readers.First(); s.in.Bytes == 0 && len(p) > 0 && w != nil && w.P != nil; w = s.readers.First() {
+		s.readers.Remove(w)
+		u.Add(w)
+		w.N = copy(w.P, p)
+		p = p[w.N:]
 	}
 	if s.in.Append(p); s.readers.Len() > 0 { // WriteTo is among them, or has been woken and not come yet
 		s.serve(&u)
@@ -219,19 +218,19 @@ func (s *Socket) OnData(c *Conn) error {
 	if pause { // a resume is told after this, and carried out by a later run
 		_ = c.PauseRead()
 	}
-	u.wake()
+	u.Wake()
 	return nil
 }
 
 // OnEOF implements Handler: what was received before it is read first.
 func (s *Socket) OnEOF(*Conn) error {
-	var u wakeup
+	var u waiter.Wakeup
 	s.mu.Lock()
 	s.eof = true
 	s.serve(&u)
 	notify := s.takeEnded()
 	s.mu.Unlock()
-	u.wake()
+	u.Wake()
 	notify()
 	return nil
 }

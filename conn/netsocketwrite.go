@@ -8,6 +8,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // Write implements net.Conn. It is not mixed with the writes of other goroutines. With
@@ -40,12 +41,12 @@ func (s *Socket) beginWrite() error {
 		s.mu.Unlock()
 		return err
 	}
-	w := getSleeper()
-	s.writers.PushBack(&w.place)
+	w := waiter.Get()
+	s.writers.Add(w)
 	s.mu.Unlock()
-	<-w.woke
-	err = w.err
-	w.put()
+	<-w.Woke
+	err = w.Err
+	w.Put()
 	return err
 }
 
@@ -55,19 +56,15 @@ func (s *Socket) endWrite() {
 	next := s.nextWriter()
 	s.mu.Unlock()
 	if next != nil {
-		next.wake()
+		next.Wake()
 	}
 }
 
 // nextWriter is whose turn it is; nil: nobody's. The lock is held.
-func (s *Socket) nextWriter() *sleeper {
-	n := s.writers.Front()
-	if n == nil {
-		s.writing = false
-		return nil
-	}
-	s.writers.Remove(n)
-	return n.Value
+func (s *Socket) nextWriter() *waiter.Waiter {
+	w := s.writers.Take()
+	s.writing = w != nil
+	return w
 }
 
 // unwritable is why nothing can be written, or nil. The lock is held.
@@ -75,7 +72,7 @@ func (s *Socket) unwritable() error {
 	switch {
 	case s.closed:
 		return net.ErrClosed
-	case s.writeBy.expired:
+	case s.writeBy.Passed():
 		return os.ErrDeadlineExceeded
 	case s.mute:
 		return sock.Error("write", syscall.EPIPE)
@@ -96,12 +93,12 @@ func (s *Socket) awaitRoom() error {
 		s.mu.Unlock()
 		return err
 	}
-	w := getSleeper()
+	w := waiter.Get()
 	s.forRoom = w
 	s.mu.Unlock()
-	<-w.woke
-	err := w.err
-	w.put()
+	<-w.Woke
+	err := w.Err
+	w.Put()
 	return err
 }
 
@@ -112,16 +109,16 @@ func (s *Socket) madeRoom() {
 	s.forRoom, s.room = nil, w == nil
 	s.mu.Unlock()
 	if w != nil {
-		w.wake()
+		w.Wake()
 	}
 }
 
 // stopWriters ends all writes that wait. The lock is held.
-func (s *Socket) stopWriters(u *wakeup, err error) {
-	u.addAll(&s.writers, err)
+func (s *Socket) stopWriters(u *waiter.Wakeup, err error) {
+	u.AddAll(&s.writers, err)
 	if w := s.forRoom; w != nil {
-		s.forRoom, w.err = nil, err
-		u.add(w)
+		s.forRoom, w.Err = nil, err
+		u.Add(w)
 	}
 }
 

@@ -91,9 +91,7 @@ func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 
 // dropUnsent disposes of what is queued and will not be sent.
 func (c *Conn) dropUnsent() {
-	for len(c.notes) > 0 {
-		n := c.notes[0]
-		c.notes = c.notes[1:] // it may end the goroutine, and then the next run is here again
+	for _, n := range c.notes {
 		n.tell(c.opError("write", netip.AddrPort{}, net.ErrClosed))
 	}
 	c.notes, c.out = nil, nil

@@ -47,10 +47,10 @@ type Conn struct {
 	inbox inbox
 }
 
-// A note is somebody who wants to know what became of one datagram of a batch.
+// A note is a write that waits to know what became of one datagram of a batch.
 type note struct {
 	index int
-	tell  func(error)
+	asker
 }
 
 type flags uint8

@@ -22,7 +22,7 @@ type Handle struct {
 // peer of a connected socket. A full queue takes nothing: ErrWriteQueueFull. What
 // becomes of it otherwise, OnError is told.
 func (h Handle) Send(p []byte, to netip.AddrPort) error {
-	return h.tell(command{kind: cmdSend, data: slices.Clone(p), to: to})
+	return h.tell(command{kind: cmdSend, data: slices.Clone(p), size: len(p), to: to})
 }
 
 // Do calls f on a worker, where f may use the socket as a handler does. If the socket

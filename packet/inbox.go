@@ -35,8 +35,9 @@ type inbox struct {
 type command struct {
 	kind commandKind
 	data []byte
+	size int // of what is to be sent
 	to   netip.AddrPort
-	note func(error) // cmdSend: told what became of it; nil: OnError is, of an error
+	asks asker // cmdSend: who has the data, and is told what became of it; nobody: OnError is told of an error
 	do   func(*Conn)
 }
 
@@ -117,7 +118,7 @@ func (c *Conn) tell(cmd command) error {
 	in.commands = append(in.commands, cmd)
 	switch cmd.kind {
 	case cmdSend:
-		in.bytes += len(cmd.data) + cost
+		in.bytes += cmd.size + cost
 	case cmdDo:
 		in.calls++
 	}

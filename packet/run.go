@@ -169,17 +169,9 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 func (c *Conn) exec(cmd *command) {
 	switch cmd.kind {
 	case cmdSend:
-		err := c.write(cmd.to, func(b *reactor.Batch) error {
-			b.Join = cmd.note == nil // who asks for a datagram's fate gets that one's
-			defer func() { b.Join = true }()
-			return b.Add(cmd.data, cmd.to)
-		})
-		switch {
-		case cmd.note != nil && err != nil:
-			cmd.note(err)
-		case cmd.note != nil:
-			c.notes = append(c.notes, note{c.out.Len() - 1, cmd.note})
-		case err != nil && !c.is(closing|broken):
+		if cmd.asks.w != nil {
+			cmd.asks.write(c, cmd.to)
+		} else if err := c.WriteTo(cmd.data, cmd.to); err != nil && !c.is(closing|broken) {
 			c.check(c.handler.OnError(c, err))
 		}
 	case cmdDo:

@@ -3,13 +3,13 @@ package packet
 import (
 	"net"
 	"net/netip"
-	"os"
 	"sync"
-	"time"
 
+	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // A Socket is a packet socket for ordinary goroutines: a net.PacketConn, and
@@ -26,19 +26,22 @@ type Socket struct {
 	group  *engine.Group
 	local  netip.AddrPort
 	peer   netip.AddrPort
+	ended  chan struct{} // closed when the socket has ended
 
-	readDeadline, writeDeadline deadline
-	closed                      chan struct{} // closed when the socket has ended
-	closing                     chan struct{} // closed when Close was called
-	closeOnce                   sync.Once
+	mu     sync.Mutex // guards what follows; taken before that of the Conn, never after it
+	closed bool       // Close was called
+	gone   bool       // OnClose was
 
-	mu      sync.Mutex // guards what follows
 	queue   bufs.FIFO[datagram]
 	bytes   int // cost of what is queued
 	room    int
 	dropped uint64
-	err     error         // of the network, for the next read
-	arrived chan struct{} // has an element when queue or err may have something
+	failed  error              // of the network, for the next read
+	readers waiter.List        // while there are some, queue is empty and failed nil
+	readBy  alarm.Bell[Socket] // of reads
+
+	writers waiter.List        // for what the kernel says of their datagrams
+	writeBy alarm.Bell[Socket] // of writes
 }
 
 type datagram struct {
@@ -72,12 +75,7 @@ func OpenDialled(g Group, to netip.AddrPort) (*Socket, error) {
 
 func newSocket(owner Group, fd int, with flags) (*Socket, error) {
 	g := owner.Engine()
-	s := &Socket{
-		group: g, room: g.MaxRead,
-		closed: make(chan struct{}), closing: make(chan struct{}), arrived: make(chan struct{}, 1),
-	}
-	s.readDeadline.init()
-	s.writeDeadline.init()
+	s := &Socket{group: g, room: g.MaxRead, ended: make(chan struct{})}
 	s.local, s.peer, _ = sock.Inspect(fd)
 	var err error
 	s.handle, err = attach(owner, fd, socketHandler{s: s}, with)
@@ -87,189 +85,28 @@ func newSocket(owner Group, fd int, with flags) (*Socket, error) {
 	return s, nil
 }
 
-// socketHandler is the worker's side of a Socket.
-type socketHandler struct {
-	Base
-	s *Socket
-}
-
-func (h socketHandler) OnPackets(_ *Conn, batch []Packet) error {
-	s := h.s
-	s.mu.Lock()
-	for _, p := range batch {
-		if s.bytes >= s.room {
-			s.dropped++
-			continue
-		}
-		s.bytes += len(p.Data) + cost
-		s.queue.Push(datagram{append([]byte(nil), p.Data...), p.From})
-	}
-	s.mu.Unlock()
-	s.signal()
-	return nil
-}
-
-// OnError is told only what the network says: each write has its own answer.
-func (h socketHandler) OnError(_ *Conn, err error) error {
-	h.s.mu.Lock()
-	h.s.err = err
-	h.s.mu.Unlock()
-	h.s.signal()
-	return nil
-}
-
-func (h socketHandler) OnClose(*Conn, error) { close(h.s.closed) }
-
-// signal wakes one reader, who passes it on if something is left.
-func (s *Socket) signal() {
-	select {
-	case s.arrived <- struct{}{}:
-	default:
-	}
-}
-
-// take is the next datagram or error, if there is one.
-func (s *Socket) take() (d datagram, err error, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.err; err != nil {
-		s.err = nil
-		if s.queue.Len() > 0 {
-			s.signal()
-		}
-		return d, err, true
-	}
-	if s.queue.Len() == 0 {
-		return d, nil, false
-	}
-	d = s.queue.Pop()
-	s.bytes -= len(d.data) + cost
-	if s.queue.Len() > 0 {
-		s.signal()
-	}
-	return d, nil, true
-}
-
-// ReadFromAddrPort is ReadFrom without an allocation for the address.
-func (s *Socket) ReadFromAddrPort(p []byte) (int, netip.AddrPort, error) {
-	for {
-		expired, moved := s.readDeadline.wait()
-		select { // what ends a read goes first, as in package net
-		case <-s.closing:
-			return 0, netip.AddrPort{}, s.opError("read", s.peer, net.ErrClosed)
-		case <-s.closed:
-			return 0, netip.AddrPort{}, s.opError("read", s.peer, net.ErrClosed)
-		case <-expired:
-			return 0, netip.AddrPort{}, s.opError("read", s.peer, os.ErrDeadlineExceeded)
-		default:
-		}
-		if d, err, ok := s.take(); ok {
-			return copy(p, d.data), d.from, err
-		}
-		select {
-		case <-s.arrived:
-		case <-s.closing:
-		case <-s.closed:
-		case <-expired:
-		case <-s.group.RT.Done():
-			return 0, netip.AddrPort{}, s.opError("read", s.peer, net.ErrClosed)
-		case <-moved:
-		}
-	}
-}
-
-// ReadFrom implements net.Conn.
-func (s *Socket) ReadFrom(p []byte) (int, net.Addr, error) {
-	n, from, err := s.ReadFromAddrPort(p)
-	if err != nil {
-		return n, nil, err
-	}
-	return n, net.UDPAddrFromAddrPort(from), nil
-}
-
-// Read implements net.Conn.
-func (s *Socket) Read(p []byte) (int, error) {
-	n, _, err := s.ReadFromAddrPort(p)
-	return n, err
-}
-
-// WriteToAddrPort sends a datagram and returns what the kernel said of it.
-func (s *Socket) WriteToAddrPort(p []byte, to netip.AddrPort) (int, error) {
-	switch {
-	case s.peer.IsValid():
-		return 0, s.opError("write", to, net.ErrWriteToConnected)
-	case !to.IsValid():
-		return 0, s.opError("write", to, errNoAddress)
-	}
-	return s.write(p, to)
-}
-
-// WriteTo implements net.Conn. addr is a *net.UDPAddr.
-func (s *Socket) WriteTo(p []byte, addr net.Addr) (int, error) {
-	a, ok := addr.(*net.UDPAddr)
-	if !ok || a == nil {
-		return 0, s.opError("write", netip.AddrPort{}, errNoAddress)
-	}
-	return s.WriteToAddrPort(p, a.AddrPort())
-}
-
-// Write implements net.Conn.
-func (s *Socket) Write(p []byte) (int, error) {
-	if !s.peer.IsValid() {
-		return 0, s.opError("write", s.peer, errNoAddress)
-	}
-	return s.write(p, netip.AddrPort{})
-}
-
-func (s *Socket) write(p []byte, to netip.AddrPort) (int, error) {
-	expired, moved := s.writeDeadline.wait()
-	select {
-	case <-s.closing:
-		return 0, s.opError("write", to, net.ErrClosed)
-	case <-expired:
-		return 0, s.opError("write", to, os.ErrDeadlineExceeded)
-	default:
-	}
-	answer := make(chan error, 1)
-	cmd := command{
-		kind: cmdSend, data: append([]byte(nil), p...), to: to,
-		note: func(err error) { answer <- err },
-	}
-	if err := s.handle.tell(cmd); err != nil {
-		return 0, s.opError("write", to, err)
-	}
-	for {
-		select {
-		case err := <-answer:
-			if err != nil {
-				return 0, err
-			}
-			return len(p), nil
-		case <-expired: // it may still be sent
-			return 0, s.opError("write", to, os.ErrDeadlineExceeded)
-		case <-s.group.RT.Done():
-			return 0, s.opError("write", to, net.ErrClosed)
-		case <-moved:
-			expired, moved = s.writeDeadline.wait()
-		}
-	}
-}
-
 // Close implements net.Conn: it returns when the socket is closed. What was
 // written has been sent, or is for no longer than Config.Linger.
 func (s *Socket) Close() error {
-	again := true
-	s.closeOnce.Do(func() { again = false; close(s.closing) })
-	if again {
+	var u waiter.Wakeup
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
 		return s.opError("close", netip.AddrPort{}, net.ErrClosed)
 	}
+	s.closed = true
+	s.readBy.Stop()
+	u.AddAll(&s.readers, net.ErrClosed)
+	s.mu.Unlock()
+	u.Wake()
 	_ = s.handle.Close() // the group may have been quicker
 	select {
-	case <-s.closed:
+	case <-s.ended:
 	case <-s.group.RT.Done():
 	}
-	s.readDeadline.set(time.Time{}) // lets go of the timers
-	s.writeDeadline.set(time.Time{})
+	s.mu.Lock()
+	s.writeBy.Stop() // until here it was of use to the writes that wait
+	s.mu.Unlock()
 	return nil
 }
 
@@ -289,30 +126,6 @@ func (s *Socket) Dropped() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped
-}
-
-// SetDeadline implements net.Conn.
-func (s *Socket) SetDeadline(t time.Time) error {
-	if err := s.SetReadDeadline(t); err != nil {
-		return err
-	}
-	return s.SetWriteDeadline(t)
-}
-
-// SetReadDeadline implements net.Conn.
-func (s *Socket) SetReadDeadline(t time.Time) error { return s.setDeadline(&s.readDeadline, t) }
-
-// SetWriteDeadline implements net.Conn.
-func (s *Socket) SetWriteDeadline(t time.Time) error { return s.setDeadline(&s.writeDeadline, t) }
-
-func (s *Socket) setDeadline(d *deadline, t time.Time) error {
-	select {
-	case <-s.closing:
-		return s.opError("set", netip.AddrPort{}, net.ErrClosed)
-	default:
-		d.set(t)
-		return nil
-	}
 }
 
 // SetReadBuffer sets the size of the kernel's receive buffer, and has as much kept
@@ -340,7 +153,7 @@ func (s *Socket) do(f func(*Conn) error) error {
 		select {
 		case err := <-answer:
 			return err
-		case <-s.closed:
+		case <-s.ended:
 		case <-s.group.RT.Done():
 		}
 	case ErrTooManyCalls:
@@ -348,8 +161,6 @@ func (s *Socket) do(f func(*Conn) error) error {
 	}
 	return s.opError("set", netip.AddrPort{}, net.ErrClosed)
 }
-
-var errNoAddress = &net.AddrError{Err: "missing address; use a *net.UDPAddr"}
 
 func (s *Socket) opError(op string, to netip.AddrPort, err error) error {
 	e := &net.OpError{Op: op, Net: "udp", Source: s.LocalAddr(), Err: err}

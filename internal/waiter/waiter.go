@@ -1,0 +1,115 @@
+// Package waiter has the goroutines that wait for something of a socket.
+package waiter
+
+import (
+	"net/netip"
+	"sync"
+
+	"github.com/suiro-go/suiro/internal/list"
+)
+
+// A Waiter is a goroutine that waits for something of a socket. It waits in a List, which
+// the socket's lock guards.
+//
+// One rule holds for all: the code that takes a Waiter out of its list, under the lock, says
+// what came of the wait and wakes it once, after the lock. So a goroutine that was woken
+// knows the result without the lock, and nothing else touches its buffer any more. One that
+// gives up takes itself out of the list; if it finds that it is in none, it was woken.
+type Waiter struct {
+	place list.Node[*Waiter]
+
+	// Woke receives one element, when the Waiter is woken.
+	Woke chan struct{}
+
+	P    []byte         // of a read: where to; of a write: what
+	N    int            // what was read into P
+	From netip.AddrPort // who sent that, if it is a datagram
+	Err  error          // nil: what was waited for has come
+}
+
+var pool = sync.Pool{New: func() any {
+	w := &Waiter{Woke: make(chan struct{}, 1)}
+	w.place.Value = w
+	return w
+}}
+
+// Get is a Waiter in no list, with nothing set.
+func Get() *Waiter { return pool.Get().(*Waiter) }
+
+// Put gives back a Waiter that is in no list, whose Woke is empty, and that nothing else
+// refers to.
+func (w *Waiter) Put() {
+	w.P, w.N, w.From, w.Err = nil, 0, netip.AddrPort{}, nil
+	pool.Put(w)
+}
+
+// Listed reports whether the Waiter is in a list: so nobody has woken it, or is about to.
+func (w *Waiter) Listed() bool { return w.place.Listed() }
+
+// Wake wakes a Waiter that was taken out of its list.
+func (w *Waiter) Wake() { w.Woke <- struct{}{} }
+
+// A List is the Waiters that wait for one thing, in the order in which they came. The zero
+// value is empty.
+type List struct{ all list.List[*Waiter] }
+
+// Len is how many wait.
+func (l *List) Len() int { return l.all.Len() }
+
+// Add puts a Waiter behind the others.
+func (l *List) Add(w *Waiter) { l.all.PushBack(&w.place) }
+
+// First is the Waiter that has waited for longest; nil: there is none.
+func (l *List) First() *Waiter {
+	if n := l.all.Front(); n != nil {
+		return n.Value
+	}
+	return nil
+}
+
+// Remove takes a Waiter out, which is in this list or in none. It reports whether it was
+// in the list.
+func (l *List) Remove(w *Waiter) bool { return l.all.Remove(&w.place) }
+
+// Take takes the first Waiter out; nil: there is none.
+func (l *List) Take() *Waiter {
+	w := l.First()
+	if w != nil {
+		l.Remove(w)
+	}
+	return w
+}
+
+// A Wakeup is the Waiters to wake once the lock is released. There is nearly always at most
+// one, which needs no memory.
+type Wakeup struct {
+	first *Waiter
+	more  []*Waiter
+}
+
+// Add adds a Waiter that was taken out of its list. The lock is held.
+func (u *Wakeup) Add(w *Waiter) {
+	if u.first == nil {
+		u.first = w
+	} else {
+		u.more = append(u.more, w)
+	}
+}
+
+// AddAll takes all Waiters out of a list, with an error. The lock is held.
+func (u *Wakeup) AddAll(l *List, err error) {
+	for w := l.Take(); w != nil; w = l.Take() {
+		w.Err = err
+		u.Add(w)
+	}
+}
+
+// Wake wakes them. The lock is released.
+func (u *Wakeup) Wake() {
+	if u.first != nil {
+		u.first.Wake()
+	}
+	for _, w := range u.more {
+		w.Wake()
+	}
+}

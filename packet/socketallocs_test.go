@@ -1,0 +1,49 @@
+//go:build !race
+
+package packet_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
+)
+
+// A read and a write of a Socket. The bound is the worker's list of commands, its list of writes
+// that wait, and room for a datagram that arrives before the read.
+func TestASocketAllocatesLittlePerDatagram(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
+		require.NoError(t, err)
+		defer s.Close()
+		go func() {
+			p := make([]byte, 2000)
+			for {
+				n, from, err := s.ReadFromAddrPort(p)
+				if err != nil {
+					return
+				}
+				_ = s.SetDeadline(time.Now().Add(time.Hour))
+				if _, err := s.WriteToAddrPort(p[:n], from); err != nil {
+					return
+				}
+			}
+		}()
+		c := udpClient(t, s.LocalAddr().(*net.UDPAddr).AddrPort())
+		p := make([]byte, 1000)
+		per := testing.AllocsPerRun(300, func() {
+			if _, err := c.Write(p); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.Read(p); err != nil {
+				t.Error(err)
+			}
+		})
+		require.LessOrEqual(t, per, 4.0)
+	})
+}
