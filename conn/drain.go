@@ -36,7 +36,7 @@ func (g *Group) Shutdown(ctx context.Context) error {
 		if err := g.core.Shutdown(ctx); err != nil || !accepting {
 			return err
 		}
-		if err := g.late.wait(ctx, g.rt.Done()); err != nil {
+		if err := g.late.wait(ctx); err != nil {
 			return err
 		}
 	}

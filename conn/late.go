@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-
-	"github.com/suiro-go/suiro/sched"
 )
 
 // lateListeners are the listeners of which Close was called and whose task has not closed
@@ -40,15 +38,11 @@ func (s *lateListeners) list() []*Listener {
 
 // wait waits until there are none, also of those that come meanwhile; until ctx ends, and
 // then returns its error; or until the workers have stopped, with sched.ErrClosed.
-func (s *lateListeners) wait(ctx context.Context, stopped <-chan struct{}) error {
+func (s *lateListeners) wait(ctx context.Context) error {
 	for all := s.list(); len(all) > 0; all = s.list() {
 		for _, l := range all {
-			select {
-			case <-l.closed:
-			case <-stopped:
-				return sched.ErrClosed
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := l.Wait(ctx); err != nil {
+				return err
 			}
 		}
 	}

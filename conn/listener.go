@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -157,6 +158,20 @@ func (l *Listener) Close() error {
 	}
 	l.task.Wake()
 	return l.awaitClose()
+}
+
+// Wait waits until the listener, of which Close was called, brings no more connections: Close
+// returns before that if a handler on the listener's worker does not return. Wait returns nil
+// then; the error of ctx, if that ends first; or sched.ErrClosed, if the workers stop first.
+func (l *Listener) Wait(ctx context.Context) error {
+	select {
+	case <-l.closed:
+		return nil
+	case <-l.group.rt.Done():
+		return sched.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // deliver takes an accepted connection, or the end of the Accept.

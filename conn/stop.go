@@ -77,7 +77,7 @@ func (g *Group) closeListeners() *sync.WaitGroup {
 }
 
 func (g *Group) stopWorkers() error {
-	_ = g.late.wait(context.Background(), g.rt.Done())
+	_ = g.late.wait(context.Background())
 	err := g.rt.Close()
 	for _, l := range g.late.list() {
 		l.finish()

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net"
 	"reflect"
 	"strings"
 	"sync"
@@ -103,14 +104,23 @@ func (m *members) enter(p phase) {
 	}
 }
 
-// end ends all members, in order until ctx ends and by resets then.
-func (m *members) end(ctx context.Context, group *conn.Group) error {
+// end ends all members, in order until ctx ends and by resets then. The listeners have been told
+// to close; one whose worker is busy may still bring connections. When all have ended in order,
+// the phase stays draining: a connection whose OnOpen has not been called joins late, and is
+// drained as well, but not waited for.
+func (m *members) end(ctx context.Context, group *conn.Group, listeners map[*conn.Listener]net.Listener) error {
 	m.enter(draining)
-	m.await(group, ctx.Done(), nil)
-	err := ctx.Err()
-	if m.len() == 0 {
-		err = nil
+	var err error
+	for l := range listeners {
+		if late := l.Wait(ctx); late != nil && ctx.Err() != nil {
+			err = late
+		} // else the workers have stopped
 	}
+	m.await(group, ctx.Done(), nil)
+	if err == nil && m.len() == 0 {
+		return nil
+	}
+	err = ctx.Err()
 	if stuck := m.abort(group); stuck != nil && err != nil {
 		return fmt.Errorf("server: %w; %w", err, stuck)
 	} else if stuck != nil {

@@ -47,7 +47,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.needs.Shutdown(group)
 	}
 	if s.members != nil {
-		return s.members.end(ctx, group)
+		return s.members.end(ctx, group, s.listeners)
 	}
 	err = group.Shutdown(ctx)
 	if stuck := group.Stop(ctx); errors.Is(stuck, conn.ErrStuck) {
