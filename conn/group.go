@@ -144,10 +144,14 @@ func (g *Group) leave(c *Conn) {
 func (g *Group) Close() error {
 	ended := make(chan error, 1)
 	go func() { ended <- g.stopWorkers() }()
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(giveUp):
-		return g.stuckError(nil)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for range giveUp / lookEvery {
+		select {
+		case err := <-ended:
+			return err
+		case <-look.C:
+		}
 	}
+	return g.stuckError(nil)
 }

@@ -42,7 +42,7 @@ func (l *Listener) retire() bool {
 // awaitClose waits until the task has closed the descriptor, or is without it. If its task
 // does not run, the listening socket refuses new connections all the same.
 func (l *Listener) awaitClose() error {
-	begun := time.Now()
+	passed := severAfter // by the looks: see giveUp
 	look := time.NewTimer(severAfter)
 	defer look.Stop()
 	over := time.Duration(0) // since when the socket refuses; 0: it does not
@@ -60,7 +60,6 @@ func (l *Listener) awaitClose() error {
 		} else {
 			l.group.core.Nudge()
 		}
-		passed := time.Since(begun)
 		if l.retire() && over == 0 {
 			over = passed
 		}
@@ -71,6 +70,7 @@ func (l *Listener) awaitClose() error {
 			return l.opError("close", l.stuckError())
 		}
 		look.Reset(severEvery)
+		passed += severEvery
 	}
 }
 

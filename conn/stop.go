@@ -16,8 +16,14 @@ import (
 // a Server's Shutdown and Close, that left something because a handler does not return.
 var ErrStuck = errors.New("conn: a handler does not return")
 
-// giveUp is how long nothing may have ended until what is left is taken to be stuck.
-const giveUp = time.Second
+// giveUp is how long nothing may have ended until what is left is taken to be stuck. Stop and
+// Close count how often they have looked, since time passes as well while the process stands
+// still (a stopped container, a suspended machine), and no handler can return then: a ticker
+// drops the ticks that were missed.
+const (
+	giveUp    = time.Second
+	lookEvery = giveUp / 50
+)
 
 // Stop ends the group at once: listeners are closed and every connection is reset. From then
 // on a dial, and a new listener, is refused with an error that matches net.ErrClosed. When
@@ -41,9 +47,9 @@ func (g *Group) Stop(ctx context.Context) error {
 		_ = g.Wait(context.Background())
 		ended <- g.stopWorkers()
 	}()
-	look := time.NewTicker(giveUp / 50)
+	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	left, since := g.Len(), time.Now()
+	left, quiet := g.Len(), time.Duration(0)
 	for {
 		select {
 		case err := <-ended:
@@ -51,10 +57,11 @@ func (g *Group) Stop(ctx context.Context) error {
 		case <-look.C:
 		}
 		// Only a number lower than all before is progress: what joins and leaves is none.
+		quiet += lookEvery
 		if n := g.Len(); n < left || ctx.Err() == nil {
-			left, since = n, time.Now()
+			left, quiet = n, 0
 		}
-		if time.Since(since) >= giveUp {
+		if quiet >= giveUp {
 			g.core.TellAll(engine.Sever)
 			why := ctx.Err()
 			if context.Cause(ctx) == ErrStuck {

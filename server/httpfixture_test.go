@@ -101,14 +101,22 @@ func serveHTTP(t *testing.T, backend string, of *tls.Config, hs *http.Server) *h
 	return &httpSide{T: t, ours: true, addr: s.addr.String(), s: s.Server, stop: func() error { return s.Shutdown(t.Context()) }}
 }
 
-// active is how many connections have a goroutine.
+// active is how many connections have a goroutine. A sentry's is no connection's.
 func active() int {
+	all := stacks()
+	return strings.Count(all, "net/http.(*conn).serve(") - strings.Count(all, inSentry)
+}
+
+// inSentry is in the stack of a goroutine of net/http's that has begun to wait for a sentry.
+const inSentry = "server.(*httpSentry).Read("
+
+// stacks is those of all goroutines.
+func stacks() string {
 	buf := make([]byte, 1<<20)
 	for {
 		n := runtime.Stack(buf, true)
 		if n < len(buf) {
-			all := string(buf[:n]) // a sentry's is no connection's
-			return strings.Count(all, "net/http.(*conn).serve(") - strings.Count(all, "server.(*httpSentry).Read(")
+			return string(buf[:n])
 		}
 		buf = make([]byte, 2*len(buf))
 	}

@@ -45,6 +45,8 @@ func TestIdleConnectionsHaveNoGoroutine(t *testing.T) {
 		first.send(hello)
 		require.Contains(h.T, first.answer("GET"), "hello")
 		h.idle()
+		// The sentry was made before that, but net/http may still be about to start its goroutine.
+		conntest.Eventually(h.T, func() bool { return strings.Contains(stacks(), inSentry) }, "the sentry")
 		before := runtime.NumGoroutine()
 		all := make([]*httpWire, 500)
 		if h.tls != nil {

@@ -1,0 +1,47 @@
+package conn_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// While the process stands still no handler can return. The time of that does not count: a handler
+// that returns right after it is not stuck.
+func TestTheTimeOfAStoppedProcessMakesNoHandlerStuck(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for name, end := range map[string]func(*conn.Group, *conn.Listener) error{
+			"Close of a group":    func(g *conn.Group, _ *conn.Listener) error { return g.Close() },
+			"Stop":                func(g *conn.Group, _ *conn.Listener) error { return g.Stop(ended) },
+			"Close of a listener": func(_ *conn.Group, l *conn.Listener) error { return l.Close() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				f := newFixture(t, backend, 1)
+				l := f.listen("tcp", "127.0.0.1:0", funcs{data: echo})
+				release := f.stick(0)
+				closed := make(chan error, 1)
+				go func() { closed <- end(f.Group, l) }()
+				standStill(t)
+				release()
+				require.NoError(t, conntest.Receive(t, closed))
+			})
+		}
+	})
+}
+
+// standStill stops this process for longer than Close waits for handlers.
+func standStill(t *testing.T) {
+	t.Helper()
+	me := os.Getpid()
+	stop := fmt.Sprintf("kill -STOP %d; sleep 1.2; kill -CONT %d", me, me)
+	require.NoError(t, exec.Command("/bin/sh", "-c", stop).Run())
+}
