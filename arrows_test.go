@@ -44,7 +44,7 @@ var layers = map[string]layer{
 	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":   {},
 	"internal/list":      {},
-	"internal/alarm":     {},
+	"internal/alarm":     {ours: []string{"sched"}},
 	"internal/waiter":    {ours: []string{"internal/list"}},
 	"internal/testmode":  {},
 	"internal/bubble":    {},

@@ -204,7 +204,7 @@ func (c *Conn) over() {
 	c.tellOver()
 	c.driver.telling = nil // the handler has not ended the goroutine
 	if c.extras != nil {
-		c.group.rt.StopTimer(&c.extras.clock.timer)
+		c.extras.clock.alarm.Stop(c.group.rt)
 		c.group.leaveLine(&c.extras.place)
 	}
 	d := c.driver

@@ -5,19 +5,16 @@ import (
 	"os"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/internal/sock"
-	"github.com/suiro-go/suiro/sched"
 )
 
-// A clock is a connection's deadlines. One timer serves them all, and a deadline
-// that moves later, as most do with every message, is only stored: when the
-// timer fires too early it is set again for what is left.
+// A clock is a connection's deadlines. One alarm serves them all.
 //
 // Times are the runtime's; 0 means none.
 type clock struct {
-	timer   sched.Timer
-	armed   time.Duration // when the timer fires
+	alarm   alarm.Alarm
 	connect time.Duration // until when the connection must be established
 	attempt time.Duration // when its race has to go on
 	read    time.Duration
@@ -166,35 +163,24 @@ func (c *Conn) seenActive(now time.Duration) {
 }
 
 // next is the earliest deadline, or 0.
-func (k *clock) next(stall time.Duration) (at time.Duration) {
-	earlier := func(d time.Duration) {
-		if d != 0 && (at == 0 || d < at) {
-			at = d
-		}
-	}
-	earlier(k.connect)
-	earlier(k.attempt)
-	earlier(k.read)
-	earlier(k.write)
-	earlier(k.linger)
-	earlier(k.look)
+func (k *clock) next(stall time.Duration) time.Duration {
+	var idle, stalled time.Duration
 	if k.idle != 0 {
-		earlier(saturate.Add(k.active, k.idle))
+		idle = saturate.Add(k.active, k.idle)
 	}
 	if k.stalled != 0 {
-		earlier(saturate.Add(k.stalled, stall))
+		stalled = saturate.Add(k.stalled, stall)
 	}
-	return at
+	return alarm.Earliest(k.connect, k.attempt, k.read, k.write, k.linger, k.look, idle, stalled)
 }
 
 // checkClock acts on the deadlines that have passed.
 func (c *Conn) checkClock() {
 	k := &c.extras.clock
-	if k.armed == 0 || !k.timer.Fired() {
+	if !k.alarm.Rang() {
 		return
 	}
 	now := c.group.rt.Now() // not cx.Now: another worker may have fired it since this one's tick began
-	k.armed = 0
 	due := func(at time.Duration) bool { return at != 0 && now >= at && !c.is(broken) }
 	if due(k.connect) {
 		c.fail(c.opError("dial", os.ErrDeadlineExceeded))
@@ -242,7 +228,7 @@ func (c *Conn) checkStall(now time.Duration) {
 	}
 }
 
-// armClock sees to it that the timer fires by the earliest deadline.
+// armClock sees to it that the task runs by the earliest deadline.
 func (c *Conn) armClock() {
 	if c.extras == nil {
 		return
@@ -256,8 +242,5 @@ func (c *Conn) armClock() {
 			k.stalled, k.left = c.group.rt.Now(), c.outflow(taken)
 		}
 	}
-	if next := k.next(stall); next != 0 && (k.armed == 0 || next < k.armed) {
-		k.armed = next
-		c.group.rt.StartTimer(&k.timer, next, c.task.Waker())
-	}
+	k.alarm.Set(c.group.rt, k.next(stall), c.task.Waker())
 }

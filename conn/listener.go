@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -36,7 +37,7 @@ type Listener struct {
 	accepting bool           // an Accept is in flight
 	stopping  bool           // and a Cancel for it
 	closing   time.Duration  // the tick in which the descriptor was closed
-	retry     sched.Timer
+	retry     alarm.Alarm
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
 	went      atomic.Bool   // something was accepted since
@@ -302,6 +303,7 @@ func (l *Listener) refuseSpare() {
 // scheduler.
 func (l *Listener) Run(cx *sched.Context) (done bool) {
 	d := cx.Driver().(*Driver)
+	l.retry.Rang() // until and closing say what is due
 	l.mu.Lock()
 	ended, errno, stop := l.ended, l.errno, l.stop
 	l.ended = false
@@ -338,11 +340,14 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 			d.CloseFD(l.home, l.end.FD, false)
 		}
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
-		l.group.rt.StartTimer(&l.retry, l.group.rt.Now(), l.task.Waker())
+		l.retry.Set(l.group.rt, max(1, l.group.rt.Now()), l.task.Waker())
 	case ended && errno != 0 && !slices.Contains(harmless, errno):
 		l.backOff(cx, sock.Error("accept", errno))
-	case !l.accepting && l.group.rt.Now() >= l.until: // cx.Now may be from before the timer fired, elsewhere
+	case l.accepting:
+	case l.group.rt.Now() >= l.until: // cx.Now may be from before the alarm rang, elsewhere
 		l.accept(cx, d)
+	default: // an alarm that was set for an earlier back-off may have rung
+		l.retry.Set(l.group.rt, l.until, l.task.Waker())
 	}
 	return false
 }
@@ -368,5 +373,5 @@ func (l *Listener) backOff(cx *sched.Context, err error) {
 	l.pause = min(max(minPause, 2*l.pause), maxPause)
 	l.until = cx.Now() + l.pause
 	l.group.cfg.Logger.Warn("conn: accept failed, trying again", "addr", l.addr, "in", l.pause, "error", sock.Advise(err))
-	l.group.rt.StartTimer(&l.retry, l.until, l.task.Waker())
+	l.retry.Set(l.group.rt, l.until, l.task.Waker())
 }

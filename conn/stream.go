@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 
+	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -52,10 +53,9 @@ type Stream struct {
 	// The task's alone.
 	told     bool // the functions have been told that the connection ended
 	children []*Branch
-	looked   int64   // when all were last about to look at the deadlines, if there were any
-	armed    int64   // when timer fires; 0: it does not
-	failed   *Branch // the first whose error nobody has joined, as of its end
-	timer    sched.Timer
+	looked   int64       // when all were last about to look at the deadlines, if there were any
+	failed   *Branch     // the first whose error nobody has joined, as of its end
+	alarm    alarm.Alarm // of readBy and writeBy
 
 	handle Handle
 	local  net.Addr

@@ -83,7 +83,7 @@ func (s *Stream) drain() {
 
 // OnClose implements Handler.
 func (e *streamEvents) OnClose(c *Conn, err error) {
-	c.group.rt.StopTimer(&e.timer)
+	e.alarm.Stop(c.group.rt)
 	if e.outer != nil {
 		e.outer.OnClose(c, err)
 	}
@@ -271,11 +271,6 @@ func (s *Stream) armTimer() {
 			next = at
 		}
 	}
-	if s.armed != 0 && s.timer.Fired() {
-		s.armed = 0
-	}
-	if next != 0 && (s.armed == 0 || next < s.armed) {
-		s.armed = next
-		s.c.group.rt.StartTimer(&s.timer, time.Duration(next), s.c.task.Waker())
-	}
+	s.alarm.Rang() // whether it did or not, next is when it is to ring
+	s.alarm.Set(s.c.group.rt, time.Duration(next), s.c.task.Waker())
 }

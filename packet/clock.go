@@ -5,14 +5,12 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/internal/alarm"
 )
 
-// A clock is a packet socket's deadlines, which one timer serves as it does a
-// connection's. Times are the runtime's; 0 means none.
+// A clock is a packet socket's deadlines, which one alarm serves. Times are the runtime's; 0 means none.
 type clock struct {
-	timer  sched.Timer
-	armed  time.Duration // when the timer fires
+	alarm  alarm.Alarm
 	user   time.Duration // SetTimer's
 	linger time.Duration
 }
@@ -41,10 +39,9 @@ func (c *Conn) setTimer(at time.Duration) {
 // checkClock acts on the deadlines that have passed.
 func (c *Conn) checkClock() {
 	k := &c.clock
-	if k.armed == 0 || !k.timer.Fired() {
+	if !k.alarm.Rang() {
 		return
 	}
-	k.armed = 0
 	now := c.group.RT.Now() // not cx.Now: another worker may have fired it since this one's tick began
 	if k.linger != 0 && now >= k.linger && !c.is(broken) {
 		c.lingered()
@@ -55,15 +52,14 @@ func (c *Conn) checkClock() {
 	}
 }
 
-// armClock sees to it that the timer fires by the earliest deadline.
+// armClock sees to it that the task runs by the earliest deadline.
 func (c *Conn) armClock() {
 	k := &c.clock
-	next := k.user
-	if next == 0 || k.linger != 0 && k.linger < next {
-		next = k.linger
-	}
-	if next != 0 && (k.armed == 0 || next < k.armed) {
-		k.armed = next
-		c.group.RT.StartTimer(&k.timer, next, c.task.Waker())
-	}
+	k.alarm.Set(c.group.RT, alarm.Earliest(k.user, k.linger), c.task.Waker())
+}
+
+// lookAgain has the task run in a later tick.
+func (c *Conn) lookAgain() {
+	c.clock.alarm.Rang() // that was the tick before
+	c.clock.alarm.Set(c.group.RT, max(1, c.group.RT.Now()), c.task.Waker())
 }

@@ -73,7 +73,7 @@ func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 	case sending || c.is(receiving):
 		return false
 	}
-	c.group.RT.StopTimer(&c.clock.timer)
+	c.clock.alarm.Stop(c.group.RT)
 	c.dropUnsent()
 	c.group.Table.Remove(&c.end)
 	c.mu.Lock()
@@ -85,7 +85,7 @@ func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 	// The kernel may be about to let go of the receive that has just ended, and with
 	// it of the socket: who waits for the end may want the port. So look again in a
 	// later tick, as a listener does.
-	c.group.RT.StartTimer(&c.clock.timer, c.group.RT.Now(), c.task.Waker())
+	c.lookAgain()
 	return false
 }
 
@@ -100,7 +100,7 @@ func (c *Conn) dropUnsent() {
 // over tells the handler, once the socket is gone.
 func (c *Conn) over(cx *sched.Context) (done bool) {
 	if cx.Now() <= c.closed {
-		c.group.RT.StartTimer(&c.clock.timer, c.group.RT.Now(), c.task.Waker())
+		c.lookAgain()
 		return false
 	}
 	c.tellOver()

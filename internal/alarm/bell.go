@@ -1,4 +1,4 @@
-// Package alarm has deadlines that move.
+// Package alarm has deadlines that move: an Alarm is a task's, a Bell is for goroutines.
 //
 // Most deadlines move later with every message. One that does is only stored: its timer
 // stays as it is, and is set again when it fires too early.
