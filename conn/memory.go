@@ -34,6 +34,8 @@ type ledger struct {
 	unread  atomic.Int64 // received and kept for a handler
 	kept    atomic.Int64 // received and kept for goroutines, by Sockets and TLS handshakes
 	waiters atomic.Int32 // length of waiting
+	resets  atomic.Uint64
+	logged  seldom // of resets
 
 	mu      sync.Mutex
 	waiting list.List[*sched.Task]
@@ -204,7 +206,10 @@ func (g *Group) shed() {
 	greediest.extras.charge.shed = true
 	greediest.mu.Unlock()
 	_ = greediest.tell(command{kind: cmdShed})
-	g.cfg.Logger.Warn("conn: MaxMemory is reached: resetting the connection with the most", "remote", greediest.remote(), "bytes", most)
+	if n := g.ledger.resets.Add(1); g.ledger.logged.due() {
+		g.cfg.Logger.Warn("conn: MaxMemory is reached: resetting the connection with the most",
+			"remote", greediest.remote(), "bytes", most, "times", n)
+	}
 }
 
 // leaveLine is for a connection or listener that ends.

@@ -8,7 +8,7 @@ import (
 // shortages counts how often the kernel lacked memory for a reactor's operations.
 type shortages struct {
 	n      atomic.Uint64
-	logged atomic.Int64 // when one was logged last, in nanoseconds since 1970
+	logged seldom
 }
 
 // Shortages is how often the kernel refused to take a reactor's operations for want of
@@ -20,8 +20,8 @@ func (g *Group) Shortages() uint64 { return g.shortages.n.Load() }
 func (s *shortages) watch(cfg *Config) {
 	next, log := cfg.Reactor.OnShortage, cfg.Logger
 	cfg.Reactor.OnShortage = func(err error, pause time.Duration) {
-		n, now := s.n.Add(1), time.Now().UnixNano()
-		if last := s.logged.Load(); now-last >= int64(time.Second) && s.logged.CompareAndSwap(last, now) {
+		n := s.n.Add(1)
+		if s.logged.due() {
 			log.Warn("conn: the kernel lacks memory for operations, trying again", "in", pause, "times", n, "error", err)
 		}
 		if next != nil {
