@@ -7,6 +7,7 @@ import (
 // A branch is a function of a stream that runs on a coroutine of its own.
 type branch struct {
 	begin func(*sched.Context) error // until it has begun
+	never bool                       // it will not
 	over  bool
 	co    sched.Coroutine
 }
@@ -30,11 +31,12 @@ type Branch struct {
 // Go has fn run beside the caller, on a coroutine of the same task: so both may use the
 // stream, and what they share needs no lock as long as they do not wait in between. It
 // begins when the caller waits, and ends with the stream's function at the latest: its
-// Awaits, Reads and Writes then fail. An error that nobody joins becomes the function's.
+// Awaits, Reads and Writes then fail. An error that nobody joins becomes the function's. Once
+// the stream's function has returned, or outside its functions, fn is never begun.
 func (s *Stream) Go(fn func(cx *sched.Context) error) *Branch {
 	b := &Branch{b: branch{begin: fn}}
 	if s.running == nil || s.ending {
-		b.b.begin, b.b.over = nil, true
+		b.b.begin, b.b.never, b.b.over = nil, true, true
 		return b
 	}
 	s.children = append(s.children, b)
@@ -51,7 +53,11 @@ func (b *Branch) Join(cx *sched.Context) error {
 		}
 		return struct{}{}, sched.ErrPending // its end has those go on that wait
 	}))
-	if err == nil {
+	switch {
+	case err != nil:
+	case b.b.never:
+		err = sched.ErrCancelled
+	default:
 		err = b.b.co.Err()
 	}
 	return err
