@@ -28,7 +28,7 @@ func (g *Group) Dump() string {
 		if m == nil {
 			m = new(mail)
 		}
-		fmt.Fprintf(&b, "  %#x fd %d flags %017b unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
+		fmt.Fprintf(&b, "  %#x fd %d flags %v unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
 			e.Token, e.FD, c.flags, len(l.in.unread), len(l.queued), len(m.flight), m.sent,
 			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed(), in.tellEnd)
 		c.mu.Unlock()
@@ -114,3 +114,15 @@ func (l *Listener) Closing() bool {
 
 // StuckError is what Close returns if the descriptor cannot be closed.
 func (l *Listener) StuckError() error { return l.stuckError() }
+
+// FlagStrings is what the flags print, each alone; the flag with a name, by that.
+func FlagStrings() (bits []string, names map[string]string) {
+	for bit := flags(1); bit != 0; bit <<= 1 {
+		bits = append(bits, bit.String())
+	}
+	names = map[string]string{}
+	for _, n := range flagNames {
+		names[n.name] = n.flag.String()
+	}
+	return bits, names
+}

@@ -1,0 +1,70 @@
+package conn_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// declaredFlags are the constants of type flags, in the order of their bits.
+func declaredFlags(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			if of, ok := g.Specs[0].(*ast.ValueSpec).Type.(*ast.Ident); !ok || of.Name != "flags" {
+				continue
+			}
+			for _, s := range g.Specs {
+				names = append(names, s.(*ast.ValueSpec).Names[0].Name)
+			}
+		}
+	}
+	return names
+}
+
+func TestEachFlagPrintsItsName(t *testing.T) {
+	declared := declaredFlags(t)
+	require.NotEmpty(t, declared)
+	bits, names := conn.FlagStrings()
+	require.Equal(t, declared, bits[:len(declared)])
+	for _, unused := range bits[len(declared):] {
+		require.True(t, strings.HasPrefix(unused, "bit "), unused)
+	}
+	require.Len(t, names, len(declared), "no name has two flags, and all names have one")
+	for name, printed := range names {
+		require.Equal(t, name, printed)
+	}
+}
+
+func TestTheReportOfAHangNamesFlags(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		printed := make(chan string, 1)
+		f.listen("tcp", "127.0.0.1:0", funcs{data: func(c *conn.Conn) error {
+			err := c.PauseRead()
+			printed <- f.Dump() // from here it may look at the flags
+			return err
+		}})
+		write(t, f.dial(), "x")
+		require.Regexp(t, `flags opened\|.*held`, conntest.Receive(t, printed))
+	})
+}
