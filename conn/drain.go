@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 )
@@ -31,6 +32,8 @@ func (g *Group) Drain() { g.core.TellAll(engine.Drain) }
 // If ctx ends first, Shutdown returns its error and leaves what is left; if the workers stop,
 // sched.ErrClosed.
 func (g *Group) Shutdown(ctx context.Context) error {
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	for {
 		accepting := len(g.late.list()) > 0
 		if err := g.core.Shutdown(ctx); err != nil || !accepting {

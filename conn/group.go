@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
@@ -45,6 +46,9 @@ type Group struct {
 // workers that each have a reactor. They start with the first use. rc.NewDriver
 // is ignored. With rc.Unlocked, which io_uring cannot do, another one is chosen; if that
 // is forced, workers have threads of their own all the same, but do not hold.
+//
+// In a bubble of testing/synctest the time of the group is real. Its workers and handlers belong
+// to the bubble in which the group is first used; until Close the bubble's time stands still.
 func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -78,7 +82,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.readsFirst = (g.completes || cfg.Reactor.Backend == "epoll") && !g.bounded()
 	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
 	g.core.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.Linger, Logger: cfg.Logger}
-	g.rt = sched.New(rc)
+	g.rt = bubble.Call(func() *sched.Runtime { return sched.New(rc) }) // its time is real: its drivers wait in the kernel
 	g.core.RT = g.rt
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	g.core.Drivers = make([]atomic.Pointer[engine.Driver], g.rt.Workers())
@@ -110,6 +114,8 @@ func (g *Group) Engine() *engine.Group { return &g.core }
 // Wait waits until no connection is left, or until ctx ends, and then returns
 // its error; sched.ErrClosed if the workers have stopped, which end connections.
 func (g *Group) Wait(ctx context.Context) error {
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	return g.core.Wait(ctx)
 }
 
@@ -141,7 +147,9 @@ func (g *Group) leave(c *Conn) {
 // task has not returned, an error that matches ErrStuck and names the worker. Then the
 // workers end when the task returns: Runtime().Done() is closed by then. Close cannot tell a
 // task that takes longer than a second from one that never returns.
-func (g *Group) Close() error {
+func (g *Group) Close() error { return bubble.Call(g.close) }
+
+func (g *Group) close() error {
 	ended := make(chan error, 1)
 	go func() { ended <- g.stopWorkers() }()
 	look := time.NewTicker(lookEvery)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -104,7 +105,7 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Lis
 		sock.Close(fd)
 		return nil, err
 	}
-	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), limit: limit, closed: make(chan struct{})}
+	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), limit: limit, closed: bubble.Chan[struct{}](0)}
 	l.lingers = sock.Lingers(fd)
 	l.end.FD, l.end.Target = fd, (*listenerTarget)(l)
 	l.task.Init(g.rt, l)
@@ -158,13 +159,15 @@ func (l *Listener) Close() error {
 		return l.opError("close", net.ErrClosed)
 	}
 	l.task.Wake()
-	return l.awaitClose()
+	return bubble.Call(l.awaitClose)
 }
 
 // Wait waits until the listener, of which Close was called, brings no more connections: Close
 // returns before that if a handler on the listener's worker does not return. Wait returns nil
 // then; the error of ctx, if that ends first; or sched.ErrClosed, if the workers stop first.
 func (l *Listener) Wait(ctx context.Context) error {
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	select {
 	case <-l.closed:
 		return nil

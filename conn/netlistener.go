@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/waiter"
 )
@@ -59,7 +60,7 @@ func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*So
 	if len(all) == 0 {
 		return nil, errors.New("conn: OpenListener needs a listening socket")
 	}
-	l := &SocketListener{group: g, addr: all[0].Addr(), done: make(chan struct{})}
+	l := &SocketListener{group: g, addr: all[0].Addr(), done: bubble.Chan[struct{}](0)}
 	backlog := max(1, cmp.Or(cfg.Backlog, defaultBacklog)/len(all))
 	for i, ln := range all {
 		worker := AnyWorker
@@ -82,7 +83,7 @@ func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*So
 		}
 		l.inner = append(l.inner, inner)
 	}
-	go l.watch()
+	bubble.Go(l.watch)
 	return l, nil
 }
 
@@ -171,7 +172,7 @@ func (l *SocketListener) Close() error {
 	if !l.shut() {
 		return l.opError("close")
 	}
-	return l.closeInner()
+	return bubble.Call(l.closeInner)
 }
 
 // shut ends all calls of Accept, and what they would have returned. It reports whether

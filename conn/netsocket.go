@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/waiter"
 )
@@ -66,7 +67,7 @@ var (
 // NewSocket is a Socket for one connection, whose Handler it is: give it to Group.Dial,
 // and then WaitOpen tells what came of it. Reads and writes wait for that too.
 func NewSocket() *Socket {
-	return &Socket{opened: make(chan struct{}), writing: true}
+	return &Socket{opened: bubble.Chan[struct{}](0), writing: true}
 }
 
 // WaitOpen waits until the connection is established, and returns nil; or until it is
@@ -74,6 +75,8 @@ func NewSocket() *Socket {
 // attempt goes on, until Close or Handle.Abort ends it.
 func (s *Socket) WaitOpen(ctx context.Context) error {
 	if s.opened != nil {
+		ctx, release := bubble.Context(ctx)
+		defer release()
 		select {
 		case <-s.opened:
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/waiter"
 )
 
@@ -20,6 +21,8 @@ func (g *Group) DialSocket(ctx context.Context, addr net.Addr) (*Socket, error) 
 	if err := ctx.Err(); err != nil {
 		return failed(err)
 	}
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	s := NewSocket()
 	h, err := g.Dial(addr, s)
 	if err != nil {
@@ -193,7 +196,7 @@ func (s *Socket) CloseRead() error {
 // driver fails, or with Group.Close. It costs one goroutine for the group.
 func (g *Group) watchSockets() {
 	g.sockets.Do(func() {
-		go func() {
+		bubble.Go(func() {
 			<-g.rt.Done()
 			for e := range g.core.Table.All() {
 				c := connOf(e)
@@ -204,7 +207,7 @@ func (g *Group) watchSockets() {
 					s.end(errGone)
 				}
 			}
-		}()
+		})
 	})
 }
 

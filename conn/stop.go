@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -39,6 +40,12 @@ const (
 // The error matches that of ctx, unless the cause of ctx (context.Cause) is ErrStuck: with that
 // cause the caller says that there never was a time for the handlers.
 func (g *Group) Stop(ctx context.Context) error {
+	ctx, release := bubble.Context(ctx)
+	defer release()
+	return bubble.Call(func() error { return g.stop(ctx) })
+}
+
+func (g *Group) stop(ctx context.Context) error {
 	g.core.AbortAll()
 	ended := make(chan error, 1)
 	closing := g.closeListeners()

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
@@ -75,7 +76,7 @@ func OpenDialled(g Group, to netip.AddrPort) (*Socket, error) {
 
 func newSocket(owner Group, fd int, with flags) (*Socket, error) {
 	g := owner.Engine()
-	s := &Socket{group: g, room: g.MaxRead, ended: make(chan struct{})}
+	s := &Socket{group: g, room: g.MaxRead, ended: bubble.Chan[struct{}](0)}
 	s.local, s.peer, _ = sock.Inspect(fd)
 	var err error
 	s.handle, err = attach(owner, fd, socketHandler{s: s}, with)
@@ -147,7 +148,7 @@ func (s *Socket) SetWriteBuffer(bytes int) error {
 
 // do runs f on a worker and waits for it.
 func (s *Socket) do(f func(*Conn) error) error {
-	answer := make(chan error, 1)
+	answer := bubble.Chan[error](1)
 	switch err := s.handle.Do(func(c *Conn) { answer <- f(c) }); err {
 	case nil:
 		select {

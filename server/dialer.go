@@ -13,6 +13,7 @@ import (
 	"github.com/suiro-go/suiro/blocking"
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/conn/proxyproto"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -115,7 +116,11 @@ var resolving = blocking.New(blocking.Config{MaxThreads: 64, KeepAlive: time.Sec
 var sharedGroup = sync.OnceValues(func() (*conn.Group, error) {
 	var rc sched.Config
 	forGoroutines(&rc)
-	return conn.NewGroup(conn.Config{Logger: defaultLogger()}, rc)
+	g, err := conn.NewGroup(conn.Config{Logger: defaultLogger()}, rc)
+	if err == nil {
+		err = bubble.Call(g.Runtime().Start) // it outlives the bubble of the first to use it
+	}
+	return g, err
 })
 
 func (d *Dialer) group() (*conn.Group, error) {
@@ -129,6 +134,15 @@ func (d *Dialer) group() (*conn.Group, error) {
 		return g, nil
 	}
 	return nil, errNotServing
+}
+
+// outside calls f, which uses the threads: the shared ones belong to no bubble of testing/synctest.
+func (d *Dialer) outside(f func()) {
+	if d.Threads == nil {
+		bubble.Outside(f)
+	} else {
+		f()
+	}
 }
 
 func (d *Dialer) threads() *blocking.Pool {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -45,6 +46,8 @@ func (d *Dialer) DialHandler(ctx context.Context, network, addr string, h Handle
 	if err != nil {
 		return Handle{}, d.ended(network, addr, err)
 	}
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	handle, err := sched.Block(ctx, g.Runtime(), d.dialFuture(ctx, network, addr, h))
 	return handle, d.ended(network, addr, err)
 }

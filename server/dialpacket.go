@@ -10,6 +10,7 @@ import (
 
 	"github.com/suiro-go/suiro/blocking"
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -63,14 +64,19 @@ func (d *Dialer) attachPacket(h PacketHandler) func(*conn.Group, *net.UDPConn) (
 }
 
 func (d *Dialer) waitUntil(ctx context.Context) waiter {
-	return func(limit time.Duration, look lookUp) ([]netip.AddrPort, error) {
+	return func(limit time.Duration, look lookUp) (addrs []netip.AddrPort, err error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		if limit > 0 {
 			ctx, cancel = context.WithTimeout(ctx, limit)
 			defer cancel()
 		}
-		return blocking.DoContext(ctx, d.threads(), func() ([]netip.AddrPort, error) { return look(ctx) })
+		ctx, release := bubble.Context(ctx)
+		defer release()
+		d.outside(func() {
+			addrs, err = blocking.DoContext(ctx, d.threads(), func() ([]netip.AddrPort, error) { return look(ctx) })
+		})
+		return addrs, err
 	}
 }
 

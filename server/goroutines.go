@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -19,9 +20,15 @@ type Socket = conn.Socket
 
 // Listen is the Listen of a Server with nothing but zero values.
 //
-// Neither listeners nor dialers work within a bubble of testing/synctest: the workers would belong
-// to the bubble, and they wait in the kernel, so the test hangs. Package servertest has listeners
-// and connections for such tests.
+// Listeners, connections and dialers work within a bubble of testing/synctest as those of package
+// net do: deadlines and time-outs are real time, and the bubble's time stands still while a
+// goroutine waits for the network. Package servertest has listeners and connections in memory,
+// with which the bubble's time passes.
+//
+// The workers are outside the bubble, and so is a Handler that a Dialer without a Group is given:
+// it must not use channels, timers or WaitGroups of the bubble, or the runtime ends the process.
+// The workers of a Server with a Handler or Packets are inside, and its handlers may use them. Such
+// a bubble's time stands still, and synctest.Wait does not return, until the Server is closed.
 func Listen(network, addr string) (net.Listener, error) { return new(Server).Listen(network, addr) }
 
 // Listen listens for ordinary goroutines: the connections that Accept returns, each a
@@ -164,9 +171,9 @@ func (l *socketListener) Close() error {
 		s.release()
 		return err
 	}
-	go func() {
+	bubble.Go(func() {
 		_ = l.group.Wait(context.Background()) // or the workers have stopped
 		s.release()                            // which waits for a worker that is stuck
-	}()
+	})
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // The kernel keeps the sockets of an io_uring for some milliseconds after its process was
@@ -18,10 +19,11 @@ const (
 
 // untilFree calls listen until it returns anything but syscall.EADDRINUSE, or for inUsePatience.
 func untilFree[T any](listen func() (T, error)) (T, error) {
-	for began := time.Now(); ; time.Sleep(inUsePause) {
+	for tries := inUsePatience / inUsePause; ; tries-- {
 		l, err := listen()
-		if err = conn.Portable(err); !errors.Is(err, syscall.EADDRINUSE) || time.Since(began) >= inUsePatience {
+		if err = conn.Portable(err); !errors.Is(err, syscall.EADDRINUSE) || tries == 0 {
 			return l, err
 		}
+		<-bubble.After(inUsePause)
 	}
 }

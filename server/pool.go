@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/sched"
@@ -145,6 +146,8 @@ func (p *Pool) GetContext(ctx context.Context, network, addr string, h Handler) 
 	if err != nil {
 		return Handle{}, err
 	}
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	handle, err := sched.Block(ctx, g.Runtime(), p.GetFuture(network, addr, h))
 	return handle, p.Dialer.ended(network, addr, err)
 }

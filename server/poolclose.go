@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // PoolCounts are what has happened in a pool so far.
@@ -72,10 +74,12 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	if p.drained == nil {
-		p.drained = make(chan struct{})
+		p.drained = bubble.Chan[struct{}](0)
 	}
 	drained := p.drained
 	p.mu.Unlock()
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	select {
 	case <-drained:
 		return nil

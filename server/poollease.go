@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -31,6 +32,8 @@ func (p *Pool) LeaseContext(ctx context.Context, network, addr string, h Handler
 		return Lease{}, err
 	}
 	f := p.GetFuture(network, addr, h)
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	handle, err := sched.Block(ctx, g.Runtime(), f)
 	if err = p.Dialer.ended(network, addr, err); err != nil {
 		return Lease{}, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -278,7 +279,9 @@ func (s *Server) start() (*conn.Group, error) {
 	}
 	s.needs = needsOf(s.Handler)
 	group, err := s.workers()
-	if err == nil {
+	if err == nil && s.Handler == nil && s.Packets == nil && s.On == nil {
+		err = bubble.Call(group.Runtime().Start) // no function of a handler is called by the workers
+	} else if err == nil {
 		err = group.Runtime().Start()
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // checkShared refuses what the group that is given has decided already.
@@ -65,7 +66,7 @@ func (m *member) stay(p phase) {
 	}
 }
 
-func newMembers() *members { return &members{all: map[*member]bool{}, left: make(chan struct{}, 1)} }
+func newMembers() *members { return &members{all: map[*member]bool{}, left: bubble.Chan[struct{}](1)} }
 
 func (m *members) join(x *member) phase {
 	m.mu.Lock()
@@ -110,6 +111,8 @@ func (m *members) enter(p phase) {
 // drained as well, but not waited for.
 func (m *members) end(ctx context.Context, group *conn.Group, listeners map[*conn.Listener]net.Listener) error {
 	m.enter(draining)
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	var err error
 	for l := range listeners {
 		if late := l.Wait(ctx); late != nil && ctx.Err() != nil {
@@ -141,9 +144,7 @@ func (m *members) abort(group *conn.Group) error {
 			return m.stuck(group, n)
 		}
 		last = n
-		late := time.NewTimer(stuckAfter)
-		m.await(group, nil, late.C)
-		late.Stop()
+		m.await(group, nil, bubble.After(stuckAfter))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // checkTLS looks for what tls.Listen looks for.
@@ -72,6 +73,8 @@ func (d *Dialer) DialTLSContext(ctx context.Context, network, addr string) (net.
 		hctx, cancel = context.WithTimeout(ctx, cmp.Or(d.HandshakeTimeout, 10*time.Second))
 	}
 	defer cancel()
+	hctx, release := bubble.Context(hctx)
+	defer release()
 	if err := c.HandshakeContext(hctx); err != nil {
 		_ = raw.Close()
 		if hctx.Err() != nil {

@@ -4,7 +4,11 @@
 // stays as it is, and is set again when it fires too early.
 package alarm
 
-import "time"
+import (
+	"time"
+
+	"github.com/suiro-go/suiro/internal/bubble"
+)
 
 // A Bell is a deadline of goroutines that wait for a T. It is a timer of Go's, which fires
 // in a goroutine of its own: so the deadline comes although no worker is free.
@@ -14,6 +18,7 @@ import "time"
 // deadline.
 type Bell[T any] struct {
 	timer  *time.Timer // nil: never needed yet
+	inside bool        // Set was first called in a bubble of testing/synctest
 	armed  time.Time   // when it fires; zero: it does not
 	at     time.Time   // zero: no deadline
 	passed bool
@@ -24,6 +29,21 @@ type Bell[T any] struct {
 // every call, and so must of. Set reports whether the deadline has passed already: then
 // ring need not be called for it. Only the first call for a time to come allocates.
 func (b *Bell[T]) Set(t time.Time, of *T, ring func(*T)) (passed bool) {
+	if b.inside || b.timer == nil && !t.IsZero() && bubble.In() {
+		return b.setOutside(t, of, ring)
+	}
+	return b.set(t, of, ring)
+}
+
+// setOutside has a deadline of a bubble be one of real time, as with package net: the bubble's
+// stands still while a goroutine waits for the network. The timer is made, and set, outside.
+func (b *Bell[T]) setOutside(t time.Time, of *T, ring func(*T)) bool {
+	b.inside = true
+	t = bubble.Real(t)
+	return bubble.Call(func() bool { return b.set(t, of, ring) })
+}
+
+func (b *Bell[T]) set(t time.Time, of *T, ring func(*T)) (passed bool) {
 	b.at, b.passed = t, false
 	if t.IsZero() {
 		return false
@@ -66,5 +86,5 @@ func (b *Bell[T]) Stop() {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	*b = Bell[T]{timer: b.timer}
+	*b = Bell[T]{timer: b.timer, inside: b.inside}
 }

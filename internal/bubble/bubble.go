@@ -81,5 +81,19 @@ func contextOutside(ctx context.Context) (outside context.Context, release func(
 		end(context.Cause(ctx))
 	}
 	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
-	return outside, func() { stop(); free(); end(context.Canceled) }
+	return mirror{outside, ctx}, func() { stop(); free(); end(context.Canceled) }
+}
+
+// A mirror is a context that ends with another one, and by its error.
+type mirror struct {
+	context.Context
+	of context.Context
+}
+
+func (m mirror) Err() error {
+	err := m.Context.Err()
+	if err != nil && m.of.Err() != nil {
+		return m.of.Err()
+	}
+	return err
 }

@@ -25,6 +25,12 @@ func Outside(f func()) {
 	}
 }
 
+// Call is Outside for an f that returns something.
+func Call[T any](f func() T) (v T) {
+	Outside(func() { v = f() })
+	return v
+}
+
 type job struct {
 	f        func()
 	done     sync.Mutex // locked until f has returned

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -61,7 +62,7 @@ func (p *Census) Wait(ctx context.Context, over <-chan struct{}, count func(word
 	for {
 		p.mu.Lock()
 		if p.changed == nil {
-			p.changed = make(chan struct{})
+			p.changed = bubble.Chan[struct{}](0)
 		}
 		changed := p.changed
 		p.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"sync"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
 )
 
@@ -28,7 +29,7 @@ type Waiter struct {
 }
 
 var pool = sync.Pool{New: func() any {
-	w := &Waiter{Woke: make(chan struct{}, 1)}
+	w := &Waiter{Woke: bubble.Chan[struct{}](1)}
 	w.place.Value = w
 	return w
 }}
