@@ -3,7 +3,7 @@ package reactor_test
 import (
 	"testing"
 
-	"github.com/suiro-go/suiro/reactor/reactortest"
+	"github.com/suiro-go/suiro/reactor/internal/reactortest"
 )
 
 func TestConformance(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/faults"
-	"github.com/suiro-go/suiro/reactor/reactortest"
+	"github.com/suiro-go/suiro/reactor/internal/reactortest"
 )
 
 // faultClasses are faults of which the contract lets nobody notice more than that an

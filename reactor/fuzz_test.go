@@ -3,7 +3,7 @@ package reactor_test
 import (
 	"testing"
 
-	"github.com/suiro-go/suiro/reactor/reactortest"
+	"github.com/suiro-go/suiro/reactor/internal/reactortest"
 )
 
 // FuzzSameBytes runs a program of operations on every backend: each must deliver the same bytes.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/reactor"
-	"github.com/suiro-go/suiro/reactor/reactortest"
+	"github.com/suiro-go/suiro/reactor/internal/reactortest"
 )
 
 // logged is a log and what it has been told.
