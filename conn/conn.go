@@ -148,7 +148,7 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 // attach makes the connection known to the group. From then on commands may
 // reach it, and run its task.
 func (c *Conn) attach() {
-	c.group.core.Census.Join(c.is(outbound))
+	c.group.core.Census.Join(false)
 	c.group.core.Table.Add(&c.end)
 }
 

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/saturate"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -47,12 +48,6 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	c := newConn(g, -1, h)
 	target := cfg.target()
 	switch {
-	case g.aborting(): // one that begins just before that is ended by its first run
-		err := &net.OpError{Op: "dial", Net: "tcp", Source: cfg.LocalAddr, Addr: target, Err: net.ErrClosed}
-		if target != nil {
-			err.Net = target.Network()
-		}
-		return Handle{}, err
 	case target == nil:
 		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: errNoAddrs}
 	case len(cfg.Addrs) == 1 && cfg.Find == nil && cfg.Attempt == nil:
@@ -61,6 +56,12 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 		}
 	default:
 		c.more().race, c.more().target = newRace(cfg), target
+	}
+	if !g.core.Enter(true) {
+		if c.end.FD >= 0 {
+			sock.Close(c.end.FD)
+		}
+		return Handle{}, &net.OpError{Op: "dial", Net: target.Network(), Source: cfg.LocalAddr, Addr: target, Err: net.ErrClosed}
 	}
 	c.set(dialled | outbound)
 	if n := len(cfg.Preface); n > 0 { // the first command, before which nobody sends
@@ -76,7 +77,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 		at = g.place(c)
 	}
 	g.beginsOn(c, at)
-	c.attach()
+	c.group.core.Table.Add(&c.end)
 	h2 := c.Handle()
 	if cfg.Near != nil {
 		g.start(cfg.Near.driver, c, at)

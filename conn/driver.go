@@ -16,6 +16,8 @@ type Driver struct {
 	budget   int   // calls of OnData left to the task that runs
 	telling  *Conn // whose OnClose is being called
 	news     bool  // which has been brought bytes, or the end of its receive
+	came     bool  // which has been brought bytes
+	sent     bool  // which has sent something
 	buffers  bufs.Pool
 	backlogs bufs.FreeList[backlog]
 	mails    bufs.FreeList[mail]

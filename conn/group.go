@@ -161,5 +161,10 @@ func (g *Group) close() error {
 		case <-look.C:
 		}
 	}
-	return g.stuckError(nil)
+	select {
+	case err := <-ended: // with the last look
+		return err
+	default:
+		return g.stuckError(nil)
+	}
 }

@@ -166,6 +166,11 @@ func (l *Listener) Close() error {
 // returns before that if a handler on the listener's worker does not return. Wait returns nil
 // then; the error of ctx, if that ends first; or sched.ErrClosed, if the workers stop first.
 func (l *Listener) Wait(ctx context.Context) error {
+	select {
+	case <-l.closed: // whatever ctx says
+		return nil
+	default:
+	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
 	select {

@@ -51,6 +51,9 @@ func (c *Conn) through(d *Driver, e *reactor.Completion) bool {
 	}
 	c.home.R.Release(e.Buf)
 	r.bulk.little()
+	if c.driver.sent = false; c.endOverlooked() {
+		c.stopReceiving()
+	}
 	return true
 }
 

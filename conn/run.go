@@ -24,7 +24,8 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	var n news
 	c.collect(&n)
 	defer c.dropNews(&n) // if a handler ends the goroutine: see Exited
-	c.driver.news = len(n.chunks) > 0 || n.recvEnded
+	c.driver.came, c.driver.sent = len(n.chunks) > 0, false
+	c.driver.news = c.driver.came || n.recvEnded
 	c.inFlight = n.unsent
 	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
 		c.extras.clock.active = cx.Now() // when it came: the tick began with that
@@ -391,7 +392,9 @@ func (c *Conn) settle() (done bool) {
 	case c.is(broken):
 		return c.tearDown()
 	case c.is(receiving):
-		if (c.is(waiting) && c.is(unseen) || c.is(direct)) && !c.is(stopping) {
+		switch {
+		case c.is(stopping):
+		case c.is(waiting) && c.is(unseen) || c.is(direct), c.driver.came && c.endOverlooked():
 			c.stopReceiving()
 		}
 	case c.is(polling):

@@ -205,6 +205,7 @@ func (c *Conn) out() *engine.Driver {
 func (c *Conn) transmit(rest []byte, prompt bool) {
 	left, err := c.carry(c.driver, c.out(), rest, prompt)
 	c.inFlight = left
+	c.driver.sent = err == nil
 	if err != nil {
 		c.failWrite(c.opError("write", err))
 	}

@@ -40,6 +40,7 @@ func (c *Conn) writeNow(p []byte) int {
 	if n == 0 {
 		return 0
 	}
+	c.driver.sent = true
 	if left := len(c.queued) - n; left > 0 {
 		c.queued = c.queued[:copy(c.queued, c.queued[n:])]
 		return 0

@@ -99,7 +99,7 @@ func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
 		sock.Close(fd)
 		return Handle{}, err
 	}
-	if g.Aborting() { // one that is attached just before that is ended by its first run
+	if !g.Enter(with&outbound != 0) {
 		sock.Close(fd)
 		op := "listen"
 		if with&outbound != 0 {
@@ -111,7 +111,6 @@ func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
 	c.end.FD, c.end.Target = fd, (*target)(c)
 	c.local, c.peer, c.kind = sock.Inspect(fd)
 	c.task.Init(g.RT, c)
-	g.Census.Join(with&outbound != 0)
 	g.Table.Add(&c.end)
 	handle := c.Handle()
 	c.task.WakeOn(g.NextWorker())

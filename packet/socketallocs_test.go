@@ -17,6 +17,9 @@ import (
 // that wait, and room for a datagram that arrives before the read.
 func TestASocketAllocatesLittlePerDatagram(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
+		if backend != "io_uring" && backend != "epoll" {
+			t.Skip("the bound is for the reactors of Linux; the emulated kqueue allocates itself")
+		}
 		f := newFixture(t, backend, 1)
 		s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
 		require.NoError(t, err)

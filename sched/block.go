@@ -22,7 +22,8 @@ func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 // done, and returns its result; with f abandoned, ctx's error if that ends first.
 // Unlike Block it needs no runtime: f finds none in the context, so it may be what
 // others complete, as the wait for a lock or a channel is, but not a Sleep. Waiting
-// allocates nothing.
+// allocates nothing. In a bubble of testing/synctest f must be what goroutines of the bubble
+// complete: a worker of a runtime made outside would end the process; Block serves there.
 func Wait[T any](ctx context.Context, f Future[T]) (T, error) { return block(ctx, nil, f) }
 
 // A blocker is the task of a goroutine that blocks. It is never queued: when it

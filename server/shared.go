@@ -119,7 +119,7 @@ func (m *members) end(ctx context.Context, group *conn.Group, listeners map[*con
 			err = late
 		} // else the workers have stopped
 	}
-	m.await(group, ctx.Done(), nil)
+	m.await(group, ctx.Done())
 	if err == nil && m.len() == 0 {
 		return nil
 	}
@@ -132,31 +132,43 @@ func (m *members) end(ctx context.Context, group *conn.Group, listeners map[*con
 	return err
 }
 
-// stuckAfter is how long nothing may have ended, as for conn.Group.Stop.
-const stuckAfter = time.Second
+// stuckAfter is how long nothing may have ended. As for conn.Group.Stop, it is counted in looks,
+// since no handler can return while the process stands still.
+const (
+	stuckAfter = time.Second
+	lookEvery  = stuckAfter / 50
+)
 
 // abort resets all members. It waits for as long as some end within stuckAfter.
 func (m *members) abort(group *conn.Group) error {
 	m.enter(aborting)
-	for last := m.len() + 1; m.len() > 0; {
-		n := m.len()
-		if n >= last {
+	look, stop := bubble.Tick(lookEvery)
+	defer stop()
+	least, quiet := m.len(), time.Duration(0)
+	for n := least; n > 0; n = m.len() {
+		if n < least {
+			least, quiet = n, 0
+		}
+		if quiet >= stuckAfter {
 			return m.stuck(group, n)
 		}
-		last = n
-		m.await(group, nil, bubble.After(stuckAfter))
+		select {
+		case <-m.left:
+		case <-look:
+			quiet += lookEvery
+		case <-group.Runtime().Done(): // which has ended them
+			return nil
+		}
 	}
 	return nil
 }
 
-// await waits until no member is left, or one of the channels tells.
-func (m *members) await(group *conn.Group, done <-chan struct{}, late <-chan time.Time) {
+// await waits until no member is left, or done is closed.
+func (m *members) await(group *conn.Group, done <-chan struct{}) {
 	for m.len() > 0 {
 		select {
 		case <-m.left:
 		case <-done:
-			return
-		case <-late:
 			return
 		case <-group.Runtime().Done():
 			return

@@ -18,7 +18,7 @@ import (
 // deadline.
 type Bell[T any] struct {
 	timer  *time.Timer // nil: never needed yet
-	inside bool        // Set was first called in a bubble of testing/synctest
+	inside bool        // Set was called in a bubble of testing/synctest
 	armed  time.Time   // when it fires; zero: it does not
 	at     time.Time   // zero: no deadline
 	passed bool
@@ -29,7 +29,7 @@ type Bell[T any] struct {
 // every call, and so must of. Set reports whether the deadline has passed already: then
 // ring need not be called for it. Only the first call for a time to come allocates.
 func (b *Bell[T]) Set(t time.Time, of *T, ring func(*T)) (passed bool) {
-	if b.inside || b.timer == nil && !t.IsZero() && bubble.In() {
+	if b.inside || bubble.Of(t) || b.timer == nil && !t.IsZero() && bubble.In() {
 		return b.setOutside(t, of, ring)
 	}
 	return b.set(t, of, ring)

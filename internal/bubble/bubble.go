@@ -7,9 +7,18 @@ import (
 
 // In reports whether the goroutine may be in a bubble, where the clock starts at the year 2000:
 // that is long before this process has started. It costs a clock read.
-func In() bool { return time.Now().UnixNano() < started }
+func In() bool { return Of(time.Now()) }
 
-var started = time.Now().UnixNano()
+// Of reports whether t was read from a bubble's clock, as far as one can tell.
+func Of(t time.Time) bool {
+	s := t.Unix()
+	return s >= begin && s < started
+}
+
+var (
+	begin   = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Unix() // where bubbles' clocks start
+	started = time.Now().Unix()
+)
 
 // Go runs f on a goroutine that belongs to no bubble.
 func Go(f func()) { Outside(func() { go f() }) }

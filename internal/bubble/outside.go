@@ -60,6 +60,7 @@ type attending struct {
 	mu   sync.Mutex
 	jobs []*job
 	here bool          // it runs, or is summoned
+	came int           // how often one has begun: it may be gone again when its summoner looks
 	bell chan struct{} // made by the attendant; nil until it runs
 }
 
@@ -69,6 +70,7 @@ func (a *attending) take(j *job) {
 	a.jobs = append(a.jobs, j)
 	summon := !a.here
 	a.here = true
+	before := a.came
 	if a.bell != nil {
 		select {
 		case a.bell <- struct{}{}:
@@ -77,7 +79,7 @@ func (a *attending) take(j *job) {
 	}
 	a.mu.Unlock()
 	if summon {
-		a.summon()
+		a.summon(before)
 	}
 }
 
@@ -85,9 +87,9 @@ func (a *attending) take(j *job) {
 // runtime.GC sweeps before it returns; cleanups may run a little later. The clock stands still.
 const summonings = 10000
 
-// summon starts the attendant and returns when it runs. Goroutines that inside ones start are
+// summon starts the attendant and returns when it has begun. Goroutines that inside ones start are
 // inside; but cleanups run on goroutines of the runtime, and what those start is outside.
-func (a *attending) summon() {
+func (a *attending) summon(before int) {
 	runtime.AddCleanup(&struct { // neither tiny nor without a pointer: it has memory of its own
 		_ *byte
 		_ [64]byte
@@ -96,7 +98,7 @@ func (a *attending) summon() {
 		runtime.GC()
 		for range 100 {
 			runtime.Gosched()
-			if a.arrived() {
+			if a.cameSince(before) {
 				return
 			}
 		}
@@ -105,10 +107,10 @@ func (a *attending) summon() {
 		"outside the bubble of testing/synctest")
 }
 
-func (a *attending) arrived() bool {
+func (a *attending) cameSince(before int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.bell != nil
+	return a.came != before
 }
 
 // attend runs jobs, each on a goroutine of its own, so that none waits for another one.
@@ -116,6 +118,7 @@ func (a *attending) attend() {
 	bell := make(chan struct{}, 1)
 	a.mu.Lock()
 	a.bell = bell
+	a.came++
 	a.mu.Unlock()
 	for idle := time.NewTimer(linger); ; idle.Reset(linger) {
 		for _, j := range a.due() {

@@ -65,6 +65,18 @@ func (g *Group) AbortAll() {
 	g.TellAll(Abort)
 }
 
+// Enter counts one that begins, or reports false because everything is to end. It counts first
+// and looks then; AbortAll is called before a Wait that looks at the number: so either this
+// refuses, or that Wait waits for what begins here.
+func (g *Group) Enter(outbound bool) bool {
+	g.Census.Join(outbound)
+	if g.Aborting() {
+		g.Census.Leave(outbound)
+		return false
+	}
+	return true
+}
+
 // Aborting reports whether what begins is to be reset.
 func (g *Group) Aborting() bool { return g.stage.Load() == abortAll }
 
