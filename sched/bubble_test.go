@@ -59,14 +59,14 @@ func TestTasksOfDriversAreOfTheBubbleThatStartsThem(t *testing.T) {
 	rt := sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return newFake(), nil }})
 	synctest.Test(t, func(t *testing.T) {
 		inside := make(chan bool, 1)
-		now, err := sched.Block(context.Background(), rt, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+		now, err := sched.Block(context.Background(), rt, sched.Spawn(rt, sched.FutureFunc[time.Duration](func(cx *sched.Context) (time.Duration, error) {
 			inside <- bubble.In()
-			return int(cx.Now()), nil
+			return cx.Now(), nil
 		})))
 		require.NoError(t, err)
 		require.True(t, <-inside)
 		require.Positive(t, now, "no time of the bubble")
-		require.Less(t, now, int(time.Hour))
+		require.Less(t, now, time.Hour)
 		require.NoError(t, rt.Close())
 	})
 }
