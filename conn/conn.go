@@ -145,8 +145,8 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 	return c
 }
 
-// attach makes the connection known to the group. From then on commands may
-// reach it, and run its task.
+// attach makes an accepted connection known to the group. From then on commands may reach it, and
+// run its task. DialWith does the same for its own connections.
 func (c *Conn) attach() {
 	c.group.core.Census.Join(false)
 	c.group.core.Table.Add(&c.end)

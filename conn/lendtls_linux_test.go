@@ -96,8 +96,8 @@ func TestALentConnectionComesAndGoesWithItsTLS(t *testing.T) {
 	})
 }
 
-// Who is given the connection back may lend it again at once: what comes is then the new
-// borrower's, and no worker waits for it.
+// The function given to Return may lend the connection again at once. Then the new borrower gets
+// the next bytes, and no worker reads from the connection.
 func TestAConnectionWithTLSIsLentAgainOnItsWayBack(t *testing.T) {
 	onTLSLenders(t, func(t *testing.T, f *fixture, l *tlsLender, client *tls.Config) {
 		c := f.dialTLS(client)

@@ -162,9 +162,9 @@ func (l *Listener) Close() error {
 	return bubble.Call(l.awaitClose)
 }
 
-// Wait waits until the listener, of which Close was called, brings no more connections: Close
-// returns before that if a handler on the listener's worker does not return. Wait returns nil
-// then; the error of ctx, if that ends first; or sched.ErrClosed, if the workers stop first.
+// Wait waits after Close until the listener brings no more connections. Close may return before
+// that, if a handler on the listener's worker does not return. Wait returns nil then; the error
+// of ctx, if that ends first; or sched.ErrClosed, if the workers stop first.
 func (l *Listener) Wait(ctx context.Context) error {
 	select {
 	case <-l.closed: // whatever ctx says

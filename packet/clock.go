@@ -8,7 +8,8 @@ import (
 	"github.com/suiro-go/suiro/internal/alarm"
 )
 
-// A clock is a packet socket's deadlines, which one alarm serves. Times are the runtime's; 0 means none.
+// A clock is a packet socket's deadlines. One alarm serves them. Times are the runtime's; 0 means
+// none.
 type clock struct {
 	alarm  alarm.Alarm
 	user   time.Duration // SetTimer's

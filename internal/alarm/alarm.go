@@ -6,9 +6,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An Alarm wakes a task by the earliest of its deadlines, of which it knows only the time of
-// the next. It is the task's alone. Times are the runtime's; 0 means none. The zero value
-// wakes nobody.
+// An Alarm wakes a task by the earliest of the task's deadlines. It stores only that one time. It
+// is for the task alone. Times are the runtime's; 0 means none. The zero value wakes no task.
 //
 // The task calls Set at the end of each run, with the earliest deadline that it has then,
 // and looks at its deadlines when Rang reports true. A deadline that has moved later costs

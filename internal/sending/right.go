@@ -76,7 +76,7 @@ const (
 // second part for the task alone.
 type Right struct{ word atomics.Uint64 }
 
-// Told is who has to be told that a holder has given the right up.
+// Told is whom the caller of GiveUp must wake.
 type Told struct {
 	Task   bool // it must be woken
 	Waiter bool // the goroutine that waits for room

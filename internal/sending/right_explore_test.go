@@ -66,7 +66,7 @@ func TestExploreACallAgainstTheTask(t *testing.T) {
 	})
 }
 
-// What comes in behind an operation is sent after it, though nobody wakes the task for it.
+// Bytes queued behind an operation are sent after it, although nobody wakes the task for them.
 func TestExploreAWriteBehindAnOperation(t *testing.T) {
 	explored(t, 3, func(m *model) {
 		m.allSent(3)
@@ -78,7 +78,7 @@ func TestExploreAWriteBehindAnOperation(t *testing.T) {
 	})
 }
 
-// A goroutine that waits for room is told, whoever makes it.
+// A goroutine that waits for room is woken, whichever thread makes it.
 func TestExploreAGoroutineThatWaitsForRoomIsTold(t *testing.T) {
 	told := func(m *model) {
 		m.x.Finally(func() {
