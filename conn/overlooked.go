@@ -11,9 +11,12 @@ import "github.com/suiro-go/suiro/internal/sock"
 // One look after the bytes is enough: a wake-up after the kernel has read them is not overlooked,
 // and one before it means that the end is there by now. TCP's plain end is never overlooked, and
 // its reset is reported by a send as well: a run that has sent something need not look.
+//
+// A splice does not look: it made proxied echoes cost 11 to 15 % more. There the reset is reported
+// by the next send to the peer, or the idle time-out ends the connection.
 
 // endOverlooked reports whether the receive in flight may never report the end of the connection.
 func (c *Conn) endOverlooked() bool {
 	tcp := c.overTCP()
-	return c.group.completes && !(tcp && c.driver.sent) && sock.Ended(c.end.FD, !tcp)
+	return c.group.completes && !c.is(spliced) && !(tcp && c.driver.sent) && sock.Ended(c.end.FD, !tcp)
 }

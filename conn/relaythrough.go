@@ -51,9 +51,6 @@ func (c *Conn) through(d *Driver, e *reactor.Completion) bool {
 	}
 	c.home.R.Release(e.Buf)
 	r.bulk.little()
-	if c.driver.sent = false; c.endOverlooked() {
-		c.stopReceiving()
-	}
 	return true
 }
 
