@@ -58,7 +58,7 @@ oracle: ## compare the ring layer with giouring, byte for byte and live
 .PHONY: explore
 explore: ## every interleaving of the lock-free parts, within bounds, and the mutants it must find
 	go test -tags explore ./internal/explore/
-	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/sending/
+	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/sending/ ./internal/handover/ ./internal/turns/ ./internal/ledger/
 
 .PHONY: model
 model: ## the Promela model of parking (needs spin)
@@ -82,7 +82,7 @@ faults: ## the tests in which system calls fail, by our hand and by strace's (ne
 
 .PHONY: chaos
 chaos: ## random actions in all callbacks of conn, for 2000 connections of each case, under the race detector
-	SUIRO_CHAOS_CONNS=2000 go test -race -timeout 30m -run Chaos ./conn
+	SUIRO_CHAOS_CONNS=500 go test -race -count=4 -timeout 30m -run Chaos ./conn
 
 .PHONY: clients
 clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through examples/proxy, on both backends (.ci/run says what it needs)

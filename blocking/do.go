@@ -24,6 +24,8 @@ func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 // DoContext is Do for an ordinary goroutine. If ctx ends first it returns its error; fn
 // will then not be called, or goes on by itself, and its result is dropped.
 func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, error) {
+	ctx, release := p.realTime(ctx)
+	defer release()
 	c := borrow(p, fn)
 	v, err := sched.Wait(ctx, c)
 	c.giveBack()

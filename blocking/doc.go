@@ -37,4 +37,13 @@
 // While a task of a runtime with a virtual clock (sched.Config.Paused) waits for a call,
 // or has waited for it and given up, that runtime's clock stands still until the call
 // has ended: see sched.Runtime.HoldClock.
+//
+// # Bubbles of testing/synctest
+//
+// A pool that New made outside bubbles can be used in any, and outside. Its goroutines belong to
+// no bubble, so its calls must not use channels, timers or WaitGroups of one. A bubble's time stands
+// still while something in the bubble waits for a call: the deadline of the wait's context is real
+// time then. A pool that New made in a bubble belongs to
+// that bubble: only goroutines of the bubble may use it, and it must be shut down before the bubble
+// ends. For a zero Pool the first call decides.
 package blocking

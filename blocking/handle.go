@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -26,14 +27,15 @@ type Handle[T any] struct {
 	pool *Pool
 	fn   func() (T, error)
 
-	done   atomic.Bool // set once, under the pool's lock, after value and err
-	value  T           // the pool's lock guards this and what follows
-	err    error
-	waker  sched.Waker
-	more   []sched.Waker
-	clock  *sched.Runtime   // whose clock is held for the call; nil: none
-	clocks []*sched.Runtime // more of them
-	node   list.Node[job]   // in the pool's queue
+	done     atomic.Bool // set once, under the pool's lock, after value and err
+	value    T           // the pool's lock guards this and what follows
+	err      error
+	waker    sched.Waker
+	more     []sched.Waker
+	clock    *sched.Runtime   // whose clock is held for the call; nil: none
+	clocks   []*sched.Runtime // more of them
+	couriers *couriers        // of waiters in bubbles that the pool's goroutines are not in
+	node     list.Node[job]   // in the pool's queue
 }
 
 // submit queues the call. cx is that of whoever waits for it from the beginning; nil:
@@ -46,6 +48,9 @@ func (h *Handle[T]) submit(p *Pool, fn func() (T, error), cx *sched.Context) {
 		p.mu.Unlock()
 		h.refuse(ErrClosed)
 		return
+	}
+	if !p.set {
+		p.setUp()
 	}
 	if cx != nil {
 		h.wait(cx)
@@ -122,6 +127,10 @@ func (h *Handle[T]) finish(v T, err error) {
 	w, more := h.resolve(v, err)
 	clock, clocks := h.clock, h.clocks
 	h.clock, h.clocks = nil, nil
+	if h.couriers != nil {
+		close(h.couriers.ended)
+		h.couriers = nil
+	}
 	p.mu.Unlock()
 	wakeAll(w, more)
 	if clock != nil {
@@ -142,6 +151,9 @@ func (h *Handle[T]) resolve(v T, err error) (w sched.Waker, more []sched.Waker) 
 	h.done.Store(true)
 	w, more = h.waker, h.more
 	h.waker, h.more = sched.Waker{}, nil
+	if h.couriers != nil {
+		close(h.couriers.resolved)
+	}
 	return w, more
 }
 
@@ -168,6 +180,10 @@ func (h *Handle[T]) Poll(cx *sched.Context) (T, error) {
 
 // wait notes whom to wake, and has that one's clock stand still. The lock is held.
 func (h *Handle[T]) wait(cx *sched.Context) {
+	if h.pool.outside && bubble.In() {
+		h.waitInBubble(cx)
+		return
+	}
 	switch w := cx.Waker(); {
 	case h.waker == w || slices.Contains(h.more, w):
 	case h.waker == (sched.Waker{}):
@@ -188,7 +204,11 @@ func (h *Handle[T]) wait(cx *sched.Context) {
 
 // Wait blocks a goroutine, never a task, until the call has ended, and returns its
 // result; ctx's error if that ends first, and the call then goes on.
-func (h *Handle[T]) Wait(ctx context.Context) (T, error) { return sched.Wait(ctx, h) }
+func (h *Handle[T]) Wait(ctx context.Context) (T, error) {
+	ctx, release := h.pool.realTime(ctx)
+	defer release()
+	return sched.Wait(ctx, h)
+}
 
 // Done reports whether there is a result.
 func (h *Handle[T]) Done() bool { return h.done.Load() }

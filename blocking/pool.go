@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
 )
 
@@ -30,7 +31,8 @@ type Pool struct {
 	calls sync.Pool // not in use
 
 	mu        lock
-	set       bool // cfg has its defaults
+	set       bool // cfg has its defaults, and outside is known
+	outside   bool // no goroutine of it belongs to a bubble of testing/synctest
 	queue     list.List[job]
 	idle      []*thread // the last is woken first, so that the first times out
 	threads   int
@@ -51,7 +53,14 @@ type job interface {
 }
 
 // New is a pool. It costs nothing until it is used.
-func New(cfg Config) *Pool { return &Pool{cfg: cfg} }
+func New(cfg Config) *Pool {
+	p := &Pool{cfg: cfg}
+	p.setUp()
+	return p
+}
+
+// setUp comes once: in New, or with the lock held when a zero value is first used.
+func (p *Pool) setUp() { p.cfg, p.outside, p.set = p.cfg.withDefaults(), !bubble.In(), true }
 
 // total is the number of threads of all pools.
 var total atomic.Int64
@@ -59,9 +68,6 @@ var total atomic.Int64
 // submit queues a job, and returns a thread for the caller to awaken. The lock is held,
 // and the pool is not closed.
 func (p *Pool) submit(n *list.Node[job]) (t *thread, start bool) {
-	if !p.set {
-		p.cfg, p.set = p.cfg.withDefaults(), true
-	}
 	p.queue.PushBack(n)
 	return p.search()
 }
@@ -77,7 +83,7 @@ func (p *Pool) search() (t *thread, start bool) {
 		p.idle[last] = nil
 		p.idle = p.idle[:last]
 	} else if p.threads < p.cfg.MaxThreads && (p.threads == 0 || total.Load() < maxThreads) {
-		t, start = &thread{wake: make(chan struct{}, 1)}, true
+		t, start = new(thread), true
 		p.threads++
 		total.Add(1)
 	} else {
@@ -90,6 +96,8 @@ func (p *Pool) search() (t *thread, start bool) {
 
 func (p *Pool) awaken(t *thread, start bool) {
 	switch {
+	case start && p.outside:
+		bubble.Go(func() { p.serve(t) })
 	case start:
 		go p.serve(t)
 	case t != nil:

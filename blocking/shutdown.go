@@ -3,6 +3,8 @@ package blocking
 import (
 	"context"
 	"fmt"
+
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // How a pool ends:
@@ -26,6 +28,8 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 		return nil
 	default:
 	}
+	ctx, release := p.realTime(ctx)
+	defer release()
 	select {
 	case <-drained:
 		return nil
@@ -63,7 +67,7 @@ func (p *Pool) refuse() (drained <-chan struct{}) {
 		p.keep.Stop()
 	}
 	if p.drained == nil {
-		p.drained = make(chan struct{})
+		p.drained = p.channel()
 	}
 	c := p.drained
 	if p.threads == 0 {
@@ -71,6 +75,14 @@ func (p *Pool) refuse() (drained <-chan struct{}) {
 		p.drained = nil
 	}
 	return c
+}
+
+// channel makes one that the pool's goroutines may close.
+func (p *Pool) channel() chan struct{} {
+	if p.outside {
+		return bubble.Chan[struct{}](0)
+	}
+	return make(chan struct{})
 }
 
 // drop is step 3.

@@ -17,6 +17,9 @@ type thread struct {
 
 // serve is the goroutine. It is counted in threads already.
 func (p *Pool) serve(t *thread) {
+	if t.wake == nil { // here, where it belongs to the bubble of the goroutine, or to none
+		t.wake = make(chan struct{}, 1)
+	}
 	left := false
 	defer func() {
 		if !left { // a job has ended the goroutine: another one goes on in its stead

@@ -114,7 +114,7 @@ func (g *Group) waits() bool { return g.cfg.MaxConns > 0 && g.cfg.Overflow == Wa
 
 // awaitRoom reports whether there is room; else the listener is woken when there is.
 func (g *Group) awaitRoom(l *Listener) bool {
-	if g.bounded() && !g.awaitMemory(&l.place, &l.task) {
+	if g.bounded() && !g.ledger.Await(&l.place, &l.task) {
 		return false
 	}
 	a := &g.admission

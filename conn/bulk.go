@@ -18,7 +18,7 @@ import (
 // The pipe is one task's at a time: the source's while it is empty, as end.piped says
 // under the mutex, and the other's while it is not.
 //
-// internal/relay has the benchmark: GB per second of the proxy's CPU, of 1 MiB writes
+// internal/cmd/relay has the benchmark: GB per second of the proxy's CPU, of 1 MiB writes
 // over loopback: 4.2 to 4.5 through a pipe, 2.3 at best through the program's memory.
 type bulk struct {
 	came   int  // bytes in this run

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -90,10 +91,7 @@ func (c *Conn) failWrite(err error) {
 // or after a goroutine's send that has failed. What was in flight, sendEnd has seen.
 func (c *Conn) cut() bool {
 	memory, files := c.pending()
-	c.mu.Lock()
-	failed := c.inbox.mail != nil && c.inbox.sendFailed
-	c.mu.Unlock()
-	return failed || len(c.queued)+memory+c.sealed() > 0 || files > 0
+	return c.inbox.right.HasFailed() || len(c.queued)+memory+c.sealed() > 0 || files > 0
 }
 
 // fail ends the connection without further ado.
@@ -162,14 +160,13 @@ func (c *Conn) tearDown() (done bool) {
 	}
 	racing := c.extras != nil && !c.endRace()
 	c.mu.Lock()
-	flying := c.inbox.mail != nil && c.inbox.flight != nil
-	sending := flying || c.inbox.direct
-	first := !c.inbox.closed()
+	held, first := c.inbox.right.Close()
+	flying := held == sending.Operation
 	at := c.outgoing
 	if flying && c.inbox.lent != nil {
 		at = c.inbox.lent
 	}
-	c.inbox.takes, c.inbox.tellEnd = takesNothing, true
+	c.inbox.takes = takesNothing
 	c.inbox.reckon(c.group)
 	c.mu.Unlock()
 	if first && flying {
@@ -181,7 +178,7 @@ func (c *Conn) tearDown() (done bool) {
 	if first && c.watching() {
 		c.unwatch()
 	}
-	if sending || racing || c.is(connecting|receiving|polling|awaiting) || c.watching() {
+	if held != sending.Nobody || racing || c.is(connecting|receiving|polling|awaiting) || c.watching() {
 		return false
 	}
 	if c.is(occupied) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/ledger"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -23,7 +24,7 @@ type Conn struct {
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
 
-	driver   *Driver        // that worker's
+	driver   *driver        // that worker's
 	home     *engine.Driver // where it receives, or last did, and its chunks lie; before that, where its first operation went
 	outgoing *engine.Driver // where its last Connect or Send went
 	*backlog                // nil between runs if there is nothing in it
@@ -40,6 +41,7 @@ type backlog struct {
 	in       input
 	queued   []byte // written, behind what is in flight
 	inFlight int    // at most this many bytes of the send in flight are unsent
+	toWrite  int    // bytes of the commands that this run has taken and not executed
 }
 
 func (b *backlog) empty() bool { return b.in.own == nil && b.queued == nil }
@@ -50,8 +52,8 @@ type extras struct {
 	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
 	cause      error         // what OnClose is given
 	client     net.Addr      // who the peer speaks for; nil: itself. The task writes it, under mu
-	charge     charge        // with MaxMemory alone, under mu
-	place      place         // in the line for memory
+	charge     ledger.Charge // with MaxMemory alone, under mu
+	place      ledger.Place  // in the line for memory
 	notifySent []func(error)
 	relay      *relay // of one that is spliced; the task writes it, under mu
 
@@ -138,7 +140,7 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 	if g.bounded() {
 		c.extras = new(extras) // others book in its charge
 	}
-	c.task.Init(g.rt, c)
+	c.task.Init(g.rt, (*connTask)(c))
 	if gate, ok := h.(*tlsGate); ok {
 		gate.cover(c) // before anybody can send
 	}

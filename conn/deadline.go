@@ -73,7 +73,8 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline has writes fail from t on with an error that matches
 // os.ErrDeadlineExceeded. If anything is unsent then, the connection is reset and
 // ends with that error. A zero t means never; a later deadline lets writes succeed
-// again. The error matches net.ErrClosed.
+// again. Handle.Send does not fail: what comes by it after t ends the connection so, too.
+// The error matches net.ErrClosed.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.clear(overdue)
 	err := c.setDeadline(t, func(k *clock, at time.Duration) { k.write = at })
@@ -239,7 +240,7 @@ func (c *Conn) armClock() {
 		case unsent == 0 || c.is(closing): // then it is linger that counts
 			k.stalled = 0
 		case k.stalled == 0:
-			k.stalled, k.left = c.group.rt.Now(), c.outflow(taken)
+			k.stalled, k.left = max(1, c.group.rt.Now()), c.outflow(taken) // a virtual clock begins with 0
 		}
 	}
 	k.alarm.Set(c.group.rt, k.next(stall), c.task.Waker())

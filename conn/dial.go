@@ -66,6 +66,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	c.set(dialled | outbound)
 	if n := len(cfg.Preface); n > 0 { // the first command, before which nobody sends
 		c.inbox.mail = &mail{commands: []command{{kind: cmdRaw, data: bytes.Clone(cfg.Preface)}}, bytes: n}
+		c.inbox.right.Queue(0)
 	}
 	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
 		c.more().clock.connect = saturate.Add(g.rt.Now(), limit)

@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"cmp"
 	"net"
 	"syscall"
 	"time"
@@ -58,18 +57,6 @@ type DialConfig struct {
 	// handler's method DialWith must be called. nil: where Config.Placement says.
 	Near *Conn
 }
-
-const (
-	defaultDelay = 250 * time.Millisecond // RFC 8305, section 8
-	minDelay     = 10 * time.Millisecond  // and so is this
-	minAttempt   = 2 * time.Second        // as in package net
-)
-
-func (cfg *DialConfig) delay() time.Duration {
-	return max(minDelay, cmp.Or(cfg.Delay, defaultDelay))
-}
-
-func (cfg *DialConfig) serial() bool { return cfg.Delay < 0 }
 
 // target is what to name when there is no connection.
 func (cfg *DialConfig) target() net.Addr {

@@ -6,9 +6,9 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A Driver is what a worker has for its connections, over its reactor. A connection's task
+// A driver is what a worker has for its connections, over its reactor. A connection's task
 // runs on any worker, and uses what is that worker's.
-type Driver struct {
+type driver struct {
 	engine.Driver
 
 	// The worker's goroutine alone, for whichever reactor it works.
@@ -16,15 +16,14 @@ type Driver struct {
 	budget   int   // calls of OnData left to the task that runs
 	telling  *Conn // whose OnClose is being called
 	news     bool  // which has been brought bytes, or the end of its receive
-	came     bool  // which has been brought bytes
-	sent     bool  // which has sent something
+	doubts   doubts
 	buffers  bufs.Pool
 	backlogs bufs.FreeList[backlog]
 	mails    bufs.FreeList[mail]
 	scratch  []byte // what tasks receive into themselves, see readNow; nil: none has
 }
 
-func newDriver(g *Group, worker int) (*Driver, error) {
+func newDriver(g *Group, worker int) (*driver, error) {
 	if err := g.core.Inert.Hold(); err != nil { // Close drops it
 		return nil, err
 	}
@@ -37,11 +36,11 @@ func newDriver(g *Group, worker int) (*Driver, error) {
 }
 
 // driverFor is the driver of a worker with that reactor.
-func driverFor(g *Group, worker int, r reactor.Reactor) *Driver {
-	d := &Driver{group: g, buffers: bufs.Pool{Ration: g.ration}}
+func driverFor(g *Group, worker int, r reactor.Reactor) *driver {
+	d := &driver{group: g, buffers: bufs.Pool{Ration: g.ration}}
 	d.Init(&g.core, worker, r)
 	return d
 }
 
 // driverOf is the driver of the worker that has taken a completion.
-func driverOf(by *engine.Driver) *Driver { return by.Cx.Driver().(*Driver) }
+func driverOf(by *engine.Driver) *driver { return by.Cx.Driver().(*driver) }

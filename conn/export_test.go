@@ -3,6 +3,8 @@ package conn
 import (
 	"fmt"
 	"strings"
+
+	"github.com/suiro-go/suiro/reactor"
 )
 
 // Dump is the state of every connection, read without regard to who owns it:
@@ -28,12 +30,19 @@ func (g *Group) Dump() string {
 		if m == nil {
 			m = new(mail)
 		}
-		fmt.Fprintf(&b, "  %#x fd %d flags %v unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, tellEnd %v\n",
+		fmt.Fprintf(&b, "  %#x fd %d flags %v unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, right: held by %d, queued %v, tells %v\n",
 			e.Token, e.FD, c.flags, len(l.in.unread), len(l.queued), len(m.flight), m.sent,
-			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed(), in.tellEnd)
+			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed(), in.right.Held(), in.right.IsQueued(), in.right.Tells())
 		c.mu.Unlock()
 	}
 	return b.String()
+}
+
+// Doubted is how many connections the worker is going to look at.
+func (d *driver) Doubted() int {
+	d.doubts.mu.Lock()
+	defer d.doubts.mu.Unlock()
+	return len(d.doubts.tokens)
 }
 
 // Slot is the table slot a handle names, and its generation.
@@ -63,9 +72,7 @@ func (l *Listener) Waits() bool {
 
 // InLine reports whether the listener waits for memory.
 func (l *Listener) InLine() bool {
-	l.group.ledger.mu.Lock()
-	defer l.group.ledger.mu.Unlock()
-	return l.place.Listed()
+	return l.group.ledger.Waits(&l.place)
 }
 
 // PipesUsed is how many pipes are in use.
@@ -125,4 +132,31 @@ func FlagStrings() (bits []string, names map[string]string) {
 		names[n.name] = n.flag.String()
 	}
 	return bits, names
+}
+
+// What a closed connection drops, and how long a drain waits for a silent peer.
+const (
+	MaxDropped  = maxDropped
+	DrainLinger = drainLinger
+)
+
+// Ended reports whether an Accept has ended that no run has dealt with.
+func (l *Listener) Ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+// TakeInert has a group of one worker be without the socket that takes the place of others.
+func TakeInert(g *Group) (give func() error) {
+	g.core.Inert.Drop()
+	return g.core.Inert.Hold
+}
+
+// A Driver is what a worker has for its connections.
+type Driver = driver
+
+// SubmitAccept submits an Accept as a run does, on the worker of d.
+func (l *Listener) SubmitAccept(d *Driver) error {
+	return d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token})
 }

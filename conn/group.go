@@ -12,6 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/ledger"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -20,27 +21,34 @@ import (
 // A Group is the reactors of one runtime, and the listeners and connections
 // attached to them. Its methods may be called from any goroutine.
 type Group struct {
+	root
 	core engine.Group // what connections share with datagrams
 	cfg  Config
 	rt   *sched.Runtime // core's
 
-	admission admission
-	pipes     sock.Pipes
-	ledger    ledger
-	ration    *bufs.Ration   // of the buffer pools; nil: MaxMemory is not set
-	excess    atomic.Int64   // queued above HighWater by all connections, bytes; see excess.go
-	begun     []atomic.Int64 // live connections, by the worker they began on
-	seed      maphash.Seed
+	admission    admission
+	pipes        sock.Pipes
+	ledger       ledger.Ledger // what connections buffer, with MaxMemory alone
+	resets       atomic.Uint64 // for want of memory
+	resetsLogged seldom
+	ration       *bufs.Ration   // of the buffer pools; nil: MaxMemory is not set
+	excess       atomic.Int64   // queued above HighWater by all connections, bytes; see reckon
+	begun        []atomic.Int64 // live connections, by the worker they began on
+	seed         maphash.Seed
 
 	late lateListeners
 
 	sockets    sync.Once // for watchSockets
+	virtual    bool      // the runtime's clock is
 	completes  bool      // the reactor is told now and acts with its next Poll: io_uring
 	readsFirst bool      // tasks receive what comes with a new connection, see readFirst
 	bulk       bulkReads
 
 	shortages shortages
 }
+
+// A root lets package packet find the engine of a Group, and nobody else.
+type root = engine.Root
 
 // NewGroup chooses the backend (see reactor.Select) and makes a runtime of
 // workers that each have a reactor. They start with the first use. rc.NewDriver
@@ -66,6 +74,8 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	}
 	cfg.Reactor = chosen
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: sock.Pipes{Most: cfg.MaxPipes}}
+	g.ledger.Max = cfg.MaxMemory
+	g.root = engine.NewRoot(&g.core)
 	g.shortages.watch(&g.cfg)
 	rc.NewDriver = func(worker int) (sched.Driver, error) {
 		d, err := newDriver(g, worker)
@@ -78,6 +88,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
+	g.virtual = rc.Paused
 	g.completes = cfg.Reactor.Backend == "io_uring"
 	g.readsFirst = (g.completes || cfg.Reactor.Backend == "epoll") && !g.bounded()
 	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
@@ -87,7 +98,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.begun = make([]atomic.Int64, g.rt.Workers())
 	g.core.Drivers = make([]atomic.Pointer[engine.Driver], g.rt.Workers())
 	if g.bounded() {
-		g.ration = bufs.NewRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.own)
+		g.ration = bufs.NewRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.Own)
 	}
 	return g, nil
 }
@@ -108,9 +119,6 @@ func (g *Group) Len() int { return g.core.Census.Len() }
 // Abort resets every connection.
 func (g *Group) Abort() { g.core.TellAll(engine.Abort) }
 
-// Engine is what connections share with datagrams: for package packet.
-func (g *Group) Engine() *engine.Group { return &g.core }
-
 // Wait waits until no connection is left, or until ctx ends, and then returns
 // its error; sched.ErrClosed if the workers have stopped, which end connections.
 func (g *Group) Wait(ctx context.Context) error {
@@ -123,7 +131,7 @@ func (g *Group) Wait(ctx context.Context) error {
 func (g *Group) nextWorker() int { return g.core.NextWorker() }
 
 // start has a new connection's task run first on a worker. d is the caller's.
-func (g *Group) start(d *Driver, c *Conn, at int) {
+func (g *Group) start(d *driver, c *Conn, at int) {
 	if at != d.Cx.Worker() {
 		c.task.WakeOn(at)
 	} else {

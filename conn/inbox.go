@@ -4,22 +4,21 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/reactor"
 )
 
 // An inbox is where everything that concerns a connection waits for its task:
 // the kernel's completions and other goroutines' commands. Completions are put
-// in by the worker that takes them from a reactor (see Driver), perhaps while
+// in by the worker that takes them from a reactor (see driver), perhaps while
 // the task runs on another; the task takes everything out. Nothing else of a
 // connection is touched by both.
 type inbox struct {
-	*mail           // nil: there is none
-	taken    uint64 // bytes the kernel has taken in all
-	received uint64 // bytes that came in all
+	*mail                  // nil: there is none
+	right    sending.Right // who sends, and the bytes the kernel has taken in all; it changes under the mutex
+	received uint64        // bytes that came in all
 
-	takes   intake
-	tellEnd bool // the task wants to run when the send in flight ends
-	direct  bool // a goroutine is about to send, in put: as if something were in flight
+	takes intake
 
 	recvEnded, sendEnded bool // sendEnded: of a Connect while connecting, when nothing is sent
 	readable, writable   bool // a Readable or Writable has ended
@@ -39,12 +38,14 @@ const (
 // closed reports that no command is taken any more.
 func (in *inbox) closed() bool { return in.takes == takesNothing }
 
-// watchNews says what a Hangup has reported. One byte keeps an idle Conn small.
+// watchNews says what a Hangup or a look has reported. One byte keeps an idle Conn small.
 type watchNews uint8
 
 const (
-	watchHung watchNews = 1 << iota // the peer has reset the connection
-	watchOver                       // the Hangup has ended
+	watchHung    watchNews = 1 << iota // the peer has reset the connection
+	watchOver                          // the Hangup has ended
+	watchDoubted                       // a worker is going to look, see doubt
+	watchEnded                         // it has, and the receive may never report the end
 )
 
 // mail is what an inbox holds at times. An idle connection's has none, so that many of
@@ -66,21 +67,20 @@ type mail struct {
 
 	waiter *Socket // whoever writes to it is told when that ends; nil: nobody
 
-	duplicates int  // of the descriptor that functions of a RawConn have
-	calls      int  // functions of Handle.Do that have not been called
-	sendFailed bool // a send in put has failed: the peer may have a part of what was written
+	duplicates int // of the descriptor that functions of a RawConn have
+	calls      int // functions of Handle.Do that have not been called
 }
 
 // need sees to it that there is mail to write to.
-func (in *inbox) need(d *Driver) {
+func (in *inbox) need(d *driver) {
 	if in.mail == nil {
 		in.mail = d.mails.Get()
 	}
 }
 
 // spare gives the mail back if nothing is in it. Both need the connection's mutex.
-func (in *inbox) spare(d *Driver) {
-	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil && m.calls == 0 && m.duplicates == 0 && !m.sendFailed {
+func (in *inbox) spare(d *driver) {
+	if m := in.mail; m != nil && m.flight == nil && m.chunks == nil && m.commands == nil && m.queued == 0 && m.files == 0 && m.waiter == nil && m.calls == 0 && m.duplicates == 0 {
 		in.reckon(d.group)
 		in.mail = nil
 		d.mails.Put(m)
@@ -95,9 +95,9 @@ func (in *inbox) unsent() int {
 	return len(in.flight) - in.sent
 }
 
-// sending is unsent, or 1 while put sends: something is, and nobody knows how much.
+// sending is unsent, or 1 while a call sends: something is, and nobody knows how much.
 func (in *inbox) sending() int {
-	if in.direct {
+	if in.right.Held() == sending.Call {
 		return 1
 	}
 	return in.unsent()
@@ -139,7 +139,7 @@ const (
 
 // deliver puts a completion into the inbox and wakes the task, which by then
 // may have seen the completion, and be over: waking it does nothing then.
-func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
+func (c *Conn) deliver(d *driver, e *reactor.Completion) {
 	if d.Keeps && e.Kind == reactor.Recv && e.Res > 0 && e.More && d.Cx.Enter(&c.task) {
 		over := c.through(d, e)
 		d.Cx.Leave(&c.task)
@@ -160,6 +160,7 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 			}
 			in.chunks = append(in.chunks, e.Buf)
 			in.received += uint64(e.Res)
+			c.doubt(d)
 		}
 		if !e.More {
 			in.recvEnded, in.recvErrno = true, uint32(e.Errno())
@@ -169,18 +170,18 @@ func (c *Conn) deliver(d *Driver, e *reactor.Completion) {
 		}
 	case reactor.Send:
 		if c.group.bounded() {
-			c.book(c.extras.charge.unsent-max(0, e.Res), c.extras.charge.unread)
+			c.group.ledger.Sent(&c.extras.charge, max(0, e.Res))
 		}
-		in.sent += max(0, e.Res)
-		in.taken += uint64(max(0, e.Res))
-		if in.sent == len(in.flight) {
+		n := max(0, e.Res)
+		if in.sent += n; in.sent == len(in.flight) {
 			d.buffers.Put(in.flight)
 			in.flight, in.sent = nil, 0
 			in.reckon(c.group)
-			wake, in.tellEnd = in.tellEnd, false // the run that this brings about says whether it wants to know of the next
+			wake = in.right.GiveUp(n, 0).Task // the run that this brings about says whether it wants to know of the next
 			waiter, in.waiter = in.waiter, nil
 			in.spare(d)
 		} else {
+			in.right.Took(n)
 			in.sendEnded, in.sendErrno = true, uint32(e.Errno())
 		}
 	case reactor.Readable:
@@ -229,7 +230,9 @@ func (c *Conn) tell(cmd command) error {
 		in.mail = new(mail) // some driver's from then on
 	}
 	in.commands = append(in.commands, cmd)
-	in.bytes += len(cmd.data)
+	if in.bytes += len(cmd.data); len(cmd.data) > 0 {
+		in.right.Queue(0) // the wake-up below is for all commands
+	}
 	in.reckon(c.group)
 	if cmd.counted {
 		in.calls++
@@ -248,7 +251,7 @@ type news struct {
 	recvEnded, connectEnded, sendEnded bool
 	recvErrno, connectErrno, sendErrno syscall.Errno
 	readable, writable                 bool
-	hung, watchEnded                   bool
+	hung, watchEnded, overlooked       bool
 	unsent                             int // bytes in flight, 1 at least while put sends
 }
 
@@ -256,9 +259,11 @@ type news struct {
 func (c *Conn) collect(n *news) {
 	c.mu.Lock()
 	in := &c.inbox
+	c.toWrite = 0
 	if in.mail != nil {
 		n.chunks, in.chunks = in.chunks, nil
 		n.commands, in.commands = in.commands, nil
+		c.toWrite = in.bytes
 		in.queued, in.bytes = in.queued+in.bytes, 0 // send sets queued right again
 	}
 	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, syscall.Errno(in.recvErrno), false
@@ -268,7 +273,8 @@ func (c *Conn) collect(n *news) {
 	}
 	n.readable, in.readable = in.readable, false
 	n.writable, in.writable = in.writable, false
-	n.hung, n.watchEnded, in.watch = in.watch&watchHung != 0, in.watch&watchOver != 0, 0
+	n.hung, n.watchEnded, n.overlooked = in.watch&watchHung != 0, in.watch&watchOver != 0, in.watch&watchEnded != 0
+	in.watch &= watchDoubted
 	n.unsent = in.sending()
 	if c.is(spliced) {
 		in.spare(c.driver) // send may have nothing to do
@@ -277,11 +283,7 @@ func (c *Conn) collect(n *news) {
 }
 
 // taken is how many bytes the kernel has taken in all.
-func (c *Conn) taken() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.inbox.taken + c.passedOut()
-}
+func (c *Conn) taken() uint64 { return c.inbox.right.Sent() + c.passedOut() }
 
 // progress is how much is unsent, what waits for a handshake included, and how much the
 // kernel has taken in all, as of one moment.
@@ -289,7 +291,7 @@ func (c *Conn) progress() (unsent int, taken uint64) {
 	memory, files := c.pending()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queued) + c.inbox.unsent() + memory + c.early() + clampInt(files), c.inbox.taken + c.passedOut()
+	return len(c.queued) + c.inbox.unsent() + memory + c.early() + clampInt(files), c.taken()
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came

@@ -33,7 +33,7 @@ func (c *Conn) info() Info {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in := &c.inbox
-	i.Received, i.Sent = in.received+c.passedIn(), in.taken+c.passedOut()
+	i.Received, i.Sent = in.received+c.passedIn(), c.taken()
 	i.Unsent = in.waits()
 	if in.mail != nil {
 		i.Unsent += in.files

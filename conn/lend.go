@@ -55,11 +55,11 @@ func (c *Conn) lend() *Socket {
 	if !c.is(opened) || c.is(closing|broken|spliced|occupied) {
 		return nil
 	}
-	if _, lent := c.handler.(*Socket); lent {
+	if _, lent := socketOf(c.handler); lent {
 		return nil
 	}
 	s := &Socket{c: c, lender: c.handler, deaf: c.is(deaf), mute: c.is(mute), eof: c.is(endSeen)}
-	c.handler = s
+	c.handler = s.Handler()
 	c.group.watchSockets()
 	return s
 }
@@ -86,7 +86,7 @@ func (s *Socket) keep(p []byte) {
 
 // Lent reports whether the connection is a Socket at present.
 func (c *Conn) Lent() bool {
-	_, lent := c.handler.(*Socket)
+	_, lent := socketOf(c.handler)
 	return lent
 }
 

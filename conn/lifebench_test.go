@@ -18,7 +18,7 @@ func BenchmarkLife(b *testing.B) {
 	g := stubGroup(b, r)
 	l := &Listener{group: g, handler: speaksFirst{}, worker: AnyWorker}
 	l.end.Target = (*listenerTarget)(l)
-	l.task.Init(g.rt, l)
+	l.task.Init(g.rt, (*listenerTask)(l))
 	g.core.Table.Add(&l.end)
 	r.listener = l.end.Token
 	b.ReportAllocs()

@@ -13,6 +13,8 @@ import (
 	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/handover"
+	"github.com/suiro-go/suiro/internal/ledger"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -27,24 +29,22 @@ type Listener struct {
 	handler Handler
 	worker  int // where it accepts and its connections begin, or AnyWorker
 	addr    net.Addr
-	lingers bool         // its connections have SO_LINGER: a close of one may wait
-	limit   int          // of those that arrived and were not taken: then it stops accepting; 0: none
-	pending atomic.Int64 // those; with limit alone
-	on      atomic.Int32 // the worker that it is on
+	lingers bool           // its connections have SO_LINGER: a close of one may wait
+	room    handover.Limit // of sockets that no goroutine has taken; stopped for want of room too
+	on      atomic.Int32   // the worker that it is on
 
 	// The task's alone.
 	home      *engine.Driver // where its last Accept went; nil: there was none
-	place     place          // in the line for memory
+	place     ledger.Place   // in the line for memory
 	accepting bool           // an Accept is in flight
 	stopping  bool           // and a Cancel for it
-	closing   time.Duration  // the tick in which the descriptor was closed
+	closing   time.Duration  // the tick in which the descriptor was closed; 0: it is open
 	retry     alarm.Alarm
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
 	went      atomic.Bool   // something was accepted since
 
 	mu     sync.Mutex
-	full   bool          // there was no room for more
 	spare  []*Conn       // accepted without room for them
 	ended  bool          // the Accept has ended
 	errno  syscall.Errno // and why
@@ -105,10 +105,10 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, limit int) (*Lis
 		sock.Close(fd)
 		return nil, err
 	}
-	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), limit: limit, closed: bubble.Chan[struct{}](0)}
+	l := &Listener{group: g, handler: h, worker: worker, addr: ln.Addr(), room: handover.Limit{Most: limit}, closed: bubble.Chan[struct{}](0)}
 	l.lingers = sock.Lingers(fd)
 	l.end.FD, l.end.Target = fd, (*listenerTarget)(l)
-	l.task.Init(g.rt, l)
+	l.task.Init(g.rt, (*listenerTask)(l))
 	return l, nil
 }
 
@@ -184,7 +184,7 @@ func (l *Listener) Wait(ctx context.Context) error {
 }
 
 // deliver takes an accepted connection, or the end of the Accept.
-func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
+func (l *Listener) deliver(d *driver, e *reactor.Completion) {
 	full := false
 	if e.Res >= 0 {
 		if !l.went.Load() {
@@ -195,23 +195,25 @@ func (l *Listener) deliver(d *Driver, e *reactor.Completion) {
 		if !l.lingers {
 			c.set(prompt)
 		}
-		full = !l.take(d, c) || l.group.bounded() && l.group.tight() || l.crowded()
+		full = !l.take(d, c) || l.group.bounded() && l.group.ledger.Tight() || l.room.Reached()
 		if e.More && !full {
 			return
 		}
 	}
-	l.mu.Lock()
-	l.full = l.full || full
-	if !e.More {
-		l.ended, l.errno = true, e.Errno()
+	if full {
+		l.room.Stop() // before ended: Run is not to begin another Accept
 	}
-	l.mu.Unlock()
+	if !e.More {
+		l.mu.Lock()
+		l.ended, l.errno = true, e.Errno()
+		l.mu.Unlock()
+	}
 	d.Cx.Wake(l.task.Waker())
 }
 
 // take begins an accepted connection, or refuses it; false: it is kept until there is
 // room.
-func (l *Listener) take(d *Driver, c *Conn) bool {
+func (l *Listener) take(d *driver, c *Conn) bool {
 	switch v := l.group.admit(c); {
 	case v == admitted:
 		l.begin(d, c)
@@ -228,7 +230,7 @@ func (l *Listener) take(d *Driver, c *Conn) bool {
 
 // begin attaches a connection to a worker. Its task may run as soon as it is
 // attached, so all there is to be known of it is, by then.
-func (l *Listener) begin(d *Driver, c *Conn) {
+func (l *Listener) begin(d *driver, c *Conn) {
 	at := l.worker
 	if at == AnyWorker {
 		at = l.group.place(c)
@@ -238,31 +240,16 @@ func (l *Listener) begin(d *Driver, c *Conn) {
 	l.group.start(d, c, at)
 }
 
-// crowded reports whether as many have arrived and not been taken as there may be.
-func (l *Listener) crowded() bool { return l.limit > 0 && l.pending.Load() >= int64(l.limit) }
-
 // arrived counts one that waits to be taken.
 func (l *Listener) arrived() {
-	if l.pending.Add(1) < int64(l.limit) {
-		return
+	if l.room.Arrived() {
+		l.task.Wake()
 	}
-	l.mu.Lock()
-	l.full = true
-	l.mu.Unlock()
-	l.task.Wake()
 }
 
-// taken is for whoever takes one of those, from any goroutine. The listener looks at
-// pending after it is said to be full, under the lock, and whoever takes one looks after
-// that whether it is: so one of them sees the other.
+// taken counts one that a goroutine has taken.
 func (l *Listener) taken() {
-	if l.pending.Add(-1) > int64(l.limit/2) {
-		return // one that comes later tells, and then for several
-	}
-	l.mu.Lock()
-	full := l.full
-	l.mu.Unlock()
-	if full {
+	if l.room.Taken() {
 		l.task.Wake()
 	}
 }
@@ -275,26 +262,28 @@ func (l *Listener) refuse(c *Conn) {
 
 // makeRoom begins those that wait, as far as there is room. It reports whether there
 // is some left.
-func (l *Listener) makeRoom(d *Driver) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.full && !l.crowded() && l.group.awaitRoom(l) {
+func (l *Listener) makeRoom(d *driver) bool {
+	return l.room.Reopen(func() (room, found bool) {
+		if !l.group.awaitRoom(l) {
+			return false, false
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		if len(l.spare) == 0 {
-			l.full = false
-			break
+			return true, false
 		}
 		c := l.spare[0]
 		switch l.group.admit(c) {
 		case tooMany:
-			continue // another listener was quicker
+			return true, true // another listener was quicker: look again
 		case admitted:
 			l.begin(d, c)
 		default:
 			l.refuse(c)
 		}
 		l.spare = l.spare[1:]
-	}
-	return !l.full
+		return true, true
+	})
 }
 
 // refuseSpare is for a listener that closes.
@@ -307,10 +296,10 @@ func (l *Listener) refuseSpare() {
 	l.spare = nil
 }
 
-// Run keeps an Accept in flight until the listener is closed. It is for the
-// scheduler.
-func (l *Listener) Run(cx *sched.Context) (done bool) {
-	d := cx.Driver().(*Driver)
+// Run implements sched.Body: it keeps an Accept in flight until the listener is closed.
+func (t *listenerTask) Run(cx *sched.Context) (done bool) {
+	l := (*Listener)(t)
+	d := cx.Driver().(*driver)
 	l.retry.Rang() // until and closing say what is due
 	l.mu.Lock()
 	ended, errno, stop := l.ended, l.errno, l.stop
@@ -340,7 +329,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 		if l.closing == 0 {
 			l.refuseSpare()
 			l.group.leaveLine(&l.place)
-			l.closing = cx.Now()
+			l.closing = max(1, cx.Now()) // 0 is the time at which a virtual clock begins
 			l.group.core.Table.Remove(&l.end)
 			l.mu.Lock()
 			l.gone = true
@@ -348,7 +337,7 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 			d.CloseFD(l.home, l.end.FD, false)
 		}
 		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
-		l.retry.Set(l.group.rt, max(1, l.group.rt.Now()), l.task.Waker())
+		l.retry.Set(l.group.rt, l.closing+1, l.task.Waker())
 	case ended && errno != 0 && !slices.Contains(harmless, errno):
 		l.backOff(cx, sock.Error("accept", errno))
 	case l.accepting:
@@ -362,11 +351,11 @@ func (l *Listener) Run(cx *sched.Context) (done bool) {
 
 // accept takes one connection at a time where they count: a multishot accept would empty the
 // kernel's queue before the listener could stop it.
-func (l *Listener) accept(cx *sched.Context, d *Driver) {
+func (l *Listener) accept(cx *sched.Context, d *driver) {
 	l.accepting = true
 	l.home = d.Via(l.home)
 	l.on.Store(int32(l.home.Worker))
-	if err := d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token, One: l.limit > 0 || l.group.waits()}); err != nil {
+	if err := d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token, One: l.room.Most > 0 || l.group.waits()}); err != nil {
 		l.accepting = false
 		l.backOff(cx, err)
 	}

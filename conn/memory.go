@@ -2,139 +2,28 @@ package conn
 
 import (
 	"errors"
-	"sync"
-	"sync/atomic"
 
-	"github.com/suiro-go/suiro/internal/list"
-	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/internal/ledger"
 )
 
 // ErrShed ends a connection that used the most when Config.MaxMemory was reached.
 var ErrShed = errors.New("conn: shed: the connections' buffers had reached MaxMemory, and this one had the most")
 
-// A ledger knows what the connections of a group have buffered, if MaxMemory bounds
-// that. The policy, in order:
-//
-//  1. Above three quarters of MaxMemory nothing is accepted and no OnData called: what
-//     is asked for waits in the kernel's buffers and in those of the peers. It goes
-//     on, first come first, as peers take what was written.
-//  2. When what connections themselves have buffered reaches MaxMemory, or above three
-//     quarters when nothing is unsent and goroutines hold nothing, so that waiting would
-//     not help, the connection with the most is reset. What goroutines hold resets nobody:
-//     they give it back when they read.
-//
-// A Socket from which a goroutine waits to read needs no memory for what arrives, and a TLS
-// handshake gives back what it holds when it goes on: neither waits.
-//
-// Whoever finds no room registers, and looks once more under the lock. Whoever gives
-// memory back does that first and then, if anybody is registered, takes the lock and
-// wakes the first. So either the one sees the room or the other sees it wait.
-type ledger struct {
-	unsent  atomic.Int64 // written and not sent, bytes
-	unread  atomic.Int64 // received and kept for a handler
-	kept    atomic.Int64 // received and kept for goroutines, by Sockets and TLS handshakes
-	waiters atomic.Int32 // length of waiting
-	resets  atomic.Uint64
-	logged  seldom // of resets
-
-	mu      sync.Mutex
-	waiting list.List[*sched.Task]
-}
-
-// A place is one in the ledger's line.
-type place = list.Node[*sched.Task]
+// What connections book in their group's ledger, if MaxMemory bounds what they buffer. A Socket
+// from which a goroutine waits to read needs no memory for what arrives, and a TLS handshake
+// gives back what it holds when it goes on: neither waits for memory.
 
 func (g *Group) bounded() bool { return g.cfg.MaxMemory > 0 }
 
 // Buffered is what all connections together have buffered, in bytes, as
 // Config.MaxMemory counts it; 0 without that.
-func (g *Group) Buffered() int { return int(g.ledger.own() + g.ledger.kept.Load()) }
+func (g *Group) Buffered() int { return g.ledger.Buffered() }
 
-// own is what connections themselves have buffered, in bytes.
-func (l *ledger) own() int64 { return l.unsent.Load() + l.unread.Load() }
-
-// tight reports whether what can wait has to.
-func (g *Group) tight() bool {
-	return g.Buffered() > g.cfg.MaxMemory/4*3
-}
-
-// awaitMemory reports whether there is memory; else the task is woken when there is.
-func (g *Group) awaitMemory(p *place, t *sched.Task) bool {
-	if !g.tight() {
-		return true // if it stands in the line, its turn is passed on
-	}
-	l := &g.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !p.Listed() {
-		p.Value = t
-		l.waiting.PushBack(p)
-		l.waiters.Store(int32(l.waiting.Len()))
-	}
-	if g.tight() {
-		return false
-	}
-	l.remove(p)
-	return true
-}
-
-// remove takes a place out of the line. The lock is held.
-func (l *ledger) remove(p *place) {
-	l.waiting.Remove(p)
-	l.waiters.Store(int32(l.waiting.Len()))
-}
-
-// passOn wakes the next that waits, if there is memory for it. If there never will be,
-// it sees to that.
+// passOn is for memory that was given back, without any lock of a connection.
 func (g *Group) passOn() {
-	l := &g.ledger
-	if l.waiters.Load() == 0 {
-		return
+	if g.ledger.PassOn() {
+		g.shed()
 	}
-	if g.tight() {
-		tooMuch := int64(g.cfg.MaxMemory / 4 * 3)
-		if l.unsent.Load() == 0 && (l.kept.Load() == 0 || l.unread.Load() > tooMuch) {
-			g.shed()
-		}
-		return
-	}
-	l.mu.Lock()
-	var task *sched.Task
-	if next := l.waiting.Front(); next != nil {
-		task = next.Value // under the lock: its owner may take a place again at once
-		l.remove(next)
-	}
-	l.mu.Unlock()
-	if task != nil {
-		task.Wake()
-	}
-}
-
-// A charge is what a connection has in the ledger. Its mutex guards it.
-type charge struct {
-	unsent, unread, kept int
-	shed                 bool // the connection is to make room for others
-}
-
-// book brings the ledger up to date. The connection's mutex is held; without it the
-// caller then calls passOn.
-func (c *Conn) book(unsent, unread int) {
-	if c.extras.charge.shed {
-		return // its memory is as good as free
-	}
-	l, had := &c.group.ledger, c.extras.charge
-	c.extras.charge.unsent, c.extras.charge.unread = unsent, unread
-	l.unsent.Add(int64(unsent - had.unsent))
-	l.unread.Add(int64(unread - had.unread))
-}
-
-// bookKept is book for what goroutines hold, with the same lock.
-func (c *Conn) bookKept(kept int) {
-	if c.extras.charge.shed || kept == c.extras.charge.kept {
-		return
-	}
-	c.group.ledger.kept.Add(int64(kept - c.extras.charge.kept))
-	c.extras.charge.kept = kept
 }
 
 // starve decides whether the handler may be called with what has come.
@@ -142,9 +31,9 @@ func (c *Conn) starve() {
 	if c.is(closing | broken) {
 		return
 	}
-	s, isSocket := c.handler.(*Socket)
+	s, isSocket := socketOf(c.handler)
 	shaking := c.is(layered) && !c.extras.layer.ready
-	if shaking || isSocket && s.hungry() || c.group.awaitMemory(&c.more().place, &c.task) {
+	if shaking || isSocket && s.hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
 		c.clear(starved)
 	} else {
 		c.set(starved)
@@ -156,7 +45,7 @@ func (c *Conn) starve() {
 func (c *Conn) settleMemory() {
 	memory, _ := c.pending()
 	unread := len(c.in.own)
-	s, isSocket := c.handler.(*Socket)
+	s, isSocket := socketOf(c.handler)
 	if isSocket {
 		s.accountFor(unread)
 		unread = 0
@@ -166,13 +55,13 @@ func (c *Conn) settleMemory() {
 		kept = c.extras.layer.holds(c) // before c.mu: a handshake holds the layer's lock, then takes c.mu
 	}
 	c.mu.Lock()
-	c.book(c.inbox.unsent()+len(c.queued)+memory+c.early(), unread)
+	g := c.group
+	g.ledger.Book(&c.extras.charge, c.inbox.unsent()+len(c.queued)+memory+c.early(), unread)
 	if !isSocket {
-		c.bookKept(kept)
+		g.ledger.Keep(&c.extras.charge, kept)
 	}
 	c.mu.Unlock()
-	g := c.group
-	if g.ledger.own() >= int64(g.cfg.MaxMemory) {
+	if g.ledger.Full() {
 		g.shed()
 	}
 	g.passOn() // also when nothing was freed: who was woken passes it on
@@ -188,7 +77,7 @@ func (g *Group) shed() {
 			continue
 		}
 		c.mu.Lock()
-		n := c.extras.charge.unsent + c.extras.charge.unread
+		n := c.extras.charge.Own()
 		if c.inbox.closed() {
 			n = 0
 		}
@@ -201,23 +90,92 @@ func (g *Group) shed() {
 		return
 	}
 	greediest.mu.Lock()
-	greediest.book(0, 0)
-	greediest.bookKept(0)
-	greediest.extras.charge.shed = true
+	g.ledger.Shed(&greediest.extras.charge)
 	greediest.mu.Unlock()
 	_ = greediest.tell(command{kind: cmdShed})
-	if n := g.ledger.resets.Add(1); g.ledger.logged.due() {
+	if n := g.resets.Add(1); g.resetsLogged.due() {
 		g.cfg.Logger.Warn("conn: MaxMemory is reached: resetting the connection with the most",
 			"remote", greediest.remote(), "bytes", most, "times", n)
 	}
 }
 
 // leaveLine is for a connection or listener that ends.
-func (g *Group) leaveLine(p *place) {
-	if !g.bounded() {
+func (g *Group) leaveLine(p *ledger.Place) {
+	if g.bounded() {
+		g.ledger.Leave(p)
+	}
+}
+
+// account brings the group's ledger up to date with what the socket keeps. The socket's lock
+// is held, so that the last call tells the latest. It reports whether the caller is to call
+// the group's passOn afterwards, without that lock.
+func (s *Socket) account() (passOn bool) {
+	c := s.c
+	if c == nil || !c.group.bounded() {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.group.ledger.Keep(&c.extras.charge, s.in.Bytes+s.behind)
+}
+
+// accountFor is account for the connection's task, at the end of a run that leaves so many
+// bytes in the connection.
+func (s *Socket) accountFor(behind int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behind = behind
+	s.account()
+}
+
+// hungry reports whether a goroutine waits for what arrives.
+func (s *Socket) hungry() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in.Bytes == 0 && s.readers.Len() > 0
+}
+
+// askAgain wakes the connection's task for a goroutine that begins to wait: with MaxMemory
+// the connection may have been waiting for memory that is not needed now.
+func (s *Socket) askAgain() {
+	if s.c != nil && s.c.group.bounded() {
+		s.c.task.Wake()
+	}
+}
+
+// handshakeCost is about what crypto/tls and its goroutine hold during a handshake, in bytes.
+const handshakeCost = 16 << 10
+
+// holds is how much a handshake in progress holds, in bytes, for the ledger.
+func (l *layer) holds(c *Conn) int {
+	if l.ready || !l.begun || c.is(broken) {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return handshakeCost + len(l.in)
+}
+
+// mayQueue reports whether a connection with that much unsent may queue more. Below
+// HighWater it always may, and nothing that the workers share is touched.
+func (g *Group) mayQueue(unsent int) bool {
+	return unsent < g.cfg.HighWater ||
+		unsent < g.cfg.MaxWrite && g.excess.Load() < int64(g.cfg.MaxWriteTotal)
+}
+
+// reckon brings the group's excess up to date with what waits above HighWater. It is called
+// wherever that changes under the connection's lock, which is held; a connection that is torn
+// down has none, whatever is still in flight.
+func (in *inbox) reckon(g *Group) {
+	if in.mail == nil {
 		return
 	}
-	g.ledger.mu.Lock()
-	g.ledger.remove(p)
-	g.ledger.mu.Unlock()
+	now := 0
+	if !in.closed() {
+		now = max(0, in.waits()-g.cfg.HighWater)
+	}
+	if now != in.excess {
+		g.excess.Add(int64(now - in.excess))
+		in.excess = now
+	}
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
-	"github.com/suiro-go/suiro/internal/waiter"
+	"github.com/suiro-go/suiro/internal/list"
 )
 
 // A SocketListener is a net.Listener whose connections, each a *Socket, the group's
 // workers accept and serve. Its methods may be called from any goroutine but a
-// worker's.
+// worker's. A handler and a task may call TryAccept, AcceptFuture and Addr.
 //
 // Of those that nobody has taken by Accept yet it keeps about as many as its backlog: each
 // is counted when its OnOpen runs, and a few more may have been accepted by then. The others
@@ -26,7 +26,7 @@ type SocketListener struct {
 
 	mu      sync.Mutex // guards what follows
 	arrived bufs.FIFO[arrival]
-	waiting waiter.List // for an arrival: while there are some, there is none
+	waiting list.List[*accepting] // for an arrival: while there are some, each arrival wakes one
 	closed  bool
 }
 
@@ -105,8 +105,9 @@ type acceptor struct {
 
 func (a *acceptor) OnOpen(c *Conn) error {
 	s := &Socket{writing: true}
-	_ = c.SetHandler(s)
-	_ = s.OnOpen(c)
+	h := s.Handler()
+	_ = c.SetHandler(h)
+	_ = h.OnOpen(c)
 	if !a.to.arrive(arrival{s, a.from}) {
 		c.Abort()
 	}
@@ -125,44 +126,10 @@ func (l *SocketListener) arrive(a arrival) bool {
 		return false
 	}
 	l.arrived.Push(a)
-	w := l.waiting.Take()
+	wake := l.next()
 	l.mu.Unlock()
-	if w != nil {
-		w.Wake()
-	}
+	wake()
 	return true
-}
-
-// Accept implements net.Listener. What goes wrong with accepting is no error of it: the
-// group's logger hears of that, and it is tried again.
-func (l *SocketListener) Accept() (net.Conn, error) {
-	s, err := l.AcceptSocket()
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// AcceptSocket is Accept for those who want the type.
-func (l *SocketListener) AcceptSocket() (*Socket, error) {
-	for {
-		l.mu.Lock()
-		switch {
-		case l.closed:
-			l.mu.Unlock()
-			return nil, l.opError("accept")
-		case l.arrived.Len() > 0:
-			a := l.arrived.Pop()
-			l.mu.Unlock()
-			a.from.taken()
-			return a.s, nil
-		}
-		w := waiter.Get()
-		l.waiting.Add(w)
-		l.mu.Unlock()
-		<-w.Woke
-		w.Put()
-	}
 }
 
 // Close stops accepting, and returns when the descriptor is closed; Accept returns an
@@ -170,7 +137,7 @@ func (l *SocketListener) AcceptSocket() (*Socket, error) {
 // nobody has taken are reset.
 func (l *SocketListener) Close() error {
 	if !l.shut() {
-		return l.opError("close")
+		return l.opError("close", net.ErrClosed)
 	}
 	return bubble.Call(l.closeInner)
 }
@@ -178,18 +145,22 @@ func (l *SocketListener) Close() error {
 // shut ends all calls of Accept, and what they would have returned. It reports whether
 // this call has.
 func (l *SocketListener) shut() bool {
-	var u waiter.Wakeup
+	var wakes []func()
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
 		return false
 	}
 	l.closed = true
-	u.AddAll(&l.waiting, nil)
+	for l.waiting.Len() > 0 {
+		wakes = append(wakes, l.next())
+	}
 	left := l.arrived.Take()
 	l.mu.Unlock()
 	close(l.done)
-	u.Wake()
+	for _, wake := range wakes {
+		wake()
+	}
 	for _, a := range left {
 		_ = a.s.SetLinger(0) // fails if it has ended
 		_ = a.s.Close()
@@ -215,6 +186,6 @@ func (l *SocketListener) closeInner() error {
 // Addr implements net.Listener.
 func (l *SocketListener) Addr() net.Addr { return l.addr }
 
-func (l *SocketListener) opError(op string) error {
-	return &net.OpError{Op: op, Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
+func (l *SocketListener) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: l.addr.Network(), Addr: l.addr, Err: err}
 }

@@ -26,9 +26,9 @@ import (
 // but those blocked in its methods.
 //
 // Group.Drain closes it if it was dialled. It does nothing to one that was accepted, since
-// only its owner knows when it is done with it. Group.Abort resets it.
+// only its owner knows when it is done with it. Group.Abort resets it. Setting deadlines then
+// fails with net.ErrClosed.
 type Socket struct {
-	Base
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted
 
 	mu     sync.Mutex // guards what follows; taken before that of c, never after it
@@ -59,13 +59,10 @@ type Socket struct {
 	writeBy alarm.Bell[Socket] // of writes
 }
 
-var (
-	_ net.Conn = (*Socket)(nil)
-	_ Handler  = (*Socket)(nil)
-)
+var _ net.Conn = (*Socket)(nil)
 
-// NewSocket is a Socket for one connection, whose Handler it is: give it to Group.Dial,
-// and then WaitOpen tells what came of it. Reads and writes wait for that too.
+// NewSocket is a Socket for one connection that is to be dialed: give its Handler to
+// Group.Dial, and then WaitOpen tells what came of it. Reads and writes wait for that too.
 func NewSocket() *Socket {
 	return &Socket{opened: bubble.Chan[struct{}](0), writing: true}
 }

@@ -19,7 +19,7 @@ func TestASocketIsHalfClosedBeforeItIsOpen(t *testing.T) {
 		}})
 		s := conn.NewSocket()
 		require.NoError(t, s.CloseWrite())
-		_, err := f.Dial(f.addr, s)
+		_, err := f.Dial(f.addr, s.Handler())
 		require.NoError(t, err)
 		require.NoError(t, s.WaitOpen(t.Context()))
 		conntest.Receive(t, eof)

@@ -41,12 +41,16 @@ func (l *SocketListener) Arrived() int {
 	return l.arrived.Len()
 }
 
+// Waiting is how many calls wait for a connection.
+func (l *SocketListener) Waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting.Len()
+}
+
 // Full reports whether a listening socket is not accepted from.
 func (l *SocketListener) Full() bool {
-	inner := l.inner[0]
-	inner.mu.Lock()
-	defer inner.mu.Unlock()
-	return inner.full
+	return l.inner[0].room.Stopped()
 }
 
 // WaitsForData reports whether a Read waits for something to arrive.

@@ -159,7 +159,7 @@ func TestDialSocketFailsAsNetsDialDoes(t *testing.T) {
 
 		// Reads and writes of one that is still connecting wait for that, and end with it.
 		s := conn.NewSocket()
-		h, err := f.Dial(busy, s)
+		h, err := f.Dial(busy, s.Handler())
 		require.NoError(t, err)
 		ends := make(chan error, 3)
 		go func() { _, err := s.Read(make([]byte, 1)); ends <- err }()

@@ -24,7 +24,7 @@ func (g *Group) DialSocket(ctx context.Context, addr net.Addr) (*Socket, error) 
 	ctx, release := bubble.Context(ctx)
 	defer release()
 	s := NewSocket()
-	h, err := g.Dial(addr, s)
+	h, err := g.Dial(addr, s.Handler())
 	if err != nil {
 		return nil, err
 	}
@@ -40,60 +40,6 @@ func (g *Group) DialSocket(ctx context.Context, addr net.Addr) (*Socket, error) 
 	return s, nil
 }
 
-// OnOpen implements Handler: from now on the socket can be read and written.
-func (s *Socket) OnOpen(c *Conn) error {
-	c.group.watchSockets()
-	s.mu.Lock()
-	closed, mute, deaf := s.closed, s.mute, s.deaf
-	s.c = c
-	next := s.nextWriter()
-	s.mu.Unlock()
-	if s.opened != nil {
-		close(s.opened)
-	}
-	if next != nil {
-		next.Wake()
-	}
-	switch { // what was said before it was open
-	case closed:
-		c.Abort()
-	case mute:
-		_ = c.CloseWrite()
-	}
-	if deaf {
-		_ = c.CloseRead()
-	}
-	return nil
-}
-
-// OnDrain implements Handler: it does nothing with a connection that was accepted, unless
-// that is lent, and closes one that was dialled.
-func (s *Socket) OnDrain(c *Conn) {
-	switch {
-	case s.lender != nil:
-		s.lender.OnDrain(c)
-	case c.is(outbound):
-		_ = s.Close() // its owner may have closed it
-	}
-}
-
-// OnClose implements Handler: nothing more comes, or goes.
-func (s *Socket) OnClose(c *Conn, err error) {
-	s.mu.Lock()
-	if s.local == nil {
-		s.local = c.LocalAddr()
-	}
-	returned := s.returned
-	s.mu.Unlock()
-	s.end(err)
-	if returned { // and takeBack has not run
-		c.handler = s.lender
-	}
-	if s.lender != nil {
-		s.lender.OnClose(c, err)
-	}
-}
-
 // end ends all that waits. err is nil if the connection ended in order.
 func (s *Socket) end(err error) {
 	var u waiter.Wakeup
@@ -106,6 +52,10 @@ func (s *Socket) end(err error) {
 	s.gone, s.failed = true, err
 	s.serve(&u)
 	s.stopWriters(&u, s.unwritable())
+	if s.closedByUs() {
+		s.readBy.Stop() // a timer of it would keep the Socket
+		s.writeBy.Stop()
+	}
 	notify := s.takeEnded()
 	s.mu.Unlock()
 	u.Wake()
@@ -114,6 +64,10 @@ func (s *Socket) end(err error) {
 		close(s.opened)
 	}
 }
+
+// closedByUs reports that the connection has ended, and neither by the peer nor by an error: the
+// group or a Handle has closed it, or a lender. The lock is held.
+func (s *Socket) closedByUs() bool { return s.gone && errors.Is(s.exhausted(), net.ErrClosed) }
 
 // Close implements net.Conn: what was written is sent in the background, unless
 // SetLinger says otherwise; reads and writes end, at once, with net.ErrClosed.
@@ -203,7 +157,7 @@ func (g *Group) watchSockets() {
 				if c == nil {
 					continue
 				}
-				if s, ok := c.handler.(*Socket); ok { // the task that might change it runs no more
+				if s, ok := socketOf(c.handler); ok { // the task that might change it runs no more
 					s.end(errGone)
 				}
 			}

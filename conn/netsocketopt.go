@@ -45,7 +45,7 @@ func (s *Socket) SetWriteDeadline(t time.Time) error { return s.setDeadlines(t, 
 func (s *Socket) setDeadlines(t time.Time, read, write bool) error {
 	var u waiter.Wakeup
 	s.mu.Lock()
-	if s.closed {
+	if s.closed || s.closedByUs() {
 		s.mu.Unlock()
 		return s.opError("set", net.ErrClosed)
 	}

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
@@ -15,22 +16,20 @@ const maxPut = bufs.Large
 // room. It returns how much that was; if not all, s.madeRoom is called when it is worth
 // trying again, or the connection ends. There is one call at a time.
 //
-// The order is kept. While in.direct is set, send starts nothing, and put sets it only
-// when nothing is in flight and nothing queued: neither in the inbox nor, as far as
-// that has come from commands, with the task, since collect counts in in.queued what it
-// takes out, and send what is left. What put leaves goes into the queue before direct
-// is given up. A Socket's handler writes nothing itself. What others have its
-// connection write, by Handle.Do, may come between two parts of a write that put could not
-// send whole, and so may a file or a splice.
+// The order is kept. While put holds the right to send, nobody else sends, and put gets
+// it only when nobody holds it and nothing is queued: neither in the inbox nor, as far
+// as that has come from commands, with the task. The rest of p goes into the queue
+// before put gives the right up. A Socket's handler writes nothing itself. What others
+// have its connection write, by Handle.Do, may come between two parts of a write that put
+// could not send whole, and so may a file or a splice.
 //
 // When the connection is closing or mute, what put has queued is sent before the FIN, and from
 // then on it fails: send says so in in.takes, under the lock, and there is no FIN while put sends
 // or what it has queued waits for the task.
 //
-// The descriptor is open: tearDown closes the inbox and then waits for direct, under the
-// lock. And no end is lost: what waits for it has set in.tellEnd under the lock,
-// before direct is given up, or finds it given up. writeNow sets direct for the task
-// itself, and passNow for that of a splice's other end, in the same way.
+// The descriptor is open: tearDown closes the right, and then waits until nobody holds
+// it. No end of a hold is missed: see sending.Right. writeNow takes the right for the
+// task itself, and passNow for a splice's other end.
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
@@ -42,31 +41,30 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Unlock()
 		return 0, errGone
 	}
-	if in.free() {
-		in.direct = true
+	held := in.right.Try()
+	if held {
 		fd := c.end.FD
 		c.mu.Unlock()
 		var errno syscall.Errno
 		n, errno = c.group.sendNow(fd, nil, p)
 		n = max(0, n)
 		c.mu.Lock()
-		in.direct = false
-		in.taken += uint64(n)
+		leave := uint64(0)
 		if errno != 0 && !passes(errno) {
-			err = sock.Error("write", errno)
-			if in.mail == nil {
-				in.mail = new(mail)
-			}
-			in.sendFailed = true
+			err, leave = sock.Error("write", errno), sending.Failed
 		}
 		if n == len(p) || err != nil || in.closed() {
-			tell := in.tellEnd
 			if n < len(p) && err == nil {
 				err = errGone
 			}
+			told := in.right.GiveUp(n, leave)
+			waiter := in.roomFor(told)
 			c.mu.Unlock()
-			if tell {
+			if told.Task {
 				c.task.Wake()
+			}
+			if waiter != nil {
+				waiter.madeRoom()
 			}
 			return n, err
 		}
@@ -76,11 +74,16 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	if len(rest) > 0 {
 		in.enqueue(rest)
 	}
+	leave, wake := uint64(sending.Queued), true
 	if n+len(rest) < len(p) {
 		in.waiter = s // something is queued, so there is mail
+		leave |= sending.Waits
 	}
-	wake := in.flight == nil
-	in.tellEnd = true
+	if held {
+		in.right.GiveUp(n, leave)
+	} else {
+		wake = in.right.Queue(leave)
+	}
 	c.mu.Unlock()
 	if wake {
 		c.task.Wake()
@@ -88,9 +91,12 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	return n + len(rest), nil
 }
 
-// free reports that nothing is to be sent before what somebody has now. The lock is held.
-func (in *inbox) free() bool {
-	return !in.direct && !in.closed() && (in.mail == nil || in.flight == nil && in.bytes+in.queued+in.files == 0)
+// roomFor is the Socket that the end of a hold is to tell of room, or nil. The lock is held.
+func (in *inbox) roomFor(told sending.Told) (waiter *Socket) {
+	if told.Waiter && in.mail != nil {
+		waiter, in.waiter = in.waiter, nil
+	}
+	return waiter
 }
 
 // enqueue adds a copy of p to the commands, to the last one if there is room. The lock

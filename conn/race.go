@@ -5,12 +5,11 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/engine"
-	"github.com/suiro-go/suiro/internal/saturate"
+	"github.com/suiro-go/suiro/internal/eyeballs"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -26,33 +25,28 @@ import (
 type race struct {
 	cfg     DialConfig
 	asked   bool       // Find was called
-	found   bool       // and has answered, or there was none
 	cancel  func()     // what Find returned; nil: it was called, or there is nothing to cancel
-	left    []net.Addr // not tried yet
-	running []*attempt // those whose Connect is in flight
-	live    int        // of them, those that are not being cancelled
-	failed  []error
-	next    time.Duration // when another attempt is to begin; 0: when no other is live
+	running []*attempt // those whose Connect is in flight, also of those that were given up
+	order   *eyeballs.Race
 	won     bool
 }
 
 // An attempt is a socket on its way to one address.
 type attempt struct {
-	end       engine.Endpoint // of the reactors' tokens
-	conn      *Conn
-	addr      net.Addr
-	at        *engine.Driver // where its Connect went
-	until     time.Duration  // 0: as long as the race goes on
-	cancelled bool
-	told      func(error) // nil: nobody
+	end  engine.Endpoint // of the reactors' tokens
+	conn *Conn
+	addr net.Addr
+	at   *engine.Driver   // where its Connect went
+	part eyeballs.Attempt // live until it has ended or was given up
+	told func(error)      // nil: nobody
 
 	ended bool // guarded by the connection's mu, as what follows
 	errno syscall.Errno
 }
 
 func newRace(cfg *DialConfig) *race {
-	r := &race{cfg: *cfg, left: slices.Clone(cfg.Addrs)}
-	r.asked, r.found = cfg.Find == nil, cfg.Find == nil
+	finding := cfg.Find != nil
+	r := &race{cfg: *cfg, asked: !finding, order: eyeballs.New(cfg.Addrs, cfg.Delay, finding, cfg.LocalAddr)}
 	r.cfg.Preface, r.cfg.Near = nil, nil
 	return r
 }
@@ -79,22 +73,20 @@ func (c *Conn) judge() {
 	})
 	c.mu.Unlock()
 	for _, a := range ended {
-		if !a.cancelled {
-			r.live--
-		}
+		wanted := r.order.Over(&a.part)
 		c.group.core.Table.Remove(&a.end)
 		switch {
 		case a.errno == 0 && !r.won && !c.is(broken):
 			c.won(a)
-			c.attemptEnded(a.told, a.cancelled, nil)
+			c.attemptEnded(a.told, wanted, nil)
 			continue
 		case a.errno == 0:
-			c.attemptEnded(a.told, a.cancelled, errGivenUp)
+			c.attemptEnded(a.told, wanted, errGivenUp)
 		default:
 			err := sock.Error("connect", a.errno)
-			c.attemptEnded(a.told, a.cancelled, err)
-			if !a.cancelled {
-				r.fail(c, a.addr, err)
+			c.attemptEnded(a.told, wanted, err)
+			if wanted {
+				r.order.Failed(a.addr, err, c.group.rt.Now())
 			}
 		}
 		c.driver.CloseFD(a.at, a.end.FD, false)
@@ -143,18 +135,10 @@ func (r *race) settled() {
 
 // stop cancels an attempt, which ends with err.
 func (r *race) stop(c *Conn, a *attempt, err error) {
-	if !a.cancelled {
-		c.attemptEnded(a.told, false, err)
-		a.cancelled = true
-		r.live--
+	if r.order.Over(&a.part) {
+		c.attemptEnded(a.told, true, err)
 		c.driver.Cancel(a.at, &a.end, reactor.Connect)
 	}
-}
-
-// fail notes why an attempt has failed; the next one begins at once.
-func (r *race) fail(c *Conn, addr net.Addr, err error) {
-	r.failed = append(r.failed, &net.OpError{Op: "dial", Net: addr.Network(), Source: r.cfg.LocalAddr, Addr: addr, Err: err})
-	r.next = c.group.rt.Now()
 }
 
 // goOnRacing begins the attempts that are due, after a run of a connection that is not
@@ -170,42 +154,35 @@ func (c *Conn) goOnRacing() {
 	}
 	now := c.group.rt.Now()
 	for _, a := range r.running {
-		if a.until != 0 && now >= a.until && !a.cancelled {
+		if a.part.Overdue(now) {
 			r.stop(c, a, os.ErrDeadlineExceeded)
-			r.fail(c, a.addr, os.ErrDeadlineExceeded)
+			r.order.Failed(a.addr, os.ErrDeadlineExceeded, c.group.rt.Now())
 		}
 	}
-	for len(r.left) > 0 && (r.live == 0 || !r.cfg.serial() && now >= r.next) {
-		addr := r.left[0]
-		r.left = r.left[1:]
+	for addr, due := r.order.Next(now); due; addr, due = r.order.Next(now) {
 		if err := r.begin(c, addr, now); err != nil {
-			r.fail(c, addr, err)
-		} else {
-			r.next = saturate.Add(now, r.cfg.delay())
+			r.order.Failed(addr, err, c.group.rt.Now())
 		}
 	}
-	if r.found && r.live == 0 {
-		c.fail(r.err(c.extras.target))
+	if r.order.Lost() {
+		c.fail(r.order.Err(c.extras.target, errNoAddrs))
 	}
-	c.extras.clock.attempt = r.wake()
+	c.extras.clock.attempt = r.order.Wake()
 }
 
 // candidates is the answer of Find.
 func (c *Conn) candidates(addrs []net.Addr, err error) {
 	r := c.extras.race
-	if r == nil || r.found || r.won {
-		return // it has answered twice, or is not needed: one of Addrs has won
+	if r == nil || r.won || !r.order.Found(addrs) {
+		return // it is not needed: one of Addrs has won; or it has answered twice
 	}
-	r.found = true
 	r.settled()
 	if err != nil {
 		if op, ok := err.(*net.OpError); !ok || op.Op != "dial" {
 			err = &net.OpError{Op: "dial", Net: c.extras.target.Network(), Source: r.cfg.LocalAddr, Err: err}
 		}
 		c.fail(err)
-		return
 	}
-	r.left = slices.Clone(addrs)
 }
 
 // errGivenUp is the end of an attempt that is not needed any more.
@@ -220,8 +197,8 @@ func (c *Conn) attemptBegins(addr net.Addr) (told func(error)) {
 }
 
 // attemptEnded says how an attempt has ended, once.
-func (c *Conn) attemptEnded(tell func(error), again bool, err error) {
-	if tell != nil && !again {
+func (c *Conn) attemptEnded(tell func(error), first bool, err error) {
+	if tell != nil && first {
 		c.call(func() { tell(err) })
 	}
 }
@@ -231,7 +208,7 @@ func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) (err error) {
 	told := c.attemptBegins(addr)
 	defer func() {
 		if err != nil {
-			c.attemptEnded(told, false, err)
+			c.attemptEnded(told, true, err)
 		}
 	}()
 	fd, err := dialSocket(addr, &r.cfg)
@@ -240,9 +217,6 @@ func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) (err error) {
 	}
 	a := &attempt{conn: c, addr: addr, at: c.driver.Engine(), told: told}
 	a.end.FD, a.end.Target = fd, a
-	if end := c.extras.clock.connect; end != 0 && r.cfg.serial() {
-		a.until = now + share(end-now, len(r.left)+1)
-	}
 	c.group.core.Table.Add(&a.end)
 	err = c.driver.Submit(a.at, reactor.Op{Kind: reactor.Connect, FD: fd, Token: a.end.Token, Addr: addr})
 	if err != nil {
@@ -251,58 +225,6 @@ func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) (err error) {
 		return err
 	}
 	r.running = append(r.running, a)
-	r.live++
+	r.order.Begun(&a.part, now, c.extras.clock.connect)
 	return nil
-}
-
-// share is how much of the time that is left one of n attempts has, as package net
-// divides it.
-func share(left time.Duration, n int) time.Duration {
-	return min(left, max(left/time.Duration(n), minAttempt))
-}
-
-// wake is when something is to be done; 0: nothing, or at once anyhow.
-func (r *race) wake() (at time.Duration) {
-	if len(r.left) > 0 && !r.cfg.serial() && r.live > 0 {
-		at = r.next
-	}
-	for _, a := range r.running {
-		if a.until != 0 && !a.cancelled && (at == 0 || a.until < at) {
-			at = a.until
-		}
-	}
-	return at
-}
-
-// err is what a race that nobody has won ends with.
-func (r *race) err(target net.Addr) error {
-	switch len(r.failed) {
-	case 0:
-		return &net.OpError{Op: "dial", Net: target.Network(), Source: r.cfg.LocalAddr, Addr: target, Err: errNoAddrs}
-	case 1:
-		return r.failed[0]
-	}
-	return &net.OpError{Op: "dial", Net: target.Network(), Source: r.cfg.LocalAddr, Addr: target, Err: allFailed(r.failed)}
-}
-
-// allFailed are the errors of all attempts, each a *net.OpError.
-type allFailed []error
-
-func (all allFailed) Error() string {
-	var b strings.Builder
-	for i, err := range all {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		e := err.(*net.OpError)
-		b.WriteString(e.Addr.String() + ": " + e.Err.Error())
-	}
-	return b.String()
-}
-
-func (all allFailed) Unwrap() []error { return all }
-
-// Timeout reports whether one has.
-func (all allFailed) Timeout() bool {
-	return slices.ContainsFunc(all, func(err error) bool { return err.(*net.OpError).Timeout() })
 }

@@ -118,20 +118,22 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 	case in.closed():
 		err = errGone
 	}
-	if err != nil || !in.free() {
+	if err != nil || !in.right.Try() {
 		c.mu.Unlock()
 		return false, err
 	}
-	in.direct = true
 	fd := c.end.FD
 	c.mu.Unlock()
 	defer func() { // also if f panics
 		c.mu.Lock()
-		in.direct = false
-		tell := in.tellEnd
+		told := in.right.GiveUp(0, 0)
+		waiter := in.roomFor(told)
 		c.mu.Unlock()
-		if tell {
+		if told.Task {
 			c.task.Wake()
+		}
+		if waiter != nil {
+			waiter.madeRoom()
 		}
 	}()
 	if !f(uintptr(fd)) {

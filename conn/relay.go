@@ -48,7 +48,6 @@ type end struct {
 	state endState
 	cause error
 
-	shut   bool          // a FIN may be on its way, see passNow; the connection's lock guards it
 	open   atomic.Bool   // clear, as of when the mutex was last given up
 	passed atomic.Uint64 // bytes that have gone through, see relaythrough.go
 }
@@ -261,7 +260,7 @@ func (e *end) pop() {
 // one before.
 func (r *relay) calm(c *Conn) bool {
 	memory, files := c.pending()
-	return r.quiet && len(c.queued)+c.inFlight+memory == 0 && files == 0 && !r.asked && !c.is(mute|closing|broken)
+	return r.quiet && !c.inbox.right.IsQueued() && len(c.queued)+c.inFlight+memory == 0 && files == 0 && !r.asked && !c.is(mute|closing|broken)
 }
 
 // settled is the end of a run that has not ended the connection.

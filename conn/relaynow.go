@@ -1,6 +1,9 @@
 package conn
 
-import "github.com/suiro-go/suiro/internal/sock"
+import (
+	"github.com/suiro-go/suiro/internal/sending"
+	"github.com/suiro-go/suiro/internal/sock"
+)
 
 // passNow has what has come in on c leave by the other end's connection, without a run of that one's task. It returns
 // how much of p it has dealt with.
@@ -15,27 +18,29 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	b.mu.Lock()
 	in := &b.inbox
 	switch {
-	case !in.free(), to.shut, batched && c.group.bounded(): // the ledger has only what that task books
+	case batched && c.group.bounded(), !in.right.Try(): // the ledger has only what that task books
 		b.mu.Unlock()
 		return 0
 	case batched:
+		in.right.Pass(sending.Operation)
 		r.launch(c, to, p)
 		return len(p)
 	}
-	in.direct = true
 	fd := b.end.FD
 	b.mu.Unlock()
 	n, errno := c.group.cfg.Reactor.TrySend(fd, nil, p)
 	n = max(0, n)
 	b.mu.Lock()
-	in.direct = false
-	in.taken += uint64(n)
-	tell := in.tellEnd
+	told := in.right.GiveUp(n, 0)
+	waiter := in.roomFor(told)
 	b.mu.Unlock()
 	if errno != 0 && !passes(errno) {
 		r.refused(c, to, sock.Error("send", errno))
-	} else if tell {
+	} else if told.Task {
 		c.driver.Cx.Wake(b.task.Waker())
+	}
+	if waiter != nil {
+		waiter.madeRoom()
 	}
 	return n
 }

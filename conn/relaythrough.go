@@ -20,7 +20,7 @@ const throughMost = 8 << 10
 
 // through has what a completion brings leave by the splice's other end. It reports whether that was all; else
 // the rest is left in the completion. The connection's task is entered.
-func (c *Conn) through(d *Driver, e *reactor.Completion) bool {
+func (c *Conn) through(d *driver, e *reactor.Completion) bool {
 	const must, mustNot = opened | spliced | receiving, closing | broken | mute | deaf | ended | waiting | unseen | direct | stopping | much | layered
 	if c.flags&(must|mustNot) != must || c.backlog != nil || e.Res >= throughMost || c.group.bounded() {
 		return false
@@ -41,6 +41,11 @@ func (c *Conn) through(d *Driver, e *reactor.Completion) bool {
 	}
 	if n == 0 {
 		return false
+	}
+	if c.group.completes {
+		c.mu.Lock()
+		c.doubt(d)
+		c.mu.Unlock()
 	}
 	if c.extras.clock.idle > 0 {
 		c.extras.clock.active = d.Cx.Now()
@@ -79,11 +84,7 @@ func (r *relay) passEntered(c *Conn, to *end, p []byte) int {
 }
 
 // flying reports whether something is being sent, or waits for that.
-func (c *Conn) flying() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.inbox.free()
-}
+func (c *Conn) flying() bool { return !c.inbox.right.Free() }
 
 // passedIn is how much has come in on the connection and gone through, which its inbox does not count. The mutex is held, or it is the task that
 // asks.

@@ -1,6 +1,8 @@
 package conn_test
 
 import (
+	"io"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,5 +50,39 @@ func TestEveryPeerThatSendsAndResetsAtOnceIsNoticed(t *testing.T) {
 		conntest.Eventually(t, func() bool { return f.Len() == 0 }, "OnClose of every connection")
 		require.Greater(t, f.audit.opened.Load(), int64(1))
 		require.Equal(t, f.audit.opened.Load(), f.audit.closed.Load())
+	})
+}
+
+// The reset of a peer whose connection is spliced is noticed although nothing is sent to that peer
+// any more.
+func TestEveryPeerOfASpliceThatSendsAndResetsAtOnceIsNoticed(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		p := newProxy(t, backend, workers)
+		n, clients := 1600, 16
+		if testing.Short() {
+			n = 400
+		}
+		conntest.ServeEach(p.origin, func(_ int, c net.Conn) {
+			defer c.Close()
+			_, _ = c.Write([]byte("hello"))
+			_, _ = io.Copy(io.Discard, c)
+		})
+		conntest.Each(t, clients, func(int) error {
+			for range n / clients {
+				c, err := dial(p.addr)
+				if err != nil {
+					return err
+				}
+				if _, err = io.ReadFull(c, make([]byte, 5)); err == nil { // it is spliced
+					_, err = c.Write([]byte("x"))
+				}
+				reset(c)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		p.ended(n)
 	})
 }

@@ -12,11 +12,12 @@ import (
 // maxCalls is how often one run of a task calls OnData: then others have a turn.
 const maxCalls = 128
 
-// Run is one run of the connection's task: it deals with what has gathered in
-// the inbox, lets the handler at it, and then hands the kernel everything that
-// follows from it. It is for the scheduler.
-func (c *Conn) Run(cx *sched.Context) (done bool) {
-	c.driver = cx.Driver().(*Driver)
+// Run implements sched.Body. One run deals with what has gathered in the inbox, lets the
+// handler at it, and then hands the kernel everything that follows from it. The run itself is
+// here, not in a method of Conn: a frame more would make each switch to a coroutine dearer.
+func (t *connTask) Run(cx *sched.Context) (done bool) {
+	c := (*Conn)(t)
+	c.driver = cx.Driver().(*driver)
 	c.driver.budget = maxCalls
 	if c.backlog == nil {
 		c.backlog = c.driver.backlogs.Get()
@@ -24,8 +25,7 @@ func (c *Conn) Run(cx *sched.Context) (done bool) {
 	var n news
 	c.collect(&n)
 	defer c.dropNews(&n) // if a handler ends the goroutine: see Exited
-	c.driver.came, c.driver.sent = len(n.chunks) > 0, false
-	c.driver.news = c.driver.came || n.recvEnded
+	c.driver.news = len(n.chunks) > 0 || n.recvEnded
 	c.inFlight = n.unsent
 	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
 		c.extras.clock.active = cx.Now() // when it came: the tick began with that
@@ -78,22 +78,6 @@ func (c *Conn) dropNews(n *news) {
 	n.chunks, n.next = nil, 0
 }
 
-// Exited is called after a run in which a handler has ended the goroutine. The next run
-// tears the connection down. It is for the scheduler.
-func (c *Conn) Exited(*sched.Context) {
-	c.group.cfg.Logger.Error("conn: handler called runtime.Goexit", "remote", c.RemoteAddr())
-	c.in.detach(c.driver, c.home)
-	c.fail(sched.ErrGoexit)
-	if c.driver.telling == c {
-		c.driver.telling, c.handler = nil, untold{} // OnClose has been called
-	}
-}
-
-// untold is the handler of a connection whose own is not to be called any more.
-type untold struct{ Base }
-
-func (untold) OnData(*Conn) error { return nil }
-
 // spareBacklog is the end of a run: the backlog is given back if it is empty.
 func (c *Conn) spareBacklog(done bool) {
 	if !c.empty() {
@@ -131,6 +115,7 @@ func (c *Conn) work(n *news) {
 	}
 	for n.told < len(n.commands) {
 		n.told++
+		c.toWrite -= len(n.commands[n.told-1].data)
 		c.exec(&n.commands[n.told-1])
 	}
 	if c.is(spliced) {
@@ -169,6 +154,9 @@ func (c *Conn) work(n *news) {
 	case n.recvEnded:
 		n.recvEnded = false
 		c.recvEnd(n.recvErrno)
+	}
+	if n.overlooked && c.is(receiving) && !c.is(stopping|broken) {
+		c.stopReceiving()
 	}
 	if c.is(ended) && !c.is(endSeen|unseen|held|closing|broken) {
 		c.set(endSeen)
@@ -302,6 +290,7 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 	c.mu.Lock()
 	c.driver.buffers.Put(c.inbox.flight)
 	c.inbox.flight, c.inbox.sent, c.inFlight = nil, 0, 0
+	c.inbox.right.GiveUp(0, 0)
 	c.mu.Unlock()
 }
 
@@ -324,7 +313,11 @@ func (c *Conn) exec(cmd *command) {
 		cmd.do(c)
 		c.in.detach(c.driver, c.home)
 	case cmdSend:
-		if !c.is(mute|overdue|closing) && !c.lentTLS() {
+		switch {
+		case c.is(mute|closing) || c.lentTLS() || len(cmd.data) == 0:
+		case c.is(overdue): // a later deadline would make a hole of it
+			c.stuck()
+		default:
 			enqueue(c, cmd.data)
 		}
 	case cmdPut:
@@ -394,7 +387,7 @@ func (c *Conn) settle() (done bool) {
 	case c.is(receiving):
 		switch {
 		case c.is(stopping):
-		case c.is(waiting) && c.is(unseen) || c.is(direct), c.driver.came && c.endOverlooked():
+		case c.is(waiting) && c.is(unseen) || c.is(direct):
 			c.stopReceiving()
 		}
 	case c.is(polling):

@@ -11,6 +11,11 @@ import (
 // have the descriptor's number in a submission that it has not made yet, so the number must
 // not become another file's: an inert socket takes its place, and is closed by the worker,
 // if that ever goes on. What the kernel has in flight on the socket is canceled from here.
+//
+// The cancel comes after the inert socket. A run that began before Close may be slow, and
+// submit its operation at any moment. If the kernel takes that before the number changes hands,
+// the cancel ends it. If it takes it later, the operation is one of the inert socket, and fails.
+// The other way round an operation that the kernel takes between the two would keep the socket.
 
 // severAfter is how long a listener's task has to close it: a worker that is not stuck may
 // still be in a pause of the garbage collector, or without a processor.
@@ -55,13 +60,14 @@ func (l *Listener) awaitClose() error {
 			return nil
 		case <-look.C:
 		}
-		if first {
+		retired := l.retire() && over == 0
+		if retired {
+			over = passed
+		}
+		if first || retired {
 			l.group.core.Expel(&l.end, reactor.Accept)
 		} else {
 			l.group.core.Nudge()
-		}
-		if l.retire() && over == 0 {
-			over = passed
 		}
 		switch {
 		case over > 0 && passed-over >= severed:

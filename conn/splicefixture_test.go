@@ -31,8 +31,9 @@ type proxy struct {
 	ends    []string // the first of them with their addresses, for the report of a failure
 	done    atomic.Int64
 	opened  atomic.Int64
-	workers sync.Map // handle of the accepted one: worker of the dialled one
-	waiting sync.Map // handle of the accepted one, until they are spliced: handle of the dialled one
+	refused atomic.Int64 // splices
+	workers sync.Map     // handle of the accepted one: worker of the dialled one
+	waiting sync.Map     // handle of the accepted one, until they are spliced: handle of the dialled one
 }
 
 func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) *proxy {
@@ -134,6 +135,7 @@ func (p *proxy) splice(a *conn.Conn, b conn.Handle) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
+		p.refused.Add(1)
 		p.note("%v to %v was not spliced: %v", a.LocalAddr(), a.RemoteAddr(), err)
 		return
 	}

@@ -24,19 +24,11 @@ func tlsProxy(t *testing.T, backend string, workers int, s *secret, front, back 
 	if back {
 		origin = tls.NewListener(origin, s.server.Config)
 	}
-	go func() {
-		for {
-			c, err := origin.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				_, _ = io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c})
-				_ = c.(interface{ CloseWrite() error }).CloseWrite()
-			}()
-		}
-	}()
+	conntest.ServeEach(origin, func(_ int, c net.Conn) {
+		defer c.Close()
+		_, _ = io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c})
+		_ = c.(interface{ CloseWrite() error }).CloseWrite()
+	})
 	f := newFixture(t, backend, workers)
 	open := funcs{data: leave, eof: ignore, open: func(a *conn.Conn) error {
 		out := f.audit.of(funcs{data: leave, eof: ignore})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/handover"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -34,16 +35,10 @@ type Stream struct {
 	ending    bool    // main has returned
 	asked     bool    // something was read after the last write
 	watches   bool    // Draining was called: the function ends itself
-	seen      uint32  // changed as of when the turn began
 	main      branch
 
-	// Anybody stores these, says so in changed, and wakes the task unless a turn is
-	// under way (awake), whose end looks at changed once more: after awake has become
-	// false, as whoever changes something looks at awake after that. So one of the two
-	// sees the other (Dekker), and no change goes unseen. Until the first change awake
-	// stays false, so whoever makes that wakes the task.
-	changed  atomic.Uint32
-	awake    atomic.Bool
+	// Any goroutine stores these and then rings, so that a turn sees them.
+	signal   handover.Signal
 	closed   atomic.Bool
 	draining atomic.Bool
 	readBy   atomic.Int64 // the runtime's time; 0: no deadline

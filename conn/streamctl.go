@@ -55,8 +55,7 @@ func (s *Stream) overdue(at int64) bool { return int64(s.c.group.rt.Now()) >= at
 
 // tellTask has a turn see what was stored before the call.
 func (s *Stream) tellTask() {
-	s.changed.Add(1)
-	if !s.awake.Load() {
+	if s.signal.Ring() {
 		s.c.task.Wake()
 	}
 }

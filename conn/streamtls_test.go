@@ -85,18 +85,10 @@ func TestAStreamDialsWithTLS(t *testing.T) {
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
 	require.NoError(t, err)
 	defer ln.Close()
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func(c net.Conn) {
-				defer c.Close()
-				_, _ = io.Copy(c, c)
-			}(c)
-		}
-	}()
+	conntest.ServeEach(ln, func(_ int, c net.Conn) {
+		defer c.Close()
+		_, _ = io.Copy(c, c)
+	})
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
 		got := make(chan error, 1)

@@ -20,7 +20,7 @@ func (*streamEvents) OnOpen(*Conn) error { return nil }
 // for what comes before the last chunk of a run, which the turn takes.
 func (e *streamEvents) OnData(*Conn) error {
 	s := (*Stream)(e)
-	s.rouse()
+	s.signal.Rouse()
 	s.resume()
 	s.fresh = true
 	s.hold()
@@ -97,10 +97,10 @@ func (e *streamEvents) OnClose(c *Conn, err error) {
 // begin reports whether resume is to be called: not if that has been done since the news
 // came, and nobody else has asked for anything.
 func (s *Stream) begin() bool {
-	if changed := s.changed.Load(); changed != s.seen {
-		s.seen, s.fresh = changed, false
+	if s.signal.Look() {
+		s.fresh = false
 	}
-	s.rouse()
+	s.signal.Rouse()
 	s.obey()
 	return !s.fresh || s.c.is(broken) || s.end()
 }
@@ -117,10 +117,7 @@ func (s *Stream) end() bool {
 	if s.timed() {
 		s.armTimer()
 	}
-	if s.seen != 0 {
-		s.awake.Store(false)
-	}
-	if s.seen != s.changed.Load() {
+	if s.signal.Rest() {
 		return s.begin()
 	}
 	if s.holds || len(c.in.unread) > 0 {
@@ -131,14 +128,6 @@ func (s *Stream) end() bool {
 		c.set(crowded)
 	}
 	return false
-}
-
-// rouse says that a turn is under way, if anybody has ever had to know: writing that, and
-// writing at the end that it is over, is dear.
-func (s *Stream) rouse() {
-	if s.seen != 0 && !s.awake.Load() {
-		s.awake.Store(true)
-	}
 }
 
 // obey does what other goroutines have asked for.

@@ -3,19 +3,24 @@ package conn
 import (
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
 )
 
-// What reactors and the group tell, each a type of its own so that its methods are none of
-// what users hold.
+// What reactors, the group and the scheduler call: types of its own, so that users who hold a
+// Conn or a Listener do not see these methods.
 type (
 	connTarget     Conn
 	listenerTarget Listener
+	connTask       Conn
+	listenerTask   Listener
 )
 
 var (
 	_ engine.Target  = (*connTarget)(nil)
 	_ engine.Ordered = (*connTarget)(nil)
 	_ engine.Target  = (*listenerTarget)(nil)
+	_ sched.Survivor = (*connTask)(nil)
+	_ sched.Body     = (*listenerTask)(nil)
 )
 
 // Deliver implements engine.Target.
@@ -47,3 +52,20 @@ func connOf(e *engine.Endpoint) *Conn {
 	t, _ := e.Target.(*connTarget)
 	return (*Conn)(t)
 }
+
+// Exited implements sched.Survivor: it is called after a run in which a handler has ended the
+// goroutine. The next run tears the connection down.
+func (t *connTask) Exited(*sched.Context) {
+	c := (*Conn)(t)
+	c.group.cfg.Logger.Error("conn: handler called runtime.Goexit", "remote", c.RemoteAddr())
+	c.in.detach(c.driver, c.home)
+	c.fail(sched.ErrGoexit)
+	if c.driver.telling == c {
+		c.driver.telling, c.handler = nil, untold{} // OnClose has been called
+	}
+}
+
+// untold is the handler of a connection whose own is not to be called any more.
+type untold struct{ Base }
+
+func (untold) OnData(*Conn) error { return nil }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/turns"
 )
 
 // A TLSConfig says how connections shake hands.
@@ -55,7 +57,7 @@ type TLSConfig struct {
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
 	g := newGate(cfg, h)
 	if cfg.MaxHandshakes >= 0 {
-		g.turns = &turns{limit: cfg.MaxHandshakes}
+		g.turns, g.most = new(turns.Turns), cfg.MaxHandshakes
 	}
 	return g
 }
@@ -87,7 +89,8 @@ type tlsGate struct {
 	cfg     *tls.Config
 	client  bool
 	timeout time.Duration
-	turns   *turns // nil: everybody's at once
+	turns   *turns.Turns // nil: everybody's at once
+	most    int          // turns at a time; 0: as many as befit the workers
 	refuse  func([5]byte) string
 }
 
@@ -122,7 +125,7 @@ func (g *tlsGate) OnOpen(c *Conn) error {
 			return err
 		}
 	}
-	if _, ok := g.inner.(*Socket); ok {
+	if _, ok := socketOf(g.inner); ok {
 		return errOverSocket
 	}
 	if !g.client {
@@ -174,8 +177,14 @@ func (g *tlsGate) begin(c *Conn, l *layer) {
 		go l.shake()
 		return
 	}
-	g.turns.begin(l)
+	g.turns.Begin(&l.turn, g.limit(c))
 }
+
+// handshakesPerWorker is TLSConfig.MaxHandshakes for each worker.
+const handshakesPerWorker = 256
+
+// limit is how many handshakes compute at a time.
+func (g *tlsGate) limit(c *Conn) int { return cmp.Or(g.most, handshakesPerWorker*c.group.rt.Workers()) }
 
 // OnEOF implements Handler. The peer may have sent all of its part.
 func (g *tlsGate) OnEOF(c *Conn) error {
@@ -231,7 +240,7 @@ func (g *tlsGate) OnDrain(c *Conn) {
 // giveUp ends the handshake, also one that waits for its turn.
 func (g *tlsGate) giveUp(c *Conn, err error) {
 	if g.turns != nil {
-		g.turns.giveUp(c.extras.layer)
+		g.turns.GiveUp(&c.extras.layer.turn)
 	}
 	c.extras.layer.stop(err)
 }

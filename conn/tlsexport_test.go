@@ -27,11 +27,15 @@ func WaitingHandshakes(g *Group) int {
 		}
 		c.mu.Unlock()
 		if l != nil {
-			t := l.gate.turns
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			return t.queue.Len()
+			return l.gate.turns.Waiting()
 		}
 	}
 	return 0
+}
+
+// LockLayer takes the lock of the connection's TLS layer, as the handshake's goroutine does.
+func (h Handle) LockLayer() (unlock func()) {
+	l := h.conn().extras.layer
+	l.mu.Lock()
+	return l.mu.Unlock
 }

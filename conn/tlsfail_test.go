@@ -262,7 +262,7 @@ func TestSocketsWithinTLSAreRefused(t *testing.T) {
 		f := newFixture(t, backend, 2, func(c *conn.Config) { c.Linger = 200 * time.Millisecond })
 		f.listenTLS(s.server, funcs{data: echo})
 		socket := conn.NewSocket()
-		_, err := f.Dial(f.addr, conn.ConnectTLS(conn.TLSConfig{Config: s.client}, socket))
+		_, err := f.Dial(f.addr, conn.ConnectTLS(conn.TLSConfig{Config: s.client}, socket.Handler()))
 		require.NoError(t, err)
 		_, err = socket.Read(make([]byte, 1))
 		require.ErrorIs(t, err, errors.ErrUnsupported)

@@ -13,12 +13,40 @@ import (
 // maxEarly is how much may wait for a handshake before reading is paused.
 const maxEarly = 64 << 10
 
+// Begin implements turns.Owner.
+func (l *layer) Begin() { go l.shake() }
+
+// Signal implements turns.Owner.
+func (l *layer) Signal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.arrived.Signal()
+}
+
+// awaitTurn takes a turn for a goroutine that goes on. If its connection ends before, it
+// returns why.
+func (l *layer) awaitTurn() error {
+	t := l.gate.turns
+	if t.Ask(&l.turn, l.gate.limit(l.conn)) {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !t.Given(&l.turn) {
+		if l.stopped && t.Withdraw(&l.turn) {
+			return l.over
+		}
+		l.arrived.Wait()
+	}
+	return nil
+}
+
 // shake is the handshake's goroutine.
 func (l *layer) shake() {
 	err := sched.ErrGoexit
 	defer func() { // also if a function of the tls.Config calls Goexit
 		if l.gate.turns != nil {
-			l.gate.turns.leave(l)
+			l.gate.turns.Leave(&l.turn)
 		}
 		_ = l.conn.tell(command{kind: cmdInner, do: func(c *Conn) { l.done(c, err) }})
 	}()
@@ -60,17 +88,23 @@ func (l *layer) feed(p []byte) (full bool) {
 func (l *layer) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ends(err)
+}
+
+// ends is end for those that hold the lock.
+func (l *layer) ends(err error) {
 	if l.over == nil {
 		l.over = err
 	}
 	l.arrived.Signal()
 }
 
-// stop says that the handshake is in vain, too.
+// stop says that the handshake is in vain, too. A goroutine that waits for its turn sees
+// both when it is woken: that is why they change under one lock.
 func (l *layer) stop(err error) {
-	l.end(err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ends(err)
 	l.stopped = true
 	if l.cancel != nil {
 		l.cancel()
@@ -104,13 +138,13 @@ func (l *layer) hear(p []byte) (int, error) {
 	t := l.gate.turns
 	gone := t != nil && l.dry()
 	if gone {
-		t.leave(l)
+		t.Leave(&l.turn)
 	}
 	if err := l.await(); err != nil {
 		return 0, err
 	}
 	if gone {
-		if err := t.await(l); err != nil {
+		if err := l.awaitTurn(); err != nil {
 			return 0, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/turns"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -39,13 +40,14 @@ type layer struct {
 	state  *tls.ConnectionState
 	lent   *Socket // goroutines have tls, over this; nil: the task has
 
-	turn  turn // guarded by the lock of gate.turns
-	hands      // the goroutine's and the task's
+	turn  turns.Turn // of gate.turns
+	hands            // the goroutine's and the task's
 }
 
 func newLayer(c *Conn, g *tlsGate) *layer {
 	l := &layer{gate: g, conn: c}
 	l.hands.arrived.L = &l.hands.mu
+	l.turn.Owner = l
 	if g.client {
 		l.tls = tls.Client((*rawConn)(l), g.cfg)
 	} else {
@@ -124,7 +126,7 @@ func (l *layer) outlives(err error) bool {
 	if l.ready || !l.begun || l.conn.is(closing|broken) {
 		return false
 	}
-	if t := l.gate.turns; t != nil && t.waitsToBegin(l) {
+	if t := l.gate.turns; t != nil && t.WaitsToBegin(&l.turn) {
 		return false
 	}
 	l.end(err)
@@ -203,11 +205,7 @@ func (c *Conn) seal() bool {
 		return true
 	}
 	c.mu.Lock()
-	in := &c.inbox
-	flying := in.mail != nil && in.flight != nil
-	if flying {
-		in.tellEnd = true
-	}
+	flying := c.inbox.right.Want()
 	c.mu.Unlock()
 	if flying {
 		return false

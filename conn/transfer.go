@@ -70,15 +70,15 @@ func (c *Conn) unsentMemory() int {
 func clampInt(n int64) int { return int(min(n, math.MaxInt)) }
 
 // fetch goes on with what is pending, if nothing is queued before it: bytes become
-// queued, files and pipes are worked here, as far as the kernel takes them at once. It
-// reports whether something was in flight.
-func (c *Conn) fetch() (flying bool) {
+// queued, files and pipes are worked here, as far as the kernel takes them at once.
+func (c *Conn) fetch() {
 	c.mu.Lock()
-	flying = c.inbox.direct || c.inbox.mail != nil && c.inbox.flight != nil
 	if c.extras.files > 0 { // before any of it goes: nobody is to send in its midst
 		c.inbox.need(c.driver)
 		c.inbox.files = clampInt(c.extras.files)
+		c.inbox.right.Queue(0)
 	}
+	flying := c.inbox.right.Want() // then the task runs when that ends
 	c.mu.Unlock()
 	for len(c.queued) == 0 && !c.is(awaiting|broken) {
 		x := c.extras
@@ -87,13 +87,12 @@ func (c *Conn) fetch() (flying bool) {
 			c.sendFile(x.transfers[0])
 		case len(x.transfers) == 0 && x.relay != nil && x.relay.owed > 0:
 			if !x.relay.fetch(c, flying) {
-				return flying
+				return
 			}
 		default:
-			return flying
+			return
 		}
 	}
-	return flying
 }
 
 // sendFile goes on with the first transfer.
@@ -190,11 +189,7 @@ func (c *Conn) tooShort(t *transfer) {
 }
 
 // tookDirectly notes that the kernel has taken n bytes in a call of the task's own.
-func (c *Conn) tookDirectly(n int) {
-	c.mu.Lock()
-	c.inbox.taken += uint64(n)
-	c.mu.Unlock()
-}
+func (c *Conn) tookDirectly(n int) { c.inbox.right.Took(n) }
 
 // awaitWritable has the task run when there is room for more. Nothing else is sent
 // meanwhile.

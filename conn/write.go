@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -121,12 +122,11 @@ func (c *Conn) writable() error {
 // the number of bytes that are unsent. If that is not zero, the task runs again
 // when the send in flight ends and there is something to do then: more to send,
 // or with tell whatever the caller is waiting to do. The end comes either before
-// the lock is taken here, and is seen, or after, and sees tellEnd.
+// the lock is taken here, and is seen, or after, and tells.
 func (c *Conn) send(tell bool) int {
 	memory, files := c.pending()
-	flew := false // something that kept what is pending from leaving
 	if memory > 0 || files > 0 {
-		flew = c.fetch()
+		c.fetch()
 		memory, files = c.pending()
 	}
 	sealed := !c.is(layered) || c.seal()
@@ -137,14 +137,17 @@ func (c *Conn) send(tell bool) int {
 	early := c.early()
 	if len(c.queued) > 0 || memory > 0 || files > 0 || early > 0 {
 		in.need(c.driver)
-		if in.flight == nil && !in.direct && len(c.queued) > 0 && sealed && !c.is(awaiting) {
-			in.flight, in.sent, in.lent = c.queued, 0, nil
-			c.queued = nil
-			start = in.flight
-		}
 	}
-	if c.is(spliced) {
-		c.extras.relay.here().shut = c.is(mute | closing)
+	tell = tell || in.mail != nil && len(in.commands) > 0
+	if len(c.queued) > 0 && sealed && !c.is(awaiting) && in.right.Take(sending.Operation, tell) {
+		in.flight, in.sent, in.lent = c.queued, 0, nil
+		c.queued = nil
+		start = in.flight
+	} else if tell || len(c.queued) > 0 {
+		in.right.Want()
+	}
+	if c.is(spliced) && c.is(mute|closing) { // a FIN may be on its way, see passNow
+		in.right.Bar()
 	}
 	coming := 0 // from put, and takeOver is about to run
 	if c.is(mute | closing) {
@@ -153,22 +156,23 @@ func (c *Conn) send(tell bool) int {
 			coming = in.bytes
 		}
 	}
-	in.tellEnd = tell || len(c.queued) > 0 || in.mail != nil && len(in.commands) > 0
 	var waiter *Socket
 	if in.mail != nil {
-		in.queued, in.files = len(c.queued)+memory+early, clampInt(files)
+		in.queued, in.files = len(c.queued)+memory+early+c.toWrite, clampInt(files)
 		in.reckon(c.group)
 		if in.flight == nil && in.queued == 0 { // what it waits for was dropped
 			waiter, in.waiter = in.waiter, nil
 		}
 	}
+	switch {
+	case in.mail != nil && in.queued+in.files+in.bytes > 0:
+		in.right.Queue(0)
+	case in.right.IsQueued():
+		in.right.Drained()
+	}
 	c.inFlight = in.sending()
-	again := flew && c.inFlight == 0 // it has ended since, and not told, for nobody had asked
 	in.spare(c.driver)
 	c.mu.Unlock()
-	if again {
-		c.driver.Cx.Wake(c.task.Waker())
-	}
 	if waiter != nil {
 		waiter.madeRoom()
 	}
@@ -205,7 +209,6 @@ func (c *Conn) out() *engine.Driver {
 func (c *Conn) transmit(rest []byte, prompt bool) {
 	left, err := c.carry(c.driver, c.out(), rest, prompt)
 	c.inFlight = left
-	c.driver.sent = err == nil
 	if err != nil {
 		c.failWrite(c.opError("write", err))
 	}
@@ -214,7 +217,7 @@ func (c *Conn) transmit(rest []byte, prompt bool) {
 // carry hands what is left of the flight to a reactor, on the worker of driver d. A backend may know at
 // once what became of it; else that may be told, on another worker, before
 // Submit has returned, and from then on the flight is not to be touched. What is left is at most in flight.
-func (c *Conn) carry(d *Driver, to *engine.Driver, rest []byte, prompt bool) (left int, err error) {
+func (c *Conn) carry(d *driver, to *engine.Driver, rest []byte, prompt bool) (left int, err error) {
 	for len(rest) > 0 {
 		if err = d.Submit(to, reactor.Op{Kind: reactor.Send, FD: c.end.FD, Token: c.end.Token, Buf: rest, TCP: c.overTCP(), Prompt: prompt}); err != nil {
 			c.land(d, len(rest))
@@ -230,21 +233,21 @@ func (c *Conn) carry(d *Driver, to *engine.Driver, rest []byte, prompt bool) (le
 }
 
 // land notes that n bytes of the flight are dealt with.
-func (c *Conn) land(d *Driver, n int) {
+func (c *Conn) land(d *driver, n int) {
 	c.mu.Lock()
 	in := &c.inbox
-	in.sent += n
-	in.taken += uint64(n)
-	over := in.sent == len(in.flight)
 	var waiter *Socket
-	if over {
+	tell := false
+	if in.sent += n; in.sent == len(in.flight) {
 		d.buffers.Put(in.flight)
 		in.flight, in.sent = nil, 0
 		in.reckon(c.group)
+		tell = in.right.GiveUp(n, 0).Task
 		waiter, in.waiter = in.waiter, nil
 		in.spare(d)
+	} else {
+		in.right.Took(n)
 	}
-	tell := over && in.tellEnd
 	c.mu.Unlock()
 	if tell {
 		d.Cx.Wake(c.task.Waker())

@@ -1,6 +1,10 @@
 package conn
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/suiro-go/suiro/internal/sending"
+)
 
 // atOnce is the size from which on a write is sent before it returns: a copy of so
 // much costs more than the system call that it would save.
@@ -18,12 +22,11 @@ func (c *Conn) writeNow(p []byte) int {
 		return 0
 	}
 	c.mu.Lock()
-	if in := &c.inbox; in.direct || in.mail != nil && in.flight != nil { // somebody has begun to send meanwhile
-		c.mu.Unlock()
+	mine := c.inbox.right.Take(sending.Call, false)
+	c.mu.Unlock()
+	if !mine { // somebody has begun to send meanwhile
 		return 0
 	}
-	c.inbox.direct = true
-	c.mu.Unlock()
 	n, errno := c.group.sendNow(c.end.FD, c.queued, p)
 	switch errno {
 	case 0:
@@ -34,13 +37,14 @@ func (c *Conn) writeNow(p []byte) int {
 		n = 0
 	}
 	c.mu.Lock()
-	c.inbox.direct = false
-	c.inbox.taken += uint64(n)
+	waiter := c.inbox.roomFor(c.inbox.right.GiveUp(n, 0)) // the task need not be told: it runs
 	c.mu.Unlock()
+	if waiter != nil {
+		waiter.madeRoom()
+	}
 	if n == 0 {
 		return 0
 	}
-	c.driver.sent = true
 	if left := len(c.queued) - n; left > 0 {
 		c.queued = c.queued[:copy(c.queued, c.queued[n:])]
 		return 0

@@ -59,8 +59,8 @@ func (c *Conn) armClock() {
 	k.alarm.Set(c.group.RT, alarm.Earliest(k.user, k.linger), c.task.Waker())
 }
 
-// lookAgain has the task run in a later tick.
+// lookAgain has the task run in a later tick than that in which the descriptor was closed.
 func (c *Conn) lookAgain() {
 	c.clock.alarm.Rang() // that was the tick before
-	c.clock.alarm.Set(c.group.RT, max(1, c.group.RT.Now()), c.task.Waker())
+	c.clock.alarm.Set(c.group.RT, c.closed+1, c.task.Waker())
 }

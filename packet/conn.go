@@ -68,8 +68,11 @@ const (
 
 func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
 
-// A Group is the workers that serve sockets: a *conn.Group.
-type Group interface{ Engine() *engine.Group }
+// A Group is the workers that serve sockets: a *conn.Group, or a type that embeds one.
+type Group interface {
+	engine.Host // no other type has its method
+	Runtime() *sched.Runtime
+}
 
 // Listen serves a UDP socket, and has h told of what arrives. The group works
 // on a copy of the descriptor, so pc may be closed at once.
@@ -94,7 +97,7 @@ func Dial(g Group, to netip.AddrPort, h Handler) (Handle, error) {
 }
 
 func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
-	g := owner.Engine()
+	g := engine.Reveal(owner)
 	if err := g.RT.Start(); err != nil {
 		sock.Close(fd)
 		return Handle{}, err
@@ -110,7 +113,7 @@ func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
 	c := &Conn{group: g, owner: owner, handler: h, flags: with}
 	c.end.FD, c.end.Target = fd, (*target)(c)
 	c.local, c.peer, c.kind = sock.Inspect(fd)
-	c.task.Init(g.RT, c)
+	c.task.Init(g.RT, (*connTask)(c))
 	g.Table.Add(&c.end)
 	handle := c.Handle()
 	c.task.WakeOn(g.NextWorker())

@@ -15,8 +15,14 @@ import (
 // maxBatch is how many packets one call of OnPackets is given.
 const maxBatch = 256
 
-// Run is one run of the socket's task. It is for the scheduler.
-func (c *Conn) Run(cx *sched.Context) (done bool) {
+// A connTask is a Conn as the scheduler sees it: users who hold a Conn do not see these methods.
+type connTask Conn
+
+var _ sched.Survivor = (*connTask)(nil)
+
+// Run implements sched.Body.
+func (t *connTask) Run(cx *sched.Context) (done bool) {
+	c := (*Conn)(t)
 	c.driver = engine.Of(cx)
 	if c.closed != 0 {
 		return c.over(cx)
@@ -44,9 +50,10 @@ func (c *Conn) dropNews(n *news) {
 	}
 }
 
-// Exited is called after a run in which a handler has ended the goroutine. The next run
-// tears the socket down. It is for the scheduler.
-func (c *Conn) Exited(*sched.Context) {
+// Exited implements sched.Survivor: it is called after a run in which a handler has ended the
+// goroutine. The next run tears the socket down.
+func (t *connTask) Exited(*sched.Context) {
+	c := (*Conn)(t)
 	c.group.Logger.Error("packet: handler called runtime.Goexit", "local", c.local)
 	c.fail(sched.ErrGoexit)
 }

@@ -13,15 +13,12 @@ func (c *Conn) sever() {
 	var was engine.Endpoint
 	if !gone {
 		was.Token, was.FD = c.end.Token, c.end.FD
+		_ = c.group.Inert.Retire(was.FD)
 	}
 	c.mu.Unlock()
 	if gone {
 		return
 	}
-	c.group.Expel(&was, reactor.RecvFrom) // a token that has gone by now names nothing
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.inbox.gone {
-		_ = c.group.Inert.Retire(c.end.FD)
-	}
+	// Afterwards, as conn/sever.go argues. A token that has gone by now names nothing.
+	c.group.Expel(&was, reactor.RecvFrom)
 }

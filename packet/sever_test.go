@@ -27,7 +27,7 @@ func TestASocketIsSeveredWhileItCloses(t *testing.T) {
 					case <-over:
 						return
 					default:
-						f.Engine().TellAll(engine.Sever)
+						engine.Reveal(f).TellAll(engine.Sever)
 					}
 				}
 			})

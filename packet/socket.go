@@ -17,7 +17,9 @@ import (
 // if it is connected a net.Conn, over a socket that the group's workers serve. It
 // behaves as a *net.UDPConn does: reads return one datagram each and cut off what
 // does not fit, writes return what the kernel said of their datagram, and deadlines
-// may be set, and the socket closed, from any goroutine at any time.
+// may be set, and the socket closed, from any goroutine at any time. Errors are *net.OpError:
+// that of a write that finds Config.MaxWrite bytes queued matches ErrWriteQueueFull. A socket that
+// the group has closed acts as after Close, but Close itself still returns nil.
 //
 // What has arrived and is not read yet is kept up to Config.MaxRead bytes or the size
 // of SetReadBuffer, whichever is more, in addition to the kernel's buffer; what comes
@@ -75,7 +77,7 @@ func OpenDialled(g Group, to netip.AddrPort) (*Socket, error) {
 }
 
 func newSocket(owner Group, fd int, with flags) (*Socket, error) {
-	g := owner.Engine()
+	g := engine.Reveal(owner)
 	s := &Socket{group: g, room: g.MaxRead, ended: bubble.Chan[struct{}](0)}
 	s.local, s.peer, _ = sock.Inspect(fd)
 	var err error

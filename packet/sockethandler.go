@@ -63,6 +63,8 @@ func (h socketHandler) OnClose(*Conn, error) {
 	s.gone = true
 	u.AddAll(&s.readers, net.ErrClosed)
 	u.AddAll(&s.writers, net.ErrClosed)
+	s.readBy.Stop() // a timer of it would keep the Socket
+	s.writeBy.Stop()
 	s.mu.Unlock()
 	u.Wake()
 	close(s.ended)

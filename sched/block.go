@@ -9,13 +9,13 @@ import (
 // Block polls f on the calling goroutine, which must not be a worker's, until it
 // is done, and returns its result; with f abandoned, ctx's error if that ends
 // first, and ErrClosed if rt closes. f finds rt in the context; its workers are
-// started.
+// started. In a bubble of testing/synctest, ctx's deadline is real time if rt was made outside.
 func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	if err := rt.Start(); err != nil {
 		abandon(f)
 		return *new(T), err
 	}
-	return block(ctx, rt, f)
+	return block(ctx, rt, rt, f)
 }
 
 // Wait polls f on the calling goroutine, which must not be a worker's, until it is
@@ -24,7 +24,7 @@ func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 // others complete, as the wait for a lock or a channel is, but not a Sleep. Waiting
 // allocates nothing. In a bubble of testing/synctest f must be what goroutines of the bubble
 // complete: a worker of a runtime made outside would end the process; Block serves there.
-func Wait[T any](ctx context.Context, f Future[T]) (T, error) { return block(ctx, nil, f) }
+func Wait[T any](ctx context.Context, f Future[T]) (T, error) { return block(ctx, nil, nil, f) }
 
 // A blocker is the task of a goroutine that blocks. It is never queued: when it
 // is scheduled, the goroutine is told, and runs it.
@@ -66,9 +66,10 @@ func makeBlocker(woke chan struct{}) *blocker {
 // getBlocker returns one for a goroutine that waits for tasks of rt. In a bubble of
 // testing/synctest its channel is the bubble's, so that time passes meanwhile, unless rt's workers
 // are outside; and it is not pooled.
-func getBlocker(rt *Runtime) (b *blocker) {
+func getBlocker(rt *Runtime) (b *blocker, inside bool) {
+	inside = bubble.In()
 	switch {
-	case !bubble.In():
+	case !inside:
 		b = spareBlocker()
 	case rt == nil || rt.inside:
 		b = makeBlocker(make(chan struct{}, 1))
@@ -76,7 +77,7 @@ func getBlocker(rt *Runtime) (b *blocker) {
 		b = makeBlocker(bubble.Chan[struct{}](1))
 	}
 	b.task.renew(stateScheduled)
-	return b
+	return b, inside
 }
 
 // put gives the blocker to the next goroutine. It comes after all that concerns the task:
@@ -92,13 +93,19 @@ func (b *blocker) put() {
 	}
 }
 
-func block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
+// block is Block, and Wait if rt is nil. The workers of from complete f; nil: other goroutines do.
+func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error) {
 	var closed <-chan struct{}
 	if rt != nil {
 		closed = rt.stopped
 	}
-	b := getBlocker(rt)
+	b, inside := getBlocker(from)
 	defer b.put()
+	if inside && from != nil && from.real { // the bubble's time stands still while the workers run
+		var release func()
+		ctx, release = bubble.Context(ctx)
+		defer release()
+	}
 	polled := false // to its end
 	defer func() {
 		if !polled {

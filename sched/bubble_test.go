@@ -2,6 +2,8 @@ package sched_test
 
 import (
 	"context"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +42,47 @@ func TestARuntimeOfOutsideInABubble(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 5*time.Millisecond)
 }
 
+// The bubble's time stands still while something waits for a runtime of outside. The deadline of a
+// wait passes all the same.
+func TestAWaitForARuntimeOfOutsideEndsAtItsDeadline(t *testing.T) {
+	for name, wait := range map[string]func(context.Context, *sched.Runtime) error{
+		"Block": func(ctx context.Context, rt *sched.Runtime) error {
+			_, err := sched.Block(ctx, rt, sched.Sleep(patience))
+			return err
+		},
+		"Wait of a task": func(ctx context.Context, rt *sched.Runtime) error {
+			_, err := sched.Spawn(rt, sched.Sleep(patience)).Wait(ctx)
+			return err
+		},
+		"Shutdown": func(ctx context.Context, rt *sched.Runtime) error {
+			sched.Spawn(rt, sched.Sleep(patience))
+			return rt.Shutdown(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := sched.New(sched.Config{Workers: 2})
+			defer func() { require.NoError(t, rt.Close()) }()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				require.ErrorIs(t, wait(ctx, rt), context.DeadlineExceeded)
+			})
+		})
+	}
+}
+
+// A task of outside wakes whoever waits for it in a bubble.
+func TestATaskOfOutsideIsWaitedForInABubble(t *testing.T) {
+	rt := sched.New(sched.Config{Workers: 2})
+	defer func() { require.NoError(t, rt.Close()) }()
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			_, err := sched.Spawn(rt, sched.Sleep(time.Millisecond)).Wait(t.Context())
+			require.NoError(t, err)
+		}
+	})
+}
+
 func TestCloseOfARuntimeOfOutsideInABubble(t *testing.T) {
 	for _, start := range []bool{false, true} {
 		rt := sched.New(sched.Config{Workers: 1})
@@ -69,4 +112,22 @@ func TestTasksOfDriversAreOfTheBubbleThatStartsThem(t *testing.T) {
 		require.Less(t, now, time.Hour)
 		require.NoError(t, rt.Close())
 	})
+}
+
+// Such a runtime asks for real time at each tick. It keeps the goroutine that tells it, since to
+// start another one costs a garbage collection.
+func TestATaskOfABubbleHasRealTimeAtHand(t *testing.T) {
+	rt := sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return newFake(), nil }})
+	attended := func() bool {
+		stacks := make([]byte, 1<<20)
+		return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "bubble.(*attending).attend(")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, rt.Start())
+		_ = rt.Now()
+		<-bubble.After(200 * time.Millisecond) // longer than it stays for nobody
+		require.True(t, attended())
+		require.NoError(t, rt.Close())
+	})
+	eventually(t, "it ends with the runtime", func() bool { return !attended() })
 }

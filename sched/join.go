@@ -35,9 +35,20 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 }
 
 // Wait blocks a goroutine, never a task, until the task is done and returns its
-// result; ctx's error if that ends first. A task uses Await or polls.
+// result; ctx's error if that ends first. A task uses Await or polls. In a bubble of
+// testing/synctest, ctx's deadline is real time if the task's runtime was made outside.
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
-	return Wait(ctx, Future[T](h))
+	return block(ctx, nil, h.runtime(), Future[T](h))
+}
+
+// runtime is the task's; nil: there is a result.
+func (h *JoinHandle[T]) runtime() *Runtime {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cell == nil {
+		return nil
+	}
+	return h.cell.task.rt
 }
 
 // Done reports whether the task is done.

@@ -71,7 +71,8 @@ func (rt *Runtime) Workers() int { return len(rt.workers) }
 
 // Now is the time since New, by the monotonic clock: the runtime's time. With
 // Config.Paused it is the virtual clock's, which begins with 0. In a bubble of testing/synctest it
-// is the bubble's time if New was called there, else real time.
+// is the bubble's time if New was called there, else real time: that costs a bubble's goroutine a
+// switch to another goroutine and back.
 func (rt *Runtime) Now() time.Duration {
 	if rt.clock.paused {
 		return time.Duration(rt.clock.now.Load())
@@ -140,9 +141,14 @@ func (rt *Runtime) start() {
 		rt.stopping.Store(true)
 	}
 	close(rt.started)
+	release := func() {}
+	if rt.inside && rt.real { // each tick asks for the time outside
+		release = bubble.Hold()
+	}
 	go func() {
 		rt.running.Wait()
 		rt.endTasks()
+		release()
 	}()
 }
 

@@ -44,8 +44,14 @@ func (rt *Runtime) Close() error {
 // Shutdown waits until every spawned task is done, or ctx ends, and then closes.
 // Spawning goes on to be allowed meanwhile: tasks need it to come to an end. If
 // ctx ends first, the error matches its error and says what was left. A task that
-// does not return keeps its worker: Shutdown does not wait for that.
+// does not return keeps its worker: Shutdown does not wait for that. In a bubble of
+// testing/synctest, ctx's deadline is real time if the runtime was made outside.
 func (rt *Runtime) Shutdown(ctx context.Context) error {
+	if rt.real {
+		var release func()
+		ctx, release = bubble.Context(ctx)
+		defer release()
+	}
 	rt.draining.Store(true)
 	left := rt.living()
 	for ; left > 0 && ctx.Err() == nil; left = rt.living() {

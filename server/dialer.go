@@ -104,7 +104,8 @@ type Dialer struct {
 	Resolver Resolver
 
 	// Threads is where names are resolved, since that may block. nil: a pool of up to
-	// 64 goroutines that such Dialers of the process share.
+	// 64 goroutines that such Dialers of the process share. A pool that was made in a bubble of
+	// testing/synctest needs a Group whose workers are in that bubble too.
 	Threads *blocking.Pool
 }
 
@@ -134,15 +135,6 @@ func (d *Dialer) group() (*conn.Group, error) {
 		return g, nil
 	}
 	return nil, errNotServing
-}
-
-// outside calls f, which uses the threads: the shared ones belong to no bubble of testing/synctest.
-func (d *Dialer) outside(f func()) {
-	if d.Threads == nil {
-		bubble.Outside(f)
-	} else {
-		f()
-	}
 }
 
 func (d *Dialer) threads() *blocking.Pool {

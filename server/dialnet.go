@@ -36,7 +36,7 @@ func (d *Dialer) dialPlain(ctx context.Context, network, addr string) (net.Conn,
 	}
 	s, plain := conn.NewSocket(), *d
 	plain.TLS = nil
-	if _, err := plain.DialHandler(ctx, network, addr, s); err != nil {
+	if _, err := plain.DialHandler(ctx, network, addr, s.Handler()); err != nil {
 		_ = s.Close() // it may have received already
 		return nil, err
 	}

@@ -176,6 +176,9 @@ func TestConnectedPacketSocketsAreDialledByName(t *testing.T) {
 					return d.DialPacket(cx, "udp", addr, p)
 				}).Wait(t.Context())
 			},
+			"future": func() (server.PacketHandle, error) {
+				return sched.Block(t.Context(), d.group.Runtime(), d.DialPacketFuture("udp", addr, p))
+			},
 		} {
 			h, err := dial()
 			require.NoError(t, err, name)
@@ -191,6 +194,21 @@ func TestConnectedPacketSocketsAreDialledByName(t *testing.T) {
 			return d.DialPacket(cx, "udp", addr, p)
 		}).Wait(t.Context())
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		conntest.Receive(t, r.last.Done())
+		// Abandoned, a future ends the resolving.
+		for len(r.began) > 0 {
+			<-r.began
+		}
+		d.Timeout = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() {
+			_, err := sched.Block(ctx, d.group.Runtime(), d.DialPacketFuture("udp", addr, p))
+			over <- err
+		}()
+		conntest.Receive(t, r.began)
+		cancel()
+		require.ErrorIs(t, conntest.Receive(t, over), context.Canceled)
 		conntest.Receive(t, r.last.Done())
 		_, err = d.DialContext(t.Context(), "unixgram", addr)
 		var unknown net.UnknownNetworkError

@@ -210,10 +210,7 @@ func (d *Dialer) find(ctx context.Context, rt *sched.Runtime, name hostPort) fun
 	ctx = withoutConnects(ctx)
 	return func(found func([]net.Addr, error)) func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		var call *blocking.Handle[[]netip.AddrPort]
-		d.outside(func() {
-			call = blocking.Submit(threads, func() ([]netip.AddrPort, error) { return name.resolve(ctx, resolver, local) })
-		})
+		call := blocking.Submit(threads, func() ([]netip.AddrPort, error) { return name.resolve(ctx, resolver, local) })
 		sched.Spawn(rt, sched.FutureFunc[struct{}](func(cx *sched.Context) (struct{}, error) {
 			addrs, err := call.Poll(cx)
 			if err != sched.ErrPending {

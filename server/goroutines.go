@@ -15,9 +15,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Socket is a connection for ordinary goroutines: what the listeners of Listen accept.
-type Socket = conn.Socket
-
 // Listen is the Listen of a Server with nothing but zero values.
 //
 // Listeners, connections and dialers work within a bubble of testing/synctest as those of package

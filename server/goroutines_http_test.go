@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"sync/atomic"
+	"net/http/httptrace"
 	"testing"
 	"time"
 
@@ -64,33 +63,32 @@ func TestNetHTTPServesAndAsksOverSockets(t *testing.T) {
 		hs := &http.Server{Handler: web(cancelled), ReadTimeout: conntest.Patience, IdleTimeout: conntest.Patience}
 		served := make(chan error, 1)
 		go func() { served <- hs.Serve(ln) }()
-		var dials atomic.Int32
 		dial := dialVia(s)
-		tr := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dials.Add(1)
-			return dial(ctx, network, addr)
-		}}
+		tr := &http.Transport{DialContext: dial}
 		client := &http.Client{Transport: tr}
 		url := "http://" + ln.Addr().String()
+		put, reused := make(chan error, 1), false
+		trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+			PutIdleConn: func(err error) { put <- err },
+			GotConn:     func(info httptrace.GotConnInfo) { reused = info.Reused },
+		})
 		get := func(path string) []byte {
 			t.Helper()
-			r, err := client.Get(url + path)
+			req, err := http.NewRequestWithContext(trace, http.MethodGet, url+path, nil)
+			require.NoError(t, err)
+			r, err := client.Do(req)
 			require.NoError(t, err)
 			defer r.Body.Close()
 			p, err := io.ReadAll(r.Body)
 			require.NoError(t, err)
+			require.NoError(t, conntest.Receive(t, put))
 			return p
 		}
-		var first string
+		first := get("/hello")
 		for range 100 {
-			p := string(get("/hello"))
-			if first == "" {
-				first = p
-			}
-			require.Equal(t, first, p)
+			require.Equal(t, first, get("/hello"))
+			require.True(t, reused, "it is kept alive")
 		}
-		// The Transport may dial anew where it is late itself, not each time.
-		require.Less(t, dials.Load(), int32(20), "it is kept alive")
 
 		require.True(t, bytes.Equal(body, get("/body")))
 		r, err := client.Post(url+"/sum", "", bytes.NewReader(body))

@@ -10,22 +10,6 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// What a handler of packets needs is in package conn; these are its names here.
-type (
-	// Handler is told what happens to a packet socket.
-	PacketHandler = packet.Handler
-	// Base implements all of Handler but OnPackets.
-	PacketBase = packet.Base
-	// Conn is a packet socket.
-	PacketConn = packet.Conn
-	// Handle refers to a packet socket from any goroutine.
-	PacketHandle = packet.Handle
-	// Packet is a datagram that was received.
-	Packet = packet.Packet
-	// Sessions is a Handler that tells the datagrams of different peers apart.
-	Sessions = packet.Sessions
-)
-
 func isPacketNetwork(network string) bool {
 	return network == "udp" || network == "udp4" || network == "udp6"
 }

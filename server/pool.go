@@ -114,7 +114,8 @@ func or[T int | time.Duration](v, byDefault, none T) T {
 // h.OnClose alone, with the error. cancel gives the place in the queue back: then h is
 // told nothing, but that of a connection that it has been given already, which is reset,
 // unless it has been given back. With an
-// error h is not called.
+// error h is not called. There is no TryGet, since whether an idle connection is still open
+// is asked on its worker.
 func (p *Pool) Start(network, addr string, h Handler) (cancel func(), err error) {
 	f := p.GetFuture(network, addr, h)
 	g, err := p.Dialer.group()

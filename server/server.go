@@ -18,26 +18,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// What a handler needs is in package conn; these are its names here.
-type (
-	// Handler is told what happens to each connection.
-	Handler = conn.Handler
-	// Base implements all of Handler but OnData.
-	Base = conn.Base
-	// Conn is a connection.
-	Conn = conn.Conn
-	// Handle refers to a connection from any goroutine.
-	Handle = conn.Handle
-	// Stream is a connection for sequential code.
-	Stream = conn.Stream
-	// Wrapper is a Handler around another one.
-	Wrapper = conn.Wrapper
-)
-
-// Sequential is a Handler that calls fn for each connection, on a coroutine: plain code
-// that reads and writes, see conn.Sequential.
-func Sequential(fn func(cx *sched.Context, s *Stream) error) Handler { return conn.Sequential(fn) }
-
 // ErrServerClosed is what Serve and ListenAndServe return after Shutdown or
 // Close. It matches net.ErrClosed.
 var ErrServerClosed error = serverClosed{}

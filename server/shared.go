@@ -145,22 +145,31 @@ func (m *members) abort(group *conn.Group) error {
 	look, stop := bubble.Tick(lookEvery)
 	defer stop()
 	least, quiet := m.len(), time.Duration(0)
-	for n := least; n > 0; n = m.len() {
+	stopped := group.Runtime().Done() // which has ended them
+	for n := least; n > 0 && !isClosed(stopped); n = m.len() {
 		if n < least {
 			least, quiet = n, 0
 		}
 		if quiet >= stuckAfter {
-			return m.stuck(group, n)
+			return stuckError(group, n)
 		}
 		select {
 		case <-m.left:
 		case <-look:
 			quiet += lookEvery
-		case <-group.Runtime().Done(): // which has ended them
-			return nil
+		case <-stopped:
 		}
 	}
 	return nil
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // await waits until no member is left, or done is closed.
@@ -176,12 +185,7 @@ func (m *members) await(group *conn.Group, done <-chan struct{}) {
 	}
 }
 
-func (m *members) stuck(group *conn.Group, n int) error {
-	select {
-	case <-group.Runtime().Done(): // which has ended them
-		return nil
-	default:
-	}
+func stuckError(group *conn.Group, n int) error {
 	err := fmt.Errorf("%w: connections that have not ended: %d", conn.ErrStuck, n)
 	for _, b := range group.Runtime().Busy(stuckAfter / 2) {
 		err = fmt.Errorf("%w, worker %d is in a task for %v", err, b.Worker, b.For.Round(time.Millisecond))

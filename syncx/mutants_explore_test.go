@@ -50,14 +50,4 @@ var mistakes = map[string]mutants.Mutant{
 }
 
 // The explorer is worth what it finds: each of these mistakes.
-func TestMutantsAreCaughtByTheExplorer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package for each mutant")
-	}
-	for name, m := range mistakes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // nothing here uses a shim
-			m.MustBeCaught(t)
-		})
-	}
-}
+func TestMutantsAreCaughtByTheExplorer(t *testing.T) { mutants.MustAllBeCaught(t, mistakes) }

@@ -12,6 +12,7 @@ type (
 	Int64          = atomic.Int64
 	Uint32         = atomic.Uint32
 	Uint64         = atomic.Uint64
+	Bool           = atomic.Bool
 	Pointer[T any] = atomic.Pointer[T]
 	Mutex          = sync.Mutex
 )

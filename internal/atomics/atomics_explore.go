@@ -9,6 +9,7 @@ type (
 	Int64          = explore.Word[int64]
 	Uint32         = explore.Word[uint32]
 	Uint64         = explore.Word[uint64]
+	Bool           = explore.Bool
 	Pointer[T any] = explore.Pointer[T]
 	Mutex          = explore.Mutex
 )

@@ -105,6 +105,27 @@ func TestAPanicOutsideIsTheCallers(t *testing.T) {
 	})
 }
 
+// While the attendant is held, a pause between calls has no new one summoned.
+func TestHoldKeepsTheAttendant(t *testing.T) {
+	defer leavesNothing(t)
+	came := func() int {
+		attendant.mu.Lock()
+		defer attendant.mu.Unlock()
+		return attendant.came
+	}
+	synctest.Test(t, func(t *testing.T) {
+		release, other := Hold(), Hold()
+		defer release()
+		Outside(func() {})
+		before := came()
+		other()
+		for range 3 {
+			<-After(2 * linger)
+		}
+		require.Equal(t, before, came())
+	})
+}
+
 func TestTheCollectorIsOff(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

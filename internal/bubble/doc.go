@@ -10,6 +10,6 @@
 //
 // A bubble's goroutine cannot leave it. So Outside has a goroutine run the function that does not
 // belong to any bubble: the attendant, which the garbage collector's cleanups start at the first
-// call and which ends soon after the last one. Outside bubbles each function here is what its name
+// call and which ends soon after the last one, unless Hold keeps it. Outside bubbles each function here is what its name
 // says, at the cost of one clock read.
 package bubble

@@ -61,6 +61,7 @@ type attending struct {
 	jobs []*job
 	here bool          // it runs, or is summoned
 	came int           // how often one has begun: it may be gone again when its summoner looks
+	held int           // calls of Hold that were not released: the attendant stays meanwhile
 	bell chan struct{} // made by the attendant; nil until it runs
 }
 
@@ -142,11 +143,24 @@ func (a *attending) due() []*job {
 	return all
 }
 
-// leave has the next job summon another attendant, unless there is a job.
+// Hold keeps the attendant, once it is there, until release is called, once. It is for code that
+// calls Outside for as long as it lives: so its calls cost no garbage collection after a pause.
+func Hold() (release func()) {
+	attendant.hold(1)
+	return func() { attendant.hold(-1) }
+}
+
+func (a *attending) hold(n int) {
+	a.mu.Lock()
+	a.held += n
+	a.mu.Unlock()
+}
+
+// leave has the next job summon another attendant, unless there is a job, or the attendant is held.
 func (a *attending) leave() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.jobs) > 0 {
+	if len(a.jobs) > 0 || a.held > 0 {
 		return false
 	}
 	a.here, a.bell = false, nil

@@ -9,7 +9,9 @@ package conntest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -162,6 +164,25 @@ func Crowd(t testing.TB, n, atOnce int, f func(i int) error) {
 	if first != nil {
 		t.Fatal(first)
 	}
+}
+
+// ServeEach serves each connection that ln accepts in a goroutine of its own, with its
+// number, until ln is closed.
+//
+// Any other error of Accept is of one connection: package net's listener returns
+// WSAENOTCONN under Wine 8 for a peer that has reset before it was accepted.
+func ServeEach(ln net.Listener, serve func(i int, c net.Conn)) {
+	go func() {
+		for i := 0; ; {
+			switch c, err := ln.Accept(); {
+			case err == nil:
+				go serve(i, c)
+				i++
+			case errors.Is(err, net.ErrClosed):
+				return
+			}
+		}
+	}()
 }
 
 func fatal(t testing.TB, what []any) {

@@ -3,7 +3,7 @@ package engine
 import "github.com/suiro-go/suiro/reactor"
 
 // Expel cancels an operation for a worker that does not poll. One that polls does so itself.
-// What e says must not change meanwhile. It is called once; Nudge then has it take effect.
+// What e says must not change meanwhile. Nudge then has it take effect.
 func (g *Group) Expel(e *Endpoint, kind reactor.Kind) {
 	for i := range g.Drivers {
 		d := g.Drivers[i].Load()

@@ -60,6 +60,22 @@ func (w *Word[T]) change(what string, by T, f func(T) T) (old T) {
 	return old
 }
 
+// A Bool is an atomic bool.
+type Bool struct{ w Word[uint32] }
+
+func (b *Bool) Load() bool       { return b.w.Load() != 0 }
+func (b *Bool) Store(v bool)     { b.w.Store(word(v)) }
+func (b *Bool) Swap(v bool) bool { return b.w.Swap(word(v)) != 0 }
+
+func (b *Bool) CompareAndSwap(old, v bool) bool { return b.w.CompareAndSwap(word(old), word(v)) }
+
+func word(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // A Pointer is an atomic pointer.
 type Pointer[T any] struct{ p atomic.Pointer[T] }
 

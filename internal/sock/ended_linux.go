@@ -2,13 +2,38 @@ package sock
 
 import "golang.org/x/sys/unix"
 
-// Ended reports whether the peer has reset the connection; with eof, or has finished. It takes
-// nothing from the socket, not the error either.
-func Ended(fd int, eof bool) bool {
-	ask := []unix.PollFd{{Fd: int32(fd)}} // an error and a hang-up are reported without being asked for
+// A Look asks for the ends of many connections by one call. It takes nothing from the sockets,
+// their errors either. The zero Look asks for none.
+type Look struct {
+	asks  []unix.PollFd
+	ended []int
+}
+
+// Add has the next Ended ask whether the peer has reset the connection; with eof, or has finished.
+func (l *Look) Add(fd int, eof bool) {
+	ask := unix.PollFd{Fd: int32(fd)} // an error and a hang-up are reported without being asked for
 	if eof {
-		ask[0].Events = unix.POLLRDHUP
+		ask.Events = unix.POLLRDHUP
 	}
-	n, err := unix.Poll(ask, 0)
-	return err == nil && n > 0
+	l.asks = append(l.asks, ask)
+}
+
+// Ended is the connections that have ended, by the order in which they were added, from 0. It
+// forgets them all, and is valid until the next Ended. With an error nothing is known of them.
+func (l *Look) Ended() ([]int, error) {
+	if len(l.asks) == 0 {
+		return nil, nil
+	}
+	n, err := unix.Poll(l.asks, 0)
+	if err == unix.EINTR { // a signal has come, and none of them has ended
+		n, err = 0, nil
+	}
+	l.ended = l.ended[:0] // n is -1 with an error
+	for i := 0; len(l.ended) < n; i++ {
+		if l.asks[i].Revents != 0 {
+			l.ended = append(l.ended, i)
+		}
+	}
+	l.asks = l.asks[:0]
+	return l.ended, err
 }

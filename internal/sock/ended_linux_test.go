@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// Ended sees an end behind bytes that are unread, and leaves both for the reader.
-func TestEndedLooksAndTakesNothing(t *testing.T) {
+// A Look sees an end behind bytes that are unread, and leaves both for the reader.
+func TestALookTakesNothing(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		for _, way := range []string{"reset", "finish"} {
 			if network == "unix" && way == "reset" {
@@ -67,6 +68,43 @@ func TestEndedLooksAndTakesNothing(t *testing.T) {
 func ended(t *testing.T, c net.Conn, eof bool) (is bool) {
 	rc, err := c.(syscall.Conn).SyscallConn()
 	require.NoError(t, err)
-	require.NoError(t, rc.Control(func(fd uintptr) { is = sock.Ended(int(fd), eof) }))
+	require.NoError(t, rc.Control(func(fd uintptr) {
+		var l sock.Look
+		l.Add(int(fd), eof)
+		all, err := l.Ended()
+		require.NoError(t, err)
+		is = len(all) > 0
+		require.True(t, !is || slices.Equal(all, []int{0}), all)
+	}))
 	return is
+}
+
+// A Look that the kernel refuses says so, and asks for nobody afterwards.
+func TestALookThatFailsSaysSo(t *testing.T) {
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	defer syscall.Close(ends[0])
+	require.NoError(t, syscall.Close(ends[1]))
+	var l sock.Look
+	look := func() ([]int, error) {
+		l.Add(ends[0], true)
+		return l.Ended()
+	}
+	all, err := look()
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, all)
+
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	none := limit
+	none.Cur = 0 // poll refuses to look at more than that
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none))
+	all, err = look()
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.ErrorIs(t, err, syscall.EINVAL)
+	require.Empty(t, all)
+
+	all, err = look()
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, all)
 }

@@ -2,5 +2,11 @@
 
 package sock
 
-// Ended is for io_uring, which only Linux has.
-func Ended(int, bool) bool { return false }
+// A Look is for io_uring, which only Linux has.
+type Look struct{}
+
+// Add does nothing.
+func (*Look) Add(int, bool) {}
+
+// Ended is nobody.
+func (*Look) Ended() ([]int, error) { return nil, nil }

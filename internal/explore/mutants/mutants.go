@@ -33,6 +33,20 @@ func In(file, tests string, edits ...string) Mutant {
 // File is the file's name.
 func (m Mutant) File() string { return m.file }
 
+// MustAllBeCaught runs MustBeCaught for each, in parallel and with its name, unless the run
+// is short: each compiles the package.
+func MustAllBeCaught(t *testing.T, all map[string]Mutant) {
+	if testing.Short() {
+		t.Skip("compiles the package for each mutant")
+	}
+	for name, m := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // nothing here uses a shim
+			m.MustBeCaught(t)
+		})
+	}
+}
+
 // MustBeCaught fails the test unless the explorer, in one of the mutant's tests,
 // finds a schedule that goes wrong. It compiles the package's tests once more.
 func (m Mutant) MustBeCaught(t *testing.T) {
