@@ -65,20 +65,23 @@ func (d *driver) sinceStart() time.Duration {
 
 var started = time.Now()
 
-// Poll implements sched.Driver.
+// Poll implements sched.Driver. What a look has woken counts: else the worker would go on sleeping,
+// with that in its queue.
 func (d *driver) Poll(cx *sched.Context, wait time.Duration, hold bool) (int, error) {
+	woken := 0
 	if due := time.Duration(d.doubts.due.Load()); due != 0 {
 		d.Cx = cx
 		left := due - d.sinceStart()
 		if left <= 0 {
-			d.lookAtDoubts(d)
+			woken = d.lookAtDoubts(d)
 			left = 0 // who has been woken runs now
 		}
 		if wait < 0 || wait > left {
 			wait = left
 		}
 	}
-	return d.Driver.Poll(cx, wait, hold)
+	n, err := d.Driver.Poll(cx, wait, hold)
+	return woken + n, err
 }
 
 // Rescue implements sched.Rescuer.

@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // doubted has a connection be in doubt, and returns the driver of the worker that is to look.
@@ -26,6 +28,38 @@ func (f *fixture) doubted() *conn.Driver {
 	}
 	f.t.Fatal("nobody is in doubt")
 	return nil
+}
+
+// A worker that is told of nothing goes on sleeping, whatever lies in its queue.
+func TestAPollReportsWhatALookHasWoken(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		if backend != "io_uring" {
+			t.Skip("no end is overlooked: nobody is in doubt")
+		}
+		f := serve(t, backend, 1, funcs{data: echo})
+		for range 100 { // the worker may have looked before
+			c := f.dial()
+			write(t, c, "hello")
+			require.Equal(t, "hello", string(read(t, c, 5)))
+			polled := make(chan int, 1)
+			f.on(0, func(cx *sched.Context) {
+				d := cx.Driver().(*conn.Driver)
+				if d.Doubted() == 0 {
+					polled <- -1
+					return
+				}
+				reset(c)
+				n, err := d.PollDoubts(cx)
+				assert.NoError(t, err)
+				polled <- n
+			})
+			if n := conntest.Receive(t, polled); n >= 0 {
+				require.Equal(t, 1, n)
+				return
+			}
+		}
+		t.Fatal("nobody is in doubt")
+	})
 }
 
 // While a worker is stuck in a handler, another one looks whether connections have ended that the

@@ -3,8 +3,10 @@ package conn
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // Dump is the state of every connection, read without regard to who owns it:
@@ -44,6 +46,20 @@ func (d *driver) Doubted() int {
 	defer d.doubts.mu.Unlock()
 	return len(d.doubts.tokens)
 }
+
+// PollDoubts is a Poll that comes when the worker's doubts are due, and to which its reactor has
+// nothing to tell.
+func (d *driver) PollDoubts(cx *sched.Context) (int, error) {
+	defer func(r reactor.Reactor) { d.R = r }(d.R)
+	d.R = silent{d.R}
+	d.doubts.due.Store(1)
+	return d.Poll(cx, 0, false)
+}
+
+// A silent reactor has nothing to tell.
+type silent struct{ reactor.Reactor }
+
+func (silent) Poll([]reactor.Completion, time.Duration, bool) (int, error) { return 0, nil }
 
 // Slot is the table slot a handle names, and its generation.
 func (h Handle) Slot() (index, generation uint32) { return h.token.Index(), h.token.Generation() }

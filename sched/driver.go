@@ -7,7 +7,8 @@ import "time"
 type Driver interface {
 	// Poll submits what has been queued since the last call, takes what has
 	// completed, wakes the tasks concerned through cx, and returns the number
-	// of things that happened. If there is nothing it waits: not at all for
+	// of things that happened: at least 1 if it has woken a task, since a worker that sleeps goes
+	// on polling until it is told of something. If there is nothing it waits: not at all for
 	// wait 0, without bound for wait < 0. With hold the wait must keep the Go
 	// scheduler's processor; it is then Config.Hold at most. Poll returns early, with 0 if
 	// need be, after Wake. An error is final: the runtime stops.
