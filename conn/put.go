@@ -47,7 +47,6 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 		c.mu.Unlock()
 		var errno syscall.Errno
 		n, errno = c.group.sendNow(fd, nil, p)
-		n = max(0, n)
 		c.mu.Lock()
 		leave := uint64(0)
 		if errno != 0 && !passes(errno) {

@@ -29,7 +29,6 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	fd := b.end.FD
 	b.mu.Unlock()
 	n, errno := c.group.cfg.Reactor.TrySend(fd, nil, p)
-	n = max(0, n)
 	b.mu.Lock()
 	told := in.right.GiveUp(n, 0)
 	waiter := in.roomFor(told)

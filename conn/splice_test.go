@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
@@ -428,6 +429,29 @@ func TestOnlyABulkIsSplicedByTheKernel(t *testing.T) {
 			for _, err := range p.ended(1) {
 				require.NoError(t, err)
 			}
+		}
+	})
+}
+
+// The buffers that a bulk is read into, without a pipe, are full at the end of what has come.
+func TestABulkThatFillsItsBuffersIsSpliced(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		p := newProxy(t, backend, workers, func(cfg *conn.Config) { cfg.MaxPipes = -1 })
+		client, origin := p.pair()
+		sent := make(chan error, 1)
+		for i := range 64 {
+			m := noise[:(1+i%4)*bufs.Large]
+			go func() {
+				_, err := client.Write(m)
+				sent <- err
+			}()
+			require.True(t, bytes.Equal(m, read(t, origin, len(m))))
+			require.NoError(t, conntest.Receive(t, sent))
+		}
+		require.NoError(t, client.Close())
+		require.NoError(t, origin.Close())
+		for _, err := range p.ended(1) {
+			require.NoError(t, err)
 		}
 	})
 }

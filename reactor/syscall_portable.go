@@ -16,7 +16,7 @@ import (
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, err := unix.Read(fd, p)
-	return n, errnoOf(err)
+	return max(0, n), errnoOf(err) // it says -1 when it failed
 }
 
 func sysRecv(fd int, p []byte) (int, syscall.Errno) { return sysRead(fd, p) }

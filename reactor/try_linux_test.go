@@ -45,3 +45,36 @@ func TestTrySendTakesWhatThereIsRoomForInOrder(t *testing.T) {
 	_, errno := new(Config).TrySend(pair[0], want[:1], want[:1])
 	require.Equal(t, unix.EPIPE, errno)
 }
+
+func TestATryThatFailsHasMovedNothing(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer unix.Close(pair[0])
+	var pipe [2]int
+	require.NoError(t, unix.Pipe2(pipe[:], unix.O_NONBLOCK|unix.O_CLOEXEC))
+	defer unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	p := make([]byte, 64)
+	var cfg Config
+	try := map[string]func() (int, unix.Errno){
+		"receive from a socket":  func() (int, unix.Errno) { return cfg.TryRecv(pair[0], p) },
+		"receive from a pipe":    func() (int, unix.Errno) { return cfg.TryRecv(pipe[0], p) },
+		"send":                   func() (int, unix.Errno) { return cfg.TrySend(pair[0], nil, p) },
+		"send from two places":   func() (int, unix.Errno) { return cfg.TrySend(pair[0], p, p) },
+		"receive from no socket": func() (int, unix.Errno) { return cfg.TryRecv(-1, p) },
+	}
+	for name, call := range try {
+		t.Run(name, func(t *testing.T) {
+			for range 1 << 20 { // until the socket is full
+				n, errno := call()
+				require.GreaterOrEqual(t, n, 0)
+				if errno != 0 {
+					require.Zero(t, n)
+					return
+				}
+			}
+			t.Fatal("it does not fail")
+		})
+	}
+	require.NoError(t, unix.Close(pair[1]))
+}
