@@ -85,6 +85,13 @@ func (w *chaosWorld) register(addr string, accepted bool) *chaosEnd {
 	return e
 }
 
+// accepted is the end that was accepted from that address, or nil.
+func (w *chaosWorld) accepted(addr string) *chaosEnd {
+	v, _ := w.ends.Load(addr + " accepts")
+	e, _ := v.(*chaosEnd)
+	return e
+}
+
 // other is the other end, or nil if it is not known.
 func (e *chaosEnd) other() *chaosEnd {
 	v, _ := e.world.ends.Load(e.peer)
