@@ -42,10 +42,6 @@ func (r *relay) settleBulk(c *Conn) {
 	came := b.came
 	b.came = 0
 	if c.is(direct) {
-		if c.is(closing | broken | deaf | ended) {
-			c.clear(direct) // the pipe goes when both have ended, or with the next that is empty
-			c.driver.Cx.Wake(c.task.Waker())
-		}
 		return
 	}
 	switch {
@@ -98,9 +94,9 @@ func (e *end) dropPipe(g *Group, empty bool) {
 	}
 }
 
-// readDirectly moves what has come into the pipe, or reads it. The reactor has said
-// that there is something, so nothing is in flight that receives.
-func (r *relay) readDirectly(c *Conn) {
+// readable implements consumer: it moves what has arrived into the pipe, or reads it. No receive
+// is in flight then.
+func (r *relay) readable(c *Conn) {
 	b, to := &r.bulk, r.there()
 	r.s.mu.Lock()
 	p := to.pipe
@@ -257,7 +253,7 @@ func (r *relay) writeBuffer(c *Conn) bool {
 	r.s.mu.Lock()
 	b := here.bufs[0][here.gone:] // the other end only adds to what is behind
 	r.s.unlock()
-	n, errno := c.group.cfg.Reactor.TrySend(c.end.FD, nil, b)
+	n, errno := c.group.sendNow(c.end.FD, nil, b)
 	switch {
 	case passes(errno):
 		c.awaitWritable()

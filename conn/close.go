@@ -41,7 +41,7 @@ func (c *Conn) Close() error {
 		k.read, k.write, k.idle = 0, 0, 0
 	}
 	// Otherwise there is nothing to wait for. TLS has its own end of stream still to send.
-	if !c.is(ended) || c.Unsent() > 0 || c.is(layered) {
+	if !c.is(ended) || c.Unsent() > 0 || c.filter() != nil {
 		c.linger()
 	}
 	return nil
@@ -181,10 +181,7 @@ func (c *Conn) tearDown() (done bool) {
 	if held != sending.Nobody || racing || c.is(connecting|receiving|polling|awaiting) || c.watching() {
 		return false
 	}
-	if c.is(occupied) {
-		if c.cause() != nil && !c.stream().told {
-			c.driver.Cx.Wake(c.task.Waker())
-		}
+	if !c.consumer().departs(c) {
 		return false
 	}
 	c.over()

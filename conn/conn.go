@@ -108,11 +108,9 @@ const (
 	finished                     // our FIN was sent
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
-	occupied                     // a Stream's functions have not all returned
-	crowded                      // and one of them waits for what is unsent to get less
+	consumed                     // the handler is a consumer
 	counted                      // among those that were accepted
-	spliced                      // what comes in goes to another connection
-	backed                       // and too much waits there: what has come in waits here
+	backed                       // too much waits at the other end of a splice: what has come in waits here
 	much                         // much came the last time
 	ample                        // and not all of it, perhaps, came at once
 	direct                       // the task receives itself, see readNow and bulk
@@ -135,7 +133,8 @@ func (c *Conn) clear(f flags) { c.flags &^= f }
 
 // newConn makes a connection of a descriptor, which nobody knows before attach.
 func newConn(g *Group, fd int, h Handler) *Conn {
-	c := &Conn{group: g, handler: h}
+	c := &Conn{group: g}
+	c.install(h)
 	c.end.FD, c.end.Target = fd, (*connTarget)(c)
 	if g.bounded() {
 		c.extras = new(extras) // others book in its charge
@@ -175,15 +174,15 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 // OnData is called soon. The connection of a Stream keeps the handler it has: the error
 // matches errors.ErrUnsupported. A Sequential needs the OnOpen that HandOver calls.
 func (c *Conn) SetHandler(h Handler) error {
-	if c.is(occupied) && !c.is(spliced) {
+	if c.ofStream() {
 		return c.opError("set", errOfStream)
 	}
 	c.clear(drained)
-	if c.is(spliced) {
-		c.extras.relay.Handler = h
+	if r := c.spliced(); r != nil {
+		r.Handler = h
 		return nil
 	}
-	c.handler = h
+	c.install(h)
 	if len(c.in.unread) > 0 && !c.is(closing|broken) {
 		c.set(unseen)
 		c.driver.Cx.Wake(c.task.Waker())

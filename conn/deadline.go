@@ -64,7 +64,7 @@ func (o outflow) movedSince(before outflow) bool {
 // A t in the past means now. The error matches net.ErrClosed, and errors.ErrUnsupported for
 // the connection of a Stream, which has deadlines of its own.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	if c.is(occupied) && !t.IsZero() {
+	if c.ofStream() && !t.IsZero() {
 		return c.opError("set", errOfStream)
 	}
 	return c.setDeadline(t, func(k *clock, at time.Duration) { k.read = at })

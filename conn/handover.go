@@ -15,7 +15,7 @@ import (
 // A connection that is not open in both directions stays as it is, and the error
 // matches net.ErrClosed. So does that of a Stream, or one that is spliced: ErrSpliced.
 func (c *Conn) HandOver(h Handler) error {
-	if c.is(occupied | spliced) {
+	if c.ofStream() || c.spliced() != nil {
 		return c.opError("hand over", ErrSpliced)
 	}
 	if c.unusable() {

@@ -23,7 +23,7 @@ func (c *Conn) watched() bool {
 	if !c.is(ended|held|starved) || !c.is(opened) || c.is(receiving|polling|closing|broken) {
 		return false
 	}
-	return c.is(ended) || !c.is(spliced|occupied) && !c.Lent()
+	return c.is(ended) || !c.consumer().keeps()
 }
 
 // watch puts a Hangup in flight if one is needed.

@@ -13,7 +13,7 @@ import "crypto/tls"
 // peer is held back. What the handler has set is not touched: a deadline of Conn's is to be
 // taken back first.
 func (c *Conn) Lend() *Socket {
-	if c.is(layered) {
+	if c.filter() != nil {
 		return nil
 	}
 	s := c.lend()
@@ -36,14 +36,14 @@ func (c *Conn) Lend() *Socket {
 // Meanwhile nothing else may be written, not by Handle.Send either: it is dropped. When the
 // connection ends, close-notify is sent by Close of the *tls.Conn alone.
 func (c *Conn) LendTLS() (*tls.Conn, *Socket) {
-	if !c.is(layered) || !c.extras.layer.ready || len(c.in.unread) > 0 || len(c.extras.transfers) > 0 {
+	l := c.filter()
+	if l == nil || !l.ready || len(c.in.unread) > 0 || len(c.extras.transfers) > 0 {
 		return nil, nil
 	}
 	s := c.lend()
 	if s == nil {
 		return nil, nil
 	}
-	l := c.extras.layer
 	l.encrypt(c, c.is(mute) && !l.said)
 	s.keep(l.cipher)
 	l.cipher, l.lent = nil, s
@@ -52,14 +52,14 @@ func (c *Conn) LendTLS() (*tls.Conn, *Socket) {
 }
 
 func (c *Conn) lend() *Socket {
-	if !c.is(opened) || c.is(closing|broken|spliced|occupied) {
+	if !c.is(opened) || c.is(closing|broken) || c.spliced() != nil || c.ofStream() {
 		return nil
 	}
 	if _, lent := socketOf(c.handler); lent {
 		return nil
 	}
 	s := &Socket{c: c, lender: c.handler, deaf: c.is(deaf), mute: c.is(mute), eof: c.is(endSeen)}
-	c.handler = s.Handler()
+	c.install(s.Handler())
 	c.group.watchSockets()
 	return s
 }
@@ -127,15 +127,15 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 	eof := s.eof
 	s.mu.Unlock()
 	if c.is(closing | broken) {
-		c.handler = s.lender
+		c.install(s.lender)
 		return
 	}
 	if eof {
 		c.clear(endSeen) // it was shown to the Socket alone
 	}
 	_ = c.ResumeRead()
-	if c.is(layered) {
-		c.extras.layer.takeBack(c)
+	if l := c.filter(); l != nil {
+		l.takeBack(c)
 	}
 	_ = c.SetHandler(s.lender)
 	c.check(f(c))

@@ -31,9 +31,8 @@ func (c *Conn) starve() {
 	if c.is(closing | broken) {
 		return
 	}
-	s, isSocket := socketOf(c.handler)
-	shaking := c.is(layered) && !c.extras.layer.ready
-	if shaking || isSocket && s.hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
+	f := c.filter()
+	if f != nil && !f.ready || c.consumer().hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
 		c.clear(starved)
 	} else {
 		c.set(starved)
@@ -45,19 +44,18 @@ func (c *Conn) starve() {
 func (c *Conn) settleMemory() {
 	memory, _ := c.pending()
 	unread := len(c.in.own)
-	s, isSocket := socketOf(c.handler)
-	if isSocket {
-		s.accountFor(unread)
+	booked := c.consumer().books(unread)
+	if booked {
 		unread = 0
 	}
 	kept := 0 // also of one that was a Socket before
-	if !isSocket && c.is(layered) {
-		kept = c.extras.layer.holds(c) // before c.mu: a handshake holds the layer's lock, then takes c.mu
+	if f := c.filter(); !booked && f != nil {
+		kept = f.holds(c) // before c.mu: a handshake holds the layer's lock, then takes c.mu
 	}
 	c.mu.Lock()
 	g := c.group
 	g.ledger.Book(&c.extras.charge, c.inbox.unsent()+len(c.queued)+memory+c.early(), unread)
-	if !isSocket {
+	if !booked {
 		g.ledger.Keep(&c.extras.charge, kept)
 	}
 	c.mu.Unlock()
@@ -119,17 +117,19 @@ func (s *Socket) account() (passOn bool) {
 	return c.group.ledger.Keep(&c.extras.charge, s.in.Bytes+s.behind)
 }
 
-// accountFor is account for the connection's task, at the end of a run that leaves so many
-// bytes in the connection.
-func (s *Socket) accountFor(behind int) {
+// books implements consumer.
+func (e *socketEvents) books(unread int) bool {
+	s := (*Socket)(e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.behind = behind
+	s.behind = unread
 	s.account()
+	return true
 }
 
-// hungry reports whether a goroutine waits for what arrives.
-func (s *Socket) hungry() bool {
+// hungry implements consumer: a goroutine waits for what arrives.
+func (e *socketEvents) hungry() bool {
+	s := (*Socket)(e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.in.Bytes == 0 && s.readers.Len() > 0

@@ -29,6 +29,8 @@ import (
 // only its owner knows when it is done with it. Group.Abort resets it. Setting deadlines then
 // fails with net.ErrClosed.
 type Socket struct {
+	plain // of a consumer's parts, those that a Socket has no use for
+
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted
 
 	mu     sync.Mutex // guards what follows; taken before that of c, never after it

@@ -11,8 +11,7 @@ import (
 type socketEvents Socket
 
 var (
-	_ Handler = (*socketEvents)(nil)
-	_ keeper  = (*socketEvents)(nil)
+	_ consumer = (*socketEvents)(nil)
 )
 
 // Handler is what Group.Dial is given, or a Dialer of package server, for a Socket that
@@ -132,14 +131,17 @@ func (e *socketEvents) OnClose(c *Conn, err error) {
 	s.mu.Unlock()
 	s.end(err)
 	if returned { // and takeBack has not run
-		c.handler = s.lender
+		c.install(s.lender)
 	}
 	if s.lender != nil {
 		s.lender.OnClose(c, err)
 	}
 }
 
-// appetite implements keeper.
+// keeps implements consumer.
+func (*socketEvents) keeps() bool { return true }
+
+// appetite implements consumer.
 func (e *socketEvents) appetite() int {
 	s := (*Socket)(e)
 	s.mu.Lock()

@@ -49,12 +49,7 @@ func newBulkReads(backend string, receiveMemory int) bulkReads {
 // frugal reports whether the task is to read all that comes, so that it looks whether there is
 // memory before it takes anything out of the kernel.
 func (c *Conn) frugal() bool {
-	return c.group.bounded() && c.group.bulk.much < math.MaxInt && !c.is(spliced|closing|deaf|ended)
-}
-
-// A keeper is a handler that takes all there is, and keeps it.
-type keeper interface {
-	appetite() int // how much more it is to be given
+	return c.group.bounded() && c.group.bulk.much < math.MaxInt && !c.is(closing|deaf|ended) && !c.consumer().paces()
 }
 
 // gauge decides, after a run in which so many bytes came from the reactor, who receives
@@ -67,7 +62,7 @@ func (c *Conn) gauge(came int) {
 		}
 	case !c.is(much):
 		c.set(much)
-	case !c.is(closing | broken | deaf | ended | spliced | layered):
+	case !c.is(closing|broken|deaf|ended) && c.filter() == nil && !c.consumer().paces():
 		c.set(direct) // settle ends the receive
 	}
 }
@@ -149,9 +144,5 @@ func (c *Conn) readSealed() {
 // wants is how much may be read without passing a bound.
 func (c *Conn) wants() int {
 	cfg := &c.group.cfg
-	n := min(cfg.MaxRead-len(c.in.unread), cfg.HighWater-c.Unsent())
-	if k, ok := c.handler.(keeper); ok {
-		n = min(n, k.appetite())
-	}
-	return n
+	return min(cfg.MaxRead-len(c.in.unread), cfg.HighWater-c.Unsent(), c.consumer().appetite())
 }

@@ -12,6 +12,7 @@ import (
 // connection's task's alone; what concerns both lies in Spliced, under its mutex.
 type relay struct {
 	Handler // the connection's own
+	plain   // of a consumer's parts, those that a splice has no use for
 	s       *Spliced
 	me      int // which of the ends
 
@@ -21,6 +22,8 @@ type relay struct {
 
 	bulk bulk
 }
+
+var _ consumer = (*relay)(nil)
 
 // An end is what is to leave at one of the connections, and how that is. No wake-up is
 // lost: whoever changes something under the mutex that the other has to deal with,
@@ -172,7 +175,13 @@ func (e *end) discard(c *Conn) {
 	}
 }
 
-// hear is what a run of the task has to learn from the other end.
+// paces implements consumer: pressure pauses the reading, and settleBulk says how it is done.
+func (r *relay) paces() bool { return true }
+
+// keeps implements consumer.
+func (r *relay) keeps() bool { return true }
+
+// hear implements consumer: it learns what the other end has done.
 func (r *relay) hear(c *Conn) {
 	here, there := r.here(), r.there()
 	if !here.news.Load() && !c.is(finished|broken) {
@@ -256,14 +265,13 @@ func (e *end) pop() {
 	e.bufs, e.gone = e.bufs[:n-1], 0
 }
 
-// calm reports that the run has nothing to send, and nothing to tell the other end: all is as it was at the end of the
-// one before.
+// calm implements consumer: all is as it was at the end of the run before.
 func (r *relay) calm(c *Conn) bool {
 	memory, files := c.pending()
 	return r.quiet && !c.inbox.right.IsQueued() && len(c.queued)+c.inFlight+memory == 0 && files == 0 && !r.asked && !c.is(mute|closing|broken)
 }
 
-// settled is the end of a run that has not ended the connection.
+// settled implements consumer.
 func (r *relay) settled(c *Conn) {
 	if r.calm(c) {
 		r.settleBulk(c)

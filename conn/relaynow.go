@@ -28,7 +28,7 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	}
 	fd := b.end.FD
 	b.mu.Unlock()
-	n, errno := c.group.cfg.Reactor.TrySend(fd, nil, p)
+	n, errno := c.group.sendNow(fd, nil, p)
 	b.mu.Lock()
 	told := in.right.GiveUp(n, 0)
 	waiter := in.roomFor(told)

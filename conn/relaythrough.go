@@ -21,11 +21,11 @@ const throughMost = 8 << 10
 // through has what a completion brings leave by the splice's other end. It reports whether that was all; else
 // the rest is left in the completion. The connection's task is entered.
 func (c *Conn) through(d *driver, e *reactor.Completion) bool {
-	const must, mustNot = opened | spliced | receiving, closing | broken | mute | deaf | ended | waiting | unseen | direct | stopping | much | layered
-	if c.flags&(must|mustNot) != must || c.backlog != nil || e.Res >= throughMost || c.group.bounded() {
+	const must, mustNot = opened | receiving, closing | broken | mute | deaf | ended | waiting | unseen | direct | stopping | much
+	r := c.spliced()
+	if c.flags&(must|mustNot) != must || r == nil || c.filter() != nil || c.backlog != nil || e.Res >= throughMost || c.group.bounded() {
 		return false
 	}
-	r := c.extras.relay
 	to := r.there()
 	if !to.open.Load() {
 		return false
@@ -71,7 +71,7 @@ func (r *relay) passEntered(c *Conn, to *end, p []byte) int {
 		return 0
 	}
 	to.unsent = 0
-	n, errno := c.group.cfg.Reactor.TrySend(b.end.FD, nil, p)
+	n, errno := c.group.sendNow(b.end.FD, nil, p)
 	if errno != 0 {
 		if passes(errno) {
 			return 0

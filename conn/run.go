@@ -40,17 +40,16 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 		c.hearHangup(&n)
 	}
 	c.work(&n)
-	if c.is(occupied) {
-		s := c.stream()
-		for more := s.begin(); more; more = s.end() {
-			s.resume()
-		}
+	k := c.consumer()
+	for more := k.begin(); more; more = k.end() {
+		k.resume()
+	}
+	if c.in.own != nil || c.in.chunk.Bytes != nil { // whichever method has read it
 		c.in.detach(c.driver, c.home)
 	}
 	c.dropNews(&n)
-	done = c.settle()
-	if !done && c.is(spliced) {
-		c.extras.relay.settled(c)
+	if done = c.settle(); !done {
+		k.settled(c)
 	}
 	if c.group.bounded() {
 		c.settleMemory()
@@ -118,10 +117,8 @@ func (c *Conn) work(n *news) {
 		c.toWrite -= len(n.commands[n.told-1].data)
 		c.exec(&n.commands[n.told-1])
 	}
-	if c.is(spliced) {
-		c.extras.relay.hear(c)
-	}
-	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0 || n.readable && c.is(direct) && !c.is(spliced)) {
+	c.consumer().hear(c)
+	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0 || n.readable && c.is(direct) && !c.consumer().paces()) {
 		c.starve()
 	}
 	if c.is(paused) && c.Unsent() <= c.group.cfg.LowWater {
@@ -134,11 +131,7 @@ func (c *Conn) work(n *news) {
 		c.offer()
 	}
 	if n.readable && c.is(direct) && !c.is(waiting|closing|broken|deaf|ended) {
-		if c.is(spliced) {
-			c.extras.relay.readDirectly(c)
-		} else {
-			c.readNow()
-		}
+		c.consumer().readable(c)
 	}
 	came := 0
 	for n.next < len(n.chunks) && !c.spent() {
@@ -174,9 +167,6 @@ func (c *Conn) work(n *news) {
 	if !c.is(drained|broken) && c.group.draining(c.is(outbound)) {
 		c.drain()
 	}
-	if !c.is(occupied) && (c.in.own != nil || c.in.chunk.Bytes != nil) { // whichever method has read it
-		c.in.detach(c.driver, c.home)
-	}
 }
 
 func (c *Conn) recoverPanic() {
@@ -206,15 +196,8 @@ func (c *Conn) receive(b reactor.Buffer) {
 		c.set(unseen)
 		c.in.attach(c.driver, c.home, b)
 		c.in.detach(c.driver, c.home)
-	case c.is(occupied):
-		if c.in.chunk.Bytes != nil {
-			c.offer()
-		}
-		c.in.attach(c.driver, c.home, b)
-		c.stream().fresh = false // its turn takes the last chunk
 	default:
-		c.in.attach(c.driver, c.home, b)
-		c.offer()
+		c.consumer().came(c, b)
 	}
 }
 
@@ -232,10 +215,10 @@ func (c *Conn) offer() {
 		switch {
 		case err != nil:
 			c.check(err)
-		case left >= cfg.MaxRead && left == before && !c.is(held|deaf|spliced):
+		case left >= cfg.MaxRead && left == before && !c.is(held|deaf):
 			c.conclude(ErrReadBufferFull)
 		}
-		if !c.is(closing|broken|spliced) && c.Unsent() > cfg.HighWater {
+		if !c.is(closing|broken) && c.Unsent() > cfg.HighWater && !c.consumer().paces() {
 			c.set(paused)
 		}
 		if left < cfg.MaxRead || c.is(deaf|closing|broken) {
@@ -256,7 +239,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// settle receives again if that is wanted
 	default:
-		if c.is(layered) && c.extras.layer.outlives(c.sysError("read", "recv", errno)) {
+		if f := c.filter(); f != nil && f.outlives(c.sysError("read", "recv", errno)) {
 			c.set(ended | endSeen)
 			return
 		}
@@ -295,8 +278,9 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 }
 
 func (c *Conn) exec(cmd *command) {
+	f := c.filter()
 	switch {
-	case c.is(layered) && !c.is(broken) && c.extras.layer.hold(cmd):
+	case f != nil && !c.is(broken) && f.hold(cmd):
 		return
 	case cmd.kind == cmdSplice: // whatever has become of it: the other end is to know
 		c.join(cmd.splice, 1)
@@ -356,12 +340,13 @@ func (c *Conn) settle() (done bool) {
 		c.armClock()
 		return c.is(broken) && c.tearDown()
 	}
-	if !c.is(closing|spliced) && c.Unsent() > c.group.cfg.HighWater {
+	k := c.consumer()
+	if !c.is(closing) && c.Unsent() > c.group.cfg.HighWater && !k.paces() {
 		c.set(paused)
 	}
-	waits := c.is(paused|crowded) || c.extras != nil && len(c.extras.notifySent) > 0
+	waits := c.is(paused) || k.wantsRoom() || c.extras != nil && len(c.extras.notifySent) > 0
 	unsent := 0
-	if waits || !c.is(spliced) || !c.extras.relay.calm(c) {
+	if waits || !k.calm(c) {
 		unsent = c.send(waits || c.is(mute|closing))
 	}
 	if unsent == 0 && waits { // all was sent since work looked, or is now
@@ -376,7 +361,7 @@ func (c *Conn) settle() (done bool) {
 	if c.is(finished) && c.is(endSeen) {
 		c.set(broken) // neither side has anything more to say
 	}
-	if c.is(closing|deaf|ended) && !c.is(spliced) {
+	if c.is(closing | deaf | ended) {
 		c.clear(direct) // what comes is not for the handler any more, and the reactor drops it until the end
 	} else if c.frugal() {
 		c.set(direct)

@@ -60,7 +60,7 @@ func (c *Conn) queueFile(f syscall.Conn, name string, offset, n int64) error {
 	if err != nil {
 		return sock.Advise(err)
 	}
-	x.transfers = append(x.transfers, &transfer{file: own, fd: int(own.Fd()), offset: offset, left: n, plain: !sock.HaveSendfile || c.is(layered)})
+	x.transfers = append(x.transfers, &transfer{file: own, fd: int(own.Fd()), offset: offset, left: n, plain: !sock.HaveSendfile || c.filter() != nil})
 	x.files += n
 	return nil
 }

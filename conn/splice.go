@@ -55,7 +55,7 @@ func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
 		return nil, a.opError("splice", errGone)
 	case to.group != a.group || to == a:
 		return nil, a.opError("splice", errors.New("use two connections of the same Group"))
-	case a.is(spliced | occupied):
+	case a.spliced() != nil || a.ofStream():
 		return nil, a.opError("splice", ErrSpliced)
 	}
 	s := &Spliced{a: a.Handle(), b: b, done: done}
@@ -95,7 +95,7 @@ func (s *Spliced) unlock() {
 
 // join makes the task's connection one end of a splice.
 func (c *Conn) join(s *Spliced, me int) {
-	if c.is(spliced | occupied) { // b alone: Splice has looked at a
+	if c.spliced() != nil || c.ofStream() { // b alone: Splice has looked at a
 		s.mu.Lock()
 		s.ends[me].state, s.ends[me].cause = endGone, ErrSpliced
 		s.unlock()
@@ -109,11 +109,10 @@ func (c *Conn) join(s *Spliced, me int) {
 	c.mu.Lock()
 	x.relay = r
 	c.mu.Unlock()
-	c.handler = r
-	c.set(spliced)
+	c.install(r)
 	c.task.LetEnter()
 	s.mu.Lock()
-	s.ends[me].plain = !c.is(layered)
+	s.ends[me].plain = c.filter() == nil
 	s.unlock()
 	c.clear(paused | held | direct)
 	if c.is(mute|deaf) && !c.is(broken) {
@@ -153,8 +152,8 @@ func (c *Conn) lateSplice() {
 		late, c.inbox.commands = c.inbox.commands, nil
 	}
 	c.mu.Unlock()
-	if c.is(layered) {
-		late = append(c.extras.layer.held, late...) // the handshake it waited for has failed
+	if f := c.filter(); f != nil {
+		late = append(f.held, late...) // the handshake it waited for has failed
 	}
 	for _, cmd := range late {
 		if cmd.kind == cmdSplice {

@@ -25,14 +25,18 @@ import (
 // are unsent; reading goes on meanwhile, so that two who both write first and read later
 // do not wait for each other any longer than over TCP itself.
 type Stream struct {
+	plain // of a consumer's parts, those that a Stream has no use for
+
 	// The task's alone. This and what others store, which is all that most turns look at,
 	// are two cache lines.
 	c         *Conn
 	running   *branch // whose coroutine runs
 	fresh     bool    // in this run of the task all have gone on since the last news
 	needsRoom bool    // somebody waits for the queue to get shorter
+	crowded   bool    // and did at the end of the last turn
 	holds     bool    // reading is paused: much is unread
 	ending    bool    // main has returned
+	vacant    bool    // and all others have
 	asked     bool    // something was read after the last write
 	watches   bool    // Draining was called: the function ends itself
 	main      branch
@@ -91,8 +95,7 @@ func (h *sequential) OnOpen(c *Conn) error {
 	if outer := c.handler; outer != Handler(h) {
 		s.outer = outer
 	}
-	c.handler = (*streamEvents)(s)
-	c.set(occupied)
+	c.install((*streamEvents)(s))
 	s.main.begin = func(cx *sched.Context) error { return c.returned(h, h.fn(cx, s)) }
 	return nil
 }
@@ -102,14 +105,14 @@ func (*sequential) OnData(*Conn) error { return nil }
 
 // OnDrain implements Handler, for one around this one: streamEvents calls that.
 func (*sequential) OnDrain(c *Conn) {
-	if c.is(occupied) {
+	if c.ofStream() {
 		c.stream().drain()
 		return
 	}
 	_ = c.Close()
 }
 
-// stream is that of a connection that is occupied.
+// stream is that of a connection that a Stream's functions serve.
 func (c *Conn) stream() *Stream { return (*Stream)(c.handler.(*streamEvents)) }
 
 // Handle is Conn.Handle.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -11,7 +12,7 @@ import (
 // methods of the Stream.
 type streamEvents Stream
 
-var _ Handler = (*streamEvents)(nil)
+var _ consumer = (*streamEvents)(nil)
 
 // OnOpen implements Handler; it is not called.
 func (*streamEvents) OnOpen(*Conn) error { return nil }
@@ -21,7 +22,7 @@ func (*streamEvents) OnOpen(*Conn) error { return nil }
 func (e *streamEvents) OnData(*Conn) error {
 	s := (*Stream)(e)
 	s.signal.Rouse()
-	s.resume()
+	e.resume()
 	s.fresh = true
 	s.hold()
 	return nil
@@ -48,7 +49,30 @@ func (s *Stream) hold() {
 // end for.
 func (s *Stream) most() int { return min(s.c.group.cfg.HighWater, s.c.group.cfg.MaxRead) }
 
-// appetite implements keeper.
+// came implements consumer: the turn takes the last chunk of a run.
+func (e *streamEvents) came(c *Conn, b reactor.Buffer) {
+	if c.in.chunk.Bytes != nil {
+		c.offer()
+	}
+	c.in.attach(c.driver, c.home, b)
+	e.fresh = false
+}
+
+// keeps implements consumer.
+func (e *streamEvents) keeps() bool { return !e.vacant }
+
+// wantsRoom implements consumer: a Write waits.
+func (e *streamEvents) wantsRoom() bool { return e.crowded }
+
+// departs implements consumer: all functions have returned, or are about to see why they must.
+func (e *streamEvents) departs(c *Conn) bool {
+	if !e.vacant && c.cause() != nil && !e.told {
+		c.driver.Cx.Wake(c.task.Waker())
+	}
+	return e.vacant
+}
+
+// appetite implements consumer.
 func (e *streamEvents) appetite() int {
 	s := (*Stream)(e)
 	return s.most() - len(s.c.in.unread)
@@ -89,25 +113,24 @@ func (e *streamEvents) OnClose(c *Conn, err error) {
 	}
 }
 
-// A turn is the stream's part of a run of the connection's task, after the news: begin,
-// and then resume and end, one after the other, until end is false. They are called by
-// Run itself: the processor predicts the returns wrong that follow a switch of stacks, so
-// there are to be few frames between the two.
-
-// begin reports whether resume is to be called: not if that has been done since the news
+// begin implements consumer: resume is not to be called if that has been done since the news
 // came, and nobody else has asked for anything.
-func (s *Stream) begin() bool {
+func (e *streamEvents) begin() bool {
+	s := (*Stream)(e)
+	if s.vacant {
+		return false
+	}
 	if s.signal.Look() {
 		s.fresh = false
 	}
 	s.signal.Rouse()
 	s.obey()
-	return !s.fresh || s.c.is(broken) || s.end()
+	return !s.fresh || s.c.is(broken) || e.end()
 }
 
-// end reports whether something has changed meanwhile, so that resume is to be called
-// again.
-func (s *Stream) end() bool {
+// end implements consumer: resume is to be called again if something has changed meanwhile.
+func (e *streamEvents) end() bool {
+	s := (*Stream)(e)
 	c := s.c
 	s.fresh = false
 	s.obey()
@@ -118,15 +141,12 @@ func (s *Stream) end() bool {
 		s.armTimer()
 	}
 	if s.signal.Rest() {
-		return s.begin()
+		return e.begin()
 	}
 	if s.holds || len(c.in.unread) > 0 {
 		s.hold()
 	}
-	c.clear(crowded)
-	if s.needsRoom {
-		c.set(crowded)
-	}
+	s.crowded = s.needsRoom
 	return false
 }
 
@@ -142,9 +162,10 @@ func (s *Stream) obey() {
 	}
 }
 
-// resume lets all go on that wait: whatever the task was woken for, they see whether it
-// is for them.
-func (s *Stream) resume() {
+// resume implements consumer. It lets all go on that wait: whatever the task was woken for, they
+// see whether it is for them.
+func (e *streamEvents) resume() {
+	s := (*Stream)(e)
 	if s.c.is(closing|broken) && s.c.cause() != nil && !s.told {
 		s.told = true
 		s.cancel(true)
@@ -227,7 +248,7 @@ func (s *Stream) vacate() bool {
 		return false
 	}
 	c := s.c
-	c.clear(occupied | crowded)
+	s.vacant, s.crowded = true, false
 	err := s.main.co.Err() // which Sequential has counted
 	orphan := err == nil && s.failed != nil && !s.failed.joined
 	if orphan {

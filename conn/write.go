@@ -129,8 +129,9 @@ func (c *Conn) send(tell bool) int {
 		c.fetch()
 		memory, files = c.pending()
 	}
-	sealed := !c.is(layered) || c.seal()
-	tell = tell || !sealed || memory > 0 || files > 0 || c.is(spliced) && c.extras.relay.asked
+	sealed := c.filter() == nil || c.seal()
+	r := c.spliced()
+	tell = tell || !sealed || memory > 0 || files > 0 || r != nil && r.asked
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
@@ -146,7 +147,7 @@ func (c *Conn) send(tell bool) int {
 	} else if tell || len(c.queued) > 0 {
 		in.right.Want()
 	}
-	if c.is(spliced) && c.is(mute|closing) { // a FIN may be on its way, see passNow
+	if r != nil && c.is(mute|closing) { // a FIN may be on its way, see passNow
 		in.right.Bar()
 	}
 	coming := 0 // from put, and takeOver is about to run

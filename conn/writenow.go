@@ -15,7 +15,7 @@ const atOnce = 16 << 10
 // kernel has taken; what is left is to be queued. An error ends the connection, since the
 // kernel tells it once.
 func (c *Conn) writeNow(p []byte) int {
-	if !c.is(opened) || c.is(layered) || c.inFlight > 0 {
+	if !c.is(opened) || c.filter() != nil || c.inFlight > 0 {
 		return 0
 	}
 	if memory, files := c.pending(); memory > 0 || files > 0 || c.is(awaiting) {

@@ -1,0 +1,121 @@
+package conn
+
+import (
+	"math"
+
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// A consumer is a handler that takes part in the runs of its connection's task. A Stream, a
+// Socket and a splice are consumers: the core, which serves all connections, knows them by
+// this interface alone. Every other handler has the parts of plain. All methods are the task's.
+type consumer interface {
+	Handler
+
+	// hear begins the consumer's part of a run: it learns what others have done since the
+	// last run.
+	hear(c *Conn)
+	// came takes a chunk that has arrived.
+	came(c *Conn, b reactor.Buffer)
+	// readable says that the task is to read, and that there is something to be read.
+	readable(c *Conn)
+
+	// A turn follows the news of a run: begin, then resume and end in turn until begin or end
+	// reports false. Run itself calls them: the processor predicts wrongly the returns that
+	// follow a switch of stacks, so few frames may lie between.
+	begin() bool
+	resume()
+	end() bool
+
+	// settled ends a run that has not ended the connection.
+	settled(c *Conn)
+	// departs reports whether the connection may end. The task runs again until it does.
+	departs(c *Conn) bool
+
+	// calm reports that this run leaves nothing to be sent, and nothing to be told to anybody.
+	calm(c *Conn) bool
+	// wantsRoom reports whether the task is to run once less is unsent.
+	wantsRoom() bool
+	// appetite is how many bytes more the consumer takes.
+	appetite() int
+	// hungry reports whether somebody waits for bytes, who has memory for them.
+	hungry() bool
+	// books reports whether the consumer itself books what it keeps in the ledger, and the
+	// bytes that are left unread in the connection.
+	books(unread int) bool
+	// paces reports whether the consumer decides by itself when reading pauses, and how the
+	// task reads: what is unsent here does not matter to it.
+	paces() bool
+	// keeps reports whether the consumer is given what arrived before a reset.
+	keeps() bool
+}
+
+// plain is the part in a run of a handler that is no consumer. Consumers embed it.
+type plain struct{}
+
+func (plain) hear(*Conn) {}
+
+func (plain) came(c *Conn, b reactor.Buffer) {
+	c.in.attach(c.driver, c.home, b)
+	c.offer()
+}
+
+func (plain) readable(c *Conn)   { c.readNow() }
+func (plain) begin() bool        { return false }
+func (plain) resume()            {}
+func (plain) end() bool          { return false }
+func (plain) settled(*Conn)      {}
+func (plain) departs(*Conn) bool { return true }
+func (plain) calm(*Conn) bool    { return false }
+func (plain) wantsRoom() bool    { return false }
+func (plain) appetite() int      { return math.MaxInt }
+func (plain) hungry() bool       { return false }
+func (plain) books(int) bool     { return false }
+func (plain) paces() bool        { return false }
+func (plain) keeps() bool        { return false }
+
+// plainHandler is plain with the methods of a Handler, which nobody calls.
+type plainHandler struct {
+	plain
+	untold
+}
+
+// consumer is the handler's part in runs.
+func (c *Conn) consumer() consumer {
+	if c.is(consumed) {
+		return c.handler.(consumer)
+	}
+	return plainHandler{}
+}
+
+// install makes h the connection's handler.
+func (c *Conn) install(h Handler) {
+	c.handler = h
+	if _, ok := h.(consumer); ok {
+		c.set(consumed)
+	} else {
+		c.clear(consumed)
+	}
+}
+
+// spliced is the connection's end of a splice; nil: it is not spliced.
+func (c *Conn) spliced() *relay {
+	if c.extras == nil {
+		return nil
+	}
+	return c.extras.relay
+}
+
+// ofStream reports whether the functions of a Stream serve the connection.
+func (c *Conn) ofStream() bool {
+	e, ok := c.handler.(*streamEvents)
+	return ok && !e.vacant
+}
+
+// filter is what decrypts and encrypts the connection's bytes; nil: nothing does.
+func (c *Conn) filter() *layer {
+	if c.extras == nil {
+		return nil
+	}
+	return c.extras.layer
+}
