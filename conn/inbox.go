@@ -3,6 +3,7 @@ package conn
 import (
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/duplex"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/reactor"
@@ -65,7 +66,7 @@ type mail struct {
 	sent   int            // how much of it the kernel has taken; 0 when there is none
 	lent   *engine.Driver // where it went, if that was not by the task, see passNow; nil: Conn.outgoing
 
-	waiter *Socket // whoever writes to it is told when that ends; nil: nobody
+	waiter *duplex.Duplex // whoever writes to it is told when that ends; nil: nobody
 
 	duplicates int // of the descriptor that functions of a RawConn have
 	calls      int // functions of Handle.Do that have not been called
@@ -150,7 +151,7 @@ func (c *Conn) deliver(d *driver, e *reactor.Completion) {
 	c.mu.Lock()
 	in := &c.inbox
 	wake := true
-	var waiter *Socket
+	var waiter *duplex.Duplex
 	switch e.Kind {
 	case reactor.Recv:
 		if e.Res > 0 {
@@ -203,7 +204,7 @@ func (c *Conn) deliver(d *driver, e *reactor.Completion) {
 		d.Cx.Wake(c.task.Waker())
 	}
 	if waiter != nil {
-		waiter.madeRoom()
+		waiter.MadeRoom()
 	}
 	if e.Kind == reactor.Send && c.group.bounded() {
 		c.group.passOn()

@@ -1,6 +1,10 @@
 package conn
 
-import "crypto/tls"
+import (
+	"crypto/tls"
+
+	"github.com/suiro-go/suiro/internal/duplex"
+)
 
 // Lend makes the connection a Socket, until Socket.Return or for good: goroutines have
 // it, and what is unread is the Socket's. Meanwhile the handler that the connection has
@@ -58,7 +62,8 @@ func (c *Conn) lend() *Socket {
 	if _, lent := socketOf(c.handler); lent {
 		return nil
 	}
-	s := &Socket{c: c, lender: c.handler, deaf: c.is(deaf), mute: c.is(mute), eof: c.is(endSeen)}
+	s := &Socket{c: c, lender: c.handler}
+	s.duplex.Take((*socketLine)(s), s.window(c.group), c.group.cfg.LowWater, duplex.State{Deaf: c.is(deaf), Mute: c.is(mute), EOF: c.is(endSeen)}, nil)
 	c.install(s.Handler())
 	c.group.watchSockets()
 	return s
@@ -71,15 +76,9 @@ func (c *Conn) sendBefore() {
 	}
 }
 
-// keep puts what has come into the queue of a Socket that nobody else knows yet.
+// keep puts what has arrived into the queue of a Socket that nobody else knows yet.
 func (s *Socket) keep(p []byte) {
-	if len(p) == 0 {
-		return
-	}
-	s.in.Append(p)
-	s.account()
-	if s.in.Bytes >= s.window() {
-		s.held = true
+	if s.duplex.Push(p) {
 		s.c.set(held)
 	}
 }
@@ -101,31 +100,18 @@ func (c *Conn) Lent() bool {
 // No byte is lost or changes places. The decision is taken under the lock of the
 // Socket, under which all that arrives is put into its queue: what came before it would
 // be there. What comes after it is left unread in the connection itself, since OnData
-// sees returned under the same lock, and a worker offers that to the handler after
+// sees that under the same lock, and a worker offers that to the handler after
 // takeBack, which is on its way before the lock is released. The end goes the same way:
 // it is seen in eof before, or it is shown again by takeBack.
 func (s *Socket) Return(f func(*Conn) error) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lender == nil || s.closed || s.gone || s.eof || s.deaf || s.mute || s.held ||
-		s.in.Bytes > 0 || s.writing || s.readers.Len() > 0 {
-		return false
-	}
-	// The lock of c is taken after that of s, here too.
-	if s.c.tell(command{kind: cmdDo, do: func(c *Conn) { s.takeBack(c, f) }}) != nil {
-		return false // it is over, and OnClose about to say so
-	}
-	s.closed, s.returned, s.ended = true, true, nil
-	s.readBy.Stop()
-	s.writeBy.Stop()
-	return true
+	return s.lender != nil && s.duplex.Surrender(func() bool { // else it is over, and OnClose about to say so
+		return s.c.tell(command{kind: cmdDo, do: func(c *Conn) { s.takeBack(c, f) }}) == nil
+	})
 }
 
 // takeBack is the worker's part of Return.
 func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
-	s.mu.Lock() // Return has released it by then, and eof is what it is
-	eof := s.eof
-	s.mu.Unlock()
+	eof := s.duplex.State().EOF // Return has released the lock by then
 	if c.is(closing | broken) {
 		c.install(s.lender)
 		return

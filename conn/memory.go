@@ -104,45 +104,6 @@ func (g *Group) leaveLine(p *ledger.Place) {
 	}
 }
 
-// account brings the group's ledger up to date with what the socket keeps. The socket's lock
-// is held, so that the last call tells the latest. It reports whether the caller is to call
-// the group's passOn afterwards, without that lock.
-func (s *Socket) account() (passOn bool) {
-	c := s.c
-	if c == nil || !c.group.bounded() {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.group.ledger.Keep(&c.extras.charge, s.in.Bytes+s.behind)
-}
-
-// books implements consumer.
-func (e *socketEvents) books(unread int) bool {
-	s := (*Socket)(e)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.behind = unread
-	s.account()
-	return true
-}
-
-// hungry implements consumer: a goroutine waits for what arrives.
-func (e *socketEvents) hungry() bool {
-	s := (*Socket)(e)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.in.Bytes == 0 && s.readers.Len() > 0
-}
-
-// askAgain wakes the connection's task for a goroutine that begins to wait: with MaxMemory
-// the connection may have been waiting for memory that is not needed now.
-func (s *Socket) askAgain() {
-	if s.c != nil && s.c.group.bounded() {
-		s.c.task.Wake()
-	}
-}
-
 // handshakeCost is about what crypto/tls and its goroutine hold during a handshake, in bytes.
 const handshakeCost = 16 << 10
 

@@ -104,7 +104,8 @@ type acceptor struct {
 }
 
 func (a *acceptor) OnOpen(c *Conn) error {
-	s := &Socket{writing: true}
+	s := new(Socket)
+	s.duplex.Unopened()
 	h := s.Handler()
 	_ = c.SetHandler(h)
 	_ = h.OnOpen(c)

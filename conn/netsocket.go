@@ -5,10 +5,8 @@ import (
 	"net"
 	"sync"
 
-	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/internal/bubble"
-	"github.com/suiro-go/suiro/internal/bufs"
-	"github.com/suiro-go/suiro/internal/waiter"
+	"github.com/suiro-go/suiro/internal/duplex"
 )
 
 // A Socket is a connection for ordinary goroutines: a net.Conn whose descriptor the
@@ -32,33 +30,12 @@ type Socket struct {
 	plain // of a consumer's parts, those that a Socket has no use for
 
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted
+	lender Handler       // whose the connection is after Return; nil: nobody's
+	duplex duplex.Duplex // what goroutines have of it
 
-	mu     sync.Mutex // guards what follows; taken before that of c, never after it
-	c      *Conn      // nil: not open yet. Goroutines use what its mutex guards, and what is fixed
-	local  net.Addr   // nil: not asked for yet
-	closed bool       // Close was called
-	reset  bool       // SetLinger(0) was: Close resets
-	gone   bool       // OnClose was
-	failed error      // what that was given
-
-	lender   Handler // whose the connection is after Return; nil: nobody's
-	returned bool    // Return was called, so what arrives is for that
-
-	in      bufs.Blocks        // what has arrived
-	readers waiter.List        // they wait for more: while there are some, in is empty, or left to a WriteTo that is about to come
-	behind  int                // bytes that wait in the connection, with MaxMemory alone
-	held    bool               // reading is paused
-	deaf    bool               // CloseRead was called
-	eof     bool               // the peer has finished
-	ended   func()             // NotifyEnd's; nil: nobody's, or it was called
-	readBy  alarm.Bell[Socket] // of reads
-
-	writing bool               // somebody writes: others wait in writers. Also until it is open
-	writers waiter.List        // for their turn
-	forRoom *waiter.Waiter     // who writes, waiting for room in the queue
-	room    bool               // there may be some now
-	mute    bool               // CloseWrite was called
-	writeBy alarm.Bell[Socket] // of writes
+	mu    sync.Mutex // inside the duplex's lock, around that of c
+	c     *Conn      // nil: not open yet. Goroutines use what its mutex guards, and what is fixed
+	local net.Addr   // nil: not asked for yet
 }
 
 var _ net.Conn = (*Socket)(nil)
@@ -66,7 +43,9 @@ var _ net.Conn = (*Socket)(nil)
 // NewSocket is a Socket for one connection that is to be dialed: give its Handler to
 // Group.Dial, and then WaitOpen tells what came of it. Reads and writes wait for that too.
 func NewSocket() *Socket {
-	return &Socket{opened: bubble.Chan[struct{}](0), writing: true}
+	s := &Socket{opened: bubble.Chan[struct{}](0)}
+	s.duplex.Unopened()
+	return s
 }
 
 // WaitOpen waits until the connection is established, and returns nil; or until it is
@@ -82,10 +61,78 @@ func (s *Socket) WaitOpen(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.c == nil {
-		return s.failed
+	if st := s.duplex.State(); !st.Opened {
+		return st.Failed
 	}
 	return nil
 }
+
+// conn is the connection; nil: it is not open yet.
+func (s *Socket) conn() *Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.c
+}
+
+// lentWindow is how much a Socket that is lent keeps of what has arrived and is not read, in
+// bytes. A body that no handler reads stays in the kernel, as with package net's connections.
+const lentWindow = 64 << 10
+
+// window is how much is kept before the peer is held back.
+func (s *Socket) window(g *Group) int {
+	if s.lender != nil {
+		return min(g.cfg.HighWater, lentWindow)
+	}
+	return g.cfg.HighWater
+}
+
+// A socketLine is a Socket's connection, as its goroutines need it.
+type socketLine Socket
+
+var _ duplex.Line = (*socketLine)(nil)
+
+// Put implements duplex.Line.
+func (l *socketLine) Put(p []byte) (int, error) { return l.c.put(p, (*Socket)(l)) }
+
+// Awaited implements duplex.Line: with MaxMemory the connection may have been waiting for memory
+// that is not needed now.
+func (l *socketLine) Awaited() {
+	if l.c.group.bounded() {
+		l.c.task.Wake()
+	}
+}
+
+// Resume implements duplex.Line.
+func (l *socketLine) Resume() { l.do(func(c *Conn) { _ = c.ResumeRead() }) }
+
+// CloseRead implements duplex.Line.
+func (l *socketLine) CloseRead() { l.do(func(c *Conn) { _ = c.CloseRead() }) }
+
+// CloseWrite implements duplex.Line.
+func (l *socketLine) CloseWrite() { l.do(func(c *Conn) { _ = c.CloseWrite() }) }
+
+// do has the task call f, unless the connection is over.
+func (l *socketLine) do(f func(*Conn)) { _ = l.c.tell(command{kind: cmdDo, do: f}) }
+
+// Close implements duplex.Line.
+func (l *socketLine) Close(reset bool) {
+	kind := cmdClose
+	if reset {
+		kind = cmdAbort
+	}
+	_ = l.c.tell(command{kind: kind}) // it may be over
+}
+
+// Keep implements duplex.Line.
+func (l *socketLine) Keep(bytes int) bool {
+	c := l.c
+	if !c.group.bounded() {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.group.ledger.Keep(&c.extras.charge, bytes)
+}
+
+// Freed implements duplex.Line.
+func (l *socketLine) Freed() { l.c.group.passOn() }

@@ -2,17 +2,13 @@ package conn
 
 import (
 	"os"
-
-	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // A socketEvents is a Socket as its connection sees it: goroutines that hold a Socket do not
 // see these methods, which are a worker's.
 type socketEvents Socket
 
-var (
-	_ consumer = (*socketEvents)(nil)
-)
+var _ consumer = (*socketEvents)(nil)
 
 // Handler is what Group.Dial is given, or a Dialer of package server, for a Socket that
 // NewSocket has made: one connection's handler, for one call.
@@ -29,80 +25,44 @@ func (e *socketEvents) OnOpen(c *Conn) error {
 	s := (*Socket)(e)
 	c.group.watchSockets()
 	s.mu.Lock()
-	closed, mute, deaf := s.closed, s.mute, s.deaf
 	s.c = c
-	next := s.nextWriter()
 	s.mu.Unlock()
+	was := s.duplex.Open((*socketLine)(s), s.window(c.group), c.group.cfg.LowWater)
 	if s.opened != nil {
 		close(s.opened)
 	}
-	if next != nil {
-		next.Wake()
-	}
 	switch { // what was said before it was open
-	case closed:
+	case was.Closed:
 		c.Abort()
-	case mute:
+	case was.Mute:
 		_ = c.CloseWrite()
 	}
-	if deaf {
+	if was.Deaf {
 		_ = c.CloseRead()
 	}
 	return nil
 }
 
-// OnData implements Handler. The goroutine that has waited for longest is given what has
-// come, straight from the reactor's memory. What nobody waits for is kept.
+// OnData implements Handler: goroutines read straight from the reactor's memory. While a Return
+// is under way, what arrives stays in the connection, for takeBack.
 func (e *socketEvents) OnData(c *Conn) error {
-	s := (*Socket)(e)
-	var u waiter.Wakeup
-	s.mu.Lock()
-	if s.returned {
-		s.mu.Unlock()
-		return c.PauseRead() // until takeBack, which is on its way
+	taken, pause := e.duplex.Arrived(c.in.unread)
+	if taken {
+		_, _ = c.Discard(-1)
 	}
-	p, _ := c.Next(-1)
-	if s.closed || s.deaf {
-		s.mu.Unlock()
-		return nil
-	}
-	for w := s.readers.First(); s.in.Bytes == 0 && len(p) > 0 && w != nil && w.P != nil; w = s.readers.First() {
-		s.readers.Remove(w)
-		u.Add(w)
-		w.N = copy(w.P, p)
-		p = p[w.N:]
-	}
-	if s.in.Append(p); s.readers.Len() > 0 { // WriteTo is among them, or has been woken and not come yet
-		s.serve(&u)
-	}
-	pause := !s.held && s.in.Bytes >= s.window()
-	if pause {
-		s.held = true
-	}
-	s.account() // the end of the run passes on
-	s.mu.Unlock()
-	if pause { // a resume is told after this, and carried out by a later run
+	if pause { // a resume is asked for after this, and carried out by a later run
 		_ = c.PauseRead()
 	}
-	u.Wake()
 	return nil
 }
 
 // OnEOF implements Handler: what was received before it is read first.
 func (e *socketEvents) OnEOF(*Conn) error {
-	s := (*Socket)(e)
-	var u waiter.Wakeup
-	s.mu.Lock()
-	s.eof = true
-	s.serve(&u)
-	notify := s.takeEnded()
-	s.mu.Unlock()
-	u.Wake()
-	notify()
+	e.duplex.Finished()
 	return nil
 }
 
-// OnWritable implements Handler: who waits for room hears of it otherwise.
+// OnWritable implements Handler: a goroutine that waits for room learns of it otherwise.
 func (e *socketEvents) OnWritable(*Conn) error { return nil }
 
 // OnDeadline implements Handler: a Socket's deadlines are not its connection's.
@@ -127,24 +87,28 @@ func (e *socketEvents) OnClose(c *Conn, err error) {
 	if s.local == nil {
 		s.local = c.LocalAddr()
 	}
-	returned := s.returned
 	s.mu.Unlock()
 	s.end(err)
-	if returned { // and takeBack has not run
+	if s.lender == nil {
+		return
+	}
+	if s.duplex.Surrendered() { // and takeBack has not run
 		c.install(s.lender)
 	}
-	if s.lender != nil {
-		s.lender.OnClose(c, err)
-	}
+	s.lender.OnClose(c, err)
 }
 
 // keeps implements consumer.
 func (*socketEvents) keeps() bool { return true }
 
 // appetite implements consumer.
-func (e *socketEvents) appetite() int {
-	s := (*Socket)(e)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.window() - s.in.Bytes
+func (e *socketEvents) appetite() int { return e.duplex.Appetite() }
+
+// books implements consumer.
+func (e *socketEvents) books(unread int) bool {
+	e.duplex.Books(unread)
+	return true
 }
+
+// hungry implements consumer.
+func (e *socketEvents) hungry() bool { return e.duplex.Hungry() }

@@ -1,35 +1,19 @@
 package conn
 
 // Paused reports whether the socket has had enough.
-func (s *Socket) Paused() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.held
-}
+func (s *Socket) Paused() bool { return s.duplex.Stats().Paused }
 
 // Buffered is how much has arrived and is not read.
-func (s *Socket) Buffered() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.in.Bytes
-}
+func (s *Socket) Buffered() int { return s.duplex.Stats().Bytes }
 
 // Blocks is how many blocks hold that.
-func (s *Socket) Blocks() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.in.Held()
-}
+func (s *Socket) Blocks() int { return s.duplex.Stats().Blocks }
 
 // WaitsForRoom reports whether a write waits for the queue.
-func (s *Socket) WaitsForRoom() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.forRoom != nil
-}
+func (s *Socket) WaitsForRoom() bool { return s.duplex.Stats().AwaitsRoom }
 
 // FD is the descriptor, once it is open.
-func (s *Socket) FD() int { return s.c.end.FD }
+func (s *Socket) FD() int { return s.conn().end.FD }
 
 // FD is the descriptor of the first listening socket.
 func (l *SocketListener) FD() int { return l.inner[0].end.FD }
@@ -54,8 +38,4 @@ func (l *SocketListener) Full() bool {
 }
 
 // WaitsForData reports whether a Read waits for something to arrive.
-func (s *Socket) WaitsForData() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.readers.Len() > 0
-}
+func (s *Socket) WaitsForData() bool { return s.duplex.Stats().AwaitsData }

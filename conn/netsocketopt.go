@@ -3,11 +3,9 @@ package conn
 import (
 	"cmp"
 	"net"
-	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/sock"
-	"github.com/suiro-go/suiro/internal/waiter"
 )
 
 // LocalAddr implements net.Conn.
@@ -25,12 +23,10 @@ func (s *Socket) LocalAddr() net.Addr {
 
 // RemoteAddr implements net.Conn.
 func (s *Socket) RemoteAddr() net.Addr {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.c == nil {
-		return nil
+	if c := s.conn(); c != nil {
+		return c.remote()
 	}
-	return s.c.remote()
+	return nil
 }
 
 // SetDeadline implements net.Conn.
@@ -43,41 +39,7 @@ func (s *Socket) SetReadDeadline(t time.Time) error { return s.setDeadlines(t, t
 func (s *Socket) SetWriteDeadline(t time.Time) error { return s.setDeadlines(t, false, true) }
 
 func (s *Socket) setDeadlines(t time.Time, read, write bool) error {
-	var u waiter.Wakeup
-	s.mu.Lock()
-	if s.closed || s.closedByUs() {
-		s.mu.Unlock()
-		return s.opError("set", net.ErrClosed)
-	}
-	if read && s.readBy.Set(t, s, (*Socket).readLate) {
-		u.AddAll(&s.readers, os.ErrDeadlineExceeded)
-	}
-	if write && s.writeBy.Set(t, s, (*Socket).writeLate) {
-		s.stopWriters(&u, os.ErrDeadlineExceeded)
-	}
-	s.mu.Unlock()
-	u.Wake()
-	return nil
-}
-
-func (s *Socket) readLate() {
-	var u waiter.Wakeup
-	s.mu.Lock()
-	if !s.closed && s.readBy.Ring() {
-		u.AddAll(&s.readers, os.ErrDeadlineExceeded)
-	}
-	s.mu.Unlock()
-	u.Wake()
-}
-
-func (s *Socket) writeLate() {
-	var u waiter.Wakeup
-	s.mu.Lock()
-	if !s.closed && s.writeBy.Ring() {
-		s.stopWriters(&u, os.ErrDeadlineExceeded)
-	}
-	s.mu.Unlock()
-	u.Wake()
+	return s.opErrorOf("set", s.duplex.SetDeadlines(t, read, write))
 }
 
 // SetNoDelay is that of *net.TCPConn; on is the default.
@@ -126,25 +88,19 @@ func (s *Socket) setKeepAlive(k net.KeepAliveConfig) error {
 
 // SetLinger says what Close does: for 0, what was written and not sent is dropped, and
 // the peer sees a reset; for anything else it is sent, as Socket says.
-func (s *Socket) SetLinger(sec int) error {
-	return s.setOption(func(int) error {
-		s.reset = sec == 0
-		return nil
-	})
-}
+func (s *Socket) SetLinger(sec int) error { return s.opErrorOf("set", s.duplex.Reset(sec == 0)) }
 
 func (s *Socket) setOption(set func(fd int) error) error {
-	s.mu.Lock()
-	closed, c := s.closed, s.c
-	err := net.ErrClosed
-	if !closed && c != nil {
-		err = c.withFD(set)
+	return s.opErrorOf("set", s.withFD(set))
+}
+
+// withFD calls f with the descriptor, while that is open and the Socket as well.
+func (s *Socket) withFD(f func(fd int) error) error {
+	c := s.conn()
+	if c == nil || s.duplex.State().Closed {
+		return net.ErrClosed
 	}
-	s.mu.Unlock()
-	if err != nil {
-		return s.opError("set", err)
-	}
-	return nil
+	return c.withFD(f)
 }
 
 // withFD calls f with the descriptor, while that is open.

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/duplex"
 	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/internal/sock"
 )
@@ -13,7 +14,7 @@ const maxPut = bufs.Large
 
 // put sends p from a goroutine that is not the task, by the system call alone where
 // nothing is waiting to be sent before it, and queues what is left as far as there is
-// room. It returns how much that was; if not all, s.madeRoom is called when it is worth
+// room. It returns how much that was; if not all, the Socket's MadeRoom is called when it is worth
 // trying again, or the connection ends. There is one call at a time.
 //
 // The order is kept. While put holds the right to send, nobody else sends, and put gets
@@ -63,7 +64,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 				c.task.Wake()
 			}
 			if waiter != nil {
-				waiter.madeRoom()
+				waiter.MadeRoom()
 			}
 			return n, err
 		}
@@ -75,7 +76,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	}
 	leave, wake := uint64(sending.Queued), true
 	if n+len(rest) < len(p) {
-		in.waiter = s // something is queued, so there is mail
+		in.waiter = &s.duplex // something is queued, so there is mail
 		leave |= sending.Waits
 	}
 	if held {
@@ -91,7 +92,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 }
 
 // roomFor is the Socket that the end of a hold is to tell of room, or nil. The lock is held.
-func (in *inbox) roomFor(told sending.Told) (waiter *Socket) {
+func (in *inbox) roomFor(told sending.Told) (waiter *duplex.Duplex) {
 	if told.Waiter && in.mail != nil {
 		waiter, in.waiter = in.waiter, nil
 	}

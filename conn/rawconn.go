@@ -37,17 +37,11 @@ func (r rawStream) Read(f func(fd uintptr) (done bool)) error { return r.do("raw
 
 func (r rawStream) do(op string, f func(fd uintptr) bool) error {
 	s := r.s
-	s.mu.Lock()
-	closed, c := s.closed, s.c
-	s.mu.Unlock()
 	err := net.ErrClosed
-	if !closed && c != nil {
+	if c := s.conn(); c != nil && !s.duplex.State().Closed {
 		err = c.lendFD(f)
 	}
-	if err != nil {
-		return s.opError(op, err)
-	}
-	return nil
+	return s.opErrorOf(op, err)
 }
 
 // lendFD calls f with a duplicate of the descriptor.
@@ -85,15 +79,15 @@ func (c *Conn) duplicated() bool {
 // Write implements syscall.RawConn.
 func (r rawStream) Write(f func(fd uintptr) (done bool)) error {
 	s := r.s
-	if err := s.beginWrite(); err != nil {
+	if err := s.duplex.BeginWrite(); err != nil {
 		return s.opError("raw-write", err)
 	}
-	defer s.endWrite()
+	defer s.duplex.EndWrite()
 	for {
 		called, err := s.c.writeRaw(f, s)
 		if !called && err == nil {
 			if err = s.c.tell(command{kind: cmdInner, do: s.roomOnceSent}); err == nil {
-				err = s.awaitRoom()
+				err = s.duplex.AwaitRoom()
 			}
 		}
 		if err != nil {
@@ -106,7 +100,7 @@ func (r rawStream) Write(f func(fd uintptr) (done bool)) error {
 }
 
 // roomOnceSent has madeRoom called when what is queued has been sent.
-func (s *Socket) roomOnceSent(c *Conn) { c.NotifySent(func(error) { s.madeRoom() }) }
+func (s *Socket) roomOnceSent(c *Conn) { c.NotifySent(func(error) { s.duplex.MadeRoom() }) }
 
 // writeRaw calls f with the descriptor unless something is to be sent before: as put sends.
 func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err error) {
@@ -133,7 +127,7 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 			c.task.Wake()
 		}
 		if waiter != nil {
-			waiter.madeRoom()
+			waiter.MadeRoom()
 		}
 	}()
 	if !f(uintptr(fd)) {

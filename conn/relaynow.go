@@ -39,7 +39,7 @@ func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 		c.driver.Cx.Wake(b.task.Waker())
 	}
 	if waiter != nil {
-		waiter.madeRoom()
+		waiter.MadeRoom()
 	}
 	return n
 }

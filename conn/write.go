@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/suiro-go/suiro/internal/duplex"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/reactor"
@@ -157,7 +158,7 @@ func (c *Conn) send(tell bool) int {
 			coming = in.bytes
 		}
 	}
-	var waiter *Socket
+	var waiter *duplex.Duplex
 	if in.mail != nil {
 		in.queued, in.files = len(c.queued)+memory+early+c.toWrite, clampInt(files)
 		in.reckon(c.group)
@@ -175,7 +176,7 @@ func (c *Conn) send(tell bool) int {
 	in.spare(c.driver)
 	c.mu.Unlock()
 	if waiter != nil {
-		waiter.madeRoom()
+		waiter.MadeRoom()
 	}
 	if start != nil {
 		c.transmit(start, len(start) < atOnce)
@@ -237,7 +238,7 @@ func (c *Conn) carry(d *driver, to *engine.Driver, rest []byte, prompt bool) (le
 func (c *Conn) land(d *driver, n int) {
 	c.mu.Lock()
 	in := &c.inbox
-	var waiter *Socket
+	var waiter *duplex.Duplex
 	tell := false
 	if in.sent += n; in.sent == len(in.flight) {
 		d.buffers.Put(in.flight)
@@ -254,6 +255,6 @@ func (c *Conn) land(d *driver, n int) {
 		d.Cx.Wake(c.task.Waker())
 	}
 	if waiter != nil {
-		waiter.madeRoom()
+		waiter.MadeRoom()
 	}
 }

@@ -40,7 +40,7 @@ func (c *Conn) writeNow(p []byte) int {
 	waiter := c.inbox.roomFor(c.inbox.right.GiveUp(n, 0)) // the task need not be told: it runs
 	c.mu.Unlock()
 	if waiter != nil {
-		waiter.madeRoom()
+		waiter.MadeRoom()
 	}
 	if n == 0 {
 		return 0

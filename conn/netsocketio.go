@@ -1,0 +1,103 @@
+package conn
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Read implements net.Conn.
+func (s *Socket) Read(p []byte) (int, error) {
+	n, err := s.duplex.Read(p)
+	if err != nil {
+		return n, s.wrap("read", err)
+	}
+	return n, nil
+}
+
+// WriteTo writes all that is read to w until the peer finishes, as io.Copy does, which
+// calls it, but holds no buffer while nothing comes.
+func (s *Socket) WriteTo(w io.Writer) (int64, error) {
+	n, err, readErr := s.duplex.CopyTo(w)
+	if readErr != nil {
+		return n, s.wrap("read", readErr)
+	}
+	return n, err
+}
+
+// Write implements net.Conn. It is not mixed with the writes of other goroutines. With
+// an error, the bytes it counts may still be sent.
+func (s *Socket) Write(p []byte) (int, error) {
+	n, err := s.duplex.Write(p)
+	if err != nil {
+		return n, s.wrap("write", err)
+	}
+	return n, nil
+}
+
+// ReadFrom writes all that is read from r, as io.Copy does, which calls it.
+func (s *Socket) ReadFrom(r io.Reader) (int64, error) {
+	n, err, writeErr := s.duplex.CopyFrom(r)
+	if writeErr != nil {
+		return n, s.wrap("write", writeErr)
+	}
+	return n, err
+}
+
+// Close implements net.Conn: what was written is sent in the background, unless
+// SetLinger says otherwise; reads and writes end, at once, with net.ErrClosed.
+func (s *Socket) Close() error { return s.opErrorOf("close", s.duplex.Close()) }
+
+// CloseWrite says that nothing more will be written, once what was written is sent, as
+// that of *net.TCPConn does.
+func (s *Socket) CloseWrite() error { return s.opErrorOf("close", s.duplex.CloseWrite()) }
+
+// CloseRead says that nothing more will be read, as that of *net.TCPConn does: reads
+// return io.EOF.
+func (s *Socket) CloseRead() error { return s.opErrorOf("close", s.duplex.CloseRead()) }
+
+// NotifyEnd has f called once, when nothing more will arrive: the peer has finished, or
+// the connection has ended, although what arrived before may be unread. So a goroutine
+// that waits for something else learns that its peer is gone, without a read. If nothing
+// will arrive already, f is called before NotifyEnd returns; else on a worker, so f must
+// not block. A later call replaces f, and nil, Close and Return take it back: a call
+// that has begun by then goes on. While the peer is held back, because much is unread,
+// its end is not seen.
+func (s *Socket) NotifyEnd(f func()) { s.duplex.NotifyEnd(f) }
+
+// wrap gives what ended a connection the shape it has in package net: whichever end
+// noticed it, it is an error of the call that returns it.
+func (s *Socket) wrap(op string, err error) error {
+	var errno syscall.Errno
+	var sys *os.SyscallError
+	var oe *net.OpError
+	switch {
+	case err == io.EOF:
+		return err
+	case errors.Is(err, net.ErrClosed):
+		err = net.ErrClosed
+	case errors.As(err, &sys) && errors.As(sys, &errno):
+		err = os.NewSyscallError(op, sys.Err)
+	case errors.As(err, &oe):
+		err = oe.Err
+	}
+	return s.opError(op, err)
+}
+
+// opErrorOf is opError, or nil if err is.
+func (s *Socket) opErrorOf(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return s.opError(op, err)
+}
+
+func (s *Socket) opError(op string, err error) error {
+	e := &net.OpError{Op: op, Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
+	if e.Source != nil {
+		e.Net = e.Source.Network()
+	}
+	return e
+}

@@ -1,0 +1,156 @@
+package duplex
+
+import (
+	"net"
+	"os"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/waiter"
+)
+
+// Close ends reads and writes at once, with net.ErrClosed, and the Line in order, or with a
+// reset after Reset(true). A second call returns net.ErrClosed.
+func (d *Duplex) Close() error {
+	var u waiter.Wakeup
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return net.ErrClosed
+	}
+	d.closed, d.ended = true, nil
+	d.in.Clear()
+	freed := d.account()
+	u.AddAll(&d.readers, net.ErrClosed)
+	d.stopWriters(&u, net.ErrClosed)
+	d.readBy.Stop()
+	d.writeBy.Stop()
+	line, reset := d.line, d.reset
+	d.mu.Unlock()
+	u.Wake()
+	if freed {
+		line.Freed()
+	}
+	if line != nil {
+		line.Close(reset)
+	}
+	return nil
+}
+
+// Reset says whether Close resets the Line. The error is net.ErrClosed.
+func (d *Duplex) Reset(reset bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.line == nil {
+		return net.ErrClosed
+	}
+	d.reset = reset
+	return nil
+}
+
+// CloseWrite ends writes. The error is net.ErrClosed after Close.
+func (d *Duplex) CloseWrite() error {
+	var u waiter.Wakeup
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return net.ErrClosed
+	}
+	line, again := d.line, d.mute
+	d.mute = true
+	d.stopWriters(&u, d.unwritable())
+	d.mu.Unlock()
+	u.Wake()
+	if line != nil && !again {
+		line.CloseWrite()
+	}
+	return nil
+}
+
+// CloseRead ends reads, which return io.EOF. The error is net.ErrClosed after Close.
+func (d *Duplex) CloseRead() error {
+	var u waiter.Wakeup
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return net.ErrClosed
+	}
+	line, again := d.line, d.deaf
+	d.deaf = true
+	d.in.Clear()
+	freed := d.account()
+	err, _ := d.unreadable()
+	u.AddAll(&d.readers, err)
+	d.mu.Unlock()
+	u.Wake()
+	if freed {
+		line.Freed()
+	}
+	if line != nil && !again {
+		line.CloseRead()
+	}
+	return nil
+}
+
+// Surrender ends the Duplex, as Close does but with the Line open, if commit reports true. It
+// does nothing and reports false if a goroutine reads or writes, if anything was received and
+// not read, its end included, or after Close. commit is called with the lock held, under which
+// Arrived and Finished look: they have come before it, or the Line keeps what arrives.
+func (d *Duplex) Surrender(commit func() bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.gone || d.eof || d.deaf || d.mute || d.held ||
+		d.in.Bytes > 0 || d.writing || d.readers.Len() > 0 || !commit() {
+		return false
+	}
+	d.closed, d.surrendered, d.ended = true, true, nil
+	d.readBy.Stop()
+	d.writeBy.Stop()
+	return true
+}
+
+// Surrendered reports whether Surrender has succeeded.
+func (d *Duplex) Surrendered() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.surrendered
+}
+
+// SetDeadlines sets the deadlines of reads, writes or both; zero: none. The error is
+// net.ErrClosed after Close, and once the Line was ended by its owner.
+func (d *Duplex) SetDeadlines(t time.Time, read, write bool) error {
+	var u waiter.Wakeup
+	d.mu.Lock()
+	if d.closed || d.closedByUs() {
+		d.mu.Unlock()
+		return net.ErrClosed
+	}
+	if read && d.readBy.Set(t, d, (*Duplex).readLate) {
+		u.AddAll(&d.readers, os.ErrDeadlineExceeded)
+	}
+	if write && d.writeBy.Set(t, d, (*Duplex).writeLate) {
+		d.stopWriters(&u, os.ErrDeadlineExceeded)
+	}
+	d.mu.Unlock()
+	u.Wake()
+	return nil
+}
+
+func (d *Duplex) readLate() {
+	var u waiter.Wakeup
+	d.mu.Lock()
+	if !d.closed && d.readBy.Ring() {
+		u.AddAll(&d.readers, os.ErrDeadlineExceeded)
+	}
+	d.mu.Unlock()
+	u.Wake()
+}
+
+func (d *Duplex) writeLate() {
+	var u waiter.Wakeup
+	d.mu.Lock()
+	if !d.closed && d.writeBy.Ring() {
+		d.stopWriters(&u, os.ErrDeadlineExceeded)
+	}
+	d.mu.Unlock()
+	u.Wake()
+}

@@ -1,0 +1,191 @@
+package duplex
+
+import (
+	"io"
+
+	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/waiter"
+)
+
+// Read reads what has arrived, or waits for it, as that of net.Conn.
+func (d *Duplex) Read(p []byte) (int, error) {
+	d.mu.Lock()
+	if err, over := d.unreadable(); over || len(p) == 0 {
+		closed := d.closed
+		d.mu.Unlock()
+		if len(p) == 0 && !closed {
+			return 0, nil
+		}
+		return 0, err
+	}
+	if d.in.Bytes > 0 {
+		n := d.in.Read(p)
+		d.unlockRead()
+		return n, nil
+	}
+	if err := d.exhausted(); err != nil {
+		d.mu.Unlock()
+		return 0, err
+	}
+	return d.wait(p)
+}
+
+// wait waits until something has arrived for p, or, if p is nil, at all. The lock is held, and
+// released.
+func (d *Duplex) wait(p []byte) (int, error) {
+	w := waiter.Get()
+	w.P = p
+	d.readers.Add(w)
+	line := d.line
+	d.mu.Unlock()
+	if line != nil {
+		line.Awaited()
+	}
+	<-w.Woke
+	n, err := w.N, w.Err
+	w.Put()
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// serve gives the goroutines that wait what is in the queue, in turn, and with the last of it
+// the end, if that has come. CopyTo, which has no buffer, takes it itself, and then calls
+// this for those behind it. The lock is held.
+func (d *Duplex) serve(u *waiter.Wakeup) {
+	for d.in.Bytes > 0 {
+		w := d.readers.Take()
+		if w == nil {
+			return
+		}
+		u.Add(w)
+		if w.P == nil {
+			return
+		}
+		w.N = d.in.Read(w.P)
+	}
+	if err := d.exhausted(); err != nil {
+		u.AddAll(&d.readers, err)
+	}
+}
+
+// unlockRead is the end of a read: the lock is released, and receiving goes on if it
+// was paused for what has now been read. Others may wait for what CopyTo has left.
+func (d *Duplex) unlockRead() {
+	var u waiter.Wakeup
+	if d.readers.Len() > 0 {
+		d.serve(&u)
+	}
+	resume := d.held && d.in.Bytes <= d.low
+	if resume {
+		d.held = false
+	}
+	freed, line := d.account(), d.line
+	d.mu.Unlock()
+	u.Wake()
+	if freed {
+		line.Freed()
+	}
+	if resume {
+		line.Resume()
+	}
+}
+
+// CopyTo writes all that is read to w until the peer finishes, but holds no buffer while
+// nothing comes. err is that of w.
+func (d *Duplex) CopyTo(w io.Writer) (n int64, err, readErr error) {
+	for {
+		b, err := d.next()
+		if err == io.EOF {
+			return n, nil, nil
+		}
+		if err != nil {
+			return n, nil, err
+		}
+		m, err := w.Write(b.Data[b.From:])
+		if err == nil && m < len(b.Data)-b.From {
+			err = io.ErrShortWrite
+		}
+		b.Put()
+		n += int64(m)
+		if err != nil {
+			return n, err, nil
+		}
+	}
+}
+
+// next waits until something has arrived, and takes it.
+func (d *Duplex) next() (*bufs.Block, error) {
+	for {
+		d.mu.Lock()
+		if err, over := d.unreadable(); over {
+			d.mu.Unlock()
+			return nil, err
+		}
+		if b := d.in.Take(); b != nil {
+			d.unlockRead()
+			return b, nil
+		}
+		if err := d.exhausted(); err != nil {
+			d.mu.Unlock()
+			return nil, err
+		}
+		if _, err := d.wait(nil); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// NotifyEnd has f called once, when nothing more will arrive, at once if that is so already. A
+// later call replaces f; nil, Close and Surrender take it back.
+func (d *Duplex) NotifyEnd(f func()) {
+	d.mu.Lock()
+	d.ended = f
+	notify := func() {}
+	if d.closed {
+		d.ended = nil
+	} else if d.eof || d.gone {
+		notify = d.takeEnded()
+	}
+	d.mu.Unlock()
+	notify()
+}
+
+// takeEnded is what to call, without the lock, once nothing more arrives. The lock is held.
+func (d *Duplex) takeEnded() func() {
+	f := d.ended
+	d.ended = nil
+	if f == nil {
+		return func() {}
+	}
+	return f
+}
+
+// Appetite is how many bytes more are kept before the Line is asked to pause.
+func (d *Duplex) Appetite() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.window - d.in.Bytes
+}
+
+// Hungry reports whether a goroutine waits for what arrives.
+func (d *Duplex) Hungry() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.in.Bytes == 0 && d.readers.Len() > 0
+}
+
+// Books counts so many bytes that are left in the Line as the Duplex's.
+func (d *Duplex) Books(behind int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.behind = behind
+	d.account()
+}
+
+// account tells the Line what the Duplex holds. The lock is held, so that the last call tells
+// the latest.
+func (d *Duplex) account() (freed bool) {
+	return d.line != nil && d.line.Keep(d.in.Bytes+d.behind)
+}
