@@ -16,7 +16,6 @@ type driver struct {
 	budget   int   // calls of OnData left to the task that runs
 	telling  *Conn // whose OnClose is being called
 	news     bool  // which has been brought bytes, or the end of its receive
-	doubts   doubts
 	buffers  bufs.Pool
 	backlogs bufs.FreeList[backlog]
 	mails    bufs.FreeList[mail]

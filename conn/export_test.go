@@ -40,19 +40,12 @@ func (g *Group) Dump() string {
 	return b.String()
 }
 
-// Doubted is how many connections the worker is going to look at.
-func (d *driver) Doubted() int {
-	d.doubts.mu.Lock()
-	defer d.doubts.mu.Unlock()
-	return len(d.doubts.tokens)
-}
-
 // PollDoubts is a Poll that comes when the worker's doubts are due, and to which its reactor has
 // nothing to tell.
 func (d *driver) PollDoubts(cx *sched.Context) (int, error) {
 	defer func(r reactor.Reactor) { d.R = r }(d.R)
 	d.R = silent{d.R}
-	d.doubts.due.Store(1)
+	d.DoubtsDue()
 	return d.Poll(cx, 0, false)
 }
 

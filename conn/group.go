@@ -39,7 +39,6 @@ type Group struct {
 	late lateListeners
 
 	sockets    sync.Once // for watchSockets
-	virtual    bool      // the runtime's clock is
 	completes  bool      // the reactor is told now and acts with its next Poll: io_uring
 	readsFirst bool      // tasks receive what comes with a new connection, see readFirst
 	bulk       bulkReads
@@ -88,11 +87,10 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	if rc.Logger == nil {
 		rc.Logger = cfg.Logger
 	}
-	g.virtual = rc.Paused
 	g.completes = cfg.Reactor.Backend == "io_uring"
 	g.readsFirst = (g.completes || cfg.Reactor.Backend == "epoll") && !g.bounded()
 	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
-	g.core.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.Linger, Logger: cfg.Logger}
+	g.core.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.Linger, Logger: cfg.Logger, Virtual: rc.Paused}
 	g.rt = bubble.Call(func() *sched.Runtime { return sched.New(rc) }) // its time is real: its drivers wait in the kernel
 	g.core.RT = g.rt
 	g.begun = make([]atomic.Int64, g.rt.Workers())

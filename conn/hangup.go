@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -75,4 +76,42 @@ func (c *Conn) hangUp() {
 		errno = syscall.ECONNRESET
 	}
 	c.fail(c.sysError("read", "recv", errno))
+}
+
+// doubt has the worker look whether the connection has ended, see engine.Suspect. The mutex is
+// held.
+func (c *Conn) doubt(d *driver) {
+	if c.group.completes && c.inbox.watch&watchDoubted == 0 {
+		c.inbox.watch |= watchDoubted
+		d.Doubt(c.end.Token)
+	}
+}
+
+// Look implements engine.Suspect.
+func (t *connTarget) Look(l *sock.Look) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inbox.watch &^= watchDoubted
+	if t.inbox.closed() {
+		return false
+	}
+	l.Add(t.end.FD, !(*Conn)(t).overTCP())
+	return true
+}
+
+// Overlooked implements engine.Suspect.
+func (t *connTarget) Overlooked(by *engine.Driver) {
+	t.mu.Lock()
+	t.inbox.watch |= watchEnded
+	t.mu.Unlock()
+	by.Cx.Wake(t.task.Waker())
+}
+
+// DoubtAgain implements engine.Suspect.
+func (t *connTarget) DoubtAgain(by *engine.Driver) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.inbox.closed() {
+		(*Conn)(t).doubt(driverOf(by))
+	}
 }

@@ -16,7 +16,7 @@ type (
 )
 
 var (
-	_ engine.Target  = (*connTarget)(nil)
+	_ engine.Suspect = (*connTarget)(nil)
 	_ engine.Ordered = (*connTarget)(nil)
 	_ engine.Target  = (*listenerTarget)(nil)
 	_ sched.Survivor = (*connTask)(nil)

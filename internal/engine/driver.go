@@ -27,6 +27,7 @@ type Driver struct {
 	R      reactor.Reactor // its methods say who may call them
 	group  *Group
 	taker  sync.Mutex // guards taking completions from R
+	doubts doubts
 
 	// The worker's goroutine alone, for whichever reactor it works.
 	Cx          *sched.Context // the worker's
@@ -61,27 +62,29 @@ func Of(cx *sched.Context) *Driver { return cx.Driver().(interface{ Engine() *Dr
 // Poll implements sched.Driver.
 func (d *Driver) Poll(cx *sched.Context, wait time.Duration, hold bool) (int, error) {
 	d.Cx = cx
+	woken, wait := d.lookInTime(wait)
 	d.taker.Lock()
 	defer d.taker.Unlock()
 	n, err := d.R.Poll(d.completions[:], wait, hold)
 	d.pass(d, n)
-	return n, err
+	return woken + n, err
 }
 
 // Rescue implements sched.Rescuer.
 func (d *Driver) Rescue(cx *sched.Context) int {
-	if !d.taker.TryLock() {
-		return 0
-	}
-	defer d.taker.Unlock()
 	by := Of(cx)
 	by.Cx = cx
+	woken := by.lookFor(d)
+	if !d.taker.TryLock() {
+		return woken
+	}
+	defer d.taker.Unlock()
 	n, err := d.R.Rescue(by.completions[:])
 	if err != nil {
 		n = 0 // the owner will meet the same error, and has the say about it
 	}
 	d.pass(by, n)
-	return n
+	return woken + n
 }
 
 // pass delivers n completions of this driver's reactor on the worker that has

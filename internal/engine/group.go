@@ -37,6 +37,7 @@ type Config struct {
 	MaxWrite, MaxRead int
 	Linger            time.Duration
 	Logger            *slog.Logger
+	Virtual           bool // the runtime's clock is
 }
 
 // A Group is the workers of one runtime and the targets attached to their reactors. Its

@@ -1,4 +1,4 @@
-package conn
+package engine
 
 import (
 	"sync"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // Linux may overlook the end of a connection that arrives with the last bytes: if both wake a
@@ -26,10 +25,23 @@ const (
 	perLook   = 256 // so many at a time, then other work has a turn
 )
 
-// A doubts is a worker's connections that are in doubt. While the worker is stuck in a handler,
+// A Suspect is a Target that can be in doubt.
+type Suspect interface {
+	Target
+
+	// Look ends the doubt. It adds the descriptor to the look, or reports false if the
+	// connection is about to be closed.
+	Look(*sock.Look) bool
+	// Overlooked says that the connection has ended. It wakes the task, on the worker of by.
+	Overlooked(by *Driver)
+	// DoubtAgain is for a look that failed.
+	DoubtAgain(by *Driver)
+}
+
+// doubts are a worker's connections that are in doubt. While the worker is stuck in a handler,
 // another one looks in its place.
 type doubts struct {
-	due atomic.Int64 // when to look, by driver.sinceStart; 0: nobody is in doubt
+	due atomic.Int64 // when to look, by Driver.sinceStart; 0: nobody is in doubt
 
 	mu     sync.Mutex // inside a connection's mutex, never around it
 	tokens []reactor.Token
@@ -37,27 +49,33 @@ type doubts struct {
 	// The worker's goroutine alone, for whichever worker's doubts it looks at.
 	taken  []reactor.Token // from tokens
 	look   sock.Look
-	looked []*Conn // whom look is about
+	looked []Suspect // that look is about
 }
 
-// doubt has the worker look at the connection later. The connection's mutex is held.
-func (c *Conn) doubt(d *driver) {
-	if !c.group.completes || c.inbox.watch&watchDoubted != 0 {
-		return
-	}
-	c.inbox.watch |= watchDoubted
+// Doubt has the worker look at a Suspect later.
+func (d *Driver) Doubt(token reactor.Token) {
 	d.doubts.mu.Lock()
 	defer d.doubts.mu.Unlock()
-	d.doubts.tokens = append(d.doubts.tokens, c.end.Token)
+	d.doubts.tokens = append(d.doubts.tokens, token)
 	if len(d.doubts.tokens) == 1 {
 		d.doubts.due.Store(int64(d.sinceStart() + lookAfter))
 	}
 }
 
+// Doubted is how many connections the worker is going to look at.
+func (d *Driver) Doubted() int {
+	d.doubts.mu.Lock()
+	defer d.doubts.mu.Unlock()
+	return len(d.doubts.tokens)
+}
+
+// DoubtsDue has the next Poll look.
+func (d *Driver) DoubtsDue() { d.doubts.due.Store(1) }
+
 // sinceStart is the time of the worker's tick. The kernel's time goes on while a virtual clock
 // stands still.
-func (d *driver) sinceStart() time.Duration {
-	if d.group.virtual {
+func (d *Driver) sinceStart() time.Duration {
+	if d.group.Virtual {
 		return time.Since(started)
 	}
 	return d.Cx.Now()
@@ -65,35 +83,30 @@ func (d *driver) sinceStart() time.Duration {
 
 var started = time.Now()
 
-// Poll implements sched.Driver. What a look has woken counts: else the worker would go on sleeping,
-// with that in its queue.
-func (d *driver) Poll(cx *sched.Context, wait time.Duration, hold bool) (int, error) {
-	woken := 0
-	if due := time.Duration(d.doubts.due.Load()); due != 0 {
-		d.Cx = cx
-		left := due - d.sinceStart()
-		if left <= 0 {
-			woken = d.lookAtDoubts(d)
-			left = 0 // who has been woken runs now
-		}
-		if wait < 0 || wait > left {
-			wait = left
-		}
+// lookInTime looks at the worker's own doubts if that is due. Else wait is shortened until then.
+// A worker that it has woken tasks for must not go on waiting, with them in its queue.
+func (d *Driver) lookInTime(wait time.Duration) (woken int, shorter time.Duration) {
+	due := time.Duration(d.doubts.due.Load())
+	if due == 0 {
+		return 0, wait
 	}
-	n, err := d.Driver.Poll(cx, wait, hold)
-	return woken + n, err
+	left := due - d.sinceStart()
+	if left <= 0 {
+		woken = d.lookAtDoubts(d)
+		left = 0 // tasks that were woken run now
+	}
+	if wait < 0 || wait > left {
+		wait = left
+	}
+	return woken, wait
 }
 
-// Rescue implements sched.Rescuer.
-func (d *driver) Rescue(cx *sched.Context) (n int) {
-	if due := time.Duration(d.doubts.due.Load()); due != 0 {
-		by := cx.Driver().(*driver)
-		by.Cx = cx
-		if by.sinceStart() >= due {
-			n = by.lookAtDoubts(d)
-		}
+// lookFor looks at the doubts of another worker, if that is due.
+func (d *Driver) lookFor(of *Driver) (woken int) {
+	if due := time.Duration(of.doubts.due.Load()); due != 0 && d.sinceStart() >= due {
+		return d.lookAtDoubts(of)
 	}
-	return n + d.Driver.Rescue(cx)
+	return 0
 }
 
 // take takes some of the connections, and appends them to tokens.
@@ -114,49 +127,32 @@ func (o *doubts) take(tokens []reactor.Token) []reactor.Token {
 
 // lookAtDoubts wakes the connections that have ended, of those that another worker's driver, or d
 // itself, has in doubt. It reports how many have.
-func (d *driver) lookAtDoubts(of *driver) (ended int) {
+//
+// A descriptor may be closed between the look's two halves, and be another connection's. Then the
+// look is in vain: that one has doubts of its own.
+func (d *Driver) lookAtDoubts(of *Driver) (ended int) {
 	o := &d.doubts
 	o.taken = of.doubts.take(o.taken[:0])
 	for _, token := range o.taken {
-		e := d.group.core.Table.Get(token)
+		e := d.group.Table.Get(token)
 		if e == nil {
 			continue
 		}
-		c := connOf(e)
-		c.mu.Lock()
-		c.inbox.watch &^= watchDoubted
-		if !c.inbox.closed() {
-			o.look.Add(c.end.FD, !c.overTCP())
-			o.looked = append(o.looked, c)
+		if s := e.Target.(Suspect); s.Look(&o.look) {
+			o.looked = append(o.looked, s)
 		}
-		c.mu.Unlock()
 	}
-	// A descriptor may be closed and be another connection's by now. Then the look is in vain: that
-	// one has doubts of its own.
 	all, err := o.look.Ended()
 	for _, i := range all {
-		c := o.looked[i]
-		c.mu.Lock()
-		c.inbox.watch |= watchEnded
-		c.mu.Unlock()
-		d.Cx.Wake(c.task.Waker())
+		o.looked[i].Overlooked(d)
 	}
-	if err != nil {
-		d.doubtAgain()
+	if err != nil { // the kernel lacked memory
+		for _, s := range o.looked {
+			s.DoubtAgain(d)
+		}
+		o.due.Store(int64(d.sinceStart() + lookAfter))
 	}
 	clear(o.looked)
 	o.looked = o.looked[:0]
 	return len(all)
-}
-
-// doubtAgain is for a look for which the kernel lacked memory: it is made again later.
-func (d *driver) doubtAgain() {
-	for _, c := range d.doubts.looked {
-		c.mu.Lock()
-		if !c.inbox.closed() {
-			c.doubt(d)
-		}
-		c.mu.Unlock()
-	}
-	d.doubts.due.Store(int64(d.sinceStart() + lookAfter))
 }
