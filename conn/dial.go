@@ -90,7 +90,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 
 // aim makes the socket for the only address.
 func (c *Conn) aim(addr net.Addr, cfg *DialConfig) (err error) {
-	if c.end.FD, err = dialSocket(addr, cfg); err != nil {
+	if c.end.FD, err = sock.ToDial(addr, cfg.LocalAddr, cfg.Control); err != nil {
 		return err
 	}
 	c.towards(addr)

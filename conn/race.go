@@ -211,7 +211,7 @@ func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) (err error) {
 			c.attemptEnded(told, true, err)
 		}
 	}()
-	fd, err := dialSocket(addr, &r.cfg)
+	fd, err := sock.ToDial(addr, r.cfg.LocalAddr, r.cfg.Control)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // A connection on which much comes at a time is read by its task, when the reactor says
@@ -89,7 +90,7 @@ func (c *Conn) readNow() {
 	}
 	room = room[:min(len(room), max(c.wants(), b.little))]
 	if c.is(ample) {
-		room = room[:whole(c.end.FD, len(room))]
+		room = room[:sock.Whole(c.end.FD, len(room))]
 	}
 	n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, room)
 	if errno == syscall.EAGAIN {

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/sending"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // atOnce is the size from which on a write is sent before it returns: a copy of so
@@ -57,4 +58,22 @@ func (c *Conn) writeNow(p []byte) int {
 	c.driver.buffers.Put(c.queued)
 	c.queued = nil
 	return n
+}
+
+// sendNow sends what the socket takes of first and second, in whole segments, as
+// reactor.Config.TrySend does. An error that does not pass may come with some bytes.
+func (g *Group) sendNow(fd int, first, second []byte) (sent int, errno syscall.Errno) {
+	for calls := sock.CallsOf(fd, first, second); calls.More(); {
+		n, errno := g.cfg.Reactor.TrySend(fd, calls.First, calls.Second)
+		switch {
+		case errno == 0:
+		case sent > 0 && passes(errno):
+			return sent, 0
+		default:
+			return sent, errno
+		}
+		sent += n
+		calls.Took(n)
+	}
+	return sent, 0
 }

@@ -59,8 +59,8 @@ func OfListener(ln net.Listener) (int, error) {
 	return fd, nil
 }
 
-// ForDial makes a stream socket of the family of an address, non-blocking and close-on-exec.
-func ForDial(addr net.Addr) (int, error) {
+// forDial makes a stream socket of the family of an address, non-blocking and close-on-exec.
+func forDial(addr net.Addr) (int, error) {
 	family := unix.AF_INET
 	switch a := addr.(type) {
 	case *net.TCPAddr:

@@ -108,8 +108,8 @@ func makeSocket(family, kind int) (int, error) {
 	return int(h), nil
 }
 
-// ForDial makes a stream socket of the family of an address, non-blocking and close-on-exec.
-func ForDial(addr net.Addr) (int, error) {
+// forDial makes a stream socket of the family of an address, non-blocking and close-on-exec.
+func forDial(addr net.Addr) (int, error) {
 	family := windows.AF_INET
 	switch a := addr.(type) {
 	case *net.TCPAddr:
