@@ -13,6 +13,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/ledger"
+	"github.com/suiro-go/suiro/internal/seldom"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -30,7 +31,7 @@ type Group struct {
 	pipes        sock.Pipes
 	ledger       ledger.Ledger // what connections buffer, with MaxMemory alone
 	resets       atomic.Uint64 // for want of memory
-	resetsLogged seldom
+	resetsLogged seldom.Gate
 	ration       *bufs.Ration   // of the buffer pools; nil: MaxMemory is not set
 	excess       atomic.Int64   // queued above HighWater by all connections, bytes; see reckon
 	begun        []atomic.Int64 // live connections, by the worker they began on

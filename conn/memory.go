@@ -2,6 +2,7 @@ package conn
 
 import (
 	"errors"
+	"time"
 
 	"github.com/suiro-go/suiro/internal/ledger"
 )
@@ -91,7 +92,7 @@ func (g *Group) shed() {
 	g.ledger.Shed(&greediest.extras.charge)
 	greediest.mu.Unlock()
 	_ = greediest.tell(command{kind: cmdShed})
-	if n := g.resets.Add(1); g.resetsLogged.due() {
+	if n := g.resets.Add(1); g.resetsLogged.Pass(time.Now()) {
 		g.cfg.Logger.Warn("conn: MaxMemory is reached: resetting the connection with the most",
 			"remote", greediest.remote(), "bytes", most, "times", n)
 	}

@@ -3,12 +3,14 @@ package conn
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/seldom"
 )
 
 // shortages counts how often the kernel lacked memory for a reactor's operations.
 type shortages struct {
 	n      atomic.Uint64
-	logged seldom
+	logged seldom.Gate
 }
 
 // Shortages is how often the kernel refused to take a reactor's operations for want of
@@ -21,7 +23,7 @@ func (s *shortages) watch(cfg *Config) {
 	next, log := cfg.Reactor.OnShortage, cfg.Logger
 	cfg.Reactor.OnShortage = func(err error, pause time.Duration) {
 		n := s.n.Add(1)
-		if s.logged.due() {
+		if s.logged.Pass(time.Now()) {
 			log.Warn("conn: the kernel lacks memory for operations, trying again", "in", pause, "times", n, "error", err)
 		}
 		if next != nil {

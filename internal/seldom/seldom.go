@@ -1,0 +1,17 @@
+// Package seldom limits how often a log line repeats.
+package seldom
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Gate lets a repeated line into the log at most once a second. The zero value lets the first
+// one in. Any goroutine may use it.
+type Gate struct{ last atomic.Int64 } // when the last line passed, in nanoseconds since 1970
+
+// Pass reports whether the line may be logged at that time, and counts it as logged if so.
+func (g *Gate) Pass(now time.Time) bool {
+	at, last := now.UnixNano(), g.last.Load()
+	return at-last >= int64(time.Second) && g.last.CompareAndSwap(last, at)
+}
