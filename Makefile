@@ -58,7 +58,7 @@ oracle: ## compare the ring layer with giouring, byte for byte and live
 .PHONY: explore
 explore: ## every interleaving of the lock-free parts, within bounds, and the mutants it must find
 	go test -tags explore ./internal/explore/
-	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/sending/ ./internal/handover/ ./internal/turns/ ./internal/ledger/
+	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/sending/ ./internal/handover/ ./internal/turns/ ./internal/ledger/ ./internal/admission/
 
 .PHONY: model
 model: ## the Promela model of parking (needs spin)

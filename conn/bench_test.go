@@ -75,7 +75,7 @@ func newScripted(b *testing.B, conns int, message []byte, later bool) *scripted 
 	r := &scripted{message: message, later: later, asked: make(chan int), done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	g, err := NewGroup(Config{}, sched.Config{Workers: 1})
 	require.NoError(b, err)
-	g.bulk.much = math.MaxInt // the reactor receives
+	g.bulk.much, g.readsFirst = math.MaxInt, false // the reactor receives
 	g.completes = later
 	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return driverFor(g, 0, r), nil }})
 	g.core.RT = g.rt

@@ -93,6 +93,20 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// An Overflow says what becomes of the connection that comes when there are
+// Config.MaxConns of them.
+type Overflow uint8
+
+const (
+	// Refuse accepts and resets it: the client knows at once.
+	Refuse Overflow = iota
+	// Wait leaves it in the kernel's backlog of the listener, as connected as the kernel
+	// makes it, until another one ends. Each listener accepts one at a time then, so the
+	// accepted connections take at most MaxConns descriptors, and one more for each
+	// listener (on Windows, up to 8 for each).
+	Wait
+)
+
 func (cfg Config) withDefaults() (Config, error) {
 	cfg.HighWater = cmp.Or(cfg.HighWater, 256<<10)
 	cfg.LowWater = cmp.Or(cfg.LowWater, cfg.HighWater/4)

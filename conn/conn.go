@@ -109,7 +109,6 @@ const (
 	broken                       // nothing more is sent or received: tear down
 	reset                        // and the peer is to see that
 	consumed                     // the handler is a consumer
-	counted                      // among those that were accepted
 	backed                       // too much waits at the other end of a splice: what has come in waits here
 	much                         // much came the last time
 	ample                        // and not all of it, perhaps, came at once

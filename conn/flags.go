@@ -30,7 +30,6 @@ var flagNames = [...]struct {
 	{broken, "broken"},
 	{reset, "reset"},
 	{consumed, "consumed"},
-	{counted, "counted"},
 	{backed, "backed"},
 	{much, "much"},
 	{ample, "ample"},

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/admission"
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
@@ -27,7 +28,7 @@ type Group struct {
 	cfg  Config
 	rt   *sched.Runtime // core's
 
-	admission    admission
+	limits       admission.Limits
 	pipes        sock.Pipes
 	ledger       ledger.Ledger // what connections buffer, with MaxMemory alone
 	resets       atomic.Uint64 // for want of memory
@@ -74,6 +75,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	}
 	cfg.Reactor = chosen
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: sock.Pipes{Most: cfg.MaxPipes}}
+	g.limits.Most, g.limits.PerSource, g.limits.Waits = cfg.MaxConns, cfg.MaxPerSource, cfg.Overflow == Wait
 	g.ledger.Max = cfg.MaxMemory
 	g.root = engine.NewRoot(&g.core)
 	g.shortages.watch(&g.cfg)
@@ -140,7 +142,9 @@ func (g *Group) start(d *driver, c *Conn, at int) {
 
 func (g *Group) leave(c *Conn) {
 	g.begun[c.begun].Add(-1)
-	g.discharge(c)
+	if !c.is(outbound) {
+		g.limits.Leave(c.peer)
+	}
 	g.core.Census.Leave(c.is(outbound))
 	if g.ration != nil && g.core.Census.Len() == 0 {
 		g.ration.Drop()

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/admission"
 	"github.com/suiro-go/suiro/internal/alarm"
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
@@ -36,9 +37,10 @@ type Listener struct {
 	// The task's alone.
 	home      *engine.Driver // where its last Accept went; nil: there was none
 	place     ledger.Place   // in the line for memory
-	accepting bool           // an Accept is in flight
-	stopping  bool           // and a Cancel for it
-	closing   time.Duration  // the tick in which the descriptor was closed; 0: it is open
+	turn      admission.Place
+	accepting bool          // an Accept is in flight
+	stopping  bool          // and a Cancel for it
+	closing   time.Duration // the tick in which the descriptor was closed; 0: it is open
 	retry     alarm.Alarm
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
@@ -214,10 +216,10 @@ func (l *Listener) deliver(d *driver, e *reactor.Completion) {
 // take begins an accepted connection, or refuses it; false: it is kept until there is
 // room.
 func (l *Listener) take(d *driver, c *Conn) bool {
-	switch v := l.group.admit(c); {
-	case v == admitted:
+	switch l.group.limits.Admit(c.peer) {
+	case admission.Admitted:
 		l.begin(d, c)
-	case v == tooMany && l.group.cfg.Overflow == Wait:
+	case admission.Later:
 		l.mu.Lock()
 		l.spare = append(l.spare, c)
 		l.mu.Unlock()
@@ -264,7 +266,7 @@ func (l *Listener) refuse(c *Conn) {
 // is some left.
 func (l *Listener) makeRoom(d *driver) bool {
 	return l.room.Reopen(func() (room, found bool) {
-		if !l.group.awaitRoom(l) {
+		if !l.awaitRoom() {
 			return false, false
 		}
 		l.mu.Lock()
@@ -273,10 +275,10 @@ func (l *Listener) makeRoom(d *driver) bool {
 			return true, false
 		}
 		c := l.spare[0]
-		switch l.group.admit(c) {
-		case tooMany:
+		switch l.group.limits.Admit(c.peer) {
+		case admission.Later:
 			return true, true // another listener was quicker: look again
-		case admitted:
+		case admission.Admitted:
 			l.begin(d, c)
 		default:
 			l.refuse(c)
@@ -284,6 +286,11 @@ func (l *Listener) makeRoom(d *driver) bool {
 		l.spare = l.spare[1:]
 		return true, true
 	})
+}
+
+// awaitRoom reports whether there is room; else the listener is woken when there is.
+func (l *Listener) awaitRoom() bool {
+	return (!l.group.bounded() || l.group.ledger.Await(&l.place, &l.task)) && l.group.limits.Await(&l.turn, &l.task)
 }
 
 // refuseSpare is for a listener that closes.
@@ -320,7 +327,7 @@ func (t *listenerTask) Run(cx *sched.Context) (done bool) {
 		}
 		return false
 	case !room:
-		return false // discharge wakes
+		return false // Leave and PassOn wake
 	case stop && l.closing != 0 && cx.Now() > l.closing:
 		l.group.late.remove(l)
 		close(l.closed)
@@ -329,6 +336,7 @@ func (t *listenerTask) Run(cx *sched.Context) (done bool) {
 		if l.closing == 0 {
 			l.refuseSpare()
 			l.group.leaveLine(&l.place)
+			l.group.limits.Withdraw(&l.turn)
 			l.closing = max(1, cx.Now()) // 0 is the time at which a virtual clock begins
 			l.group.core.Table.Remove(&l.end)
 			l.mu.Lock()
@@ -355,7 +363,7 @@ func (l *Listener) accept(cx *sched.Context, d *driver) {
 	l.accepting = true
 	l.home = d.Via(l.home)
 	l.on.Store(int32(l.home.Worker))
-	if err := d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token, One: l.room.Most > 0 || l.group.waits()}); err != nil {
+	if err := d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token, One: l.room.Most > 0 || l.group.limits.Bounded()}); err != nil {
 		l.accepting = false
 		l.backOff(cx, err)
 	}
