@@ -40,16 +40,15 @@ func (g *Group) Dump() string {
 	return b.String()
 }
 
-// PollDoubts is a Poll that comes when the worker's doubts are due, and to which its reactor has
-// nothing to tell.
+// PollDoubts is a Poll of a driver that has the worker's doubts, which are due, and a reactor
+// without completions. The worker's own driver is left alone: any goroutine may wake it.
 func (d *driver) PollDoubts(cx *sched.Context) (int, error) {
-	defer func(r reactor.Reactor) { d.R = r }(d.R)
-	d.R = silent{d.R}
-	d.DoubtsDue()
-	return d.Poll(cx, 0, false)
+	quiet := driverFor(d.group, d.Worker, silent{d.R})
+	quiet.TakeDoubts(d.Engine())
+	return quiet.Poll(cx, 0, false)
 }
 
-// A silent reactor has nothing to tell.
+// A silent reactor has no completions.
 type silent struct{ reactor.Reactor }
 
 func (silent) Poll([]reactor.Completion, time.Duration, bool) (int, error) { return 0, nil }

@@ -69,8 +69,11 @@ func (d *Driver) Doubted() int {
 	return len(d.doubts.tokens)
 }
 
-// DoubtsDue has the next Poll look.
-func (d *Driver) DoubtsDue() { d.doubts.due.Store(1) }
+// TakeDoubts has the next Poll of d look at what another driver has in doubt. It is for tests.
+func (d *Driver) TakeDoubts(from *Driver) {
+	d.doubts.tokens = from.doubts.take(nil)
+	d.doubts.due.Store(1)
+}
 
 // sinceStart is the time of the worker's tick. The kernel's time goes on while a virtual clock
 // stands still.
