@@ -170,28 +170,36 @@ func TestAFileThatIsTruncatedWhileItIsSentIsAReset(t *testing.T) {
 func TestAFileIsWriteProgress(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		path := file(t, 32<<20).Name()
-		closed, tell := ends(2)
-		f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
-			if err := sendPath(c, path); err != nil {
-				return err
+		conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+			closed, tell := ends(2)
+			idle := limit + limit/5
+			f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {
+				err := c.SetIdleTimeout(idle)
+				idle = 0 // the next connection ends by WriteTimeout alone
+				if err := errors.Join(err, sendPath(c, path)); err != nil {
+					return err
+				}
+				return c.CloseWrite()
+			}}, func(cfg *conn.Config) { cfg.WriteTimeout = limit })
+			c := f.dial()
+			s := newPattern(1)
+			for range 32 { // takes longer than the time-outs
+				if _, err := io.CopyN(s, c, 1<<20); err != nil {
+					return err
+				}
+				alive()
+				time.Sleep(limit / 25)
 			}
-			return c.CloseWrite()
-		}}, func(cfg *conn.Config) { cfg.WriteTimeout, cfg.IdleTimeout = time.Second, 1200*time.Millisecond }) // the former is to be first
-		c := f.dial()
-		s := newPattern(1)
-		for range 32 { // takes longer than the time-outs
-			_, err := io.CopyN(s, c, 1<<20)
-			require.NoError(t, err)
-			time.Sleep(40 * time.Millisecond)
-		}
-		require.Empty(t, readEOF(t, c))
-		require.NoError(t, c.Close())
-		require.NoError(t, conntest.Receive(t, closed))
+			require.Empty(t, readEOF(t, c))
+			require.NoError(t, c.Close())
+			require.NoError(t, conntest.Receive(t, closed))
 
-		c = f.dial()
-		read(t, c, 1)
-		err := conntest.Receive(t, closed) // it takes nothing any more
-		requireOpError(t, err, "write", os.ErrDeadlineExceeded)
+			c = f.dial()
+			read(t, c, 1)
+			err := conntest.Receive(t, closed) // it takes nothing any more
+			requireOpError(t, err, "write", os.ErrDeadlineExceeded)
+			return nil
+		})
 	})
 }
 
