@@ -22,8 +22,9 @@ import (
 type proxy struct {
 	*fixture
 	origin net.Listener
-	early  atomic.Bool // it splices while it still dials
-	late   atomic.Bool // it splices only when the test calls begin
+	to     atomic.Value // where it dials: a *net.TCPAddr, at first that of origin
+	early  atomic.Bool  // it splices while it still dials
+	late   atomic.Bool  // it splices only when the test calls begin
 
 	mu      sync.Mutex
 	spliced []*conn.Spliced
@@ -42,6 +43,7 @@ func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = origin.Close() })
 	p := &proxy{origin: origin}
+	p.to.Store(origin.Addr())
 	t.Cleanup(func() { p.explain(t) })
 	p.fixture = newFixture(t, backend, workers, configure...)
 	p.listen("tcp", "127.0.0.1:0", p.handler())
@@ -99,7 +101,7 @@ func (p *proxy) open(a *conn.Conn) error {
 			}
 		})
 	}
-	b, err := a.Dial(p.origin.Addr(), p.audit.of(funcs{data: leave, eof: ignore, close: failed, open: func(b *conn.Conn) error {
+	b, err := a.Dial(p.to.Load().(net.Addr), p.audit.of(funcs{data: leave, eof: ignore, close: failed, open: func(b *conn.Conn) error {
 		p.workers.Store(h, b.Worker())
 		p.opened.Add(1)
 		if p.early.Load() || p.late.Load() {
