@@ -29,23 +29,22 @@ func TestACloseNotifyThatIsNotTakenIsNotWaitedForForEver(t *testing.T) {
 	})
 }
 
-// fill writes to a socket, whose peer does not read, until the kernel takes no more for a while.
+// fill writes to a socket, whose peer does not read, until the kernel takes no more for longer than
+// the peer's kernel delays an acknowledgment.
 func fill(t *testing.T, fd int) {
 	t.Helper()
-	full := 0
+	took := time.Now()
 	conntest.Eventually(t, func() bool {
 		for {
 			n, err := syscall.SendmsgN(fd, noise, nil, nil, syscall.MSG_DONTWAIT)
 			switch {
 			case err == syscall.EINTR:
 			case err == syscall.EAGAIN:
-				full++
-				time.Sleep(time.Millisecond) // what is in flight may still move on
-				return full > 20
+				return time.Since(took) > 250*time.Millisecond
 			case err != nil:
 				require.NoError(t, err)
 			case n > 0:
-				full = 0
+				took = time.Now()
 			}
 		}
 	})
