@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -83,33 +84,53 @@ func TestAHeadThatTricklesInIsAnswered408(t *testing.T) {
 // The time of one head is not taken off that of the next.
 func TestTheNextHeadHasItsOwnTime(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		const head = 500 * time.Millisecond
-		s := serve(t, backend, 1, func(h *handler) { h.timeouts.header = head })
-		c := s.dial()
-		in := bufio.NewReader(c)
-		// The first head comes in two parts; its body takes longer than a head
-		// may; with its end comes the beginning of the second head.
-		write := func(text string) {
-			t.Helper()
-			_, err := io.WriteString(c, text)
-			require.NoError(t, err)
-		}
-		write("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-")
-		c2 := s.dial() // the one worker has seen that when it has answered this
-		require.NoError(t, pipeline(c2, bufio.NewReader(c2), 1, 0, nil))
-		write("continue\r\nContent-Length: 5\r\n\r\n")
-		resp, _ := readResponse(t, in, "POST")
-		require.Equal(t, 100, resp.StatusCode)
-		time.Sleep(head + head/4)
-		write("helloGET /plaintext HT")
-		resp, body := readResponse(t, in, "POST")
-		require.Equal(t, 200, resp.StatusCode)
-		require.Equal(t, "hello", body)
-		require.NoError(t, pipeline(c2, bufio.NewReader(c2), 3, 0, nil)) // a tick or more
-		write("TP/1.1\r\nHost: a\r\n\r\n")
-		resp, body = readResponse(t, in, "GET")
-		require.Equal(t, 200, resp.StatusCode)
-		require.Equal(t, plaintext, body)
+		conntest.Punctual(t, 500*time.Millisecond, func(head time.Duration, alive func()) error {
+			s := serve(t, backend, 1, func(h *handler) { h.timeouts.header = head })
+			c := s.dial()
+			in := bufio.NewReader(c)
+			write := func(text string) {
+				t.Helper()
+				_, err := io.WriteString(c, text)
+				require.NoError(t, err)
+			}
+			answered := func(method string, status int, want string) error {
+				t.Helper()
+				resp, body := readResponse(t, in, method)
+				if resp.StatusCode == 408 {
+					return errors.New("a head was answered 408")
+				}
+				require.Equal(t, status, resp.StatusCode)
+				require.Equal(t, want, body)
+				alive()
+				return nil
+			}
+			c2 := s.dial() // the one worker has seen what c has sent when it has answered this
+			beside := bufio.NewReader(c2)
+			alive()
+			// The first head comes in two parts; its body takes longer than a head
+			// may; with its end comes the beginning of the second head.
+			write("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-")
+			if err := pipeline(c2, beside, 1, 0, nil); err != nil {
+				return err
+			}
+			write("continue\r\nContent-Length: 5\r\n\r\n")
+			if err := answered("POST", 100, ""); err != nil {
+				return err
+			}
+			for range 25 {
+				time.Sleep(head / 20)
+				alive()
+			}
+			write("helloGET /plaintext HT")
+			if err := answered("POST", 200, "hello"); err != nil {
+				return err
+			}
+			if err := pipeline(c2, beside, 3, 0, nil); err != nil { // a tick or more
+				return err
+			}
+			write("TP/1.1\r\nHost: a\r\n\r\n")
+			return answered("GET", 200, plaintext)
+		})
 	})
 }
 
@@ -126,15 +147,20 @@ func TestABodyThatStopsIsAnswered408(t *testing.T) {
 
 func TestAnIdleConnectionIsClosedWithoutAWord(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		s := serve(t, backend, 2, func(h *handler) { h.timeouts.idle = 50 * time.Millisecond })
-		fresh, used := s.dial(), s.dial()
-		in := bufio.NewReader(used)
-		require.NoError(t, pipeline(used, in, 5, 0, nil))
-		for _, r := range []io.Reader{fresh, in} {
-			rest, err := io.ReadAll(r)
-			require.NoError(t, err)
-			require.Empty(t, string(rest))
-		}
+		conntest.Punctual(t, 50*time.Millisecond, func(idle time.Duration, _ func()) error {
+			s := serve(t, backend, 2, func(h *handler) { h.timeouts.idle = idle })
+			used := s.dial()
+			in := bufio.NewReader(used)
+			if err := pipeline(used, in, 5, 0, nil); err != nil {
+				return err
+			}
+			for _, r := range []io.Reader{s.dial(), in} {
+				rest, err := io.ReadAll(r)
+				require.NoError(t, err)
+				require.Empty(t, string(rest))
+			}
+			return nil
+		})
 	})
 }
 
