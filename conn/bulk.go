@@ -241,7 +241,7 @@ func (r *relay) drain(c *Conn, piped int) bool {
 		here.dropPipe(c.group, true)
 	}
 	r.s.unlock()
-	if left > 0 && len(c.queued) == 0 {
+	if left > 0 && len(c.out.Queued) == 0 {
 		c.awaitWritable()
 	}
 	return false
@@ -293,7 +293,6 @@ func (r *relay) unpipe(c *Conn, p *sock.Pipe, piped int) (int, syscall.Errno) {
 		c.driver.buffers.Put(b)
 		return 0, errno
 	}
-	c.driver.buffers.Put(c.queued)
-	c.queued = b[:n]
+	c.out.Replace(&c.driver.buffers, b[:n])
 	return n, 0
 }

@@ -69,7 +69,7 @@ func (c *Conn) CloseRead() error {
 	}
 	c.set(deaf)
 	c.clear(held | unseen)
-	c.in.unread = nil
+	c.in.Unread = nil
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (c *Conn) failWrite(err error) {
 // or after a goroutine's send that has failed. What was in flight, sendEnd has seen.
 func (c *Conn) cut() bool {
 	memory, files := c.pending()
-	return c.inbox.right.HasFailed() || len(c.queued)+memory+c.sealed() > 0 || files > 0
+	return c.inbox.right.HasFailed() || len(c.out.Queued)+memory+c.sealed() > 0 || files > 0
 }
 
 // fail ends the connection without further ado.
@@ -202,12 +202,13 @@ func (c *Conn) over() {
 		c.group.leaveLine(&c.extras.place)
 	}
 	d := c.driver
-	c.dropTransfers()
-	d.buffers.Put(c.queued)
-	c.queued = nil
+	c.out.Drop(&d.buffers)
+	if r := c.spliced(); r != nil {
+		r.owed = 0 // it was discarded with OnClose; else it would stay in the ledger
+	}
 	c.dropEarly()
-	c.in.detach(d, c.home)
-	c.in.dropOwn(d)
+	c.detach()
+	c.in.Drop(&d.buffers)
 	c.group.core.Table.Remove(&c.end)
 	if c.end.FD >= 0 { // else it was being dialled
 		if c.is(reset) {

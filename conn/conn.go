@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/internal/ledger"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
@@ -38,13 +39,13 @@ type Conn struct {
 // A backlog is what a run of the task has to do with: a connection that waits for its
 // peer, as most do, has none.
 type backlog struct {
-	in       input
-	queued   []byte // written, behind what is in flight
-	inFlight int    // at most this many bytes of the send in flight are unsent
-	toWrite  int    // bytes of the commands that this run has taken and not executed
+	in       flow.Input
+	out      flow.Output // behind what is in flight
+	inFlight int         // at most this many bytes of the send in flight are unsent
+	toWrite  int         // bytes of the commands that this run has taken and not executed
 }
 
-func (b *backlog) empty() bool { return b.in.own == nil && b.queued == nil }
+func (b *backlog) empty() bool { return b.in.Empty() && b.out.Empty() }
 
 // extras are what few connections need, or only in the end.
 type extras struct {
@@ -56,10 +57,6 @@ type extras struct {
 	place      ledger.Place  // in the line for memory
 	notifySent []func(error)
 	relay      *relay // of one that is spliced; the task writes it, under mu
-
-	transfers []*transfer // behind what is queued
-	files     int64       // bytes of them
-	after     int         // bytes behind them
 
 	notifyClose []func()
 	watcher     *engine.Driver // where the Hangup in flight went; nil: there is none
@@ -182,7 +179,7 @@ func (c *Conn) SetHandler(h Handler) error {
 		return nil
 	}
 	c.install(h)
-	if len(c.in.unread) > 0 && !c.is(closing|broken) {
+	if len(c.in.Unread) > 0 && !c.is(closing|broken) {
 		c.set(unseen)
 		c.driver.Cx.Wake(c.task.Waker())
 	}

@@ -56,7 +56,7 @@ type plain struct{}
 func (plain) hear(*Conn) {}
 
 func (plain) came(c *Conn, b reactor.Buffer) {
-	c.in.attach(c.driver, c.home, b)
+	c.in.Attach(&c.driver.buffers, c.releaser(), b)
 	c.offer()
 }
 

@@ -195,7 +195,7 @@ func (c *Conn) checkClock() {
 	if due(k.read) && !c.is(closing) {
 		k.read = 0
 		c.check(c.handler.OnDeadline(c))
-		c.in.detach(c.driver, c.home)
+		c.detach()
 	}
 	if due(k.write) && !c.is(closing) {
 		c.writeOverdue()

@@ -116,7 +116,7 @@ func (c *Conn) connect() {
 		return
 	}
 	c.set(connecting)
-	c.submit(c.out(), reactor.Op{Kind: reactor.Connect, FD: c.end.FD, Token: c.end.Token, Addr: c.peerAddr()})
+	c.submit(c.carrier(), reactor.Op{Kind: reactor.Connect, FD: c.end.FD, Token: c.end.Token, Addr: c.peerAddr()})
 	if c.is(broken) {
 		c.clear(connecting)
 	}

@@ -77,7 +77,7 @@ func (c *Conn) drain() {
 	case !c.is(closing | broken):
 		c.set(drained)
 		c.handler.OnDrain(c)
-		c.in.detach(c.driver, c.home)
+		c.detach()
 	}
 }
 

@@ -3,6 +3,7 @@ package conn
 import (
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -19,7 +20,7 @@ type driver struct {
 	buffers  bufs.Pool
 	backlogs bufs.FreeList[backlog]
 	mails    bufs.FreeList[mail]
-	scratch  []byte // what tasks receive into themselves, see readNow; nil: none has
+	scratch  flow.Scratch // what tasks receive into themselves, see readNow
 }
 
 func newDriver(g *Group, worker int) (*driver, error) {

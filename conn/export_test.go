@@ -33,7 +33,7 @@ func (g *Group) Dump() string {
 			m = new(mail)
 		}
 		fmt.Fprintf(&b, "  %#x fd %d flags %v unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, right: held by %d, queued %v, tells %v\n",
-			e.Token, e.FD, c.flags, len(l.in.unread), len(l.queued), len(m.flight), m.sent,
+			e.Token, e.FD, c.flags, len(l.in.Unread), len(l.out.Queued), len(m.flight), m.sent,
 			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed(), in.right.Held(), in.right.IsQueued(), in.right.Tells())
 		c.mu.Unlock()
 	}
@@ -94,8 +94,8 @@ func (h Handle) Begun() int { return int(h.conn().begun) }
 
 // ReadFiles has the files that are queued be read and written.
 func (c *Conn) ReadFiles() {
-	for _, t := range c.extras.transfers {
-		t.plain = true
+	for f := range c.out.All() {
+		f.Plain = true
 	}
 }
 

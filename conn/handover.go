@@ -46,7 +46,7 @@ func (c *Conn) unusable() bool {
 // which the handler has not been told. It is for Handle.Do; in OnData it is false,
 // because something has come. It asks the kernel: one system call.
 func (c *Conn) Fresh() bool {
-	if c.unusable() || len(c.in.unread) > 0 || c.driver.news {
+	if c.unusable() || len(c.in.Unread) > 0 || c.driver.news {
 		return false
 	}
 	c.mu.Lock()

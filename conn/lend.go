@@ -41,7 +41,7 @@ func (c *Conn) Lend() *Socket {
 // connection ends, close-notify is sent by Close of the *tls.Conn alone.
 func (c *Conn) LendTLS() (*tls.Conn, *Socket) {
 	l := c.filter()
-	if l == nil || !l.ready || len(c.in.unread) > 0 || len(c.extras.transfers) > 0 {
+	if l == nil || !l.ready || len(c.in.Unread) > 0 || c.out.Files() > 0 {
 		return nil, nil
 	}
 	s := c.lend()
@@ -71,7 +71,7 @@ func (c *Conn) lend() *Socket {
 
 // sendBefore has what is queued be known to put, which would overtake it.
 func (c *Conn) sendBefore() {
-	if len(c.queued) > 0 || c.extras != nil && len(c.extras.transfers) > 0 {
+	if len(c.out.Queued) > 0 || c.out.Files() > 0 {
 		c.send(false)
 	}
 }
@@ -134,8 +134,8 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 // is what is still queued.
 func (l *layer) takeBack(c *Conn) {
 	l.lent = nil
-	l.out, c.queued = c.queued, nil
-	l.cipher, c.in.unread = append([]byte(nil), c.in.unread...), nil
-	c.in.detach(c.driver, c.home)
+	l.out, c.out.Queued = c.out.Queued, nil
+	l.cipher, c.in.Unread = append([]byte(nil), c.in.Unread...), nil
+	c.detach()
 	c.clear(unseen)
 }

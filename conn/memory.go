@@ -44,7 +44,7 @@ func (c *Conn) starve() {
 // much, somebody goes.
 func (c *Conn) settleMemory() {
 	memory, _ := c.pending()
-	unread := len(c.in.own)
+	unread := c.in.Kept()
 	booked := c.consumer().books(unread)
 	if booked {
 		unread = 0
@@ -55,7 +55,7 @@ func (c *Conn) settleMemory() {
 	}
 	c.mu.Lock()
 	g := c.group
-	g.ledger.Book(&c.extras.charge, c.inbox.unsent()+len(c.queued)+memory+c.early(), unread)
+	g.ledger.Book(&c.extras.charge, c.inbox.unsent()+len(c.out.Queued)+memory+c.early(), unread)
 	if !booked {
 		g.ledger.Keep(&c.extras.charge, kept)
 	}

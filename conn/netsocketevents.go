@@ -46,7 +46,7 @@ func (e *socketEvents) OnOpen(c *Conn) error {
 // OnData implements Handler: goroutines read straight from the reactor's memory. While a Return
 // is under way, what arrives stays in the connection, for takeBack.
 func (e *socketEvents) OnData(c *Conn) error {
-	taken, pause := e.duplex.Arrived(c.in.unread)
+	taken, pause := e.duplex.Arrived(c.in.Unread)
 	if taken {
 		_, _ = c.Discard(-1)
 	}

@@ -24,7 +24,7 @@ func (c *Conn) ResumeRead() error {
 		return nil
 	}
 	c.clear(held)
-	if len(c.in.unread) > 0 {
+	if len(c.in.Unread) > 0 {
 		c.set(unseen)
 	}
 	c.driver.Cx.Wake(c.task.Waker()) // whatever part of the run has passed comes again

@@ -120,12 +120,7 @@ func (in *inbox) enqueue(p []byte) {
 // connection is closing or mute, since the FIN waits for it, and after the write deadline, which is
 // not the Socket's.
 func (c *Conn) takeOver(data []byte) {
-	if len(c.queued) == 0 && c.tail() == &c.queued {
-		data, c.queued = c.queued, data
-	} else {
-		enqueue(c, data)
-	}
-	c.driver.buffers.Put(data)
+	c.out.Adopt(&c.driver.buffers, data)
 	if c.is(closing) && (c.extras == nil || c.extras.clock.linger == 0) {
 		c.linger() // Close has seen nothing to wait for
 	}

@@ -3,10 +3,12 @@ package conn
 import (
 	"io"
 	"net"
+
+	"github.com/suiro-go/suiro/reactor"
 )
 
 // Buffered is the number of bytes that have been received and not read.
-func (c *Conn) Buffered() int { return len(c.in.unread) }
+func (c *Conn) Buffered() int { return len(c.in.Unread) }
 
 // Peek is the next n unread bytes without reading them; all of them for n < 0.
 // If there are fewer it returns those and io.ErrShortBuffer. The slice is valid
@@ -14,11 +16,11 @@ func (c *Conn) Buffered() int { return len(c.in.unread) }
 func (c *Conn) Peek(n int) ([]byte, error) {
 	switch {
 	case n < 0:
-		n = len(c.in.unread)
-	case n > len(c.in.unread):
-		return c.in.unread, io.ErrShortBuffer
+		n = len(c.in.Unread)
+	case n > len(c.in.Unread):
+		return c.in.Unread, io.ErrShortBuffer
 	}
-	return c.in.unread[:n:n], nil
+	return c.in.Unread[:n:n], nil
 }
 
 // Next reads the next n bytes, all of them for n < 0, without a copy. If there
@@ -29,7 +31,7 @@ func (c *Conn) Next(n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.in.unread = c.in.unread[len(p):]
+	c.in.Unread = c.in.Unread[len(p):]
 	return p, nil
 }
 
@@ -37,14 +39,14 @@ func (c *Conn) Next(n int) ([]byte, error) {
 // returns how many those were, with io.ErrShortBuffer if fewer than n.
 func (c *Conn) Discard(n int) (int, error) {
 	p, err := c.Peek(n)
-	c.in.unread = c.in.unread[len(p):]
+	c.in.Unread = c.in.Unread[len(p):]
 	return len(p), err
 }
 
 // Read implements io.Reader over what is buffered. When that is nothing it
 // returns ErrWouldBlock, or io.EOF after the peer's FIN.
 func (c *Conn) Read(p []byte) (int, error) {
-	if len(c.in.unread) == 0 && len(p) > 0 {
+	if len(c.in.Unread) == 0 && len(p) > 0 {
 		switch {
 		case c.is(broken | closing | deaf):
 			return 0, c.opError("read", net.ErrClosed)
@@ -53,21 +55,21 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 		return 0, ErrWouldBlock
 	}
-	n := copy(p, c.in.unread)
-	c.in.unread = c.in.unread[n:]
+	n := copy(p, c.in.Unread)
+	c.in.Unread = c.in.Unread[n:]
 	return n, nil
 }
 
 // WriteTo writes what is buffered to w, and reads as much of it as w took.
 func (c *Conn) WriteTo(w io.Writer) (int64, error) {
-	if len(c.in.unread) == 0 {
+	if len(c.in.Unread) == 0 {
 		return 0, nil
 	}
-	n, err := w.Write(c.in.unread)
-	if err == nil && n < len(c.in.unread) {
+	n, err := w.Write(c.in.Unread)
+	if err == nil && n < len(c.in.Unread) {
 		err = io.ErrShortWrite
 	}
-	c.in.unread = c.in.unread[n:]
+	c.in.Unread = c.in.Unread[n:]
 	return int64(n), err
 }
 
@@ -76,3 +78,14 @@ var (
 	_ io.WriterTo = (*Conn)(nil)
 	_ io.Writer   = (*Conn)(nil)
 )
+
+// detach ends the use of memory that is not the connection's own: what is unread there is kept.
+func (c *Conn) detach() { c.in.Detach(&c.driver.buffers, c.releaser()) }
+
+// releaser takes back chunks; nil: none can have arrived.
+func (c *Conn) releaser() reactor.Reactor {
+	if c.home == nil {
+		return nil
+	}
+	return c.home.R
+}

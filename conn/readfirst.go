@@ -14,7 +14,7 @@ func (c *Conn) readFirst() {
 	if !c.group.readsFirst || c.is(outbound|waiting|closing|broken|deaf) || c.filter() != nil || c.consumer().paces() {
 		return
 	}
-	room := c.in.borrow(c.driver, bufs.Small)
+	room := c.in.Borrow(&c.driver.scratch, bufs.Small)
 	room = room[:min(len(room), c.group.cfg.MaxRead)]
 	n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, room)
 	switch {
@@ -25,9 +25,9 @@ func (c *Conn) readFirst() {
 	default:
 		c.driver.news = true
 		c.cameDirectly(n)
-		c.in.fill(c.driver, n)
+		c.in.Fill(&c.driver.buffers, &c.driver.scratch, n)
 		c.offer()
-		if len(c.queued) > 0 && !c.is(broken) {
+		if len(c.out.Queued) > 0 && !c.is(broken) {
 			c.writeNow(nil) // on io_uring an operation for it would cost more
 		}
 	}

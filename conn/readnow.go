@@ -81,12 +81,12 @@ func (c *Conn) readNow() {
 	if c.is(ample) {
 		most = b.most
 	}
-	borrowed := len(c.in.unread) <= most/4 // little enough for a copy
+	borrowed := len(c.in.Unread) <= most/4 // little enough for a copy
 	var room []byte
 	if borrowed {
-		room = c.in.borrow(c.driver, most)
+		room = c.in.Borrow(&c.driver.scratch, most)
 	} else {
-		room = c.in.space(c.driver, most/4)
+		room = c.in.Space(&c.driver.buffers, most/4)
 	}
 	room = room[:min(len(room), max(c.wants(), b.little))]
 	if c.is(ample) {
@@ -107,9 +107,9 @@ func (c *Conn) readNow() {
 	}
 	c.cameDirectly(n)
 	if borrowed {
-		c.in.fill(c.driver, n)
+		c.in.Fill(&c.driver.buffers, &c.driver.scratch, n)
 	} else {
-		c.in.extend(n)
+		c.in.Extend(n)
 	}
 	c.offer()
 	switch {
@@ -125,7 +125,7 @@ func (c *Conn) readNow() {
 // readSealed is readNow for a connection whose task decrypts.
 func (c *Conn) readSealed() {
 	d, b := c.driver, &c.group.bulk
-	room := d.room(min(bufs.Large, b.most))
+	room := d.scratch.Room(min(bufs.Large, b.most))
 	room = room[:min(len(room), max(c.wants(), b.little))]
 	n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, room)
 	if errno == syscall.EAGAIN {
@@ -145,5 +145,5 @@ func (c *Conn) readSealed() {
 // wants is how much may be read without passing a bound.
 func (c *Conn) wants() int {
 	cfg := &c.group.cfg
-	return min(cfg.MaxRead-len(c.in.unread), cfg.HighWater-c.Unsent(), c.consumer().appetite())
+	return min(cfg.MaxRead-len(c.in.Unread), cfg.HighWater-c.Unsent(), c.consumer().appetite())
 }

@@ -252,8 +252,7 @@ func (r *relay) fetch(c *Conn, flying bool) bool {
 	here.idle = false
 	r.owed = here.bytes + here.piped
 	r.s.unlock()
-	c.driver.buffers.Put(c.queued)
-	c.queued = b
+	c.out.Replace(&c.driver.buffers, b)
 	return true
 }
 
@@ -268,7 +267,7 @@ func (e *end) pop() {
 // calm implements consumer: all is as it was at the end of the run before.
 func (r *relay) calm(c *Conn) bool {
 	memory, files := c.pending()
-	return r.quiet && !c.inbox.right.IsQueued() && len(c.queued)+c.inFlight+memory == 0 && files == 0 && !r.asked && !c.is(mute|closing|broken)
+	return r.quiet && !c.inbox.right.IsQueued() && len(c.out.Queued)+c.inFlight+memory == 0 && files == 0 && !r.asked && !c.is(mute|closing|broken)
 }
 
 // settled implements consumer.
@@ -281,8 +280,8 @@ func (r *relay) settled(c *Conn) {
 	memory, files := c.pending()
 	r.s.mu.Lock()
 	wake := false
-	here.unsent = len(c.queued) + c.inFlight
-	here.idle = len(c.queued)+memory == 0 && files == 0 && c.is(opened) && !c.is(mute)
+	here.unsent = len(c.out.Queued) + c.inFlight
+	here.idle = len(c.out.Queued)+memory == 0 && files == 0 && c.is(opened) && !c.is(mute)
 	if here.waits && here.piped == 0 && here.bytes+here.unsent <= c.group.cfg.LowWater {
 		here.waits, wake = false, true
 		r.asked = false

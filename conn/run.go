@@ -44,8 +44,8 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	for more := k.begin(); more; more = k.end() {
 		k.resume()
 	}
-	if c.in.own != nil || c.in.chunk.Bytes != nil { // whichever method has read it
-		c.in.detach(c.driver, c.home)
+	if !c.in.Empty() || c.in.Attached() { // whichever method has read it
+		c.detach()
 	}
 	c.dropNews(&n)
 	if done = c.settle(); !done {
@@ -176,7 +176,7 @@ func (c *Conn) recoverPanic() {
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
 	c.group.core.HandlerPanicked(err, c.handler, c.logAttr())
-	c.in.detach(c.driver, c.home)
+	c.detach()
 	c.fail(err)
 }
 
@@ -194,8 +194,8 @@ func (c *Conn) receive(b reactor.Buffer) {
 		c.home.R.Release(b)
 	case c.is(waiting):
 		c.set(unseen)
-		c.in.attach(c.driver, c.home, b)
-		c.in.detach(c.driver, c.home)
+		c.in.Attach(&c.driver.buffers, c.releaser(), b)
+		c.detach()
 	default:
 		c.consumer().came(c, b)
 	}
@@ -207,11 +207,11 @@ func (c *Conn) offer() {
 	c.clear(unseen)
 	cfg := &c.group.cfg
 	for {
-		before := len(c.in.unread)
+		before := len(c.in.Unread)
 		c.driver.budget--
 		err := c.handler.OnData(c)
-		c.in.detach(c.driver, c.home)
-		left := len(c.in.unread)
+		c.detach()
+		left := len(c.in.Unread)
 		switch {
 		case err != nil:
 			c.check(err)
@@ -243,7 +243,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 			c.set(ended | endSeen)
 			return
 		}
-		if (c.is(unseen) || c.in.chunk.Bytes != nil) && !c.is(held|closing|broken) {
+		if (c.is(unseen) || c.in.Attached()) && !c.is(held|closing|broken) {
 			c.offer() // what came before the error is not lost with it
 		}
 		if c.is(closing) && c.is(finished) { // we had said goodbye already
@@ -295,7 +295,7 @@ func (c *Conn) exec(cmd *command) {
 		}
 	case cmdInner:
 		cmd.do(c)
-		c.in.detach(c.driver, c.home)
+		c.detach()
 	case cmdSend:
 		switch {
 		case c.is(mute|closing) || c.lentTLS() || len(cmd.data) == 0:
@@ -313,7 +313,7 @@ func (c *Conn) exec(cmd *command) {
 			c.mu.Unlock()
 		}
 		cmd.do(c)
-		c.in.detach(c.driver, c.home)
+		c.detach()
 	case cmdClose:
 		if !c.is(closing) {
 			_ = c.Close()

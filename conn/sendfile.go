@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
@@ -52,16 +53,14 @@ func (c *Conn) SendFile(f *os.File, offset, n int64) error {
 
 // queueFile queues a piece of a file that is known to be there.
 func (c *Conn) queueFile(f syscall.Conn, name string, offset, n int64) error {
-	x := c.more()
-	if len(x.transfers) >= maxFiles {
+	if c.out.Files() >= maxFiles {
 		return ErrWriteQueueFull
 	}
 	own, err := sock.DupFile(f, name)
 	if err != nil {
 		return sock.Advise(err)
 	}
-	x.transfers = append(x.transfers, &transfer{file: own, fd: int(own.Fd()), offset: offset, left: n, plain: !sock.HaveSendfile || c.filter() != nil})
-	x.files += n
+	c.out.AddFile(&flow.File{File: own, FD: int(own.Fd()), Offset: offset, Left: n, Plain: !sock.HaveSendfile || c.filter() != nil})
 	return nil
 }
 
@@ -85,11 +84,7 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 		}
 		p := c.AvailableBuffer(min(room, bufs.Few))
 		n, err := r.Read(p[len(p):min(cap(p), len(p)+room)])
-		q := c.tail()
-		*q = (*q)[:len(*q)+n]
-		if q != &c.queued {
-			c.extras.after += n
-		}
+		c.out.Extend(n)
 		total += int64(n)
 		switch {
 		case err == io.EOF:

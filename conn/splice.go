@@ -118,7 +118,7 @@ func (c *Conn) join(s *Spliced, me int) {
 	if c.is(mute|deaf) && !c.is(broken) {
 		c.fail(c.opError("splice", net.ErrClosed)) // one way is shut
 	}
-	if len(c.in.unread) > 0 && !c.is(closing|broken) {
+	if len(c.in.Unread) > 0 && !c.is(closing|broken) {
 		_ = r.OnData(c)
 	}
 	c.clear(unseen)

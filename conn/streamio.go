@@ -47,9 +47,9 @@ func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 		return 0, true, io.EOF
 	case len(p) == 0:
 		return 0, true, nil
-	case len(c.in.unread) > 0:
-		n := copy(p, c.in.unread)
-		c.in.unread = c.in.unread[n:]
+	case len(c.in.Unread) > 0:
+		n := copy(p, c.in.Unread)
+		c.in.Unread = c.in.Unread[n:]
 		s.asked = true
 		return n, true, nil
 	case c.is(closing|broken) && c.cause() != nil:
@@ -162,13 +162,13 @@ func (s *Stream) Buffered() int {
 	if s.running == nil {
 		return 0
 	}
-	return len(s.c.in.unread)
+	return len(s.c.in.Unread)
 }
 
 // Readable is a future that is done when Read would not wait: for Select.
 func (s *Stream) Readable() sched.Future[struct{}] {
 	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
-		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.unread) > 0 || s.c.is(ended|broken) || s.idleAtTheEnd() {
+		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.Unread) > 0 || s.c.is(ended|broken) || s.idleAtTheEnd() {
 			return struct{}{}, nil
 		}
 		return struct{}{}, sched.ErrPending // whatever happens to the connection has it polled again

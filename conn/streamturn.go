@@ -31,7 +31,7 @@ func (e *streamEvents) OnData(*Conn) error {
 // hold stops the reading while much is unread.
 func (s *Stream) hold() {
 	c := s.c
-	left := len(c.in.unread)
+	left := len(c.in.Unread)
 	switch {
 	case s.holds && left <= min(c.group.cfg.LowWater, s.most()/4):
 		s.holds = false
@@ -51,10 +51,10 @@ func (s *Stream) most() int { return min(s.c.group.cfg.HighWater, s.c.group.cfg.
 
 // came implements consumer: the turn takes the last chunk of a run.
 func (e *streamEvents) came(c *Conn, b reactor.Buffer) {
-	if c.in.chunk.Bytes != nil {
+	if c.in.Attached() {
 		c.offer()
 	}
-	c.in.attach(c.driver, c.home, b)
+	c.in.Attach(&c.driver.buffers, c.releaser(), b)
 	e.fresh = false
 }
 
@@ -75,7 +75,7 @@ func (e *streamEvents) departs(c *Conn) bool {
 // appetite implements consumer.
 func (e *streamEvents) appetite() int {
 	s := (*Stream)(e)
-	return s.most() - len(s.c.in.unread)
+	return s.most() - len(s.c.in.Unread)
 }
 
 // OnEOF implements Handler: reads return io.EOF, and writing goes on.
@@ -143,7 +143,7 @@ func (e *streamEvents) end() bool {
 	if s.signal.Rest() {
 		return e.begin()
 	}
-	if s.holds || len(c.in.unread) > 0 {
+	if s.holds || len(c.in.Unread) > 0 {
 		s.hold()
 	}
 	s.crowded = s.needsRoom

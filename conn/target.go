@@ -58,7 +58,7 @@ func connOf(e *engine.Endpoint) *Conn {
 func (t *connTask) Exited(*sched.Context) {
 	c := (*Conn)(t)
 	c.group.cfg.Logger.Error("conn: handler called runtime.Goexit", "remote", c.RemoteAddr())
-	c.in.detach(c.driver, c.home)
+	c.detach()
 	c.fail(sched.ErrGoexit)
 	if c.driver.telling == c {
 		c.driver.telling, c.handler = nil, untold{} // OnClose has been called

@@ -115,9 +115,9 @@ func (g *tlsGate) cover(c *Conn) *layer {
 func (g *tlsGate) OnOpen(c *Conn) error {
 	known := c.is(layered)
 	l := g.cover(c)
-	if len(c.queued) > 0 && !known { // somebody was early
-		l.keep(command{kind: cmdSend, data: c.queued})
-		c.queued = nil
+	if len(c.out.Queued) > 0 && !known { // somebody was early
+		l.keep(command{kind: cmdSend, data: c.out.Queued})
+		c.out.Queued = nil
 	}
 	l.local = c.LocalAddr()
 	if g.timeout > 0 {
@@ -141,7 +141,7 @@ func (g *tlsGate) OnOpen(c *Conn) error {
 // OnData implements Handler: what comes in is the handshake's.
 func (g *tlsGate) OnData(c *Conn) error {
 	l := c.extras.layer
-	if !l.begun && !wholeRecord(c.in.unread) {
+	if !l.begun && !wholeRecord(c.in.Unread) {
 		return nil
 	}
 	p, _ := c.Next(-1)
@@ -224,7 +224,7 @@ const DrainHandshake = time.Second
 func (g *tlsGate) OnDrain(c *Conn) {
 	if c.group.core.DrainsServed() {
 		patience := DrainHandshake
-		if !c.extras.layer.begun && len(c.in.unread) == 0 {
+		if !c.extras.layer.begun && len(c.in.Unread) == 0 {
 			patience /= 4
 		}
 		k := &c.extras.clock

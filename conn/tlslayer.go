@@ -97,14 +97,14 @@ func (l *layer) done(c *Conn, err error) {
 		return
 	}
 	l.mu.Lock()
-	l.cipher, l.in = append(l.in, c.in.unread...), nil // the latter while reading was paused
+	l.cipher, l.in = append(l.in, c.in.Unread...), nil // the latter while reading was paused
 	l.mu.Unlock()
-	c.in.unread = nil
-	c.in.detach(c.driver, c.home)
+	c.in.Unread = nil
+	c.detach()
 	c.clear(unseen)
 	l.ready = true
-	l.out, c.queued = c.queued, nil // ciphertext: what the handshake wrote
-	_ = c.ResumeRead()              // if it had too much to read
+	l.out, c.out.Queued = c.out.Queued, nil // ciphertext: what the handshake wrote
+	_ = c.ResumeRead()                      // if it had too much to read
 	k := &c.extras.clock
 	k.read = 0
 	c.handler = l.gate.inner
@@ -165,9 +165,9 @@ func (c *Conn) offerUnsealed() {
 func (c *Conn) unseal() {
 	l := c.extras.layer
 	for {
-		n, err := l.tls.Read(c.in.space(c.driver, min(max(len(l.cipher), bufs.Few/8), 16<<10)))
+		n, err := l.tls.Read(c.in.Space(&c.driver.buffers, min(max(len(l.cipher), bufs.Few/8), 16<<10)))
 		if n > 0 {
-			c.in.extend(n)
+			c.in.Extend(n)
 			c.set(unseen)
 		}
 		switch {
@@ -200,8 +200,8 @@ func (c *Conn) seal() bool {
 		return true
 	}
 	memory, _ := c.pending()
-	bye := c.is(mute|closing) && !l.said && memory == 0 && len(c.extras.transfers) == 0
-	if len(c.queued) == 0 && len(l.out) == 0 && !bye {
+	bye := c.is(mute|closing) && !l.said && memory == 0 && c.out.Files() == 0
+	if len(c.out.Queued) == 0 && len(l.out) == 0 && !bye {
 		return true
 	}
 	c.mu.Lock()
@@ -216,8 +216,8 @@ func (c *Conn) seal() bool {
 
 // encrypt makes ciphertext of what is queued, and of a close-notify.
 func (l *layer) encrypt(c *Conn, bye bool) {
-	plain := c.queued
-	c.queued = nil
+	plain := c.out.Queued
+	c.out.Queued = nil
 	if len(plain) > 0 {
 		_, err := l.tls.Write(plain)
 		if err != nil && !c.is(closing) { // else an alert has ended it
@@ -229,7 +229,7 @@ func (l *layer) encrypt(c *Conn, bye bool) {
 		l.said = true
 		_ = l.tls.CloseWrite()
 	}
-	c.queued, l.out = l.out, nil
+	c.out.Queued, l.out = l.out, nil
 }
 
 // sealed is how much is ciphertext that is not queued.

@@ -5,24 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
-
-// A transfer is a piece of a file in its place among what is written: it leaves when
-// all before it has, and after follows it.
-type transfer struct {
-	file   *os.File // this connection's own
-	fd     int      // its descriptor
-	offset int64
-	left   int64
-	plain  bool // the kernel cannot send it: it is read and written
-	after  []byte
-}
 
 const (
 	// maxFiles bounds a connection's transfers: each holds a descriptor.
@@ -32,39 +21,21 @@ const (
 )
 
 // enqueue adds a copy of p to what is written.
-func enqueue[T string | []byte](c *Conn, p T) {
-	q := c.tail()
-	*q = append(c.driver.buffers.Grow(*q, len(p)), p...)
-	if q != &c.queued {
-		c.extras.after += len(p)
-	}
-}
-
-// tail is the end of what is written.
-func (c *Conn) tail() *[]byte {
-	if x := c.extras; x != nil && len(x.transfers) > 0 {
-		return &x.transfers[len(x.transfers)-1].after
-	}
-	return &c.queued
-}
+func enqueue[T string | []byte](c *Conn, p T) { flow.Append(&c.out, &c.driver.buffers, p) }
 
 // pending is what has to leave besides the bytes in flight and those queued: in
 // memory, a pipe included, and in files.
 func (c *Conn) pending() (memory int, files int64) {
-	x := c.extras
-	if x == nil {
-		return 0, 0
+	if r := c.spliced(); r != nil {
+		memory = r.owed
 	}
-	if x.relay != nil {
-		memory = x.relay.owed
-	}
-	return memory + x.after, x.files
+	return memory + c.out.Memory(), c.out.FileBytes()
 }
 
 // unsentMemory is Unsent without files, and with what waits for a handshake.
 func (c *Conn) unsentMemory() int {
 	memory, _ := c.pending()
-	return len(c.queued) + c.inFlight + memory + c.sealed() + c.early()
+	return len(c.out.Queued) + c.inFlight + memory + c.sealed() + c.early()
 }
 
 func clampInt(n int64) int { return int(min(n, math.MaxInt)) }
@@ -73,20 +44,20 @@ func clampInt(n int64) int { return int(min(n, math.MaxInt)) }
 // queued, files and pipes are worked here, as far as the kernel takes them at once.
 func (c *Conn) fetch() {
 	c.mu.Lock()
-	if c.extras.files > 0 { // before any of it goes: nobody is to send in its midst
+	if n := c.out.FileBytes(); n > 0 { // before any of it goes: nobody is to send in its midst
 		c.inbox.need(c.driver)
-		c.inbox.files = clampInt(c.extras.files)
+		c.inbox.files = clampInt(n)
 		c.inbox.right.Queue(0)
 	}
 	flying := c.inbox.right.Want() // then the task runs when that ends
 	c.mu.Unlock()
-	for len(c.queued) == 0 && !c.is(awaiting|broken) {
-		x := c.extras
+	for len(c.out.Queued) == 0 && !c.is(awaiting|broken) {
+		f, r := c.out.First(), c.spliced()
 		switch {
-		case len(x.transfers) > 0 && !flying:
-			c.sendFile(x.transfers[0])
-		case len(x.transfers) == 0 && x.relay != nil && x.relay.owed > 0:
-			if !x.relay.fetch(c, flying) {
+		case f != nil && !flying:
+			c.sendFile(f)
+		case f == nil && r != nil && r.owed > 0:
+			if !r.fetch(c, flying) {
 				return
 			}
 		default:
@@ -95,13 +66,13 @@ func (c *Conn) fetch() {
 	}
 }
 
-// sendFile goes on with the first transfer.
-func (c *Conn) sendFile(t *transfer) {
-	if t.left > 0 && !t.plain {
-		n, errno := sock.Sendfile(c.end.FD, t.fd, t.offset, int(min(t.left, sendfileStep)))
+// sendFile goes on with the first piece of a file.
+func (c *Conn) sendFile(t *flow.File) {
+	if t.Left > 0 && !t.Plain {
+		n, errno := sock.Sendfile(c.end.FD, t.FD, t.Offset, int(min(t.Left, sendfileStep)))
 		switch {
 		case errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.EOPNOTSUPP:
-			t.plain = true // not with this file system
+			t.Plain = true // not with this file system
 		case errno == syscall.EAGAIN:
 			c.awaitWritable()
 			return
@@ -112,18 +83,18 @@ func (c *Conn) sendFile(t *transfer) {
 			c.tooShort(t)
 			return
 		default:
-			c.progressed(t, n)
+			c.out.Went(n)
 			c.tookDirectly(n)
-			if t.left > 0 {
+			if t.Left > 0 {
 				c.awaitWritable() // others first
 				return
 			}
 		}
 	}
-	if t.left > 0 {
+	if t.Left > 0 {
 		room := c.driver.buffers.Get(bufs.Large)
-		room = room[:min(int64(cap(room)), t.left)]
-		n, err := t.file.ReadAt(room, t.offset)
+		room = room[:min(int64(cap(room)), t.Left)]
+		n, err := t.ReadAt(room, t.Offset)
 		if n == 0 {
 			c.driver.buffers.Put(room)
 			if err == nil || errors.Is(err, io.EOF) {
@@ -133,59 +104,18 @@ func (c *Conn) sendFile(t *transfer) {
 			}
 			return
 		}
-		c.driver.buffers.Put(c.queued)
-		c.queued = room[:n]
-		c.progressed(t, n)
-		if t.left > 0 {
+		c.out.Replace(&c.driver.buffers, room[:n])
+		c.out.Went(n)
+		if t.Left > 0 {
 			return
 		}
 	}
-	c.endTransfer(t)
+	c.out.EndFile(&c.driver.buffers)
 }
 
-func (c *Conn) progressed(t *transfer, n int) {
-	t.offset += int64(n)
-	t.left -= int64(n)
-	c.extras.files -= int64(n)
-}
-
-// endTransfer is for the first one: what is to follow it follows what is queued.
-func (c *Conn) endTransfer(t *transfer) {
-	x := c.extras
-	_ = t.file.Close()
-	x.transfers[0] = nil
-	if x.transfers = x.transfers[1:]; len(x.transfers) == 0 {
-		x.transfers = nil
-	}
-	x.after -= len(t.after)
-	if len(c.queued) == 0 {
-		c.driver.buffers.Put(c.queued)
-		c.queued = t.after
-		return
-	}
-	c.queued = append(c.driver.buffers.Grow(c.queued, len(t.after)), t.after...)
-	c.driver.buffers.Put(t.after)
-}
-
-// dropTransfers is for the end of the connection.
-func (c *Conn) dropTransfers() {
-	x := c.extras
-	if x == nil {
-		return
-	}
-	for _, t := range x.transfers {
-		_ = t.file.Close()
-		c.driver.buffers.Put(t.after)
-	}
-	x.transfers, x.files, x.after = nil, 0, 0
-	if x.relay != nil {
-		x.relay.owed = 0 // it was discarded with OnClose; else it would stay in the ledger
-	}
-}
-
-func (c *Conn) tooShort(t *transfer) {
+func (c *Conn) tooShort(t *flow.File) {
 	c.failWrite(c.opError("write", fmt.Errorf("conn: %s was truncated while it was sent: %d bytes are missing: %w",
-		t.file.Name(), t.left, io.ErrUnexpectedEOF)))
+		t.Name(), t.Left, io.ErrUnexpectedEOF)))
 }
 
 // tookDirectly notes that the kernel has taken n bytes in a call of the task's own.
@@ -195,7 +125,7 @@ func (c *Conn) tookDirectly(n int) { c.inbox.right.Took(n) }
 // meanwhile.
 func (c *Conn) awaitWritable() {
 	c.set(awaiting)
-	c.submit(c.out(), reactor.Op{Kind: reactor.Writable, FD: c.end.FD, Token: c.end.Token})
+	c.submit(c.carrier(), reactor.Op{Kind: reactor.Writable, FD: c.end.FD, Token: c.end.Token})
 	if c.is(broken) {
 		c.clear(awaiting)
 	}

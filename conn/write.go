@@ -47,8 +47,7 @@ func (c *Conn) Writev(bufs [][]byte) (int, error) {
 	for _, p := range bufs {
 		n += len(p)
 	}
-	q := c.tail()
-	*q = c.driver.buffers.Grow(*q, n)
+	c.out.Room(&c.driver.buffers, n)
 	for _, p := range bufs {
 		enqueue(c, p)
 	}
@@ -61,19 +60,17 @@ func (c *Conn) AvailableBuffer(n int) []byte {
 	if c.writable() != nil {
 		return make([]byte, 0, n)
 	}
-	q := c.tail()
-	*q = c.driver.buffers.Grow(*q, n)
-	return (*q)[len(*q):]
+	return c.out.Room(&c.driver.buffers, n)
 }
 
 // Unsent is the number of bytes written that the kernel has not taken yet, as
 // far as the connection has heard.
 func (c *Conn) Unsent() int {
-	if c.extras == nil {
-		return len(c.queued) + c.inFlight
+	if c.extras == nil && c.out.Files() == 0 {
+		return len(c.out.Queued) + c.inFlight
 	}
 	memory, files := c.pending()
-	return clampInt(files + int64(len(c.queued)+c.inFlight+memory+c.sealed()))
+	return clampInt(files + int64(len(c.out.Queued)+c.inFlight+memory+c.sealed()))
 }
 
 // NotifySent has f called as a handler's method is, before OnClose: with nil
@@ -137,15 +134,14 @@ func (c *Conn) send(tell bool) int {
 	in := &c.inbox
 	var start []byte
 	early := c.early()
-	if len(c.queued) > 0 || memory > 0 || files > 0 || early > 0 {
+	if len(c.out.Queued) > 0 || memory > 0 || files > 0 || early > 0 {
 		in.need(c.driver)
 	}
 	tell = tell || in.mail != nil && len(in.commands) > 0
-	if len(c.queued) > 0 && sealed && !c.is(awaiting) && in.right.Take(sending.Operation, tell) {
-		in.flight, in.sent, in.lent = c.queued, 0, nil
-		c.queued = nil
+	if len(c.out.Queued) > 0 && sealed && !c.is(awaiting) && in.right.Take(sending.Operation, tell) {
+		in.flight, in.sent, in.lent = c.out.Take(), 0, nil
 		start = in.flight
-	} else if tell || len(c.queued) > 0 {
+	} else if tell || len(c.out.Queued) > 0 {
 		in.right.Want()
 	}
 	if r != nil && c.is(mute|closing) { // a FIN may be on its way, see passNow
@@ -160,7 +156,7 @@ func (c *Conn) send(tell bool) int {
 	}
 	var waiter *duplex.Duplex
 	if in.mail != nil {
-		in.queued, in.files = len(c.queued)+memory+early+c.toWrite, clampInt(files)
+		in.queued, in.files = len(c.out.Queued)+memory+early+c.toWrite, clampInt(files)
 		in.reckon(c.group)
 		if in.flight == nil && in.queued == 0 { // what it waits for was dropped
 			waiter, in.waiter = in.waiter, nil
@@ -196,9 +192,9 @@ func (c *Conn) resend() {
 	c.transmit(rest, false)
 }
 
-// out is the driver that takes a Connect or Send. There is one of either in
+// carrier is the driver that takes a Connect or Send. There is one of either in
 // flight at a time, so that the order is kept whichever reactor carries it.
-func (c *Conn) out() *engine.Driver {
+func (c *Conn) carrier() *engine.Driver {
 	c.outgoing = c.driver.Via(c.home)
 	if c.home == nil {
 		c.home = c.outgoing
@@ -209,7 +205,7 @@ func (c *Conn) out() *engine.Driver {
 // transmit hands the kernel what is left of the flight. prompt: there is probably room for it, so the send need not wait
 // for that; if there is none, resend has it wait.
 func (c *Conn) transmit(rest []byte, prompt bool) {
-	left, err := c.carry(c.driver, c.out(), rest, prompt)
+	left, err := c.carry(c.driver, c.carrier(), rest, prompt)
 	c.inFlight = left
 	if err != nil {
 		c.failWrite(c.opError("write", err))

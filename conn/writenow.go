@@ -28,7 +28,7 @@ func (c *Conn) writeNow(p []byte) int {
 	if !mine { // somebody has begun to send meanwhile
 		return 0
 	}
-	n, errno := c.group.sendNow(c.end.FD, c.queued, p)
+	n, errno := c.group.sendNow(c.end.FD, c.out.Queued, p)
 	switch errno {
 	case 0:
 	case syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
@@ -46,17 +46,17 @@ func (c *Conn) writeNow(p []byte) int {
 	if n == 0 {
 		return 0
 	}
-	if left := len(c.queued) - n; left > 0 {
-		c.queued = c.queued[:copy(c.queued, c.queued[n:])]
+	if left := len(c.out.Queued) - n; left > 0 {
+		c.out.Queued = c.out.Queued[:copy(c.out.Queued, c.out.Queued[n:])]
 		return 0
 	}
-	n -= len(c.queued)
+	n -= len(c.out.Queued)
 	if n < len(p) {
-		c.queued = c.queued[:0] // not given back: p may lie in it (see AvailableBuffer)
+		c.out.Queued = c.out.Queued[:0] // not given back: p may lie in it (see AvailableBuffer)
 		return n
 	}
-	c.driver.buffers.Put(c.queued)
-	c.queued = nil
+	c.driver.buffers.Put(c.out.Queued)
+	c.out.Queued = nil
 	return n
 }
 

@@ -1,0 +1,119 @@
+package flow
+
+import (
+	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// An Input is what has been received and not read. While a handler runs it is either a chunk, of
+// a reactor's memory or of the worker's Scratch, untouched, or the Input's own buffer: what a
+// handler leaves moves there, since the others are needed for what comes next. So it is always
+// contiguous, and bytes are copied only when a handler could not use them yet.
+//
+// In calls, home is the reactor whose memory the chunks are, to which they are released.
+type Input struct {
+	Unread []byte // lies in chunk or in own
+	own    []byte // from the pool, or nil
+	chunk  reactor.Buffer
+	lent   bool // the chunk is the worker's
+}
+
+// A Scratch is a worker's memory for what its tasks receive themselves.
+type Scratch struct{ room []byte }
+
+// Room is that much of the memory, in bytes.
+func (s *Scratch) Room(most int) []byte {
+	if len(s.room) < most {
+		s.room = make([]byte, most)
+	}
+	return s.room[:most]
+}
+
+// Empty reports whether the Input holds no memory.
+func (in *Input) Empty() bool { return in.own == nil }
+
+// Kept is the size of the own buffer's contents, in bytes.
+func (in *Input) Kept() int { return len(in.own) }
+
+// Attached reports whether the Input is a chunk.
+func (in *Input) Attached() bool { return in.chunk.Bytes != nil }
+
+// Attach adds a chunk behind what is unread.
+func (in *Input) Attach(p *bufs.Pool, home reactor.Reactor, b reactor.Buffer) {
+	if len(in.Unread) == 0 {
+		in.Drop(p)
+		in.chunk, in.Unread = b, b.Bytes
+		return
+	}
+	in.keep(p, b.Bytes)
+	home.Release(b)
+}
+
+// Detach ends the use of the chunk: what is unread of it is kept. Where nothing was attached
+// since the last Detach, it only gives back memory that is not needed, and home may be nil; so
+// may it for a chunk that Fill has made.
+func (in *Input) Detach(p *bufs.Pool, home reactor.Reactor) {
+	switch {
+	case in.chunk.Bytes != nil:
+		b, rest, lent := in.chunk, in.Unread, in.lent
+		in.chunk, in.Unread, in.lent = reactor.Buffer{}, nil, false
+		if len(rest) > 0 {
+			in.keep(p, rest)
+		}
+		if !lent {
+			home.Release(b)
+		}
+	case len(in.Unread) == 0:
+		in.Drop(p)
+	}
+}
+
+// keep copies bytes behind what is unread, which lies in own.
+func (in *Input) keep(p *bufs.Pool, b []byte) {
+	if start := len(in.own) - len(in.Unread); start > 0 && cap(in.own)-len(in.own) < len(b) {
+		n := copy(in.own, in.Unread) // what was read makes room
+		in.own = in.own[:n]
+	}
+	unread := len(in.Unread)
+	in.own = append(p.Grow(in.own, len(b)), b...)
+	in.Unread = in.own[len(in.own)-unread-len(b):]
+}
+
+// Drop drops what is unread, and gives back the own buffer.
+func (in *Input) Drop(p *bufs.Pool) {
+	p.Put(in.own)
+	in.own, in.Unread = nil, nil
+}
+
+// Borrow is room for more in the worker's memory, of which it uses that much, behind a copy of
+// what is unread. No chunk is attached, and nothing changes before Fill.
+func (in *Input) Borrow(s *Scratch, most int) []byte {
+	room := s.Room(most)
+	return room[copy(room, in.Unread):]
+}
+
+// Fill makes the borrowed memory the chunk, after n bytes were put into the room.
+func (in *Input) Fill(p *bufs.Pool, s *Scratch, n int) {
+	n += len(in.Unread)
+	in.Drop(p)
+	in.chunk, in.lent, in.Unread = reactor.Buffer{Bytes: s.room[:n]}, true, s.room[:n]
+}
+
+// Space is room for n bytes at least behind what is unread: little for little, since it is kept
+// as long as the handler leaves something in it. No chunk is attached.
+func (in *Input) Space(p *bufs.Pool, n int) []byte {
+	unread := len(in.Unread)
+	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {
+		in.own = in.own[:copy(in.own, in.Unread)]
+	}
+	in.own = p.Grow(in.own, n)
+	in.Unread = in.own[len(in.own)-unread:]
+	return in.own[len(in.own):cap(in.own)]
+}
+
+// Extend adds the n bytes that were put into the Space.
+func (in *Input) Extend(n int) {
+	unread := len(in.Unread)
+	in.own = in.own[:len(in.own)+n]
+	in.Unread = in.own[len(in.own)-unread-n:]
+}
