@@ -8,8 +8,8 @@ import (
 
 // Stats are a group's counts since NewGroup.
 type Stats struct {
-	// HandlerErrors are the errors that handlers returned and that ended a connection or
-	// packet socket. The logger hears of each at debug level.
+	// HandlerErrors are the errors that handlers returned and that ended a connection, a packet
+	// socket or a session of one. The logger hears of each at debug level.
 	HandlerErrors uint64
 
 	// HandlerPanics are the panics of handlers. The logger hears of each at error level.

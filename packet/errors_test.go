@@ -25,3 +25,36 @@ func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 		require.NoError(t, pc.Close())
 	})
 }
+
+// An error of a session's handler ends that session; it is logged with the peer, and counted.
+func TestErrorsOfSessionHandlersAreLoggedAndCounted(t *testing.T) {
+	refuse := func(*packet.Session) error { return errRefused }
+	accept := func(*packet.Session) error { return nil }
+	for name, h := range map[string]sessionFuncs{
+		"OnOpen":   {open: refuse},
+		"OnPacket": {open: accept, packet: func(*packet.Session, packet.Packet) error { return errRefused }},
+		"closing": {open: accept, packet: func(s *packet.Session, _ packet.Packet) error {
+			s.Close()
+			return errRefused
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				f := newFixture(t, backend, 1, atDebug)
+				h.close = func(*packet.Session, error) {}
+				handle, at := servePackets(t, f, &packet.Sessions{Handler: h})
+				c, err := net.Dial("udp", at.String())
+				require.NoError(t, err)
+				defer c.Close()
+				_, err = c.Write([]byte("x"))
+				require.NoError(t, err)
+				log := logOf(f)
+				said := "DEBUG conn: handler returned an error remote=" + c.LocalAddr().String() +
+					" handler=packet_test.sessionFuncs error=" + errRefused.Error()
+				conntest.Eventually(t, func() bool { return log.Count(said) == 1 }, log.String)
+				require.Equal(t, conn.Stats{HandlerErrors: 1}, f.Stats())
+				require.NoError(t, handle.Close())
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"log/slog"
 	"net/netip"
 	"os"
 	"time"
@@ -31,7 +32,7 @@ func (t *sessionTable) receive(batch []Packet) {
 		}
 		t.touch(s, now)
 		if err := t.owner.Handler.OnPacket(s, p); err != nil {
-			t.end(s, err)
+			t.fail(s, err)
 		}
 	}
 	t.arm()
@@ -56,7 +57,7 @@ func (t *sessionTable) open(peer netip.AddrPort, now time.Duration) *Session {
 	t.peers[peer] = s
 	t.link(s)
 	if err := t.owner.Handler.OnOpen(s); err != nil {
-		t.end(s, err)
+		t.fail(s, err)
 	}
 	if s.over {
 		return nil
@@ -98,6 +99,12 @@ func (t *sessionTable) unlink(s *Session) {
 		t.newest = s.older
 	}
 	s.older, s.newer = nil, nil
+}
+
+// fail ends a session whose handler returned an error, which the log hears of.
+func (t *sessionTable) fail(s *Session, err error) {
+	t.conn.group.HandlerFailed(err, t.owner.Handler, s.over, slog.Any("remote", s.peer))
+	t.end(s, err)
 }
 
 func (t *sessionTable) end(s *Session, err error) {
