@@ -62,6 +62,12 @@ func asText(a slog.Attr) slog.Attr {
 	switch v.Kind() {
 	case slog.KindDuration:
 		return slog.String(a.Key, v.Duration().String())
+	case slog.KindGroup:
+		text := make([]slog.Attr, len(v.Group()))
+		for i, of := range v.Group() {
+			text[i] = asText(of)
+		}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(text...)}
 	case slog.KindAny:
 		if _, ok := v.Any().(error); !ok {
 			return slog.String(a.Key, fmt.Sprint(v.Any()))

@@ -35,3 +35,14 @@ func TestTheDefaultLoggerWritesPlainLines(t *testing.T) {
 	require.True(t, strings.HasSuffix(lines[0], "ERR conn: handler panicked local=/run/s panic=oh"), lines[0])
 	require.Equal(t, []string{"goroutine 1 [running]:", "main.main()"}, lines[1:])
 }
+
+// Groups of attributes are flattened, and what is in them is text as well.
+func TestTheDefaultLoggerWritesGroupsAsText(t *testing.T) {
+	var out bytes.Buffer
+	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
+	group := slog.Group("peer", "addr", addr, slog.Group("since", "last", time.Second))
+	server.LineLogger(&out).With(group).Warn("w", slog.Group("g", "addr", addr), "error", &net.OpError{Op: "read", Addr: addr, Err: net.ErrClosed})
+	_, text, _ := strings.Cut(strings.TrimSpace(out.String()), " ")
+	require.Equal(t, `WRN w error="read 127.0.0.1:80: use of closed network connection" `+
+		"g.addr=127.0.0.1:80 peer.addr=127.0.0.1:80 peer.since.last=1s", text)
+}
