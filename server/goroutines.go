@@ -33,8 +33,8 @@ func Listen(network, addr string) (net.Listener, error) { return new(Server).Lis
 // while the server's workers do the input and output. So whatever serves a
 // net.Listener can serve this one: net/http, crypto/tls, gRPC.
 //
-// network is "tcp", "tcp4", "tcp6" or "unix". The error of an address that cannot be listened
-// on is a *net.OpError. The server's configuration applies, but
+// network is "tcp", "tcp4", "tcp6" or "unix". As with net.Listen, an empty addr is any free port
+// of every interface, and each error is a *net.OpError. The server's configuration applies, but
 // for Handler, which is not needed, and Addr and Network. It may be called several
 // times, and beside Serve. With TLS, each connection is a *tls.Conn over a *Socket, which
 // shakes hands when it is first read or written, as one of tls.Listen does.
@@ -49,6 +49,14 @@ func Listen(network, addr string) (net.Listener, error) { return new(Server).Lis
 // the listener and then waits for the connections, whose goroutines it does not tell:
 // what serves them has a shutdown of its own, which comes first. Close resets them.
 func (s *Server) Listen(network, addr string) (net.Listener, error) {
+	l, err := s.listenForGoroutines(network, addr)
+	if err != nil {
+		return nil, listenError(network, addr, err)
+	}
+	return l, nil
+}
+
+func (s *Server) listenForGoroutines(network, addr string) (net.Listener, error) {
 	group, err := s.startForGoroutines()
 	if err != nil {
 		return nil, err
@@ -56,7 +64,7 @@ func (s *Server) Listen(network, addr string) (net.Listener, error) {
 	all, err := s.listen(network, addr, group.Runtime().Workers())
 	if err != nil {
 		s.release()
-		return nil, listenError(network, addr, err)
+		return nil, err
 	}
 	return s.goOnListening(group, all)
 }
@@ -64,12 +72,16 @@ func (s *Server) Listen(network, addr string) (net.Listener, error) {
 // NewListener is Listen on a socket that listens already: a *net.TCPListener or
 // *net.UnixListener, such as one that Listeners returned. It takes ln over, also with an error.
 func (s *Server) NewListener(ln net.Listener) (net.Listener, error) {
+	var l net.Listener
 	group, err := s.startForGoroutines()
-	if err != nil {
-		_ = ln.Close()
-		return nil, err
+	if err == nil {
+		l, err = s.goOnListening(group, []net.Listener{ln})
 	}
-	return s.goOnListening(group, []net.Listener{ln})
+	if err != nil {
+		_ = ln.Close() // goOnListening may have closed it
+		return nil, listenError(ln.Addr().Network(), ln.Addr().String(), err)
+	}
+	return l, nil
 }
 
 // goOnListening is Listen once it has sockets, and begun to use the group.

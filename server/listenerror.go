@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net"
+	"strings"
 )
 
 // listenError gives an error of Listen the shape that it has in package net: a *net.OpError,
@@ -10,7 +11,11 @@ import (
 func listenError(network, addr string, err error) error {
 	op := &net.OpError{Net: network, Addr: target{network, addr}, Err: err}
 	_ = errors.As(err, &op) // package net's says it better
-	return &net.OpError{Op: "listen", Net: op.Net, Source: op.Source, Addr: op.Addr, Err: advised{op.Err, hint(err)}}
+	advice := hint(err)
+	if strings.HasSuffix(op.Err.Error(), advice) {
+		advice = ""
+	}
+	return &net.OpError{Op: "listen", Net: op.Net, Source: op.Source, Addr: op.Addr, Err: advised{op.Err, advice}}
 }
 
 // advised is an error, and what to do about it.
