@@ -88,11 +88,15 @@ func (h *httpHandler) stopAfter(ctx context.Context) {
 	_ = h.after.srv.Shutdown(ctx)
 }
 
-// stopped waits for the functions of RegisterOnShutdown, once no connection is left.
+// stopped is called once no connection is left. After Shutdown it waits for the functions of
+// RegisterOnShutdown. After Close it ends net/http's Serve, because the workers, whose end
+// does so too, may belong to a group that goes on.
 func (h *httpHandler) stopped() {
 	if h.stopping.Load() {
 		<-h.told
+		return
 	}
+	_ = h.before.feed.Close() // after may have been begun by OnDrain alone, which sets stopping
 }
 
 // await waits until net/http has read the header of each request that is under way, at least

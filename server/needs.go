@@ -16,8 +16,8 @@ type Needs struct {
 	// closed and before any handler is told by OnDrain.
 	Shutdown func(*conn.Group)
 
-	// Stopped, if not nil, is called after Shutdown has begun and when no connection is left,
-	// before Shutdown returns.
+	// Stopped, if not nil, is called when Shutdown or Close has ended all connections, before
+	// that returns. It is not called after an error that matches conn.ErrStuck.
 	Stopped func()
 }
 

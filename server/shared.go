@@ -226,6 +226,15 @@ type memberSocket struct {
 	leave func()
 }
 
+// HandlerName is what the log calls the handler: the name of the one within.
+func (m *memberSocket) HandlerName() string {
+	if n, ok := m.PacketHandler.(interface{ HandlerName() string }); ok {
+		return n.HandlerName()
+	}
+	return fmt.Sprintf("%T", m.PacketHandler)
+}
+
+// OnClose implements PacketHandler.
 func (m *memberSocket) OnClose(c *PacketConn, err error) {
 	defer m.leave()
 	m.PacketHandler.OnClose(c, err)

@@ -47,13 +47,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.needs.Shutdown(group)
 	}
 	if s.members != nil {
-		return s.members.end(ctx, group, s.listeners)
+		return s.hasStopped(s.members.end(ctx, group, s.listeners))
 	}
 	err = group.Shutdown(ctx)
 	if stuck := group.Stop(ctx); errors.Is(stuck, conn.ErrStuck) {
 		return fmt.Errorf("server: %w", stuck) // with ctx's error
 	} // another one is a driver's, which Serve has returned
-	if s.needs.Stopped != nil {
+	return s.hasStopped(err)
+}
+
+// hasStopped tells the handler that no connection is left, and returns err.
+func (s *Server) hasStopped(err error) error {
+	if s.needs.Stopped != nil && !errors.Is(err, conn.ErrStuck) {
 		s.needs.Stopped()
 	}
 	return err
@@ -71,14 +76,14 @@ func (s *Server) Close() error {
 		if err := s.members.abort(group); err != nil {
 			return fmt.Errorf("server: %w", err)
 		}
-		return nil
+		return s.hasStopped(nil)
 	}
 	over, cancel := context.WithCancelCause(context.Background())
 	cancel(conn.ErrStuck) // so that the error says nothing of a context
 	if err := group.Stop(over); errors.Is(err, conn.ErrStuck) {
 		return fmt.Errorf("server: %w", err)
 	}
-	return nil
+	return s.hasStopped(nil)
 }
 
 // stop is steps 1 and 2. It returns no group if there is nothing more to do.
