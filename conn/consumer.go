@@ -46,8 +46,12 @@ type consumer interface {
 	// paces reports whether the consumer decides by itself when reading pauses, and how the
 	// task reads: what is unsent here does not matter to it.
 	paces() bool
-	// keeps reports whether the consumer is given what arrived before a reset.
+	// keeps reports whether the consumer is given what arrived before a reset, so that a paused
+	// connection need not notice one.
 	keeps() bool
+	// hung says that the peer has reset a paused connection. It reports whether the receive is to
+	// end it later.
+	hung() bool
 }
 
 // plain is the part in a run of a handler that is no consumer. Consumers embed it.
@@ -73,6 +77,7 @@ func (plain) hungry() bool       { return false }
 func (plain) books(int) bool     { return false }
 func (plain) paces() bool        { return false }
 func (plain) keeps() bool        { return false }
+func (plain) hung() bool         { return false }
 
 // plainHandler is plain with the methods of a Handler, which nobody calls.
 type plainHandler struct {

@@ -14,7 +14,8 @@ import (
 // a reactor.Hangup is in flight, which leaves in the kernel what has arrived.
 //
 // A reset ends a paused connection at once, whatever has arrived before it. It does not end a
-// paused Stream, Socket or splice: its reader is given what arrived before the reset.
+// paused Stream, Socket or splice: its reader is given what arrived before the reset. A Socket
+// is watched only if NotifyEnd has a function to call.
 //
 // The Hangup stays in flight when reading is resumed. A reset is then told by the receive, after
 // the bytes before it; hung keeps the news in case reading is paused again before that.
@@ -63,9 +64,13 @@ func (c *Conn) hearHangup(n *news) {
 	}
 }
 
-// hangUp ends a connection whose peer has reset it, if no receive is going to say so.
+// hangUp ends a connection whose peer has reset it, if no receive is going to say so. Of a
+// Socket that is paused it tells the reset, and the receive ends it later.
 func (c *Conn) hangUp() {
 	if c.extras == nil || !c.extras.hung || !c.watched() {
+		return
+	}
+	if !c.is(ended) && c.consumer().hung() {
 		return
 	}
 	if c.Lent() && c.is(unseen) { // a Socket keeps what arrived before, paused or not

@@ -102,6 +102,9 @@ func (l *socketLine) Awaited() {
 	}
 }
 
+// Watch implements duplex.Line: the end of a run puts a Hangup in flight.
+func (l *socketLine) Watch() { l.do(func(*Conn) {}) }
+
 // Resume implements duplex.Line.
 func (l *socketLine) Resume() { l.do(func(c *Conn) { _ = c.ResumeRead() }) }
 

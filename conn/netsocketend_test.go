@@ -37,6 +37,36 @@ func TestNotifyEndTellsOfAPeerThatFinishesOrResets(t *testing.T) {
 	})
 }
 
+// A reset is told although its peer is held back, and what arrived before it can be read.
+func TestNotifyEndTellsOfAResetBehindMuchThatIsUnread(t *testing.T) {
+	needResets(t)
+	onLenders(t, func(t *testing.T, f *fixture, l *lender) {
+		const n = 256 << 10 // more than a Socket takes by itself
+		for _, early := range []bool{true, false} {
+			c := f.dial()
+			s, _ := l.begin(t, c)
+			told := make(chan string, 2)
+			if early {
+				s.NotifyEnd(func() { told <- "reset" })
+			}
+			write(t, c, string(make([]byte, n)))
+			conntest.Eventually(t, s.Paused)
+			if !early {
+				s.NotifyEnd(func() { told <- "reset" })
+			}
+			require.Empty(t, told)
+			reset(c)
+			require.Equal(t, "reset", conntest.Receive(t, told))
+			got, err := io.Copy(io.Discard, struct{ io.Reader }{s})
+			require.Error(t, err)
+			require.NotZero(t, got)
+			require.Empty(t, told, "once")
+			require.NoError(t, s.Close())
+			conntest.Eventually(t, func() bool { return f.Len() == 0 })
+		}
+	})
+}
+
 // The end of a connection that is not the Socket's any more is not told.
 func TestNotifyEndIsTakenBackByReturnAndClose(t *testing.T) {
 	onLenders(t, func(t *testing.T, f *fixture, l *lender) {

@@ -98,8 +98,14 @@ func (e *socketEvents) OnClose(c *Conn, err error) {
 	s.lender.OnClose(c, err)
 }
 
-// keeps implements consumer.
-func (*socketEvents) keeps() bool { return true }
+// keeps implements consumer. A function of NotifyEnd is told of a reset at once.
+func (e *socketEvents) keeps() bool { return !e.duplex.TellsEnd() }
+
+// hung implements consumer.
+func (e *socketEvents) hung() bool {
+	e.duplex.TellEnd()
+	return true
+}
 
 // appetite implements consumer.
 func (e *socketEvents) appetite() int { return e.duplex.Appetite() }

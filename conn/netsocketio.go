@@ -63,8 +63,8 @@ func (s *Socket) CloseRead() error { return s.opErrorOf("close", s.duplex.CloseR
 // that waits for something else learns that its peer is gone, without a read. If nothing
 // will arrive already, f is called before NotifyEnd returns; else on a worker, so f must
 // not block. A later call replaces f, and nil, Close and Return take it back: a call
-// that has begun by then goes on. While the peer is held back, because much is unread,
-// its end is not seen.
+// that has begun by then goes on. While the peer is held back, because much is unread, only a
+// reset is seen, and on Wine 8 not even that.
 func (s *Socket) NotifyEnd(f func()) { s.duplex.NotifyEnd(f) }
 
 // wrap gives what ended a connection the shape it has in package net: whichever end

@@ -23,6 +23,8 @@ type Line interface {
 	Put(p []byte) (int, error)
 	// Awaited says that a goroutine has begun to wait for bytes.
 	Awaited()
+	// Watch asks for a reset to be reported while the Line pauses.
+	Watch()
 	// Resume asks for more bytes, after Arrived has asked for a pause.
 	Resume()
 	// CloseRead, CloseWrite and Close end the Line, or a direction of it, in order; Close with

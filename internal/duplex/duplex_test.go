@@ -45,6 +45,7 @@ func (l *line) ask(what string) {
 }
 
 func (l *line) Awaited()    {}
+func (l *line) Watch()      { l.ask("watch") }
 func (l *line) Resume()     { l.ask("resume") }
 func (l *line) CloseRead()  { l.ask("close read") }
 func (l *line) CloseWrite() { l.ask("close write") }
@@ -300,6 +301,22 @@ func TestNotifyEndIsCalledOnce(t *testing.T) {
 	require.NoError(t, d.Close())
 	d.NotifyEnd(func() { ends++ })
 	require.Equal(t, 2, ends)
+}
+
+func TestAPausedLineIsWatchedForNotifyEnd(t *testing.T) {
+	d, l := opened(0)
+	ends := 0
+	d.Arrived([]byte("12345678"))
+	d.NotifyEnd(func() { ends++ })
+	require.Equal(t, "watch", l.wants())
+	require.True(t, d.TellsEnd())
+	d.TellEnd()
+	require.False(t, d.TellsEnd())
+	d.Ended(syscall.ECONNRESET)
+	require.Equal(t, 1, ends)
+	n, err := d.Read(make([]byte, 9))
+	require.NoError(t, err)
+	require.Equal(t, 8, n, "what arrived before is read")
 }
 
 type failing struct{}

@@ -148,6 +148,25 @@ func (d *Duplex) NotifyEnd(f func()) {
 	} else if d.eof || d.gone {
 		notify = d.takeEnded()
 	}
+	watch, line := d.held && d.ended != nil, d.line
+	d.mu.Unlock()
+	notify()
+	if watch {
+		line.Watch()
+	}
+}
+
+// TellsEnd reports whether a function of NotifyEnd waits to be called.
+func (d *Duplex) TellsEnd() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ended != nil
+}
+
+// TellEnd calls the function of NotifyEnd: the peer has reset the Line, which still pauses.
+func (d *Duplex) TellEnd() {
+	d.mu.Lock()
+	notify := d.takeEnded()
 	d.mu.Unlock()
 	notify()
 }
