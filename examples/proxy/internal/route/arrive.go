@@ -1,14 +1,9 @@
 package route
 
 import (
-	"errors"
-
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/conn/proxyproto"
 	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 )
-
-var errTooMany = errors.New("the client that the PROXY header names has as many connections as it may have")
 
 // Introduced reports whether a PROXY header names the client of each connection.
 func (r *Route) Introduced() bool { return len(r.ProxyFrom) > 0 }
@@ -26,14 +21,30 @@ func LogRefused(c *conn.Conn, bound string) {
 	c.Group().Logger().Warn("proxy: connection refused beyond "+bound, "remote", c.RemoteAddr())
 }
 
-// identify counts a connection for the client that its PROXY header names.
-func identify(c *conn.Conn, _ *proxyproto.Header) error {
+// A named is the handler of a connection whose PROXY header has come: it counts the connection
+// for the client that this names, and then hands it to the inner handler.
+type named struct {
+	conn.Base
+	inner conn.Handler
+}
+
+// OnOpen is the last callback that it has for a connection.
+func (h *named) OnOpen(c *conn.Conn) error {
 	if e, ok := conn.ValueOf[*limit.Entry](c); ok && !e.Identify(Source(c.RemoteAddr())) {
 		e.Arrive() // it is refused, and no junk
-		return errTooMany
+		LogRefused(c, BoundOfSource)
+		c.Abort()
+		return nil
 	}
-	return nil
+	_ = c.SetHandler(h.inner)
+	return h.inner.OnOpen(c)
 }
+
+// OnData is not called.
+func (h *named) OnData(*conn.Conn) error { return nil }
+
+// OnDrain is for a drain that began before the header came.
+func (h *named) OnDrain(c *conn.Conn) { h.inner.OnDrain(c) }
 
 // Arrive notes that a connection belongs to a route from now on, whose Admit counts it. It takes
 // the value by which the front has known the connection.

@@ -63,8 +63,8 @@ func (r *Route) Cover(h conn.Handler) conn.Handler {
 		h = conn.ServeTLS(conn.TLSConfig{Config: r.front, Timeout: r.Header()}, h)
 	}
 	if r.Introduced() {
-		p := &server.ProxyProtocol{Trust: proxyproto.Trust{Sources: r.ProxyFrom, Unix: true}, Timeout: r.Header(), Header: identify}
-		h = p.Handler(h)
+		p := &server.ProxyProtocol{Trust: proxyproto.Trust{Sources: r.ProxyFrom, Unix: true}, Timeout: r.Header()}
+		h = p.Handler(&named{inner: h})
 	}
 	return h
 }
