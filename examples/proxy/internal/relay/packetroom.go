@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 
+	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 	"github.com/suiro-go/suiro/packet"
 )
@@ -38,6 +39,27 @@ func (p *Packets) evict() {
 			s.Close()
 			return
 		}
+	}
+}
+
+// A crowd is how many sessions each source has: an IPv4 address, or a /64 of IPv6.
+type crowd map[netip.Addr]int
+
+// enter counts a peer's session. It reports whether it may be.
+func (c crowd) enter(peer netip.Addr, r *route.Route) bool {
+	source := limit.Source(peer)
+	if most := mostOf(r, source); most > 0 && c[source] >= most {
+		return false
+	}
+	c[source]++
+	return true
+}
+
+// leave is the end of a session that was counted.
+func (c crowd) leave(peer netip.Addr) {
+	source := limit.Source(peer)
+	if c[source]--; c[source] == 0 {
+		delete(c, source)
 	}
 }
 

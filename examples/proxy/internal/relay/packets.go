@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
 	"github.com/suiro-go/suiro/packet"
@@ -24,15 +23,15 @@ import (
 // Its fields but the route belong to the listening socket's task.
 type Packets struct {
 	Route atomic.Pointer[route.Route] // a reload changes it, for sessions to come
-	bySrc map[netip.Addr]int          // sessions of each source
-	quiet list.List                   // sessions without an answer that is known of, the oldest first
+	bySrc crowd
+	quiet list.List // sessions without an answer that is known of, the oldest first
 }
 
 // Handler is for the listening socket. How long sessions live and how many there may be is
 // settled with it.
 func (p *Packets) Handler(r *route.Route) packet.Handler {
 	p.Route.Store(r)
-	p.bySrc = map[netip.Addr]int{}
+	p.bySrc = crowd{}
 	return &sessions{Sessions: packet.Sessions{Handler: p, Idle: r.IdleTimeout.Or(time.Minute), CountSent: true, Max: most(r)}, packets: p}
 }
 
@@ -83,16 +82,16 @@ type peer struct {
 // OnOpen connects a socket. Without one, as when no descriptor is left, the datagram is
 // lost, and the client's next one tries again.
 func (p *Packets) OnOpen(s *packet.Session) error {
-	r, source := p.Route.Load(), limit.Source(s.Peer().Addr())
-	if most := mostOf(r, source); most > 0 && p.bySrc[source] >= most {
+	r := p.Route.Load()
+	if !p.bySrc.enter(s.Peer().Addr(), r) {
 		r.Refused.Add(1)
 		return errTooMany
 	}
 	if !r.Admit() {
+		p.bySrc.leave(s.Peer().Addr())
 		return errTooMany
 	}
 	e := &peer{route: r, began: time.Now()}
-	p.bySrc[source]++
 	s.SetValue(e)
 	e.place = p.quiet.PushBack(s)
 	err := e.connect(s, nil)
@@ -178,10 +177,7 @@ func (p *Packets) OnClose(s *packet.Session, err error) {
 	if e.place != nil {
 		p.quiet.Remove(e.place)
 	}
-	source := limit.Source(s.Peer().Addr())
-	if p.bySrc[source]--; p.bySrc[source] == 0 {
-		delete(p.bySrc, source)
-	}
+	p.bySrc.leave(s.Peer().Addr())
 	e.route.Leave()
 	if e.up == nil {
 		return
