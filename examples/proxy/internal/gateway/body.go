@@ -14,7 +14,7 @@ import (
 func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, out []byte, names []string, f framing, until bool) error {
 	k := x.client
 	idle, pace, small := k.route.Idle(), k.pace(), chunker{}
-	x.begun.Store(true)
+	x.begin()
 	for {
 		var n int
 		var chunk []byte

@@ -22,6 +22,7 @@ type exchange struct {
 	names          []string // the fields that concerned the connection alone
 	body           bool
 	expects        bool // the client waits with its body (100-continue)
+	wish           wish
 	minor          int
 	keepAlive      bool
 	upgrade        string
@@ -39,7 +40,7 @@ type exchange struct {
 func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.method, x.target = string(r.Method), string(r.Target)
 	x.body, x.minor, x.keepAlive = r.HasBody(), r.Minor, r.KeepAlive
-	x.expects = x.body && all(r, "expect") != ""
+	x.expects = x.body && r.Minor > 0 && all(r, "expect") != "" // HTTP/1.0 knows no 100
 	x.upgrade = upgradeOf(r)
 	x.names = listed(r)
 	x.head = appendRequest(nil, r, x.client.h.filter, x.names, remote, covered, x.upgrade)
@@ -121,7 +122,13 @@ func (x *exchange) on(up *lent) (again bool, err error) {
 	if !x.body {
 		_ = up.conn.SetReadDeadline(time.Now().Add(k.route.Reply()))
 	}
-	if _, err := up.conn.Write(x.head); err != nil {
+	if x.expects {
+		x.expect(up)
+	}
+	switch _, err := up.conn.Write(x.head); {
+	case timedOut(err):
+		return false, errSilent
+	case err != nil:
 		return false, errGone
 	}
 	if !x.body {
@@ -187,6 +194,9 @@ func (x *exchange) answer(up *lent) (whole, again bool, err error) {
 				if err := k.write(appendReply(nil, &r, names, plain, ""), &pace); err != nil {
 					return false, false, err
 				}
+			}
+			if r.Status == 100 && x.expects {
+				x.granted(up)
 			}
 			buf.discard(n)
 			continue

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"io"
 	"net"
 	"time"
@@ -32,8 +33,7 @@ func (x *exchange) tunnel(up *lent, head []byte, buf *buffer) error {
 			err = c.CloseWrite()
 		}
 		if err != nil { // neither has anything more to say
-			_ = to.Close()
-			_ = from.Close()
+			x.cut(up, err)
 		}
 		done <- err
 	}
@@ -42,4 +42,17 @@ func (x *exchange) tunnel(up *lent, head []byte, buf *buffer) error {
 	<-done
 	<-done
 	return nil
+}
+
+// cut ends both connections. What was cut off on one side must not look whole on the other, so
+// it ends by a reset there. TLS without its last alert is the exception, since many peers
+// omit that although they have finished.
+func (x *exchange) cut(up *lent, err error) {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		_ = up.conn.Close()
+		_ = x.client.conn.Close()
+		return
+	}
+	up.abort()
+	x.client.abort()
 }

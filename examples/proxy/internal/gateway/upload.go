@@ -45,6 +45,9 @@ func (x *exchange) sendBody(l *lent) error {
 			p = small.add(out, chunk)
 		}
 		k.buf.discard(n) // the chunk stays where it is until the next fill
+		if n > 0 {
+			x.came(l, time.Time{})
+		}
 		if x.over.Load() {
 			if left -= n; left <= 0 && !done {
 				return errUnsent
@@ -77,12 +80,8 @@ func (x *exchange) sendBody(l *lent) error {
 		if n > 0 {
 			continue
 		}
-		from, had, limit := time.Now(), len(k.buf.bytes()), idle
-		// A client may wait for what the upstream says first, or within an answer that has begun.
-		if waits := x.expects && pace.moved == 0 || x.begun.Load(); !waits {
-			limit = pace.limit(0, idle)
-		}
-		_ = k.conn.SetReadDeadline(from.Add(limit))
+		from, had := time.Now(), len(k.buf.bytes())
+		x.await(&pace, from)
 		if x.enough.Load() { // endBody notes it before it sets the deadline that this one has replaced
 			return errUnsent
 		}
@@ -96,10 +95,7 @@ func (x *exchange) sendBody(l *lent) error {
 			}
 			return err
 		}
-		if x.expects && pace.moved == 0 {
-			from = time.Now() // until the upstream has said that it wants a body, the client waits too
-		}
-		pace.spent(from, len(k.buf.bytes())-had)
+		pace.spent(x.came(l, from), len(k.buf.bytes())-had)
 	}
 }
 

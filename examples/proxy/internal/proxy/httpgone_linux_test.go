@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/suiro-go/suiro/internal/conntest"
 )
@@ -107,6 +108,46 @@ func TestAClientThatGoesAwayEndsTheDial(t *testing.T) {
 			})
 			require.Zero(t, f.route().Upstreams[0].Failures)
 		}
+	})
+}
+
+// Of a body that nobody takes most stays unread: a reset behind it is noticed all the same.
+func TestAResetBehindABodyThatIsNotTakenEndsItsExchange(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		hole := conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0"))
+		hole.Swallow(t)
+		begun, taken, ended := make(chan struct{}, 1), make(chan struct{}), make(chan error, 1)
+		o := listen(t, "127.0.0.1:0", func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+			begun <- struct{}{}
+			<-taken
+			_, err := io.Copy(io.Discard, c)
+			ended <- err
+		})
+		for name, to := range map[string]net.Addr{"dialed": hole.Addr(), "silent": o.Addr()} {
+			f := start(t, backend, httpText(to, endless))
+			c := f.dial()
+			go func() { // until nothing goes on
+				_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000000\r\n\r\n")
+				for p := make([]byte, 1<<16); err == nil; {
+					_, err = c.Write(p)
+				}
+			}()
+			conntest.Eventually(t, func() bool { return f.route().Active == 1 && f.upstream(0).Active == 1 }, name)
+			if name == "silent" {
+				conntest.Receive(t, begun)
+			}
+			fd := socketBetween(t, c.LocalAddr().(*net.TCPAddr).Port, c.RemoteAddr().(*net.TCPAddr).Port)
+			conntest.Eventually(t, func() bool { // the proxy receives no more
+				unsent, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+				return err == nil && unsent > 64<<10
+			}, name)
+			reset(c)
+			conntest.Eventually(t, func() bool { return f.route().Active == 0 && f.upstream(0).Active == 0 }, name)
+			require.Zero(t, f.upstream(0).Failures, name)
+		}
+		close(taken)
+		require.ErrorIs(t, conntest.Receive(t, ended), syscall.ECONNRESET)
 	})
 }
 

@@ -1,0 +1,86 @@
+package proxy
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+const expecting = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+
+// A client that waits for 100 (Continue) is pending, whether or not it sends its body in the end.
+func TestAnUpstreamThatNeverSaysContinueIsA504(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		o := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		for _, limits := range []string{"reply_timeout = '300ms'\nidle_timeout = '1h'", "reply_timeout = '500ms'\nidle_timeout = '100ms'"} {
+			f := start(t, backend, httpText(o.Addr(), limits))
+			for _, body := range []string{"", "body"} {
+				c := f.dial()
+				_, err := io.WriteString(c, expecting+body)
+				require.NoError(t, err)
+				res, err := http.ReadResponse(bufio.NewReader(c), nil)
+				require.NoError(t, err)
+				require.Equal(t, http.StatusGatewayTimeout, res.StatusCode, "%s, body %q", limits, body)
+			}
+		}
+	})
+}
+
+// Once it has been told to continue, a client has no more time than others have.
+func TestAClientThatIsToldToContinueMustSendItsBody(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
+			"header_timeout = '1s'\nidle_timeout = '1h'")
+		c := f.dial()
+		_, err := io.WriteString(c, expecting)
+		require.NoError(t, err)
+		in := bufio.NewReader(c)
+		for _, status := range []int{http.StatusContinue, http.StatusRequestTimeout} {
+			res, err := http.ReadResponse(in, nil)
+			require.NoError(t, err)
+			require.Equal(t, status, res.StatusCode)
+		}
+	})
+}
+
+// The time for the answer begins with the end of a body that is sent although nobody asked for it.
+func TestABodyThatIsSentUnaskedMayTakeLongerThanAnAnswer(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		const reply = 2 * time.Second
+		o := listen(t, "127.0.0.1:0", func(c net.Conn) {
+			in := bufio.NewReader(c)
+			if r, err := http.ReadRequest(in); err == nil {
+				_, _ = io.ReadFull(in, make([]byte, r.ContentLength))
+				_, _ = io.WriteString(c, fine)
+			}
+		})
+		f := start(t, backend, httpText(o.Addr(), "reply_timeout = '"+reply.String()+"'"))
+		c := f.dial()
+		_, err := io.WriteString(c, expecting+"b")
+		require.NoError(t, err)
+		time.Sleep(reply + reply/4)
+		_, err = io.WriteString(c, "ody")
+		require.NoError(t, err)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, res.StatusCode)
+	})
+}
+
+// An upstream that does not take a request in time is silent, and has not ended.
+func TestAnUpstreamThatDoesNotTakeARequestInTimeIsA504(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "reply_timeout = '1ns'")
+		res, err := browser(t).Get("http://" + f.addr())
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusGatewayTimeout, res.StatusCode)
+	})
+}
