@@ -62,10 +62,44 @@ func TestAPendingRequestOutlivesTheIdleTimeOut(t *testing.T) {
 	})
 }
 
+// The idle time-out of a connection that has waited for its next request ends with that.
+func TestAnIdleTimeOutDoesNotEndTheNextRequest(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		h := func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/pending" {
+				<-r.Context().Done()
+			}
+		}
+		conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+			f, _ := behindHTTP(t, backend, h, fmt.Sprintf("reply_timeout = '%v'\nidle_timeout = '%v'", 2*limit, limit))
+			c := f.dial()
+			in := bufio.NewReader(c)
+			ask := func(path string) (*http.Response, error) {
+				_, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
+				require.NoError(t, err)
+				return http.ReadResponse(in, nil)
+			}
+			alive()
+			_, err := ask("/")
+			require.NoError(t, err)
+			from := time.Now()
+			time.Sleep(limit / 5) // it is without a goroutine then
+			late := time.Since(from) > limit/2
+			res, err := ask("/pending")
+			if err != nil && late {
+				return err
+			}
+			require.NoError(t, err)
+			require.Equal(t, http.StatusGatewayTimeout, res.StatusCode)
+			return nil
+		})
+	})
+}
+
 // What has waited for its next request for too long ends, and a tunnel without a byte does.
 func TestIdleConnectionsOfHTTPEnd(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, r *http.Request) {
+		h := func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Upgrade") == "" {
 				return
 			}
@@ -76,19 +110,25 @@ func TestIdleConnectionsOfHTTPEnd(t *testing.T) {
 			defer c.Close()
 			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
 			_, _ = io.Copy(struct{ io.Writer }{c}, rw.Reader)
-		}, "idle_timeout = '300ms'", "header_timeout = '1h'")
+		}
 		for _, upgrade := range []string{"", "Connection: Upgrade\r\nUpgrade: echo\r\n"} {
-			c := f.dial()
-			_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n"+upgrade+"\r\n")
-			require.NoError(t, err)
-			in := bufio.NewReader(c)
-			_, err = http.ReadResponse(in, nil)
-			require.NoError(t, err)
-			_, err = in.ReadByte()
-			require.Error(t, err)
-			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "which is the test's own, and far away")
-			require.NoError(t, c.Close())
-			conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+			conntest.Punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+				f, _ := behindHTTP(t, backend, h, "idle_timeout = '"+limit.String()+"'", "header_timeout = '1h'")
+				c := f.dial()
+				alive()
+				_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n"+upgrade+"\r\n")
+				require.NoError(t, err)
+				in := bufio.NewReader(c)
+				if _, err = http.ReadResponse(in, nil); err != nil {
+					return err
+				}
+				_, err = in.ReadByte()
+				require.Error(t, err)
+				require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "which is the test's own, and far away")
+				require.NoError(t, c.Close())
+				conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+				return nil
+			})
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
+	"os"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -95,7 +97,7 @@ func TestAnUpstreamIsKilledAndComesBackUnderLoad(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		a, b := listen(t, "127.0.0.1:0", greet("a")), listen(t, "127.0.0.1:0", greet("b"))
 		at := b.Addr().String()
-		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nconnect_timeout = '5s'\nhealth = {interval = '20ms', fails = 1}\nupstream = [{address = 'tcp://%v'}, {address = 'tcp://%s'}]", a.Addr(), at))
+		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nconnect_timeout = '5s'\nhealth = {interval = '20ms', fails = 1, timeout = '1h'}\nupstream = [{address = 'tcp://%v'}, {address = 'tcp://%s'}]", a.Addr(), at))
 		conns := map[string][]*net.TCPConn{}
 		for range 200 {
 			c := f.dial()
@@ -136,22 +138,11 @@ func TestAnUpstreamIsKilledAndComesBackUnderLoad(t *testing.T) {
 
 func TestAConnectThatIsNotAnsweredEndsWithItsTimeOut(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		// A backlog that is full answers nothing.
-		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-		require.NoError(t, err)
-		defer syscall.Close(fd)
-		require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-		require.NoError(t, syscall.Listen(fd, 0))
-		name, err := syscall.Getsockname(fd)
-		require.NoError(t, err)
-		at := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
-		for range 4 {
-			if c, err := net.DialTimeout("tcp", at, 50*time.Millisecond); err == nil {
-				defer c.Close()
-			}
-		}
+		hole := conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0"))
+		hole.Swallow(t)
 		o := listen(t, "127.0.0.1:0", greet("alive"))
-		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nconnect_timeout = '50ms'\nupstream = [{address = 'tcp://%s'}, {address = 'tcp://%v'}]", at, o.Addr()))
+		// The time-out is that of the second one too, which a busy machine must be able to connect.
+		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nconnect_timeout = '2s'\nupstream = [{address = 'tcp://%v'}, {address = 'tcp://%v'}]", hole.Addr(), o.Addr()))
 		got, err := greeting(f.addr())
 		require.NoError(t, err)
 		require.Equal(t, "alive", got)
@@ -162,17 +153,23 @@ func TestAConnectThatIsNotAnsweredEndsWithItsTimeOut(t *testing.T) {
 func TestAnIdleConnectionEndsAndABusyOneDoesNot(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o := listen(t, "127.0.0.1:0", echo)
-		f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nidle_timeout = '100ms'\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
-		c := f.dial()
-		for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			if err := exchange(c, "busy"); err != nil {
-				t.Skip("the machine was too busy to keep it busy")
+		conntest.Punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+			f := start(t, backend, fmt.Sprintf("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nidle_timeout = '%v'\nupstream = [{address = 'tcp://%v'}]", limit, o.Addr()))
+			defer f.Close()
+			c := f.dial()
+			for end := time.Now().Add(3 * limit / 2); time.Now().Before(end); time.Sleep(limit / 40) {
+				if err := exchange(c, "busy"); err != nil {
+					return err
+				}
+				alive()
 			}
-		}
-		_, err := c.Read(make([]byte, 1))
-		require.Error(t, err)
-		require.False(t, errors.Is(err, net.ErrClosed))
-		conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+			_, err := c.Read(make([]byte, 1))
+			require.Error(t, err)
+			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "which is the test's own, and far away")
+			require.NoError(t, c.Close())
+			conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+			return nil
+		})
 	})
 }
 
