@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/accept"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/internal/ledger"
@@ -244,14 +245,13 @@ func (c *Conn) local() bool { return !c.peer.IsValid() }
 // overTCP reports whether it is known to be a socket of TCP: the peers of those have ports.
 func (c *Conn) overTCP() bool { return c.port != 0 }
 
-// accepted notes who the peer is, which the reactor may have been told.
-func (c *Conn) accepted(told netip.AddrPort) {
-	peer, path, local := sock.Accepted(c.end.FD, told)
+// accepted notes who the peer is.
+func (c *Conn) accepted(a accept.Accepted) {
 	switch {
-	case !local:
-		c.setPeer(peer)
-	case path != "":
-		c.more().path = &net.UnixAddr{Name: path, Net: "unix"}
+	case a.Peer.IsValid():
+		c.setPeer(a.Peer)
+	case a.Path != "":
+		c.more().path = &net.UnixAddr{Name: a.Path, Net: "unix"}
 	}
 }
 

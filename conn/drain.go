@@ -35,11 +35,11 @@ func (g *Group) Shutdown(ctx context.Context) error {
 	ctx, release := bubble.Context(ctx)
 	defer release()
 	for {
-		accepting := len(g.late.list()) > 0
+		accepting := g.accepts.Closing()
 		if err := g.core.Shutdown(ctx); err != nil || !accepting {
 			return err
 		}
-		if err := g.late.wait(ctx); err != nil {
+		if err := g.accepts.Wait(ctx); err != nil {
 			return err
 		}
 	}

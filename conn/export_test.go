@@ -72,16 +72,10 @@ func (g *Group) Begun() (n []int) {
 }
 
 // Waits reports whether connections wait for room.
-func (l *Listener) Waits() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.spare) > 0
-}
+func (l *Listener) Waits() bool { return l.socket.State().Spare > 0 }
 
 // InLine reports whether the listener waits for memory.
-func (l *Listener) InLine() bool {
-	return l.group.ledger.Waits(&l.place)
-}
+func (l *Listener) InLine() bool { return l.socket.State().InLine }
 
 // PipesUsed is how many pipes are in use.
 func (g *Group) PipesUsed() int { return g.pipes.Used() }
@@ -118,17 +112,13 @@ func Defaults() Config {
 func (g *Group) Stopping() bool { return g.aborting() }
 
 // FD is the listener's descriptor.
-func (l *Listener) FD() int { return l.end.FD }
+func (l *Listener) FD() int { return l.socket.State().FD }
 
 // Closing reports whether Close was called.
-func (l *Listener) Closing() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stop
-}
+func (l *Listener) Closing() bool { return l.socket.State().Closed }
 
 // StuckError is what Close returns if the descriptor cannot be closed.
-func (l *Listener) StuckError() error { return l.stuckError() }
+func (l *Listener) StuckError() error { return l.socket.StuckError() }
 
 // FlagStrings is what the flags print, each alone; the flag with a name, by that.
 func FlagStrings() (bits []string, names map[string]string) {
@@ -149,11 +139,7 @@ const (
 )
 
 // Ended reports whether an Accept has ended that no run has dealt with.
-func (l *Listener) Ended() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ended
-}
+func (l *Listener) Ended() bool { return l.socket.State().Ended }
 
 // TakeInert has a group of one worker be without the socket that takes the place of others.
 func TakeInert(g *Group) (give func() error) {
@@ -164,7 +150,8 @@ func TakeInert(g *Group) (give func() error) {
 // A Driver is what a worker has for its connections.
 type Driver = driver
 
-// SubmitAccept submits an Accept as a run does, on the worker of d.
+// SubmitAccept submits an Accept as a run does, on the only worker, whose driver is d.
 func (l *Listener) SubmitAccept(d *Driver) error {
-	return d.Submit(l.home, reactor.Op{Kind: reactor.Accept, FD: l.end.FD, Token: l.end.Token})
+	s := l.socket.State()
+	return d.Submit(d.Engine(), reactor.Op{Kind: reactor.Accept, FD: s.FD, Token: s.Token})
 }

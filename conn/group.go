@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/suiro-go/suiro/internal/accept"
 	"github.com/suiro-go/suiro/internal/admission"
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/bufs"
@@ -29,6 +29,7 @@ type Group struct {
 	rt   *sched.Runtime // core's
 
 	limits       admission.Limits
+	accepts      accept.Group
 	pipes        sock.Pipes
 	ledger       ledger.Ledger // what connections buffer, with MaxMemory alone
 	resets       atomic.Uint64 // for want of memory
@@ -37,8 +38,6 @@ type Group struct {
 	excess       atomic.Int64   // queued above HighWater by all connections, bytes; see reckon
 	begun        []atomic.Int64 // live connections, by the worker they began on
 	seed         maphash.Seed
-
-	late lateListeners
 
 	sockets    sync.Once // for watchSockets
 	completes  bool      // the reactor is told now and acts with its next Poll: io_uring
@@ -77,6 +76,10 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: sock.Pipes{Most: cfg.MaxPipes}}
 	g.limits.Most, g.limits.PerSource, g.limits.Waits = cfg.MaxConns, cfg.MaxPerSource, cfg.Overflow == Wait
 	g.ledger.Max = cfg.MaxMemory
+	g.accepts = accept.Group{Engine: &g.core, Limits: &g.limits}
+	if g.bounded() {
+		g.accepts.Memory = &g.ledger
+	}
 	g.root = engine.NewRoot(&g.core)
 	g.shortages.watch(&g.cfg)
 	rc.NewDriver = func(worker int) (sched.Driver, error) {
@@ -163,19 +166,9 @@ func (g *Group) Close() error { return bubble.Call(g.close) }
 func (g *Group) close() error {
 	ended := make(chan error, 1)
 	go func() { ended <- g.stopWorkers() }()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for range giveUp / lookEvery {
-		select {
-		case err := <-ended:
-			return err
-		case <-look.C:
-		}
+	err, over := engine.Await(ended, func() bool { return false })
+	if !over {
+		return g.core.StuckError(nil)
 	}
-	select {
-	case err := <-ended: // with the last look
-		return err
-	default:
-		return g.stuckError(nil)
-	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/accept"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -17,10 +18,12 @@ func BenchmarkLife(b *testing.B) {
 	r := &lives{left: b.N, over: make(chan struct{}), wake: make(chan struct{}, 1)}
 	g := stubGroup(b, r)
 	l := &Listener{group: g, handler: speaksFirst{}, worker: AnyWorker}
-	l.end.Target = (*listenerTarget)(l)
-	l.task.Init(g.rt, (*listenerTask)(l))
-	g.core.Table.Add(&l.end)
-	r.listener = l.end.Token
+	l.socket.Owner, l.socket.Worker = (*listenerOwner)(l), AnyWorker
+	l.socket.Init(&g.accepts, -1)
+	if err := l.socket.Start(); err != nil {
+		b.Fatal(err)
+	}
+	r.listener = l.socket.State().Token
 	b.ReportAllocs()
 	b.ResetTimer()
 	if err := g.rt.Start(); err != nil {
@@ -47,6 +50,7 @@ func stubGroup(b *testing.B, r reactor.Reactor) *Group {
 		return driverFor(g, worker, r), nil
 	}})
 	g.core.RT, g.core.Logger = g.rt, cfg.Logger
+	g.accepts = accept.Group{Engine: &g.core, Limits: &g.limits}
 	return g
 }
 

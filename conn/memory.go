@@ -98,7 +98,7 @@ func (g *Group) shed() {
 	}
 }
 
-// leaveLine is for a connection or listener that ends.
+// leaveLine is for a connection that ends.
 func (g *Group) leaveLine(p *ledger.Place) {
 	if g.bounded() {
 		g.ledger.Leave(p)

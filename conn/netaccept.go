@@ -61,7 +61,7 @@ func (l *SocketListener) pop() (a arrival, err error) {
 // taken tells the listening socket that it may have room, and returns the connection.
 func (a arrival) taken() *Socket {
 	if a.s != nil {
-		a.from.taken()
+		a.from.socket.Taken()
 	}
 	return a.s
 }

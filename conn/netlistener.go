@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net"
+	"os"
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/bubble"
@@ -120,7 +121,7 @@ func (a *acceptor) OnData(*Conn) error { return nil }
 
 // arrive hands a socket over, unless the listener is closed.
 func (l *SocketListener) arrive(a arrival) bool {
-	a.from.arrived()
+	a.from.socket.Arrived()
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -189,4 +190,21 @@ func (l *SocketListener) Addr() net.Addr { return l.addr }
 
 func (l *SocketListener) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: l.addr.Network(), Addr: l.addr, Err: err}
+}
+
+// Files are what Listener.File returns, of each of the listener's sockets: one, or one for
+// each worker.
+func (l *SocketListener) Files() ([]*os.File, error) {
+	var all []*os.File
+	for _, inner := range l.inner {
+		f, err := inner.File()
+		if err != nil {
+			for _, f := range all {
+				_ = f.Close()
+			}
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }

@@ -16,7 +16,7 @@ func (s *Socket) WaitsForRoom() bool { return s.duplex.Stats().AwaitsRoom }
 func (s *Socket) FD() int { return s.conn().end.FD }
 
 // FD is the descriptor of the first listening socket.
-func (l *SocketListener) FD() int { return l.inner[0].end.FD }
+func (l *SocketListener) FD() int { return l.inner[0].FD() }
 
 // Arrived is how many sockets wait for Accept.
 func (l *SocketListener) Arrived() int {
@@ -34,7 +34,7 @@ func (l *SocketListener) Waiting() int {
 
 // Full reports whether a listening socket is not accepted from.
 func (l *SocketListener) Full() bool {
-	return l.inner[0].room.Stopped()
+	return l.inner[0].socket.State().Full
 }
 
 // WaitsForData reports whether a Read waits for something to arrive.

@@ -7,30 +7,21 @@ import (
 )
 
 // What reactors, the group and the scheduler call: types of its own, so that users who hold a
-// Conn or a Listener do not see these methods.
+// Conn do not see these methods.
 type (
-	connTarget     Conn
-	listenerTarget Listener
-	connTask       Conn
-	listenerTask   Listener
+	connTarget Conn
+	connTask   Conn
 )
 
 var (
 	_ engine.Suspect = (*connTarget)(nil)
 	_ engine.Ordered = (*connTarget)(nil)
-	_ engine.Target  = (*listenerTarget)(nil)
 	_ sched.Survivor = (*connTask)(nil)
-	_ sched.Body     = (*listenerTask)(nil)
 )
 
 // Deliver implements engine.Target.
 func (t *connTarget) Deliver(by *engine.Driver, e *reactor.Completion) {
 	(*Conn)(t).deliver(driverOf(by), e)
-}
-
-// Deliver implements engine.Target.
-func (t *listenerTarget) Deliver(by *engine.Driver, e *reactor.Completion) {
-	(*Listener)(t).deliver(driverOf(by), e)
 }
 
 // Obey implements engine.Ordered.

@@ -19,6 +19,6 @@ func (c *Conn) sever() {
 	if gone {
 		return
 	}
-	// Afterwards, as conn/sever.go argues. A token that has gone by now names nothing.
+	// Afterwards, as internal/accept/close.go argues. A token that has gone by now names nothing.
 	c.group.Expel(&was, reactor.RecvFrom)
 }

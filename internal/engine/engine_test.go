@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,22 @@ func TestOrdersReachThoseWhoTakeThem(t *testing.T) {
 	g.TellAll(Abort)
 	require.Equal(t, []Order{Drain, Stage, Stage, Abort}, a.orders)
 	require.Equal(t, a.orders, b.orders)
+}
+
+func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
+	ended, failed := make(chan error, 1), errors.New("failed")
+	ended <- failed
+	err, over := Await(ended, func() bool { return false })
+	require.True(t, over)
+	require.Equal(t, failed, err)
+}
+
+func TestAWaitGivesUpAfterASecondWithoutProgress(t *testing.T) {
+	looks, progress := 0, 5
+	_, over := Await(make(chan error), func() bool {
+		looks++
+		return looks <= progress
+	})
+	require.False(t, over)
+	require.Equal(t, progress+int(GiveUp/lookEvery), looks)
 }

@@ -1,8 +1,11 @@
-package conn
+package accept
 
 import (
+	"net"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -17,7 +20,7 @@ import (
 // the cancel ends it. If it takes it later, the operation is one of the inert socket, and fails.
 // The other way round an operation that the kernel takes between the two would keep the socket.
 
-// severAfter is how long a listener's task has to close it: a worker that is not stuck may
+// severAfter is how long a Socket's task has to close it: a worker that is not stuck may
 // still be in a pause of the garbage collector, or without a processor.
 const severAfter = 50 * time.Millisecond
 
@@ -28,65 +31,87 @@ const severed = 100 * time.Millisecond
 // severEvery is how often Close looks meanwhile.
 const severEvery = 10 * time.Millisecond
 
-// retire puts an inert socket in the descriptor's place. false: it could not, yet.
-func (l *Listener) retire() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.gone:
-		return true
-	case l.inert:
-	case l.group.core.Inert.Retire(l.end.FD) == nil:
-		l.inert = true
-	default:
-		return false
+// Close has the task close the descriptor, and returns when the socket accepts nothing more. The
+// error is net.ErrClosed if Close was called before. It matches engine.ErrStuck if the worker is
+// stuck and the socket cannot be closed without it, as on Windows.
+func (s *Socket) Close() error {
+	s.mu.Lock()
+	again := s.stop
+	s.stop = true
+	if !again {
+		s.group.late.add(s)
 	}
-	return true
+	s.mu.Unlock()
+	if again {
+		return net.ErrClosed
+	}
+	s.task.Wake()
+	return bubble.Call(s.awaitClose)
 }
 
 // awaitClose waits until the task has closed the descriptor, or is without it. If its task
 // does not run, the listening socket refuses new connections all the same.
-func (l *Listener) awaitClose() error {
-	passed := severAfter // by the looks: see giveUp
+func (s *Socket) awaitClose() error {
+	passed := severAfter // by the looks: see engine.GiveUp
 	look := time.NewTimer(severAfter)
 	defer look.Stop()
 	over := time.Duration(0) // since when the socket refuses; 0: it does not
 	for first := true; ; first = false {
 		select {
-		case <-l.closed:
+		case <-s.closed:
 			return nil
-		case <-l.group.rt.Done():
-			l.finish()
+		case <-s.group.Engine.RT.Done():
+			s.finish()
 			return nil
 		case <-look.C:
 		}
-		retired := l.retire() && over == 0
+		retired := s.retire() && over == 0
 		if retired {
 			over = passed
 		}
 		if first || retired {
-			l.group.core.Expel(&l.end, reactor.Accept)
+			s.group.Engine.Expel(&s.end, reactor.Accept)
 		} else {
-			l.group.core.Nudge()
+			s.group.Engine.Nudge()
 		}
 		switch {
 		case over > 0 && passed-over >= severed:
 			return nil
-		case passed >= giveUp:
-			return l.opError("close", l.stuckError())
+		case passed >= engine.GiveUp:
+			return s.StuckError()
 		}
 		look.Reset(severEvery)
 		passed += severEvery
 	}
 }
 
-// finish closes the descriptor once the workers have stopped: the task will not run again.
-func (l *Listener) finish() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.gone {
-		l.gone = true
-		sock.Close(l.end.FD)
+// StuckError matches engine.ErrStuck, and says in which task the Socket's worker is, if that is
+// known.
+func (s *Socket) StuckError() error { return s.group.Engine.StuckOn(int(s.on.Load())) }
+
+// retire puts an inert socket in the descriptor's place. false: it could not, yet.
+func (s *Socket) retire() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.gone:
+		return true
+	case s.inert:
+	case s.group.Engine.Inert.Retire(s.end.FD) == nil:
+		s.inert = true
+	default:
+		return false
 	}
-	l.group.late.remove(l)
+	return true
+}
+
+// finish closes the descriptor once the workers have stopped: the task will not run again.
+func (s *Socket) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.gone {
+		s.gone = true
+		sock.Close(s.end.FD)
+	}
+	s.group.late.remove(s)
 }

@@ -1,0 +1,90 @@
+package accept
+
+import (
+	"github.com/suiro-go/suiro/internal/admission"
+	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/sock"
+)
+
+// Arrived counts a connection that waits for a goroutine to take it. Any goroutine may call it.
+func (s *Socket) Arrived() {
+	if s.waiting.Arrived() {
+		s.task.Wake()
+	}
+}
+
+// Taken counts a connection that a goroutine has taken. Any goroutine may call it.
+func (s *Socket) Taken() {
+	if s.waiting.Taken() {
+		s.task.Wake()
+	}
+}
+
+// take begins what was accepted, or refuses it. false: it is kept until there is room.
+func (s *Socket) take(d *engine.Driver, a Accepted) bool {
+	v := s.group.Limits.Admit(a.Peer.Addr())
+	if v == admission.Later {
+		s.mu.Lock()
+		s.spare = append(s.spare, a)
+		s.mu.Unlock()
+		return false
+	}
+	s.settle(d, a, v)
+	return true
+}
+
+// settle does what the limits have decided.
+func (s *Socket) settle(d *engine.Driver, a Accepted, v admission.Verdict) {
+	if v == admission.Admitted {
+		s.Owner.Begin(d, a)
+	} else {
+		refuse(a)
+	}
+}
+
+// refuse resets a connection that no reactor knows yet.
+func refuse(a Accepted) {
+	sock.ResetOnClose(a.FD)
+	sock.Close(a.FD)
+}
+
+// makeRoom begins those that wait, as far as there is room. It reports whether there is some
+// left.
+func (s *Socket) makeRoom(d *engine.Driver) bool {
+	return s.waiting.Reopen(func() (room, found bool) {
+		if !s.awaitRoom() {
+			return false, false
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.spare) == 0 {
+			return true, false
+		}
+		a := s.spare[0]
+		if v := s.group.Limits.Admit(a.Peer.Addr()); v != admission.Later { // else another was quicker: look again
+			s.settle(d, a, v)
+			s.spare = s.spare[1:]
+		}
+		return true, true
+	})
+}
+
+// awaitRoom reports whether there is room; else the task is woken when there is.
+func (s *Socket) awaitRoom() bool {
+	g := s.group
+	return (g.Memory == nil || g.Memory.Await(&s.memory, &s.task)) && g.Limits.Await(&s.place, &s.task)
+}
+
+// leave is for a Socket that closes: it waits for no room, and refuses those that do.
+func (s *Socket) leave() {
+	s.group.Limits.Withdraw(&s.place)
+	if s.group.Memory != nil {
+		s.group.Memory.Leave(&s.memory)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.spare {
+		refuse(a)
+	}
+	s.spare = nil
+}
