@@ -177,8 +177,8 @@ func (c *Conn) cameDirectly(n int) {
 	c.mu.Lock()
 	c.inbox.received += uint64(n)
 	c.mu.Unlock()
-	if c.extras != nil && c.extras.clock.idle > 0 {
-		c.extras.clock.active = c.group.rt.Now()
+	if c.extras != nil && c.extras.clock.Idles() {
+		c.extras.clock.Came(c.group.rt.Now())
 	}
 }
 

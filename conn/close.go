@@ -29,7 +29,7 @@ func (c *Conn) Close() error {
 	case !c.is(opened): // still connecting: there is nothing to end in order
 		c.fail(c.opError("dial", net.ErrClosed))
 		return nil
-	case c.extras != nil && c.extras.clock.patience < 0:
+	case c.extras != nil && c.extras.clock.Patience < 0:
 		c.set(reset)
 		c.fail(nil)
 		return nil
@@ -37,8 +37,7 @@ func (c *Conn) Close() error {
 	c.set(closing)
 	c.clear(waiting)
 	if c.extras != nil {
-		k := &c.extras.clock
-		k.read, k.write, k.idle = 0, 0, 0
+		c.extras.clock.Reset()
 	}
 	// Otherwise there is nothing to wait for. TLS has its own end of stream still to send.
 	if !c.is(ended) || c.Unsent() > 0 || c.filter() != nil {
@@ -198,7 +197,7 @@ func (c *Conn) over() {
 	c.tellOver()
 	c.driver.telling = nil // the handler has not ended the goroutine
 	if c.extras != nil {
-		c.extras.clock.alarm.Stop(c.group.rt)
+		c.extras.alarm.Stop(c.group.rt)
 		c.group.leaveLine(&c.extras.place)
 	}
 	d := c.driver

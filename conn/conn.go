@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/accept"
+	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/internal/ledger"
@@ -50,7 +52,8 @@ func (b *backlog) empty() bool { return b.in.Empty() && b.out.Empty() }
 
 // extras are what few connections need, or only in the end.
 type extras struct {
-	clock      clock
+	clock      deadlines.Clock
+	alarm      alarm.Alarm   // for the earliest of them
 	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
 	cause      error         // what OnClose is given
 	client     net.Addr      // who the peer speaks for; nil: itself. The task writes it, under mu

@@ -7,6 +7,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -69,7 +70,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 		c.inbox.right.Queue(0)
 	}
 	if limit := cmp.Or(cfg.Timeout, g.cfg.ConnectTimeout); limit > 0 {
-		c.more().clock.connect = saturate.Add(g.rt.Now(), limit)
+		c.more().clock.Set(deadlines.Connect, saturate.Add(g.rt.Now(), limit))
 	}
 	at := 0
 	if cfg.Near != nil {
@@ -138,6 +139,6 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 func (c *Conn) connected() {
 	c.clear(dialled)
 	if c.extras != nil {
-		c.extras.clock.connect = 0
+		c.extras.clock.Set(deadlines.Connect, 0)
 	}
 }

@@ -2,17 +2,10 @@ package conn
 
 import (
 	"context"
-	"time"
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
-	"github.com/suiro-go/suiro/internal/sock"
 )
-
-// drainLinger is how long the peer of a connection that ends by a drain is waited for, when
-// it has acknowledged everything and sends nothing: shorter than Config.Linger, since an
-// idle peer may never close its end.
-const drainLinger = 100 * time.Millisecond
 
 // Drain tells every connection and packet socket that there is now, through its handler's
 // OnDrain, that it should come to an end. A dial in progress is given up. See Shutdown for
@@ -62,7 +55,7 @@ func (c *Conn) stageBegins() {
 	case !c.group.draining(c.is(outbound)):
 	case !c.is(opened):
 		_ = c.Close()
-	case c.is(closing) && c.extras != nil && c.extras.clock.linger != 0:
+	case c.is(closing) && c.extras != nil && c.extras.clock.Lingers():
 		c.shortenLinger()
 	}
 }
@@ -79,26 +72,4 @@ func (c *Conn) drain() {
 		c.handler.OnDrain(c)
 		c.detach()
 	}
-}
-
-// shortenLinger has a connection that says goodbye in a group that drains look early
-// whether the peer has taken everything. The deadline that it had stays the last one.
-func (c *Conn) shortenLinger() {
-	if !c.is(finished) || !c.group.draining(c.is(outbound)) {
-		return
-	}
-	k := &c.extras.clock
-	if k.farewell == 0 {
-		k.farewell = k.linger
-	}
-	k.heard = k.dropped
-	k.linger = min(k.farewell, c.group.rt.Now()+drainLinger)
-}
-
-// silent reports whether the peer has acknowledged everything and has sent nothing since
-// shortenLinger: then closing the descriptor cannot cost it anything. Where the system does
-// not say what was acknowledged, silence must do.
-func (c *Conn) silent() bool {
-	k := &c.extras.clock
-	return k.dropped == k.heard && sock.Unacked(c.end.FD) == 0
 }

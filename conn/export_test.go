@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -134,8 +135,8 @@ func FlagStrings() (bits []string, names map[string]string) {
 
 // What a closed connection drops, and how long a drain waits for a silent peer.
 const (
-	MaxDropped  = maxDropped
-	DrainLinger = drainLinger
+	MaxDropped  = deadlines.MaxDropped
+	DrainLinger = deadlines.DrainLinger
 )
 
 // Ended reports whether an Accept has ended that no run has dealt with.

@@ -27,8 +27,7 @@ func (c *Conn) HandOver(h Handler) error {
 		if c.extras.client != nil {
 			c.SetRemoteAddr(nil)
 		}
-		k := &c.extras.clock
-		k.read, k.write, k.idle = 0, 0, 0
+		c.extras.clock.Reset()
 	}
 	c.startClock()
 	_ = c.ResumeRead() // it is open

@@ -121,7 +121,7 @@ func (in *inbox) enqueue(p []byte) {
 // not the Socket's.
 func (c *Conn) takeOver(data []byte) {
 	c.out.Adopt(&c.driver.buffers, data)
-	if c.is(closing) && (c.extras == nil || c.extras.clock.linger == 0) {
+	if c.is(closing) && (c.extras == nil || !c.extras.clock.Lingers()) {
 		c.linger() // Close has seen nothing to wait for
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/eyeballs"
 	"github.com/suiro-go/suiro/internal/sock"
@@ -113,7 +114,7 @@ func (c *Conn) endRace() (over bool) {
 	if r == nil {
 		return true
 	}
-	c.extras.clock.attempt = 0
+	c.extras.clock.Set(deadlines.Attempt, 0)
 	r.settled()
 	for _, a := range r.running {
 		r.stop(c, a, errGivenUp)
@@ -167,7 +168,7 @@ func (c *Conn) goOnRacing() {
 	if r.order.Lost() {
 		c.fail(r.order.Err(c.extras.target, errNoAddrs))
 	}
-	c.extras.clock.attempt = r.order.Wake()
+	c.extras.clock.Set(deadlines.Attempt, r.order.Wake())
 }
 
 // candidates is the answer of Find.
@@ -225,6 +226,6 @@ func (r *race) begin(c *Conn, addr net.Addr, now time.Duration) (err error) {
 		return err
 	}
 	r.running = append(r.running, a)
-	r.order.Begun(&a.part, now, c.extras.clock.connect)
+	r.order.Begun(&a.part, now, c.extras.clock.At(deadlines.Connect))
 	return nil
 }

@@ -47,9 +47,7 @@ func (c *Conn) through(d *driver, e *reactor.Completion) bool {
 		c.doubt(d)
 		c.mu.Unlock()
 	}
-	if c.extras.clock.idle > 0 {
-		c.extras.clock.active = d.Cx.Now()
-	}
+	c.extras.clock.Came(d.Cx.Now())
 	if n < len(p) {
 		e.Buf.Bytes, e.Res = p[n:], e.Res-n
 		return false

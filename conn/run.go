@@ -27,8 +27,8 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	defer c.dropNews(&n) // if a handler ends the goroutine: see Exited
 	c.driver.news = len(n.chunks) > 0 || n.recvEnded
 	c.inFlight = n.unsent
-	if c.extras != nil && c.extras.clock.idle > 0 && len(n.chunks) > 0 {
-		c.extras.clock.active = cx.Now() // when it came: the tick began with that
+	if c.extras != nil && len(n.chunks) > 0 {
+		c.extras.clock.Came(cx.Now()) // when it came: the tick began with that
 	}
 	if n.writable {
 		c.clear(awaiting)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/internal/turns"
 )
 
@@ -151,7 +152,7 @@ func (g *tlsGate) OnData(c *Conn) error {
 	if !l.begun {
 		g.begin(c, l)
 		if c.is(drained) { // in time: it may go on
-			c.extras.clock.read = c.group.rt.Now() + DrainHandshake
+			c.extras.clock.Set(deadlines.Read, c.group.rt.Now()+DrainHandshake)
 		}
 	}
 	return nil
@@ -228,8 +229,8 @@ func (g *tlsGate) OnDrain(c *Conn) {
 			patience /= 4
 		}
 		k := &c.extras.clock
-		if by := c.group.rt.Now() + patience; k.read == 0 || by < k.read {
-			k.read = by
+		if by, at := c.group.rt.Now()+patience, k.At(deadlines.Read); at == 0 || by < at {
+			k.Set(deadlines.Read, by)
 		}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/internal/turns"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -105,8 +106,7 @@ func (l *layer) done(c *Conn, err error) {
 	l.ready = true
 	l.out, c.out.Queued = c.out.Queued, nil // ciphertext: what the handshake wrote
 	_ = c.ResumeRead()                      // if it had too much to read
-	k := &c.extras.clock
-	k.read = 0
+	c.extras.clock.Set(deadlines.Read, 0)
 	c.handler = l.gate.inner
 	c.clear(endSeen | drained) // by the gate alone
 	c.check(c.handler.OnOpen(c))
