@@ -8,6 +8,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/accept"
 	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/attempts"
 	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/flow"
@@ -65,7 +66,7 @@ type extras struct {
 	notifyClose []func()
 	watcher     *engine.Driver // where the Hangup in flight went; nil: there is none
 	hung        bool           // it has told of a reset
-	race        *race          // while the connection is being dialled; nil: to one address
+	race        *attempts.Race // while the connection is being dialled; nil: to one address
 	target      net.Addr       // what that is for, until it is won: then it changes, under mu
 
 	layer *layer // of one that speaks TLS; the task writes it, under mu

@@ -3,14 +3,16 @@ package conn
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/attempts"
 	"github.com/suiro-go/suiro/internal/deadlines"
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // Dial starts connecting to a *net.TCPAddr or *net.UnixAddr and returns at once.
@@ -37,8 +39,6 @@ func (c *Conn) receivesOn() int {
 	return c.driver.Worker
 }
 
-var errNoAddrs = errors.New("no address to connect to; set Addrs or Find")
-
 // DialWith is Dial with more to say, and to one of several addresses. cfg is not
 // needed when it has returned. With several addresses, Find or Attempt, a socket that cannot be
 // made is a failed attempt like any other.
@@ -50,13 +50,15 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	target := cfg.target()
 	switch {
 	case target == nil:
-		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: errNoAddrs}
+		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: attempts.ErrNoAddrs}
 	case len(cfg.Addrs) == 1 && cfg.Find == nil && cfg.Attempt == nil:
 		if err := c.aim(cfg.Addrs[0], cfg); err != nil {
 			return Handle{}, &net.OpError{Op: "dial", Net: cfg.Addrs[0].Network(), Source: cfg.LocalAddr, Addr: cfg.Addrs[0], Err: err}
 		}
 	default:
-		c.more().race, c.more().target = newRace(cfg), target
+		c.more().target = target
+		c.extras.race = attempts.New(&g.core, (*racer)(c), attempts.Config{Addrs: cfg.Addrs, Target: target, Local: cfg.LocalAddr,
+			Delay: cfg.Delay, Find: cfg.Find, Control: cfg.Control, Attempt: cfg.Attempt})
 	}
 	if !g.core.Enter(true) {
 		if c.end.FD >= 0 {
@@ -110,7 +112,7 @@ func (c *Conn) towards(addr net.Addr) {
 // connect is the first thing a dialled connection does.
 func (c *Conn) connect() {
 	if c.extras != nil && c.extras.race != nil {
-		c.goOnRacing()
+		c.race()
 		return
 	}
 	if c.is(connecting) {
@@ -141,4 +143,61 @@ func (c *Conn) connected() {
 	if c.extras != nil {
 		c.extras.clock.Set(deadlines.Connect, 0)
 	}
+}
+
+// A racer is a connection as the owner of the race in which it is dialed. The race is run by the
+// task of the connection that is to be. So the handler knows of one connection only, the one that
+// its handle has meant from the beginning: that takes over the winner's descriptor.
+type racer Conn
+
+var _ attempts.Owner = (*racer)(nil)
+
+func (o *racer) Wants() bool { return !(*Conn)(o).is(broken) }
+
+func (o *racer) Won(fd int, at *engine.Driver, addr net.Addr) {
+	c := (*Conn)(o)
+	c.end.FD, c.home, c.outgoing = fd, at, at
+	c.mu.Lock()
+	c.towards(addr) // remote reads it
+	c.extras.target = nil
+	c.mu.Unlock()
+	c.connected()
+}
+
+func (o *racer) Lost(err error) { (*Conn)(o).fail(err) }
+
+func (o *racer) Call(user func()) { (*Conn)(o).call(user) }
+
+func (o *racer) Tell(f func()) {
+	_ = (*Conn)(o).tell(command{kind: cmdInner, do: func(*Conn) { f() }}) // it may have ended
+}
+
+func (o *racer) Task() *sched.Task { return &o.task }
+
+// race begins the attempts that are due, after a run of a connection that is not established.
+func (c *Conn) race() {
+	defer c.recoverPanic()
+	k := &c.extras.clock
+	c.extras.race.GoOn(c.driver.Engine(), k.At(deadlines.Connect))
+	k.Set(deadlines.Attempt, c.extras.race.Wake())
+}
+
+// judge deals with the attempts that have ended.
+func (c *Conn) judge() {
+	if c.extras.race.Judge(c.driver.Engine()) {
+		c.endRace()
+	}
+}
+
+// endRace cancels what is under way, and reports whether nothing is any more. Until then the
+// connection is not over.
+func (c *Conn) endRace() (over bool) {
+	if c.extras.race == nil {
+		return true
+	}
+	c.extras.clock.Set(deadlines.Attempt, 0)
+	if over = c.extras.race.Stop(c.driver.Engine()); over {
+		c.extras.race = nil
+	}
+	return over
 }
