@@ -90,7 +90,7 @@ func (c *Conn) failWrite(err error) {
 // or after a goroutine's send that has failed. What was in flight, sendEnd has seen.
 func (c *Conn) cut() bool {
 	memory, files := c.pending()
-	return c.inbox.right.HasFailed() || len(c.out.Queued)+memory+c.sealed() > 0 || files > 0
+	return c.inbox.right.HasFailed() || len(c.out.Queued)+memory+c.filter().sealed() > 0 || files > 0
 }
 
 // fail ends the connection without further ado.
@@ -205,7 +205,6 @@ func (c *Conn) over() {
 	if r := c.spliced(); r != nil {
 		r.owed = 0 // it was discarded with OnClose; else it would stay in the ledger
 	}
-	c.dropEarly()
 	c.detach()
 	c.in.Drop(&d.buffers)
 	c.group.core.Table.Remove(&c.end)

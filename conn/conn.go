@@ -69,7 +69,7 @@ type extras struct {
 	race        *attempts.Race // while the connection is being dialled; nil: to one address
 	target      net.Addr       // what that is for, until it is won: then it changes, under mu
 
-	layer *layer // of one that speaks TLS; the task writes it, under mu
+	filter *filter // of one that speaks TLS; the task writes it, under mu
 }
 
 // more is the extras, which it makes if there are none.
@@ -141,8 +141,8 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 		c.extras = new(extras) // others book in its charge
 	}
 	c.task.Init(g.rt, (*connTask)(c))
-	if gate, ok := h.(*tlsGate); ok {
-		gate.cover(c) // before anybody can send
+	if g, ok := h.(*handshakeHandler); ok {
+		g.cover(c) // before anybody can send
 	}
 	return c
 }

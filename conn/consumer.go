@@ -116,11 +116,3 @@ func (c *Conn) ofStream() bool {
 	e, ok := c.handler.(*streamEvents)
 	return ok && !e.vacant
 }
-
-// filter is what decrypts and encrypts the connection's bytes; nil: nothing does.
-func (c *Conn) filter() *layer {
-	if c.extras == nil {
-		return nil
-	}
-	return c.extras.layer
-}

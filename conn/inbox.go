@@ -292,7 +292,7 @@ func (c *Conn) progress() (unsent int, taken uint64) {
 	memory, files := c.pending()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.out.Queued) + c.inbox.unsent() + memory + c.early() + clampInt(files), c.taken()
+	return len(c.out.Queued) + c.inbox.unsent() + memory + c.filter().early() + clampInt(files), c.taken()
 }
 
 // putBack returns what has not been dealt with to the inbox, before what came

@@ -40,19 +40,19 @@ func (c *Conn) Lend() *Socket {
 // Meanwhile nothing else may be written, not by Handle.Send either: it is dropped. When the
 // connection ends, close-notify is sent by Close of the *tls.Conn alone.
 func (c *Conn) LendTLS() (*tls.Conn, *Socket) {
-	l := c.filter()
-	if l == nil || !l.ready || len(c.in.Unread) > 0 || c.out.Files() > 0 {
+	f := c.filter()
+	if !f.decrypts() || len(c.in.Unread) > 0 || c.out.Files() > 0 {
 		return nil, nil
 	}
 	s := c.lend()
 	if s == nil {
 		return nil, nil
 	}
-	l.encrypt(c, c.is(mute) && !l.said)
-	s.keep(l.cipher)
-	l.cipher, l.lent = nil, s
+	f.encrypt(c, c.is(mute) && !f.tls.Said())
+	over, rest := f.tls.Lend(s)
+	s.keep(rest)
 	c.sendBefore()
-	return l.tls, s
+	return over, s
 }
 
 func (c *Conn) lend() *Socket {
@@ -120,22 +120,8 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 		c.clear(endSeen) // it was shown to the Socket alone
 	}
 	_ = c.ResumeRead()
-	if l := c.filter(); l != nil {
-		l.takeBack(c)
-	}
+	c.filter().takeBack(c)
 	_ = c.SetHandler(s.lender)
 	c.check(f(c))
-	if c.sealedIn() && !c.is(closing|broken|deaf) { // f may have lent it again
-		c.unseal() // what has come since
-	}
-}
-
-// takeBack has the task decrypt and encrypt again. What has come since is ciphertext, and so
-// is what is still queued.
-func (l *layer) takeBack(c *Conn) {
-	l.lent = nil
-	l.out, c.out.Queued = c.out.Queued, nil
-	l.cipher, c.in.Unread = append([]byte(nil), c.in.Unread...), nil
-	c.detach()
-	c.clear(unseen)
+	c.filter().goOn(c) // f may have lent it again
 }

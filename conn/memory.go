@@ -32,8 +32,7 @@ func (c *Conn) starve() {
 	if c.is(closing | broken) {
 		return
 	}
-	f := c.filter()
-	if f != nil && !f.ready || c.consumer().hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
+	if c.filter().shaking() || c.consumer().hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
 		c.clear(starved)
 	} else {
 		c.set(starved)
@@ -50,12 +49,12 @@ func (c *Conn) settleMemory() {
 		unread = 0
 	}
 	kept := 0 // also of one that was a Socket before
-	if f := c.filter(); !booked && f != nil {
-		kept = f.holds(c) // before c.mu: a handshake holds the layer's lock, then takes c.mu
+	if !booked {
+		kept = c.filter().holds()
 	}
 	c.mu.Lock()
 	g := c.group
-	g.ledger.Book(&c.extras.charge, c.inbox.unsent()+len(c.out.Queued)+memory+c.early(), unread)
+	g.ledger.Book(&c.extras.charge, c.inbox.unsent()+len(c.out.Queued)+memory+c.filter().early(), unread)
 	if !booked {
 		g.ledger.Keep(&c.extras.charge, kept)
 	}
@@ -103,19 +102,6 @@ func (g *Group) leaveLine(p *ledger.Place) {
 	if g.bounded() {
 		g.ledger.Leave(p)
 	}
-}
-
-// handshakeCost is about what crypto/tls and its goroutine hold during a handshake, in bytes.
-const handshakeCost = 16 << 10
-
-// holds is how much a handshake in progress holds, in bytes, for the ledger.
-func (l *layer) holds(c *Conn) int {
-	if l.ready || !l.begun || c.is(broken) {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return handshakeCost + len(l.in)
 }
 
 // mayQueue reports whether a connection with that much unsent may queue more. Below

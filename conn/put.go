@@ -34,7 +34,7 @@ const maxPut = bufs.Large
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
-	if c.extras != nil && c.extras.layer != nil && c.extras.layer.lent != s {
+	if !c.filter().passes(s) {
 		c.mu.Unlock()
 		return 0, errOverSocket
 	}

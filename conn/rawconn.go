@@ -1,8 +1,6 @@
 package conn
 
 import (
-	"errors"
-	"fmt"
 	"net"
 	"syscall"
 
@@ -107,7 +105,7 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 	c.mu.Lock()
 	in := &c.inbox
 	switch {
-	case c.extras != nil && c.extras.layer != nil && c.extras.layer.lent != s:
+	case !c.filter().passes(s):
 		err = errOverSocket
 	case in.closed():
 		err = errGone
@@ -134,31 +132,4 @@ func (c *Conn) writeRaw(f func(fd uintptr) bool, s *Socket) (called bool, err er
 		return true, sock.ErrWouldWait
 	}
 	return true, nil
-}
-
-// SyscallConn is Socket.SyscallConn for what TLS runs over, as tls.Conn.NetConn and
-// tls.ClientHelloInfo.Conn return it. Write is refused: it would mix with records.
-func (r *rawConn) SyscallConn() (syscall.RawConn, error) { return rawUnderTLS{r.conn}, nil }
-
-// A rawUnderTLS is the syscall.RawConn of a connection that speaks TLS.
-type rawUnderTLS struct{ c *Conn }
-
-// Control implements syscall.RawConn.
-func (r rawUnderTLS) Control(f func(fd uintptr)) error {
-	return r.do("raw-control", func(fd uintptr) bool { f(fd); return true })
-}
-
-// Read implements syscall.RawConn.
-func (r rawUnderTLS) Read(f func(fd uintptr) (done bool)) error { return r.do("raw-read", f) }
-
-func (r rawUnderTLS) do(op string, f func(fd uintptr) bool) error {
-	if err := r.c.lendFD(f); err != nil {
-		return &net.OpError{Op: op, Net: "tcp", Addr: r.c.remote(), Err: err}
-	}
-	return nil
-}
-
-// Write implements syscall.RawConn.
-func (r rawUnderTLS) Write(func(fd uintptr) (done bool)) error {
-	return &net.OpError{Op: "raw-write", Net: "tcp", Addr: r.c.remote(), Err: fmt.Errorf("the connection speaks TLS: %w", errors.ErrUnsupported)}
 }

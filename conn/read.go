@@ -51,7 +51,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case c.is(broken | closing | deaf):
 			return 0, c.opError("read", net.ErrClosed)
 		case c.is(ended):
-			return 0, c.eof()
+			return 0, c.filter().eof()
 		}
 		return 0, ErrWouldBlock
 	}

@@ -72,7 +72,7 @@ func (c *Conn) gauge(came int) {
 // handler look at it. The reactor has said that there is something, so nothing is in
 // flight that receives.
 func (c *Conn) readNow() {
-	if c.sealedIn() {
+	if c.filter().decrypts() {
 		c.readSealed()
 		return
 	}
@@ -138,8 +138,8 @@ func (c *Conn) readSealed() {
 		return
 	}
 	c.cameDirectly(n)
-	c.decipher(room[:n])
-	c.offerUnsealed()
+	c.filter().decipher(c, room[:n])
+	c.filter().offer(c)
 }
 
 // wants is how much may be read without passing a bound.

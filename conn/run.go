@@ -187,8 +187,8 @@ func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closi
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
 	switch {
-	case c.sealedIn():
-		c.receiveSealed(b)
+	case c.filter().decrypts():
+		c.filter().receive(c, b)
 	case c.is(closing | broken | deaf):
 		c.drop(len(b.Bytes))
 		c.home.R.Release(b)
@@ -239,7 +239,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// settle receives again if that is wanted
 	default:
-		if f := c.filter(); f != nil && f.outlives(c.sysError("read", "recv", errno)) {
+		if c.filter().outlives(c.sysError("read", "recv", errno)) {
 			c.set(ended | endSeen)
 			return
 		}
@@ -278,9 +278,8 @@ func (c *Conn) sendEnd(errno syscall.Errno) {
 }
 
 func (c *Conn) exec(cmd *command) {
-	f := c.filter()
 	switch {
-	case f != nil && !c.is(broken) && f.hold(cmd):
+	case !c.is(broken) && c.filter().hold(cmd):
 		return
 	case cmd.kind == cmdSplice: // whatever has become of it: the other end is to know
 		c.join(cmd.splice, 1)
@@ -298,7 +297,7 @@ func (c *Conn) exec(cmd *command) {
 		c.detach()
 	case cmdSend:
 		switch {
-		case c.is(mute|closing) || c.lentTLS() || len(cmd.data) == 0:
+		case c.is(mute|closing) || c.filter().lent() || len(cmd.data) == 0:
 		case c.is(overdue): // a later deadline would make a hole of it
 			c.stuck()
 		default:

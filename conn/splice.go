@@ -152,9 +152,7 @@ func (c *Conn) lateSplice() {
 		late, c.inbox.commands = c.inbox.commands, nil
 	}
 	c.mu.Unlock()
-	if f := c.filter(); f != nil {
-		late = append(f.held, late...) // the handshake it waited for has failed
-	}
+	late = append(c.filter().release(), late...) // what waited for a handshake that has failed
 	for _, cmd := range late {
 		if cmd.kind == cmdSplice {
 			c.join(cmd.splice, 1)

@@ -72,7 +72,7 @@ func (s *Stream) idleAtTheEnd() bool { return s.draining.Load() && !s.asked && !
 
 // endError is what Read returns at the peer's end.
 func (s *Stream) endError() error {
-	if err := s.c.eof(); err != io.EOF {
+	if err := s.c.filter().eof(); err != io.EOF {
 		return s.opError("read", err)
 	}
 	return io.EOF

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/deadlines"
+	"github.com/suiro-go/suiro/internal/tlsmem"
 	"github.com/suiro-go/suiro/internal/turns"
 )
 
@@ -56,7 +57,7 @@ type TLSConfig struct {
 // SendFile works, by reading, and Splice by copying. Sockets do not, but for those of LendTLS:
 // put crypto/tls over them.
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
-	g := newGate(cfg, h)
+	g := newHandshakeHandler(cfg, h)
 	if cfg.MaxHandshakes >= 0 {
 		g.turns, g.most = new(turns.Turns), cfg.MaxHandshakes
 	}
@@ -66,16 +67,28 @@ func ServeTLS(cfg TLSConfig, h Handler) Handler {
 // ConnectTLS is ServeTLS for the client's side, of connections that are dialled.
 // Config needs a ServerName, or InsecureSkipVerify.
 func ConnectTLS(cfg TLSConfig, h Handler) Handler {
-	g := newGate(cfg, h)
+	g := newHandshakeHandler(cfg, h)
 	g.client = true
 	return g
 }
 
-func newGate(cfg TLSConfig, h Handler) *tlsGate {
+// TLS is the state of a connection that speaks TLS and has shaken hands; nil of others.
+// It is the same at each call, and must not be changed.
+func (c *Conn) TLS() *tls.ConnectionState {
+	if f := c.filter(); f != nil {
+		return f.tls.State()
+	}
+	return nil
+}
+
+// TLS is Conn.TLS.
+func (s *Stream) TLS() *tls.ConnectionState { return s.c.TLS() }
+
+func newHandshakeHandler(cfg TLSConfig, h Handler) *handshakeHandler {
 	if cfg.Config == nil {
 		cfg.Config = new(tls.Config) // crypto/tls says what it lacks
 	}
-	return &tlsGate{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second), refuse: cfg.Refuse}
+	return &handshakeHandler{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second), refuse: cfg.Refuse}
 }
 
 var (
@@ -84,8 +97,8 @@ var (
 	errOverSocket    = fmt.Errorf("conn: a Socket cannot be the handler within TLS: use crypto/tls over the Socket: %w", errors.ErrUnsupported)
 )
 
-// A tlsGate is the handler of connections that are shaking hands.
-type tlsGate struct {
+// A handshakeHandler is the handler of a connection during its handshake.
+type handshakeHandler struct {
 	inner   Handler
 	cfg     *tls.Config
 	client  bool
@@ -95,32 +108,32 @@ type tlsGate struct {
 	refuse  func([5]byte) string
 }
 
-var _ Handler = (*tlsGate)(nil)
+var _ Handler = (*handshakeHandler)(nil)
 
 // cover makes c a connection whose bytes are encrypted, from the handshake on.
-func (g *tlsGate) cover(c *Conn) *layer {
-	if c.is(layered) {
-		return c.extras.layer
+func (g *handshakeHandler) cover(c *Conn) *filter {
+	if f := c.filter(); f != nil {
+		return f
 	}
-	l := newLayer(c, g)
+	f := &filter{conn: c, handler: g}
+	f.tls.Init((*tlsOwner)(f), g.cfg, g.client)
 	x := c.more()
 	c.mu.Lock()
-	x.layer = l
+	x.filter = f
 	c.mu.Unlock()
 	c.set(layered)
 	c.clear(direct | much | ample) // what comes in is not for the handler as it is
-	return l
+	return f
 }
 
 // OnOpen implements Handler.
-func (g *tlsGate) OnOpen(c *Conn) error {
-	known := c.is(layered)
-	l := g.cover(c)
+func (g *handshakeHandler) OnOpen(c *Conn) error {
+	known := c.filter() != nil
+	f := g.cover(c)
 	if len(c.out.Queued) > 0 && !known { // somebody was early
-		l.keep(command{kind: cmdSend, data: c.out.Queued})
+		f.keep(command{kind: cmdSend, data: c.out.Queued})
 		c.out.Queued = nil
 	}
-	l.local = c.LocalAddr()
 	if g.timeout > 0 {
 		if err := c.SetReadDeadline(c.Now().Add(g.timeout)); err != nil {
 			return err
@@ -135,22 +148,23 @@ func (g *tlsGate) OnOpen(c *Conn) error {
 	if g.cfg.Renegotiation != tls.RenegotiateNever {
 		return errRenegotiation
 	}
-	g.begin(c, l)
+	g.begin(c, f)
 	return nil
 }
 
 // OnData implements Handler: what comes in is the handshake's.
-func (g *tlsGate) OnData(c *Conn) error {
-	l := c.extras.layer
-	if !l.begun && !wholeRecord(c.in.Unread) {
+func (g *handshakeHandler) OnData(c *Conn) error {
+	f := c.filter()
+	begun := f.tls.Begun()
+	if !begun && !tlsmem.Whole(c.in.Unread) {
 		return nil
 	}
 	p, _ := c.Next(-1)
-	if l.feed(p) {
+	if f.tls.Feed(p) {
 		_ = c.PauseRead()
 	}
-	if !l.begun {
-		g.begin(c, l)
+	if !begun {
+		g.begin(c, f)
 		if c.is(drained) { // in time: it may go on
 			c.extras.clock.Set(deadlines.Read, c.group.rt.Now()+DrainHandshake)
 		}
@@ -158,47 +172,25 @@ func (g *tlsGate) OnData(c *Conn) error {
 	return nil
 }
 
-// wholeRecord reports whether there is enough to begin with: a record of TLS, or
-// what cannot be the start of one.
-func wholeRecord(p []byte) bool {
-	const header, handshake, longest = 5, 22, 16 << 10
-	if len(p) == 0 || p[0] != handshake {
-		return len(p) > 0
-	}
-	if len(p) < header {
-		return false
-	}
-	n := int(p[3])<<8 | int(p[4])
-	return n > longest || len(p) >= header+n
-}
-
-func (g *tlsGate) begin(c *Conn, l *layer) {
-	l.begun = true
-	if g.turns == nil {
-		go l.shake()
-		return
-	}
-	g.turns.Begin(&l.turn, g.limit(c))
-}
-
 // handshakesPerWorker is TLSConfig.MaxHandshakes for each worker.
 const handshakesPerWorker = 256
 
-// limit is how many handshakes compute at a time.
-func (g *tlsGate) limit(c *Conn) int { return cmp.Or(g.most, handshakesPerWorker*c.group.rt.Workers()) }
+func (g *handshakeHandler) begin(c *Conn, f *filter) {
+	f.tls.Begin(c.LocalAddr(), g.turns, cmp.Or(g.most, handshakesPerWorker*c.group.rt.Workers()))
+}
 
 // OnEOF implements Handler. The peer may have sent all of its part.
-func (g *tlsGate) OnEOF(c *Conn) error {
-	l := c.extras.layer
-	if !l.begun {
+func (g *handshakeHandler) OnEOF(c *Conn) error {
+	f := c.filter()
+	if !f.tls.Begun() {
 		return c.opError("handshake", io.ErrUnexpectedEOF)
 	}
-	l.end(io.EOF)
+	f.tls.End(io.EOF)
 	return nil
 }
 
 // refused is the end of a handshake that has failed.
-func (g *tlsGate) refused(c *Conn, err error) {
+func (g *handshakeHandler) refused(c *Conn, err error) {
 	var no tls.RecordHeaderError
 	if g.refuse != nil && errors.As(err, &no) && no.Conn != nil { // nothing was sent to it
 		enqueue(c, g.refuse(no.RecordHeader))
@@ -207,12 +199,12 @@ func (g *tlsGate) refused(c *Conn, err error) {
 }
 
 // OnWritable implements Handler.
-func (*tlsGate) OnWritable(*Conn) error { return nil }
+func (*handshakeHandler) OnWritable(*Conn) error { return nil }
 
 // OnDeadline implements Handler.
-func (g *tlsGate) OnDeadline(c *Conn) error {
+func (g *handshakeHandler) OnDeadline(c *Conn) error {
 	err := c.opError("handshake", os.ErrDeadlineExceeded)
-	g.giveUp(c, err)
+	c.filter().tls.GiveUp(err)
 	return err
 }
 
@@ -222,10 +214,10 @@ const DrainHandshake = time.Second
 
 // OnDrain implements Handler. A handshake may end while there is a server to answer the
 // request that follows: the handler within TLS is then told to come to an end.
-func (g *tlsGate) OnDrain(c *Conn) {
+func (g *handshakeHandler) OnDrain(c *Conn) {
 	if c.group.core.DrainsServed() {
 		patience := DrainHandshake
-		if !c.extras.layer.begun && len(c.in.Unread) == 0 {
+		if !c.filter().tls.Begun() && len(c.in.Unread) == 0 {
 			patience /= 4
 		}
 		k := &c.extras.clock
@@ -234,45 +226,20 @@ func (g *tlsGate) OnDrain(c *Conn) {
 		}
 		return
 	}
-	g.giveUp(c, c.opError("handshake", net.ErrClosed))
+	c.filter().tls.GiveUp(c.opError("handshake", net.ErrClosed))
 	_ = c.Close()
 }
 
-// giveUp ends the handshake, also one that waits for its turn.
-func (g *tlsGate) giveUp(c *Conn, err error) {
-	if g.turns != nil {
-		g.turns.GiveUp(&c.extras.layer.turn)
-	}
-	c.extras.layer.stop(err)
-}
-
 // OnClose implements Handler: the handshake is not complete.
-func (g *tlsGate) OnClose(c *Conn, err error) {
+func (g *handshakeHandler) OnClose(c *Conn, err error) {
 	if err == nil {
 		err = c.opError("handshake", net.ErrClosed)
 	}
-	if c.is(layered) {
-		g.giveUp(c, err)
+	if f := c.filter(); f != nil {
+		f.tls.GiveUp(err)
 	}
 	if !g.client {
 		c.group.cfg.Logger.Info("conn: TLS handshake failed", "remote", c.RemoteAddr(), "error", err)
 	}
 	g.inner.OnClose(c, err)
 }
-
-// TLS is the state of a connection that speaks TLS and has shaken hands; nil of others.
-// It is the same at each call, and must not be changed.
-func (c *Conn) TLS() *tls.ConnectionState {
-	if !c.is(layered) || !c.extras.layer.ready {
-		return nil
-	}
-	l := c.extras.layer
-	if l.state == nil {
-		s := l.tls.ConnectionState()
-		l.state = &s
-	}
-	return l.state
-}
-
-// TLS is Conn.TLS.
-func (s *Stream) TLS() *tls.ConnectionState { return s.c.TLS() }

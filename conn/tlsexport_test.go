@@ -12,8 +12,8 @@ func From(g *Group, peer net.Addr) Handle {
 	return Handle{}
 }
 
-// WaitingHandshakes is how many wait for their turn, behind the gate of any one of the
-// group's connections.
+// WaitingHandshakes is how many wait for their turn, as any one of the group's
+// connections has it.
 func WaitingHandshakes(g *Group) int {
 	for e := range g.core.Table.All() {
 		c := connOf(e)
@@ -21,21 +21,11 @@ func WaitingHandshakes(g *Group) int {
 			continue
 		}
 		c.mu.Lock()
-		var l *layer
-		if c.extras != nil {
-			l = c.extras.layer
-		}
+		f := c.filter()
 		c.mu.Unlock()
-		if l != nil {
-			return l.gate.turns.Waiting()
+		if f != nil {
+			return f.handler.turns.Waiting()
 		}
 	}
 	return 0
-}
-
-// LockLayer takes the lock of the connection's TLS layer, as the handshake's goroutine does.
-func (h Handle) LockLayer() (unlock func()) {
-	l := h.conn().extras.layer
-	l.mu.Lock()
-	return l.mu.Unlock
 }

@@ -35,7 +35,7 @@ func (c *Conn) pending() (memory int, files int64) {
 // unsentMemory is Unsent without files, and with what waits for a handshake.
 func (c *Conn) unsentMemory() int {
 	memory, _ := c.pending()
-	return len(c.out.Queued) + c.inFlight + memory + c.sealed() + c.early()
+	return len(c.out.Queued) + c.inFlight + memory + c.filter().sealed() + c.filter().early()
 }
 
 func clampInt(n int64) int { return int(min(n, math.MaxInt)) }

@@ -70,7 +70,7 @@ func (c *Conn) Unsent() int {
 		return len(c.out.Queued) + c.inFlight
 	}
 	memory, files := c.pending()
-	return clampInt(files + int64(len(c.out.Queued)+c.inFlight+memory+c.sealed()))
+	return clampInt(files + int64(len(c.out.Queued)+c.inFlight+memory+c.filter().sealed()))
 }
 
 // NotifySent has f called as a handler's method is, before OnClose: with nil
@@ -106,7 +106,7 @@ func (c *Conn) Flush() error {
 
 func (c *Conn) writable() error {
 	switch {
-	case c.is(broken|closing|mute) || c.lentTLS():
+	case c.is(broken|closing|mute) || c.filter().lent():
 		return c.opError("write", net.ErrClosed)
 	case c.is(overdue):
 		return c.opError("write", os.ErrDeadlineExceeded)
@@ -127,13 +127,13 @@ func (c *Conn) send(tell bool) int {
 		c.fetch()
 		memory, files = c.pending()
 	}
-	sealed := c.filter() == nil || c.seal()
-	r := c.spliced()
+	f, r := c.filter(), c.spliced()
+	sealed := f == nil || f.seal(c)
 	tell = tell || !sealed || memory > 0 || files > 0 || r != nil && r.asked
 	c.mu.Lock()
 	in := &c.inbox
 	var start []byte
-	early := c.early()
+	early := f.early()
 	if len(c.out.Queued) > 0 || memory > 0 || files > 0 || early > 0 {
 		in.need(c.driver)
 	}

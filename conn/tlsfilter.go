@@ -1,0 +1,291 @@
+package conn
+
+import (
+	"io"
+	"net"
+
+	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/deadlines"
+	"github.com/suiro-go/suiro/internal/tlsmem"
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A filter is the TLS of one connection: it is between what handlers read and write and what
+// the kernel receives and sends. What has arrived is decrypted at once, into Conn.in, so that
+// the handler reads from where it always does. What a handler writes is plaintext in
+// Conn.queued as ever, and becomes ciphertext when it becomes a flight. During the handshake
+// ciphertext takes the same ways, as commands (cmdRaw) and by handshakeHandler.
+//
+// A nil filter is that of a connection without TLS: the methods that the core calls may be
+// called on it.
+type filter struct {
+	tls     tlsmem.Session
+	conn    *Conn
+	handler *handshakeHandler
+	held    []command // until the handshake is complete
+	bytes   int       // of held, which count against MaxWrite
+}
+
+// filter is the connection's, or nil. Others than the task call it under the lock.
+func (c *Conn) filter() *filter {
+	if c.extras == nil {
+		return nil
+	}
+	return c.extras.filter
+}
+
+// hold keeps what another goroutine asks for until there is plaintext. It reports
+// whether it does.
+func (f *filter) hold(cmd *command) bool {
+	if f == nil || f.tls.Complete() || cmd.kind != cmdSend && cmd.kind != cmdDo && cmd.kind != cmdSplice {
+		return false
+	}
+	f.keep(*cmd)
+	return true
+}
+
+// keep holds a command until the handshake is complete.
+func (f *filter) keep(cmd command) {
+	f.held = append(f.held, cmd)
+	f.bytes += len(cmd.data)
+}
+
+// release takes what is held.
+func (f *filter) release() (held []command) {
+	if f != nil {
+		held, f.held, f.bytes = f.held, nil, 0
+	}
+	return held
+}
+
+// early is how much of what was written waits for the handshake, in bytes.
+func (f *filter) early() int {
+	if f == nil {
+		return 0
+	}
+	return f.bytes
+}
+
+// sealed is how much is ciphertext that is not queued, in bytes.
+func (f *filter) sealed() int {
+	if f == nil {
+		return 0
+	}
+	return f.tls.Unsent()
+}
+
+// shaking reports whether the handshake is not complete.
+func (f *filter) shaking() bool { return f != nil && !f.tls.Complete() }
+
+// decrypts reports whether the task decrypts what arrives.
+func (f *filter) decrypts() bool { return f != nil && f.tls.Complete() && f.tls.Lent() == nil }
+
+// lent reports whether goroutines have the tls.Conn: nobody else may write.
+func (f *filter) lent() bool { return f != nil && f.tls.Lent() != nil }
+
+// passes reports whether a goroutine may send what it writes to s: as it is.
+func (f *filter) passes(s *Socket) bool { return f == nil || f.tls.Lent() == net.Conn(s) }
+
+// eof is what reading returns after the peer's FIN.
+func (f *filter) eof() error {
+	if f.decrypts() && !f.tls.Ended() {
+		return errTruncated
+	}
+	return io.EOF
+}
+
+// tellEOF tells the handler of the peer's end, if it is one.
+func (c *Conn) tellEOF() error {
+	if err := c.filter().eof(); err != io.EOF {
+		return c.opError("read", err)
+	}
+	return c.handler.OnEOF(c)
+}
+
+// outlives reports whether the handshake tells how the connection ended, although err has
+// ended it.
+func (f *filter) outlives(err error) bool {
+	return f != nil && !f.conn.is(closing|broken) && f.tls.Outlives(err)
+}
+
+// holds is how much a handshake in progress holds, in bytes, for the ledger.
+func (f *filter) holds() int {
+	if f == nil || f.conn.is(broken) {
+		return 0
+	}
+	return f.tls.Holds()
+}
+
+// done is the end of the handshake.
+func (f *filter) done(c *Conn, err error) {
+	switch {
+	case c.is(closing | broken):
+		return
+	case err != nil:
+		f.handler.refused(c, err)
+		return
+	}
+	f.tls.Ready(c.in.Unread, c.out.Queued) // unread is what arrived while reading was paused
+	c.out.Queued = nil
+	f.emptied(c)
+	_ = c.ResumeRead() // if it had too much to read
+	c.extras.clock.Set(deadlines.Read, 0)
+	c.install(f.handler.inner)
+	c.clear(endSeen | drained) // by the handshake's handler alone
+	c.check(c.handler.OnOpen(c))
+	held := f.release()
+	for i := range held {
+		c.exec(&held[i])
+	}
+	f.goOn(c)
+}
+
+// emptied is for ciphertext that was unread and that tls has now.
+func (f *filter) emptied(c *Conn) {
+	c.in.Unread = nil
+	c.detach()
+	c.clear(unseen)
+}
+
+// goOn decrypts what has arrived before the task had the tls.Conn.
+func (f *filter) goOn(c *Conn) {
+	if f.decrypts() && !c.is(closing|broken|deaf) {
+		f.decrypt(c)
+	}
+}
+
+// takeBack has the task decrypt and encrypt again. What has arrived since it was lent is
+// ciphertext, and so is what is still queued.
+func (f *filter) takeBack(c *Conn) {
+	if f == nil {
+		return
+	}
+	f.tls.TakeBack(c.in.Unread, c.out.Queued)
+	c.out.Queued = nil
+	f.emptied(c)
+}
+
+// receive is Conn.receive for a connection that decrypts.
+func (f *filter) receive(c *Conn, b reactor.Buffer) {
+	if c.is(closing|broken|deaf) || f.tls.Ended() {
+		c.drop(len(b.Bytes))
+		c.home.R.Release(b)
+		return
+	}
+	f.decipher(c, b.Bytes)
+	c.home.R.Release(b)
+	f.offer(c)
+}
+
+// decipher decrypts what has arrived. It keeps none of p.
+func (f *filter) decipher(c *Conn, p []byte) {
+	f.tls.Supply(p)
+	f.decrypt(c)
+	f.tls.Supply(nil)
+}
+
+// offer has the handler look at what decrypt has got.
+func (f *filter) offer(c *Conn) {
+	if c.is(unseen) && !c.is(waiting|closing|broken) && !c.spent() {
+		c.offer()
+	}
+}
+
+// decrypt decrypts all that has arrived, behind what is unread, and has unseen say so.
+func (f *filter) decrypt(c *Conn) {
+	for {
+		n, err := f.tls.Read(c.in.Space(&c.driver.buffers, min(max(f.tls.Supplied(), bufs.Few/8), 16<<10)))
+		if n > 0 {
+			c.in.Extend(n)
+			c.set(unseen)
+		}
+		switch {
+		case err == nil:
+			continue
+		case err == tlsmem.ErrDry:
+			return
+		case err == io.EOF:
+			c.set(ended)
+			return
+		}
+		if c.is(unseen) && !c.is(waiting) {
+			c.offer() // what came before the error is not lost with it
+		}
+		if !f.lent() { // else whoever has it now reads the same
+			c.conclude(c.opError("read", err))
+		}
+		return
+	}
+}
+
+// seal encrypts what is queued, unless something is in flight: that is known to
+// have ended when the task runs again, and what has been queued by then is sealed
+// together. If it returns true, whatever is queued is ciphertext, and nothing is in
+// flight, or nothing is to be sealed.
+func (f *filter) seal(c *Conn) bool {
+	if !f.decrypts() || c.is(finished|broken) {
+		return true
+	}
+	memory, _ := c.pending()
+	bye := c.is(mute|closing) && !f.tls.Said() && memory == 0 && c.out.Files() == 0
+	if len(c.out.Queued) == 0 && f.tls.Unsent() == 0 && !bye {
+		return true
+	}
+	c.mu.Lock()
+	flying := c.inbox.right.Want()
+	c.mu.Unlock()
+	if flying {
+		return false
+	}
+	f.encrypt(c, bye)
+	return true
+}
+
+// encrypt makes ciphertext of what is queued, and of a close-notify.
+func (f *filter) encrypt(c *Conn, bye bool) {
+	plain := c.out.Queued
+	c.out.Queued = nil
+	sealed, err := f.tls.Encrypt(plain, bye)
+	if err != nil && !c.is(closing) { // else an alert has ended it
+		c.failWrite(c.opError("write", err))
+	}
+	c.driver.buffers.Put(plain)
+	c.out.Queued = sealed
+}
+
+// tlsOwner is a filter as what its Session needs.
+type tlsOwner filter
+
+var _ tlsmem.Owner = (*tlsOwner)(nil)
+
+// Send implements tlsmem.Owner.
+func (o *tlsOwner) Send(p []byte) error { return o.conn.tell(command{kind: cmdRaw, data: p}) }
+
+// ReadOn implements tlsmem.Owner.
+func (o *tlsOwner) ReadOn() {
+	_ = o.conn.tell(command{kind: cmdInner, do: func(c *Conn) {
+		if c.filter().shaking() {
+			_ = c.ResumeRead()
+		}
+	}})
+}
+
+// Panicked implements tlsmem.Owner.
+func (o *tlsOwner) Panicked(p *sched.PanicError) {
+	o.conn.group.cfg.Logger.Error("conn: TLS handshake panicked", "remote", o.conn.remote(), "panic", p.Value, "stack", string(p.Stack))
+}
+
+// Done implements tlsmem.Owner.
+func (o *tlsOwner) Done(err error) {
+	_ = o.conn.tell(command{kind: cmdInner, do: func(c *Conn) { (*filter)(o).done(c, err) }})
+}
+
+// Grow implements tlsmem.Owner.
+func (o *tlsOwner) Grow(p []byte, n int) []byte { return o.conn.driver.buffers.Grow(p, n) }
+
+// RemoteAddr implements tlsmem.Owner.
+func (o *tlsOwner) RemoteAddr() net.Addr { return o.conn.remote() }
+
+// WithFD implements tlsmem.Owner.
+func (o *tlsOwner) WithFD(f func(fd uintptr) bool) error { return o.conn.lendFD(f) }
