@@ -94,6 +94,7 @@ func newHandshakeHandler(cfg TLSConfig, h Handler) *handshakeHandler {
 var (
 	errTruncated     = fmt.Errorf("conn: the peer has ended without close-notify: %w", io.ErrUnexpectedEOF)
 	errRenegotiation = fmt.Errorf("conn: tls.Config.Renegotiation is set: use crypto/tls over a Socket for that: %w", errors.ErrUnsupported)
+	errTwice         = fmt.Errorf("conn: the connection speaks TLS already: %w", errors.ErrUnsupported)
 	errOverSocket    = fmt.Errorf("conn: a Socket cannot be the handler within TLS: use crypto/tls over the Socket: %w", errors.ErrUnsupported)
 )
 
@@ -128,9 +129,12 @@ func (g *handshakeHandler) cover(c *Conn) *filter {
 
 // OnOpen implements Handler.
 func (g *handshakeHandler) OnOpen(c *Conn) error {
-	known := c.filter() != nil
+	known := c.filter()
+	if known != nil && known.tls.Begun() {
+		return errTwice
+	}
 	f := g.cover(c)
-	if len(c.out.Queued) > 0 && !known { // somebody was early
+	if len(c.out.Queued) > 0 && known == nil { // somebody was early
 		f.keep(command{kind: cmdSend, data: c.out.Queued})
 		c.out.Queued = nil
 	}

@@ -268,3 +268,32 @@ func TestSocketsWithinTLSAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 	})
 }
+
+// What was written before is still sent as ciphertext.
+func TestTLSWithinTLSIsRefused(t *testing.T) {
+	s := newSecret(t)
+	cfg := s.server
+	within := map[string]func(conn.Handler) conn.Handler{
+		"client": func(h conn.Handler) conn.Handler { return conn.ConnectTLS(conn.TLSConfig{Config: s.client}, h) },
+		"server": func(h conn.Handler) conn.Handler { return conn.ServeTLS(cfg, h) },
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for side, wrap := range within {
+			t.Run(side, func(t *testing.T) {
+				closed, onClose := ends(1)
+				var f *fixture
+				f = covered(t, backend, 2, cfg, funcs{data: func(c *conn.Conn) error {
+					_, err := c.WriteString("secret")
+					return errors.Join(err, c.HandOver(wrap(f.audit.of(neverOpen(t, onClose)))))
+				}})
+				c := f.dialTLS(s.client)
+				write(t, c, "x")
+				got, err := io.ReadAll(c)
+				require.NoError(t, err)
+				require.Equal(t, "secret", string(got))
+				require.NoError(t, c.Close())
+				require.ErrorIs(t, conntest.Receive(t, closed), errors.ErrUnsupported)
+			})
+		}
+	})
+}
