@@ -117,7 +117,6 @@ const (
 	direct                       // the task receives itself, see readNow and bulk
 	polling                      // a Readable is in flight for that, instead of a Recv
 	awaiting                     // a Writable is in flight, and no Send may be
-	layered                      // what comes and goes is encrypted
 	prompt                       // closing its descriptor does not wait for anything
 	outbound                     // it was dialled
 	drained                      // its handler has been told to come to an end

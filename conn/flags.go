@@ -36,7 +36,6 @@ var flagNames = [...]struct {
 	{direct, "direct"},
 	{polling, "polling"},
 	{awaiting, "awaiting"},
-	{layered, "layered"},
 	{prompt, "prompt"},
 	{outbound, "outbound"},
 	{drained, "drained"},

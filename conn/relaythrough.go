@@ -23,7 +23,7 @@ const throughMost = 8 << 10
 func (c *Conn) through(d *driver, e *reactor.Completion) bool {
 	const must, mustNot = opened | receiving, closing | broken | mute | deaf | ended | waiting | unseen | direct | stopping | much
 	r := c.spliced()
-	if c.flags&(must|mustNot) != must || r == nil || c.filter() != nil || c.backlog != nil || e.Res >= throughMost || c.group.bounded() {
+	if c.flags&(must|mustNot) != must || r == nil || c.backlog != nil || e.Res >= throughMost || c.group.bounded() {
 		return false
 	}
 	to := r.there()

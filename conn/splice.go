@@ -110,9 +110,12 @@ func (c *Conn) join(s *Spliced, me int) {
 	x.relay = r
 	c.mu.Unlock()
 	c.install(r)
-	c.task.LetEnter()
+	plain := c.filter() == nil
+	if plain {
+		c.task.LetEnter() // for through, which passes on what arrives as it is
+	}
 	s.mu.Lock()
-	s.ends[me].plain = c.filter() == nil
+	s.ends[me].plain = plain
 	s.unlock()
 	c.clear(paused | held | direct)
 	if c.is(mute|deaf) && !c.is(broken) {

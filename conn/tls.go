@@ -122,7 +122,6 @@ func (g *handshakeHandler) cover(c *Conn) *filter {
 	c.mu.Lock()
 	x.filter = f
 	c.mu.Unlock()
-	c.set(layered)
 	c.clear(direct | much | ample) // what comes in is not for the handler as it is
 	return f
 }

@@ -219,12 +219,15 @@ func (f *filter) decrypt(c *Conn) {
 	}
 }
 
-// seal encrypts what is queued, unless something is in flight: that is known to
+// seal is sealQueued for a connection that encrypts.
+func (f *filter) seal(c *Conn) bool { return !f.decrypts() || f.sealQueued(c) }
+
+// sealQueued encrypts what is queued, unless something is in flight: that is known to
 // have ended when the task runs again, and what has been queued by then is sealed
 // together. If it returns true, whatever is queued is ciphertext, and nothing is in
 // flight, or nothing is to be sealed.
-func (f *filter) seal(c *Conn) bool {
-	if !f.decrypts() || c.is(finished|broken) {
+func (f *filter) sealQueued(c *Conn) bool {
+	if c.is(finished | broken) {
 		return true
 	}
 	memory, _ := c.pending()

@@ -128,7 +128,7 @@ func (c *Conn) send(tell bool) int {
 		memory, files = c.pending()
 	}
 	f, r := c.filter(), c.spliced()
-	sealed := f == nil || f.seal(c)
+	sealed := f.seal(c)
 	tell = tell || !sealed || memory > 0 || files > 0 || r != nil && r.asked
 	c.mu.Lock()
 	in := &c.inbox
