@@ -211,7 +211,9 @@ type newcomer struct {
 func (n *newcomer) OnOpen(c *Conn) error {
 	x := &member{c.Handle().Drain, c.Handle().Abort}
 	p := n.members.join(x)
-	c.NotifyClose(func() { n.members.leave(x) })
+	c.NotifyClose(func() { // the handler's own functions come before leave
+		c.NotifyClose(func() { n.members.leave(x) })
+	})
 	x.stay(p) // once this has returned
 	_ = c.SetHandler(n.inner)
 	return n.inner.OnOpen(c)
