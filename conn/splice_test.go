@@ -345,17 +345,21 @@ func mayEnd(err error) error {
 func TestTimeOutsGoOnInASplice(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		t.Run("idle", func(t *testing.T) {
-			p := newProxy(t, backend, 2, func(cfg *conn.Config) { cfg.IdleTimeout = 500 * time.Millisecond })
-			client, origin := p.pair()
-			write(t, client, "hello")
-			require.Equal(t, "hello", string(read(t, origin, 5)))
-			require.Empty(t, readEOF(t, client))
-			require.Empty(t, readEOF(t, origin))
-			require.NoError(t, client.Close())
-			require.NoError(t, origin.Close())
-			for _, err := range p.ended(1) {
-				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-			}
+			conntest.Punctual(t, 500*time.Millisecond, func(idle time.Duration, _ func()) error {
+				p := newProxy(t, backend, 2, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
+				client, origin := p.pair()
+				if err := errors.Join(writeAll(client, []byte("hello")), take(origin, 5)); err != nil {
+					return err
+				}
+				require.Empty(t, readEOF(t, client))
+				require.Empty(t, readEOF(t, origin))
+				require.NoError(t, client.Close())
+				require.NoError(t, origin.Close())
+				for _, err := range p.ended(1) {
+					require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				}
+				return nil
+			})
 		})
 		t.Run("idle, but only one way", func(t *testing.T) {
 			p := newProxy(t, backend, 2, func(cfg *conn.Config) { cfg.IdleTimeout = 2 * time.Second })
