@@ -115,12 +115,13 @@ func TestAHandshakeThatTakesTooLongEnds(t *testing.T) {
 	cfg.Timeout = 50 * time.Millisecond
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		closed, onClose := ends(3)
-		f := covered(t, backend, workers, cfg, neverOpen(t, onClose), func(c *conn.Config) { c.Linger = 50 * time.Millisecond })
+		f := covered(t, backend, workers, cfg, neverOpen(t, onClose), patient)
 		for _, sent := range []string{"", "\x16\x03", hello(t)} {
 			c := f.dial()
 			write(t, c, sent)
-			_, err := io.Copy(io.Discard, c)
+			_, err := io.Copy(io.Discard, c) // however late it was written: what comes after Close is dropped
 			require.NoError(t, err)
+			require.NoError(t, c.Close())
 			requireOpError(t, conntest.Receive(t, closed), "handshake", os.ErrDeadlineExceeded)
 		}
 	})
