@@ -71,7 +71,8 @@ func Guard(t testing.TB) {
 		signal.Stop(signals)
 	})
 	goroutines, descriptors := runtime.NumGoroutine(), Descriptors()
-	hang := time.AfterFunc(4*Patience, func() {
+	// A test of many slow steps, hundreds of handshakes for one, takes minutes on a busy machine.
+	hang := time.AfterFunc(10*Patience, func() {
 		fmt.Fprintf(os.Stderr, "%s hangs\n%s", t.Name(), Dump())
 		panic(t.Name() + " hangs")
 	})
