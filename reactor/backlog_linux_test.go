@@ -29,7 +29,7 @@ func TestAListenerOfTCPTellsHowManyWait(t *testing.T) {
 		defer c.Close()
 	}
 	for left := clients; left > 0; left-- {
-		require.Eventually(t, func() bool { return count() == left }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return count() == left }, 30*time.Second, time.Millisecond)
 		c, err := ln.Accept()
 		require.NoError(t, err)
 		defer c.Close()

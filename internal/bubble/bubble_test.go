@@ -23,7 +23,7 @@ func leavesNothing(t *testing.T) {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		return !strings.Contains(string(stacks), "bubble.(*attending).attend")
-	}, 10*time.Second, 5*time.Millisecond)
+	}, 30*time.Second, 5*time.Millisecond)
 }
 
 func TestIn(t *testing.T) {
