@@ -372,20 +372,28 @@ func TestTimeOutsGoOnInASplice(t *testing.T) {
 		})
 		for name, pipes := range map[string]bool{"write, through a pipe": true, "write, copied": false} {
 			t.Run(name, func(t *testing.T) {
-				p := newProxy(t, backend, 2, func(cfg *conn.Config) {
-					cfg.WriteTimeout = time.Second
-					if !pipes {
-						cfg.MaxPipes = -1
+				conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+					p := newProxy(t, backend, 2, func(cfg *conn.Config) {
+						cfg.WriteTimeout = limit
+						if !pipes {
+							cfg.MaxPipes = -1
+						}
+					})
+					client, origin := p.pair()
+					wrote := make(chan error, 1)
+					go func() { wrote <- speak(client, 1, math.MaxInt, false) }() // kernels may keep 64 MiB
+					for range 16 {                                                // 4 MiB, and no more
+						if err := take(origin, 256<<10); err != nil {
+							return err
+						}
+						alive()
 					}
+					require.Error(t, conntest.Receive(t, wrote))
+					for _, err := range p.ended(1) {
+						require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+					}
+					return nil
 				})
-				client, origin := p.pair()
-				wrote := make(chan error, 1)
-				go func() { wrote <- speak(client, 1, math.MaxInt, false) }() // kernels may keep 64 MiB
-				read(t, origin, 4<<20)                                        // and no more
-				require.Error(t, conntest.Receive(t, wrote))
-				for _, err := range p.ended(1) {
-					require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-				}
 			})
 		}
 	})
