@@ -106,10 +106,10 @@ func (c *Conn) linger() {
 	c.shortenLinger()
 }
 
-// shortenLinger has a closed connection of a draining group look early whether the peer has taken
+// shortenLinger has a closed connection that is to come to its end look early whether the peer has taken
 // everything.
 func (c *Conn) shortenLinger() {
-	if c.is(finished) && c.group.draining(c.is(outbound)) {
+	if c.is(finished) && c.Draining() {
 		c.extras.clock.Shorten(c.group.rt.Now())
 	}
 }

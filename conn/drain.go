@@ -71,5 +71,10 @@ func (c *Conn) drain() {
 		c.set(drained)
 		c.handler.OnDrain(c)
 		c.detach()
+	case !c.is(broken): // its handler has closed it
+		c.set(drained)
+		if c.extras != nil && c.extras.clock.Lingers() {
+			c.shortenLinger()
+		}
 	}
 }

@@ -96,7 +96,7 @@ func (h *httpHandler) stopped() {
 		<-h.told
 		return
 	}
-	_ = h.before.feed.Close() // after may have been begun by OnDrain alone, which sets stopping
+	_ = h.before.feed.Close() // nothing has begun in the other one, which stop begins to use
 }
 
 // await waits until net/http has read the header of each request that is under way, at least
