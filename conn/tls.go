@@ -215,10 +215,11 @@ func (g *handshakeHandler) OnDeadline(c *Conn) error {
 // shut down. One whose client has sent nothing yet is given a quarter of that to begin.
 const DrainHandshake = time.Second
 
-// OnDrain implements Handler. A handshake may end while there is a server to answer the
-// request that follows: the handler within TLS is then told to come to an end.
+// OnDrain implements Handler. The handshake of an accepted connection may end while there is a
+// server to answer the request that follows: the handler within TLS is then told to come to an
+// end. There is none once dialed connections are told as well.
 func (g *handshakeHandler) OnDrain(c *Conn) {
-	if c.group.core.DrainsServed() {
+	if !c.is(outbound) && !c.group.draining(true) {
 		patience := DrainHandshake
 		if !c.filter().tls.Begun() && len(c.in.Unread) == 0 {
 			patience /= 4

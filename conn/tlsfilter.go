@@ -132,13 +132,17 @@ func (f *filter) done(c *Conn, err error) {
 	_ = c.ResumeRead() // if it had too much to read
 	c.extras.clock.Set(deadlines.Read, 0)
 	c.install(f.handler.inner)
-	c.clear(endSeen | drained) // by the handshake's handler alone
+	drain := c.is(drained) && !c.group.draining(c.is(outbound)) // by Handle.Drain
+	c.clear(endSeen | drained)                                  // by the handshake's handler alone
 	c.check(c.handler.OnOpen(c))
 	held := f.release()
 	for i := range held {
 		c.exec(&held[i])
 	}
 	f.goOn(c)
+	if drain { // the handler within has not been told; a group that drains tells it by itself
+		_ = c.tell(command{kind: cmdDrain})
+	}
 }
 
 // emptied is for ciphertext that was unread and that tls has now.

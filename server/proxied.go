@@ -86,8 +86,7 @@ func (g *gate) enter(c *Conn) error {
 	if err := g.inner.OnOpen(c); err != nil || !draining || c.Draining() {
 		return err
 	}
-	g.inner.OnDrain(c)
-	return nil
+	return c.Handle().Drain()
 }
 
 // OnDrain waits for a header that is under way, or may be, since proxies send one at once: the

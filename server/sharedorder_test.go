@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -188,6 +191,138 @@ func TestTheLogNamesHandlersOnASharedGroup(t *testing.T) {
 			c := runOn(t, g, serve()).dial()
 			_, _ = io.WriteString(c, "x")
 			conntest.Eventually(t, func() bool { return log.Count(want) == 1 }, log.String)
+		})
+	}
+}
+
+// lingeringGroup is a shared group with a linger time that a test does not outlast.
+func lingeringGroup(t *testing.T, backend string) *conn.Group {
+	t.Helper()
+	cfg := conn.Config{Reactor: reactor.Config{Backend: backend}, Linger: forEver, Logger: (&conntest.Log{}).Logger()}
+	g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, g.Stop(context.Background())) })
+	return g
+}
+
+// A client that is idle and ignores the server's end costs no Linger, though the group goes on.
+func TestShutdownOnASharedGroupDoesNotWaitForIdleClients(t *testing.T) {
+	loop := func(_ *sched.Context, s *server.Stream) error {
+		_, err := io.Copy(struct{ io.Writer }{s}, struct{ io.Reader }{s})
+		return err
+	}
+	closeAtOnce := closer{data: make(chan struct{}, 1)}
+	for name, c := range map[string]struct {
+		handler       server.Handler
+		ask, answered string
+	}{
+		"callbacks":           {echo{}, "x", "x"},
+		"HTTP":                {nil, hello, "HTTP/1.1 200"},
+		"sequential":          {server.Sequential(loop), "x", "x"},
+		"sequential, nothing": {server.Sequential(loop), "", ""},
+		"closed before":       {closeAtOnce, "x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				g := lingeringGroup(t, backend)
+				h := c.handler
+				if h == nil {
+					h = server.HTTP(site())
+				}
+				s := runOn(t, g, &server.Server{Handler: h})
+				client := s.dial()
+				_, err := io.WriteString(client, c.ask)
+				require.NoError(t, err)
+				p := make([]byte, len(c.answered))
+				_, err = io.ReadFull(client, p)
+				require.NoError(t, err)
+				require.Equal(t, c.answered, string(p))
+				if h == closeAtOnce {
+					conntest.Receive(t, closeAtOnce.data)
+				}
+				conntest.Eventually(t, func() bool { return g.Len() == 1 })
+				shutDown(t, s) // the client does nothing
+				_, err = io.ReadAll(client)
+				require.NoError(t, err, "the end is in order")
+			})
+		})
+	}
+}
+
+// closer closes a connection at its first bytes.
+type closer struct {
+	server.Base
+	data chan struct{}
+}
+
+func (h closer) OnData(c *server.Conn) error {
+	_, _ = c.Discard(-1)
+	h.data <- struct{}{}
+	return c.Close()
+}
+
+// drains tells of OnDrain.
+type drains struct {
+	echo
+	drained chan bool
+}
+
+func (h drains) OnDrain(c *server.Conn) {
+	h.drained <- true
+	_ = c.Close()
+}
+
+// A handshake that is under way when Shutdown begins ends first. The handler within TLS, and
+// behind a PROXY header, is told by OnDrain then.
+func TestShutdownOnASharedGroupTellsAHandlerAfterItsHandshake(t *testing.T) {
+	of, client := httpsConfig(t)
+	for _, proxied := range []bool{false, true} {
+		t.Run(fmt.Sprintf("PROXY %v", proxied), func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				g := lingeringGroup(t, backend)
+				try := func() (drained bool, took time.Duration) {
+					h := drains{drained: make(chan bool, 1)}
+					srv := &server.Server{Handler: h, TLS: of}
+					if proxied {
+						srv.Proxy = &server.ProxyProtocol{Trust: loopback}
+					}
+					s := runOn(t, g, srv)
+					halt := &halting{Conn: s.dial(), half: make(chan struct{}), goOn: make(chan struct{})}
+					ended := make(chan error, 1)
+					go func() {
+						if proxied {
+							if _, err := io.WriteString(halt, "PROXY TCP4 1.2.3.4 5.6.7.8 9 10\r\n"); err != nil {
+								ended <- err
+								return
+							}
+						}
+						c := tls.Client(halt, client)
+						_, err := c.Read(make([]byte, 1))
+						ended <- err
+						_ = c.Close()
+					}()
+					conntest.Receive(t, halt.half)
+					conntest.Eventually(t, func() bool { return g.Len() == 1 })
+					began, stopped := time.Now(), make(chan struct{})
+					go func() { defer close(stopped); shutDown(t, s) }()
+					require.Equal(t, server.ErrServerClosed, conntest.Receive(t, s.served))
+					close(halt.goOn)
+					err := conntest.Receive(t, ended)
+					took = time.Since(began)
+					conntest.Receive(t, stopped)
+					select {
+					case drained = <-h.drained:
+						require.Equal(t, io.EOF, err)
+					default:
+					}
+					return drained, took
+				}
+				drained, took := try()
+				for end := time.Now().Add(conntest.Patience); !drained && took > conn.DrainHandshake/8 && time.Now().Before(end); {
+					drained, took = try() // the machine is busy, and the server did not wait for that long
+				}
+				require.True(t, drained, "the handler was not told")
+			})
 		})
 	}
 }

@@ -85,6 +85,3 @@ func (g *Group) Draining(outbound bool) bool {
 	stage := g.stage.Load()
 	return stage >= drainAll || stage == drainServed && !outbound
 }
-
-// DrainsServed reports whether what was served is to come to its end, and what was dialled not yet.
-func (g *Group) DrainsServed() bool { return g.stage.Load() == drainServed }
