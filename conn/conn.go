@@ -140,8 +140,8 @@ func newConn(g *Group, fd int, h Handler) *Conn {
 		c.extras = new(extras) // others book in its charge
 	}
 	c.task.Init(g.rt, (*connTask)(c))
-	if g, ok := h.(*handshakeHandler); ok {
-		g.cover(c) // before anybody can send
+	if h, ok := h.(*handshakeHandler); ok {
+		h.cover(c) // before anybody can send
 	}
 	return c
 }

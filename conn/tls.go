@@ -57,19 +57,19 @@ type TLSConfig struct {
 // SendFile works, by reading, and Splice by copying. Sockets do not, but for those of LendTLS:
 // put crypto/tls over them.
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
-	g := newHandshakeHandler(cfg, h)
+	hs := newHandshakeHandler(cfg, h)
 	if cfg.MaxHandshakes >= 0 {
-		g.turns, g.most = new(turns.Turns), cfg.MaxHandshakes
+		hs.turns, hs.most = new(turns.Turns), cfg.MaxHandshakes
 	}
-	return g
+	return hs
 }
 
 // ConnectTLS is ServeTLS for the client's side, of connections that are dialled.
 // Config needs a ServerName, or InsecureSkipVerify.
 func ConnectTLS(cfg TLSConfig, h Handler) Handler {
-	g := newHandshakeHandler(cfg, h)
-	g.client = true
-	return g
+	hs := newHandshakeHandler(cfg, h)
+	hs.client = true
+	return hs
 }
 
 // TLS is the state of a connection that speaks TLS and has shaken hands; nil of others.
@@ -112,12 +112,12 @@ type handshakeHandler struct {
 var _ Handler = (*handshakeHandler)(nil)
 
 // cover makes c a connection whose bytes are encrypted, from the handshake on.
-func (g *handshakeHandler) cover(c *Conn) *filter {
+func (h *handshakeHandler) cover(c *Conn) *filter {
 	if f := c.filter(); f != nil {
 		return f
 	}
-	f := &filter{conn: c, handler: g}
-	f.tls.Init((*tlsOwner)(f), g.cfg, g.client)
+	f := &filter{conn: c, handler: h}
+	f.tls.Init((*tlsOwner)(f), h.cfg, h.client)
 	x := c.more()
 	c.mu.Lock()
 	x.filter = f
@@ -127,36 +127,36 @@ func (g *handshakeHandler) cover(c *Conn) *filter {
 }
 
 // OnOpen implements Handler.
-func (g *handshakeHandler) OnOpen(c *Conn) error {
+func (h *handshakeHandler) OnOpen(c *Conn) error {
 	known := c.filter()
 	if known != nil && known.tls.Begun() {
 		return errTwice
 	}
-	f := g.cover(c)
+	f := h.cover(c)
 	if len(c.out.Queued) > 0 && known == nil { // somebody was early
 		f.keep(command{kind: cmdSend, data: c.out.Queued})
 		c.out.Queued = nil
 	}
-	if g.timeout > 0 {
-		if err := c.SetReadDeadline(c.Now().Add(g.timeout)); err != nil {
+	if h.timeout > 0 {
+		if err := c.SetReadDeadline(c.Now().Add(h.timeout)); err != nil {
 			return err
 		}
 	}
-	if _, ok := socketOf(g.inner); ok {
+	if _, ok := socketOf(h.inner); ok {
 		return errOverSocket
 	}
-	if !g.client {
+	if !h.client {
 		return nil
 	}
-	if g.cfg.Renegotiation != tls.RenegotiateNever {
+	if h.cfg.Renegotiation != tls.RenegotiateNever {
 		return errRenegotiation
 	}
-	g.begin(c, f)
+	h.begin(c, f)
 	return nil
 }
 
 // OnData implements Handler: what comes in is the handshake's.
-func (g *handshakeHandler) OnData(c *Conn) error {
+func (h *handshakeHandler) OnData(c *Conn) error {
 	f := c.filter()
 	begun := f.tls.Begun()
 	if !begun && !tlsmem.Whole(c.in.Unread) {
@@ -167,7 +167,7 @@ func (g *handshakeHandler) OnData(c *Conn) error {
 		_ = c.PauseRead()
 	}
 	if !begun {
-		g.begin(c, f)
+		h.begin(c, f)
 		if c.is(drained) { // in time: it may go on
 			c.extras.clock.Set(deadlines.Read, c.group.rt.Now()+DrainHandshake)
 		}
@@ -178,12 +178,12 @@ func (g *handshakeHandler) OnData(c *Conn) error {
 // handshakesPerWorker is TLSConfig.MaxHandshakes for each worker.
 const handshakesPerWorker = 256
 
-func (g *handshakeHandler) begin(c *Conn, f *filter) {
-	f.tls.Begin(c.LocalAddr(), g.turns, cmp.Or(g.most, handshakesPerWorker*c.group.rt.Workers()))
+func (h *handshakeHandler) begin(c *Conn, f *filter) {
+	f.tls.Begin(c.LocalAddr(), h.turns, cmp.Or(h.most, handshakesPerWorker*c.group.rt.Workers()))
 }
 
 // OnEOF implements Handler. The peer may have sent all of its part.
-func (g *handshakeHandler) OnEOF(c *Conn) error {
+func (h *handshakeHandler) OnEOF(c *Conn) error {
 	f := c.filter()
 	if !f.tls.Begun() {
 		return c.opError("handshake", io.ErrUnexpectedEOF)
@@ -193,10 +193,10 @@ func (g *handshakeHandler) OnEOF(c *Conn) error {
 }
 
 // refused is the end of a handshake that has failed.
-func (g *handshakeHandler) refused(c *Conn, err error) {
+func (h *handshakeHandler) refused(c *Conn, err error) {
 	var no tls.RecordHeaderError
-	if g.refuse != nil && errors.As(err, &no) && no.Conn != nil { // nothing was sent to it
-		enqueue(c, g.refuse(no.RecordHeader))
+	if h.refuse != nil && errors.As(err, &no) && no.Conn != nil { // nothing was sent to it
+		enqueue(c, h.refuse(no.RecordHeader))
 	}
 	c.conclude(c.opError("handshake", err))
 }
@@ -205,7 +205,7 @@ func (g *handshakeHandler) refused(c *Conn, err error) {
 func (*handshakeHandler) OnWritable(*Conn) error { return nil }
 
 // OnDeadline implements Handler.
-func (g *handshakeHandler) OnDeadline(c *Conn) error {
+func (h *handshakeHandler) OnDeadline(c *Conn) error {
 	err := c.opError("handshake", os.ErrDeadlineExceeded)
 	c.filter().tls.GiveUp(err)
 	return err
@@ -218,7 +218,7 @@ const DrainHandshake = time.Second
 // OnDrain implements Handler. The handshake of an accepted connection may end while there is a
 // server to answer the request that follows: the handler within TLS is then told to come to an
 // end. There is none once dialed connections are told as well.
-func (g *handshakeHandler) OnDrain(c *Conn) {
+func (h *handshakeHandler) OnDrain(c *Conn) {
 	if !c.is(outbound) && !c.group.draining(true) {
 		patience := DrainHandshake
 		if !c.filter().tls.Begun() && len(c.in.Unread) == 0 {
@@ -235,15 +235,15 @@ func (g *handshakeHandler) OnDrain(c *Conn) {
 }
 
 // OnClose implements Handler: the handshake is not complete.
-func (g *handshakeHandler) OnClose(c *Conn, err error) {
+func (h *handshakeHandler) OnClose(c *Conn, err error) {
 	if err == nil {
 		err = c.opError("handshake", net.ErrClosed)
 	}
 	if f := c.filter(); f != nil {
 		f.tls.GiveUp(err)
 	}
-	if !g.client {
+	if !h.client {
 		c.group.cfg.Logger.Info("conn: TLS handshake failed", "remote", c.RemoteAddr(), "error", err)
 	}
-	g.inner.OnClose(c, err)
+	h.inner.OnClose(c, err)
 }

@@ -270,7 +270,7 @@ func TestSocketsWithinTLSAreRefused(t *testing.T) {
 	})
 }
 
-// What was written before is still sent as ciphertext.
+// Bytes that were written before are still sent as ciphertext.
 func TestTLSWithinTLSIsRefused(t *testing.T) {
 	s := newSecret(t)
 	cfg := s.server

@@ -11,14 +11,13 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A filter is the TLS of one connection: it is between what handlers read and write and what
-// the kernel receives and sends. What has arrived is decrypted at once, into Conn.in, so that
-// the handler reads from where it always does. What a handler writes is plaintext in
-// Conn.queued as ever, and becomes ciphertext when it becomes a flight. During the handshake
-// ciphertext takes the same ways, as commands (cmdRaw) and by handshakeHandler.
+// A filter is the TLS of one connection. It decrypts received bytes at once, into Conn.in, so
+// the handler reads from where it always does. Bytes that a handler writes stay plaintext in
+// Conn.queued, and become ciphertext when they become a flight. During the handshake received
+// bytes go through handshakeHandler, and bytes to send are commands (cmdRaw).
 //
-// A nil filter is that of a connection without TLS: the methods that the core calls may be
-// called on it.
+// A connection without TLS has a nil filter. The methods that the core calls may be called on
+// a nil filter.
 type filter struct {
 	tls     tlsmem.Session
 	conn    *Conn
@@ -27,7 +26,7 @@ type filter struct {
 	bytes   int       // of held, which count against MaxWrite
 }
 
-// filter is the connection's, or nil. Others than the task call it under the lock.
+// filter returns the connection's filter, or nil. Goroutines other than the task hold the lock.
 func (c *Conn) filter() *filter {
 	if c.extras == nil {
 		return nil
@@ -35,7 +34,7 @@ func (c *Conn) filter() *filter {
 	return c.extras.filter
 }
 
-// hold keeps what another goroutine asks for until there is plaintext. It reports
+// hold keeps a command of another goroutine until the handshake is complete. It reports
 // whether it does.
 func (f *filter) hold(cmd *command) bool {
 	if f == nil || f.tls.Complete() || cmd.kind != cmdSend && cmd.kind != cmdDo && cmd.kind != cmdSplice {
@@ -59,7 +58,7 @@ func (f *filter) release() (held []command) {
 	return held
 }
 
-// early is how much of what was written waits for the handshake, in bytes.
+// early is how many written bytes wait for the handshake.
 func (f *filter) early() int {
 	if f == nil {
 		return 0
@@ -67,7 +66,7 @@ func (f *filter) early() int {
 	return f.bytes
 }
 
-// sealed is how much is ciphertext that is not queued, in bytes.
+// sealed is how many bytes of ciphertext are not queued.
 func (f *filter) sealed() int {
 	if f == nil {
 		return 0
@@ -84,7 +83,7 @@ func (f *filter) decrypts() bool { return f != nil && f.tls.Complete() && f.tls.
 // lent reports whether goroutines have the tls.Conn: nobody else may write.
 func (f *filter) lent() bool { return f != nil && f.tls.Lent() != nil }
 
-// passes reports whether a goroutine may send what it writes to s: as it is.
+// passes reports whether a goroutine may send the bytes it writes to s unchanged.
 func (f *filter) passes(s *Socket) bool { return f == nil || f.tls.Lent() == net.Conn(s) }
 
 // eof is what reading returns after the peer's FIN.
@@ -103,8 +102,8 @@ func (c *Conn) tellEOF() error {
 	return c.handler.OnEOF(c)
 }
 
-// outlives reports whether the handshake tells how the connection ended, although err has
-// ended it.
+// outlives reports whether the handshake tells how the connection ended. err is why nothing
+// more arrives.
 func (f *filter) outlives(err error) bool {
 	return f != nil && !f.conn.is(closing|broken) && f.tls.Outlives(err)
 }
@@ -152,15 +151,15 @@ func (f *filter) emptied(c *Conn) {
 	c.clear(unseen)
 }
 
-// goOn decrypts what has arrived before the task had the tls.Conn.
+// goOn decrypts the bytes that arrived before the task had the tls.Conn.
 func (f *filter) goOn(c *Conn) {
 	if f.decrypts() && !c.is(closing|broken|deaf) {
 		f.decrypt(c)
 	}
 }
 
-// takeBack has the task decrypt and encrypt again. What has arrived since it was lent is
-// ciphertext, and so is what is still queued.
+// takeBack lets the task decrypt and encrypt again. Bytes that are unread or queued are
+// ciphertext.
 func (f *filter) takeBack(c *Conn) {
 	if f == nil {
 		return
@@ -182,21 +181,21 @@ func (f *filter) receive(c *Conn, b reactor.Buffer) {
 	f.offer(c)
 }
 
-// decipher decrypts what has arrived. It keeps none of p.
+// decipher decrypts received bytes. It keeps none of p.
 func (f *filter) decipher(c *Conn, p []byte) {
 	f.tls.Supply(p)
 	f.decrypt(c)
 	f.tls.Supply(nil)
 }
 
-// offer has the handler look at what decrypt has got.
+// offer gives the handler the plaintext of decrypt.
 func (f *filter) offer(c *Conn) {
 	if c.is(unseen) && !c.is(waiting|closing|broken) && !c.spent() {
 		c.offer()
 	}
 }
 
-// decrypt decrypts all that has arrived, behind what is unread, and has unseen say so.
+// decrypt decrypts all supplied bytes, behind unread ones, and sets unseen if there were any.
 func (f *filter) decrypt(c *Conn) {
 	for {
 		n, err := f.tls.Read(c.in.Space(&c.driver.buffers, min(max(f.tls.Supplied(), bufs.Few/8), 16<<10)))
@@ -226,10 +225,9 @@ func (f *filter) decrypt(c *Conn) {
 // seal is sealQueued for a connection that encrypts.
 func (f *filter) seal(c *Conn) bool { return !f.decrypts() || f.sealQueued(c) }
 
-// sealQueued encrypts what is queued, unless something is in flight: that is known to
-// have ended when the task runs again, and what has been queued by then is sealed
-// together. If it returns true, whatever is queued is ciphertext, and nothing is in
-// flight, or nothing is to be sealed.
+// sealQueued encrypts the queued bytes, unless a send is in flight. In that case the task runs
+// when the send ends, and seals all bytes that are queued by then. If sealQueued returns true,
+// all queued bytes are ciphertext and nothing is in flight, or nothing is to be sealed.
 func (f *filter) sealQueued(c *Conn) bool {
 	if c.is(finished | broken) {
 		return true
@@ -249,7 +247,7 @@ func (f *filter) sealQueued(c *Conn) bool {
 	return true
 }
 
-// encrypt makes ciphertext of what is queued, and of a close-notify.
+// encrypt makes ciphertext of the queued bytes, and of a close-notify.
 func (f *filter) encrypt(c *Conn, bye bool) {
 	plain := c.out.Queued
 	c.out.Queued = nil
@@ -261,7 +259,7 @@ func (f *filter) encrypt(c *Conn, bye bool) {
 	c.out.Queued = sealed
 }
 
-// tlsOwner is a filter as what its Session needs.
+// A tlsOwner is a filter as its Session calls it.
 type tlsOwner filter
 
 var _ tlsmem.Owner = (*tlsOwner)(nil)

@@ -132,7 +132,7 @@ func newOwner(t *testing.T, cfg *tls.Config, client bool) *owner {
 	return o
 }
 
-// shake feeds the handshake what arrives until it is done.
+// shake feeds the handshake all that arrives until it is done.
 func (o *owner) shake() error {
 	arrived := o.arrived
 	for {
@@ -153,7 +153,7 @@ func (o *owner) shake() error {
 	}
 }
 
-// send has the peer get what Encrypt returns.
+// send encrypts and sends to the peer.
 func (o *owner) send(t *testing.T, plain string, bye bool) {
 	t.Helper()
 	p, err := o.Encrypt([]byte(plain), bye)
@@ -162,7 +162,7 @@ func (o *owner) send(t *testing.T, plain string, bye bool) {
 	o.leaves <- p
 }
 
-// receive is what is decrypted of what arrives, until there are n bytes, or an error.
+// receive decrypts until there are n bytes, or an error.
 func (o *owner) receive(n int) (string, error) {
 	var got []byte
 	for {

@@ -17,7 +17,7 @@ const maxFed = 64 << 10
 // cost is about what crypto/tls and its goroutine hold during a handshake, in bytes.
 const cost = 16 << 10
 
-// A handshake is the goroutine that shakes hands, and what it shares with the owner's task.
+// A handshake is the state that the handshake's goroutine and the owner's task share.
 //
 // Lock order: mu is inside a lock of the owner's, and around that of the turns. No method of
 // the owner is called under it.
@@ -44,8 +44,8 @@ func newHandshake(s *Session) *handshake {
 	return h
 }
 
-// Whole reports whether p is enough to begin with: a record of TLS, or what cannot be the
-// start of one.
+// Whole reports whether p is enough to begin with: a record of TLS, or bytes that cannot be
+// the start of one.
 func Whole(p []byte) bool {
 	const header, handshake, longest = 5, 22, 16 << 10
 	if len(p) == 0 || p[0] != handshake {
@@ -58,8 +58,8 @@ func Whole(p []byte) bool {
 	return n > longest || len(p) >= header+n
 }
 
-// Begin starts the handshake when its turn comes, of which at most so many are given. If t is
-// nil it starts at once. local is the connection's own address.
+// Begin starts the handshake when t gives it a turn. At most so many turns are given at a time.
+// If t is nil, it starts at once. local is the connection's own address.
 func (s *Session) Begin(local net.Addr, t *turns.Turns, most int) {
 	h := s.shaking
 	s.local, h.turns, h.most, h.begun = local, t, most, true
@@ -73,8 +73,8 @@ func (s *Session) Begin(local net.Addr, t *turns.Turns, most int) {
 // Begun reports whether Begin was called.
 func (s *Session) Begun() bool { return s.shaking == nil || s.shaking.begun }
 
-// Feed gives the handshake a copy of what has arrived. It reports whether that is enough until
-// the owner's ReadOn.
+// Feed gives the handshake a copy of received bytes. It reports whether the owner must feed no
+// more until ReadOn.
 func (s *Session) Feed(p []byte) (full bool) {
 	h := s.shaking
 	h.mu.Lock()
@@ -87,7 +87,7 @@ func (s *Session) Feed(p []byte) (full bool) {
 }
 
 // End says that nothing more arrives. io.EOF is the peer's FIN. The handshake may still
-// succeed with what it was fed.
+// succeed with the bytes it was fed.
 func (s *Session) End(err error) {
 	h := s.shaking
 	h.mu.Lock()
@@ -95,7 +95,7 @@ func (s *Session) End(err error) {
 	h.ends(err)
 }
 
-// ends is End for those that hold the lock.
+// ends is End. The lock is held.
 func (h *handshake) ends(err error) {
 	if h.over == nil {
 		h.over = err
@@ -147,8 +147,8 @@ func (s *Session) Holds() int {
 }
 
 // Ready gives the Session to the task, after Done(nil). rest is ciphertext that has arrived
-// and was not fed, of which a copy is kept, and unsent is ciphertext that the owner was given
-// and has not sent: the next Encrypt returns it.
+// and was not fed: the Session keeps a copy. unsent is ciphertext that the owner has not sent:
+// the next Encrypt returns it.
 func (s *Session) Ready(rest, unsent []byte) {
 	h := s.shaking
 	h.mu.Lock()
@@ -227,7 +227,7 @@ func (h *handshake) dry() bool {
 	return len(h.in) == 0
 }
 
-// await waits until something is there, or until nothing more arrives.
+// await waits for bytes. It returns an error when nothing more arrives.
 func (h *handshake) await() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

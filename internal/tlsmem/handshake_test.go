@@ -33,8 +33,8 @@ func TestARecordIsWhole(t *testing.T) {
 	}
 }
 
-// What the peer has sent behind its handshake is the first that Read decrypts, whether it was
-// fed or not, and what the owner has not sent is the first that Encrypt returns.
+// Read first decrypts the bytes that arrived behind the handshake, fed or not. Encrypt first
+// returns the ciphertext that the owner has not sent.
 func TestReadyHandsOverWhatIsLeft(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version uint16) {
 		o := newOwner(t, serverConfig(), false)
@@ -77,7 +77,7 @@ func TestASilentPeerKeepsNobodyWaiting(t *testing.T) {
 		for i := range 3 {
 			o := newOwner(t, serverConfig(), false)
 			require.Zero(t, o.Holds())
-			o.Feed(first[:len(first)-i]) // of all, nothing more comes
+			o.Feed(first[:len(first)-i]) // nothing more arrives
 			o.Begin(address, &one, 1)
 			require.GreaterOrEqual(t, o.Holds(), cost)
 			synctest.Wait()
@@ -108,8 +108,8 @@ func block(entered chan<- bool, release <-chan bool) *tls.Config {
 	return cfg
 }
 
-// While all turns are taken, a handshake that has not begun is not: it can be given up without
-// a word, and a reset ends it. One that waits to go on ends with an error.
+// While all turns are taken, a handshake that has not begun can be given up without a call of
+// Done, and a reset ends it. A handshake that waits to go on ends with an error.
 func TestHandshakesWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var one turns.Turns
@@ -195,7 +195,7 @@ func TestAnAlertOutlivesAReset(t *testing.T) {
 	})
 }
 
-// A handshake that was fed much says when it has read it all: once, and only when it needs more.
+// A handshake that was fed much calls ReadOn once, when it has read all and needs more.
 func TestReadingGoesOnWhenAHandshakeHasReadAllItWasFed(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version uint16) {
 		long := serverConfig()
@@ -224,8 +224,7 @@ func TestReadingGoesOnWhenAHandshakeHasReadAllItWasFed(t *testing.T) {
 	})
 }
 
-// What a function of the tls.Config does is that handshake's end alone, and its turn is given
-// back.
+// A function of the tls.Config can end its own handshake only, whose turn is given back.
 func TestFunctionsThatPanicExitOrWaitEndTheirHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var one turns.Turns

@@ -31,8 +31,8 @@ type Owner interface {
 	WithFD(f func(fd uintptr) bool) error
 }
 
-// A Session is the TLS of one connection. Init comes first. All methods are the owner's
-// task's: they must not be called from two goroutines at a time. None of them blocks.
+// A Session is the TLS of one connection. Init is called first. All methods are for the
+// owner's task: they must not be called from two goroutines at a time. None of them blocks.
 type Session struct {
 	tls   *tls.Conn
 	owner Owner
@@ -43,7 +43,7 @@ type Session struct {
 	ended   bool   // by the peer's close-notify
 	said    bool   // our close-notify
 	cipher  []byte // received, for the transport
-	out     []byte // what the transport was given, to be sent
+	out     []byte // written to the transport, to be sent
 	state   *tls.ConnectionState
 }
 
@@ -82,7 +82,7 @@ func (s *Session) Read(p []byte) (int, error) {
 // Ended reports whether Read has seen the peer's close-notify.
 func (s *Session) Ended() bool { return s.ended }
 
-// Encrypt returns what is to be sent for plain, behind what Unsent counts. bye adds our
+// Encrypt returns the bytes to send for plain, after the bytes that Unsent counts. bye adds our
 // close-notify. A Session that has sent an alert takes no plaintext any more.
 func (s *Session) Encrypt(plain []byte, bye bool) (cipher []byte, err error) {
 	if len(plain) > 0 {
@@ -99,22 +99,22 @@ func (s *Session) Encrypt(plain []byte, bye bool) (cipher []byte, err error) {
 // Said reports whether Encrypt was asked for our close-notify.
 func (s *Session) Said() bool { return s.said }
 
-// Unsent is how many bytes of ciphertext the next Encrypt returns besides what it encrypts.
+// Unsent is how many bytes of ciphertext wait for the next Encrypt.
 func (s *Session) Unsent() int { return len(s.out) }
 
 // Lend gives the tls.Conn away: it reads from and writes to over from now on. rest is
-// ciphertext that comes before what over reads.
+// ciphertext that over's Read must return first.
 func (s *Session) Lend(over net.Conn) (c *tls.Conn, rest []byte) {
 	rest, s.cipher = s.cipher, nil
 	s.lent = over
 	return s.tls, rest
 }
 
-// Lent is what Lend was given; nil: the task has the Session.
+// Lent is the argument of Lend; nil: the task has the Session.
 func (s *Session) Lent() net.Conn { return s.lent }
 
-// TakeBack ends what Lend began. rest is ciphertext that has arrived since, of which a copy
-// is kept, and unsent is ciphertext for the next Encrypt to return.
+// TakeBack ends the phase that Lend began. rest is ciphertext that has arrived since: the
+// Session keeps a copy. unsent is ciphertext for the next Encrypt to return.
 func (s *Session) TakeBack(rest, unsent []byte) {
 	s.lent = nil
 	s.cipher, s.out = append([]byte(nil), rest...), unsent

@@ -81,7 +81,7 @@ func TestDryIsATemporaryError(t *testing.T) {
 	require.Equal(t, "conn: nothing to decrypt", err.Error())
 }
 
-// What is damaged ends the Session: the peer is sent an alert, and nothing else any more.
+// A damaged record ends the Session: the peer is sent an alert, and nothing after it.
 func TestADamagedRecordEndsTheSession(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version uint16) {
 		o, client := handshaken(t, version)
@@ -102,8 +102,7 @@ func TestADamagedRecordEndsTheSession(t *testing.T) {
 	})
 }
 
-// Goroutines use the tls.Conn of a Session that is lent, over what it was lent to, and the
-// task goes on where they have stopped.
+// Goroutines use the tls.Conn of a lent Session, and the task goes on where they stopped.
 func TestASessionIsLentAndTakenBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version uint16) {
 		o, client := handshaken(t, version)
