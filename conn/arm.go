@@ -8,11 +8,11 @@ import (
 // listen has the task run when there is something to be read.
 func (c *Conn) listen() {
 	kind := reactor.Recv
-	if c.is(direct) {
+	if c.reading.is(direct) {
 		kind = reactor.Readable
-		c.set(polling)
+		c.reading.set(polling)
 	} else {
-		c.set(receiving)
+		c.reading.set(receiving)
 	}
 	c.submit(c.home, reactor.Op{Kind: kind, FD: c.end.FD, Token: c.end.Token, TCP: c.overTCP()})
 }
@@ -20,10 +20,10 @@ func (c *Conn) listen() {
 // stopReceiving cancels what listen has submitted.
 func (c *Conn) stopReceiving() {
 	kind := reactor.Recv
-	if c.is(polling) {
+	if c.reading.is(polling) {
 		kind = reactor.Readable
 	}
-	c.set(stopping)
+	c.reading.set(stopping)
 	c.driver.Cancel(c.home, &c.end, kind)
 }
 

@@ -41,7 +41,7 @@ func (r *relay) settleBulk(c *Conn) {
 	b := &r.bulk
 	came := b.came
 	b.came = 0
-	if c.is(direct) {
+	if c.reading.is(direct) {
 		return
 	}
 	switch {
@@ -50,7 +50,7 @@ func (r *relay) settleBulk(c *Conn) {
 	case came > 0:
 		b.little()
 	}
-	if b.streak < bulkStreak || !c.is(opened) || c.is(closing|broken|deaf|ended) || !r.s.plain() {
+	if b.streak < bulkStreak || !c.is(opened) || c.is(closing|broken) || c.reading.is(deaf|ended) || !r.s.plain() {
 		return
 	}
 	b.streak, b.small, b.vain = 0, 0, 0
@@ -68,7 +68,7 @@ func (r *relay) settleBulk(c *Conn) {
 	if p != nil {
 		c.group.pipes.Put(p, true)
 	}
-	c.set(direct)
+	c.reading.set(direct)
 	c.driver.Cx.Wake(c.task.Waker()) // settle ends the receive
 }
 
@@ -102,7 +102,7 @@ func (r *relay) readable(c *Conn) {
 	p := to.pipe
 	if to.piped > 0 { // not ours now: settled wakes
 		to.waits = true
-		c.set(backed)
+		c.reading.set(backed)
 		r.s.unlock()
 		return
 	}
@@ -146,7 +146,7 @@ func (r *relay) readable(c *Conn) {
 
 // readBuffers reads some buffers full.
 func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
-	for !c.is(backed) && total < sock.PipeSize/4 {
+	for !c.reading.is(backed) && total < sock.PipeSize/4 {
 		own := c.driver.buffers.Get(bufs.Large)
 		n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, own[:cap(own)])
 		if n == 0 {
@@ -187,19 +187,19 @@ func (r *relay) filled(c *Conn, to *end, n int) {
 	r.s.mu.Lock()
 	if to.state == endGone {
 		to.dropPipe(c.group, false)
-		c.clear(direct)
+		c.reading.clear(direct)
 	} else {
 		to.piped = n
 		to.moved += uint64(n)
 		to.waits = true
-		c.set(backed)
+		c.reading.set(backed)
 	}
 	r.s.unlock()
 }
 
 // copyAgain ends the reading directly. The pipe is empty.
 func (r *relay) copyAgain(c *Conn, to *end) {
-	c.clear(direct)
+	c.reading.clear(direct)
 	r.s.mu.Lock()
 	to.dropPipe(c.group, true)
 	to.raw = false

@@ -35,12 +35,12 @@ func (c *Conn) Close() error {
 		return nil
 	}
 	c.set(closing)
-	c.clear(waiting)
+	c.reading.clear(waiting)
 	if c.extras != nil {
 		c.extras.clock.Reset()
 	}
 	// Otherwise there is nothing to wait for. TLS has its own end of stream still to send.
-	if !c.is(ended) || c.Unsent() > 0 || c.filter() != nil {
+	if !c.reading.is(ended) || c.Unsent() > 0 || c.filter() != nil {
 		c.linger()
 	}
 	return nil
@@ -63,11 +63,11 @@ func (c *Conn) CloseWrite() error {
 // called any more. A second call, or one after Close, returns an error that matches
 // net.ErrClosed and does nothing.
 func (c *Conn) CloseRead() error {
-	if c.is(deaf | closing | broken) {
+	if c.is(closing|broken) || c.reading.is(deaf) {
 		return c.opError("close", net.ErrClosed)
 	}
-	c.set(deaf)
-	c.clear(held | unseen)
+	c.reading.set(deaf)
+	c.reading.clear(held | unseen)
 	c.in.Unread = nil
 	return nil
 }
@@ -129,7 +129,7 @@ func (c *Conn) conclude(err error) {
 // When both sides have said that they are done, the connection is over.
 func (c *Conn) finish() {
 	switch {
-	case c.is(closing) && c.is(ended), c.cut(): // close sends our FIN, or a reset
+	case c.is(closing) && c.reading.is(ended), c.cut(): // close sends our FIN, or a reset
 		c.set(broken)
 	case !c.is(finished):
 		c.set(finished)
@@ -150,11 +150,11 @@ func (c *Conn) finish() {
 // connection. It reports whether that is the case; if not, the task runs again
 // with the next completion.
 func (c *Conn) tearDown() (done bool) {
-	if c.is(connecting) && !c.is(stopping) {
-		c.set(stopping)
+	if c.is(connecting) && !c.reading.is(stopping) {
+		c.reading.set(stopping)
 		c.driver.Cancel(c.outgoing, &c.end, reactor.Connect)
 	}
-	if c.is(receiving|polling) && !c.is(stopping) {
+	if c.reading.is(receiving|polling) && !c.reading.is(stopping) {
 		c.stopReceiving()
 	}
 	racing := c.extras != nil && !c.endRace()
@@ -177,7 +177,7 @@ func (c *Conn) tearDown() (done bool) {
 	if first && c.watching() {
 		c.unwatch()
 	}
-	if held != sending.Nobody || racing || c.is(connecting|receiving|polling|awaiting) || c.watching() {
+	if held != sending.Nobody || racing || c.is(connecting|awaiting) || c.reading.is(receiving|polling) || c.watching() {
 		return false
 	}
 	if !c.consumer().departs(c) {

@@ -28,6 +28,7 @@ type Conn struct {
 	port    uint16
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
+	reading readFlags
 
 	driver   *driver        // that worker's
 	home     *engine.Driver // where it receives, or last did, and its chunks lie; before that, where its first operation went
@@ -89,48 +90,6 @@ func (c *Conn) cause() error {
 	return c.extras.cause
 }
 
-type flags uint32
-
-const (
-	opened     flags = 1 << iota // OnOpen has been called
-	receiving                    // a Recv is in flight
-	stopping                     // and a Cancel for it
-	dialled                      // it is to be connected before all else
-	connecting                   // a Connect is in flight
-	paused                       // too much is queued: OnData waits for LowWater
-	starved                      // MaxMemory is near: OnData waits until there is less
-	held                         // PauseRead was called: OnData waits for ResumeRead
-	unseen                       // bytes came in meanwhile
-	deaf                         // CloseRead was called: what comes in is dropped
-	ended                        // the peer's FIN was received
-	endSeen                      // and OnEOF called
-	mute                         // CloseWrite was called: flush, FIN
-	overdue                      // the write deadline has passed: writes fail
-	closing                      // Close was called: flush, FIN, wait for the peer's
-	finished                     // our FIN was sent
-	broken                       // nothing more is sent or received: tear down
-	reset                        // and the peer is to see that
-	consumed                     // the handler is a consumer
-	backed                       // too much waits at the other end of a splice: what has come in waits here
-	much                         // much came the last time
-	ample                        // and not all of it, perhaps, came at once
-	direct                       // the task receives itself, see readNow and bulk
-	polling                      // a Readable is in flight for that, instead of a Recv
-	awaiting                     // a Writable is in flight, and no Send may be
-	prompt                       // closing its descriptor does not wait for anything
-	outbound                     // it was dialled
-	drained                      // its handler has been told to come to an end
-)
-
-// waiting are the reasons why a handler is not called with what has come.
-const waiting = paused | held | starved | backed
-
-func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
-
-func (c *Conn) set(f flags) { c.flags |= f }
-
-func (c *Conn) clear(f flags) { c.flags &^= f }
-
 // newConn makes a connection of a descriptor, which nobody knows before attach.
 func newConn(g *Group, fd int, h Handler) *Conn {
 	c := &Conn{group: g}
@@ -184,7 +143,7 @@ func (c *Conn) SetHandler(h Handler) error {
 	}
 	c.install(h)
 	if len(c.in.Unread) > 0 && !c.is(closing|broken) {
-		c.set(unseen)
+		c.reading.set(unseen)
 		c.driver.Cx.Wake(c.task.Waker())
 	}
 	return nil

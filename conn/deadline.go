@@ -132,7 +132,7 @@ func (c *Conn) lingered(now time.Duration) {
 // drop counts what has arrived after Close.
 func (c *Conn) drop(n int) {
 	if c.is(closing) && !c.is(broken) && c.more().clock.Drop(n) {
-		c.set(held | unseen) // nothing clears these after Close
+		c.reading.set(held | unseen) // nothing clears these after Close
 	}
 }
 

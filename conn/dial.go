@@ -126,7 +126,8 @@ func (c *Conn) connect() {
 }
 
 func (c *Conn) connectEnd(errno syscall.Errno) {
-	c.clear(connecting | stopping)
+	c.clear(connecting)
+	c.reading.clear(stopping)
 	switch {
 	case c.is(broken):
 	case errno == syscall.EINTR: // settle connects again

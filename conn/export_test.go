@@ -33,8 +33,8 @@ func (g *Group) Dump() string {
 		if m == nil {
 			m = new(mail)
 		}
-		fmt.Fprintf(&b, "  %#x fd %d flags %v unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, right: held by %d, queued %v, tells %v\n",
-			e.Token, e.FD, c.flags, len(l.in.Unread), len(l.out.Queued), len(m.flight), m.sent,
+		fmt.Fprintf(&b, "  %#x fd %d flags %v reading %v unread %d queued %d in flight %d, sent %d; inbox: %d chunks, %d commands, recv %v %v, send %v %v, closed %v, right: held by %d, queued %v, tells %v\n",
+			e.Token, e.FD, c.flags, c.reading, len(l.in.Unread), len(l.out.Queued), len(m.flight), m.sent,
 			len(m.chunks), len(m.commands), in.recvEnded, in.recvErrno, in.sendEnded, in.sendErrno, in.closed(), in.right.Held(), in.right.IsQueued(), in.right.Tells())
 		c.mu.Unlock()
 	}
@@ -121,16 +121,15 @@ func (l *Listener) Closing() bool { return l.socket.State().Closed }
 // StuckError is what Close returns if the descriptor cannot be closed.
 func (l *Listener) StuckError() error { return l.socket.StuckError() }
 
-// FlagStrings is what the flags print, each alone; the flag with a name, by that.
-func FlagStrings() (bits []string, names map[string]string) {
+// FlagStrings is what each bit of both kinds of flags prints.
+func FlagStrings() (life, reading []string) {
 	for bit := flags(1); bit != 0; bit <<= 1 {
-		bits = append(bits, bit.String())
+		life = append(life, bit.String())
 	}
-	names = map[string]string{}
-	for _, n := range flagNames {
-		names[n.name] = n.flag.String()
+	for bit := readFlags(1); bit != 0; bit <<= 1 {
+		reading = append(reading, bit.String())
 	}
-	return bits, names
+	return life, reading
 }
 
 // What a closed connection drops, and how long a drain waits for a silent peer.

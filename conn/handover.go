@@ -37,7 +37,7 @@ func (c *Conn) HandOver(h Handler) error {
 }
 
 func (c *Conn) unusable() bool {
-	return !c.is(opened) || c.is(deaf|ended|mute|closing|finished|broken)
+	return !c.is(opened) || c.is(mute|closing|finished|broken) || c.reading.is(deaf|ended)
 }
 
 // Fresh reports whether the connection is as good as a new one: it is open in both

@@ -22,10 +22,10 @@ import (
 
 // watched reports whether a reset has to be noticed without a receive.
 func (c *Conn) watched() bool {
-	if !c.is(ended|held|starved) || !c.is(opened) || c.is(receiving|polling|closing|broken) {
+	if !c.reading.is(ended|held|starved) || !c.is(opened) || c.is(closing|broken) || c.reading.is(receiving|polling) {
 		return false
 	}
-	return c.is(ended) || !c.consumer().keeps()
+	return c.reading.is(ended) || !c.consumer().keeps()
 }
 
 // watch puts a Hangup in flight if one is needed.
@@ -70,10 +70,10 @@ func (c *Conn) hangUp() {
 	if c.extras == nil || !c.extras.hung || !c.watched() {
 		return
 	}
-	if !c.is(ended) && c.consumer().hung() {
+	if !c.reading.is(ended) && c.consumer().hung() {
 		return
 	}
-	if c.Lent() && c.is(unseen) { // a Socket keeps what arrived before, paused or not
+	if c.Lent() && c.reading.is(unseen) { // a Socket keeps what arrived before, paused or not
 		c.offer()
 	}
 	errno := cmp.Or(sock.TakeError(c.end.FD), syscall.ECONNRESET)

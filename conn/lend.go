@@ -63,7 +63,7 @@ func (c *Conn) lend() *Socket {
 		return nil
 	}
 	s := &Socket{c: c, lender: c.handler}
-	s.duplex.Take((*socketLine)(s), s.window(c.group), c.group.cfg.LowWater, duplex.State{Deaf: c.is(deaf), Mute: c.is(mute), EOF: c.is(endSeen)}, nil)
+	s.duplex.Take((*socketLine)(s), s.window(c.group), c.group.cfg.LowWater, duplex.State{Deaf: c.reading.is(deaf), Mute: c.is(mute), EOF: c.reading.is(endSeen)}, nil)
 	c.install(s.Handler())
 	c.group.watchSockets()
 	return s
@@ -79,7 +79,7 @@ func (c *Conn) sendBefore() {
 // keep puts what has arrived into the queue of a Socket that nobody else knows yet.
 func (s *Socket) keep(p []byte) {
 	if s.duplex.Push(p) {
-		s.c.set(held)
+		s.c.reading.set(held)
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
 		return
 	}
 	if eof {
-		c.clear(endSeen) // it was shown to the Socket alone
+		c.reading.clear(endSeen) // it was shown to the Socket alone
 	}
 	_ = c.ResumeRead()
 	c.filter().takeBack(c)

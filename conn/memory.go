@@ -33,9 +33,9 @@ func (c *Conn) starve() {
 		return
 	}
 	if c.filter().shaking() || c.consumer().hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
-		c.clear(starved)
+		c.reading.clear(starved)
 	} else {
-		c.set(starved)
+		c.reading.set(starved)
 	}
 }
 

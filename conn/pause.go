@@ -10,7 +10,7 @@ func (c *Conn) PauseRead() error {
 	if c.is(closing | broken) {
 		return c.opError("read", net.ErrClosed)
 	}
-	c.set(held)
+	c.reading.set(held)
 	return nil
 }
 
@@ -20,12 +20,12 @@ func (c *Conn) ResumeRead() error {
 	if c.is(closing | broken) {
 		return c.opError("read", net.ErrClosed)
 	}
-	if !c.is(held) {
+	if !c.reading.is(held) {
 		return nil
 	}
-	c.clear(held)
+	c.reading.clear(held)
 	if len(c.in.Unread) > 0 {
-		c.set(unseen)
+		c.reading.set(unseen)
 	}
 	c.driver.Cx.Wake(c.task.Waker()) // whatever part of the run has passed comes again
 	return nil

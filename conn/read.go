@@ -48,9 +48,9 @@ func (c *Conn) Discard(n int) (int, error) {
 func (c *Conn) Read(p []byte) (int, error) {
 	if len(c.in.Unread) == 0 && len(p) > 0 {
 		switch {
-		case c.is(broken | closing | deaf):
+		case c.is(broken|closing) || c.reading.is(deaf):
 			return 0, c.opError("read", net.ErrClosed)
-		case c.is(ended):
+		case c.reading.is(ended):
 			return 0, c.filter().eof()
 		}
 		return 0, ErrWouldBlock

@@ -11,7 +11,7 @@ import (
 // needed for it. It reads no more than a small buffer would take; if there is more, the rest
 // comes by the reactor. With MaxMemory, which may have to hold the bytes back, all does.
 func (c *Conn) readFirst() {
-	if !c.group.readsFirst || c.is(outbound|waiting|closing|broken|deaf) || c.filter() != nil || c.consumer().paces() {
+	if !c.group.readsFirst || c.is(outbound|closing|broken) || c.reading.is(waiting|deaf) || c.filter() != nil || c.consumer().paces() {
 		return
 	}
 	room := c.in.Borrow(&c.driver.scratch, bufs.Small)

@@ -50,7 +50,7 @@ func newBulkReads(backend string, receiveMemory int) bulkReads {
 // frugal reports whether the task is to read all that comes, so that it looks whether there is
 // memory before it takes anything out of the kernel.
 func (c *Conn) frugal() bool {
-	return c.group.bounded() && c.group.bulk.much < math.MaxInt && !c.is(closing|deaf|ended) && !c.consumer().paces()
+	return c.group.bounded() && c.group.bulk.much < math.MaxInt && !c.is(closing) && !c.reading.is(deaf|ended) && !c.consumer().paces()
 }
 
 // gauge decides, after a run in which so many bytes came from the reactor, who receives
@@ -59,12 +59,12 @@ func (c *Conn) gauge(came int) {
 	switch {
 	case came < c.group.bulk.much:
 		if came > 0 {
-			c.clear(much)
+			c.reading.clear(much)
 		}
-	case !c.is(much):
-		c.set(much)
-	case !c.is(closing|broken|deaf|ended) && c.filter() == nil && !c.consumer().paces():
-		c.set(direct) // settle ends the receive
+	case !c.reading.is(much):
+		c.reading.set(much)
+	case !c.is(closing|broken) && !c.reading.is(deaf|ended) && c.filter() == nil && !c.consumer().paces():
+		c.reading.set(direct) // settle ends the receive
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *Conn) readNow() {
 	}
 	b := &c.group.bulk
 	most := min(bufs.Large, b.most)
-	if c.is(ample) {
+	if c.reading.is(ample) {
 		most = b.most
 	}
 	borrowed := len(c.in.Unread) <= most/4 // little enough for a copy
@@ -89,7 +89,7 @@ func (c *Conn) readNow() {
 		room = c.in.Space(&c.driver.buffers, most/4)
 	}
 	room = room[:min(len(room), max(c.wants(), b.little))]
-	if c.is(ample) {
+	if c.reading.is(ample) {
 		room = room[:sock.Whole(c.end.FD, len(room))]
 	}
 	n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, room)
@@ -98,12 +98,12 @@ func (c *Conn) readNow() {
 	}
 	c.driver.news = true
 	if errno != 0 || n == 0 {
-		c.clear(direct)
+		c.reading.clear(direct)
 		c.recvEnd(errno)
 		return
 	}
 	if n == len(room) {
-		c.set(ample)
+		c.reading.set(ample)
 	}
 	c.cameDirectly(n)
 	if borrowed {
@@ -114,11 +114,11 @@ func (c *Conn) readNow() {
 	c.offer()
 	switch {
 	case n >= b.little:
-		c.set(much)
-	case c.is(much):
-		c.clear(much)
+		c.reading.set(much)
+	case c.reading.is(much):
+		c.reading.clear(much)
 	default:
-		c.clear(direct | ample)
+		c.reading.clear(direct | ample)
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *Conn) readSealed() {
 	}
 	d.news = true
 	if errno != 0 || n == 0 {
-		c.clear(direct)
+		c.reading.clear(direct)
 		c.recvEnd(errno)
 		return
 	}

@@ -121,7 +121,7 @@ func (e *end) extend(p []byte) bool {
 func (r *relay) pressure(c *Conn, to *end) {
 	if to.piped > 0 || to.bytes+to.unsent > c.group.cfg.HighWater {
 		to.waits = true
-		c.set(backed)
+		c.reading.set(backed)
 	}
 }
 
@@ -195,12 +195,12 @@ func (r *relay) hear(c *Conn) {
 	}
 	r.owed, r.asked = here.bytes+here.piped, here.waits
 	eof, state, cause, failed := here.eof, there.state, there.cause, here.failed
-	if c.is(backed) && (!there.waits || state == endGone) {
-		c.clear(backed)
+	if c.reading.is(backed) && (!there.waits || state == endGone) {
+		c.reading.clear(backed)
 	}
 	if state == endGone && there.pipe != nil && there.piped == 0 { // nobody would give it back
 		there.dropPipe(c.group, true)
-		c.clear(direct)
+		c.reading.clear(direct)
 	}
 	r.s.unlock()
 	if c.is(broken) {
@@ -214,7 +214,7 @@ func (r *relay) hear(c *Conn) {
 		_ = c.CloseWrite()
 	}
 	switch {
-	case state == endClosing && !c.is(closing), state == endGone && cause == nil && !c.is(closing) && !(c.is(ended) && c.is(mute)):
+	case state == endClosing && !c.is(closing), state == endGone && cause == nil && !c.is(closing) && !(c.reading.is(ended) && c.is(mute)):
 		if cause != nil {
 			c.more().cause = c.partnerError(cause)
 		}

@@ -21,9 +21,9 @@ const throughMost = 8 << 10
 // through has what a completion brings leave by the splice's other end. It reports whether that was all; else
 // the rest is left in the completion. The connection's task is entered.
 func (c *Conn) through(d *driver, e *reactor.Completion) bool {
-	const must, mustNot = opened | receiving, closing | broken | mute | deaf | ended | waiting | unseen | direct | stopping | much
+	const ending, busy = closing | broken | mute, deaf | ended | waiting | unseen | direct | stopping | much
 	r := c.spliced()
-	if c.flags&(must|mustNot) != must || r == nil || c.backlog != nil || e.Res >= throughMost || c.group.bounded() {
+	if c.flags&(opened|ending) != opened || c.reading&(receiving|busy) != receiving || r == nil || c.backlog != nil || e.Res >= throughMost || c.group.bounded() {
 		return false
 	}
 	to := r.there()

@@ -34,7 +34,7 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 		c.clear(awaiting)
 	}
 	if n.readable {
-		c.clear(polling | stopping)
+		c.reading.clear(polling | stopping)
 	}
 	if n.hung || n.watchEnded {
 		c.hearHangup(&n)
@@ -65,7 +65,7 @@ func (c *Conn) dropNews(n *news) {
 	}
 	if n.recvEnded { // nothing is left to be cancelled
 		n.recvEnded = false
-		c.clear(receiving | stopping)
+		c.reading.clear(receiving | stopping)
 	}
 	for n.told < len(n.commands) { // a splice has another end
 		n.told++
@@ -118,19 +118,19 @@ func (c *Conn) work(n *news) {
 		c.exec(&n.commands[n.told-1])
 	}
 	c.consumer().hear(c)
-	if c.group.bounded() && (c.is(starved|unseen) || len(n.chunks) > 0 || n.readable && c.is(direct) && !c.consumer().paces()) {
+	if c.group.bounded() && (c.reading.is(starved|unseen) || len(n.chunks) > 0 || n.readable && c.reading.is(direct) && !c.consumer().paces()) {
 		c.starve()
 	}
-	if c.is(paused) && c.Unsent() <= c.group.cfg.LowWater {
-		c.clear(paused)
+	if c.reading.is(paused) && c.Unsent() <= c.group.cfg.LowWater {
+		c.reading.clear(paused)
 		if !c.is(mute | closing | broken) {
 			c.check(c.handler.OnWritable(c))
 		}
 	}
-	if c.is(unseen) && !c.is(waiting|closing|broken) {
+	if c.reading.is(unseen) && !c.is(closing|broken) && !c.reading.is(waiting) {
 		c.offer()
 	}
-	if n.readable && c.is(direct) && !c.is(waiting|closing|broken|deaf|ended) {
+	if n.readable && c.reading.is(direct) && !c.is(closing|broken) && !c.reading.is(waiting|deaf|ended) {
 		c.consumer().readable(c)
 	}
 	came := 0
@@ -141,19 +141,19 @@ func (c *Conn) work(n *news) {
 	}
 	c.gauge(came)
 	switch {
-	case c.spent() && (n.next < len(n.chunks) || c.is(unseen)):
+	case c.spent() && (n.next < len(n.chunks) || c.reading.is(unseen)):
 		c.putBack(n)
 		c.driver.Cx.Wake(c.task.Waker())
 	case n.recvEnded:
 		n.recvEnded = false
 		c.recvEnd(n.recvErrno)
 	}
-	if n.overlooked && c.is(receiving) && !c.is(stopping|broken) {
+	if n.overlooked && c.reading.is(receiving) && !c.is(broken) && !c.reading.is(stopping) {
 		c.stopReceiving()
 	}
-	if c.is(ended) && !c.is(endSeen|unseen|held|closing|broken) {
-		c.set(endSeen)
-		if !c.is(deaf) {
+	if c.reading.is(ended) && !c.is(closing|broken) && !c.reading.is(endSeen|unseen|held) {
+		c.reading.set(endSeen)
+		if !c.reading.is(deaf) {
 			c.check(c.tellEOF())
 		}
 	}
@@ -182,18 +182,20 @@ func (c *Conn) recoverPanic() {
 
 // spent reports whether OnData ought to be called and this run may not: it has
 // done so often enough.
-func (c *Conn) spent() bool { return c.driver.budget <= 0 && !c.is(waiting|closing|broken) }
+func (c *Conn) spent() bool {
+	return c.driver.budget <= 0 && !c.is(closing|broken) && !c.reading.is(waiting)
+}
 
 // receive takes one chunk of bytes.
 func (c *Conn) receive(b reactor.Buffer) {
 	switch {
 	case c.filter().decrypts():
 		c.filter().receive(c, b)
-	case c.is(closing | broken | deaf):
+	case c.is(closing|broken) || c.reading.is(deaf):
 		c.drop(len(b.Bytes))
 		c.home.R.Release(b)
-	case c.is(waiting):
-		c.set(unseen)
+	case c.reading.is(waiting):
+		c.reading.set(unseen)
 		c.in.Attach(&c.driver.buffers, c.releaser(), b)
 		c.detach()
 	default:
@@ -204,7 +206,7 @@ func (c *Conn) receive(b reactor.Buffer) {
 // offer calls OnData, and again as long as it reads and MaxRead bytes are left.
 // If it has to stop before, unseen says that there is something to go on with.
 func (c *Conn) offer() {
-	c.clear(unseen)
+	c.reading.clear(unseen)
 	cfg := &c.group.cfg
 	for {
 		before := len(c.in.Unread)
@@ -215,35 +217,35 @@ func (c *Conn) offer() {
 		switch {
 		case err != nil:
 			c.check(err)
-		case left >= cfg.MaxRead && left == before && !c.is(held|deaf):
+		case left >= cfg.MaxRead && left == before && !c.reading.is(held|deaf):
 			c.conclude(ErrReadBufferFull)
 		}
 		if !c.is(closing|broken) && c.Unsent() > cfg.HighWater && !c.consumer().paces() {
-			c.set(paused)
+			c.reading.set(paused)
 		}
-		if left < cfg.MaxRead || c.is(deaf|closing|broken) {
+		if left < cfg.MaxRead || c.is(closing|broken) || c.reading.is(deaf) {
 			return
 		}
-		if c.is(waiting) || c.spent() {
-			c.set(unseen)
+		if c.reading.is(waiting) || c.spent() {
+			c.reading.set(unseen)
 			return
 		}
 	}
 }
 
 func (c *Conn) recvEnd(errno syscall.Errno) {
-	c.clear(receiving | stopping)
+	c.reading.clear(receiving | stopping)
 	switch errno {
 	case 0:
-		c.set(ended)
+		c.reading.set(ended)
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// settle receives again if that is wanted
 	default:
 		if c.filter().outlives(c.sysError("read", "recv", errno)) {
-			c.set(ended | endSeen)
+			c.reading.set(ended | endSeen)
 			return
 		}
-		if (c.is(unseen) || c.in.Attached()) && !c.is(held|closing|broken) {
+		if (c.reading.is(unseen) || c.in.Attached()) && !c.is(closing|broken) && !c.reading.is(held) {
 			c.offer() // what came before the error is not lost with it
 		}
 		if c.is(closing) && c.is(finished) { // we had said goodbye already
@@ -341,9 +343,9 @@ func (c *Conn) settle() (done bool) {
 	}
 	k := c.consumer()
 	if !c.is(closing) && c.Unsent() > c.group.cfg.HighWater && !k.paces() {
-		c.set(paused)
+		c.reading.set(paused)
 	}
-	waits := c.is(paused) || k.wantsRoom() || c.extras != nil && len(c.extras.notifySent) > 0
+	waits := c.reading.is(paused) || k.wantsRoom() || c.extras != nil && len(c.extras.notifySent) > 0
 	unsent := 0
 	if waits || !k.calm(c) {
 		unsent = c.send(waits || c.is(mute|closing))
@@ -357,28 +359,28 @@ func (c *Conn) settle() (done bool) {
 			c.endFlood()
 		}
 	}
-	if c.is(finished) && c.is(endSeen) {
+	if c.is(finished) && c.reading.is(endSeen) {
 		c.set(broken) // neither side has anything more to say
 	}
-	if c.is(closing | deaf | ended) {
-		c.clear(direct) // what comes is not for the handler any more, and the reactor drops it until the end
+	if c.is(closing) || c.reading.is(deaf|ended) {
+		c.reading.clear(direct) // what comes is not for the handler any more, and the reactor drops it until the end
 	} else if c.frugal() {
-		c.set(direct)
+		c.reading.set(direct)
 	}
 	switch {
 	case c.is(broken):
 		return c.tearDown()
-	case c.is(receiving):
+	case c.reading.is(receiving):
 		switch {
-		case c.is(stopping):
-		case c.is(waiting) && c.is(unseen) || c.is(direct):
+		case c.reading.is(stopping):
+		case c.reading.is(waiting) && c.reading.is(unseen) || c.reading.is(direct):
 			c.stopReceiving()
 		}
-	case c.is(polling):
-		if !c.is(direct) && !c.is(stopping) {
+	case c.reading.is(polling):
+		if !c.reading.is(direct) && !c.reading.is(stopping) {
 			c.stopReceiving()
 		}
-	case !c.is(ended | waiting):
+	case !c.reading.is(ended | waiting):
 		// The chunks of the receive before came with its end or earlier, and
 		// all of them have been dealt with: work puts the end back with those
 		// it leaves. So none is left of the memory at home, and this receive
@@ -386,7 +388,7 @@ func (c *Conn) settle() (done bool) {
 		c.home = c.driver.Via(c.home)
 		c.listen()
 		if c.is(broken) {
-			c.clear(receiving | polling)
+			c.reading.clear(receiving | polling)
 			return c.tearDown()
 		}
 	}

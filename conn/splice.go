@@ -49,7 +49,7 @@ type Spliced struct {
 func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
 	to := b.conn()
 	switch {
-	case a.is(closing | broken | mute | deaf):
+	case a.is(closing|broken|mute) || a.reading.is(deaf):
 		return nil, a.opError("splice", net.ErrClosed)
 	case to == nil:
 		return nil, a.opError("splice", errGone)
@@ -117,15 +117,15 @@ func (c *Conn) join(s *Spliced, me int) {
 	s.mu.Lock()
 	s.ends[me].plain = plain
 	s.unlock()
-	c.clear(paused | held | direct)
-	if c.is(mute|deaf) && !c.is(broken) {
+	c.reading.clear(paused | held | direct)
+	if (c.is(mute) || c.reading.is(deaf)) && !c.is(broken) {
 		c.fail(c.opError("splice", net.ErrClosed)) // one way is shut
 	}
 	if len(c.in.Unread) > 0 && !c.is(closing|broken) {
 		_ = r.OnData(c)
 	}
-	c.clear(unseen)
-	if c.is(endSeen) { // the handler has been told, and has not closed it
+	c.reading.clear(unseen)
+	if c.reading.is(endSeen) { // the handler has been told, and has not closed it
 		_ = r.OnEOF(c)
 	}
 	if !c.is(broken) {

@@ -43,7 +43,7 @@ func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 		return 0, true, s.opError("read", net.ErrClosed)
 	case by != 0 && s.overdue(by):
 		return 0, true, s.opError("read", os.ErrDeadlineExceeded)
-	case c.is(deaf):
+	case c.reading.is(deaf):
 		return 0, true, io.EOF
 	case len(p) == 0:
 		return 0, true, nil
@@ -54,9 +54,9 @@ func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 		return n, true, nil
 	case c.is(closing|broken) && c.cause() != nil:
 		return 0, true, s.opError("read", unwrapOp(c.cause()))
-	case c.is(closing) && !c.is(endSeen): // by the Handle: what the peer still sent was dropped
+	case c.is(closing) && !c.reading.is(endSeen): // by the Handle: what the peer still sent was dropped
 		return 0, true, s.opError("read", net.ErrClosed)
-	case c.is(ended):
+	case c.reading.is(ended):
 		return 0, true, s.endError()
 	case c.is(closing | broken):
 		return 0, true, s.opError("read", net.ErrClosed)
@@ -168,7 +168,7 @@ func (s *Stream) Buffered() int {
 // Readable is a future that is done when Read would not wait: for Select.
 func (s *Stream) Readable() sched.Future[struct{}] {
 	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
-		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.Unread) > 0 || s.c.is(ended|broken) || s.idleAtTheEnd() {
+		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.Unread) > 0 || (s.c.is(broken) || s.c.reading.is(ended)) || s.idleAtTheEnd() {
 			return struct{}{}, nil
 		}
 		return struct{}{}, sched.ErrPending // whatever happens to the connection has it polled again

@@ -36,10 +36,10 @@ func (s *Stream) hold() {
 	case s.holds && left <= min(c.group.cfg.LowWater, s.most()/4):
 		s.holds = false
 		_ = c.ResumeRead() // it is not, if the connection ends
-	case !s.holds && left >= s.most() && !c.is(closing|broken|deaf):
+	case !s.holds && left >= s.most() && !c.is(closing|broken) && !c.reading.is(deaf):
 		s.holds = true
 		if left >= c.group.cfg.MaxRead {
-			c.set(unseen) // settle stops the receive at once
+			c.reading.set(unseen) // settle stops the receive at once
 		}
 		_ = c.PauseRead()
 	}

@@ -122,7 +122,7 @@ func (h *handshakeHandler) cover(c *Conn) *filter {
 	c.mu.Lock()
 	x.filter = f
 	c.mu.Unlock()
-	c.clear(direct | much | ample) // what comes in is not for the handler as it is
+	c.reading.clear(direct | much | ample) // what comes in is not for the handler as it is
 	return f
 }
 

@@ -132,7 +132,8 @@ func (f *filter) done(c *Conn, err error) {
 	c.extras.clock.Set(deadlines.Read, 0)
 	c.install(f.handler.inner)
 	drain := c.is(drained) && !c.group.draining(c.is(outbound)) // by Handle.Drain
-	c.clear(endSeen | drained)                                  // by the handshake's handler alone
+	c.clear(drained)
+	c.reading.clear(endSeen) // by the handshake's handler alone
 	c.check(c.handler.OnOpen(c))
 	held := f.release()
 	for i := range held {
@@ -148,12 +149,12 @@ func (f *filter) done(c *Conn, err error) {
 func (f *filter) emptied(c *Conn) {
 	c.in.Unread = nil
 	c.detach()
-	c.clear(unseen)
+	c.reading.clear(unseen)
 }
 
 // goOn decrypts the bytes that arrived before the task had the tls.Conn.
 func (f *filter) goOn(c *Conn) {
-	if f.decrypts() && !c.is(closing|broken|deaf) {
+	if f.decrypts() && !c.is(closing|broken) && !c.reading.is(deaf) {
 		f.decrypt(c)
 	}
 }
@@ -171,7 +172,7 @@ func (f *filter) takeBack(c *Conn) {
 
 // receive is Conn.receive for a connection that decrypts.
 func (f *filter) receive(c *Conn, b reactor.Buffer) {
-	if c.is(closing|broken|deaf) || f.tls.Ended() {
+	if c.is(closing|broken) || c.reading.is(deaf) || f.tls.Ended() {
 		c.drop(len(b.Bytes))
 		c.home.R.Release(b)
 		return
@@ -190,7 +191,7 @@ func (f *filter) decipher(c *Conn, p []byte) {
 
 // offer gives the handler the plaintext of decrypt.
 func (f *filter) offer(c *Conn) {
-	if c.is(unseen) && !c.is(waiting|closing|broken) && !c.spent() {
+	if c.reading.is(unseen) && !c.is(closing|broken) && !c.reading.is(waiting) && !c.spent() {
 		c.offer()
 	}
 }
@@ -201,7 +202,7 @@ func (f *filter) decrypt(c *Conn) {
 		n, err := f.tls.Read(c.in.Space(&c.driver.buffers, min(max(f.tls.Supplied(), bufs.Few/8), 16<<10)))
 		if n > 0 {
 			c.in.Extend(n)
-			c.set(unseen)
+			c.reading.set(unseen)
 		}
 		switch {
 		case err == nil:
@@ -209,10 +210,10 @@ func (f *filter) decrypt(c *Conn) {
 		case err == tlsmem.ErrDry:
 			return
 		case err == io.EOF:
-			c.set(ended)
+			c.reading.set(ended)
 			return
 		}
-		if c.is(unseen) && !c.is(waiting) {
+		if c.reading.is(unseen) && !c.reading.is(waiting) {
 			c.offer() // what came before the error is not lost with it
 		}
 		if !f.lent() { // else whoever has it now reads the same
