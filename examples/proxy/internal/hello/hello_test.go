@@ -63,6 +63,18 @@ func TestAHelloWithoutANameHasNone(t *testing.T) {
 	require.Empty(t, name)
 }
 
+// Whatever is behind the proxy might believe the other name.
+func TestAHelloWithTwoNamesIsRefused(t *testing.T) {
+	none := capture(t, "")
+	for text, p := range map[string][]byte{
+		"in one list":       extend(none, 0, list("\x00", "a.example", "\x00", "b.example")),
+		"in two extensions": extend(extend(none, 0, list("\x00", "a.example")), 0, list("\x00", "b.example")),
+	} {
+		_, err := ServerName(p)
+		require.ErrorIs(t, err, ErrNotTLS, text)
+	}
+}
+
 func TestWhatIsNoHelloIsRefusedAtOnce(t *testing.T) {
 	for _, p := range []string{"G", "GET / HTTP/1.1\r\n", "\x16\x02", "\x16\x03\x01\x00\x00", "\x16\x03\x01\xff\xff", "\x16\x03\x01\x00\x05\x02", "\x16\x03\x01\x00\x05\x01\xff\xff\xff"} {
 		_, err := ServerName([]byte(p))
