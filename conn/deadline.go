@@ -99,7 +99,8 @@ func (c *Conn) stuck() { c.failWrite(c.opError("write", os.ErrDeadlineExceeded))
 // linger starts a period of Config.Linger.
 func (c *Conn) linger() {
 	k := &c.more().clock
-	k.Linger(c.group.rt.Now(), cmp.Or(k.Patience, c.group.cfg.Linger)) // not cx.Now: the handler may have taken long
+	now := c.group.rt.Now() // not cx.Now: the handler may have taken long
+	k.Linger(now, cmp.Or(k.Patience, c.group.cfg.Linger))
 	if c.Unsent() > 0 || k.Flooded() {
 		k.Parting(c.outflow(c.taken()))
 	}
@@ -114,7 +115,7 @@ func (c *Conn) shortenLinger() {
 	}
 }
 
-// lingered is the end of such a period.
+// lingered acts on the end of a period of lingering.
 func (c *Conn) lingered(now time.Duration) {
 	flow := deadlines.Outflow{Taken: c.taken(), Kept: sock.Unacked(c.end.FD)}
 	switch c.extras.clock.Lingered(now, c.is(finished), flow) {

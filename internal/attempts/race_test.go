@@ -32,14 +32,13 @@ const (
 	full                // the reactor does not take it
 )
 
-// A network is a reactor on which the fate of an attempt is that of its port. Completions wait
-// until the task takes them.
+// A network is a reactor on which the fate of an attempt is that of its port.
 type network struct {
 	reactor.Reactor
 	fates   map[int]fate
 	flying  map[reactor.Token]int
-	arrived []reactor.Completion
-	closed  []int // not yet, so that no descriptor comes twice
+	arrived []reactor.Completion // until they are delivered
+	closed  []int                // not yet, so that no descriptor comes twice
 }
 
 func (n *network) Submit(op *reactor.Op) error {
@@ -80,6 +79,7 @@ type dialer struct {
 	driver engine.Driver
 	net    network
 	task   sched.Task
+	poller sched.Task // delivers completions
 	alarm  alarm.Alarm
 	race   *Race
 	end    time.Duration
@@ -108,14 +108,20 @@ func (o *dialer) Tell(f func())  { o.told = append(o.told, f); o.task.Wake() }
 
 func (o *dialer) Task() *sched.Task { return &o.task }
 
-// Run does with a race as its comment says.
-func (o *dialer) Run(cx *sched.Context) (done bool) {
+type poll dialer
+
+func (o *poll) Run(cx *sched.Context) (done bool) {
 	o.driver.Cx = cx
 	arrived := o.net.arrived
 	o.net.arrived = nil
 	for i := range arrived {
 		o.group.Table.Get(arrived[i].Token).Target.Deliver(&o.driver, &arrived[i])
 	}
+	return false
+}
+
+// Run does with a race as its comment says.
+func (o *dialer) Run(cx *sched.Context) (done bool) {
 	told := o.told
 	o.told = nil
 	over := o.race.Judge(&o.driver)
@@ -132,7 +138,7 @@ func (o *dialer) Run(cx *sched.Context) (done bool) {
 		return true
 	}
 	if len(o.net.arrived) > 0 {
-		cx.Wake(o.task.Waker())
+		cx.Wake(o.poller.Waker())
 	}
 	o.alarm.Set(o.group.RT, o.race.Wake(), o.task.Waker())
 	return false
@@ -174,6 +180,7 @@ func (o *dialer) run(t *testing.T, cfg Config) string {
 		return nil
 	}
 	o.task.Init(rt, o)
+	o.poller.Init(rt, (*poll)(o))
 	o.race = New(&o.group, o, cfg)
 	o.task.Wake()
 	schedtest.Receive(t, "the race ends", o.done)

@@ -73,7 +73,8 @@ func TestAShortenedPeriodHasTheEndItHad(t *testing.T) {
 	require.Equal(t, []time.Duration{DrainLinger, 2 * DrainLinger, whole}, ends)
 	k.Linger(time.Hour, whole)
 	require.Equal(t, time.Hour+whole, k.Next())
-	require.Equal(t, Over, k.Lingered(k.Next(), true, Outflow{Kept: 1}), "the next period is not shortened")
+	k.Shorten(time.Hour)
+	require.Equal(t, time.Hour+DrainLinger, k.Next(), "the next period is of its own")
 }
 
 func TestDropSaysWhenAConnectionIsFlooded(t *testing.T) {
