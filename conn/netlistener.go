@@ -2,14 +2,14 @@ package conn
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net"
 	"os"
-	"sync"
 
 	"github.com/suiro-go/suiro/internal/bubble"
-	"github.com/suiro-go/suiro/internal/bufs"
-	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/queue"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // A SocketListener is a net.Listener whose connections, each a *Socket, the group's
@@ -25,10 +25,7 @@ type SocketListener struct {
 	inner []*Listener
 	done  chan struct{} // closed with Close
 
-	mu      sync.Mutex // guards what follows
-	arrived bufs.FIFO[arrival]
-	waiting list.List[*accepting] // for an arrival: while there are some, each arrival wakes one
-	closed  bool
+	arrivals queue.Queue[arrival]
 }
 
 // An arrival is a socket that nobody has taken yet.
@@ -122,17 +119,82 @@ func (a *acceptor) OnData(*Conn) error { return nil }
 // arrive hands a socket over, unless the listener is closed.
 func (l *SocketListener) arrive(a arrival) bool {
 	a.from.socket.Arrived()
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return false
-	}
-	l.arrived.Push(a)
-	wake := l.next()
-	l.mu.Unlock()
-	wake()
-	return true
+	return l.arrivals.Push(a)
 }
+
+// ErrNoneArrived is returned by SocketListener.TryAccept when no connection waits to be taken.
+var ErrNoneArrived = errors.New("conn: no connection has arrived")
+
+// accepted is the connection that was taken from the arrivals, whose listening socket is told
+// that it may have room; else an error, none of a queue that is empty.
+func (l *SocketListener) accepted(a arrival, s queue.State, none error) (*Socket, error) {
+	switch s {
+	case queue.Taken:
+		a.from.socket.Taken()
+		return a.s, nil
+	case queue.Closed:
+		return nil, l.opError("accept", net.ErrClosed)
+	}
+	return nil, none
+}
+
+// Accept implements net.Listener. What goes wrong with accepting is no error of it: the
+// group's logger hears of that, and it is tried again. A task awaits AcceptFuture.
+func (l *SocketListener) Accept() (net.Conn, error) {
+	s, err := l.AcceptSocket()
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// AcceptSocket is Accept for those who want the type.
+func (l *SocketListener) AcceptSocket() (*Socket, error) {
+	a, s := l.arrivals.Take(nil)
+	return l.accepted(a, s, nil)
+}
+
+// AcceptContext is AcceptSocket until ctx ends. Then the error matches that of ctx.
+func (l *SocketListener) AcceptContext(ctx context.Context) (*Socket, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, l.opError("accept", err)
+	}
+	ctx, release := bubble.Context(ctx)
+	defer release()
+	a, s := l.arrivals.Take(ctx.Done())
+	return l.accepted(a, s, l.opError("accept", ctx.Err()))
+}
+
+// TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is
+// none, and matches net.ErrClosed after Close. It may be called from a handler.
+func (l *SocketListener) TryAccept() (*Socket, error) {
+	a, s := l.arrivals.Try()
+	return l.accepted(a, s, ErrNoneArrived)
+}
+
+// AcceptFuture is AcceptSocket as a future, for one connection: its place among those that
+// wait is from its first poll. Abandoned, it takes none.
+func (l *SocketListener) AcceptFuture() *AcceptFuture { return &AcceptFuture{l: l} }
+
+// An AcceptFuture is a connection that a task waits for.
+type AcceptFuture struct {
+	l     *SocketListener
+	place queue.Place
+}
+
+var (
+	_ sched.Future[*Socket] = (*AcceptFuture)(nil)
+	_ sched.Canceler        = (*AcceptFuture)(nil)
+)
+
+// Poll is the connection, or the error of a listener that is closed.
+func (f *AcceptFuture) Poll(cx *sched.Context) (*Socket, error) {
+	a, s := f.l.arrivals.Poll(&f.place, cx.Waker())
+	return f.l.accepted(a, s, sched.ErrPending)
+}
+
+// Cancel gives up the place among those that wait.
+func (f *AcceptFuture) Cancel() { f.l.arrivals.GiveUp(&f.place) }
 
 // Close stops accepting, and returns when the descriptor is closed; Accept returns an
 // error that matches net.ErrClosed. Sockets that were accepted live on, those that
@@ -147,22 +209,11 @@ func (l *SocketListener) Close() error {
 // shut ends all calls of Accept, and what they would have returned. It reports whether
 // this call has.
 func (l *SocketListener) shut() bool {
-	var wakes []func()
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+	left, open := l.arrivals.Close()
+	if !open {
 		return false
 	}
-	l.closed = true
-	for l.waiting.Len() > 0 {
-		wakes = append(wakes, l.next())
-	}
-	left := l.arrived.Take()
-	l.mu.Unlock()
 	close(l.done)
-	for _, wake := range wakes {
-		wake()
-	}
 	for _, a := range left {
 		_ = a.s.SetLinger(0) // fails if it has ended
 		_ = a.s.Close()
@@ -188,9 +239,7 @@ func (l *SocketListener) closeInner() error {
 // Addr implements net.Listener.
 func (l *SocketListener) Addr() net.Addr { return l.addr }
 
-func (l *SocketListener) opError(op string, err error) error {
-	return &net.OpError{Op: op, Net: l.addr.Network(), Addr: l.addr, Err: err}
-}
+func (l *SocketListener) opError(op string, err error) error { return opErrorOf(op, l.addr, err) }
 
 // Files are what Listener.File returns, of each of the listener's sockets: one, or one for
 // each worker.

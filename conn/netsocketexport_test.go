@@ -19,18 +19,10 @@ func (s *Socket) FD() int { return s.conn().end.FD }
 func (l *SocketListener) FD() int { return l.inner[0].FD() }
 
 // Arrived is how many sockets wait for Accept.
-func (l *SocketListener) Arrived() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.arrived.Len()
-}
+func (l *SocketListener) Arrived() int { return l.arrivals.Len() }
 
 // Waiting is how many calls wait for a connection.
-func (l *SocketListener) Waiting() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.waiting.Len()
-}
+func (l *SocketListener) Waiting() int { return l.arrivals.Waiting() }
 
 // Full reports whether a listening socket is not accepted from.
 func (l *SocketListener) Full() bool {
