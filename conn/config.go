@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/placement"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -105,6 +106,19 @@ const (
 	// accepted connections take at most MaxConns descriptors, and one more for each
 	// listener (on Windows, up to 8 for each).
 	Wait
+)
+
+// A Placement says on which worker a new connection begins: whose reactor it then
+// receives through. What its handler does may run on any worker.
+type Placement uint8
+
+const (
+	// RoundRobin takes the workers in turn.
+	RoundRobin = Placement(placement.RoundRobin)
+	// LeastConnections takes the worker on which the fewest live ones began.
+	LeastConnections = Placement(placement.LeastConnections)
+	// SourceHash takes the same worker for the same peer's address, whatever its port.
+	SourceHash = Placement(placement.SourceHash)
 )
 
 func (cfg Config) withDefaults() (Config, error) {

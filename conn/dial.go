@@ -78,7 +78,7 @@ func (g *Group) DialWith(cfg *DialConfig, h Handler) (Handle, error) {
 	if cfg.Near != nil {
 		at = cfg.Near.receivesOn()
 	} else {
-		at = g.place(c)
+		at = g.placement.Choose(c.peer)
 	}
 	g.beginsOn(c, at)
 	c.group.core.Table.Add(&c.end)

@@ -66,8 +66,8 @@ func (c *Conn) Move(worker int) { c.task.Pin(worker) }
 
 // Begun is how many live connections began on each worker.
 func (g *Group) Begun() (n []int) {
-	for i := range g.begun {
-		n = append(n, int(g.begun[i].Load()))
+	for i := range g.rt.Workers() {
+		n = append(n, g.placement.Begun(i))
 	}
 	return n
 }

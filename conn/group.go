@@ -3,7 +3,6 @@ package conn
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/ledger"
+	"github.com/suiro-go/suiro/internal/placement"
 	"github.com/suiro-go/suiro/internal/seldom"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -34,10 +34,9 @@ type Group struct {
 	ledger       ledger.Ledger // what connections buffer, with MaxMemory alone
 	resets       atomic.Uint64 // for want of memory
 	resetsLogged seldom.Gate
-	ration       *bufs.Ration   // of the buffer pools; nil: MaxMemory is not set
-	excess       atomic.Int64   // queued above HighWater by all connections, bytes; see reckon
-	begun        []atomic.Int64 // live connections, by the worker they began on
-	seed         maphash.Seed
+	ration       *bufs.Ration // of the buffer pools; nil: MaxMemory is not set
+	excess       atomic.Int64 // queued above HighWater by all connections, bytes; see reckon
+	placement    *placement.Placement
 
 	sockets    sync.Once // for watchSockets
 	completes  bool      // the reactor is told now and acts with its next Poll: io_uring
@@ -73,7 +72,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		return nil, err
 	}
 	cfg.Reactor = chosen
-	g := &Group{cfg: cfg, seed: maphash.MakeSeed(), pipes: sock.Pipes{Most: cfg.MaxPipes}}
+	g := &Group{cfg: cfg, pipes: sock.Pipes{Most: cfg.MaxPipes}}
 	g.limits.Most, g.limits.PerSource, g.limits.Waits = cfg.MaxConns, cfg.MaxPerSource, cfg.Overflow == Wait
 	g.ledger.Max = cfg.MaxMemory
 	g.accepts = accept.Group{Engine: &g.core, Limits: &g.limits}
@@ -99,7 +98,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.core.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.Linger, Logger: cfg.Logger, Virtual: rc.Paused}
 	g.rt = bubble.Call(func() *sched.Runtime { return sched.New(rc) }) // its time is real: its drivers wait in the kernel
 	g.core.RT = g.rt
-	g.begun = make([]atomic.Int64, g.rt.Workers())
+	g.placement = placement.New(placement.Policy(cfg.Placement), g.rt.Workers(), &g.core)
 	g.core.Drivers = make([]atomic.Pointer[engine.Driver], g.rt.Workers())
 	if g.bounded() {
 		g.ration = bufs.NewRation(cfg.MaxMemory, g.rt.Workers(), g.ledger.Own)
@@ -131,8 +130,11 @@ func (g *Group) Wait(ctx context.Context) error {
 	return g.core.Wait(ctx)
 }
 
-// nextWorker spreads what is new over the workers.
-func (g *Group) nextWorker() int { return g.core.NextWorker() }
+// beginsOn counts a new connection as one of a worker.
+func (g *Group) beginsOn(c *Conn, worker int) {
+	c.begun = uint16(worker)
+	g.placement.Begin(worker)
+}
 
 // start has a new connection's task run first on a worker. d is the caller's.
 func (g *Group) start(d *driver, c *Conn, at int) {
@@ -144,7 +146,7 @@ func (g *Group) start(d *driver, c *Conn, at int) {
 }
 
 func (g *Group) leave(c *Conn) {
-	g.begun[c.begun].Add(-1)
+	g.placement.End(int(c.begun))
 	if !c.is(outbound) {
 		g.limits.Leave(c.peer)
 	}

@@ -2,11 +2,11 @@ package conn
 
 import (
 	"net/netip"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/accept"
+	"github.com/suiro-go/suiro/internal/placement"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -45,7 +45,8 @@ func stubGroup(b *testing.B, r reactor.Reactor) *Group {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g := &Group{cfg: cfg, begun: make([]atomic.Int64, 1)}
+	g := &Group{cfg: cfg}
+	g.placement = placement.New(placement.RoundRobin, 1, &g.core)
 	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(worker int) (sched.Driver, error) {
 		return driverFor(g, worker, r), nil
 	}})

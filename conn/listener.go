@@ -100,7 +100,7 @@ func (o *listenerOwner) Begin(by *engine.Driver, a accept.Accepted) {
 	}
 	at := o.worker
 	if at == AnyWorker {
-		at = g.place(c)
+		at = g.placement.Choose(c.peer)
 	}
 	g.beginsOn(c, at)
 	c.attach()
