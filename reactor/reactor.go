@@ -154,7 +154,9 @@ type Op struct {
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
 	Batch  *Batch   // SendTo: at least one datagram
 
-	One bool // Accept: it ends with the first connection, and takes no other from the kernel's queue
+	// One bounds what is taken from the kernel. Accept: it ends with the first connection. Recv: it
+	// takes one buffer at most in a Poll, and may end with that, without More.
+	One bool
 	TCP bool // FD is known to be a socket of TCP, which spares asking
 
 	// Prompt says that an operation is over at once. Close: it waits for nothing, as

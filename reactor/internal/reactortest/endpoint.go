@@ -24,6 +24,7 @@ type endpoint struct {
 	data  []byte   // received
 	kept  []buffer // not released yet, if keep
 	keep  bool
+	one   bool             // receives take one buffer at a time
 	conns []int            // accepted, taken over by whoever empties it
 	peers []netip.AddrPort // of those, as the backend said
 
@@ -69,7 +70,7 @@ func (e *endpoint) sendTo(b *reactor.Batch) {
 	e.start(reactor.Op{Kind: reactor.SendTo, Batch: b})
 }
 
-func (e *endpoint) recv() { e.start(reactor.Op{Kind: reactor.Recv}) }
+func (e *endpoint) recv() { e.start(reactor.Op{Kind: reactor.Recv, One: e.one}) }
 
 // send sends all of p, in as many operations as that takes.
 func (e *endpoint) send(p []byte) {
@@ -240,7 +241,7 @@ func passing(c *reactor.Completion) bool {
 func (e *endpoint) again(k reactor.Kind) {
 	e.l.t.Helper()
 	e.l.rearmed = true
-	e.start(reactor.Op{Kind: k, Buf: e.unsent, Addr: e.to, Batch: e.batch})
+	e.start(reactor.Op{Kind: k, Buf: e.unsent, Addr: e.to, Batch: e.batch, One: k == reactor.Recv && e.one})
 }
 
 // release gives the oldest n buffers back; until then they have to stay as they came.

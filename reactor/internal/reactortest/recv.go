@@ -21,6 +21,7 @@ var receiving = []behaviour{
 	{"descriptors sent along do not hold the stream up", testRecvRights},
 	{"sends after the peer has finished", testRecvHalfClosed},
 	{"serves all of many connections", testRecvMany},
+	onNetworks("takes one buffer at a time if it is to", testRecvOne),
 }
 
 func testRecvPieces(t *testing.T, b Backend, network string) {
@@ -198,4 +199,22 @@ func testRecvMany(t *testing.T, b Backend) {
 		requireSame(t, append(append(once[:300:300], once...), once...), e.data)
 		require.True(t, e.eof())
 	}
+}
+
+// Of a stream that is there, a Recv with One takes a buffer at most in each Poll.
+func testRecvOne(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	want := text(1, 3*small.BufferSize)
+	write(t, peer, string(want))
+	l.settle()
+	e.one = true
+	e.recv()
+	last := 0
+	l.until("the stream", func() bool { // called after each Poll
+		require.LessOrEqual(t, len(e.data)-last, small.BufferSize)
+		last = len(e.data)
+		return last == len(want)
+	})
+	requireSame(t, want, e.data)
 }
