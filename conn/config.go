@@ -41,7 +41,8 @@ type Config struct {
 	// MaxMemory bounds what all connections together have buffered, in bytes: what
 	// was written and not sent, and what was received and kept for a handler, for a
 	// Socket's goroutines or for a TLS handshake. Above three quarters of it nothing is
-	// accepted and no OnData called until peers or goroutines have taken some; at the
+	// accepted, no handshake begins and no OnData is called until peers or goroutines have
+	// taken some; at the
 	// bound, the connection with the most is reset with ErrShed. What goroutines and
 	// handshakes hold resets nobody. A single run of a handler may overshoot it by what
 	// it writes, or reads. So that nothing is taken from the kernel without need, each

@@ -12,7 +12,7 @@ var ErrShed = errors.New("conn: shed: the connections' buffers had reached MaxMe
 
 // What connections book in their group's ledger, if MaxMemory bounds what they buffer. A Socket
 // from which a goroutine waits to read needs no memory for what arrives, and a TLS handshake
-// gives back what it holds when it goes on: neither waits for memory.
+// that has begun gives back what it holds when it goes on: neither waits for memory.
 
 func (g *Group) bounded() bool { return g.cfg.MaxMemory > 0 }
 
@@ -32,7 +32,7 @@ func (c *Conn) starve() {
 	if c.is(closing | broken) {
 		return
 	}
-	if c.filter().shaking() || c.consumer().hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
+	if c.filter().underWay() || c.consumer().hungry() || c.group.ledger.Await(&c.more().place, &c.task) {
 		c.reading.clear(starved)
 	} else {
 		c.reading.set(starved)

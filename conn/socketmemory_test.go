@@ -57,9 +57,9 @@ func TestWhatSocketsKeepCountsForMaxMemory(t *testing.T) {
 	}, func(cfg *conn.Config) { cfg.MaxMemory = ceiling })
 }
 
-// Handshakes in progress count, which stops accepting, and all are served in the end.
+// Handshakes in progress count, so that others do not begin, and all are served in the end.
 func TestHandshakesInProgressCountForMaxMemory(t *testing.T) {
-	const clients, ceiling = 120, 1 << 20
+	const clients, workers, ceiling = 120, 2, 1 << 20
 	s := newSecret(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		release := make(chan struct{})
@@ -70,13 +70,20 @@ func TestHandshakesInProgressCountForMaxMemory(t *testing.T) {
 			return nil, nil
 		}
 		cfg.MaxHandshakes, cfg.Timeout = -1, conntest.Patience
-		f := covered(t, backend, 2, cfg, funcs{}, func(cfg *conn.Config) { cfg.MaxMemory = ceiling })
+		f := covered(t, backend, workers, cfg, funcs{}, func(cfg *conn.Config) { cfg.MaxMemory = ceiling })
+		f.rounds(1)
+		stuck := f.stickAll(workers) // all have connected before the first begins
 		shaken := make(chan error, clients)
 		for range clients {
 			c := tls.Client(f.dial(), s.client)
 			go func() { shaken <- c.Handshake() }()
 		}
+		stuck()
 		conntest.Eventually(t, func() bool { return f.Buffered() > ceiling/2 })
+		for range 50 {
+			f.rounds(2)
+			require.LessOrEqual(t, f.Buffered(), ceiling, "three quarters, and what a run for each worker adds")
+		}
 		close(release)
 		for range clients {
 			require.NoError(t, conntest.Receive(t, shaken))

@@ -100,6 +100,7 @@ var (
 
 // A handshakeHandler is the handler of a connection during its handshake.
 type handshakeHandler struct {
+	plain   // of a consumer's parts, those that a handshake has no use for
 	inner   Handler
 	cfg     *tls.Config
 	client  bool
@@ -109,7 +110,10 @@ type handshakeHandler struct {
 	refuse  func([5]byte) string
 }
 
-var _ Handler = (*handshakeHandler)(nil)
+var _ consumer = (*handshakeHandler)(nil)
+
+// appetite implements consumer.
+func (*handshakeHandler) appetite() int { return tlsmem.MaxFed }
 
 // cover makes c a connection whose bytes are encrypted, from the handshake on.
 func (h *handshakeHandler) cover(c *Conn) *filter {
@@ -151,7 +155,7 @@ func (h *handshakeHandler) OnOpen(c *Conn) error {
 	if h.cfg.Renegotiation != tls.RenegotiateNever {
 		return errRenegotiation
 	}
-	h.begin(c, f)
+	h.shake(c, f)
 	return nil
 }
 
@@ -167,7 +171,7 @@ func (h *handshakeHandler) OnData(c *Conn) error {
 		_ = c.PauseRead()
 	}
 	if !begun {
-		h.begin(c, f)
+		h.shake(c, f)
 		if c.is(drained) { // in time: it may go on
 			c.extras.clock.Set(deadlines.Read, c.group.rt.Now()+DrainHandshake)
 		}
@@ -178,7 +182,7 @@ func (h *handshakeHandler) OnData(c *Conn) error {
 // handshakesPerWorker is TLSConfig.MaxHandshakes for each worker.
 const handshakesPerWorker = 256
 
-func (h *handshakeHandler) begin(c *Conn, f *filter) {
+func (h *handshakeHandler) shake(c *Conn, f *filter) {
 	f.tls.Begin(c.LocalAddr(), h.turns, cmp.Or(h.most, handshakesPerWorker*c.group.rt.Workers()))
 }
 

@@ -77,6 +77,9 @@ func (f *filter) sealed() int {
 // shaking reports whether the handshake is not complete.
 func (f *filter) shaking() bool { return f != nil && !f.tls.Complete() }
 
+// underWay reports whether the handshake has begun and is not complete.
+func (f *filter) underWay() bool { return f.shaking() && f.tls.Begun() }
+
 // decrypts reports whether the task decrypts what arrives.
 func (f *filter) decrypts() bool { return f != nil && f.tls.Complete() && f.tls.Lent() == nil }
 

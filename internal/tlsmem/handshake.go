@@ -11,11 +11,12 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// maxFed is how much may wait for a handshake before reading is paused.
-const maxFed = 64 << 10
+// MaxFed is how many bytes may wait for a handshake before Feed asks for a pause: a record.
+const MaxFed = 16 << 10
 
-// cost is about what crypto/tls and its goroutine hold during a handshake, in bytes.
-const cost = 16 << 10
+// cost is about what crypto/tls and its goroutine hold during a handshake, in bytes: the hello,
+// the keys, a record and the stack.
+const cost = 32 << 10
 
 // A handshake is the state that the handshake's goroutine and the owner's task share.
 //
@@ -81,7 +82,7 @@ func (s *Session) Feed(p []byte) (full bool) {
 	defer h.mu.Unlock()
 	h.in = append(h.in, p...)
 	h.arrived.Signal()
-	full = len(h.in) >= maxFed && !h.full
+	full = len(h.in) >= MaxFed && !h.full
 	h.full = h.full || full
 	return full
 }
@@ -217,7 +218,9 @@ func (h *handshake) read(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := copy(p, h.in) // nobody else takes from it
-	h.in = h.in[n:]
+	if h.in = h.in[n:]; len(h.in) == 0 {
+		h.in = nil // a silent peer is not to cost a buffer
+	}
 	return n, nil
 }
 

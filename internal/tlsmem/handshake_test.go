@@ -200,7 +200,7 @@ func TestReadingGoesOnWhenAHandshakeHasReadAllItWasFed(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version uint16) {
 		long := serverConfig()
 		chain := certificate().Certificate
-		for len(chain)*len(chain[0]) < 2*maxFed {
+		for len(chain)*len(chain[0]) < 2*MaxFed {
 			chain = append(chain, chain[0])
 		}
 		long.Certificates[0].Certificate = chain
@@ -208,7 +208,7 @@ func TestReadingGoesOnWhenAHandshakeHasReadAllItWasFed(t *testing.T) {
 		go func() { _ = tls.Server(o.peer, long).Handshake() }()
 		o.Begin(address, nil, 0)
 		var flight []byte
-		for len(flight) < 2*maxFed {
+		for len(flight) < 2*MaxFed {
 			flight = append(flight, <-o.arrived...)
 		}
 		most := len(flight) - 100
