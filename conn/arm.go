@@ -14,7 +14,7 @@ func (c *Conn) listen() {
 	} else {
 		c.reading.set(receiving)
 	}
-	c.submit(c.home, reactor.Op{Kind: kind, FD: c.end.FD, Token: c.end.Token, TCP: c.overTCP()})
+	c.submit(c.home, reactor.Op{Kind: kind, FD: c.end.FD, Token: c.end.Token, TCP: c.overTCP(), One: c.group.forGoroutines || c.consumer().sips()})
 }
 
 // stopReceiving cancels what listen has submitted.

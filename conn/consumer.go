@@ -43,6 +43,10 @@ type consumer interface {
 	// books reports whether the consumer itself books what it keeps in the ledger, and the
 	// bytes that are left unread in the connection.
 	books(unread int) bool
+	// sips reports whether a receive is to end with its first bytes. A multishot receive of
+	// io_uring takes up to all buffers of its reactor, 2 MiB, before the connection can pause it.
+	// They would be kept for a goroutine that may not want them.
+	sips() bool
 	// paces reports whether the consumer decides by itself when reading pauses, and how the
 	// task reads: what is unsent here does not matter to it.
 	paces() bool
@@ -75,6 +79,7 @@ func (plain) wantsRoom() bool    { return false }
 func (plain) appetite() int      { return math.MaxInt }
 func (plain) hungry() bool       { return false }
 func (plain) books(int) bool     { return false }
+func (plain) sips() bool         { return false }
 func (plain) paces() bool        { return false }
 func (plain) keeps() bool        { return false }
 func (plain) hung() bool         { return false }

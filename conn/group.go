@@ -43,6 +43,8 @@ type Group struct {
 	readsFirst bool      // tasks receive what comes with a new connection, see readFirst
 	bulk       bulkReads
 
+	forGoroutines bool // the workers share threads with goroutines, or would if the backend could
+
 	shortages shortages
 }
 
@@ -62,6 +64,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		return nil, err
 	}
 	rc.Unlocked = rc.Unlocked || cfg.Reactor.Unlocked
+	forGoroutines := rc.Unlocked
 	cfg.Reactor.Unlocked = rc.Unlocked
 	chosen, err := reactor.Select(cfg.Reactor, cfg.Logger)
 	if rc.Unlocked && errors.Is(err, errors.ErrUnsupported) {
@@ -72,7 +75,7 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 		return nil, err
 	}
 	cfg.Reactor = chosen
-	g := &Group{cfg: cfg, pipes: sock.Pipes{Most: cfg.MaxPipes}}
+	g := &Group{cfg: cfg, pipes: sock.Pipes{Most: cfg.MaxPipes}, forGoroutines: forGoroutines}
 	g.limits.Most, g.limits.PerSource, g.limits.Waits = cfg.MaxConns, cfg.MaxPerSource, cfg.Overflow == Wait
 	g.ledger.Max = cfg.MaxMemory
 	g.accepts = accept.Group{Engine: &g.core, Limits: &g.limits}

@@ -13,9 +13,9 @@ import (
 // connection is closed or closing, is spliced, is a Stream's, or speaks TLS, for which
 // LendTLS is.
 //
-// The Socket keeps up to 64 KiB that arrive and are not read, and a little more; then the
-// peer is held back. What the handler has set is not touched: a deadline of Conn's is to be
-// taken back first.
+// The Socket keeps up to 64 KiB that arrive and are not read, 16 KiB before the first read, and a
+// buffer of the reactor more; then the peer is held back. What the handler has set is not touched:
+// a deadline of Conn's is to be taken back first.
 func (c *Conn) Lend() *Socket {
 	if c.filter() != nil {
 		return nil
@@ -63,7 +63,7 @@ func (c *Conn) lend() *Socket {
 		return nil
 	}
 	s := &Socket{c: c, lender: c.handler}
-	s.duplex.Take((*socketLine)(s), s.window(c.group), c.group.cfg.LowWater, duplex.State{Deaf: c.reading.is(deaf), Mute: c.is(mute), EOF: c.reading.is(endSeen)}, nil)
+	s.duplex.Take((*socketLine)(s), s.window(c.group), duplex.State{Deaf: c.reading.is(deaf), Mute: c.is(mute), EOF: c.reading.is(endSeen)}, nil)
 	c.install(s.Handler())
 	c.group.watchSockets()
 	return s

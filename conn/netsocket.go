@@ -75,15 +75,20 @@ func (s *Socket) conn() *Conn {
 }
 
 // lentWindow is how much a Socket that is lent keeps of what has arrived and is not read, in
-// bytes. A body that no handler reads stays in the kernel, as with package net's connections.
-const lentWindow = 64 << 10
+// bytes. It is no more than unwantedWindow before a goroutine has read that much: of a body that
+// no handler reads all but one buffer of the reactor stays in the kernel.
+const (
+	lentWindow     = 64 << 10
+	unwantedWindow = 16 << 10
+)
 
 // window is how much is kept before the peer is held back.
-func (s *Socket) window(g *Group) int {
+func (s *Socket) window(g *Group) duplex.Window {
+	w := duplex.Window{First: g.cfg.HighWater, Most: g.cfg.HighWater, Low: g.cfg.LowWater}
 	if s.lender != nil {
-		return min(g.cfg.HighWater, lentWindow)
+		w.First, w.Most = min(w.Most, unwantedWindow), min(w.Most, lentWindow)
 	}
-	return g.cfg.HighWater
+	return w
 }
 
 // A socketLine is a Socket's connection, as its goroutines need it.

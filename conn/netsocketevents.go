@@ -27,7 +27,7 @@ func (e *socketEvents) OnOpen(c *Conn) error {
 	s.mu.Lock()
 	s.c = c
 	s.mu.Unlock()
-	was := s.duplex.Open((*socketLine)(s), s.window(c.group), c.group.cfg.LowWater)
+	was := s.duplex.Open((*socketLine)(s), s.window(c.group))
 	if s.opened != nil {
 		close(s.opened)
 	}
@@ -109,6 +109,9 @@ func (e *socketEvents) hung() bool {
 
 // appetite implements consumer.
 func (e *socketEvents) appetite() int { return e.duplex.Appetite() }
+
+// sips implements consumer.
+func (*socketEvents) sips() bool { return true }
 
 // books implements consumer.
 func (e *socketEvents) books(unread int) bool {

@@ -115,6 +115,9 @@ var _ consumer = (*handshakeHandler)(nil)
 // appetite implements consumer.
 func (*handshakeHandler) appetite() int { return tlsmem.MaxFed }
 
+// sips implements consumer.
+func (*handshakeHandler) sips() bool { return true }
+
 // cover makes c a connection whose bytes are encrypted, from the handshake on.
 func (h *handshakeHandler) cover(c *Conn) *filter {
 	if f := c.filter(); f != nil {

@@ -45,8 +45,8 @@ type Line interface {
 type Duplex struct {
 	mu     sync.Mutex // guards what follows; taken before any lock of the Line, never after it
 	line   Line       // nil: not open yet
-	window int        // bytes that are kept before the Line is asked to pause
-	low    int        // bytes at which it is asked to go on
+	window Window
+	most   int // bytes that are kept before the Line is asked to pause
 
 	closed bool  // Close was called
 	reset  bool  // Close is to reset
@@ -72,6 +72,13 @@ type Duplex struct {
 	writeBy alarm.Bell[Duplex] // of writes
 }
 
+// A Window says how many bytes that nobody reads are kept.
+type Window struct {
+	First int // before the Line is asked to pause for the first time
+	Most  int // before it is asked to again
+	Low   int // at which it is asked to go on, or a quarter of what is kept if that is less
+}
+
 // A State is how far a Duplex has come.
 type State struct {
 	Closed, Mute, Deaf bool // Close, CloseWrite, CloseRead were called
@@ -84,12 +91,12 @@ type State struct {
 // Unopened is for a Duplex whose Line is still to open: writes wait for that.
 func (d *Duplex) Unopened() { d.writing = true }
 
-// Open gives the Duplex its Line, which keeps window bytes that nobody reads and asks to go on at
-// low. It returns what has been asked before, which the caller is to carry out.
-func (d *Duplex) Open(line Line, window, low int) State {
+// Open gives the Duplex its Line. It returns what has been asked before, which the caller is to
+// carry out.
+func (d *Duplex) Open(line Line, w Window) State {
 	d.mu.Lock()
 	was := d.state()
-	d.line, d.window, d.low = line, window, min(low, window/4)
+	d.line, d.window, d.most = line, w, w.First
 	next := d.nextWriter()
 	d.mu.Unlock()
 	if next != nil {
@@ -101,8 +108,8 @@ func (d *Duplex) Open(line Line, window, low int) State {
 // Take has the Duplex begin as the goroutines' side of a Line that has been in use: p was
 // received and not read. No other goroutine knows the Duplex yet. It reports whether the Line
 // is to pause.
-func (d *Duplex) Take(line Line, window, low int, was State, p []byte) (pause bool) {
-	d.line, d.window, d.low = line, window, min(low, window/4)
+func (d *Duplex) Take(line Line, w Window, was State, p []byte) (pause bool) {
+	d.line, d.window, d.most = line, w, w.First
 	d.mute, d.deaf, d.eof = was.Mute, was.Deaf, was.EOF
 	return d.Push(p)
 }
@@ -115,7 +122,7 @@ func (d *Duplex) Push(p []byte) (pause bool) {
 	}
 	d.in.Append(p)
 	d.account()
-	d.held = d.in.Bytes >= d.window
+	d.held = d.in.Bytes >= d.most
 	return d.held
 }
 
@@ -152,7 +159,7 @@ func (d *Duplex) Arrived(p []byte) (taken, pause bool) {
 	if d.in.Append(p); d.readers.Len() > 0 { // a CopyTo is among them, or has been woken and not come yet
 		d.serve(&u)
 	}
-	pause = !d.held && d.in.Bytes >= d.window
+	pause = !d.held && d.in.Bytes >= d.most
 	if pause {
 		d.held = true
 	}

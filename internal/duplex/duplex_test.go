@@ -80,7 +80,7 @@ func (l *line) wants() string {
 // opened is a Duplex over a line with a window of 8 bytes, which goes on at 2.
 func opened(room int) (*duplex.Duplex, *line) {
 	d, l := new(duplex.Duplex), &line{room: room}
-	d.Open(l, 8, 4)
+	d.Open(l, duplex.Window{First: 8, Most: 12, Low: 4})
 	return d, l
 }
 
@@ -149,6 +149,10 @@ func TestAFullWindowPausesTheLineUntilLittleIsLeft(t *testing.T) {
 	_, err = d.Read(p[:1])
 	require.NoError(t, err)
 	require.Contains(t, l.wants(), "resume")
+	_, pause = d.Arrived([]byte("12345"))
+	require.False(t, pause, "once it was read the window is wider")
+	_, pause = d.Arrived([]byte("12345"))
+	require.True(t, pause)
 }
 
 func TestTheEndComesAfterWhatArrivedBefore(t *testing.T) {
@@ -253,7 +257,7 @@ func TestWhatWasAskedBeforeTheLineOpened(t *testing.T) {
 	go func() { _, err := d.Write([]byte("early")); writes <- err }()
 	require.NoError(t, d.CloseRead())
 	l := &line{room: 9}
-	was := d.Open(l, 8, 4)
+	was := d.Open(l, duplex.Window{First: 8, Most: 8, Low: 4})
 	require.Equal(t, duplex.State{Deaf: true}, was)
 	require.NoError(t, receive(t, writes))
 	require.Equal(t, "early", l.took())

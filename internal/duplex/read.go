@@ -77,9 +77,9 @@ func (d *Duplex) unlockRead() {
 	if d.readers.Len() > 0 {
 		d.serve(&u)
 	}
-	resume := d.held && d.in.Bytes <= d.low
+	resume := d.held && d.in.Bytes <= min(d.window.Low, d.most/4)
 	if resume {
-		d.held = false
+		d.held, d.most = false, d.window.Most
 	}
 	freed, line := d.account(), d.line
 	d.mu.Unlock()
@@ -185,7 +185,7 @@ func (d *Duplex) takeEnded() func() {
 func (d *Duplex) Appetite() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.window - d.in.Bytes
+	return d.most - d.in.Bytes
 }
 
 // Hungry reports whether a goroutine waits for what arrives.
