@@ -70,6 +70,7 @@ func TestASocketThatNobodyReadsTakesLittleFromTheKernel(t *testing.T) {
 func TestUploadsThatFollowTheHandshakeAtOnceAreNotShed(t *testing.T) {
 	const clients, workers, ceiling, each = 60, 2, 1 << 20, 256 << 10
 	s := newSecret(t)
+	s.server.Timeout = conntest.Patience // those that wait for memory are no slower than others
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := covered(t, backend, workers, s.server, funcs{data: echo}, func(cfg *conn.Config) {
 			cfg.MaxMemory, cfg.WriteTimeout = ceiling, 4*conntest.Patience
