@@ -19,8 +19,8 @@ import (
 // A multishot receive of io_uring took 1.3 MiB and more from the kernel for each connection, before
 // reading was paused. Now a receive for goroutines takes one buffer at a time.
 
-// writeSteps writes to each connection, in steps, until none takes more: so the kernel of the reader has
-// all that it holds, or the reader has taken all. It returns how much each has written.
+// writeSteps writes to each connection, in steps, until none takes more: the kernel has all that it
+// holds, or the reader has taken all.
 func writeSteps(t *testing.T, conns []net.Conn, steps, step int) {
 	t.Helper()
 	for range steps {
@@ -61,7 +61,7 @@ func TestASocketThatNobodyReadsTakesLittleFromTheKernel(t *testing.T) {
 		writeSteps(t, conns, 3, each)
 		conntest.Eventually(t, func() bool { return sockets[0].Buffered() >= high })
 		f.rounds(20)
-		require.Less(t, (heapInUse()-before)/clients, int64(2*high), "a buffer of the reactor may be on its way")
+		require.Less(t, (heapInUse()-before)/clients, int64(4*high), "some buffers of the reactor may be on their way")
 	}, func(cfg *conn.Config) { cfg.HighWater = high })
 }
 

@@ -64,5 +64,5 @@ func TestABodyThatNoHandlerReadsStaysInTheKernel(t *testing.T) {
 	})
 }
 
-// perUnread is how much of the heap a request costs whose body nobody reads, with its client's side.
+// perUnread bounds the heap that a request and its client hold, while nobody reads the body.
 const perUnread = 256 << 10
