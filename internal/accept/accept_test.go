@@ -126,11 +126,18 @@ func TestAcceptingStopsWhileMemoryIsTight(t *testing.T) {
 	f.complete(7, false) // it was taken for nothing: there was no need to look
 	require.Equal(t, 7, conntest.Receive(t, f.begun))
 	conntest.Eventually(t, func() bool { return f.State().InLine })
+	next, woken := new(ledger.Place), make(waker, 1)
+	require.False(t, memory.Await(next, woken))
 	memory.Sent(&charge, 90)
 	require.False(t, memory.PassOn())
 	f.next(reactor.Accept)
+	conntest.Receive(t, woken, "the next in line is woken")
 	f.closes()
 }
+
+type waker chan bool
+
+func (w waker) Wake() { w <- true }
 
 func TestASocketThatBeginsAfterTheEndOfItsGroupClosesItself(t *testing.T) {
 	f := newFixture(t, &admission.Limits{}, nil, 0)
