@@ -1,0 +1,118 @@
+package suiro_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func architecture(t *testing.T) string {
+	t.Helper()
+	doc, err := os.ReadFile("ARCHITECTURE.md")
+	require.NoError(t, err)
+	return string(doc)
+}
+
+// rowsOf lists the cells of the rows of a section's tables, without the rows of dashes.
+func rowsOf(doc, heading string) (rows [][]string) {
+	_, section, _ := strings.Cut("\n"+doc, "\n## "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|--") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// quotedIn lists the words in backquotes.
+func quotedIn(text string) (words []string) {
+	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+		words = append(words, strings.Join(strings.Fields(m[1]), " "))
+	}
+	return words
+}
+
+// deadPaths lists the paths in backquotes that name no file or directory. A path has a slash, or
+// ends as the name of a file does.
+func deadPaths(fsys fs.FS, doc string) (dead []string) {
+	looks := regexp.MustCompile(`^[\w.*/-]*(/[\w.*-]+|\.(go|md|txt|json|c))$`)
+	standard := []string{"net/http", "crypto/tls"}
+	for _, word := range quotedIn(doc) {
+		if !looks.MatchString(word) || slices.Contains(standard, word) {
+			continue
+		}
+		if found, err := fs.Glob(fsys, word); err != nil || len(found) == 0 {
+			dead = append(dead, word)
+		}
+	}
+	return dead
+}
+
+// deadNames lists the names said to be in a file that does not contain them.
+func deadNames(fsys fs.FS, doc string) (dead []string) {
+	doc = strings.Join(strings.Fields(doc), " ")
+	for _, m := range regexp.MustCompile("`(\\w+)` in `([\\w/]+\\.go)`").FindAllStringSubmatch(doc, -1) {
+		src, err := fs.ReadFile(fsys, m[2])
+		if err != nil || !regexp.MustCompile(`\b`+m[1]+`\b`).Match(src) {
+			dead = append(dead, fmt.Sprintf("%s in %s", m[1], m[2]))
+		}
+	}
+	return dead
+}
+
+func TestTheArchitectureNamesExistingFilesAndNames(t *testing.T) {
+	doc := architecture(t)
+	require.Empty(t, deadPaths(os.DirFS("."), doc), "paths that do not exist")
+	require.Empty(t, deadNames(os.DirFS("."), doc), "names that the file does not have")
+}
+
+func TestDeadPathsAndNamesAreFound(t *testing.T) {
+	fsys := fstest.MapFS{"conn/run.go": &fstest.MapFile{Data: []byte("package conn\n\nfunc work() {}\n")}}
+	doc := "`conn` and `conn/run.go`, `conn/r*.go`, `net/http`, `make std`, `gone.go`, `conn/gone/x`,\n" +
+		"`work` in\n`conn/run.go`, `wor` in `conn/run.go`"
+	require.Equal(t, []string{"gone.go", "conn/gone/x"}, deadPaths(fsys, doc))
+	require.Equal(t, []string{"wor in conn/run.go"}, deadNames(fsys, doc))
+}
+
+func TestTheTableOfFoldersHasTheArrows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, row := range rowsOf(architecture(t), "Folders, and who may import whom")[1:] {
+		for _, dir := range quotedIn(row[0]) {
+			l, ok := layers[dir]
+			if !ok || strings.Contains(row[2], "anything public") {
+				continue
+			}
+			seen[dir] = true
+			require.ElementsMatch(t, l.ours, quotedIn(row[2]), dir)
+		}
+	}
+	for dir := range layers {
+		require.True(t, seen[dir] || strings.HasPrefix(dir, "examples"), "%s has no row", dir)
+	}
+}
+
+func TestTheArchitectureIsWrapped(t *testing.T) {
+	for line := range strings.Lines(architecture(t)) {
+		line = strings.TrimRight(line, "\n")
+		if !strings.HasPrefix(line, "|") {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 100, line)
+		}
+	}
+}
