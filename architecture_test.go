@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,6 +40,16 @@ func rowsOf(doc, heading string) (rows [][]string) {
 	return rows
 }
 
+// columnOf lists the names in one column of a section's tables, those in backquotes alone.
+func columnOf(doc, heading string, column int) (names []string) {
+	for _, row := range rowsOf(doc, heading) {
+		if column < len(row) {
+			names = append(names, quotedIn(row[column])...)
+		}
+	}
+	return names
+}
+
 var quoted = regexp.MustCompile("`([^`]+)`")
 
 // quotedIn lists the words in backquotes.
@@ -47,6 +58,46 @@ func quotedIn(text string) (words []string) {
 		words = append(words, strings.Join(strings.Fields(m[1]), " "))
 	}
 	return words
+}
+
+// differences lists the names that are only needed or only present, and those that are present
+// more than once.
+func differences(needed, present []string) (all []string) {
+	for _, name := range needed {
+		if !slices.Contains(present, name) {
+			all = append(all, name+" is missing")
+		}
+	}
+	count := map[string]int{}
+	for _, name := range present {
+		if count[name]++; count[name] == 2 {
+			all = append(all, name+" appears twice")
+		}
+		if count[name] == 1 && !slices.Contains(needed, name) {
+			all = append(all, name+" does not exist")
+		}
+	}
+	return all
+}
+
+func TestTheMapNamesEachFileOfConnOnce(t *testing.T) {
+	files, err := filepath.Glob("conn/*.go")
+	require.NoError(t, err)
+	var needed []string
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") {
+			needed = append(needed, filepath.ToSlash(name))
+		}
+	}
+	require.Contains(t, needed, "conn/conn.go", "the walk has missed files")
+	require.Empty(t, differences(needed, columnOf(architecture(t), "The files of conn", 1)))
+}
+
+func TestTheMapTellsMissingAndStaleAndRepeatedFiles(t *testing.T) {
+	doc := "## Other\n\n| `conn/c.go` |\n\n## Map\n\n| Room | File |\n|---|---|\n" +
+		"| life | `conn/a.go` |\n| life | `conn/a.go` |\n| input | `conn/gone.go` |\n\n## Next\n\n| `x` | `conn/b.go` |\n"
+	require.Equal(t, []string{"conn/b.go is missing", "conn/a.go appears twice", "conn/gone.go does not exist"},
+		differences([]string{"conn/a.go", "conn/b.go"}, columnOf(doc, "Map", 1)))
 }
 
 // deadPaths lists the paths in backquotes that name no file or directory. A path has a slash, or
