@@ -2,8 +2,12 @@ package suiro_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -98,6 +102,139 @@ func TestTheMapTellsMissingAndStaleAndRepeatedFiles(t *testing.T) {
 		"| life | `conn/a.go` |\n| life | `conn/a.go` |\n| input | `conn/gone.go` |\n\n## Next\n\n| `x` | `conn/b.go` |\n"
 	require.Equal(t, []string{"conn/b.go is missing", "conn/a.go appears twice", "conn/gone.go does not exist"},
 		differences([]string{"conn/a.go", "conn/b.go"}, columnOf(doc, "Map", 1)))
+}
+
+// withLocks are the packages whose locks the table names, with the internal packages that these
+// import, one through the other.
+var withLocks = []string{"conn", "packet", "server"}
+
+// lockingPackages lists the packages of the table of locks. The explorer is for tests alone.
+func lockingPackages(imports []goImport) []string {
+	found := slices.Clone(withLocks)
+	for i := 0; i < len(found); i++ {
+		for _, im := range imports {
+			target, ours := strings.CutPrefix(im.path, module+"/")
+			if ours && im.pkg == found[i] && strings.HasPrefix(target, "internal/") &&
+				target != "internal/explore" && !slices.Contains(found, target) {
+				found = append(found, target)
+			}
+		}
+	}
+	return found
+}
+
+// mutexesIn lists the mutexes that a package declares, as package.Type.field or package.variable,
+// whatever the build constraints of its files.
+func mutexesIn(fsys fs.FS, pkg string) (all []string, err error) {
+	files, err := fs.Glob(fsys, pkg+"/*.go")
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, src, 0)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TypeSpec:
+				if s, ok := n.Type.(*ast.StructType); ok {
+					all = append(all, mutexesOf(s, path.Base(pkg)+"."+n.Name.Name)...)
+				}
+			case *ast.ValueSpec:
+				if s, ok := n.Type.(*ast.StructType); ok {
+					all = append(all, mutexesOf(s, path.Base(pkg)+"."+n.Names[0].Name)...)
+				} else if mutex(n.Type) != "" {
+					for _, v := range n.Names {
+						all = append(all, path.Base(pkg)+"."+v.Name)
+					}
+				}
+			}
+			return true
+		})
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err // a type may be declared for each system
+}
+
+func mutexesOf(s *ast.StructType, owner string) (all []string) {
+	for _, f := range s.Fields.List {
+		kind := mutex(f.Type)
+		if kind == "" {
+			continue
+		}
+		if len(f.Names) == 0 { // it is embedded
+			all = append(all, owner+"."+kind)
+		}
+		for _, field := range f.Names {
+			all = append(all, owner+"."+field.Name)
+		}
+	}
+	return all
+}
+
+// mutex is the name of the type if that is a mutex, or "".
+func mutex(typ ast.Expr) string {
+	if star, ok := typ.(*ast.StarExpr); ok {
+		typ = star.X
+	}
+	sel, ok := typ.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	if from, ok := sel.X.(*ast.Ident); !ok || from.Name != "sync" && from.Name != "atomics" {
+		return ""
+	}
+	if sel.Sel.Name != "Mutex" && sel.Sel.Name != "RWMutex" {
+		return ""
+	}
+	return sel.Sel.Name
+}
+
+func TestTheTableOfLocksNamesEachMutex(t *testing.T) {
+	imports, err := importsOf(os.DirFS("."))
+	require.NoError(t, err)
+	var needed []string
+	for _, pkg := range lockingPackages(imports) {
+		found, err := mutexesIn(os.DirFS("."), pkg)
+		require.NoError(t, err)
+		needed = append(needed, found...)
+	}
+	require.Subset(t, needed, []string{"conn.Conn.mu", "turns.Turns.mu", "sock.Inert.mu"}, "the walk has missed files")
+	doc := architecture(t)
+	require.Empty(t, differences(needed, columnOf(doc, "The order of locks", 0)))
+	for _, name := range columnOf(doc, "The order of locks", 2) {
+		if strings.Count(name, ".") == 2 { // else it is a function
+			require.Contains(t, needed, name, "a lock that may be taken")
+		}
+	}
+}
+
+func TestMutexesAreFoundWhateverTheBuildTags(t *testing.T) {
+	file := func(src string) *fstest.MapFile { return &fstest.MapFile{Data: []byte("package p\n" + src)} }
+	found, err := mutexesIn(fstest.MapFS{
+		"internal/p/a.go":         file("type A struct { x int; mu, other sync.Mutex; w sync.WaitGroup }\nvar one sync.RWMutex"),
+		"internal/p/b_windows.go": file("type B[T any] struct { atomics.Mutex }\nvar all struct { mu *sync.Mutex }"),
+		"internal/p/a_test.go":    file("type C struct { mu sync.Mutex }"),
+		"internal/p/deep/d.go":    file("type D struct { mu sync.Mutex }"),
+	}, "internal/p")
+	require.NoError(t, err)
+	require.Equal(t, []string{"p.A.mu", "p.A.other", "p.B.Mutex", "p.all.mu", "p.one"}, found)
+}
+
+func TestInternalPackagesHaveTheirLocksInTheTable(t *testing.T) {
+	require.Equal(t, []string{"conn", "packet", "server", "internal/a", "internal/b"}, lockingPackages([]goImport{
+		{pkg: "conn", path: module + "/internal/a"},
+		{pkg: "conn", path: module + "/sched"},
+		{pkg: "sched", path: module + "/internal/of-sched"},
+		{pkg: "internal/a", path: module + "/internal/b"},
+		{pkg: "internal/b", path: module + "/internal/explore"},
+		{pkg: "packet", path: "sync"},
+	}))
 }
 
 // deadPaths lists the paths in backquotes that name no file or directory. A path has a slash, or
