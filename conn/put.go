@@ -12,25 +12,24 @@ import (
 // maxPut is how much a goroutine may have queued for a connection.
 const maxPut = bufs.Large
 
-// put sends p from a goroutine that is not the task, by the system call alone where
-// nothing is waiting to be sent before it, and queues what is left as far as there is
-// room. It returns how much that was; if not all, the Socket's MadeRoom is called when it is worth
-// trying again, or the connection ends. There is one call at a time.
+// put sends p from a goroutine that is not the task. If nothing waits before p, it makes the system
+// call itself. It queues the rest as far as there is room, and returns how much it sent and queued.
+// If that is not all of p, the Socket's MadeRoom is called when another try is worthwhile or the
+// connection ends. There is one call at a time.
 //
-// The order is kept. While put holds the right to send, nobody else sends, and put gets
-// it only when nobody holds it and nothing is queued: neither in the inbox nor, as far
-// as that has come from commands, with the task. The rest of p goes into the queue
-// before put gives the right up. A Socket's handler writes nothing itself. What others
-// have its connection write, by Handle.Do, may come between two parts of a write that put
-// could not send whole, and so may a file or a splice.
+// The order is kept. put gets the right to send only if nobody holds it and nothing is queued, in
+// the inbox or, as commands, with the task. While put holds the right, nobody else sends. The rest
+// of p enters the queue before put gives the right up. A Socket's handler writes nothing itself.
+// Bytes that others write by Handle.Do may fall between two parts of a write that put could not
+// send whole. So may a file or a splice.
 //
-// When the connection is closing or mute, what put has queued is sent before the FIN, and from
-// then on it fails: send says so in in.takes, under the lock, and there is no FIN while put sends
-// or what it has queued waits for the task.
+// When the connection is closing or mute, put fails: send says so in in.takes, under the lock.
+// Bytes that put queued before are sent before the FIN. There is no FIN while put sends, or while
+// its bytes wait for the task.
 //
-// The descriptor is open: tearDown closes the right, and then waits until nobody holds
-// it. No end of a hold is missed: see sending.Right. writeNow takes the right for the
-// task itself, and passNow for a splice's other end.
+// The descriptor is open: tearDown closes the right, and then waits until nobody holds it. No end
+// of a hold is missed: see sending.Right. writeNow takes the right for the task itself, and passNow
+// for a splice's other end.
 func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	c.mu.Lock()
 	in := &c.inbox
@@ -91,7 +90,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	return n + len(rest), nil
 }
 
-// roomFor is the Socket that the end of a hold is to tell of room, or nil. The lock is held.
+// roomFor is the Socket to be told of room at the end of a hold, or nil. The lock is held.
 func (in *inbox) roomFor(told sending.Told) (waiter *duplex.Duplex) {
 	if told.Waiter && in.mail != nil {
 		waiter, in.waiter = in.waiter, nil
@@ -116,9 +115,9 @@ func (in *inbox) enqueue(p []byte) {
 	in.commands = append(in.commands, command{kind: cmdPut, data: append(bufs.GetShared(len(p)), p...)})
 }
 
-// takeOver queues what put has left, without a copy where nothing is queued: also once the
-// connection is closing or mute, since the FIN waits for it, and after the write deadline, which is
-// not the Socket's.
+// takeOver queues bytes that put has left, without a copy if nothing is queued. It does so even if
+// the connection is closing or mute, since the FIN waits for them. It does so after the write
+// deadline too, since that is not the Socket's.
 func (c *Conn) takeOver(data []byte) {
 	c.out.Adopt(&c.driver.buffers, data)
 	if c.is(closing) && (c.extras == nil || !c.extras.clock.Lingers()) {

@@ -13,21 +13,20 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// SendFile queues n bytes of a regular file from offset on, all the rest for n < 0,
-// in order with what is written before and after. The kernel sends them from its
-// cache (sendfile(2)) in steps of at most 1 MiB, as the peer takes them; what it has to
-// fetch from a disk first holds up the worker for that long. The file is not read
-// before that: what it holds then is sent. NotifySent tells when all has been; f itself
-// may be closed at once, and its position stays as it is.
+// SendFile queues n bytes of a regular file from offset on, all the rest for n < 0, in order with
+// the writes before and after. The kernel sends them from its cache (sendfile(2)) in steps of at
+// most 1 MiB, as the peer takes them. A read from a disk holds up the worker for that long. The
+// file is read when it is sent: its contents at that moment count. NotifySent reports when all
+// bytes have been sent. f itself may be closed at once, and its position stays as it is.
 //
-// Unsent counts the bytes, so that OnData waits as for any full queue; MaxWrite does
-// not. A file that turns out to be shorter by then resets the connection, with an error
-// that matches io.ErrUnexpectedEOF.
+// Unsent counts the bytes, so OnData waits as for any full queue; MaxWrite does not count them. A
+// file that is shorter by then resets the connection, with an error that matches
+// io.ErrUnexpectedEOF.
 //
-// Errors, with nothing queued: one that matches io.ErrUnexpectedEOF when the file has
-// fewer bytes, errors.ErrUnsupported when it is no regular one (ReadFrom copies those),
-// those of Write, ErrWriteQueueFull also with 64 files queued, or that of the system
-// when there is no descriptor to be had: each file that is queued holds one.
+// After an error nothing is queued. It matches io.ErrUnexpectedEOF if the file has fewer bytes, and
+// errors.ErrUnsupported if the file is not regular (ReadFrom copies those). It is ErrWriteQueueFull
+// also if 64 files are queued. Each queued file holds a descriptor: if there is none, the error is
+// the system's. Other errors are those of Write.
 func (c *Conn) SendFile(f *os.File, offset, n int64) error {
 	if err := c.writable(); err != nil {
 		return err
@@ -64,11 +63,10 @@ func (c *Conn) queueFile(f syscall.Conn, name string, offset, n int64) error {
 	return nil
 }
 
-// ReadFrom implements io.ReaderFrom, for io.Copy. What is a regular file, or an
-// io.LimitedReader over one, is queued from its position on as SendFile does, up to
-// the size it has now, and its position moved behind that. Anything else is copied until
-// it ends, with a Read that must not block for long, and at most until MaxWrite bytes
-// are queued: then the error is ErrWriteQueueFull.
+// ReadFrom implements io.ReaderFrom, for io.Copy. A regular file, or an io.LimitedReader over one,
+// is queued as SendFile does, from its position up to its present size. Its position moves behind
+// that. Any other reader is copied until it ends, by Reads that must not block for long. The copy
+// ends with ErrWriteQueueFull once MaxWrite bytes are queued.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if err := c.writable(); err != nil {
 		return 0, err
@@ -113,7 +111,7 @@ func (c *Conn) readFromFile(r io.Reader) (n int64, handled bool, err error) {
 	}
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return 0, false, nil // let Read say what is wrong with it
+		return 0, false, nil // Read returns the reason
 	}
 	at, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {

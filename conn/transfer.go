@@ -20,11 +20,11 @@ const (
 	sendfileStep = 1 << 20
 )
 
-// enqueue adds a copy of p to what is written.
+// enqueue adds a copy of p to the queue.
 func enqueue[T string | []byte](c *Conn, p T) { flow.Append(&c.out, &c.driver.buffers, p) }
 
-// pending is what has to leave besides the bytes in flight and those queued: in
-// memory, a pipe included, and in files.
+// pending is how much must leave besides the bytes in flight and those queued: in memory, a pipe
+// included, and in files.
 func (c *Conn) pending() (memory int, files int64) {
 	if r := c.spliced(); r != nil {
 		memory = r.owed
@@ -32,7 +32,7 @@ func (c *Conn) pending() (memory int, files int64) {
 	return memory + c.out.Memory(), c.out.FileBytes()
 }
 
-// unsentMemory is Unsent without files, and with what waits for a handshake.
+// unsentMemory is Unsent without files, and with the bytes that wait for a handshake.
 func (c *Conn) unsentMemory() int {
 	memory, _ := c.pending()
 	return len(c.out.Queued) + c.inFlight + memory + c.filter().sealed() + c.filter().early()
@@ -40,8 +40,8 @@ func (c *Conn) unsentMemory() int {
 
 func clampInt(n int64) int { return int(min(n, math.MaxInt)) }
 
-// fetch goes on with what is pending, if nothing is queued before it: bytes become
-// queued, files and pipes are worked here, as far as the kernel takes them at once.
+// fetch works on pending data if nothing is queued before it. Bytes become queued; files and pipes
+// are sent here, as far as the kernel takes them at once.
 func (c *Conn) fetch() {
 	c.mu.Lock()
 	if n := c.out.FileBytes(); n > 0 { // before any of it goes: nobody is to send in its midst
@@ -121,8 +121,7 @@ func (c *Conn) tooShort(t *flow.File) {
 // tookDirectly notes that the kernel has taken n bytes in a call of the task's own.
 func (c *Conn) tookDirectly(n int) { c.inbox.right.Took(n) }
 
-// awaitWritable has the task run when there is room for more. Nothing else is sent
-// meanwhile.
+// awaitWritable makes the task run when there is room for more. Nothing else is sent meanwhile.
 func (c *Conn) awaitWritable() {
 	c.set(awaiting)
 	c.submit(c.carrier(), reactor.Op{Kind: reactor.Writable, FD: c.end.FD, Token: c.end.Token})

@@ -10,11 +10,10 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// Write queues a copy of p. Everything written while a handler's method runs
-// leaves as one send when it returns; Flush sends sooner, and so does a write of
-// 16 KiB and more, with what was written before: of that, only what the socket does
-// not take at once is copied. The error is ErrWriteQueueFull, or matches
-// net.ErrClosed; then nothing of p was taken.
+// Write queues a copy of p. All bytes written while a handler's method runs leave as one send when
+// it returns. Flush sends sooner. So does a write of 16 KiB or more, with the bytes written before:
+// the socket takes its share at once, and only the rest is copied. The error is ErrWriteQueueFull,
+// or matches net.ErrClosed; then nothing of p was taken.
 func (c *Conn) Write(p []byte) (int, error) {
 	if err := c.writable(); err != nil {
 		return 0, err
@@ -54,8 +53,8 @@ func (c *Conn) Writev(bufs [][]byte) (int, error) {
 	return n, nil
 }
 
-// AvailableBuffer is room for n more bytes at the end of the queue: append at
-// most that many and give the result to Write, which then copies nothing.
+// AvailableBuffer is room for n more bytes at the end of the queue. Append at most n bytes and give
+// the result to Write, which then copies nothing.
 func (c *Conn) AvailableBuffer(n int) []byte {
 	if c.writable() != nil {
 		return make([]byte, 0, n)
@@ -73,8 +72,8 @@ func (c *Conn) Unsent() int {
 	return clampInt(files + int64(len(c.out.Queued)+c.inFlight+memory+c.filter().sealed()))
 }
 
-// NotifySent has f called as a handler's method is, before OnClose: with nil
-// once nothing is unsent any more, or with the error that kept it from that.
+// NotifySent calls f once, as a handler's method is called, before OnClose. f gets nil once nothing
+// is unsent, or the error that prevented that.
 func (c *Conn) NotifySent(f func(error)) {
 	x := c.more()
 	x.notifySent = append(x.notifySent, f)
@@ -92,10 +91,10 @@ func (c *Conn) notifySent(err error) {
 	}
 }
 
-// Flush hands what was written so far to the kernel with the worker's next
-// system call, unless a send is in flight: then it follows that.
+// Flush gives all written bytes to the kernel with the worker's next system call. If a send is in
+// flight, they follow it.
 func (c *Conn) Flush() error {
-	if c.is(broken | finished) { // mute alone: what was written before is still to be sent
+	if c.is(broken | finished) { // mute alone: bytes written before are still to be sent
 		return c.opError("write", net.ErrClosed)
 	}
 	if c.is(opened) { // else it is sent once the connection is there
@@ -116,11 +115,10 @@ func (c *Conn) writable() error {
 	return nil
 }
 
-// send starts a send if something is queued and none is in flight. It returns
-// the number of bytes that are unsent. If that is not zero, the task runs again
-// when the send in flight ends and there is something to do then: more to send,
-// or with tell whatever the caller is waiting to do. The end comes either before
-// the lock is taken here, and is seen, or after, and tells.
+// send starts a send if something is queued and none is in flight. It returns the number of bytes
+// that are unsent. If that is not zero, the task runs again when the send in flight ends and more
+// is to be sent. With tell it runs again in any case. The end comes either before the lock is taken
+// here, and is seen, or after, and wakes the task.
 func (c *Conn) send(tell bool) int {
 	memory, files := c.pending()
 	if memory > 0 || files > 0 {
@@ -158,7 +156,7 @@ func (c *Conn) send(tell bool) int {
 	if in.mail != nil {
 		in.queued, in.files = len(c.out.Queued)+memory+early+c.toWrite, clampInt(files)
 		in.reckon(c.group)
-		if in.flight == nil && in.queued == 0 { // what it waits for was dropped
+		if in.flight == nil && in.queued == 0 { // the bytes that it waits for were dropped
 			waiter, in.waiter = in.waiter, nil
 		}
 	}
@@ -202,8 +200,8 @@ func (c *Conn) carrier() *engine.Driver {
 	return c.outgoing
 }
 
-// transmit hands the kernel what is left of the flight. prompt: there is probably room for it, so the send need not wait
-// for that; if there is none, resend has it wait.
+// transmit gives the kernel the rest of the flight. With prompt there is probably room for it, so
+// the send need not wait for room. If there is none, resend makes it wait.
 func (c *Conn) transmit(rest []byte, prompt bool) {
 	left, err := c.carry(c.driver, c.carrier(), rest, prompt)
 	c.inFlight = left
@@ -212,9 +210,9 @@ func (c *Conn) transmit(rest []byte, prompt bool) {
 	}
 }
 
-// carry hands what is left of the flight to a reactor, on the worker of driver d. A backend may know at
-// once what became of it; else that may be told, on another worker, before
-// Submit has returned, and from then on the flight is not to be touched. What is left is at most in flight.
+// carry gives the rest of the flight to a reactor, on the worker of driver d. Some backends know
+// the result at once. Others may deliver it on another worker before Submit returns, so the flight
+// must not be touched after Submit. At most left bytes are in flight.
 func (c *Conn) carry(d *driver, to *engine.Driver, rest []byte, prompt bool) (left int, err error) {
 	for len(rest) > 0 {
 		if err = d.Submit(to, reactor.Op{Kind: reactor.Send, FD: c.end.FD, Token: c.end.Token, Buf: rest, TCP: c.overTCP(), Prompt: prompt}); err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// atOnce is the size from which on a write is sent before it returns: a copy of so
-// much costs more than the system call that it would save.
+// atOnce is the size from which on a write is sent before it returns. A copy of that many bytes
+// costs more than the system call that it would save.
 const atOnce = 16 << 10
 
-// writeNow sends what it can of a large write, and of what is queued ahead of it,
-// straight from where it lies, unless a send is in flight. It returns how much of p the
-// kernel has taken; what is left is to be queued. An error ends the connection, since the
-// kernel tells it once.
+// writeNow sends a large write, and the queue ahead of it, straight from where they lie, as far as
+// the socket takes them. It does nothing while a send is in flight. It returns how much of p the
+// kernel has taken; the caller queues the rest. An error ends the connection, since the kernel
+// reports it once.
 func (c *Conn) writeNow(p []byte) int {
 	if !c.is(opened) || c.filter() != nil || c.inFlight > 0 {
 		return 0
@@ -38,7 +38,7 @@ func (c *Conn) writeNow(p []byte) int {
 		n = 0
 	}
 	c.mu.Lock()
-	waiter := c.inbox.roomFor(c.inbox.right.GiveUp(n, 0)) // the task need not be told: it runs
+	waiter := c.inbox.roomFor(c.inbox.right.GiveUp(n, 0)) // the task need not be woken: it runs
 	c.mu.Unlock()
 	if waiter != nil {
 		waiter.MadeRoom()
@@ -60,8 +60,8 @@ func (c *Conn) writeNow(p []byte) int {
 	return n
 }
 
-// sendNow sends what the socket takes of first and second, in whole segments, as
-// reactor.Config.TrySend does. An error that does not pass may come with some bytes.
+// sendNow sends as much of first and second as the socket takes, in whole segments, as
+// reactor.Config.TrySend does. An error that is not temporary may come with some bytes.
 func (g *Group) sendNow(fd int, first, second []byte) (sent int, errno syscall.Errno) {
 	for calls := sock.CallsOf(fd, first, second); calls.More(); {
 		n, errno := g.cfg.Reactor.TrySend(fd, calls.First, calls.Second)
