@@ -5,7 +5,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// listen has the task run when there is something to be read.
+// listen makes the task run when there is something to be read.
 func (c *Conn) listen() {
 	kind := reactor.Recv
 	if c.reading.is(direct) {

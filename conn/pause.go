@@ -2,10 +2,10 @@ package conn
 
 import "net"
 
-// PauseRead has OnData and OnEOF wait for ResumeRead. A little more may be received,
-// and is kept; then the peer is held back by the kernel's buffers. Meanwhile the
-// peer's FIN goes unnoticed. A reset ends the connection, whatever has arrived before it;
-// on Wine 8, and for a Stream, it is noticed when reading is resumed.
+// PauseRead makes OnData and OnEOF wait for ResumeRead. A little more may be received, and is kept;
+// then the kernel's buffers hold the peer back. Meanwhile the peer's FIN goes unnoticed. A reset
+// ends the connection, even if bytes arrived before it. On Wine 8, and for a Stream, it is noticed
+// when reading is resumed.
 func (c *Conn) PauseRead() error {
 	if c.is(closing | broken) {
 		return c.opError("read", net.ErrClosed)
@@ -27,6 +27,6 @@ func (c *Conn) ResumeRead() error {
 	if len(c.in.Unread) > 0 {
 		c.reading.set(unseen)
 	}
-	c.driver.Cx.Wake(c.task.Waker()) // whatever part of the run has passed comes again
+	c.driver.Cx.Wake(c.task.Waker()) // the part of the run that has passed is done again
 	return nil
 }

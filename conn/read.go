@@ -43,8 +43,8 @@ func (c *Conn) Discard(n int) (int, error) {
 	return len(p), err
 }
 
-// Read implements io.Reader over what is buffered. When that is nothing it
-// returns ErrWouldBlock, or io.EOF after the peer's FIN.
+// Read implements io.Reader over the buffered bytes. Without any it returns ErrWouldBlock, or
+// io.EOF after the peer's FIN.
 func (c *Conn) Read(p []byte) (int, error) {
 	if len(c.in.Unread) == 0 && len(p) > 0 {
 		switch {
@@ -60,7 +60,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo writes what is buffered to w, and reads as much of it as w took.
+// WriteTo writes the buffered bytes to w, and discards as many as w took.
 func (c *Conn) WriteTo(w io.Writer) (int64, error) {
 	if len(c.in.Unread) == 0 {
 		return 0, nil
@@ -79,7 +79,7 @@ var (
 	_ io.Writer   = (*Conn)(nil)
 )
 
-// detach ends the use of memory that is not the connection's own: what is unread there is kept.
+// detach ends the use of memory that is not the connection's own: unread bytes there are copied.
 func (c *Conn) detach() { c.in.Detach(&c.driver.buffers, c.releaser()) }
 
 // releaser takes back chunks; nil: none can have arrived.

@@ -6,10 +6,10 @@ import (
 	"github.com/suiro-go/suiro/internal/bufs"
 )
 
-// readFirst reads what has come with an accepted connection, in its first run: who connects mostly has something to
-// say, which is there by the time of that. It is answered in the same run, and neither a poll nor, on epoll, an event is
-// needed for it. It reads no more than a small buffer would take; if there is more, the rest
-// comes by the reactor. With MaxMemory, which may have to hold the bytes back, all does.
+// readFirst reads data that arrived with an accepted connection, in its first run. Most clients
+// speak first, and their bytes are there by then. The same run answers them, so neither a poll nor,
+// on epoll, an event is needed. readFirst reads at most a small buffer full; the reactor receives
+// the rest. With MaxMemory, which may have to hold the bytes back, the reactor receives all.
 func (c *Conn) readFirst() {
 	if !c.group.readsFirst || c.is(outbound|closing|broken) || c.reading.is(waiting|deaf) || c.filter() != nil || c.consumer().paces() {
 		return

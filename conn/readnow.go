@@ -8,26 +8,25 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// A connection on which much comes at a time is read by its task, when the reactor says
-// that there is something (but on Windows): into memory that the worker has just used and is still in
-// the cache, right before the handler looks at it.
+// The task of a connection on which much data arrives at a time reads itself, once the reactor
+// reports that there is something. This is not done on Windows. The memory is the worker's: it has
+// just been used and is still in the cache, right before the handler looks at it.
 //
-// What a reactor receives comes in pieces of 64 KiB at most. Of more than that, larger reads mean
-// fewer calls, and a handler that passes on what it gets makes as large sends of it, which are fewer and
-// fuller packets. On io_uring it is worth it for less: what has been received for all that were ready, 16 KiB each,
-// has left the cache again when the last of the handlers runs. Little messages cost less the reactor's way: no system call
-// of their own there, and no question whether there is something on the other backends, which make the same
-// call themselves.
+// A reactor receives pieces of at most 64 KiB. Larger reads mean fewer calls. A handler that
+// forwards its input then makes larger sends, which are fewer and fuller packets. On io_uring
+// smaller reads are worthwhile too. There the reactor receives 16 KiB for each ready connection,
+// and these have left the cache when the last handler runs. Small messages cost less through the
+// reactor. io_uring needs no system call for each, and the other backends make the same call
+// without asking first whether there is something.
 //
-// The memory is the worker's, so it does not grow with the connections, and a handler keeps none of it. A
-// read is no larger than what the handler may leave unread, nor than what may be unsent
-// if all of it is echoed: so it lifts neither bound by more than bulkReads.little.
+// The memory is the worker's, so it does not grow with the connections, and a handler keeps none of
+// it. A read is no larger than the handler may leave unread, nor than may be unsent if all of it is
+// echoed. So it exceeds neither bound by more than bulkReads.little.
 //
 // go run ./bench -workloads echo16k,stream-echo measures it.
 //
-// With Config.MaxMemory the task reads whatever comes (see frugal): a reactor's receive that is in
-// flight when memory gets short brings bytes all the same, on io_uring up to all its buffers
-// for each connection.
+// With Config.MaxMemory the task reads all input (see frugal). A receive in flight would bring
+// bytes although memory is short, on io_uring up to all its buffers for each connection.
 
 // bulkReads are the sizes that decide about it.
 type bulkReads struct {
@@ -42,19 +41,21 @@ func newBulkReads(backend string, receiveMemory int) bulkReads {
 	case "io_uring":
 		b.much, b.little = 8<<10, 4<<10
 	case "iocp":
-		b.much = math.MaxInt // never: who asks whether there is something takes a reset from who then reads, under Wine
+		// never: under Wine a question whether there is something consumes a reset, and the read
+		// after it does not see that
+		b.much = math.MaxInt
 	}
 	return b
 }
 
-// frugal reports whether the task is to read all that comes, so that it looks whether there is
-// memory before it takes anything out of the kernel.
+// frugal reports whether the task must read all input itself. Then it asks for memory before it
+// takes anything out of the kernel.
 func (c *Conn) frugal() bool {
 	return c.group.bounded() && c.group.bulk.much < math.MaxInt && !c.is(closing) && !c.reading.is(deaf|ended) && !c.consumer().paces()
 }
 
-// gauge decides, after a run in which so many bytes came from the reactor, who receives
-// from now on.
+// gauge decides whether the reactor or the task receives from now on. It is called after a run in
+// which so many bytes came from the reactor.
 func (c *Conn) gauge(came int) {
 	switch {
 	case came < c.group.bulk.much:
@@ -68,9 +69,8 @@ func (c *Conn) gauge(came int) {
 	}
 }
 
-// readNow reads what has come, once, so that others are not kept waiting, and has the
-// handler look at it. The reactor has said that there is something, so nothing is in
-// flight that receives.
+// readNow reads once, so that other tasks do not wait long, and gives the bytes to the handler. The
+// reactor has reported that there is something, so no receive is in flight.
 func (c *Conn) readNow() {
 	if c.filter().decrypts() {
 		c.readSealed()
