@@ -7,24 +7,23 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// A direction of a splice that proves to be a bulk of data is read directly: whenever
-// the reactor says that there is something, the task of the connection it comes in on
-// moves it into a pipe of the kernel's, and the other's task from there into its socket.
-// Each touches its own socket only, so that neither descriptor can be closed, or be
-// another's, under a call. Without a pipe it reads into buffers, which the other writes;
-// unlike what the reactor receives that is never more than is wanted, and it costs a
-// tick less.
+// A direction of a splice that carries bulk data is read directly. When the reactor reports that
+// there is something, the receiving connection's task moves it into a pipe of the kernel. The other
+// connection's task moves it from there into its socket. Each task uses its own socket only, so
+// neither descriptor can be closed, or become another's, during a call. Without a pipe the task
+// reads into buffers, which the other one writes. Unlike a reactor's receive, a direct read takes
+// no more than is wanted. It costs a tick less.
 //
-// The pipe is one task's at a time: the source's while it is empty, as end.piped says
-// under the mutex, and the other's while it is not.
+// The pipe belongs to one task at a time: to the source's while it is empty, as end.piped says
+// under the mutex, else to the other's.
 //
-// internal/cmd/relay has the benchmark: GB per second of the proxy's CPU, of 1 MiB writes
-// over loopback: 4.2 to 4.5 through a pipe, 2.3 at best through the program's memory.
+// internal/cmd/relay has the benchmark (1 MiB writes over loopback): 4.2 to 4.5 GB per second of
+// the proxy's CPU through a pipe, 2.3 at best through memory.
 type bulk struct {
 	came   int  // bytes in this run
 	streak int  // runs that brought much, less those that did not
 	small  int  // reads in a row that got little
-	vain   int  // times in a row that readiness was told in vain
+	vain   int  // times in a row that readiness was reported in vain
 	never  bool // this connection's socket does not splice
 }
 
@@ -36,7 +35,7 @@ const (
 	vainMost   = 8
 )
 
-// settleBulk decides, at the end of a run, how what comes in here is read from now on.
+// settleBulk decides, at the end of a run, how this end is read from now on.
 func (r *relay) settleBulk(c *Conn) {
 	b := &r.bulk
 	came := b.came
@@ -94,8 +93,8 @@ func (e *end) dropPipe(g *Group, empty bool) {
 	}
 }
 
-// readable implements consumer: it moves what has arrived into the pipe, or reads it. No receive
-// is in flight then.
+// readable implements consumer: it moves received data into the pipe, or reads it. No receive is in
+// flight then.
 func (r *relay) readable(c *Conn) {
 	b, to := &r.bulk, r.there()
 	r.s.mu.Lock()
@@ -207,8 +206,8 @@ func (r *relay) copyAgain(c *Conn, to *end) {
 	r.bulk.streak = 0
 }
 
-// drain moves what is in the pipe into this end's socket. It reports whether there may
-// be more to do now.
+// drain moves the pipe's contents into this end's socket. It reports whether there may be more to
+// do now.
 func (r *relay) drain(c *Conn, piped int) bool {
 	here, there := r.here(), r.there()
 	p := here.pipe // ours while it is not empty
@@ -251,7 +250,7 @@ func (r *relay) drain(c *Conn, piped int) bool {
 func (r *relay) writeBuffer(c *Conn) bool {
 	here := r.here()
 	r.s.mu.Lock()
-	b := here.bufs[0][here.gone:] // the other end only adds to what is behind
+	b := here.bufs[0][here.gone:] // the other end only adds behind it
 	r.s.unlock()
 	n, errno := c.group.sendNow(c.end.FD, nil, b)
 	switch {
@@ -284,7 +283,7 @@ func passes(errno syscall.Errno) bool {
 	return errno == syscall.EAGAIN || errno == syscall.EINTR || errno == syscall.ENOBUFS
 }
 
-// unpipe is for a socket that takes nothing from a pipe: what is there is copied.
+// unpipe is for a socket that takes nothing from a pipe: the pipe's contents are copied.
 func (r *relay) unpipe(c *Conn, p *sock.Pipe, piped int) (int, syscall.Errno) {
 	b := c.driver.buffers.Get(min(piped, bufs.Large))
 	b = b[:min(piped, cap(b))]

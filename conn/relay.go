@@ -7,44 +7,45 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// A relay is one end of a splice. It stands in for the connection's handler, so that
-// a splice is what any handler could do: read, and hand over to be written. It is its
-// connection's task's alone; what concerns both lies in Spliced, under its mutex.
+// A relay is one end of a splice. It stands in for the connection's handler, and does only what any
+// handler could do: it reads, and hands bytes over to be written. It belongs to its connection's
+// task alone. Data of both ends is in Spliced, under its mutex.
 type relay struct {
 	Handler // the connection's own
 	plain   // of a consumer's parts, those that a splice has no use for
 	s       *Spliced
 	me      int // which of the ends
 
-	owed  int  // bytes that wait to leave here, as of the last look, and of those what was fetched
+	owed  int  // bytes that wait to leave here, as of the last look or fetch
 	asked bool // and that the other end waits for room
-	quiet bool // nothing was queued or in flight, nor to be told to anybody, when the last run ended
+	// nothing was queued or in flight, and nobody had to be woken, when the last run ended
+	quiet bool
 
 	bulk bulk
 }
 
 var _ consumer = (*relay)(nil)
 
-// An end is what is to leave at one of the connections, and how that is. No wake-up is
-// lost: whoever changes something under the mutex that the other has to deal with,
-// sets news and wakes its task after; that runs then, or again, takes news away and looks.
+// An end is the data that is to leave at one of the connections, and how it leaves. No wake-up is
+// lost. A task that changes something for the other end, under the mutex, sets news and then wakes
+// the other's task. That task runs, clears news, and looks.
 type end struct {
 	conn *Conn
 	news atomic.Bool // the rest has been changed by the other end since this one has looked
 
-	// What came in on the other connection, in order: bufs, then what is in the pipe.
+	//	Data that arrived on the other connection, in order: bufs, then the contents of the pipe.
 	bufs  [][]byte
 	gone  int  // bytes of the first that have left
 	bytes int  // in bufs
 	raw   bool // they leave by calls of the task's own
 	pipe  *sock.Pipe
-	piped int    // in the pipe; see bulk.go for whose it is
-	moved uint64 // all that ever came, but for what is in passed
+	piped int    // in the pipe; bulk.go says which task owns it
+	moved uint64 // all that ever arrived, except passed
 	eof   bool   // no more will
 
 	unsent int   // what waited here besides, when this end last looked
 	idle   bool  // and nothing of that was still to be given to the kernel
-	failed error // what became of what the other end sent here; see passNow
+	failed error // the error of a send by the other end; see passNow
 	plain  bool  // it is known to be no TLS, so that descriptors may be read and written directly
 	waits  bool  // the other end waits for room
 
@@ -68,8 +69,7 @@ func (r *relay) here() *end { return &r.s.ends[r.me] }
 
 func (r *relay) there() *end { return &r.s.ends[1-r.me] }
 
-// OnData hands over what has come. While too much waits at the other end, nothing
-// more is read.
+// OnData hands received bytes over. While too much waits at the other end, nothing more is read.
 func (r *relay) OnData(c *Conn) error {
 	p, _ := c.Next(-1)
 	r.bulk.came += len(p)
@@ -135,7 +135,7 @@ func (r *relay) OnEOF(c *Conn) error {
 	return nil
 }
 
-// OnWritable concerns nobody: the other end is told otherwise.
+// OnWritable does nothing: the other end learns of room by settled.
 func (r *relay) OnWritable(*Conn) error { return nil }
 
 // OnClose leaves nothing behind that the other end would wait for.
@@ -156,13 +156,13 @@ func (r *relay) OnClose(c *Conn, err error) {
 	r.Handler.OnClose(c, err)
 }
 
-// tell has the end's task look at what c, the other one, has changed.
+// tell makes the end's task look at the changes of c, the other one.
 func (e *end) tell(c *Conn) {
 	e.news.Store(true)
 	c.driver.Cx.Wake(e.conn.task.Waker())
 }
 
-// discard drops what was to leave here. The mutex is held.
+// discard drops the data that was to leave here. The mutex is held.
 func (e *end) discard(c *Conn) {
 	for _, b := range e.bufs {
 		c.driver.buffers.Put(b)
@@ -181,7 +181,7 @@ func (r *relay) paces() bool { return true }
 // keeps implements consumer.
 func (r *relay) keeps() bool { return true }
 
-// hear implements consumer: it learns what the other end has done.
+// hear implements consumer: it learns of the other end's changes.
 func (r *relay) hear(c *Conn) {
 	here, there := r.here(), r.there()
 	if !here.news.Load() && !c.is(finished|broken) {
@@ -225,7 +225,7 @@ func (r *relay) hear(c *Conn) {
 	}
 }
 
-// fetch gets what is to leave next, when nothing is queued: bytes as the connection's
+// fetch takes the data that is to leave next, when nothing is queued: bytes become the connection's
 // own, without a copy. It reports whether there may be more to do.
 func (r *relay) fetch(c *Conn, flying bool) bool {
 	here := r.here()

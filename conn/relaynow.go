@@ -5,16 +5,18 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// passNow has what has come in on c leave by the other end's connection, without a run of that one's task. It returns
-// how much of p it has dealt with.
+// passNow sends bytes that arrived on c by the other end's connection, without a run of that one's
+// task. It returns how much of p it has dealt with.
 //
-// The order is kept: only this task hands anything over to that end, and clear has said that all of it has gone to that
-// connection's inbox, which says whether it has gone from there too, as it says to put. So between the two nothing but
-// what that end's handler writes itself can have come in, which has no place before or behind. The descriptor stays
-// open, as in put, or as for any flight. An error is left for that end's task, since the kernel tells it once.
+// The order is kept. Only this task hands anything over to that end, and clear has said that all of
+// it has gone to that connection's inbox. The inbox says, as it does to put, whether it has left
+// from there too. So only bytes that the other end's handler writes itself can come in between, and
+// those have no fixed place. The descriptor stays open, as in put, or as for any flight. An error
+// is left for that end's task, since the kernel reports it once.
 func (r *relay) passNow(c *Conn, to *end, p []byte) int {
 	b := to.conn
-	batched := c.group.completes && len(p) < atOnce // io_uring: the worker's next call submits it with all others
+	// io_uring: the worker's next call submits it with all others
+	batched := c.group.completes && len(p) < atOnce
 	b.mu.Lock()
 	in := &b.inbox
 	switch {
@@ -57,7 +59,7 @@ func (r *relay) launch(c *Conn, to *end, p []byte) {
 	}
 }
 
-// refused has the other connection end.
+// refused makes the other connection end.
 func (r *relay) refused(c *Conn, to *end, err error) {
 	r.s.mu.Lock()
 	to.failed = err
@@ -65,7 +67,7 @@ func (r *relay) refused(c *Conn, to *end, err error) {
 	to.tell(c)
 }
 
-// clear reports that what comes now may leave at once. The mutex is held; without it, open says so.
+// clear reports that new bytes may leave at once. The mutex is held; without it, open says so.
 func (e *end) clear() bool {
 	return e.idle && e.plain && !e.eof && e.bytes == 0 && e.piped == 0 && e.state == endOpen
 }

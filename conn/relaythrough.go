@@ -5,21 +5,25 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// What comes in on a splice and is little leaves as it comes: by the call that delivers the completion, which enters the
-// connection's task for that (sched.Context.Enter) instead of waking it. Through a proxy nearly all messages go this way.
+// A small chunk that arrives on a splice leaves at once. The call that delivers the completion
+// enters the connection's task for that (sched.Context.Enter) instead of waking it. Nearly all
+// messages through a proxy go this way.
 //
-// It is what a run of the task with nothing else to do would do, and only that: whatever the task has to do
-// besides, it has been woken for, and runs after. Nothing in the inbox comes before: what was delivered before has
-// been collected by a run that is over, else the task would not wait (it wakes itself if it puts chunks back); and
-// completions of one reactor are delivered one after the other, by its own worker alone where this is done.
+// It does only what a run of the task with nothing else to do would do. For anything else the task
+// has been woken, and runs after. Nothing in the inbox comes before the chunk. Earlier deliveries
+// have been collected by a run that is over, else the task would not wait: it wakes itself if it
+// puts chunks back. Completions of one reactor are delivered one after the other, here by its own
+// worker alone.
 //
-// A poll that brings more than its worker would keep for itself goes the other way, so that others can take a share.
+// If a poll brings more than its worker would keep for itself, the tasks are woken, so that other
+// workers can take a share.
 
-// throughMost is the least that does not leave so. It is no more than what is much for gauge, and for bulk.
+// throughMost is the size from which on a chunk does not leave so. It is at most the size that
+// gauge, and bulk, count as much.
 const throughMost = 8 << 10
 
-// through has what a completion brings leave by the splice's other end. It reports whether that was all; else
-// the rest is left in the completion. The connection's task is entered.
+// through sends a completion's bytes by the splice's other end. It reports whether that was all;
+// else the rest is left in the completion. The connection's task is entered.
 func (c *Conn) through(d *driver, e *reactor.Completion) bool {
 	const ending, busy = closing | broken | mute, deaf | ended | waiting | unseen | direct | stopping | much
 	r := c.spliced()
@@ -57,8 +61,9 @@ func (c *Conn) through(d *driver, e *reactor.Completion) bool {
 	return true
 }
 
-// passEntered is passNow with the other end's task entered as well: so nobody else sends, nor closes the descriptor, and what
-// that end's last run has noted is true, but that a send in flight may be over. No lock is needed.
+// passEntered is passNow with the other end's task entered as well. So nobody else sends, nor
+// closes the descriptor. The notes of that end's last run are true, except that a send in flight
+// may be over. No lock is needed.
 func (r *relay) passEntered(c *Conn, to *end, p []byte) int {
 	b, cx := to.conn, c.driver.Cx
 	if !cx.Enter(&b.task) {
@@ -84,8 +89,8 @@ func (r *relay) passEntered(c *Conn, to *end, p []byte) int {
 // flying reports whether something is being sent, or waits for that.
 func (c *Conn) flying() bool { return !c.inbox.right.Free() }
 
-// passedIn is how much has come in on the connection and gone through, which its inbox does not count. The mutex is held, or it is the task that
-// asks.
+// passedIn is how many bytes arrived on the connection and went through, which its inbox does not
+// count. The caller holds the mutex or is the task.
 func (c *Conn) passedIn() uint64 {
 	if c.extras == nil || c.extras.relay == nil {
 		return 0
@@ -93,7 +98,8 @@ func (c *Conn) passedIn() uint64 {
 	return c.extras.relay.there().passed.Load()
 }
 
-// passedOut is how much has gone out so, where its inbox does not count that, with the end of the send.
+// passedOut is how many bytes went out in this way, if the inbox does not count them at the end of
+// the send.
 func (c *Conn) passedOut() uint64 {
 	if c.group.completes || c.extras == nil || c.extras.relay == nil {
 		return 0

@@ -19,33 +19,33 @@ type Spliced struct {
 	done func(*Spliced)
 	left atomic.Int32 // of the two: those whose OnClose has not returned
 
-	mu   sync.Mutex // guards the ends; never held while a handler or the kernel is called
+	mu   sync.Mutex // guards the ends; never held while a handler is called
 	ends [2]end
 }
 
-// Splice has what comes in on either of two connections go out on the other, from now
-// on, beginning with what each has received and not read; reading that was paused is
-// resumed. A handler that leaves bytes unread until it can call Splice pauses reading (PauseRead):
-// Config.MaxRead ends the connection otherwise. Splice is for a method of a's handler; b is another
-// connection of the same Group, on whichever worker, open or still being dialled.
+// Splice sends all bytes that arrive on either of two connections out on the other, beginning with
+// each one's unread bytes. Reading that was paused is resumed. A handler that leaves bytes unread
+// until it can call Splice pauses reading (PauseRead), else Config.MaxRead ends the connection.
+// Splice is for a method of a's handler. b is another connection of the same Group, on any worker,
+// open or still being dialed.
 //
-// From then on the handlers' OnData, OnEOF and OnWritable are not called; the other
-// methods are, OnClose as ever. The end of what one peer sends becomes the end of what
-// the other is sent, after everything before it. When either connection closes, by its
-// handler or a time-out, so does the other, once what it was to send is sent; when one
-// is reset or fails, the other is reset, and its OnClose is given an error that wraps
-// the first one's. A peer that takes less than the other sends holds that up: between
-// the two there are at most about Config.HighWater bytes each way, when a stream has
-// turned out to be a bulk of data up to four times that or 1 MiB, in a pipe of the
-// kernel's, as splice(2) moves it. Deadlines and limits are each connection's own.
+// From then on the handlers' OnData, OnEOF and OnWritable are not called; the other methods are.
+// The end of one peer's bytes becomes the end of the other's, after everything before it. When
+// either connection closes, by its handler or a time-out, so does the other, once its bytes are
+// sent. When one is reset or fails, the other is reset, and its OnClose is given an error that
+// wraps the first one's. Deadlines and limits are each connection's own.
 //
-// Either connection may speak TLS, or both: what goes from one to the other is plaintext,
-// the close-notify its end, and nothing is moved by the kernel. What comes in on a
-// before b has shaken hands waits for that.
+// A peer that takes less than the other sends holds that one up. At most about Config.HighWater
+// bytes lie between the two, each way. Bulk data moves through a pipe of the kernel by splice(2):
+// then it is at most four times that, or 1 MiB.
 //
-// done, unless it is nil, is called once, on a worker, when OnClose of both has returned.
-// The error matches net.ErrClosed when either connection is ending or has ended, or
-// ErrSpliced; then nothing has changed.
+// Either connection may speak TLS, or both. Then plaintext goes from one to the other, its end is
+// the close-notify, and the kernel moves nothing. Bytes that arrive on a before the handshake of b
+// is complete wait for it.
+//
+// done, unless it is nil, is called once, on a worker, when OnClose of both has returned. The error
+// matches net.ErrClosed when either connection is ending or has ended, or ErrSpliced; then nothing
+// has changed.
 func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
 	to := b.conn()
 	switch {
@@ -74,8 +74,8 @@ func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
 // Handles are the two connections, a being the one whose handler said Splice.
 func (s *Spliced) Handles() (a, b Handle) { return s.a, s.b }
 
-// Bytes is how much has come in on a and gone to b, and the other way: what its
-// kernel has not taken yet is counted as well, see Info.
+// Bytes is how much arrived on a and was handed to b, and the other way. It includes bytes that the
+// kernel has not taken yet, see Info.
 func (s *Spliced) Bytes() (toB, toA uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *Conn) join(s *Spliced, me int) {
 		_ = r.OnData(c)
 	}
 	c.reading.clear(unseen)
-	if c.reading.is(endSeen) { // the handler has been told, and has not closed it
+	if c.reading.is(endSeen) { // the handler has seen the end, and has not closed it
 		_ = r.OnEOF(c)
 	}
 	if !c.is(broken) {
@@ -146,8 +146,8 @@ func (c *Conn) partnerError(err error) error {
 	return c.opError("splice", fmt.Errorf("conn: the other connection ended: %w", err))
 }
 
-// lateSplice is for the end of a connection: a splice that nobody had looked at yet
-// has another end, which is to hear of this one's.
+// lateSplice is for the end of a connection. A splice that it has not looked at yet has another
+// end, which must learn of this one's end.
 func (c *Conn) lateSplice() {
 	c.mu.Lock()
 	var late []command
