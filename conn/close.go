@@ -16,12 +16,11 @@ var (
 	errGone    = engine.ErrGone
 )
 
-// Close ends the connection in order: what was written is sent, then a FIN;
-// up to 2 MiB that still arrive are dropped, so that they cannot cause a reset which
-// would cost the peer the last bytes; with the peer's FIN the connection is over.
-// Beyond 2 MiB nothing more is received, and the peer is reset as soon as it has taken
-// what was written. Config.Linger, or SetLinger, bounds the waiting. A second Close
-// returns an error that matches net.ErrClosed and does nothing.
+// Close ends the connection in order: it sends all written bytes, then a FIN. With the peer's FIN
+// the connection is over. Until then up to 2 MiB that still arrive are dropped, because unread
+// bytes would cause a reset, which could cost the peer the last bytes. Beyond 2 MiB nothing more is
+// received, and the peer is reset as soon as it has taken all output. Config.Linger, or SetLinger,
+// bounds the wait. A second Close returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) Close() error {
 	switch {
 	case c.is(closing | broken):
@@ -46,10 +45,9 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// CloseWrite says that nothing more will be written: what was written is sent, then
-// a FIN, and reading goes on. Once the peer's FIN has been seen as well the
-// connection is over. A second call, or one after Close, returns an error that
-// matches net.ErrClosed and does nothing.
+// CloseWrite ends writing: all written bytes are sent, then a FIN, and reading goes on. Once the
+// peer's FIN has been seen as well the connection is over. A second call, or one after Close,
+// returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) CloseWrite() error {
 	if c.is(mute | closing | broken) {
 		return c.opError("close", net.ErrClosed)
@@ -58,10 +56,9 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// CloseRead says that nothing more will be read: what is buffered is dropped, and so
-// is what still arrives, without a word to the peer, and OnData and OnEOF are not
-// called any more. A second call, or one after Close, returns an error that matches
-// net.ErrClosed and does nothing.
+// CloseRead ends reading: buffered bytes are dropped, and so are those that still arrive, without a
+// word to the peer. OnData and OnEOF are not called any more. A second call, or one after Close,
+// returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) CloseRead() error {
 	if c.is(closing|broken) || c.reading.is(deaf) {
 		return c.opError("close", net.ErrClosed)
@@ -72,15 +69,14 @@ func (c *Conn) CloseRead() error {
 	return nil
 }
 
-// Abort ends the connection at once: what was written and not sent is dropped,
-// and the peer sees a reset.
+// Abort ends the connection at once: unsent bytes are dropped, and the peer sees a reset.
 func (c *Conn) Abort() {
 	c.set(reset)
 	c.fail(errAborted)
 }
 
-// failWrite ends a connection with what was written not all sent: the peer sees a reset,
-// since after a FIN it would take what it has for all of it.
+// failWrite ends a connection with unsent bytes. The peer sees a reset, since after a FIN it would
+// take its part for the whole.
 func (c *Conn) failWrite(err error) {
 	c.set(reset)
 	c.fail(err)
@@ -146,9 +142,8 @@ func (c *Conn) finish() {
 	}
 }
 
-// tearDown ends what is in flight, and once all of it has ended, the
-// connection. It reports whether that is the case; if not, the task runs again
-// with the next completion.
+// tearDown cancels the operations in flight and, once all of them have ended, ends the connection.
+// It reports whether that is the case. If not, the task runs again with the next completion.
 func (c *Conn) tearDown() (done bool) {
 	if c.is(connecting) && !c.reading.is(stopping) {
 		c.reading.set(stopping)
@@ -187,8 +182,8 @@ func (c *Conn) tearDown() (done bool) {
 	return true
 }
 
-// over is the end of the connection: the handler is told, then everything is
-// given back. Nothing is in flight, and the inbox takes no commands.
+// over is the end of the connection: it calls the handler, then gives everything back. Nothing is
+// in flight, and the inbox takes no commands.
 func (c *Conn) over() {
 	if c.cut() {
 		c.set(reset)
@@ -208,7 +203,7 @@ func (c *Conn) over() {
 	c.detach()
 	c.in.Drop(&d.buffers)
 	c.group.core.Table.Remove(&c.end)
-	if c.end.FD >= 0 { // else it was being dialled
+	if c.end.FD >= 0 { // else it was being dialed
 		if c.is(reset) {
 			sock.ResetOnClose(c.end.FD)
 		}

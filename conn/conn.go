@@ -24,14 +24,18 @@ type Conn struct {
 	task    sched.Task
 	group   *Group
 	handler Handler
-	peer    netip.Addr // fixed before attach, as is the port, but of a race when it is won, under mu; invalid: it is a Unix socket
+	// fixed before attach, as is the port; a race changes both under mu when it is won. Invalid: a
+	// Unix socket.
+	peer    netip.Addr
 	port    uint16
 	begun   uint16 // the worker it began on
 	flags   flags  // from here on the task's alone, on whichever worker runs it
 	reading readFlags
 
-	driver   *driver        // that worker's
-	home     *engine.Driver // where it receives, or last did, and its chunks lie; before that, where its first operation went
+	driver *driver // that worker's
+	// where it receives, or last did, and its chunks lie; before that, where its first operation
+	// went
+	home     *engine.Driver
 	outgoing *engine.Driver // where its last Connect or Send went
 	*backlog                // nil between runs if there is nothing in it
 	extras   *extras        // nil: none was ever needed; others read it, under mu
@@ -41,11 +45,11 @@ type Conn struct {
 	inbox inbox
 }
 
-// A backlog is what a run of the task has to do with: a connection that waits for its
-// peer, as most do, has none.
+// A backlog is the work of a run of the task. A connection that waits for its peer, as most do, has
+// none.
 type backlog struct {
 	in       flow.Input
-	out      flow.Output // behind what is in flight
+	out      flow.Output // behind the flight
 	inFlight int         // at most this many bytes of the send in flight are unsent
 	toWrite  int         // bytes of the commands that this run has taken and not executed
 }
@@ -58,7 +62,7 @@ type extras struct {
 	alarm      alarm.Alarm   // for the earliest of them
 	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
 	cause      error         // what OnClose is given
-	client     net.Addr      // who the peer speaks for; nil: itself. The task writes it, under mu
+	client     net.Addr      // the address that the peer speaks for; nil: its own. The task writes it, under mu
 	charge     ledger.Charge // with MaxMemory alone, under mu
 	place      ledger.Place  // in the line for memory
 	notifySent []func(error)
@@ -66,8 +70,8 @@ type extras struct {
 
 	notifyClose []func()
 	watcher     *engine.Driver // where the Hangup in flight went; nil: there is none
-	hung        bool           // it has told of a reset
-	race        *attempts.Race // while the connection is being dialled; nil: to one address
+	hung        bool           // it has reported a reset
+	race        *attempts.Race // while the connection is being dialed; nil: to one address
 	target      net.Addr       // what that is for, until it is won: then it changes, under mu
 
 	filter *filter // of one that speaks TLS; the task writes it, under mu
@@ -128,10 +132,10 @@ func ValueOf[T any](c *Conn) (v T, ok bool) {
 	return v, ok
 }
 
-// SetHandler has another handler told of what comes from now on: when the peers have
-// agreed on another protocol. It is not told of what has been. If anything is unread its
-// OnData is called soon. The connection of a Stream keeps the handler it has: the error
-// matches errors.ErrUnsupported. A Sequential needs the OnOpen that HandOver calls.
+// SetHandler gives all later events to another handler, for example when the peers have agreed on
+// another protocol. Earlier events are not repeated. If anything is unread its OnData is called
+// soon. The connection of a Stream keeps the handler it has: the error matches
+// errors.ErrUnsupported. A Sequential needs the OnOpen that HandOver calls.
 func (c *Conn) SetHandler(h Handler) error {
 	if c.ofStream() {
 		return c.opError("set", errOfStream)
@@ -149,8 +153,8 @@ func (c *Conn) SetHandler(h Handler) error {
 	return nil
 }
 
-// Now is the current time as of the worker's tick: it costs nearly nothing, and
-// is good to well under a millisecond as long as handlers are quick.
+// Now is the time at the beginning of the worker's tick. It costs nearly nothing, and is good to
+// well under a millisecond as long as handlers are quick.
 func (c *Conn) Now() time.Time { return c.group.rt.Time(c.driver.Cx.Now()) }
 
 // Worker is the index of the worker the handler runs on, from 0: for state that
@@ -169,8 +173,8 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return c.peerAddr()
 }
 
-// SetRemoteAddr has RemoteAddr return the address of whom the peer, a proxy, speaks
-// for. Limits by source are the peer's all the same.
+// SetRemoteAddr sets the result of RemoteAddr, for a peer that is a proxy and speaks for another
+// client. Limits by source still count the peer.
 func (c *Conn) SetRemoteAddr(client net.Addr) {
 	x := c.more()
 	c.mu.Lock()
@@ -207,7 +211,7 @@ func (c *Conn) local() bool { return !c.peer.IsValid() }
 // overTCP reports whether it is known to be a socket of TCP: the peers of those have ports.
 func (c *Conn) overTCP() bool { return c.port != 0 }
 
-// accepted notes who the peer is.
+// accepted notes the peer's address.
 func (c *Conn) accepted(a accept.Accepted) {
 	switch {
 	case a.Peer.IsValid():
@@ -217,7 +221,7 @@ func (c *Conn) accepted(a accept.Accepted) {
 	}
 }
 
-// setPeer says who the peer of a TCP connection is.
+// setPeer notes the address of a TCP connection's peer.
 func (c *Conn) setPeer(peer netip.AddrPort) {
 	c.peer, c.port = peer.Addr(), peer.Port()
 	if c.local() {

@@ -12,8 +12,7 @@ import (
 type consumer interface {
 	Handler
 
-	// hear begins the consumer's part of a run: it learns what others have done since the
-	// last run.
+	// hear begins the consumer's part of a run: it learns of others' changes since the last run.
 	hear(c *Conn)
 	// came takes a chunk that has arrived.
 	came(c *Conn, b reactor.Buffer)
@@ -32,26 +31,26 @@ type consumer interface {
 	// departs reports whether the connection may end. The task runs again until it does.
 	departs(c *Conn) bool
 
-	// calm reports that this run leaves nothing to be sent, and nothing to be told to anybody.
+	// calm reports that this run leaves nothing to be sent, and nobody to be woken.
 	calm(c *Conn) bool
 	// wantsRoom reports whether the task is to run once less is unsent.
 	wantsRoom() bool
 	// appetite is how many bytes more the consumer takes.
 	appetite() int
-	// hungry reports whether somebody waits for bytes, who has memory for them.
+	// hungry reports whether a goroutine waits for bytes and has memory for them.
 	hungry() bool
-	// books reports whether the consumer itself books what it keeps in the ledger, and the
-	// bytes that are left unread in the connection.
+	// books reports whether the consumer itself books the bytes that it keeps in the ledger, and
+	// those left unread in the connection.
 	books(unread int) bool
 	// sips reports whether a receive is to end with its first bytes. A multishot receive of
 	// io_uring takes up to all buffers of its reactor, 2 MiB, before the connection can pause it.
 	// They would be kept for a goroutine that may not want them.
 	sips() bool
-	// paces reports whether the consumer decides by itself when reading pauses, and how the
-	// task reads: what is unsent here does not matter to it.
+	// paces reports whether the consumer itself decides when reading pauses, and how the task
+	// reads. Bytes that are unsent here do not matter to it.
 	paces() bool
-	// keeps reports whether the consumer is given what arrived before a reset, so that a paused
-	// connection need not notice one.
+	// keeps reports whether the consumer gets the bytes that arrived before a reset. Then a paused
+	// connection need not notice a reset.
 	keeps() bool
 	// hung says that the peer has reset a paused connection. It reports whether the receive is to
 	// end it later.

@@ -7,22 +7,21 @@ import (
 	"github.com/suiro-go/suiro/internal/engine"
 )
 
-// Drain tells every connection and packet socket that there is now, through its handler's
-// OnDrain, that it should come to an end. A dial in progress is given up. See Shutdown for
-// the order in which a server ends.
+// Drain asks every present connection and packet socket to end, by its handler's OnDrain. A dial in
+// progress is given up. See Shutdown for the order in which a server ends.
 func (g *Group) Drain() { g.core.TellAll(engine.Drain) }
 
 // Shutdown drains in order, and returns when no connection is left:
 //
-//  1. Connections that were accepted, and packet sockets that listen, are told by OnDrain.
-//  2. It waits until they have ended. What they need of dialled connections still works.
-//  3. Dialled connections and packet sockets are told, also those that wait in pools.
-//  4. It waits until they have ended.
+// 1. OnDrain is called for accepted connections and for packet sockets that listen.
+// 2. It waits until they have ended. The dialed connections that they need still work.
+// 3. OnDrain is called for dialed connections and packet sockets, also those that wait in pools.
+// 4. It waits until they have ended.
 //
-// What is attached, or gets another handler, after its kind was told is told as well, after
-// its OnOpen. Listeners are to be closed before. If a worker was too busy to end the accept of
-// one, Shutdown waits for that as well, and for the connections that were accepted until then.
-// If ctx ends first, Shutdown returns its error and leaves what is left; if the workers stop,
+// A connection that is attached later, or gets another handler, is drained as well, after its
+// OnOpen. Listeners are to be closed before. If a worker was too busy to end the accept of one,
+// Shutdown waits for that, and for the connections that were accepted until then. If ctx ends
+// first, Shutdown returns its error and leaves the rest. If the workers stop, it returns
 // sched.ErrClosed.
 func (g *Group) Shutdown(ctx context.Context) error {
 	ctx, release := bubble.Context(ctx)
@@ -40,12 +39,12 @@ func (g *Group) Shutdown(ctx context.Context) error {
 
 func (g *Group) aborting() bool { return g.core.Aborting() }
 
-// draining reports whether what was dialled, or what was not, is to come to its end.
+// draining reports whether connections of a kind, dialed or not, are to end.
 func (g *Group) draining(outbound bool) bool { return g.core.Draining(outbound) }
 
-// Draining reports whether the connection is to come to its end, because Group.Shutdown has
-// begun with connections of its kind. It may be true before OnDrain is called: a handler that
-// answers a request then can already say that the answer is the last one.
+// Draining reports whether the connection is to end, because Group.Shutdown has begun with
+// connections of its kind. It may be true before OnDrain is called. A handler that answers a
+// request then can already say that the answer is the last one.
 func (c *Conn) Draining() bool { return c.is(drained) || c.group.draining(c.is(outbound)) }
 
 // stageBegins is for a connection that is there when a stage begins; the end of work tells

@@ -7,8 +7,8 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A driver is what a worker has for its connections, over its reactor. A connection's task
-// runs on any worker, and uses what is that worker's.
+// A driver is a worker's own data for connections, over its reactor. A connection's task runs on
+// any worker, and uses that worker's driver.
 type driver struct {
 	engine.Driver
 

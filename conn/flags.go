@@ -21,8 +21,8 @@ const (
 	reset                        // the peer is to see a reset
 	awaiting                     // a Writable is in flight, and no Send may be
 	consumed                     // the handler is a consumer
-	drained                      // its handler has been told to come to an end
-	outbound                     // it was dialled
+	drained                      // OnDrain has been called
+	outbound                     // it was dialed
 	prompt                       // closing its descriptor does not wait for anything
 )
 
@@ -32,7 +32,7 @@ func (c *Conn) set(f flags) { c.flags |= f }
 
 func (c *Conn) clear(f flags) { c.flags &^= f }
 
-// readFlags are how far a connection's input has come, what holds it back, and who receives.
+// readFlags are how far a connection's input has come, what holds it back, and how it is received.
 type readFlags uint16
 
 const (
@@ -47,12 +47,12 @@ const (
 	held                            // PauseRead was called: OnData waits for ResumeRead
 	backed                          // too much waits at the other end of a splice
 	unseen                          // bytes came in meanwhile
-	deaf                            // CloseRead was called: what comes in is dropped
+	deaf                            // CloseRead was called: received bytes are dropped
 	ended                           // the peer's FIN was received
 	endSeen                         // and OnEOF called
 )
 
-// waiting are the reasons why a handler is not called with what has arrived.
+// waiting are the reasons why received bytes are not offered to a handler.
 const waiting = paused | held | starved | backed
 
 func (r readFlags) is(f readFlags) bool { return r&f != 0 }

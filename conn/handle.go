@@ -56,8 +56,8 @@ func (h Handle) tell(cmd command) error {
 	return errGone
 }
 
-// conn is the connection, or nil if it has ended. Of what it has, others than its
-// task may use what is fixed and what has a lock.
+// conn is the connection, or nil if it has ended. Only its task may use the fields that can change
+// and have no lock.
 func (h Handle) conn() *Conn {
 	if h.group == nil {
 		return nil

@@ -2,17 +2,17 @@ package conn
 
 import "os"
 
-// A Handler is told what happens to a connection. One handler usually serves
-// many connections, which differ by Conn.Value; its methods are called for one
-// connection by one goroutine at a time, for different ones at the same time.
+// A Handler gets the events of a connection. One handler usually serves many connections, which
+// differ by Conn.Value. Its methods are called for one connection by one goroutine at a time, for
+// different ones at the same time.
 //
-// They run on the workers and must not block; what takes longer than some
-// milliseconds belongs in a goroutine that answers through Conn.Handle. A panic
-// ends that connection at once, with the panic as its error; so does
-// runtime.Goexit, with sched.ErrGoexit, which costs memory for good (see there).
+// They run on the workers and must not block. Work that takes longer than some milliseconds belongs
+// in a goroutine that answers through Conn.Handle. A panic ends that connection at once, with the
+// panic as its error. So does runtime.Goexit, with sched.ErrGoexit, which costs memory for good
+// (see there).
 //
-// An error that a method returns closes the connection as Conn.Close does, once
-// what was written has been sent, and is then given to OnClose.
+// An error that a method returns closes the connection as Conn.Close does, once all written bytes
+// have been sent, and is then given to OnClose.
 //
 // Embed Base to implement only what you need.
 type Handler interface {
@@ -28,8 +28,8 @@ type Handler interface {
 	// to OnData, and writing is still possible. Base closes the connection.
 	OnEOF(c *Conn) error
 
-	// OnWritable: the write queue has been above Config.HighWater and is at or
-	// below LowWater again: whoever had to stop writing can go on.
+	// OnWritable: the write queue has been above Config.HighWater and is at or below LowWater
+	// again. Writing may go on.
 	OnWritable(c *Conn) error
 
 	// OnDeadline: the time set by SetReadDeadline has come. The connection
@@ -40,10 +40,9 @@ type Handler interface {
 	// end. Base closes it.
 	OnDrain(c *Conn)
 
-	// OnClose: the connection has ended, whether or not OnOpen was called;
-	// the last call. err is nil after Close and after the peer's FIN, else
-	// what ended it. Writing is no longer possible. If anything that was written
-	// was not sent, the peer sees a reset.
+	// OnClose: the connection has ended, whether or not OnOpen was called. It is the last call. err
+	// is nil after Close and after the peer's FIN, else the reason of the end. Writing is no longer
+	// possible. If anything that was written was not sent, the peer sees a reset.
 	OnClose(c *Conn, err error)
 }
 

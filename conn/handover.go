@@ -6,14 +6,13 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// HandOver makes the connection that of another handler, as a new one would be: h.OnOpen
-// is called, the handler before is not told of anything any more, and nothing is left
-// of what was set for that, namely the value, the deadlines, PauseRead, and the address
-// of SetRemoteAddr; the idle time-out is Config.IdleTimeout. What was written before is
-// sent, and NotifySent keeps its word. Bytes that are unread are h's.
+// HandOver makes the connection that of another handler, as a new one would be: h.OnOpen is called,
+// and the handler before gets no event any more. Its settings are reset: the value, the deadlines,
+// PauseRead, and the address of SetRemoteAddr. The idle time-out is Config.IdleTimeout again. Bytes
+// written before are sent, and NotifySent keeps its word. Bytes that are unread are h's.
 //
-// A connection that is not open in both directions stays as it is, and the error
-// matches net.ErrClosed. So does that of a Stream, or one that is spliced: ErrSpliced.
+// A connection that is not open in both directions stays as it is, and the error matches
+// net.ErrClosed. So does that of a Stream, or one that is spliced: ErrSpliced.
 func (c *Conn) HandOver(h Handler) error {
 	if c.ofStream() || c.spliced() != nil {
 		return c.opError("hand over", ErrSpliced)
@@ -40,10 +39,10 @@ func (c *Conn) unusable() bool {
 	return !c.is(opened) || c.is(mute|closing|finished|broken) || c.reading.is(deaf|ended)
 }
 
-// Fresh reports whether the connection is as good as a new one: it is open in both
-// directions, nothing is unread, and nothing has come, neither bytes nor an end, of
-// which the handler has not been told. It is for Handle.Do; in OnData it is false,
-// because something has come. It asks the kernel: one system call.
+// Fresh reports whether the connection is as good as a new one. It is open in both directions,
+// nothing is unread, and neither bytes nor an end have arrived that the handler has not seen. It is
+// for Handle.Do; in OnData it is false, because something has arrived. It asks the kernel: one
+// system call.
 func (c *Conn) Fresh() bool {
 	if c.unusable() || len(c.in.Unread) > 0 || c.driver.news {
 		return false
@@ -54,8 +53,8 @@ func (c *Conn) Fresh() bool {
 	return !news && sock.Quiet(c.end.FD)
 }
 
-// NotifyClose has f called when the connection has ended, right after OnClose,
-// whatever the handler is by then.
+// NotifyClose calls f when the connection has ended, right after OnClose, whichever handler it has
+// by then.
 func (c *Conn) NotifyClose(f func()) {
 	x := c.more()
 	x.notifyClose = append(x.notifyClose, f)

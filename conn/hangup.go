@@ -9,16 +9,16 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A connection with no receive in flight would not notice that its peer has reset it: after
-// the peer's FIN nothing receives any more, and while reading is paused nothing does yet. Then
-// a reactor.Hangup is in flight, which leaves in the kernel what has arrived.
+// A connection with no receive in flight would not notice a reset by its peer. After the peer's FIN
+// nothing receives any more, and while reading is paused nothing does yet. Then a reactor.Hangup is
+// in flight, which leaves received bytes in the kernel.
 //
-// A reset ends a paused connection at once, whatever has arrived before it. It does not end a
-// paused Stream, Socket or splice: its reader is given what arrived before the reset. A Socket
-// is watched only if NotifyEnd has a function to call.
+// A reset ends a paused connection at once, even if bytes arrived before it. It does not end a
+// paused Stream, Socket or splice: its reader gets the bytes that arrived before the reset. A
+// Socket is watched only if NotifyEnd has a function to call.
 //
-// The Hangup stays in flight when reading is resumed. A reset is then told by the receive, after
-// the bytes before it; hung keeps the news in case reading is paused again before that.
+// The Hangup stays in flight when reading is resumed. The receive then reports a reset, after the
+// bytes before it. hung keeps the news in case reading is paused again before that.
 
 // watched reports whether a reset has to be noticed without a receive.
 func (c *Conn) watched() bool {
@@ -64,8 +64,8 @@ func (c *Conn) hearHangup(n *news) {
 	}
 }
 
-// hangUp ends a connection whose peer has reset it, if no receive is going to say so. Of a
-// Socket that is paused it tells the reset, and the receive ends it later.
+// hangUp ends a connection after a reset by its peer, if no receive is going to report it. A paused
+// Socket only learns of the reset here, and the receive ends it later.
 func (c *Conn) hangUp() {
 	if c.extras == nil || !c.extras.hung || !c.watched() {
 		return
@@ -73,7 +73,7 @@ func (c *Conn) hangUp() {
 	if !c.reading.is(ended) && c.consumer().hung() {
 		return
 	}
-	if c.Lent() && c.reading.is(unseen) { // a Socket keeps what arrived before, paused or not
+	if c.Lent() && c.reading.is(unseen) { // a Socket keeps bytes that arrived before, paused or not
 		c.offer()
 	}
 	errno := cmp.Or(sock.TakeError(c.end.FD), syscall.ECONNRESET)
@@ -83,7 +83,7 @@ func (c *Conn) hangUp() {
 	c.fail(c.sysError("read", "recv", errno))
 }
 
-// doubt has the worker look whether the connection has ended, see engine.Suspect. The mutex is
+// doubt asks the worker to look whether the connection has ended, see engine.Suspect. The mutex is
 // held.
 func (c *Conn) doubt(d *driver) {
 	if c.group.completes && c.inbox.watch&watchDoubted == 0 {

@@ -9,15 +9,15 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// An inbox is where everything that concerns a connection waits for its task:
-// the kernel's completions and other goroutines' commands. Completions are put
-// in by the worker that takes them from a reactor (see driver), perhaps while
-// the task runs on another; the task takes everything out. Nothing else of a
-// connection is touched by both.
+// An inbox is where the kernel's completions and other goroutines' commands wait for a connection's
+// task. The worker that takes completions from a reactor puts them in (see driver), perhaps while
+// the task runs on another worker. The task takes everything out. Nothing else of a connection is
+// used by both.
 type inbox struct {
-	*mail                  // nil: there is none
-	right    sending.Right // who sends, and the bytes the kernel has taken in all; it changes under the mutex
-	received uint64        // bytes that came in all
+	*mail // nil: there is none
+	// who sends, and the bytes the kernel has taken in all; it changes under the mutex
+	right    sending.Right
+	received uint64 // bytes that came in all
 
 	takes intake
 
@@ -31,15 +31,16 @@ type inbox struct {
 type intake uint8
 
 const (
-	takesAll     intake = iota
-	takesNoPut          // goroutines' writes are refused: the FIN is sent with what was written before
-	takesNothing        // commands are: the connection is about to be gone
+	takesAll intake = iota
+	// goroutines' writes are refused: the FIN is sent after the bytes written before
+	takesNoPut
+	takesNothing // commands are: the connection is about to be gone
 )
 
 // closed reports that no command is taken any more.
 func (in *inbox) closed() bool { return in.takes == takesNothing }
 
-// watchNews says what a Hangup or a look has reported. One byte keeps an idle Conn small.
+// watchNews is the news of a Hangup or a look. One byte keeps an idle Conn small.
 type watchNews uint8
 
 const (
@@ -49,24 +50,26 @@ const (
 	watchEnded                         // it has, and the receive may never report the end
 )
 
-// mail is what an inbox holds at times. An idle connection's has none, so that many of
-// them are cheap.
+// mail is the part of an inbox that is needed only at times. An idle connection's inbox has none,
+// so that many of them are cheap.
 type mail struct {
 	chunks   []reactor.Buffer // received, in order, all of them at home
 	commands []command
 	bytes    int // of the commands' data
-	queued   int // bytes in Conn.queued, behind it and held by TLS, as far as other goroutines need to know
-	excess   int // of waits, what the group's excess counts
-	files    int // the same of files
+	// bytes in Conn.out.Queued, behind it and held by TLS, as far as other goroutines need to know
+	queued int
+	excess int // the part of waits that the group's excess counts
+	files  int // the same of files
 
-	// The send in flight lies here, not with the task, so that its end can be
-	// dealt with where it is noticed: nearly always everything was sent and
-	// nothing waits for it, and then the task need not run.
-	flight []byte         // nil: none
-	sent   int            // how much of it the kernel has taken; 0 when there is none
-	lent   *engine.Driver // where it went, if that was not by the task, see passNow; nil: Conn.outgoing
+	// The send in flight lies here, not with the task, so that its end can be dealt with where it
+	// is noticed. Nearly always all of it was sent and nothing waits for it. Then the task need not
+	// run.
+	flight []byte // nil: none
+	sent   int    // how much of it the kernel has taken; 0 when there is none
+	// where it went, if that was not by the task, see passNow; nil: Conn.outgoing
+	lent *engine.Driver
 
-	waiter *duplex.Duplex // whoever writes to it is told when that ends; nil: nobody
+	waiter *duplex.Duplex // its MadeRoom is called when the flight or the hold ends; nil: nobody waits for room
 
 	duplicates int // of the descriptor that functions of a RawConn have
 	calls      int // functions of Handle.Do that have not been called
@@ -104,7 +107,7 @@ func (in *inbox) sending() int {
 	return in.unsent()
 }
 
-// waits is how much has been written, by whomever, that the kernel has not taken.
+// waits is how much has been written, by the handler or others, that the kernel has not taken.
 func (in *inbox) waits() int {
 	if in.mail == nil {
 		return 0
@@ -134,12 +137,12 @@ const (
 	cmdStage // a stage of Group.Shutdown has begun
 	cmdShed
 	cmdSplice
-	cmdRaw   // data, before or beneath what the handler writes
+	cmdRaw   // data, before or beneath the handler's bytes
 	cmdInner // do, of this package: it does not wait for the handshake
 )
 
-// deliver puts a completion into the inbox and wakes the task, which by then
-// may have seen the completion, and be over: waking it does nothing then.
+// deliver puts a completion into the inbox and wakes the task. The task may have seen the
+// completion by then, and be over: waking it does nothing then.
 func (c *Conn) deliver(d *driver, e *reactor.Completion) {
 	if d.Keeps && e.Kind == reactor.Recv && e.Res > 0 && e.More && d.Cx.Enter(&c.task) {
 		over := c.through(d, e)
@@ -178,7 +181,8 @@ func (c *Conn) deliver(d *driver, e *reactor.Completion) {
 			d.buffers.Put(in.flight)
 			in.flight, in.sent = nil, 0
 			in.reckon(c.group)
-			wake = in.right.GiveUp(n, 0).Task // the run that this brings about says whether it wants to know of the next
+			// the next run of the task asks again if it needs to run at the end of the next hold
+			wake = in.right.GiveUp(n, 0).Task
 			waiter, in.waiter = in.waiter, nil
 			in.spare(d)
 		} else {
@@ -220,7 +224,8 @@ func (c *Conn) tell(cmd command) error {
 	case in.closed():
 		c.mu.Unlock()
 		return errGone
-	case cmd.kind == cmdSend && len(cmd.data) > 0 && !c.group.mayQueue(in.waits()): // a handshake's own are sent
+	// a handshake's own bytes (cmdRaw) are always taken
+	case cmd.kind == cmdSend && len(cmd.data) > 0 && !c.group.mayQueue(in.waits()):
 		c.mu.Unlock()
 		return ErrWriteQueueFull
 	case cmd.counted && in.mail != nil && in.calls >= engine.MaxPendingCalls:
@@ -243,7 +248,7 @@ func (c *Conn) tell(cmd command) error {
 	return nil
 }
 
-// news is what a run of the task has to deal with.
+// news is the input of a run of the task.
 type news struct {
 	chunks                             []reactor.Buffer
 	next                               int // the first chunk not yet dealt with
@@ -286,8 +291,8 @@ func (c *Conn) collect(n *news) {
 // taken is how many bytes the kernel has taken in all.
 func (c *Conn) taken() uint64 { return c.inbox.right.Sent() + c.passedOut() }
 
-// progress is how much is unsent, what waits for a handshake included, and how much the
-// kernel has taken in all, as of one moment.
+// progress is how much is unsent, bytes that wait for a handshake included, and how much the kernel
+// has taken in all, as of one moment.
 func (c *Conn) progress() (unsent int, taken uint64) {
 	memory, files := c.pending()
 	c.mu.Lock()
@@ -295,8 +300,8 @@ func (c *Conn) progress() (unsent int, taken uint64) {
 	return len(c.out.Queued) + c.inbox.unsent() + memory + c.filter().early() + clampInt(files), c.taken()
 }
 
-// putBack returns what has not been dealt with to the inbox, before what came
-// meanwhile: chunks alone, since with the end of the receive none comes.
+// putBack returns the unused rest to the inbox, before anything that arrived meanwhile. That can
+// only be chunks, since after the end of the receive none arrives.
 func (c *Conn) putBack(n *news) {
 	rest := n.chunks[:copy(n.chunks, n.chunks[n.next:])]
 	n.chunks, n.next = nil, 0

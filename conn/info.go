@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// An Info is what an operator may want to know of a connection.
+// An Info describes a connection to an operator.
 type Info struct {
 	Handle   Handle
 	Remote   net.Addr

@@ -8,8 +8,8 @@ import (
 
 // readFirst reads data that arrived with an accepted connection, in its first run. Most clients
 // speak first, and their bytes are there by then. The same run answers them, so neither a poll nor,
-// on epoll, an event is needed. readFirst reads at most a small buffer full; the reactor receives
-// the rest. With MaxMemory, which may have to hold the bytes back, the reactor receives all.
+// on epoll, an event is needed. readFirst reads at most a small buffer full; the rest is received
+// later. With MaxMemory, which may have to hold the bytes back, it does nothing.
 func (c *Conn) readFirst() {
 	if !c.group.readsFirst || c.is(outbound|closing|broken) || c.reading.is(waiting|deaf) || c.filter() != nil || c.consumer().paces() {
 		return

@@ -12,9 +12,9 @@ import (
 // maxCalls is how often one run of a task calls OnData: then others have a turn.
 const maxCalls = 128
 
-// Run implements sched.Body. One run deals with what has gathered in the inbox, lets the
-// handler at it, and then hands the kernel everything that follows from it. The run itself is
-// here, not in a method of Conn: a frame more would make each switch to a coroutine dearer.
+// Run implements sched.Body. One run deals with the contents of the inbox, calls the handler, and
+// then gives the kernel everything that follows. The run itself is here, not in a method of Conn:
+// another frame would make each switch to a coroutine dearer.
 func (t *connTask) Run(cx *sched.Context) (done bool) {
 	c := (*Conn)(t)
 	c.driver = cx.Driver().(*driver)
@@ -44,7 +44,7 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	for more := k.begin(); more; more = k.end() {
 		k.resume()
 	}
-	if !c.in.Empty() || c.in.Attached() { // whichever method has read it
+	if !c.in.Empty() || c.in.Attached() { // any method may have read it
 		c.detach()
 	}
 	c.dropNews(&n)
@@ -58,12 +58,12 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	return done
 }
 
-// dropNews gives back what a run has not dealt with because of a panic or an exit.
+// dropNews gives back the part of a run's news that a panic or an exit left undone.
 func (c *Conn) dropNews(n *news) {
 	for ; n.next < len(n.chunks); n.next++ {
 		c.home.R.Release(n.chunks[n.next])
 	}
-	if n.recvEnded { // nothing is left to be cancelled
+	if n.recvEnded { // nothing is left to be canceled
 		n.recvEnded = false
 		c.reading.clear(receiving | stopping)
 	}
@@ -90,7 +90,7 @@ func (c *Conn) spareBacklog(done bool) {
 	}
 }
 
-// noBacklog is that of connections that have ended: who still has one may look at it.
+// noBacklog is that of connections that have ended: a late holder of one may look at it.
 var noBacklog backlog
 
 // work calls the handler as the news demands. It changes flags and queues;
@@ -246,14 +246,15 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 			return
 		}
 		if (c.reading.is(unseen) || c.in.Attached()) && !c.is(closing|broken) && !c.reading.is(held) {
-			c.offer() // what came before the error is not lost with it
+			c.offer() // bytes that arrived before the error are not lost with it
 		}
 		if c.is(closing) && c.is(finished) { // we had said goodbye already
 			c.set(broken)
 			return
 		}
 		if errors.Is(c.cause(), syscall.EPIPE) {
-			c.extras.cause = nil // the send was told no more than that because the reason had gone to this
+			// the send got only a general error because the reason had gone to this receive
+			c.extras.cause = nil
 		}
 		c.fail(c.sysError("read", "recv", errno))
 	}
@@ -283,7 +284,7 @@ func (c *Conn) exec(cmd *command) {
 	switch {
 	case !c.is(broken) && c.filter().hold(cmd):
 		return
-	case cmd.kind == cmdSplice: // whatever has become of it: the other end is to know
+	case cmd.kind == cmdSplice: // in any state: the other end must learn of it
 		c.join(cmd.splice, 1)
 		return
 	case c.is(broken):
@@ -330,8 +331,7 @@ func (c *Conn) exec(cmd *command) {
 	}
 }
 
-// settle hands the kernel what has come of a run, and reports whether the
-// connection is over.
+// settle gives the kernel the results of a run, and reports whether the connection is over.
 func (c *Conn) settle() (done bool) {
 	if c.is(broken) {
 		return c.tearDown()
@@ -363,7 +363,8 @@ func (c *Conn) settle() (done bool) {
 		c.set(broken) // neither side has anything more to say
 	}
 	if c.is(closing) || c.reading.is(deaf|ended) {
-		c.reading.clear(direct) // what comes is not for the handler any more, and the reactor drops it until the end
+		// input is not for the handler any more, and the reactor drops it until the end
+		c.reading.clear(direct)
 	} else if c.frugal() {
 		c.reading.set(direct)
 	}
@@ -381,10 +382,9 @@ func (c *Conn) settle() (done bool) {
 			c.stopReceiving()
 		}
 	case !c.reading.is(ended | waiting):
-		// The chunks of the receive before came with its end or earlier, and
-		// all of them have been dealt with: work puts the end back with those
-		// it leaves. So none is left of the memory at home, and this receive
-		// may go to another reactor.
+		// The chunks of the receive before came with its end or earlier. All of them have been
+		// dealt with, because work puts the end back with those it leaves. So none is left of the
+		// memory at home, and this receive may go to another reactor.
 		c.home = c.driver.Via(c.home)
 		c.listen()
 		if c.is(broken) {

@@ -56,7 +56,7 @@ func (t *connTask) Exited(*sched.Context) {
 	}
 }
 
-// untold is the handler of a connection whose own is not to be called any more.
+// untold replaces the handler of a connection once no method of that may be called.
 type untold struct{ Base }
 
 func (untold) OnData(*Conn) error { return nil }
