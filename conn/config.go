@@ -15,9 +15,8 @@ type Config struct {
 	// Reactor configures each worker's reactor.
 	Reactor reactor.Config
 
-	// HighWater and LowWater bound what a connection has written and the
-	// kernel has not taken yet, in bytes: above HighWater its OnData is not
-	// called and nothing is received, until LowWater is reached.
+	// HighWater and LowWater bound how many written bytes of a connection the kernel has not taken.
+	// Above HighWater its OnData is not called and nothing is received, until LowWater is reached.
 	// 0: 256 KiB, and a quarter of HighWater.
 	HighWater, LowWater int
 
@@ -32,25 +31,23 @@ type Config struct {
 	// write. A single run of a handler may overshoot it by MaxWrite. 0: 256 MiB.
 	MaxWriteTotal int
 
-	// MaxRead bounds what a handler may leave unread, in bytes: with that many
-	// or more OnData is called again before anything is added. A handler that
-	// then reads nothing waits for bytes that cannot come: its connection ends
-	// with ErrReadBufferFull. 0: 1 MiB.
+	// MaxRead bounds the bytes that a handler may leave unread. With that many or more, OnData is
+	// called again before anything is added. A handler that then reads nothing waits for bytes that
+	// cannot arrive: its connection ends with ErrReadBufferFull. 0: 1 MiB.
 	MaxRead int
 
-	// MaxMemory bounds what all connections together have buffered, in bytes: what
-	// was written and not sent, and what was received and kept for a handler, for a
-	// Socket's goroutines or for a TLS handshake. Above three quarters of it nothing is
-	// accepted, no handshake begins and no OnData is called until peers or goroutines have
-	// taken some; at the
-	// bound, the connection with the most is reset with ErrShed. What goroutines and
-	// handshakes hold resets nobody. A single run of a handler may overshoot it by what
-	// it writes, or reads. So that nothing is taken from the kernel without need, each
-	// connection is then read by a system call of its own, but for spliced ones and on
-	// Windows. 0: no bound. With one, WriteTimeout is 30 s unless it is set, so that
-	// peers who take nothing do not hold up the others for ever. Beside what is
-	// buffered, the pools of buffers keep an eighth of it, and another eighth or, while
-	// more than that is buffered, as much again as is buffered.
+	// MaxMemory bounds the bytes that all connections together have buffered: those written and not
+	// sent, and those received and kept. They are kept for a handler, for a Socket's goroutines or
+	// for a TLS handshake. Above three quarters of it nothing is accepted, no handshake begins and
+	// no OnData is called, until peers or goroutines have taken some. At the bound, the connection
+	// with the most is reset with ErrShed. Bytes that goroutines and handshakes hold reset nobody.
+	// A single run of a handler may exceed the bound by its writes or reads. Each connection is
+	// then read by a system call of its own, so that nothing is taken from the kernel without need.
+	// Spliced connections are not, and none on Windows. 0: no bound.
+	//
+	// With MaxMemory, WriteTimeout is 30 s unless it is set, so that peers that take nothing do not
+	// hold up the others for ever. The pools of buffers keep an eighth of the bound beside it. They
+	// keep another eighth, or as much as is buffered if that is more.
 	MaxMemory int
 
 	// MaxConns bounds the accepted connections there are at a time; what becomes
@@ -58,8 +55,8 @@ type Config struct {
 	MaxConns int
 	Overflow Overflow
 
-	// MaxPerSource bounds those of one IP address; the next one is reset. Behind
-	// a proxy all have the same. 0: no limit.
+	// MaxPerSource bounds the connections of one IP address; the next one is reset. Behind a proxy
+	// all come from one address. 0: no limit.
 	MaxPerSource int
 
 	// MaxPipes bounds the pipes that the kernel moves spliced bytes through, a pair of
@@ -69,29 +66,26 @@ type Config struct {
 	// Placement says on which worker a new connection begins.
 	Placement Placement
 
-	// ConnectTimeout bounds the establishment of a dialled connection. 0: the
-	// system's limit, some two minutes.
+	// ConnectTimeout bounds the establishment of a dialed connection. 0: the system's limit, some
+	// two minutes.
 	ConnectTimeout time.Duration
 
-	// IdleTimeout ends a connection on which nothing was received, and of whose output the
-	// peer has taken nothing, for so long, with os.ErrDeadlineExceeded. 0: never. Conn.SetIdleTimeout
-	// changes it for one connection.
+	// IdleTimeout closes a connection after this long without received or acknowledged bytes, with
+	// os.ErrDeadlineExceeded. 0: never. Conn.SetIdleTimeout changes it for one connection.
 	IdleTimeout time.Duration
 
-	// WriteTimeout resets a connection whose peer has taken nothing of what was
-	// written for so long, with os.ErrDeadlineExceeded. There is no lower bound of the
-	// rate: on Linux a byte that it acknowledges is enough. 0: never.
+	// WriteTimeout resets a connection after its peer has taken none of the written bytes for so
+	// long, with os.ErrDeadlineExceeded. There is no lower bound of the rate: on Linux an
+	// acknowledged byte is enough. 0: never.
 	WriteTimeout time.Duration
 
-	// Linger is how long Close waits for the peer: to take some more of what
-	// was written, be it a byte, else the connection is reset; and then to end its side,
-	// else ours is closed alone. A peer that sends more than 2 MiB meanwhile is reset.
-	// 0: 5 s.
+	// Linger is how long Close waits for each step of the peer. If the peer takes none of the
+	// output for so long, the connection is reset. If it does not end its side for so long, ours is
+	// closed alone. A peer that sends more than 2 MiB meanwhile is reset. 0: 5 s.
 	Linger time.Duration
 
-	// Logger hears of panics in handlers, of accept errors, and of a fall-back
-	// to another backend; at debug level also of the errors that handlers return.
-	// nil: nobody does.
+	// Logger gets panics in handlers, accept errors, and a fall-back to another backend. At debug
+	// level it also gets the errors that handlers return. nil: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -102,15 +96,15 @@ type Overflow uint8
 const (
 	// Refuse accepts and resets it: the client knows at once.
 	Refuse Overflow = iota
-	// Wait leaves it in the kernel's backlog of the listener, as connected as the kernel
-	// makes it, until another one ends. Each listener accepts one at a time then, so the
-	// accepted connections take at most MaxConns descriptors, and one more for each
-	// listener (on Windows, up to 8 for each).
+	// Wait leaves it in the kernel's backlog of the listener, as connected as the kernel makes it,
+	// until another one ends. Each listener accepts one at a time then. So the accepted connections
+	// take at most MaxConns descriptors, and one more for each listener (on Windows, up to 8 for
+	// each).
 	Wait
 )
 
-// A Placement says on which worker a new connection begins: whose reactor it then
-// receives through. What its handler does may run on any worker.
+// A Placement says on which worker a new connection begins. It then receives through the reactor of
+// that worker. Its handler may run on any worker.
 type Placement uint8
 
 const (
@@ -118,7 +112,7 @@ const (
 	RoundRobin = Placement(placement.RoundRobin)
 	// LeastConnections takes the worker on which the fewest live ones began.
 	LeastConnections = Placement(placement.LeastConnections)
-	// SourceHash takes the same worker for the same peer's address, whatever its port.
+	// SourceHash takes the same worker for the same peer's address, with any port.
 	SourceHash = Placement(placement.SourceHash)
 )
 

@@ -62,7 +62,7 @@ type extras struct {
 	alarm      alarm.Alarm   // for the earliest of them
 	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
 	cause      error         // what OnClose is given
-	client     net.Addr      // the address that the peer speaks for; nil: its own. The task writes it, under mu
+	client     net.Addr      // the peer speaks for it; nil: for itself. The task writes it, under mu
 	charge     ledger.Charge // with MaxMemory alone, under mu
 	place      ledger.Place  // in the line for memory
 	notifySent []func(error)

@@ -51,7 +51,8 @@ func (c *Conn) checkClock() {
 	if !c.extras.alarm.Rang() {
 		return
 	}
-	now := c.group.rt.Now() // not cx.Now: another worker may have fired it since this one's tick began
+	// not cx.Now: another worker may have fired it since this one's tick began
+	now := c.group.rt.Now()
 	for what := range c.extras.clock.Due(now) {
 		if c.is(broken) {
 			return
@@ -107,7 +108,7 @@ func (c *Conn) linger() {
 	c.shortenLinger()
 }
 
-// shortenLinger has a closed connection that is to come to its end look early whether the peer has taken
+// shortenLinger makes a closed connection that is to end look early whether the peer has taken
 // everything.
 func (c *Conn) shortenLinger() {
 	if c.is(finished) && c.Draining() {
@@ -130,7 +131,7 @@ func (c *Conn) lingered(now time.Duration) {
 	}
 }
 
-// drop counts what has arrived after Close.
+// drop counts bytes that arrive after Close.
 func (c *Conn) drop(n int) {
 	if c.is(closing) && !c.is(broken) && c.more().clock.Drop(n) {
 		c.reading.set(held | unseen) // nothing clears these after Close
@@ -140,8 +141,8 @@ func (c *Conn) drop(n int) {
 // flooded reports whether the peer has sent too much after Close.
 func (c *Conn) flooded() bool { return c.extras != nil && c.extras.clock.Flooded() }
 
-// endFlood resets a flooded connection, all of whose output the kernel has, once the peer has
-// acknowledged that.
+// endFlood resets a flooded connection once the peer has acknowledged all of its output. The kernel
+// has all of that.
 func (c *Conn) endFlood() {
 	switch k := &c.extras.clock; {
 	case !k.LookDue():

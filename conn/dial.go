@@ -15,18 +15,18 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Dial starts connecting to a *net.TCPAddr or *net.UnixAddr and returns at once.
-// When the connection is established, h.OnOpen is called; if that fails,
-// h.OnClose alone, with the error. Closing the handle meanwhile ends the
-// attempt, also with an OnClose. The error is that of a socket that cannot be
-// made, of a runtime that cannot start, or, after Group.Stop, net.ErrClosed; then h is not called.
+// Dial starts connecting to a *net.TCPAddr or *net.UnixAddr and returns at once. When the
+// connection is established, h.OnOpen is called; if that fails, h.OnClose alone, with the error.
+// Closing the handle meanwhile ends the attempt, also with an OnClose. Dial returns an error,
+// without a call of h, if a socket cannot be made or a runtime cannot start. After Group.Stop the
+// error is net.ErrClosed.
 func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 	return g.DialWith(&DialConfig{Addrs: []net.Addr{addr}}, h)
 }
 
-// Dial is Group.Dial for a connection that has to do with this one, as a proxy's has:
-// it begins on the worker where this one receives, whatever Config.Placement says, so
-// that bytes that go from one to the other stay there.
+// Dial is Group.Dial for a connection that exchanges bytes with this one, as in a proxy. It begins
+// on the worker where this one receives, in spite of Config.Placement, so that those bytes stay
+// there.
 func (c *Conn) Dial(addr net.Addr, h Handler) (Handle, error) {
 	return c.group.DialWith(&DialConfig{Addrs: []net.Addr{addr}, Near: c}, h)
 }
@@ -109,7 +109,7 @@ func (c *Conn) towards(addr net.Addr) {
 	}
 }
 
-// connect is the first thing a dialled connection does.
+// connect is the first step of a dialed connection.
 func (c *Conn) connect() {
 	if c.extras != nil && c.extras.race != nil {
 		c.race()
@@ -138,7 +138,7 @@ func (c *Conn) connectEnd(errno syscall.Errno) {
 	}
 }
 
-// connected is for a connection whose descriptor is.
+// connected is for the moment when the descriptor is connected.
 func (c *Conn) connected() {
 	c.clear(dialled)
 	if c.extras != nil {
@@ -190,7 +190,7 @@ func (c *Conn) judge() {
 	}
 }
 
-// endRace cancels what is under way, and reports whether nothing is any more. Until then the
+// endRace cancels the attempts, and reports whether all of them have ended. Until then the
 // connection is not over.
 func (c *Conn) endRace() (over bool) {
 	if c.extras.race == nil {

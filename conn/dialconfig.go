@@ -14,47 +14,46 @@ type DialConfig struct {
 	// order, each Delay after the one before, or at once when all before have failed.
 	Addrs []net.Addr
 
-	// Find, if not nil, finds Addrs. It is called once, on a worker, and must not
-	// block; it has found called, once and from any goroutine, with the addresses
-	// or with the error that the connection ends with, inside a *net.OpError if it is
-	// none. If not
-	// nil, cancel is called on a worker when the answer has come or is of no use.
+	// Find, if not nil, finds Addrs. It is called once, on a worker, and must not block. It calls
+	// found once, from any goroutine, with the addresses or with an error. The connection ends with
+	// that error, inside a *net.OpError if it is none. If cancel is not nil, it is called on a
+	// worker when the answer has come or is of no use.
 	Find func(found func([]net.Addr, error)) (cancel func())
 
-	// Target is what RemoteAddr is, and errors name, until there is a connection to
-	// one of several addresses. nil: the first of Addrs, which then must have one.
+	// Target is the address of RemoteAddr and in errors until one of several addresses is
+	// connected. nil: the first of Addrs, which then must have one.
 	Target net.Addr
 
-	// Delay is the time between attempts of which none has failed, as RFC 8305 has
-	// it. 0: 250 ms. At least 10 ms. Negative: an attempt begins when the one before
-	// has failed, and has an equal part of what is left of Timeout, but 2 s if there
-	// is as much.
+	// Delay is the time between attempts while none has failed, as in RFC 8305. 0: 250 ms. At least
+	// 10 ms. Negative: an attempt begins when the one before has failed. It then gets an equal part
+	// of the rest of Timeout, but at least 2 s if that much is left.
 	Delay time.Duration
 
 	// Timeout bounds all of it. 0: Config.ConnectTimeout.
 	Timeout time.Duration
 
-	// LocalAddr is what sockets are bound to. It must be of the addresses' kind and
-	// family; an unspecified IP address (0.0.0.0, ::) is of both. With port 0 the system chooses one when it knows the peer, so that
-	// ports are used up per peer (IP_BIND_ADDRESS_NO_PORT). nil: not bound.
+	// LocalAddr is the address that sockets are bound to. It must be of the addresses' kind and
+	// family; an unspecified IP address (0.0.0.0, ::) is of both. With port 0 the system chooses
+	// one when it knows the peer, so that ports are used up per peer (IP_BIND_ADDRESS_NO_PORT).
+	// nil: not bound.
 	LocalAddr net.Addr
 
-	// Control, if not nil, is called with each socket before it is bound or
-	// connected, as net.Dialer.Control is: on a worker, but on the caller's goroutine
-	// if there is one address and no Find.
+	// Control, if not nil, is called with each socket before it is bound or connected, as
+	// net.Dialer.Control is. It is called on a worker; with one address and no Find, on the
+	// caller's goroutine.
 	Control func(network, address string, raw syscall.RawConn) error
 
-	// Attempt, if not nil, is called when an attempt to connect to an address begins, before
-	// its socket is made; ended, if not nil, when the attempt has ended: with nil if it is the
-	// connection, else with why, which matches net.ErrClosed if the attempt was given up.
-	// Both are called on a worker, as methods of the handler are, and must not block.
+	// Attempt, if not nil, is called when an attempt to connect to an address begins, before its
+	// socket is made. ended, if not nil, is called when the attempt has ended. It gets nil if the
+	// attempt is the connection, else the reason. The reason matches net.ErrClosed if the attempt
+	// was given up. Both are called on a worker, as methods of the handler are, and must not block.
 	Attempt func(addr net.Addr) (ended func(error))
 
 	// Preface is sent before anything else. It must not be changed.
 	Preface []byte
 
-	// Near has the connection begin on the worker where another one receives, in whose
-	// handler's method DialWith must be called. nil: where Config.Placement says.
+	// Near makes the connection begin on the worker where another one receives. DialWith must then
+	// be called in a method of that one's handler. nil: where Config.Placement says.
 	Near *Conn
 }
 

@@ -1,11 +1,11 @@
-// Package conn makes connections of what a reactor reports: byte streams with
-// buffers, flow control, deadlines and an orderly close.
+// Package conn makes connections on the reactors of package reactor: byte
+// streams with buffers, flow control, deadlines and an orderly close.
 //
 // A [Group] is the reactors of one runtime and everything attached to them:
-// listeners, accepted and dialled connections. A [Conn] is a task of that
-// runtime. What the kernel tells about it, and what other goroutines ask of it,
-// gathers in its inbox; its task then runs on one worker at a time, calls the
-// [Handler], and hands what that wrote to the kernel as one send.
+// listeners, accepted and dialed connections. A [Conn] is a task of that
+// runtime. The kernel's completions and other goroutines' commands gather in its
+// inbox. Its task then runs on one worker at a time, calls the [Handler], and
+// gives all that the handler wrote to the kernel as one send.
 //
 // Most programs use package server, which is this package behind an interface
 // in the manner of net/http.
@@ -28,7 +28,7 @@
 //
 //	         OnOpen          OnData …            OnEOF
 //	accepted ──────► open ───────────► open ──────────► peer has finished
-//	dialled  ──────►  │                                   │
+//	dialed   ──────►  │                                   │
 //	                  └── Close: flush, FIN, peer's FIN, or the linger time ──► closed
 //	                  └── Abort, an error of the socket ──────────────────────► closed
 //

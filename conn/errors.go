@@ -16,8 +16,8 @@ var (
 	// HighWater bytes while MaxWriteTotal is reached. Nothing of it was taken.
 	ErrWriteQueueFull = engine.ErrWriteQueueFull
 
-	// ErrTooManyCalls is returned by a Do of a handle while 1024 functions wait to be
-	// called: the connection's worker does not keep up, or its TLS handshake goes on.
+	// ErrTooManyCalls is returned by a Do of a handle while 1024 functions wait to be called. The
+	// connection's worker does not keep up, or its TLS handshake goes on.
 	ErrTooManyCalls = engine.ErrTooManyCalls
 
 	// ErrReadBufferFull ends a connection whose handler left MaxRead bytes

@@ -39,8 +39,8 @@ type Group struct {
 	placement    *placement.Placement
 
 	sockets    sync.Once // for watchSockets
-	completes  bool      // the reactor is told now and acts with its next Poll: io_uring
-	readsFirst bool      // tasks receive what comes with a new connection, see readFirst
+	completes  bool      // the reactor acts on a submission only in its next Poll: io_uring
+	readsFirst bool      // tasks read data that arrived with a new connection, see readFirst
 	bulk       bulkReads
 
 	forGoroutines bool // the workers share threads with goroutines, or would if the backend could
@@ -51,13 +51,13 @@ type Group struct {
 // A root lets package packet find the engine of a Group, and nobody else.
 type root = engine.Root
 
-// NewGroup chooses the backend (see reactor.Select) and makes a runtime of
-// workers that each have a reactor. They start with the first use. rc.NewDriver
-// is ignored. With rc.Unlocked, which io_uring cannot do, another one is chosen; if that
-// is forced, workers have threads of their own all the same, but do not hold.
+// NewGroup chooses the backend (see reactor.Select) and makes a runtime of workers that each have a
+// reactor. They start with the first use. rc.NewDriver is ignored. io_uring cannot do rc.Unlocked,
+// so another backend is chosen then. If io_uring is forced, workers have threads of their own all
+// the same, but do not hold.
 //
-// In a bubble of testing/synctest the time of the group is real. Its workers and handlers belong
-// to the bubble in which the group is first used; until Close the bubble's time stands still.
+// In a bubble of testing/synctest the time of the group is real. Its workers and handlers belong to
+// the bubble in which the group is first used; until Close the bubble's time stands still.
 func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -68,7 +68,8 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	cfg.Reactor.Unlocked = rc.Unlocked
 	chosen, err := reactor.Select(cfg.Reactor, cfg.Logger)
 	if rc.Unlocked && errors.Is(err, errors.ErrUnsupported) {
-		rc.Unlocked, rc.Hold, cfg.Reactor.Unlocked = false, -1, false // as good as that backend can do
+		// as good as that backend can do
+		rc.Unlocked, rc.Hold, cfg.Reactor.Unlocked = false, -1, false
 		chosen, err = reactor.Select(cfg.Reactor, cfg.Logger)
 	}
 	if err != nil {
@@ -99,7 +100,8 @@ func NewGroup(cfg Config, rc sched.Config) (*Group, error) {
 	g.readsFirst = (g.completes || cfg.Reactor.Backend == "epoll") && !g.bounded()
 	g.bulk = newBulkReads(cfg.Reactor.Backend, cfg.Reactor.Buffers*cfg.Reactor.BufferSize)
 	g.core.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.Linger, Logger: cfg.Logger, Virtual: rc.Paused}
-	g.rt = bubble.Call(func() *sched.Runtime { return sched.New(rc) }) // its time is real: its drivers wait in the kernel
+	// its time is real: its drivers wait in the kernel
+	g.rt = bubble.Call(func() *sched.Runtime { return sched.New(rc) })
 	g.core.RT = g.rt
 	g.placement = placement.New(placement.Policy(cfg.Placement), g.rt.Workers(), &g.core)
 	g.core.Drivers = make([]atomic.Pointer[engine.Driver], g.rt.Workers())
@@ -159,13 +161,13 @@ func (g *Group) leave(c *Conn) {
 	}
 }
 
-// Close stops the workers. Connections and listeners that are left are
-// abandoned: Stop ends connections first, as do Abort and Wait.
+// Close stops the workers. Connections and listeners that are left are abandoned: Stop ends
+// connections first, as do Abort and Wait.
 //
-// It returns the error that ended a worker early, if one did; after a second in which a
-// task has not returned, an error that matches ErrStuck and names the worker. Then the
-// workers end when the task returns: Runtime().Done() is closed by then. Close cannot tell a
-// task that takes longer than a second from one that never returns.
+// It returns the error that ended a worker early, if one did. If a task does not return within a
+// second, the error matches ErrStuck and names the worker. Then the workers end when the task
+// returns: Runtime().Done() is closed by then. Close cannot tell a task that takes longer than a
+// second from one that never returns.
 func (g *Group) Close() error { return bubble.Call(g.close) }
 
 func (g *Group) close() error {

@@ -27,11 +27,10 @@ type listenerOwner Listener
 
 var _ accept.Owner = (*listenerOwner)(nil)
 
-// Listen accepts connections from a listening socket, a *net.TCPListener or
-// *net.UnixListener, and has h told of each. The group works on a copy of the
-// descriptor, so ln may be closed at once, and a Unix listener must not be
-// before the server is done with its path. Options of the socket that accepted ones
-// inherit, SO_LINGER above all, are to be set before.
+// Listen accepts connections from a listening socket, a *net.TCPListener or *net.UnixListener, for
+// the handler h. The group works on a copy of the descriptor, so ln may be closed at once. A Unix
+// listener must stay open until the server is done with its path. Set the socket's options that
+// accepted ones inherit, SO_LINGER above all, before.
 func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
 	return g.ListenOn(AnyWorker, ln, h)
 }
@@ -39,9 +38,9 @@ func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
 // AnyWorker stands for whichever worker is best.
 const AnyWorker = -1
 
-// ListenOn is Listen on the worker with that index, from 0, on which its connections
-// then begin, whatever Config.Placement says: for sockets that share an address by
-// SO_REUSEPORT, one for each worker.
+// ListenOn is Listen on the worker with that index, from 0. Its connections begin there, in spite
+// of Config.Placement. It is for sockets that share an address by SO_REUSEPORT, one for each
+// worker.
 func (g *Group) ListenOn(worker int, ln net.Listener, h Handler) (*Listener, error) {
 	l, err := g.prepare(worker, ln, h, 0)
 	if err == nil {
@@ -76,7 +75,7 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, backlog int) (*L
 	return l, nil
 }
 
-// start has it accept.
+// start begins to accept.
 func (l *Listener) start() error { return l.opError("listen", l.socket.Start()) }
 
 // opError wraps an error as package net does; nil stays nil.

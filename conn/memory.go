@@ -10,9 +10,9 @@ import (
 // ErrShed ends a connection that used the most when Config.MaxMemory was reached.
 var ErrShed = errors.New("conn: shed: the connections' buffers had reached MaxMemory, and this one had the most")
 
-// What connections book in their group's ledger, if MaxMemory bounds what they buffer. A Socket
-// from which a goroutine waits to read needs no memory for what arrives, and a TLS handshake
-// that has begun gives back what it holds when it goes on: neither waits for memory.
+// Connections book their buffers in their group's ledger, if MaxMemory bounds them. Two kinds of
+// input do not wait for memory. A Socket from which a goroutine waits to read needs none for it. A
+// TLS handshake that has begun frees memory when it goes on.
 
 func (g *Group) bounded() bool { return g.cfg.MaxMemory > 0 }
 
@@ -27,7 +27,7 @@ func (g *Group) passOn() {
 	}
 }
 
-// starve decides whether the handler may be called with what has come.
+// starve decides whether the handler may be called with received bytes.
 func (c *Conn) starve() {
 	if c.is(closing | broken) {
 		return
@@ -39,8 +39,8 @@ func (c *Conn) starve() {
 	}
 }
 
-// settleMemory is the end of a run: what it has buffered is booked, and if that is too
-// much, somebody goes.
+// settleMemory is the end of a run. It books the connection's buffers. If the sum is too large, a
+// connection is reset.
 func (c *Conn) settleMemory() {
 	memory, _ := c.pending()
 	unread := c.in.Kept()
@@ -62,10 +62,10 @@ func (c *Conn) settleMemory() {
 	if g.ledger.Full() {
 		g.shed()
 	}
-	g.passOn() // also when nothing was freed: who was woken passes it on
+	g.passOn() // also when nothing was freed: a task that was woken passes it on
 }
 
-// shed resets the connection that has the most.
+// shed resets the connection with the largest buffers.
 func (g *Group) shed() {
 	var greediest *Conn
 	most := 0
@@ -111,9 +111,9 @@ func (g *Group) mayQueue(unsent int) bool {
 		unsent < g.cfg.MaxWrite && g.excess.Load() < int64(g.cfg.MaxWriteTotal)
 }
 
-// reckon brings the group's excess up to date with what waits above HighWater. It is called
-// wherever that changes under the connection's lock, which is held; a connection that is torn
-// down has none, whatever is still in flight.
+// reckon updates the group's excess to the connection's bytes above HighWater. It is called at each
+// change of those under the connection's lock, which is held. A connection that is torn down has no
+// excess, even with bytes in flight.
 func (in *inbox) reckon(g *Group) {
 	if in.mail == nil {
 		return

@@ -12,13 +12,13 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A SocketListener is a net.Listener whose connections, each a *Socket, the group's
-// workers accept and serve. Its methods may be called from any goroutine but a
-// worker's. A handler and a task may call TryAccept, AcceptFuture and Addr.
+// A SocketListener is a net.Listener of Sockets that the group's workers accept and serve. Its
+// methods may be called from any goroutine but a worker's. A handler and a task may call TryAccept,
+// AcceptFuture and Addr.
 //
-// Of those that nobody has taken by Accept yet it keeps about as many as its backlog: each
-// is counted when its OnOpen runs, and a few more may have been accepted by then. The others
-// wait in the kernel's.
+// It keeps about as many connections that no Accept has taken as its backlog. Each is counted when
+// its OnOpen runs, and a few more may have been accepted by then. The others wait in the kernel's
+// backlog.
 type SocketListener struct {
 	group *Group
 	addr  net.Addr
@@ -44,16 +44,15 @@ type SocketListenerConfig struct {
 	// Backlog: see SocketListener. 0: 128.
 	Backlog int
 
-	// First, if not nil, is given the handler that makes sockets of connections and
-	// returns one that sees each connection before: when that is done with one, it
-	// calls SetHandler with, and OnOpen of, the handler it was given.
+	// First, if not nil, gets the handler that makes sockets of connections, and returns the
+	// handler that sees each connection before. When that one is done with a connection, it calls
+	// SetHandler with the handler it was given, and OnOpen of it.
 	First func(Handler) Handler
 }
 
-// OpenListener accepts connections from a listening socket, a *net.TCPListener or
-// *net.UnixListener, for ordinary goroutines, or from several that share an address by
-// SO_REUSEPORT, one for each worker. The group works on copies of the descriptors, as
-// with Listen.
+// OpenListener accepts connections for ordinary goroutines from a listening socket, a
+// *net.TCPListener or *net.UnixListener. Several sockets may share an address by SO_REUSEPORT, one
+// for each worker. The group works on copies of the descriptors, as with Listen.
 func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*SocketListener, error) {
 	if len(all) == 0 {
 		return nil, errors.New("conn: OpenListener needs a listening socket")
@@ -85,7 +84,7 @@ func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*So
 	return l, nil
 }
 
-// watch has Accept end when the runtime does, if the listener has not been closed.
+// watch ends Accept when the runtime ends, if the listener has not been closed.
 func (l *SocketListener) watch() {
 	select {
 	case <-l.done:
@@ -125,8 +124,8 @@ func (l *SocketListener) arrive(a arrival) bool {
 // ErrNoneArrived is returned by SocketListener.TryAccept when no connection waits to be taken.
 var ErrNoneArrived = errors.New("conn: no connection has arrived")
 
-// accepted is the connection that was taken from the arrivals, whose listening socket is told
-// that it may have room; else an error, none of a queue that is empty.
+// accepted is the connection that was taken from the arrivals. Its listening socket learns that it
+// may have room. Otherwise accepted is an error; that of an empty queue is none.
 func (l *SocketListener) accepted(a arrival, s queue.State, none error) (*Socket, error) {
 	switch s {
 	case queue.Taken:
@@ -148,7 +147,7 @@ func (l *SocketListener) Accept() (net.Conn, error) {
 	return s, nil
 }
 
-// AcceptSocket is Accept for those who want the type.
+// AcceptSocket is Accept with a *Socket as its result.
 func (l *SocketListener) AcceptSocket() (*Socket, error) {
 	a, s := l.arrivals.Take(nil)
 	return l.accepted(a, s, nil)
@@ -206,7 +205,7 @@ func (l *SocketListener) Close() error {
 	return bubble.Call(l.closeInner)
 }
 
-// shut ends all calls of Accept, and what they would have returned. It reports whether
+// shut ends all calls of Accept, and the connections they would have returned. It reports whether
 // this call has.
 func (l *SocketListener) shut() bool {
 	left, open := l.arrivals.Close()

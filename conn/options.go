@@ -8,10 +8,10 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// SetReadDeadline has OnDeadline called at t, once, whatever has been received
-// by then: a handler that is content sets a later time. A zero t means never.
-// A t in the past means now. The error matches net.ErrClosed, and errors.ErrUnsupported for
-// the connection of a Stream, which has deadlines of its own.
+// SetReadDeadline makes OnDeadline run at t, once, even if bytes were received by then. A handler
+// that is content sets a later time. A zero t means never. A t in the past means now. The error
+// matches net.ErrClosed, and errors.ErrUnsupported for the connection of a Stream, which has
+// deadlines of its own.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	if c.ofStream() && !t.IsZero() {
 		return c.opError("set", errOfStream)
@@ -19,11 +19,10 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.setDeadline(t, deadlines.Read)
 }
 
-// SetWriteDeadline has writes fail from t on with an error that matches
-// os.ErrDeadlineExceeded. If anything is unsent then, the connection is reset and
-// ends with that error. A zero t means never; a later deadline lets writes succeed
-// again. Handle.Send does not fail: what comes by it after t ends the connection so, too.
-// The error matches net.ErrClosed.
+// SetWriteDeadline makes writes fail from t on with an error that matches os.ErrDeadlineExceeded.
+// If anything is unsent then, the connection is reset and ends with that error. A zero t means
+// never; a later deadline lets writes succeed again. Handle.Send does not fail: bytes that it
+// brings after t end the connection in the same way. The error matches net.ErrClosed.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.clear(overdue)
 	err := c.setDeadline(t, deadlines.Write)
@@ -54,9 +53,8 @@ func (c *Conn) setDeadline(t time.Time, what deadlines.Kind) error {
 	return nil
 }
 
-// SetIdleTimeout ends the connection, with an error that matches
-// os.ErrDeadlineExceeded, when for that long nothing has been received and the peer
-// has taken nothing. 0: never. It counts from now on. The error matches
+// SetIdleTimeout closes the connection after this long without received or acknowledged bytes, with
+// an error that matches os.ErrDeadlineExceeded. 0: never. It counts from now on. The error matches
 // net.ErrClosed.
 func (c *Conn) SetIdleTimeout(d time.Duration) error {
 	switch {
@@ -70,9 +68,9 @@ func (c *Conn) SetIdleTimeout(d time.Duration) error {
 	return nil
 }
 
-// SetLinger says how long Close waits for the peer, instead of Config.Linger. 0: not at
-// all: what was written and not sent is dropped, and the peer sees a reset, as with that of
-// a *net.TCPConn. Negative: Config.Linger again. The error matches net.ErrClosed.
+// SetLinger says how long Close waits for the peer, instead of Config.Linger. 0: not at all. Then
+// unsent bytes are dropped and the peer sees a reset, as with SetLinger of a *net.TCPConn.
+// Negative: Config.Linger again. The error matches net.ErrClosed.
 func (c *Conn) SetLinger(d time.Duration) error {
 	switch {
 	case c.is(closing | broken):

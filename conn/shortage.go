@@ -18,7 +18,7 @@ type shortages struct {
 // 16 ms and tried again; nothing was lost. Any goroutine.
 func (g *Group) Shortages() uint64 { return g.shortages.n.Load() }
 
-// watch has the reactors of a configuration counted in. One shortage a second is logged.
+// watch counts the shortages of a configuration's reactors. One shortage a second is logged.
 func (s *shortages) watch(cfg *Config) {
 	next, log := cfg.Reactor.OnShortage, cfg.Logger
 	cfg.Reactor.OnShortage = func(err error, pause time.Duration) {

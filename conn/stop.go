@@ -7,22 +7,22 @@ import (
 	"github.com/suiro-go/suiro/internal/engine"
 )
 
-// ErrStuck is matched by the errors of Group.Stop, Group.Close and Listener.Close, and of
-// a Server's Shutdown and Close, that left something because a handler does not return.
+// ErrStuck is matched by errors of Group.Stop, Group.Close and Listener.Close, and of a Server's
+// Shutdown and Close. They left something because a handler does not return.
 var ErrStuck = engine.ErrStuck
 
-// Stop ends the group at once: listeners are closed and every connection is reset. From then
-// on a dial, and a new listener, is refused with an error that matches net.ErrClosed. When
-// the last OnClose has returned, the workers stop.
+// Stop ends the group at once: listeners are closed and every connection is reset. From then on a
+// dial, and a new listener, is refused with an error that matches net.ErrClosed. When the last
+// OnClose has returned, the workers stop.
 //
-// It waits for handlers until ctx ends, and goes on for as long as the number of connections
-// falls within each second. Then it returns an error that matches ErrStuck, and says what is left:
-// connections, and workers with a handler that does not return. Packet sockets receive
-// nothing more by then, and their ports are free, but on Windows, where the handler has to
-// return first. What a stuck worker may still use is not freed; if its handler
-// returns later, all of it ends then, in the background. A handler must not call Stop.
+// It waits for handlers until ctx ends, and goes on for as long as the number of connections falls
+// within each second. Then it returns an error that matches ErrStuck, and names the rest:
+// connections, and workers with a handler that does not return. Packet sockets receive nothing more
+// by then, and their ports are free. On Windows the handler has to return first. Memory that a
+// stuck worker may still use is not freed. If its handler returns later, all of it ends then, in
+// the background. A handler must not call Stop.
 //
-// The error matches that of ctx, unless the cause of ctx (context.Cause) is ErrStuck: with that
+// The error matches that of ctx, unless the cause of ctx (context.Cause) is ErrStuck. With that
 // cause the caller says that there never was a time for the handlers.
 func (g *Group) Stop(ctx context.Context) error {
 	ctx, release := bubble.Context(ctx)

@@ -1,12 +1,12 @@
 package conn
 
-// A Wrapper is a Handler around another one: it adds something to what that does, and passes
-// the calls on, which embedding the Handler does. What a handler needs beyond its methods is
-// found through Unwrap, as http.ResponseController finds what a http.ResponseWriter can do.
+// A Wrapper is a Handler around another one. It adds something, and passes the calls on, as
+// embedding the Handler does. Unwrap is the way to the other features of the Handler within, as
+// http.ResponseController finds those of an http.ResponseWriter.
 //
-// Sequential and Conn.Lend put a handler of their own in the place of the Wrapper, which sees
-// OnOpen, OnDrain and OnClose then, and no bytes. SetHandler and HandOver end a Wrapper's part.
-// A Wrapper belongs within ServeTLS, ConnectTLS and the PROXY protocol, not around them.
+// Sequential and Conn.Lend replace the Wrapper by a handler of their own. It then sees OnOpen,
+// OnDrain and OnClose, and no bytes. SetHandler and HandOver end a Wrapper's part. A Wrapper
+// belongs within ServeTLS, ConnectTLS and the PROXY protocol, not around them.
 type Wrapper interface {
 	Handler
 
