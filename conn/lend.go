@@ -6,16 +6,15 @@ import (
 	"github.com/suiro-go/suiro/internal/duplex"
 )
 
-// Lend makes the connection a Socket, until Socket.Return or for good: goroutines have
-// it, and what is unread is the Socket's. Meanwhile the handler that the connection has
-// now gets no event but OnDrain and OnClose, where Lent tells it that this is not its
-// own affair alone. It is for that handler's methods and Handle.Do, and returns nil if the
-// connection is closed or closing, is spliced, is a Stream's, or speaks TLS, for which
-// LendTLS is.
+// Lend makes the connection a Socket, until Socket.Return or for good: goroutines have it, and
+// unread bytes are the Socket's. Meanwhile the present handler gets only OnDrain and OnClose, where
+// Lent reports that goroutines have the connection. Lend is for that handler's methods and
+// Handle.Do. It returns nil if the connection is closed or closing, is spliced, is a Stream's, or
+// speaks TLS. LendTLS is for TLS.
 //
 // The Socket keeps up to 64 KiB that arrive and are not read, 16 KiB before the first read, and a
-// buffer of the reactor more; then the peer is held back. What the handler has set is not touched:
-// a deadline of Conn's is to be taken back first.
+// buffer of the reactor more. Then the peer is held back. Settings of the handler stay: it takes
+// back a deadline of the Conn before.
 func (c *Conn) Lend() *Socket {
 	if c.filter() != nil {
 		return nil
@@ -29,16 +28,16 @@ func (c *Conn) Lend() *Socket {
 	return s
 }
 
-// LendTLS is Lend for a connection that speaks TLS: what goroutines have is the
-// *tls.Conn that has encrypted it so far, hands shaken, over a Socket, whose deadlines are
-// its own, and which is good for Return, and for SetLinger(0) and Close, which reset the
-// connection, and for nothing else. What is unread must have
-// been taken before. It returns nil, too, if the connection does not speak TLS.
+// LendTLS is Lend for a connection that speaks TLS. Goroutines get the *tls.Conn that has encrypted
+// it so far, with the handshake complete. It runs over a Socket, whose deadlines are its own. That
+// Socket is good for Return, and for SetLinger(0) and Close, which reset the connection, and for
+// nothing else. Unread bytes must have been taken before. LendTLS returns nil, too, if the
+// connection does not speak TLS.
 //
 // Return may be called when a Read of the *tls.Conn has ended with an error that matches
-// os.ErrDeadlineExceeded, and from then on the *tls.Conn must not be used any more.
-// Meanwhile nothing else may be written, not by Handle.Send either: it is dropped. When the
-// connection ends, close-notify is sent by Close of the *tls.Conn alone.
+// os.ErrDeadlineExceeded. From then on the *tls.Conn must not be used any more. Meanwhile nothing
+// else may be written: bytes of Handle.Send, too, are dropped. When the connection ends, only Close
+// of the *tls.Conn sends close-notify.
 func (c *Conn) LendTLS() (*tls.Conn, *Socket) {
 	f := c.filter()
 	if !f.decrypts() || len(c.in.Unread) > 0 || c.out.Files() > 0 {
@@ -69,14 +68,14 @@ func (c *Conn) lend() *Socket {
 	return s
 }
 
-// sendBefore has what is queued be known to put, which would overtake it.
+// sendBefore tells put of queued bytes, which it would overtake.
 func (c *Conn) sendBefore() {
 	if len(c.out.Queued) > 0 || c.out.Files() > 0 {
 		c.send(false)
 	}
 }
 
-// keep puts what has arrived into the queue of a Socket that nobody else knows yet.
+// keep puts received bytes into the queue of a Socket that nobody else knows yet.
 func (s *Socket) keep(p []byte) {
 	if s.duplex.Push(p) {
 		s.c.reading.set(held)
@@ -89,22 +88,22 @@ func (c *Conn) Lent() bool {
 	return lent
 }
 
-// Return gives a connection that was lent back to the handler that lent it, unless
-// something has arrived that was not read, its end included, or somebody is reading or
-// writing: then it reports false and changes nothing. If it reports true the Socket is
-// as if it were closed; f, on a worker, is the first that the handler's side sees of
-// the connection, its error as that of a handler's method; and then the handler is told
-// of what has arrived since, in order. If the connection ends first, f is not called:
-// the handler's OnClose is, in any case.
+// Return gives a lent connection back to the handler that lent it. It reports false and changes
+// nothing if something has arrived and was not read, the end included, or if a goroutine reads or
+// writes. If it reports true, the Socket is as if it were closed. Then f is called on a worker,
+// before any method of the handler, and its error counts as a method's. After that the handler gets
+// the data that arrived since, in order. If the connection ends first, f is not called. The
+// handler's OnClose is called in any case.
 //
-// No byte is lost or changes places. The decision is taken under the lock of the
-// Socket, under which all that arrives is put into its queue: what came before it would
-// be there. What comes after it is left unread in the connection itself, since OnData
-// sees that under the same lock, and a worker offers that to the handler after
-// takeBack, which is on its way before the lock is released. The end goes the same way:
-// it is seen in eof before, or it is shown again by takeBack.
+// No byte is lost or changes places. The decision is taken under the lock of the Socket, under
+// which received bytes enter its queue. Bytes that arrived before the decision would be there.
+// Later bytes are left unread in the connection itself, since OnData sees the decision under the
+// same lock. A worker offers them to the handler after takeBack, which is on its way before the
+// lock is released. The peer's end goes the same way: eof shows it before, or takeBack shows it
+// again.
 func (s *Socket) Return(f func(*Conn) error) bool {
-	return s.lender != nil && s.duplex.Surrender(func() bool { // else it is over, and OnClose about to say so
+	// else it is over, and OnClose about to say so
+	return s.lender != nil && s.duplex.Surrender(func() bool {
 		return s.c.tell(command{kind: cmdDo, do: func(c *Conn) { s.takeBack(c, f) }}) == nil
 	})
 }

@@ -9,48 +9,47 @@ import (
 	"github.com/suiro-go/suiro/internal/duplex"
 )
 
-// A Socket is a connection for ordinary goroutines: a net.Conn whose descriptor the
-// group's workers serve. It behaves as a *net.TCPConn does: Read and Write block, any
-// method may be called from any goroutine at any time, and errors are *net.OpError.
+// A Socket is a connection for ordinary goroutines: a net.Conn on a descriptor that the group's
+// workers serve. It behaves as a *net.TCPConn does: Read and Write block, any method may be called
+// from any goroutine at any time, and errors are *net.OpError.
 //
-// It differs in this: Write returns when the kernel, or a queue of up to 64 KiB before
-// it, has taken everything; Close lets that be sent in the background, as Conn.Close
-// does, for as long as the peer takes some of it within Config.Linger, and resets a peer
-// that sends more than 2 MiB meanwhile; and a Socket that is forgotten without Close
-// stays open.
+// It differs in this. Write returns when the kernel, or a queue of up to 64 KiB before it, has
+// taken everything. Close sends that in the background, as Conn.Close does, for as long as the peer
+// takes some of it within Config.Linger. It resets a peer that sends more than 2 MiB meanwhile. A
+// Socket that is forgotten without Close stays open.
 //
-// What has arrived and is not read is kept, up to Config.HighWater bytes and a little
-// more; then the peer is held back. An idle Socket holds no buffer, and no goroutine
-// but those blocked in its methods.
+// Unread bytes are kept, up to Config.HighWater and a little more; then the peer is held back. An
+// idle Socket holds no buffer, and no goroutine but those blocked in its methods.
 //
-// Group.Drain closes it if it was dialled. It does nothing to one that was accepted, since
-// only its owner knows when it is done with it. Group.Abort resets it. Setting deadlines then
-// fails with net.ErrClosed.
+// Group.Drain closes it if it was dialed. It does nothing to one that was accepted, since only its
+// owner knows when it is done with it. Group.Abort resets it. Setting deadlines then fails with
+// net.ErrClosed.
 type Socket struct {
 	plain // of a consumer's parts, those that a Socket has no use for
 
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted
-	lender Handler       // whose the connection is after Return; nil: nobody's
+	lender Handler       // the connection's handler after Return; nil: none
 	duplex duplex.Duplex // what goroutines have of it
 
-	mu    sync.Mutex // inside the duplex's lock, around that of c
-	c     *Conn      // nil: not open yet. Goroutines use what its mutex guards, and what is fixed
-	local net.Addr   // nil: not asked for yet
+	mu sync.Mutex // inside the duplex's lock, around that of c
+	// nil: not open yet. Goroutines use the data that its mutex guards, and fixed fields
+	c     *Conn
+	local net.Addr // nil: not asked for yet
 }
 
 var _ net.Conn = (*Socket)(nil)
 
-// NewSocket is a Socket for one connection that is to be dialed: give its Handler to
-// Group.Dial, and then WaitOpen tells what came of it. Reads and writes wait for that too.
+// NewSocket is a Socket for one connection that is to be dialed. Give its Handler to Group.Dial;
+// then WaitOpen returns the result. Reads and writes wait for that too.
 func NewSocket() *Socket {
 	s := &Socket{opened: bubble.Chan[struct{}](0)}
 	s.duplex.Unopened()
 	return s
 }
 
-// WaitOpen waits until the connection is established, and returns nil; or until it is
-// not going to be, and returns why; or until ctx ends, and returns its error: then the
-// attempt goes on, until Close or Handle.Abort ends it.
+// WaitOpen waits until the connection is established, and returns nil. If it is not going to be,
+// WaitOpen returns the reason. If ctx ends before, it returns the error of ctx. Then the attempt
+// goes on, until Close or Handle.Abort ends it.
 func (s *Socket) WaitOpen(ctx context.Context) error {
 	if s.opened != nil {
 		ctx, release := bubble.Context(ctx)
@@ -74,9 +73,9 @@ func (s *Socket) conn() *Conn {
 	return s.c
 }
 
-// lentWindow is how much a Socket that is lent keeps of what has arrived and is not read, in
-// bytes. It is no more than unwantedWindow before a goroutine has read that much: of a body that
-// no handler reads all but one buffer of the reactor stays in the kernel.
+// lentWindow is how many unread bytes a lent Socket keeps. It keeps no more than unwantedWindow
+// before a goroutine has read that much. So all of a body that no handler reads stays in the
+// kernel, except one buffer of the reactor.
 const (
 	lentWindow     = 64 << 10
 	unwantedWindow = 16 << 10
@@ -119,7 +118,7 @@ func (l *socketLine) CloseRead() { l.do(func(c *Conn) { _ = c.CloseRead() }) }
 // CloseWrite implements duplex.Line.
 func (l *socketLine) CloseWrite() { l.do(func(c *Conn) { _ = c.CloseWrite() }) }
 
-// do has the task call f, unless the connection is over.
+// do makes the task call f, unless the connection is over.
 func (l *socketLine) do(f func(*Conn)) { _ = l.c.tell(command{kind: cmdDo, do: f}) }
 
 // Close implements duplex.Line.

@@ -14,7 +14,7 @@ var _ consumer = (*socketEvents)(nil)
 // NewSocket has made: one connection's handler, for one call.
 func (s *Socket) Handler() Handler { return (*socketEvents)(s) }
 
-// socketOf is the Socket whose handler h is; false: it is another handler.
+// socketOf is the Socket with the handler h; false: h is another handler.
 func socketOf(h Handler) (*Socket, bool) {
 	e, ok := h.(*socketEvents)
 	return (*Socket)(e), ok
@@ -31,7 +31,7 @@ func (e *socketEvents) OnOpen(c *Conn) error {
 	if s.opened != nil {
 		close(s.opened)
 	}
-	switch { // what was said before it was open
+	switch { // calls before it was open
 	case was.Closed:
 		c.Abort()
 	case was.Mute:
@@ -56,7 +56,7 @@ func (e *socketEvents) OnData(c *Conn) error {
 	return nil
 }
 
-// OnEOF implements Handler: what was received before it is read first.
+// OnEOF implements Handler: bytes received before it are read first.
 func (e *socketEvents) OnEOF(*Conn) error {
 	e.duplex.Finished()
 	return nil
@@ -68,8 +68,8 @@ func (e *socketEvents) OnWritable(*Conn) error { return nil }
 // OnDeadline implements Handler: a Socket's deadlines are not its connection's.
 func (e *socketEvents) OnDeadline(*Conn) error { return os.ErrDeadlineExceeded }
 
-// OnDrain implements Handler: it does nothing with a connection that was accepted, unless
-// that is lent, and closes one that was dialled.
+// OnDrain implements Handler. It does nothing to a connection that was accepted, unless that is
+// lent, and closes one that was dialed.
 func (e *socketEvents) OnDrain(c *Conn) {
 	s := (*Socket)(e)
 	switch {
@@ -98,7 +98,7 @@ func (e *socketEvents) OnClose(c *Conn, err error) {
 	s.lender.OnClose(c, err)
 }
 
-// keeps implements consumer. A function of NotifyEnd is told of a reset at once.
+// keeps implements consumer. A function of NotifyEnd must learn of a reset at once.
 func (e *socketEvents) keeps() bool { return !e.duplex.TellsEnd() }
 
 // hung implements consumer.

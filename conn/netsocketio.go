@@ -46,29 +46,27 @@ func (s *Socket) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// Close implements net.Conn: what was written is sent in the background, unless
-// SetLinger says otherwise; reads and writes end, at once, with net.ErrClosed.
+// Close implements net.Conn. Written bytes are sent in the background, unless SetLinger says
+// otherwise. Reads and writes end, at once, with net.ErrClosed.
 func (s *Socket) Close() error { return s.opErrorOf("close", s.duplex.Close()) }
 
-// CloseWrite says that nothing more will be written, once what was written is sent, as
-// that of *net.TCPConn does.
+// CloseWrite ends writing once all written bytes are sent, as that of *net.TCPConn does.
 func (s *Socket) CloseWrite() error { return s.opErrorOf("close", s.duplex.CloseWrite()) }
 
 // CloseRead says that nothing more will be read, as that of *net.TCPConn does: reads
 // return io.EOF.
 func (s *Socket) CloseRead() error { return s.opErrorOf("close", s.duplex.CloseRead()) }
 
-// NotifyEnd has f called once, when nothing more will arrive: the peer has finished, or
-// the connection has ended, although what arrived before may be unread. So a goroutine
-// that waits for something else learns that its peer is gone, without a read. If nothing
-// will arrive already, f is called before NotifyEnd returns; else on a worker, so f must
-// not block. A later call replaces f, and nil, Close and Return take it back: a call
-// that has begun by then goes on. While the peer is held back, because much is unread, only a
-// reset is seen, and on Wine 8 not even that.
+// NotifyEnd calls f once, when nothing more will arrive: the peer has finished, or the connection
+// has ended. Bytes that arrived before may be unread. So a goroutine that waits for something else
+// learns that its peer is gone, without a read. If nothing will arrive already, f is called before
+// NotifyEnd returns; else on a worker, so f must not block. A later call replaces f. nil, Close and
+// Return take it back: a call that has begun by then goes on. While the peer is held back, because
+// much is unread, only a reset is seen, and on Wine 8 not even that.
 func (s *Socket) NotifyEnd(f func()) { s.duplex.NotifyEnd(f) }
 
-// wrap gives what ended a connection the shape it has in package net: whichever end
-// noticed it, it is an error of the call that returns it.
+// wrap gives the error that ended a connection the shape it has in package net. It is an error of
+// the call that returns it, whichever end noticed it.
 func (s *Socket) wrap(op string, err error) error {
 	var errno syscall.Errno
 	var sys *os.SyscallError

@@ -43,8 +43,8 @@ func (s *Socket) end(err error) {
 	}
 }
 
-// watchSockets has the group's sockets end when its runtime does without them: when a
-// driver fails, or with Group.Close. It costs one goroutine for the group.
+// watchSockets ends the group's sockets when its runtime ends without them: when a driver fails, or
+// with Group.Close. It costs one goroutine for the group.
 func (g *Group) watchSockets() {
 	g.sockets.Do(func() {
 		bubble.Go(func() {

@@ -74,8 +74,8 @@ const (
 	keepAliveProbes = 9
 )
 
-// SetKeepAliveConfig is that of *net.TCPConn, in whole seconds: 0 is 15 s, or 9 probes, and
-// what is negative stays as it is. With Enable false nothing else is set.
+// SetKeepAliveConfig is that of *net.TCPConn, in whole seconds: 0 is 15 s, or 9 probes, and a
+// negative value stays as it is. With Enable false nothing else is set.
 func (s *Socket) SetKeepAliveConfig(k net.KeepAliveConfig) error {
 	k.Idle, k.Interval = cmp.Or(k.Idle, keepAlivePeriod), cmp.Or(k.Interval, keepAlivePeriod)
 	k.Count = cmp.Or(k.Count, keepAliveProbes)
@@ -86,8 +86,8 @@ func (s *Socket) setKeepAlive(k net.KeepAliveConfig) error {
 	return s.setOption(func(fd int) error { return sock.SetKeepAlive(fd, k) })
 }
 
-// SetLinger says what Close does: for 0, what was written and not sent is dropped, and
-// the peer sees a reset; for anything else it is sent, as Socket says.
+// SetLinger changes Close. With 0, unsent bytes are dropped and the peer sees a reset. With any
+// other value they are sent, as Socket says.
 func (s *Socket) SetLinger(sec int) error { return s.opErrorOf("set", s.duplex.Reset(sec == 0)) }
 
 func (s *Socket) setOption(set func(fd int) error) error {
@@ -107,7 +107,8 @@ func (s *Socket) withFD(f func(fd int) error) error {
 func (c *Conn) withFD(f func(fd int) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inbox.closed() { // it is about to be closed, by the task, which takes no notice of the lock
+	// it is about to be closed, by the task, which takes no notice of the lock
+	if c.inbox.closed() {
 		return net.ErrClosed
 	}
 	return f(c.end.FD)

@@ -66,8 +66,8 @@ func (c *Conn) lendFD(f func(fd uintptr) bool) error {
 	return sock.Lend(fd, f)
 }
 
-// duplicated reports whether a function of a RawConn has a duplicate of the descriptor, so
-// that close alone would not end the connection.
+// duplicated reports whether a function of a RawConn has a duplicate of the descriptor. Then close
+// alone would not end the connection.
 func (c *Conn) duplicated() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +97,7 @@ func (r rawStream) Write(f func(fd uintptr) (done bool)) error {
 	}
 }
 
-// roomOnceSent has madeRoom called when what is queued has been sent.
+// roomOnceSent calls MadeRoom when the queue has been sent.
 func (s *Socket) roomOnceSent(c *Conn) { c.NotifySent(func(error) { s.duplex.MadeRoom() }) }
 
 // writeRaw calls f with the descriptor unless something is to be sent before: as put sends.

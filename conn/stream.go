@@ -11,26 +11,25 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Stream is a connection for plain sequential code: a net.Conn whose Read and Write
-// suspend the handler's function, not a thread. So anything that speaks over a net.Conn
-// runs on it as it is: bufio, crypto/tls, textproto.
+// A Stream is a connection for plain sequential code: a net.Conn that suspends the handler's
+// function in Read and Write, not a thread. So anything that speaks over a net.Conn runs on it as
+// it is: bufio, crypto/tls, textproto.
 //
-// Read, Write and the other methods that have to do with bytes are for the function
-// itself and those it has started with Go, on whose coroutines they must be called:
-// elsewhere they return an error. Close, the deadlines, the addresses and Handle are
-// for any goroutine.
+// Read, Write and the other methods that have to do with bytes are for the function itself and
+// those it has started with Go. They must be called on the coroutines of these: elsewhere they
+// return an error. Close, the deadlines, the addresses and Handle are for any goroutine.
 //
-// Bytes written leave when the function waits, for whatever it is, or with Flush: what is
-// written between two waits leaves as one send. A Write waits while Config.HighWater bytes
-// are unsent; reading goes on meanwhile, so that two who both write first and read later
-// do not wait for each other any longer than over TCP itself.
+// Bytes leave when the function waits for anything, or with Flush: all that is written between two
+// waits leaves as one send. A Write waits while Config.HighWater bytes are unsent. Reading goes on
+// meanwhile. So two peers that both write first and read later wait for each other no longer than
+// over TCP itself.
 type Stream struct {
 	plain // of a consumer's parts, those that a Stream has no use for
 
-	// The task's alone. This and what others store, which is all that most turns look at,
-	// are two cache lines.
+	// The task's alone. These fields and those that others store are all that most turns look at.
+	// They fill two cache lines.
 	c         *Conn
-	running   *branch // whose coroutine runs
+	running   *branch // the branch that runs now
 	fresh     bool    // in this run of the task all have gone on since the last news
 	needsRoom bool    // somebody waits for the queue to get shorter
 	crowded   bool    // and did at the end of the last turn
@@ -50,10 +49,10 @@ type Stream struct {
 	resets   atomic.Bool
 
 	// The task's alone.
-	told     bool // the functions have been told that the connection ended
+	told     bool // the functions have seen that the connection ended
 	children []*Branch
 	looked   int64       // when all were last about to look at the deadlines, if there were any
-	failed   *Branch     // the first whose error nobody has joined, as of its end
+	failed   *Branch     // the first with an error that nobody has joined, as of its end
 	alarm    alarm.Alarm // of readBy and writeBy
 
 	handle Handle
@@ -63,22 +62,21 @@ type Stream struct {
 
 var _ net.Conn = (*Stream)(nil)
 
-// Sequential is a Handler that calls fn for each connection, on a coroutine. The
-// connection ends when fn returns: in order, as by Conn.Close, and if fn returns an
-// error, or panics, with that as its cause. The functions that fn has started with Go
-// end with it: once it has returned, their Awaits, Reads and Writes fail.
+// Sequential is a Handler that calls fn for each connection, on a coroutine. The connection ends
+// when fn returns: in order, as by Conn.Close. If fn returns an error, or panics, that is the cause
+// of the end. The functions that fn has started with Go end with it: once it has returned, their
+// Awaits, Reads and Writes fail.
 //
-// When the connection ends otherwise, by an error or because the server has waited for
-// long enough, Awaits, Reads and Writes fail in the same way; a sched.Context.Shield
-// defers that.
+// The connection may end otherwise, by an error or because the server has waited for long enough.
+// Then Awaits, Reads and Writes fail in the same way; a sched.Context.Shield defers that.
 //
-// When the server shuts down, a Read that would wait for a next request returns io.EOF, as
-// after CloseRead: that is one before which nothing was read, or nothing after the last
-// Write. So the plain loop that answers what it reads comes to its end. A function that
-// calls Stream.Draining ends itself, and its Reads are left alone.
+// When the server shuts down, a Read that would wait for a next request returns io.EOF, as after
+// CloseRead. That is a Read before which nothing was read, or nothing after the last Write. So a
+// plain loop of reads and answers ends. A function that calls Stream.Draining ends itself, and its
+// Reads are left alone.
 //
-// The connection is served by the worker that has opened it, to which its coroutine is
-// tied: other workers do not help out as they do with callbacks.
+// The connection is served by the worker that has opened it, because its coroutine is tied to that
+// one. Other workers do not help out as they do with callbacks.
 func Sequential(fn func(cx *sched.Context, s *Stream) error) Handler { return &sequential{fn: fn} }
 
 var errOfStream = fmt.Errorf("conn: the connection is a Stream's: use the methods of that: %w", errors.ErrUnsupported)

@@ -28,11 +28,11 @@ type Branch struct {
 	joined bool // somebody asks for its error
 }
 
-// Go has fn run beside the caller, on a coroutine of the same task: so both may use the
-// stream, and what they share needs no lock as long as they do not wait in between. It
-// begins when the caller waits, and ends with the stream's function at the latest: its
-// Awaits, Reads and Writes then fail. An error that nobody joins becomes the function's. Once
-// the stream's function has returned, or outside its functions, fn is never begun.
+// Go runs fn beside the caller, on a coroutine of the same task. So both may use the stream, and
+// data that they share needs no lock as long as they do not wait in between. fn begins when the
+// caller waits, and ends with the stream's function at the latest: its Awaits, Reads and Writes
+// then fail. An error that nobody joins becomes the function's. Once the stream's function has
+// returned, or outside its functions, fn is never begun.
 func (s *Stream) Go(fn func(cx *sched.Context) error) *Branch {
 	b := &Branch{b: branch{begin: fn}}
 	if s.running == nil || s.ending {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Close implements net.Conn: what was written is sent, then the connection ends as by
-// Conn.Close. Reads and writes fail from now on. The function goes on until it returns.
+// Close implements net.Conn: written bytes are sent, then the connection ends as by Conn.Close.
+// Reads and writes fail from now on. The function goes on until it returns.
 func (s *Stream) Close() error {
 	if s.closed.Swap(true) {
 		return s.opError("close", net.ErrClosed)
@@ -50,10 +50,10 @@ func (s *Stream) setDeadline(t time.Time, which ...*atomic.Int64) error {
 	return nil
 }
 
-// overdue reports whether a deadline, of which there is one, has passed.
+// overdue reports whether a deadline that is set has passed.
 func (s *Stream) overdue(at int64) bool { return int64(s.c.group.rt.Now()) >= at }
 
-// tellTask has a turn see what was stored before the call.
+// tellTask makes a turn see the changes stored before the call.
 func (s *Stream) tellTask() {
 	if s.signal.Ring() {
 		s.c.task.Wake()

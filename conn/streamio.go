@@ -54,7 +54,8 @@ func (s *Stream) tryRead(p []byte) (n int, ready bool, err error) {
 		return n, true, nil
 	case c.is(closing|broken) && c.cause() != nil:
 		return 0, true, s.opError("read", unwrapOp(c.cause()))
-	case c.is(closing) && !c.reading.is(endSeen): // by the Handle: what the peer still sent was dropped
+	// by the Handle: bytes that the peer still sent were dropped
+	case c.is(closing) && !c.reading.is(endSeen):
 		return 0, true, s.opError("read", net.ErrClosed)
 	case c.reading.is(ended):
 		return 0, true, s.endError()
@@ -131,8 +132,7 @@ func (s *Stream) unwritable() error {
 	return nil
 }
 
-// Flush hands what was written to the kernel, for a function that is about to compute
-// for long.
+// Flush gives all written bytes to the kernel, for a function that is about to compute for long.
 func (s *Stream) Flush() error {
 	if s.running == nil {
 		return s.opError("write", errElsewhere)
@@ -140,8 +140,7 @@ func (s *Stream) Flush() error {
 	return s.c.Flush()
 }
 
-// CloseWrite says that nothing more will be written: what was written is sent, then a
-// FIN, and reading goes on.
+// CloseWrite ends writing: all written bytes are sent, then a FIN, and reading goes on.
 func (s *Stream) CloseWrite() error {
 	if s.running == nil {
 		return s.opError("close", errElsewhere)
@@ -171,13 +170,14 @@ func (s *Stream) Readable() sched.Future[struct{}] {
 		if _, _, err := s.tryRead(nil); err != nil || len(s.c.in.Unread) > 0 || (s.c.is(broken) || s.c.reading.is(ended)) || s.idleAtTheEnd() {
 			return struct{}{}, nil
 		}
-		return struct{}{}, sched.ErrPending // whatever happens to the connection has it polled again
+		// each event of the connection polls it again
+		return struct{}{}, sched.ErrPending
 	})
 }
 
-// Draining is a future that is done when the server shuts down: the function should then
-// come to its end, or is ended when the server has waited for long enough. Once it has been
-// called, Read does not return io.EOF because of the shutdown, see Sequential.
+// Draining is a future that is done when the server shuts down. The function should then return; it
+// is ended when the server has waited for long enough. Once Draining has been called, Read does not
+// return io.EOF because of the shutdown, see Sequential.
 func (s *Stream) Draining() sched.Future[struct{}] {
 	s.watches = true
 	return sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
@@ -193,7 +193,7 @@ func (s *Stream) Draining() sched.Future[struct{}] {
 // wait suspends it until something has happened to the connection, and looks again.
 func (s *Stream) outlives() bool { return s.ending && s.running != &s.main }
 
-// unwrapOp is what an error of the connection's says without what it was doing then.
+// unwrapOp is an error of the connection without the operation in which it occurred.
 func unwrapOp(err error) error {
 	var oe *net.OpError
 	if errors.As(err, &oe) {

@@ -17,8 +17,8 @@ var _ consumer = (*streamEvents)(nil)
 // OnOpen implements Handler; it is not called.
 func (*streamEvents) OnOpen(*Conn) error { return nil }
 
-// OnData implements Handler: whoever reads takes it from where it lies. It is called
-// for what comes before the last chunk of a run, which the turn takes.
+// OnData implements Handler: waiting reads take bytes from where they lie. It is called for all
+// chunks of a run but the last, which the turn takes.
 func (e *streamEvents) OnData(*Conn) error {
 	s := (*Stream)(e)
 	s.signal.Rouse()
@@ -99,7 +99,7 @@ func (e *streamEvents) OnDrain(c *Conn) {
 	(*Stream)(e).drain()
 }
 
-// drain has the functions see that the server shuts down.
+// drain makes the functions see that the server shuts down.
 func (s *Stream) drain() {
 	s.draining.Store(true)
 	s.fresh = false
@@ -162,8 +162,8 @@ func (s *Stream) obey() {
 	}
 }
 
-// resume implements consumer. It lets all go on that wait: whatever the task was woken for, they
-// see whether it is for them.
+// resume implements consumer. It lets all waiting functions go on: each sees whether the task was
+// woken for it.
 func (e *streamEvents) resume() {
 	s := (*Stream)(e)
 	if s.c.is(closing|broken) && s.c.cause() != nil && !s.told {
@@ -198,9 +198,9 @@ func (e *streamEvents) resume() {
 	}
 }
 
-// goOn lets one go on, and reports whether somebody has to go on after that: since this was
-// its end, or since it is to be canceled. That has no effect before a coroutine has begun, so
-// one that begins after its cancellation is canceled at its first wait.
+// goOn lets one function go on. It reports whether others have to go on after that, because this
+// was its end, or because it is to be canceled. A cancel has no effect before a coroutine has
+// begun. So a function that begins after its cancellation is canceled at its first wait.
 func (s *Stream) goOn(b *branch) bool {
 	if b.over {
 		return false
@@ -216,7 +216,7 @@ func (s *Stream) goOn(b *branch) bool {
 	return b.over
 }
 
-// cancel has Awaits fail, those of main too if all is said.
+// cancel makes Awaits fail, with all those of main too.
 func (s *Stream) cancel(all bool) {
 	if all {
 		s.main.co.Cancel()
@@ -226,7 +226,7 @@ func (s *Stream) cancel(all bool) {
 	}
 }
 
-// reap forgets the children that are over and joined, or whose error is kept.
+// reap forgets the children that are over and joined, or have left a kept error.
 func (s *Stream) reap() {
 	kept := s.children[:0]
 	for _, b := range s.children {
@@ -272,8 +272,8 @@ func (s *Stream) vacate() bool {
 // timed reports whether there are deadlines.
 func (s *Stream) timed() bool { return s.readBy.Load() != 0 || s.writeBy.Load() != 0 }
 
-// armTimer sees to it that the task runs at the next deadline: also at one that has
-// passed by now, but not when the last of those who may wait for it began to look.
+// armTimer makes the task run at the next deadline. A deadline that has passed by now counts too.
+// One that had passed when the last waiting function began to look does not.
 func (s *Stream) armTimer() {
 	next := int64(0)
 	for _, at := range [...]int64{s.readBy.Load(), s.writeBy.Load()} {

@@ -27,34 +27,31 @@ type TLSConfig struct {
 	// time it waits for its turn. 0: 10 s. Negative: not bounded.
 	Timeout time.Duration
 
-	// MaxHandshakes bounds the handshakes of a server that compute at a time, the
-	// functions of Config included; the others wait for their turn, in order. A
-	// handshake that waits for its client does not count, and one begins when all of
-	// the client's first message has arrived: a silent client keeps no other waiting.
-	// How many may be silent, Timeout and Config.MaxConns of the group bound. 0: 256
-	// for each worker. Negative: no bound. It is not for clients.
+	// MaxHandshakes bounds the handshakes of a server that compute at a time, the functions of
+	// Config included; the others wait for their turn, in order. A handshake that waits for its
+	// client does not count. One begins when all of the client's first message has arrived: a
+	// silent client keeps no other waiting. Timeout and the group's Config.MaxConns bound the
+	// number of silent clients. 0: 256 for each worker. Negative: no bound. It is not for clients.
 	MaxHandshakes int
 
-	// Refuse, if not nil, says what a client is told, in plaintext, that has begun with
-	// something else than TLS, of which begin is the first five bytes. It is called on a
-	// worker. nil: nothing.
+	// Refuse, if not nil, returns the plaintext answer to a client that has begun with something
+	// else than TLS. begin is the first five bytes. It is called on a worker. nil: nothing.
 	Refuse func(begin [5]byte) string
 }
 
-// ServeTLS is a Handler whose connections speak TLS, as a server does: h is called when
-// the handshake is complete, OnOpen first, and what it reads and writes is plaintext. Of a
-// connection whose handshake fails it is told with OnClose alone. Conn.TLS has the state.
+// ServeTLS is a Handler for connections that speak TLS, as a server does. h is called when the
+// handshake is complete, OnOpen first, and its reads and writes are plaintext. If a handshake
+// fails, only OnClose is called. Conn.TLS returns the state.
 //
-// What h writes is encrypted when it is sent, so that everything written in one run,
-// or while a send was in flight, becomes few records. Close and CloseWrite send
-// close-notify before the FIN, and the peer's close-notify is its end. A FIN without one
-// ends the connection with an error that matches io.ErrUnexpectedEOF: what has come may
-// have been cut short.
+// Bytes that h writes are encrypted when they are sent. So everything written in one run, or while
+// a send was in flight, becomes few records. Close and CloseWrite send close-notify before the FIN,
+// and the peer's close-notify is its end. A FIN without one ends the connection with an error that
+// matches io.ErrUnexpectedEOF: the received data may have been cut short.
 //
 // A handshake takes some 100 µs of a processor, or a millisecond with RSA. It is done on a
-// goroutine, on none of the workers. What is sent to a Handle, and Do, waits for it.
+// goroutine, on none of the workers. Send and Do of a Handle wait for it.
 //
-// SendFile works, by reading, and Splice by copying. Sockets do not, but for those of LendTLS:
+// SendFile works, by reading, and Splice by copying. Sockets do not work, except those of LendTLS:
 // put crypto/tls over them.
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
 	hs := newHandshakeHandler(cfg, h)
@@ -64,8 +61,8 @@ func ServeTLS(cfg TLSConfig, h Handler) Handler {
 	return hs
 }
 
-// ConnectTLS is ServeTLS for the client's side, of connections that are dialled.
-// Config needs a ServerName, or InsecureSkipVerify.
+// ConnectTLS is ServeTLS for the client's side, of connections that are dialed. Config needs a
+// ServerName, or InsecureSkipVerify.
 func ConnectTLS(cfg TLSConfig, h Handler) Handler {
 	hs := newHandshakeHandler(cfg, h)
 	hs.client = true
@@ -86,7 +83,7 @@ func (s *Stream) TLS() *tls.ConnectionState { return s.c.TLS() }
 
 func newHandshakeHandler(cfg TLSConfig, h Handler) *handshakeHandler {
 	if cfg.Config == nil {
-		cfg.Config = new(tls.Config) // crypto/tls says what it lacks
+		cfg.Config = new(tls.Config) // crypto/tls reports the missing settings
 	}
 	return &handshakeHandler{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second), refuse: cfg.Refuse}
 }
@@ -118,7 +115,7 @@ func (*handshakeHandler) appetite() int { return tlsmem.MaxFed }
 // sips implements consumer.
 func (*handshakeHandler) sips() bool { return true }
 
-// cover makes c a connection whose bytes are encrypted, from the handshake on.
+// cover encrypts the bytes of c, from the handshake on.
 func (h *handshakeHandler) cover(c *Conn) *filter {
 	if f := c.filter(); f != nil {
 		return f
@@ -129,7 +126,7 @@ func (h *handshakeHandler) cover(c *Conn) *filter {
 	c.mu.Lock()
 	x.filter = f
 	c.mu.Unlock()
-	c.reading.clear(direct | much | ample) // what comes in is not for the handler as it is
+	c.reading.clear(direct | much | ample) // the handler must not see the bytes as received
 	return f
 }
 
@@ -162,7 +159,7 @@ func (h *handshakeHandler) OnOpen(c *Conn) error {
 	return nil
 }
 
-// OnData implements Handler: what comes in is the handshake's.
+// OnData implements Handler: received bytes are the handshake's.
 func (h *handshakeHandler) OnData(c *Conn) error {
 	f := c.filter()
 	begun := f.tls.Begun()
@@ -218,13 +215,13 @@ func (h *handshakeHandler) OnDeadline(c *Conn) error {
 	return err
 }
 
-// DrainHandshake bounds a handshake that is under way, or begins, when a server begins to
-// shut down. One whose client has sent nothing yet is given a quarter of that to begin.
+// DrainHandshake bounds a handshake that is under way, or begins, when a server begins to shut
+// down. A handshake without any byte of its client yet is given a quarter of that to begin.
 const DrainHandshake = time.Second
 
 // OnDrain implements Handler. The handshake of an accepted connection may end while there is a
-// server to answer the request that follows: the handler within TLS is then told to come to an
-// end. There is none once dialed connections are told as well.
+// server to answer the request that follows. Then OnDrain of the handler within TLS is called. Once
+// dialed connections are drained as well, there is no such server.
 func (h *handshakeHandler) OnDrain(c *Conn) {
 	if !c.is(outbound) && !c.group.draining(true) {
 		patience := DrainHandshake

@@ -11,13 +11,13 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A filter is the TLS of one connection. It decrypts received bytes at once, into Conn.in, so
-// the handler reads from where it always does. Bytes that a handler writes stay plaintext in
-// Conn.queued, and become ciphertext when they become a flight. During the handshake received
+// A filter is the TLS of one connection. It decrypts received bytes at once, into Conn.in, so the
+// handler reads from where it always does. Bytes that a handler writes stay plaintext in
+// Conn.out.Queued, and become ciphertext when they become a flight. During the handshake received
 // bytes go through handshakeHandler, and bytes to send are commands (cmdRaw).
 //
-// A connection without TLS has a nil filter. The methods that the core calls may be called on
-// a nil filter.
+// A connection without TLS has a nil filter. The methods that the core calls may be called on a nil
+// filter.
 type filter struct {
 	tls     tlsmem.Session
 	conn    *Conn
@@ -50,7 +50,7 @@ func (f *filter) keep(cmd command) {
 	f.bytes += len(cmd.data)
 }
 
-// release takes what is held.
+// release takes the held commands.
 func (f *filter) release() (held []command) {
 	if f != nil {
 		held, f.held, f.bytes = f.held, nil, 0
@@ -128,7 +128,7 @@ func (f *filter) done(c *Conn, err error) {
 		f.handler.refused(c, err)
 		return
 	}
-	f.tls.Ready(c.in.Unread, c.out.Queued) // unread is what arrived while reading was paused
+	f.tls.Ready(c.in.Unread, c.out.Queued) // unread bytes arrived while reading was paused
 	c.out.Queued = nil
 	f.emptied(c)
 	_ = c.ResumeRead() // if it had too much to read
@@ -143,7 +143,8 @@ func (f *filter) done(c *Conn, err error) {
 		c.exec(&held[i])
 	}
 	f.goOn(c)
-	if drain { // the handler within has not been told; a group that drains tells it by itself
+	// OnDrain of the handler within was not called; a group that drains calls it itself
+	if drain {
 		_ = c.tell(command{kind: cmdDrain})
 	}
 }
@@ -217,9 +218,9 @@ func (f *filter) decrypt(c *Conn) {
 			return
 		}
 		if c.reading.is(unseen) && !c.reading.is(waiting) {
-			c.offer() // what came before the error is not lost with it
+			c.offer() // bytes that arrived before the error are not lost with it
 		}
-		if !f.lent() { // else whoever has it now reads the same
+		if !f.lent() { // else the goroutine that has it now reads the same
 			c.conclude(c.opError("read", err))
 		}
 		return
