@@ -7,12 +7,11 @@ import (
 	"github.com/suiro-go/suiro/internal/list"
 )
 
-// Limits count accepted connections. Any goroutine may call the methods. They must not be
-// copied.
+// Limits count accepted connections. Any goroutine may call the methods. They must not be copied.
 //
-// No wake-up is lost. Await looks for room under the lock, and registers before it releases
-// the lock. Leave counts first, and takes the lock then. So either Await sees the room, or
-// Leave sees who waits.
+// No wake-up is lost. Await looks for room under the lock, and registers before it releases the
+// lock. Leave counts first, and takes the lock then. So either Await sees the room, or Leave sees
+// the waiter.
 type Limits struct {
 	// Fixed before the first call.
 	Most      int  // connections in all; 0: no limit
@@ -26,13 +25,13 @@ type Limits struct {
 	waiting list.List[Waker]
 }
 
-// A Waker is what waits for room: the task of a listener.
+// A Waker waits for room: the task of a listener.
 type Waker interface{ Wake() }
 
 // A Place is one among those that wait. The zero value is not among them.
 type Place struct{ node list.Node[Waker] }
 
-// A Verdict says what is to be done with a connection that has been accepted.
+// A Verdict is the decision on an accepted connection.
 type Verdict uint8
 
 const (

@@ -3,15 +3,14 @@ package handover
 import "github.com/suiro-go/suiro/internal/atomics"
 
 // A Limit stops a task that brings things while many of them wait to be taken. The task asks
-// Reached after each one, and stops with Stop; it goes on when Reopen says so. Arrived counts
-// each one that begins to wait, Taken each one that a goroutine takes.
+// Reached after each one, and stops with Stop; it goes on when Reopen says so. Arrived counts each
+// one that begins to wait, Taken each one that a goroutine takes.
 //
-// No wake-up is lost, because Reopen reads how many wait under the lock and before it goes on,
-// and Taken counts before it takes the lock: either Reopen sees that fewer wait, or Taken sees
-// that the task has stopped.
+// No wake-up is lost. Reopen reads how many wait under the lock and before it goes on. Taken counts
+// before it takes the lock. So either Reopen sees that fewer wait, or Taken sees that the task has
+// stopped.
 //
-// The zero value knows no limit and counts nothing useful: then only Stop and Reopen may be
-// called.
+// The zero value knows no limit and counts nothing useful: then only Stop and Reopen may be called.
 type Limit struct {
 	Most int // wait at a time, about; 0: no limit. Fixed before the first call.
 

@@ -8,7 +8,7 @@ type Charge struct {
 	shed                 bool // the connection is reset: its memory is as good as free
 }
 
-// Book sets what the connection itself has: unsent bytes, and unread ones.
+// Book sets the connection's own bytes: unsent and unread ones.
 func (l *Ledger) Book(c *Charge, unsent, unread int) {
 	if c.shed {
 		return
@@ -27,7 +27,7 @@ func (l *Ledger) Book(c *Charge, unsent, unread int) {
 	}
 }
 
-// Sent takes n bytes from what is unsent. Some of them may not be booked yet: a handler flushes,
+// Sent takes n bytes from the unsent ones. Some of them may not be booked yet: a handler flushes,
 // and they are sent before its run ends. They must not be taken from the bytes of others.
 func (l *Ledger) Sent(c *Charge, n int) { l.Book(c, max(0, c.unsent-n), c.unread) }
 
@@ -52,5 +52,5 @@ func (l *Ledger) Shed(c *Charge) {
 	c.shed = true
 }
 
-// Own is what the connection itself has, in bytes.
+// Own is the number of the connection's own bytes.
 func (c *Charge) Own() int { return c.unsent + c.unread }

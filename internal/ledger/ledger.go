@@ -5,12 +5,12 @@ import (
 	"github.com/suiro-go/suiro/internal/list"
 )
 
-// A Ledger is what the connections of one group have buffered. Any goroutine may use it. It must
-// not be copied.
+// A Ledger is the sum of the bytes that the connections of one group have buffered. Any goroutine
+// may use it. It must not be copied.
 //
-// Await registers the task that finds no room, and then looks once more. Memory that is given
-// back is counted first, and then PassOn looks who is registered. So either Await sees the
-// room, or PassOn sees the task.
+// Await registers the task that finds no room, and then looks once more. Memory that is given back
+// is counted first, and then PassOn looks at the registered tasks. So either Await sees the room,
+// or PassOn sees the task.
 type Ledger struct {
 	Max int // bytes, more than 0. Fixed before the first call.
 
@@ -23,7 +23,7 @@ type Ledger struct {
 	line list.List[Waker]
 }
 
-// A Waker is what waits for memory: a task.
+// A Waker waits for memory: a task.
 type Waker interface{ Wake() }
 
 // A Place is one in the line for memory. The zero value is in none.
@@ -45,7 +45,7 @@ func (l *Ledger) Buffered() int { return int(l.Own() + l.kept.Load()) }
 // Full reports whether a connection is to be reset: see the package comment.
 func (l *Ledger) Full() bool { return l.Own() >= int64(l.Max) }
 
-// Tight reports whether what can wait has to.
+// Tight reports whether input that can wait must wait.
 func (l *Ledger) Tight() bool { return l.Buffered() > l.tooMuch() }
 
 func (l *Ledger) tooMuch() int { return l.Max / 4 * 3 }
@@ -90,7 +90,7 @@ func (l *Ledger) PassOn() (shed bool) {
 		return false
 	}
 	if l.Tight() {
-		// It may be otherwise by now: what was unsent is counted in own for as long.
+		// It may be otherwise by now: unsent bytes are counted in own for as long.
 		return l.unsent.Load() == 0 && l.Own() > int64(l.tooMuch())
 	}
 	l.mu.Lock()

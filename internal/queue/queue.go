@@ -1,4 +1,5 @@
-// Package queue has a queue whose items goroutines and tasks wait for, first come first served.
+// Package queue has a first-in first-out queue for goroutines and tasks. Both wait for items in one
+// line, first come first served: a goroutine blocks in Take, and a task awaits Poll.
 package queue
 
 import (
@@ -54,8 +55,8 @@ func (q *Queue[T]) Push(v T) bool {
 	return true
 }
 
-// next takes the first that waits out of the list, and returns the function that wakes it, to be
-// called without the lock, which is held.
+// next takes the first waiter out of the list, and returns the function that wakes it. The lock is
+// held; the caller calls the function without it.
 func (q *Queue[T]) next() (wake func()) {
 	n := q.waiting.Front()
 	if n == nil {

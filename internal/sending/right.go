@@ -57,10 +57,11 @@ const (
 
 	oneByte = 1 << 8
 
-	taken = holders | Queued | barred | closed // each of them keeps a caller other than the task from the right
+	// each of them keeps a caller other than the task from the right
+	taken = holders | Queued | barred | closed
 )
 
-// A Holder is who holds the right.
+// A Holder names the holder of the right.
 type Holder uint64
 
 // The holders.
@@ -76,7 +77,7 @@ const (
 // second part for the task alone.
 type Right struct{ word atomics.Uint64 }
 
-// Told is whom the caller of GiveUp must wake.
+// Told names the waiters that the caller of GiveUp must wake.
 type Told struct {
 	Task   bool // it must be woken
 	Waiter bool // the goroutine that waits for room
@@ -135,7 +136,7 @@ func (r *Right) Queue(wait uint64) (wake bool) {
 // Free reports whether Try would succeed.
 func (r *Right) Free() bool { return r.word.Load()&taken == 0 }
 
-// Held is who holds the right.
+// Held is the holder of the right.
 func (r *Right) Held() Holder { return Holder(r.word.Load() & holders) }
 
 // Sent is the number of bytes sent, modulo 2^56.

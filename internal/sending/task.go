@@ -1,8 +1,8 @@
 package sending
 
-// Take takes the right for the task, whatever is queued, since the queue is the
-// task's. With tell the task runs when the hold ends. If the right is held, Take
-// reports false and sets Queued and tell: the task keeps what it would have sent.
+// Take takes the right for the task, even if bytes are queued, since the queue is the task's. With
+// tell the task runs when the hold ends. If the right is held, Take reports false and sets Queued
+// and tell: the task keeps the bytes it would have sent.
 func (r *Right) Take(as Holder, wantTell bool) bool {
 	for {
 		old := r.word.Load()
@@ -22,8 +22,8 @@ func (r *Right) Take(as Holder, wantTell bool) bool {
 	}
 }
 
-// Want has the task run when the hold ends. It reports whether anybody holds the
-// right; if nobody does, nothing changes.
+// Want makes the task run when the hold ends. It reports whether anybody holds the right; if nobody
+// does, nothing changes.
 func (r *Right) Want() (held bool) {
 	for {
 		old := r.word.Load()
@@ -75,8 +75,8 @@ func (r *Right) Drained() (waiter bool) {
 // the queue's entrance: a Queue after that finds no holder and wakes the task.
 func (r *Right) RoomCame() { r.word.And(^uint64(holders | tell)) }
 
-// Close keeps everybody from the right for good. It reports who holds it; the task
-// runs when that hold ends, and calls Close again. first: it was not closed before.
+// Close keeps everybody from the right for good, and reports the holder. The task runs when that
+// hold ends, and calls Close again. first: it was not closed before.
 func (r *Right) Close() (held Holder, first bool) {
 	old := r.word.Or(closed | tell)
 	return Holder(old & holders), old&closed == 0

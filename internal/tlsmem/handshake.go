@@ -147,9 +147,9 @@ func (s *Session) Holds() int {
 	return cost + len(h.in)
 }
 
-// Ready gives the Session to the task, after Done(nil). rest is ciphertext that has arrived
-// and was not fed: the Session keeps a copy. unsent is ciphertext that the owner has not sent:
-// the next Encrypt returns it.
+// Ready gives the Session to the task, after Done(nil). rest is ciphertext that has arrived and was
+// not fed: the Session keeps a copy. unsent is ciphertext that the owner has not sent. The next
+// Encrypt returns it.
 func (s *Session) Ready(rest, unsent []byte) {
 	h := s.shaking
 	h.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An Owner is the connection whose bytes a Session encrypts. No lock of the Session is held
-// while a method runs. The handshake's goroutine calls the first four.
+// An Owner is the connection beneath a Session. No lock of the Session is held while a method runs.
+// The handshake's goroutine calls the first four.
 type Owner interface {
 	// Send queues ciphertext and keeps p.
 	Send(p []byte) error
@@ -113,8 +113,8 @@ func (s *Session) Lend(over net.Conn) (c *tls.Conn, rest []byte) {
 // Lent is the argument of Lend; nil: the task has the Session.
 func (s *Session) Lent() net.Conn { return s.lent }
 
-// TakeBack ends the phase that Lend began. rest is ciphertext that has arrived since: the
-// Session keeps a copy. unsent is ciphertext for the next Encrypt to return.
+// TakeBack ends the phase that Lend began. rest is ciphertext that has arrived since: the Session
+// keeps a copy. unsent is ciphertext. The next Encrypt returns it.
 func (s *Session) TakeBack(rest, unsent []byte) {
 	s.lent = nil
 	s.cipher, s.out = append([]byte(nil), rest...), unsent

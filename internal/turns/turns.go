@@ -5,7 +5,7 @@ import (
 	"github.com/suiro-go/suiro/internal/list"
 )
 
-// An Owner is what a turn is given to.
+// An Owner gets a turn.
 type Owner interface {
 	// Begin starts the goroutine, which has the turn. It is called once, without a lock.
 	Begin()
@@ -76,8 +76,8 @@ func (t *Turns) Leave(u *Turn) {
 	}
 }
 
-// pass gives u's turn to the next one, and returns its owner; nil: there is no turn to give,
-// or none in the line. begun: the owner's goroutine waits for it.
+// pass gives u's turn to the next one, and returns its owner. nil: there is no turn to give, or
+// nobody is in the line. begun: the owner's goroutine waits for it.
 func (t *Turns) pass(u *Turn) (next Owner, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

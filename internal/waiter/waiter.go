@@ -1,4 +1,5 @@
-// Package waiter has the goroutines that wait for something of a socket.
+// Package waiter lets goroutines wait for events of a socket: data, room, a turn to write. A Waiter
+// is one such goroutine, and a List is the line for one event, under the socket's lock.
 package waiter
 
 import (
@@ -9,13 +10,13 @@ import (
 	"github.com/suiro-go/suiro/internal/list"
 )
 
-// A Waiter is a goroutine that waits for something of a socket. It waits in a List, which
-// the socket's lock guards.
+// A Waiter is a goroutine that waits for an event of a socket. It waits in a List, which the
+// socket's lock guards.
 //
-// One rule holds for all: the code that takes a Waiter out of its list, under the lock, says
-// what came of the wait and wakes it once, after the lock. So a goroutine that was woken
-// knows the result without the lock, and nothing else touches its buffer any more. One that
-// gives up takes itself out of the list; if it finds that it is in none, it was woken.
+// One rule holds for all. The code that takes a Waiter out of its list, under the lock, sets the
+// result and wakes it once, after the lock. So a goroutine that was woken knows the result without
+// the lock, and nothing else touches its buffer any more. One that gives up takes itself out of the
+// list. If it finds that it is in none, it was woken.
 type Waiter struct {
 	place list.Node[*Waiter]
 
@@ -23,9 +24,9 @@ type Waiter struct {
 	Woke chan struct{}
 
 	P    []byte         // of a read: where to; of a write: what
-	N    int            // what was read into P
-	From netip.AddrPort // who sent that, if it is a datagram
-	Err  error          // nil: what was waited for has come
+	N    int            // bytes read into P
+	From netip.AddrPort // the sender, if it is a datagram
+	Err  error          // nil: the event has come
 }
 
 var pool = sync.Pool{New: func() any {
