@@ -10,28 +10,28 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// How a socket is closed while the handler on its worker does not return. The worker may
-// have the descriptor's number in a submission that it has not made yet, so the number must
-// not become another file's: an inert socket takes its place, and is closed by the worker,
-// if that ever goes on. What the kernel has in flight on the socket is canceled from here.
+// This file closes a socket while the handler on its worker does not return. The worker may have
+// the descriptor's number in a submission that it has not made yet. So the number must not become
+// another file's. An inert socket takes its place, and is closed by the worker, if that ever goes
+// on. The kernel's operations in flight on the socket are canceled from here.
 //
-// The cancel comes after the inert socket. A run that began before Close may be slow, and
-// submit its operation at any moment. If the kernel takes that before the number changes hands,
-// the cancel ends it. If it takes it later, the operation is one of the inert socket, and fails.
-// The other way round an operation that the kernel takes between the two would keep the socket.
+// The cancel comes after the inert socket. A run that began before Close may be slow, and submit
+// its operation at any moment. If the kernel takes that before the number changes hands, the cancel
+// ends it. If it takes it later, the operation is one of the inert socket, and fails. The other way
+// round an operation that the kernel takes between the two would keep the socket.
 
-// severAfter is how long a Socket's task has to close it: a worker that is not stuck may
-// still be in a pause of the garbage collector, or without a processor.
+// severAfter is how long a Socket's task has to close it. A worker that is not stuck may still be
+// in a pause of the garbage collector, or without a processor.
 const severAfter = 50 * time.Millisecond
 
-// severed is how long Close goes on to wait then, for a worker that was only slow, and for
-// the kernel, which ends what is canceled on the thread of the stuck worker.
+// severed is how long Close goes on to wait then. The worker may only be slow, and the kernel ends
+// canceled operations on the thread of the stuck worker.
 const severed = 100 * time.Millisecond
 
 // severEvery is how often Close looks meanwhile.
 const severEvery = 10 * time.Millisecond
 
-// Close has the task close the descriptor, and returns when the socket accepts nothing more. The
+// Close makes the task close the descriptor, and returns when the socket accepts nothing more. The
 // error is net.ErrClosed if Close was called before. It matches engine.ErrStuck if the worker is
 // stuck and the socket cannot be closed without it, as on Windows.
 func (s *Socket) Close() error {

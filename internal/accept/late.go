@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// late are the Sockets that Close was called of and whose task has not closed the descriptor
-// yet: for long only where a worker is stuck. The workers must not be stopped before, or
-// nobody closes it.
+// late are the Sockets after Close that their task has not closed yet: for long only where a worker
+// is stuck. The workers must not be stopped before, or nobody closes the descriptors.
 type late struct {
 	mu  sync.Mutex
 	all map[*Socket]bool
@@ -63,7 +62,7 @@ func (g *Group) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Finish closes what is Closing, once the workers have stopped.
+// Finish closes the remaining Sockets, once the workers have stopped.
 func (g *Group) Finish() {
 	for _, s := range g.late.list() {
 		s.finish()

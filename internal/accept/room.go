@@ -20,7 +20,7 @@ func (s *Socket) Taken() {
 	}
 }
 
-// take begins what was accepted, or refuses it. false: it is kept until there is room.
+// take begins an accepted connection, or refuses it. false: it is kept until there is room.
 func (s *Socket) take(d *engine.Driver, a Accepted) bool {
 	v := s.group.Limits.Admit(a.Peer.Addr())
 	if v == admission.Later {
@@ -33,7 +33,7 @@ func (s *Socket) take(d *engine.Driver, a Accepted) bool {
 	return true
 }
 
-// settle does what the limits have decided.
+// settle carries out the decision of the limits.
 func (s *Socket) settle(d *engine.Driver, a Accepted, v admission.Verdict) {
 	if v == admission.Admitted {
 		s.Owner.Begin(d, a)
@@ -61,7 +61,8 @@ func (s *Socket) makeRoom(d *engine.Driver) bool {
 			return true, false
 		}
 		a := s.spare[0]
-		if v := s.group.Limits.Admit(a.Peer.Addr()); v != admission.Later { // else another was quicker: look again
+		// else another was quicker: look again
+		if v := s.group.Limits.Admit(a.Peer.Addr()); v != admission.Later {
 			s.settle(d, a, v)
 			s.spare = s.spare[1:]
 		}

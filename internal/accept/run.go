@@ -56,7 +56,8 @@ func (s *Socket) Run(cx *sched.Context) (done bool) {
 			s.mu.Unlock()
 			d.CloseFD(s.home, s.end.FD, false)
 		}
-		// The kernel may be about to let go of the Accept that has just ended: look again in a later tick.
+		// The kernel may be about to let go of the Accept that has just ended: look again in a
+		// later tick.
 		s.retry.Set(s.group.Engine.RT, s.closing+1, s.task.Waker())
 	case ended && errno != 0 && !slices.Contains(harmless, errno):
 		s.backOff(cx, sock.Error("accept", errno))

@@ -21,7 +21,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An Owner makes connections of what a Socket accepts.
+// An Owner makes connections of accepted descriptors.
 type Owner interface {
 	// Begin takes an accepted descriptor, for which there is room. d is the driver of the worker
 	// that calls. Begin may be called by a delivery: it must not run a handler.
@@ -104,9 +104,9 @@ func (s *Socket) Init(g *Group, fd int) {
 	s.task.Init(g.Engine.RT, s)
 }
 
-// Start has it accept. Once the end of the group has begun, it closes itself instead, in the
-// background, and Start returns net.ErrClosed: CloseAll closes the sockets that are in the table
-// when it is called, and may have missed this one.
+// Start begins to accept. Once the end of the group has begun, the Socket closes itself instead, in
+// the background, and Start returns net.ErrClosed. CloseAll closes only the sockets that are in the
+// table when it is called, and may have missed this one.
 func (s *Socket) Start() error {
 	s.group.Engine.Table.Add(&s.end)
 	if s.group.Engine.Aborting() {
@@ -162,7 +162,7 @@ func (s *Socket) File(name string) (*os.File, error) {
 // error; or until the workers stop, with sched.ErrClosed.
 func (s *Socket) Wait(ctx context.Context) error {
 	select {
-	case <-s.closed: // whatever ctx says
+	case <-s.closed: // even after ctx has ended
 		return nil
 	default:
 	}
@@ -178,8 +178,7 @@ func (s *Socket) Wait(ctx context.Context) error {
 	}
 }
 
-// A State is what a Socket does, for reports and tests: it may be otherwise by the time it is
-// read.
+// A State is a snapshot of a Socket, for reports and tests. It may be out of date when it is read.
 type State struct {
 	FD     int
 	Token  reactor.Token
@@ -190,7 +189,7 @@ type State struct {
 	Closed bool // Close was called
 }
 
-// State is what the Socket does now.
+// State is a snapshot of the Socket.
 func (s *Socket) State() State {
 	inLine := s.group.Memory != nil && s.group.Memory.Waits(&s.memory)
 	full := s.waiting.Stopped()

@@ -24,7 +24,7 @@ var (
 	errGivenUp = fmt.Errorf("conn: the attempt to connect was given up: %w", net.ErrClosed)
 )
 
-// A Config says between what a race is; conn.DialConfig says more.
+// A Config has the addresses and functions of a race; conn.DialConfig says more.
 type Config struct {
 	Addrs         []net.Addr
 	Target, Local net.Addr
@@ -40,14 +40,16 @@ type Owner interface {
 	Won(fd int, at *engine.Driver, addr net.Addr) // fd is the owner's now; its Connect went to at
 	Lost(err error)                               // no attempt has won, or will
 	Call(user func())                             // calls it and recovers its panic
-	Tell(f func())                                // any goroutine: calls f on the task later, unless the owner has ended
-	Task() *sched.Task                            // any goroutine: it runs again when an attempt has ended
+	// any goroutine: calls f on the task later, unless the owner has ended
+	Tell(f func())
+	// any goroutine: it runs again when an attempt has ended
+	Task() *sched.Task
 }
 
 // A Race is run by its owner's task, so only the ends of attempts need a lock. After each wake-up
-// the owner calls Judge; then, as long as it wants a winner, GoOn; and it comes back at the time
-// that Wake names. Once there is a winner, or none is wanted, the owner calls Stop until that
-// reports true: until then completions may come.
+// the owner calls Judge and then, as long as it wants a winner, GoOn. It calls GoOn again at the
+// time that Wake returns. Once there is a winner, or none is wanted, the owner calls Stop until
+// that reports true: until then completions may arrive.
 type Race struct {
 	cfg     Config
 	owner   Owner
@@ -136,7 +138,7 @@ func (r *Race) GoOn(d *engine.Driver, end time.Duration) {
 // Wake is when GoOn has to be called if nothing happens before; 0: never.
 func (r *Race) Wake() time.Duration { return r.order.Wake() }
 
-// Stop cancels what is under way, and reports whether nothing is any more.
+// Stop cancels the attempts, and reports whether all of them have ended.
 func (r *Race) Stop(d *engine.Driver) (over bool) {
 	r.settled()
 	for _, a := range r.running {

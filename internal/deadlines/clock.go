@@ -7,7 +7,7 @@ import (
 	"github.com/suiro-go/suiro/internal/saturate"
 )
 
-// A Kind says what is due at a deadline.
+// A Kind names a deadline.
 type Kind uint8
 
 // The deadlines, in the order in which those that have passed are dealt with.
@@ -30,7 +30,7 @@ type Clock struct {
 	at   [kinds]time.Duration
 	idle time.Duration // how long nothing may come or go; 0: for any time
 	gone Outflow       // when something last came, or was seen to have gone
-	left Outflow       // when the stall began, or what is unsent was last seen to get less
+	left Outflow       // when the stall began, or the unsent bytes were last seen to get fewer
 
 	parting  Outflow       // when lingering began
 	farewell time.Duration // with Shorten: when lingering is over altogether
@@ -39,7 +39,7 @@ type Clock struct {
 	pause    time.Duration // before the next look
 }
 
-// An Outflow says how far what was written has got at one moment.
+// An Outflow says how far the output has got at one moment.
 type Outflow struct {
 	Taken uint64 // bytes that the kernel has taken
 	Kept  int    // bytes among them that it still keeps for the peer
@@ -71,8 +71,8 @@ func (k *Clock) Next() (first time.Duration) {
 	return first
 }
 
-// Due are the deadlines that have passed, as they are when their turn comes: dealing with one may
-// change the others. Each is taken back; who deals with Stall or Idle sets it again.
+// Due are the deadlines that have passed, each as it is when its turn comes: to deal with one may
+// change the others. Each is taken back; to deal with Stall or Idle is to set it again.
 func (k *Clock) Due(now time.Duration) iter.Seq[Kind] {
 	return func(yield func(Kind) bool) {
 		for what := range kinds {
@@ -94,7 +94,7 @@ func (k *Clock) SetIdle(d, now time.Duration, flow Outflow) {
 	k.gone = flow
 }
 
-// Idles reports whether there is a bound, so that Came has to be told what comes.
+// Idles reports whether there is a bound, so that Came must be called when bytes arrive.
 func (k *Clock) Idles() bool { return k.idle > 0 }
 
 // Came notes that something has come.

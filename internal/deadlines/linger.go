@@ -30,8 +30,8 @@ func (k *Clock) Parting(flow Outflow) { k.parting = flow }
 // Lingers reports whether a period has been started that is not over.
 func (k *Clock) Lingers() bool { return k.at[Linger] != 0 }
 
-// Shorten has the period end early, to look whether the peer has taken everything. The end that
-// the period had before remains the last one.
+// Shorten ends the period early, to look whether the peer has taken everything. The end that the
+// period had before remains the last one.
 func (k *Clock) Shorten(now time.Duration) {
 	if k.farewell == 0 {
 		k.farewell = k.at[Linger]
@@ -40,7 +40,7 @@ func (k *Clock) Shorten(now time.Duration) {
 	k.at[Linger] = min(k.farewell, now+DrainLinger)
 }
 
-// A Verdict is what the end of a period of lingering means.
+// A Verdict is the meaning of the end of a period of lingering.
 type Verdict uint8
 
 const (
@@ -51,10 +51,10 @@ const (
 	TooSlow                // the peer is reset, since it did not take all that was written
 )
 
-// Lingered judges, when Linger is due. Another period begins if the peer has taken some of what
-// was written. A peer that took everything but does not end its side has cost enough: the kernel
-// goes on to deliver what it has, unless the connection is flooded, since then there is a reset.
-// finished: the end of the output was sent.
+// Lingered judges, when Linger is due. Another period begins if the peer has taken some of the
+// output. A peer that took everything but does not end its side has cost enough: the connection is
+// closed, and the kernel goes on to deliver. That does not hold for a flooded connection, since its
+// close is a reset. finished: the end of the output was sent.
 func (k *Clock) Lingered(now time.Duration, finished bool, flow Outflow) Verdict {
 	k.at[Linger] = 0
 	switch {
@@ -72,9 +72,9 @@ func (k *Clock) Lingered(now time.Duration, finished bool, flow Outflow) Verdict
 	}
 }
 
-// silent reports whether the peer has acknowledged everything and has sent nothing since Shorten:
-// then closing the descriptor cannot cost it anything. Where the system does not say what was
-// acknowledged, silence must do.
+// silent reports whether the peer has acknowledged everything and has sent nothing since Shorten.
+// Then closing the descriptor cannot cost it anything. Where the system does not report
+// acknowledgements, silence must do.
 func (k *Clock) silent(flow Outflow) bool { return k.dropped == k.heard && flow.Kept == 0 }
 
 // Drop counts bytes that arrived after Close. It reports whether the connection is flooded.
@@ -89,11 +89,11 @@ func (k *Clock) Drop(n int) bool {
 // that is, so the connection looks from time to time.
 func (k *Clock) Flooded() bool { return k.dropped > MaxDropped }
 
-// LookDue reports whether a flooded connection has to look now. If what it sees does not end it,
+// LookDue reports whether a flooded connection has to look now. If the look does not end it,
 // LookLater sets the time of the next look.
 func (k *Clock) LookDue() bool { return k.at[Look] == 0 }
 
-// LookLater has the connection look again.
+// LookLater makes the connection look again.
 func (k *Clock) LookLater(now time.Duration) {
 	k.pause = max(firstLook, 2*k.pause)
 	k.at[Look] = saturate.Add(now, k.pause)

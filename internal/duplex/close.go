@@ -91,10 +91,11 @@ func (d *Duplex) CloseRead() error {
 	return nil
 }
 
-// Surrender ends the Duplex, as Close does but with the Line open, if commit reports true. It
-// does nothing and reports false if a goroutine reads or writes, if anything was received and
-// not read, its end included, or after Close. commit is called with the lock held, under which
-// Arrived and Finished look: they have come before it, or the Line keeps what arrives.
+// Surrender ends the Duplex, as Close does but with the Line open, if commit reports true. It does
+// nothing and reports false after Close, or if a goroutine reads or writes. It does the same if
+// anything was received and not read, the end included. commit is called with the lock held, under
+// which Arrived and Finished look. So they have come before it, or the Line keeps the bytes that
+// arrive.
 func (d *Duplex) Surrender(commit func() bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package duplex has goroutines block on a byte stream that a task drives: the task pushes what
-// has arrived, and a [Duplex] makes of it Read, Write, deadlines and half-closes as package
-// net's connections have them. It knows of the connection beneath only what [Line] says.
+// Package duplex lets goroutines block on a byte stream that a task drives. The task pushes
+// received bytes. A [Duplex] offers Read, Write, deadlines and half-closes, as package net's
+// connections do. It knows the connection beneath only as a [Line].
 //
-// Errors are the bare ones: net.ErrClosed, os.ErrDeadlineExceeded, io.EOF, or what the
-// connection ended with.
+// Errors are the bare ones: net.ErrClosed, os.ErrDeadlineExceeded, io.EOF, or the error that ended
+// the connection.
 package duplex

@@ -33,8 +33,8 @@ type Line interface {
 	CloseWrite()
 	Close(reset bool)
 
-	// Keep is told how many bytes of memory the Duplex holds. It reports whether the caller is
-	// to call Freed, without the lock.
+	// Keep gets the number of bytes of memory that the Duplex holds. It reports whether the caller
+	// must call Freed, without the lock.
 	Keep(bytes int) bool
 	Freed()
 }
@@ -55,9 +55,11 @@ type Duplex struct {
 
 	surrendered bool // Surrender has succeeded: what arrives is not for the Duplex
 
-	in      bufs.Blocks        // what has arrived
-	readers waiter.List        // they wait for more: while there are some, in is empty, or left to a CopyTo that is about to come
-	behind  int                // bytes that wait in the Line, as Books was told
+	in bufs.Blocks // received bytes
+	// they wait for more: while there are some, in is empty, or left to a CopyTo that is about to
+	// come
+	readers waiter.List
+	behind  int                // bytes that wait in the Line, as of Books
 	held    bool               // the Line was asked to pause
 	deaf    bool               // CloseRead was called
 	eof     bool               // the peer has finished
@@ -66,7 +68,7 @@ type Duplex struct {
 
 	writing bool               // somebody writes: others wait in writers. Also until it is open
 	writers waiter.List        // for their turn
-	forRoom *waiter.Waiter     // who writes, waiting for room in the Line
+	forRoom *waiter.Waiter     // the writer that waits for room in the Line
 	room    bool               // there may be some now
 	mute    bool               // CloseWrite was called
 	writeBy alarm.Bell[Duplex] // of writes
@@ -76,7 +78,7 @@ type Duplex struct {
 type Window struct {
 	First int // before the Line is asked to pause for the first time
 	Most  int // before it is asked to again
-	Low   int // at which it is asked to go on, or a quarter of what is kept if that is less
+	Low   int // at which it is asked to go on, or a quarter of the kept bytes if that is less
 }
 
 // A State is how far a Duplex has come.
@@ -91,8 +93,7 @@ type State struct {
 // Unopened is for a Duplex whose Line is still to open: writes wait for that.
 func (d *Duplex) Unopened() { d.writing = true }
 
-// Open gives the Duplex its Line. It returns what has been asked before, which the caller is to
-// carry out.
+// Open gives the Duplex its Line. It returns the earlier requests, which the caller must carry out.
 func (d *Duplex) Open(line Line, w Window) State {
 	d.mu.Lock()
 	was := d.state()
@@ -105,17 +106,16 @@ func (d *Duplex) Open(line Line, w Window) State {
 	return was
 }
 
-// Take has the Duplex begin as the goroutines' side of a Line that has been in use: p was
-// received and not read. No other goroutine knows the Duplex yet. It reports whether the Line
-// is to pause.
+// Take begins the Duplex as the goroutines' side of a Line that has been in use: p was received and
+// not read. No other goroutine knows the Duplex yet. It reports whether the Line is to pause.
 func (d *Duplex) Take(line Line, w Window, was State, p []byte) (pause bool) {
 	d.line, d.window, d.most = line, w, w.First
 	d.mute, d.deaf, d.eof = was.Mute, was.Deaf, was.EOF
 	return d.Push(p)
 }
 
-// Push adds what was received before anybody else knew the Duplex. It reports whether the Line is
-// to pause.
+// Push adds bytes received before any other goroutine knew the Duplex. It reports whether the Line
+// is to pause.
 func (d *Duplex) Push(p []byte) (pause bool) {
 	if len(p) == 0 {
 		return false
@@ -138,7 +138,7 @@ func (d *Duplex) state() State {
 }
 
 // Arrived takes p, unless the Duplex was surrendered. The goroutine that has waited for longest
-// is given it, and what nobody waits for is kept. It reports whether the Line is to pause.
+// gets it; bytes that nobody waits for are kept. It reports whether the Line is to pause.
 func (d *Duplex) Arrived(p []byte) (taken, pause bool) {
 	var u waiter.Wakeup
 	d.mu.Lock()
@@ -156,20 +156,21 @@ func (d *Duplex) Arrived(p []byte) (taken, pause bool) {
 		w.N = copy(w.P, p)
 		p = p[w.N:]
 	}
-	if d.in.Append(p); d.readers.Len() > 0 { // a CopyTo is among them, or has been woken and not come yet
+	// a CopyTo is among them, or has been woken and not come yet
+	if d.in.Append(p); d.readers.Len() > 0 {
 		d.serve(&u)
 	}
 	pause = !d.held && d.in.Bytes >= d.most
 	if pause {
 		d.held = true
 	}
-	d.account() // what was given back, the task passes on at the end of its run
+	d.account() // the task passes freed memory on at the end of its run
 	d.mu.Unlock()
 	u.Wake()
 	return true, pause
 }
 
-// Finished says that the peer sends nothing more: what was received before is read first.
+// Finished says that the peer sends nothing more: bytes received before are read first.
 func (d *Duplex) Finished() {
 	var u waiter.Wakeup
 	d.mu.Lock()
@@ -208,8 +209,8 @@ func (d *Duplex) Ended(err error) (first bool) {
 // is held.
 func (d *Duplex) closedByUs() bool { return d.gone && errors.Is(d.exhausted(), net.ErrClosed) }
 
-// unreadable reports that, and why, nothing can be read whatever has arrived. The lock
-// is held.
+// unreadable reports that, and why, nothing can be read even if bytes have arrived. The lock is
+// held.
 func (d *Duplex) unreadable() (err error, over bool) {
 	switch {
 	case d.closed:
@@ -229,7 +230,7 @@ func (d *Duplex) exhausted() error {
 		return d.failed
 	case d.eof:
 		return io.EOF
-	case d.gone: // ended by the Line's owner: what the peer still sent was dropped
+	case d.gone: // ended by the Line's owner: bytes that the peer still sent were dropped
 		return net.ErrClosed
 	}
 	return nil
@@ -252,7 +253,7 @@ func (d *Duplex) unwritable() error {
 	return nil
 }
 
-// Stats say what a Duplex holds and what waits for it, for reports and tests.
+// Stats say what a Duplex holds and who waits for it, for reports and tests.
 type Stats struct {
 	Paused                 bool // the Line was asked to pause
 	Bytes, Blocks          int  // received and not read, and the blocks that hold them

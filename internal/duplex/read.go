@@ -7,7 +7,7 @@ import (
 	"github.com/suiro-go/suiro/internal/waiter"
 )
 
-// Read reads what has arrived, or waits for it, as that of net.Conn.
+// Read reads received bytes, or waits for them, as that of net.Conn.
 func (d *Duplex) Read(p []byte) (int, error) {
 	d.mu.Lock()
 	if err, over := d.unreadable(); over || len(p) == 0 {
@@ -50,9 +50,9 @@ func (d *Duplex) wait(p []byte) (int, error) {
 	return n, nil
 }
 
-// serve gives the goroutines that wait what is in the queue, in turn, and with the last of it
-// the end, if that has come. CopyTo, which has no buffer, takes it itself, and then calls
-// this for those behind it. The lock is held.
+// serve gives the queue to the waiting goroutines, in turn, and with the last of it the end, if
+// that has come. CopyTo, which has no buffer, takes its bytes itself, and then calls this for those
+// behind it. The lock is held.
 func (d *Duplex) serve(u *waiter.Wakeup) {
 	for d.in.Bytes > 0 {
 		w := d.readers.Take()
@@ -70,8 +70,8 @@ func (d *Duplex) serve(u *waiter.Wakeup) {
 	}
 }
 
-// unlockRead is the end of a read: the lock is released, and receiving goes on if it
-// was paused for what has now been read. Others may wait for what CopyTo has left.
+// unlockRead is the end of a read. It releases the lock, and makes receiving go on if it was paused
+// for the bytes read now. Other goroutines may wait for bytes that CopyTo has left.
 func (d *Duplex) unlockRead() {
 	var u waiter.Wakeup
 	if d.readers.Len() > 0 {
@@ -137,8 +137,8 @@ func (d *Duplex) next() (*bufs.Block, error) {
 	}
 }
 
-// NotifyEnd has f called once, when nothing more will arrive, at once if that is so already. A
-// later call replaces f; nil, Close and Surrender take it back.
+// NotifyEnd calls f once, when nothing more will arrive, at once if that is so already. A later
+// call replaces f; nil, Close and Surrender take it back.
 func (d *Duplex) NotifyEnd(f func()) {
 	d.mu.Lock()
 	d.ended = f
@@ -203,8 +203,8 @@ func (d *Duplex) Books(behind int) {
 	d.account()
 }
 
-// account tells the Line what the Duplex holds. The lock is held, so that the last call tells
-// the latest.
+// account reports the memory of the Duplex to the Line. The lock is held, so the last call reports
+// the latest state.
 func (d *Duplex) account() (freed bool) {
 	return d.line != nil && d.line.Keep(d.in.Bytes+d.behind)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Err is why a race to target has no winner: a *net.OpError, that of the attempt if there was
-// only one. none is what it says if there was no address.
+// Err is why a race to target has no winner: a *net.OpError, that of the attempt if there was only
+// one. If there was no address, it says none.
 func (r *Race) Err(target net.Addr, none error) error {
 	err := none
 	switch len(r.failed) {

@@ -16,8 +16,8 @@ const (
 )
 
 // A Race is the attempts to connect to the addresses of one peer. After each event the caller
-// takes the addresses that are due from Next, gives up attempts that are Overdue, asks Lost
-// whether there is an end without a winner, and comes back at the time that Wake names. It
+// begins the addresses that Next returns, and gives up attempts that are Overdue. Then it asks Lost
+// whether there is an end without a winner, and comes back at the time that Wake returns. A Race
 // must not be used from two goroutines at a time.
 //
 // All times count from one moment that the caller chooses.
@@ -37,10 +37,10 @@ type Attempt struct {
 	until time.Duration // 0: as long as the race goes on
 }
 
-// New makes a race between addresses. delay is the time between attempts of which none has
-// failed: 0 means 250 ms, and less than 10 ms means 10 ms. If delay is negative, an attempt
-// begins when the one before has failed, and has a share of the time that is left. finding:
-// Found will bring more addresses. source is what errors name as the local address.
+// New makes a race between addresses. delay is the time between attempts while none has failed: 0
+// means 250 ms, and less than 10 ms means 10 ms. If delay is negative, an attempt begins when the
+// one before has failed, and gets a share of the remaining time. finding: Found will bring more
+// addresses. source is the local address in errors.
 func New(addrs []net.Addr, delay time.Duration, finding bool, source net.Addr) *Race {
 	if delay >= 0 {
 		delay = max(minDelay, cmp.Or(delay, defaultDelay))
@@ -68,9 +68,9 @@ func (r *Race) Next(now time.Duration) (net.Addr, bool) {
 	return addr, true
 }
 
-// Begun notes an attempt to the last address of Next, which began now. end is when the whole
-// race ends; 0: never. Of the time until then an attempt has an equal share if they begin one
-// after the other, but at least 2 s if there is as much.
+// Begun notes an attempt to the last address of Next, which began now. end is when the whole race
+// ends; 0: never. If attempts begin one after the other, each gets an equal share of the time until
+// then, but at least 2 s if that much is left.
 func (r *Race) Begun(a *Attempt, now, end time.Duration) {
 	a.live, a.until = true, 0
 	if end != 0 && r.delay < 0 {

@@ -5,12 +5,12 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// An Input is what has been received and not read. While a handler runs it is either a chunk, of
-// a reactor's memory or of the worker's Scratch, untouched, or the Input's own buffer: what a
-// handler leaves moves there, since the others are needed for what comes next. So it is always
-// contiguous, and bytes are copied only when a handler could not use them yet.
+// An Input is the bytes received and not read. While a handler runs it is either an untouched
+// chunk, of a reactor's memory or of the worker's Scratch, or the Input's own buffer. Bytes that a
+// handler leaves move to the own buffer, since the other memory is needed for the next bytes. So it
+// is always contiguous, and bytes are copied only when a handler could not use them yet.
 //
-// In calls, home is the reactor whose memory the chunks are, to which they are released.
+// In calls, home is the reactor that owns the chunks' memory, to which they are released.
 type Input struct {
 	Unread []byte // lies in chunk or in own
 	own    []byte // from the pool, or nil
@@ -18,7 +18,7 @@ type Input struct {
 	lent   bool // the chunk is the worker's
 }
 
-// A Scratch is a worker's memory for what its tasks receive themselves.
+// A Scratch is a worker's memory for bytes that its tasks receive themselves.
 type Scratch struct{ room []byte }
 
 // Room is that much of the memory, in bytes.
@@ -38,7 +38,7 @@ func (in *Input) Kept() int { return len(in.own) }
 // Attached reports whether the Input is a chunk.
 func (in *Input) Attached() bool { return in.chunk.Bytes != nil }
 
-// Attach adds a chunk behind what is unread.
+// Attach adds a chunk behind the unread bytes.
 func (in *Input) Attach(p *bufs.Pool, home reactor.Reactor, b reactor.Buffer) {
 	if len(in.Unread) == 0 {
 		in.Drop(p)
@@ -49,9 +49,9 @@ func (in *Input) Attach(p *bufs.Pool, home reactor.Reactor, b reactor.Buffer) {
 	home.Release(b)
 }
 
-// Detach ends the use of the chunk: what is unread of it is kept. Where nothing was attached
-// since the last Detach, it only gives back memory that is not needed, and home may be nil; so
-// may it for a chunk that Fill has made.
+// Detach ends the use of the chunk and keeps its unread bytes. If nothing was attached since the
+// last Detach, it only gives back memory that is not needed, and home may be nil. home may be nil
+// also for a chunk that Fill has made.
 func (in *Input) Detach(p *bufs.Pool, home reactor.Reactor) {
 	switch {
 	case in.chunk.Bytes != nil:
@@ -68,10 +68,10 @@ func (in *Input) Detach(p *bufs.Pool, home reactor.Reactor) {
 	}
 }
 
-// keep copies bytes behind what is unread, which lies in own.
+// keep copies bytes behind the unread ones, which lie in own.
 func (in *Input) keep(p *bufs.Pool, b []byte) {
 	if start := len(in.own) - len(in.Unread); start > 0 && cap(in.own)-len(in.own) < len(b) {
-		n := copy(in.own, in.Unread) // what was read makes room
+		n := copy(in.own, in.Unread) // bytes that were read make room
 		in.own = in.own[:n]
 	}
 	unread := len(in.Unread)
@@ -79,14 +79,14 @@ func (in *Input) keep(p *bufs.Pool, b []byte) {
 	in.Unread = in.own[len(in.own)-unread-len(b):]
 }
 
-// Drop drops what is unread, and gives back the own buffer.
+// Drop drops the unread bytes, and gives back the own buffer.
 func (in *Input) Drop(p *bufs.Pool) {
 	p.Put(in.own)
 	in.own, in.Unread = nil, nil
 }
 
-// Borrow is room for more in the worker's memory, of which it uses that much, behind a copy of
-// what is unread. No chunk is attached, and nothing changes before Fill.
+// Borrow is room for that many more bytes in the worker's memory, behind a copy of the unread ones.
+// No chunk is attached, and nothing changes before Fill.
 func (in *Input) Borrow(s *Scratch, most int) []byte {
 	room := s.Room(most)
 	return room[copy(room, in.Unread):]
@@ -99,8 +99,8 @@ func (in *Input) Fill(p *bufs.Pool, s *Scratch, n int) {
 	in.chunk, in.lent, in.Unread = reactor.Buffer{Bytes: s.room[:n]}, true, s.room[:n]
 }
 
-// Space is room for n bytes at least behind what is unread: little for little, since it is kept
-// as long as the handler leaves something in it. No chunk is attached.
+// Space is room for n bytes at least behind the unread ones. It is small for a small n, since it is
+// kept as long as the handler leaves something in it. No chunk is attached.
 func (in *Input) Space(p *bufs.Pool, n int) []byte {
 	unread := len(in.Unread)
 	if start := len(in.own) - unread; start > 0 && cap(in.own)-len(in.own) < n {

@@ -8,8 +8,8 @@ import (
 	"github.com/suiro-go/suiro/internal/bufs"
 )
 
-// An Output is what was written and not handed to the kernel, in order: bytes, then pieces of
-// files, each with bytes that follow it.
+// An Output is the data written and not given to the kernel, in order: bytes, then pieces of files,
+// each with bytes that follow it.
 type Output struct {
 	Queued []byte // leave first, before all files
 	files  []*File
@@ -17,11 +17,11 @@ type Output struct {
 	left   int64 // bytes of files
 }
 
-// A File is a piece of a file in its place among what is written.
+// A File is a piece of a file in its place among the written data.
 type File struct {
 	*os.File       // the Output's own
 	FD       int   // its descriptor
-	Offset   int64 // of what is left
+	Offset   int64 // of the rest
 	Left     int64
 	Plain    bool // the kernel cannot send it: it is read and written
 	after    []byte
@@ -39,7 +39,7 @@ func (o *Output) Files() int { return len(o.files) }
 // Empty reports whether the Output holds neither memory nor files.
 func (o *Output) Empty() bool { return o.Queued == nil && len(o.files) == 0 }
 
-// tail is the end of what is written.
+// tail is the end of the written data.
 func (o *Output) tail() *[]byte {
 	if n := len(o.files); n > 0 {
 		return &o.files[n-1].after
@@ -84,13 +84,13 @@ func (o *Output) Adopt(p *bufs.Pool, b []byte) {
 	p.Put(b)
 }
 
-// Replace makes a buffer of the pools what leaves first. Nothing is queued before.
+// Replace makes a buffer of the pools the first data to leave. Nothing is queued before.
 func (o *Output) Replace(p *bufs.Pool, b []byte) {
 	p.Put(o.Queued)
 	o.Queued = b
 }
 
-// Take takes what is queued: its memory is the caller's.
+// Take takes the queued bytes: their memory is the caller's.
 func (o *Output) Take() []byte {
 	b := o.Queued
 	o.Queued = nil
@@ -119,7 +119,7 @@ func (o *Output) Went(n int) {
 	o.left -= int64(n)
 }
 
-// EndFile closes the first file: what is to follow it follows what is queued.
+// EndFile closes the first file: the bytes after it follow the queued ones.
 func (o *Output) EndFile(p *bufs.Pool) {
 	f := o.files[0]
 	_ = f.Close()
