@@ -17,8 +17,8 @@ var (
 )
 
 // Close ends the connection in order: it sends all written bytes, then a FIN. With the peer's FIN
-// the connection is over. Until then up to 2 MiB that still arrive are dropped, because unread
-// bytes would cause a reset, which could cost the peer the last bytes. Beyond 2 MiB nothing more is
+// the connection is over. Until then up to 2 MiB that still arrive are dropped. Left unread, they
+// would cause a reset, which could cost the peer the last bytes. Beyond 2 MiB nothing more is
 // received, and the peer is reset as soon as it has taken all output. Config.Linger, or SetLinger,
 // bounds the wait. A second Close returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) Close() error {

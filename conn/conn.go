@@ -58,11 +58,12 @@ func (b *backlog) empty() bool { return b.in.Empty() && b.out.Empty() }
 
 // extras are what few connections need, or only in the end.
 type extras struct {
-	clock      deadlines.Clock
-	alarm      alarm.Alarm   // for the earliest of them
-	path       *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
-	cause      error         // what OnClose is given
-	client     net.Addr      // the peer speaks for it; nil: for itself. The task writes it, under mu
+	clock deadlines.Clock
+	alarm alarm.Alarm   // for the earliest of them
+	path  *net.UnixAddr // the peer's, of a Unix socket; nil: it has none
+	cause error         // what OnClose is given
+	// the peer speaks for it; nil: for itself. The task writes it, under mu
+	client     net.Addr
 	charge     ledger.Charge // with MaxMemory alone, under mu
 	place      ledger.Place  // in the line for memory
 	notifySent []func(error)

@@ -20,8 +20,8 @@ type DialConfig struct {
 	// worker when the answer has come or is of no use.
 	Find func(found func([]net.Addr, error)) (cancel func())
 
-	// Target is the address of RemoteAddr and in errors until one of several addresses is
-	// connected. nil: the first of Addrs, which then must have one.
+	// Target is the address of RemoteAddr, and in errors, until one of several addresses is
+	// connected. nil: the first of Addrs. Without Addrs it must be set.
 	Target net.Addr
 
 	// Delay is the time between attempts while none has failed, as in RFC 8305. 0: 250 ms. At least

@@ -69,7 +69,8 @@ type mail struct {
 	// where it went, if that was not by the task, see passNow; nil: Conn.outgoing
 	lent *engine.Driver
 
-	waiter *duplex.Duplex // its MadeRoom is called when the flight or the hold ends; nil: nobody waits for room
+	// its MadeRoom is called when the flight or the hold ends; nil: nobody waits for room
+	waiter *duplex.Duplex
 
 	duplicates int // of the descriptor that functions of a RawConn have
 	calls      int // functions of Handle.Do that have not been called
@@ -291,8 +292,8 @@ func (c *Conn) collect(n *news) {
 // taken is how many bytes the kernel has taken in all.
 func (c *Conn) taken() uint64 { return c.inbox.right.Sent() + c.passedOut() }
 
-// progress is how much is unsent, bytes that wait for a handshake included, and how much the kernel
-// has taken in all, as of one moment.
+// progress is how much is unsent and how much the kernel has taken in all, as of one moment. Bytes
+// that wait for a handshake are unsent.
 func (c *Conn) progress() (unsent int, taken uint64) {
 	memory, files := c.pending()
 	c.mu.Lock()

@@ -18,8 +18,9 @@ import (
 type Census struct {
 	word atomic.Int64
 
-	mu      sync.Mutex
-	changed chan struct{} // closed when one of the halves, or the word, falls to 0; nil: nobody waits
+	mu sync.Mutex
+	// closed when one of the halves, or the word, falls to 0; nil: nobody waits
+	changed chan struct{}
 }
 
 const oneDialled = 1 << 32

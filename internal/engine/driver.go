@@ -154,7 +154,8 @@ func (d *Driver) Cancel(at *Driver, e *Endpoint, kind reactor.Kind) {
 	_ = d.Submit(at, reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.Token, FD: e.FD}) // only a closed reactor refuses
 }
 
-// CloseFD closes a descriptor at home with that driver; nil: with none. prompt: that is known not to wait for anything.
+// CloseFD closes a descriptor at home with that driver; nil: with none. prompt: it is known not to
+// wait for anything.
 func (d *Driver) CloseFD(home *Driver, fd int, prompt bool) {
 	if home == nil || d.Submit(home, reactor.Op{Kind: reactor.Close, FD: fd, Prompt: prompt}) != nil {
 		sock.Close(fd) // the reactor is closed
