@@ -1,3 +1,3 @@
-// Package bufs is memory for bytes that wait: each worker's pools of buffers, the depot that
-// workers and goroutines share, blocks for what goroutines have not read yet, and a queue.
+// Package bufs has memory for bytes that wait: each worker's pools of buffers, the depot that
+// workers and goroutines share, blocks for bytes that goroutines have not read yet, and a queue.
 package bufs

@@ -1,6 +1,6 @@
-// Package conntest helps to test what is built on package conn: it runs a test
-// on every backend, finds what a test leaves behind, and turns a hang into a
-// failure that shows who waits for whom.
+// Package conntest helps to test package conn and the packages on it. It runs a test on every
+// backend and reports everything that a test leaves behind. It turns a hang into a failure that
+// shows which goroutines wait for which.
 //
 //	func TestSomething(t *testing.T) {
 //		conntest.Backends(t, func(t *testing.T, backend string) { … })

@@ -1,4 +1,4 @@
-// Package engine is what joins tasks to reactors: a group of workers that each have one, the
-// table that says whom a completion is for, what all are told at the end, and who has not ended.
-// Packages conn and packet are built on it.
+// Package engine joins tasks to reactors. It has a group of workers with a reactor each, and the
+// table that finds the target of a completion. It gives orders to all targets at the end of a
+// group, and counts the targets that have not ended. Packages conn and packet are built on it.
 package engine

@@ -1,10 +1,8 @@
-// Package faults is how tests have the kernel fail. A [Plan] says which of the
-// system calls that a reactor makes, by kind and in what measure, come back with an
-// error, or are made for less than was asked. It goes into reactor.Config.Faults,
-// which nobody outside of this module can set.
+// Package faults makes the kernel fail in tests. A [Plan] says which of a reactor's system calls,
+// by kind and in what measure, return an error, or are made for fewer bytes. It goes into
+// reactor.Config.Faults, which nobody outside of this module can set.
 //
-// A plan is a function of its seed and of how many calls of the kind there have been:
-// the same calls meet the same faults, however the kinds interleave. What a fault
-// means at each place, the backends say; what they make of it is always something
-// that a kernel may do, and nothing that is on its way is lost by it.
+// A plan is a function of its seed and of the number of calls of each kind. So the same calls meet
+// the same faults in any interleaving of the kinds. The backends say what a fault means at each
+// place. They turn it only into results that a kernel may return, and lose no data by it.
 package faults

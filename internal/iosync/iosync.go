@@ -1,6 +1,6 @@
-// Package iosync tells the race detector what connections order: what a goroutine did before it
-// sent happens before what another one does after it has received. Package syscall's Read and
-// Write say so of package net's connections, and both share one variable of that package, so
-// that edges lead from package net's connections to ours and back. Builds without the race
-// detector do nothing here.
+// Package iosync reports happens-before edges through connections to the race detector. A
+// goroutine's actions before it sent happen before another one's actions after it has received.
+// Package syscall's Read and Write report this for package net's connections. Both share one
+// variable of that package, so that edges lead from package net's connections to ours and back.
+// Builds without the race detector do nothing here.
 package iosync

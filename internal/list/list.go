@@ -1,5 +1,5 @@
-// Package list has the intrusive list of those that wait: a place in it is part of
-// whatever waits, so waiting allocates nothing.
+// Package list has an intrusive list of waiters. The list's node is a field of the waiter, so
+// waiting allocates nothing.
 package list
 
 // A List holds nodes, first come first. The zero value is empty. It must not be

@@ -1,6 +1,6 @@
-// Package schedtest helps to test what runs on package sched: it waits for conditions
-// instead of times, turns a hang into a failure that shows who waits for whom, and finds
-// what a test leaves behind.
+// Package schedtest helps to test package sched and the packages on it. It waits for conditions
+// instead of times. It turns a hang into a failure that shows which tasks wait for which, and
+// reports everything that a test leaves behind.
 package schedtest
 
 import (

@@ -1,4 +1,5 @@
-// Package seldom limits how often a log line repeats.
+// Package seldom limits how often a log line repeats. A Gate lets a line pass at most once a
+// second.
 package seldom
 
 import (

@@ -1,4 +1,4 @@
-// Package sock is the calls on a socket's descriptor that no reactor makes: what it is, who its
-// peer is, options, errors, copies of it, and pipes. Systems have many of them under different
-// names, or not at all.
+// Package sock makes the calls on a socket's descriptor that no reactor makes: addresses, options,
+// errors, duplicates, and pipes. It hides the differences between systems, which give many of these
+// calls other names, or lack them.
 package sock

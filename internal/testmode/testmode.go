@@ -1,4 +1,5 @@
-// Package testmode is how tests of the other packages reach into sched's runtimes.
+// Package testmode lets tests of other packages change settings of sched's runtimes that users
+// cannot reach.
 package testmode
 
 import "sync/atomic"

@@ -1,5 +1,5 @@
-// Relay is a proxy for tests and benchmarks. It passes on what comes to -addr to -to, and
-// back: streams, each spliced with a connection of its own, or datagrams.
+// Relay is a proxy for tests and benchmarks. It forwards from -addr to -to, and back: streams,
+// each spliced with a connection of its own, or datagrams.
 //
 //	relay -to 127.0.0.1:6379
 //	relay -network unix -addr /run/a.sock -to-network tcp -to 127.0.0.1:80
