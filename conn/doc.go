@@ -1,11 +1,10 @@
 // Package conn makes connections on the reactors of package reactor: byte
 // streams with buffers, flow control, deadlines and an orderly close.
 //
-// A [Group] is the reactors of one runtime and everything attached to them:
-// listeners, accepted and dialed connections. A [Conn] is a task of that
-// runtime. The kernel's completions and other goroutines' commands gather in its
-// inbox. Its task then runs on one worker at a time, calls the [Handler], and
-// gives all that the handler wrote to the kernel as one send.
+// A [Group] is the reactors of one runtime and everything attached to them: listeners, accepted and
+// dialed connections. A [Conn] is a task of that runtime. The kernel's completions and other
+// goroutines' commands gather in its inbox. Its task then runs on one worker at a time and calls
+// the [Handler]. All bytes that the handler wrote go to the kernel as one send.
 //
 // Most programs use package server, which is this package behind an interface
 // in the manner of net/http.

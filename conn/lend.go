@@ -12,9 +12,9 @@ import (
 // Handle.Do. It returns nil if the connection is closed or closing, is spliced, is a Stream's, or
 // speaks TLS. LendTLS is for TLS.
 //
-// The Socket keeps up to 64 KiB that arrive and are not read, 16 KiB before the first read, and a
-// buffer of the reactor more. Then the peer is held back. Settings of the handler stay: it takes
-// back a deadline of the Conn before.
+// The Socket keeps up to 64 KiB of unread bytes, 16 KiB before the first read, and a buffer of the
+// reactor more. Then the peer is held back. Settings of the handler stay: it takes back a deadline
+// of the Conn before.
 func (c *Conn) Lend() *Socket {
 	if c.filter() != nil {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// SendFile queues n bytes of a regular file from offset on, all the rest for n < 0, in order with
-// the writes before and after. The kernel sends them from its cache (sendfile(2)) in steps of at
-// most 1 MiB, as the peer takes them. A read from a disk holds up the worker for that long. The
-// file is read when it is sent: its contents at that moment count. NotifySent reports when all
-// bytes have been sent. f itself may be closed at once, and its position stays as it is.
+// SendFile queues n bytes of a regular file from offset on; a negative n means all the rest. They
+// keep their place between other writes. The kernel sends them from its cache (sendfile(2)) in
+// steps of at most 1 MiB, as the peer takes them. A read from a disk holds up the worker for that
+// long. The file is read when it is sent: its contents at that moment count. NotifySent reports
+// when all bytes have been sent. f itself may be closed at once, and its position stays as it is.
 //
 // Unsent counts the bytes, so OnData waits as for any full queue; MaxWrite does not count them. A
 // file that is shorter by then resets the connection, with an error that matches

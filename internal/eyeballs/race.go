@@ -70,7 +70,7 @@ func (r *Race) Next(now time.Duration) (net.Addr, bool) {
 
 // Begun notes an attempt to the last address of Next, which began now. end is when the whole race
 // ends; 0: never. If attempts begin one after the other, each gets an equal share of the time until
-// then, but at least 2 s if that much is left.
+// then. It is at least 2 s if that much is left.
 func (r *Race) Begun(a *Attempt, now, end time.Duration) {
 	a.live, a.until = true, 0
 	if end != 0 && r.delay < 0 {
