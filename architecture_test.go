@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -212,6 +213,52 @@ func TestTheTableOfLocksNamesEachMutex(t *testing.T) {
 			require.Contains(t, needed, name, "a lock that may be taken")
 		}
 	}
+}
+
+// circleOf is a circle of names, where each allows the next, or nil.
+func circleOf(allowed map[string][]string) []string {
+	done := map[string]bool{}
+	var way []string
+	var follow func(name string) []string
+	follow = func(name string) []string {
+		if i := slices.Index(way, name); i >= 0 {
+			return append(slices.Clone(way[i:]), name)
+		}
+		if done[name] {
+			return nil
+		}
+		way = append(way, name)
+		for _, next := range allowed[name] {
+			if circle := follow(next); circle != nil {
+				return circle
+			}
+		}
+		way = way[:len(way)-1]
+		done[name] = true
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(allowed)) {
+		if circle := follow(name); circle != nil {
+			return circle
+		}
+	}
+	return nil
+}
+
+func TestTheOrderOfLocksHasNoCircle(t *testing.T) {
+	allowed := map[string][]string{}
+	for _, row := range rowsOf(architecture(t), "The order of locks") {
+		for _, name := range quotedIn(row[0]) {
+			allowed[name] = quotedIn(row[2])
+		}
+	}
+	require.Contains(t, allowed["packet.Socket.mu"], "packet.Conn.mu", "the rows were not read")
+	require.Nil(t, circleOf(allowed))
+}
+
+func TestCirclesAreFound(t *testing.T) {
+	require.Nil(t, circleOf(map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": nil}))
+	require.Equal(t, []string{"b", "c", "b"}, circleOf(map[string][]string{"a": {"b"}, "b": {"d", "c"}, "c": {"b"}}))
 }
 
 func TestMutexesAreFoundWhateverTheBuildTags(t *testing.T) {
