@@ -35,11 +35,11 @@ var layers = map[string]layer{
 	"syncx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"blocking":           {ours: []string{"sched", "internal/atomics", "internal/bubble", "internal/list"}},
-	"conn":               {ours: []string{"reactor", "sched", "internal/accept", "internal/admission", "internal/alarm", "internal/attempts", "internal/bubble", "internal/bufs", "internal/deadlines", "internal/duplex", "internal/engine", "internal/eyeballs", "internal/flow", "internal/handover", "internal/iosync", "internal/ledger", "internal/list", "internal/placement", "internal/queue", "internal/saturate", "internal/seldom", "internal/sending", "internal/sock", "internal/tlsmem", "internal/turns", "internal/waiter"}},
+	"conn":               {ours: []string{"reactor", "sched", "internal/accept", "internal/admission", "internal/alarm", "internal/attempts", "internal/bubble", "internal/bufs", "internal/deadlines", "internal/duplex", "internal/engine", "internal/flow", "internal/handover", "internal/ledger", "internal/placement", "internal/queue", "internal/saturate", "internal/seldom", "internal/sending", "internal/sock", "internal/tlsmem", "internal/turns"}},
 	"packet":             {ours: []string{"reactor", "sched", "internal/alarm", "internal/bubble", "internal/bufs", "internal/engine", "internal/saturate", "internal/sock", "internal/waiter"}},
 	"conn/frame":         {},
 	"conn/proxyproto":    {},
-	"server":             {ours: []string{"conn", "conn/frame", "conn/proxyproto", "packet", "sched", "blocking", "internal/bubble", "internal/list", "internal/saturate", "internal/sock"}, others: []string{"github.com/rs/zerolog"}},
+	"server":             {ours: []string{"conn", "conn/proxyproto", "packet", "sched", "blocking", "internal/bubble", "internal/list", "internal/saturate", "internal/sock"}, others: []string{"github.com/rs/zerolog"}},
 	"server/servertest":  {},
 	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
 	"examples/http/h1":   {},
@@ -241,6 +241,24 @@ func TestTheArrowsAreThere(t *testing.T) {
 	}
 	for _, arrow := range []string{"sched → timer", "conn → reactor", "conn → sched", "server → conn"} {
 		require.Contains(t, seen, arrow, "the walk has missed files")
+	}
+}
+
+func TestEachArrowIsUsed(t *testing.T) {
+	imports, err := importsOf(os.DirFS("."))
+	require.NoError(t, err)
+	used := map[string]bool{}
+	for _, i := range imports {
+		if target, ours := strings.CutPrefix(i.path, module+"/"); ours {
+			used[layerOf(i.pkg)+" → "+layerOf(target)] = true
+		}
+	}
+	for from, l := range layers {
+		for _, to := range l.ours {
+			if from != "examples" { // they may import all that is public
+				require.Contains(t, used, from+" → "+to, "no file needs the arrow: remove it")
+			}
+		}
 	}
 }
 
