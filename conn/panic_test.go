@@ -121,3 +121,47 @@ func TestAPanicWithTheEndOfTheStreamRightBehindEndsTheConnection(t *testing.T) {
 		require.ErrorAs(t, conntest.Receive(t, closed), &p)
 	})
 }
+
+// exits is a handler whose OnClose ends the goroutine.
+type exits struct{ conn.Handler }
+
+func (exits) OnClose(*conn.Conn, error) { runtime.Goexit() }
+
+func TestAnExitInOnCloseEndsAConnectionWhateverServesIt(t *testing.T) {
+	lend := func(c *conn.Conn) error { c.Lend(); return nil }
+	origin, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer origin.Close()
+	splice := func(c *conn.Conn) error {
+		h, err := c.Group().Dial(origin.Addr(), exits{funcs{}})
+		if err == nil {
+			_, err = conn.Splice(c, h, nil)
+		}
+		return err
+	}
+	handlers := map[string]conn.Handler{
+		"a handshake": conn.ServeTLS(conn.TLSConfig{}, exits{funcs{}}),
+		"a Socket":    exits{funcs{open: lend}},
+		"a splice":    exits{funcs{data: splice}},
+		"a Stream":    exits{conn.Sequential(func(*sched.Context, *conn.Stream) error { return nil })},
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for name, h := range handlers {
+			t.Run(name, func(t *testing.T) {
+				f := newFixture(t, backend, 1)
+				ln, err := net.Listen("tcp", "127.0.0.1:0")
+				require.NoError(t, err)
+				l, err := f.Listen(ln, h)
+				require.NoError(t, err)
+				require.NoError(t, ln.Close())
+				t.Cleanup(func() { _ = l.Close() })
+				f.addr = l.Addr()
+				c := f.dial()
+				write(t, c, "x")
+				require.NoError(t, c.(*net.TCPConn).SetLinger(0))
+				require.NoError(t, c.Close())
+				conntest.Eventually(t, func() bool { return f.log.Count("called runtime.Goexit") > 0 && f.Len() == 0 })
+			})
+		}
+	})
+}

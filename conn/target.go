@@ -52,7 +52,8 @@ func (t *connTask) Exited(*sched.Context) {
 	c.detach()
 	c.fail(sched.ErrGoexit)
 	if c.driver.telling == c {
-		c.driver.telling, c.handler = nil, untold{} // OnClose has been called
+		c.driver.telling = nil
+		c.install(untold{}) // OnClose has been called
 	}
 }
 
