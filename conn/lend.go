@@ -62,7 +62,7 @@ func (c *Conn) lend() *Socket {
 		return nil
 	}
 	s := &Socket{c: c, lender: c.handler}
-	s.duplex.Take((*socketLine)(s), s.window(c.group), duplex.State{Deaf: c.reading.is(deaf), Mute: c.is(mute), EOF: c.reading.is(endSeen)}, nil)
+	s.duplex.Take((*socketLine)(s), s.window(c.group), duplex.State{Deaf: c.reading.is(deaf), Mute: c.is(mute), EOF: c.reading.is(endSeen)})
 	c.install(s.Handler())
 	c.group.watchSockets()
 	return s

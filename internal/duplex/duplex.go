@@ -106,12 +106,11 @@ func (d *Duplex) Open(line Line, w Window) State {
 	return was
 }
 
-// Take begins the Duplex as the goroutines' side of a Line that has been in use: p was received and
-// not read. No other goroutine knows the Duplex yet. It reports whether the Line is to pause.
-func (d *Duplex) Take(line Line, w Window, was State, p []byte) (pause bool) {
+// Take begins the Duplex as the goroutines' side of a Line that has been in use. No other goroutine
+// knows the Duplex yet.
+func (d *Duplex) Take(line Line, w Window, was State) {
 	d.line, d.window, d.most = line, w, w.First
 	d.mute, d.deaf, d.eof = was.Mute, was.Deaf, was.EOF
-	return d.Push(p)
 }
 
 // Push adds bytes received before any other goroutine knew the Duplex. It reports whether the Line
