@@ -12,6 +12,10 @@ import (
 type consumer interface {
 	Handler
 
+	// consumes marks a consumer. A user's handler that embeds a *Socket or a *Stream, which may be
+	// nil, has the methods of plain, but not this one.
+	consumes()
+
 	// hear begins the consumer's part of a run: it learns of others' changes since the last run.
 	hear(c *Conn)
 	// came takes a chunk that has arrived.
@@ -88,6 +92,8 @@ type plainHandler struct {
 	plain
 	untold
 }
+
+func (plainHandler) consumes() {}
 
 // consumer is the handler's part in runs.
 func (c *Conn) consumer() consumer {

@@ -98,6 +98,8 @@ func (e *socketEvents) OnClose(c *Conn, err error) {
 	s.lender.OnClose(c, err)
 }
 
+func (*socketEvents) consumes() {}
+
 // keeps implements consumer. A function of NotifyEnd must learn of a reset at once.
 func (e *socketEvents) keeps() bool { return !e.duplex.TellsEnd() }
 

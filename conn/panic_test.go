@@ -149,13 +149,7 @@ func TestAnExitInOnCloseEndsAConnectionWhateverServesIt(t *testing.T) {
 		for name, h := range handlers {
 			t.Run(name, func(t *testing.T) {
 				f := newFixture(t, backend, 1)
-				ln, err := net.Listen("tcp", "127.0.0.1:0")
-				require.NoError(t, err)
-				l, err := f.Listen(ln, h)
-				require.NoError(t, err)
-				require.NoError(t, ln.Close())
-				t.Cleanup(func() { _ = l.Close() })
-				f.addr = l.Addr()
+				f.listenTo(h)
 				c := f.dial()
 				write(t, c, "x")
 				require.NoError(t, c.(*net.TCPConn).SetLinger(0))

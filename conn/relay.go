@@ -175,6 +175,8 @@ func (e *end) discard(c *Conn) {
 	}
 }
 
+func (*relay) consumes() {}
+
 // paces implements consumer: pressure pauses the reading, and settleBulk says how it is done.
 func (r *relay) paces() bool { return true }
 

@@ -49,6 +49,8 @@ func (s *Stream) hold() {
 // end for.
 func (s *Stream) most() int { return min(s.c.group.cfg.HighWater, s.c.group.cfg.MaxRead) }
 
+func (*streamEvents) consumes() {}
+
 // came implements consumer: the turn takes the last chunk of a run.
 func (e *streamEvents) came(c *Conn, b reactor.Buffer) {
 	if c.in.Attached() {

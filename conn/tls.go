@@ -109,6 +109,8 @@ type handshakeHandler struct {
 
 var _ consumer = (*handshakeHandler)(nil)
 
+func (*handshakeHandler) consumes() {}
+
 // appetite implements consumer.
 func (*handshakeHandler) appetite() int { return tlsmem.MaxFed }
 
