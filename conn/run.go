@@ -241,7 +241,8 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// settle receives again if that is wanted
 	default:
-		if c.filter().outlives(c.sysError("read", "recv", errno)) {
+		// shaking is asked first, since making the error costs a system call.
+		if f := c.filter(); f.shaking() && f.outlives(c.sysError("read", "recv", errno)) {
 			c.reading.set(ended | endSeen)
 			return
 		}
