@@ -78,7 +78,7 @@ func (r *uringReactor) Submit(op *Op) error {
 //
 // It never asks the kernel to poll before the first attempt (IORING_RECVSEND_POLL_FIRST):
 // Linux 6.18 then overlooks, for a multishot receive, a reset that arrives while it is armed. It
-// may also overlook an end that arrives together with bytes: see conn/doubt.go.
+// may also overlook an end that arrives together with bytes: see internal/engine/doubts.go.
 func (r *uringReactor) recv(op *Op) {
 	if r.free.Load() == 0 || r.starved.active.Load() {
 		r.starved.add(op)
