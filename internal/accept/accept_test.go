@@ -45,9 +45,11 @@ func TestPausesGrowUntilSomethingIsAccepted(t *testing.T) {
 	f.next(reactor.Accept)
 	f.complete(7, true)
 	conntest.Receive(t, f.begun)
-	f.complete(-int(syscall.EMFILE), false)
-	require.Equal(t, minPause, conntest.Receive(t, f.pauses))
-	f.next(reactor.Accept)
+	for _, pause := range []time.Duration{5, 10} {
+		f.complete(-int(syscall.EMFILE), false)
+		require.Equal(t, pause*time.Millisecond, conntest.Receive(t, f.pauses))
+		f.next(reactor.Accept)
+	}
 	f.closes()
 }
 
@@ -133,6 +135,21 @@ func TestAcceptingStopsWhileMemoryIsTight(t *testing.T) {
 	f.next(reactor.Accept)
 	conntest.Receive(t, woken, "the next in line is woken")
 	f.closes()
+}
+
+func TestASocketThatClosesLeavesTheLineForMemory(t *testing.T) {
+	var charge ledger.Charge
+	memory := &ledger.Ledger{Max: 100}
+	memory.Book(&charge, 90, 0)
+	f := newFixture(t, &admission.Limits{}, memory, 0)
+	require.NoError(t, f.Start())
+	f.next(reactor.Accept)
+	f.complete(7, false)
+	conntest.Receive(t, f.begun)
+	conntest.Eventually(t, func() bool { return f.State().InLine })
+	require.NoError(t, f.Close())
+	f.next(reactor.Close)
+	require.False(t, f.State().InLine)
 }
 
 type waker chan bool

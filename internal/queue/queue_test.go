@@ -121,6 +121,25 @@ func TestAPlaceThatNobodyHasWokenIsLeft(t *testing.T) {
 	task.Abort()
 }
 
+// A task may be polled for another reason, and find an item for which another one was woken.
+func TestATaskThatTakesAnItemWaitsNoMore(t *testing.T) {
+	var q Queue[int]
+	rt := runtime(t)
+	idle := takes(rt, &q, new(Place), false)
+	conntest.Eventually(t, func() bool { return q.Waiting() == 1 })
+	var second Place
+	_, s := q.Poll(&second, sched.Waker{})
+	require.Equal(t, Empty, s)
+	require.Equal(t, 2, q.Waiting())
+	q.Push(1)
+	_, err := idle.Wait(t.Context())
+	require.NoError(t, err)
+	v, s := q.Poll(&second, sched.Waker{})
+	require.Equal(t, Taken, s)
+	require.Equal(t, 1, v)
+	require.Zero(t, q.Waiting())
+}
+
 // Each item is taken once, by goroutines that wait or give up and by tasks.
 func TestEachItemIsTakenOnce(t *testing.T) {
 	const items = 2000
