@@ -14,6 +14,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/ledger"
 	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
 )
 
 func TestAnAcceptIsInFlightUntilTheSocketIsClosed(t *testing.T) {
@@ -51,6 +52,17 @@ func TestPausesGrowUntilSomethingIsAccepted(t *testing.T) {
 		f.next(reactor.Accept)
 	}
 	f.closes()
+}
+
+func TestASocketThatIsWokenInAPauseAcceptsNothing(t *testing.T) {
+	f := newFixture(t, &admission.Limits{}, nil, 0)
+	f.until = time.Hour
+	require.NoError(t, f.Start())
+	after := sched.Spawn(f.group.Engine.RT, sched.FutureFunc[bool](func(*sched.Context) (bool, error) { return true, nil }))
+	_, err := after.Wait(t.Context()) // the only worker has run both
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.Empty(t, f.ops)
 }
 
 func TestAtTheLimitConnectionsWaitAndBeginInTheirOrder(t *testing.T) {
