@@ -82,6 +82,8 @@ type Config struct {
 	// Linger is how long Close waits for each step of the peer. If the peer takes none of the
 	// output for so long, the connection is reset. If it does not end its side for so long, ours is
 	// closed alone. A peer that sends more than 2 MiB meanwhile is reset. 0: 5 s.
+	// A connection that was told by OnDrain looks every 100 ms, and does not wait for a peer that
+	// has acknowledged everything and sends nothing.
 	Linger time.Duration
 
 	// Logger gets panics in handlers, accept errors, and a fall-back to another backend. At debug
