@@ -283,7 +283,7 @@ func (c *Conn) collect(n *news) {
 	n.hung, n.watchEnded, n.overlooked = in.watch&watchHung != 0, in.watch&watchOver != 0, in.watch&watchEnded != 0
 	in.watch &= watchDoubted
 	n.unsent = in.sending()
-	if c.consumer().paces() {
+	if c.spliced() != nil {
 		in.spare(c.driver) // send may have nothing to do
 	}
 	c.mu.Unlock()
