@@ -39,7 +39,7 @@ type end struct {
 	bytes int  // in bufs
 	raw   bool // they leave by calls of the task's own
 	pipe  *sock.Pipe
-	piped int    // in the pipe; bulk.go says which task owns it
+	piped int    // in the pipe; splicebulk.go says which task owns it
 	moved uint64 // all that ever arrived, except passed
 	eof   bool   // no more will
 
@@ -53,7 +53,7 @@ type end struct {
 	cause error
 
 	open   atomic.Bool   // clear, as of when the mutex was last given up
-	passed atomic.Uint64 // bytes that have gone through, see relaythrough.go
+	passed atomic.Uint64 // bytes that have gone through, see splicethrough.go
 }
 
 // An endState is how far a connection's end has come.
