@@ -25,7 +25,10 @@ func (g *Group) Dump() string {
 			fmt.Fprintf(&b, "  %#x fd %d %T\n", e.Token, e.FD, e.Target)
 			continue
 		}
-		c.mu.Lock()
+		if !c.mu.TryLock() { // a panic may have left it locked
+			fmt.Fprintf(&b, "  %#x fd %d flags %v reading %v: its mutex is held\n", e.Token, e.FD, c.flags, c.reading)
+			continue
+		}
 		in, l, m := &c.inbox, c.backlog, c.inbox.mail
 		if l == nil {
 			l = new(backlog)
