@@ -23,6 +23,9 @@ type BufRing struct {
 	tail    uint16 // published
 	next    uint16 // added: ahead of tail until Advance
 	group   uint16
+	flags   uint16
+
+	registered bool
 }
 
 // bufEntry is struct io_uring_buf. The ring's tail lies over the resv of entry 0: of that entry, as of all
@@ -62,18 +65,47 @@ func (r *Ring) NewBufRing(group uint16, entries uint32, flags uint16) (*BufRing,
 	if err != nil {
 		return nil, err
 	}
-	reg := &bufReg{ringAddr: addr(mem.addr), entries: entries, group: group, flags: flags}
-	if err := r.register(IORING_REGISTER_PBUF_RING, unsafe.Pointer(reg), 1); err != nil {
-		_ = mem.unmap() // the refusal is what matters
-		return nil, err
-	}
-	return &BufRing{
+	b := &BufRing{
 		ring:    r,
 		entries: (*bufEntry)(mem.addr),
 		mem:     mem,
 		mask:    uint16(entries - 1),
 		group:   group,
-	}, nil
+		flags:   flags,
+	}
+	if err := b.register(); err != nil {
+		_ = mem.unmap() // the refusal is what matters
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *BufRing) register() error {
+	reg := &bufReg{ringAddr: addr(b.mem.addr), entries: uint32(b.mask) + 1, group: b.group, flags: b.flags}
+	if err := b.ring.register(IORING_REGISTER_PBUF_RING, unsafe.Pointer(reg), 1); err != nil {
+		return err
+	}
+	b.registered = true
+	return nil
+}
+
+func (b *BufRing) unregister() error {
+	if !b.registered {
+		return nil
+	}
+	b.registered = false
+	return b.ring.register(IORING_UNREGISTER_PBUF_RING, unsafe.Pointer(&bufReg{group: b.group}), 1)
+}
+
+// Reset makes the group empty, as NewBufRing does: the kernel keeps none of the buffers. No
+// receive may be in flight in the group. After an error there is no group; call Reset again.
+func (b *BufRing) Reset() error {
+	if err := b.unregister(); err != nil {
+		return err
+	}
+	clear(unsafe.Slice(b.entries, int(b.mask)+1)) // the tail lies there too
+	b.next, b.tail = 0, 0
+	return b.register()
 }
 
 // Group is the id to receive with.
@@ -125,7 +157,7 @@ func (b *BufRing) Close() error {
 	}
 	var err error
 	if b.ring.fd >= 0 {
-		err = b.ring.register(IORING_UNREGISTER_PBUF_RING, unsafe.Pointer(&bufReg{group: b.group}), 1)
+		err = b.unregister()
 	}
 	b.entries = nil
 	if uerr := b.mem.unmap(); err == nil {

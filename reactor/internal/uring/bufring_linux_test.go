@@ -301,6 +301,43 @@ func TestBufRingErrors(t *testing.T) {
 	require.ErrorIs(t, err, unix.EINVAL)
 }
 
+func TestResetEmptiesTheGroup(t *testing.T) {
+	for _, flags := range []uint16{0, IOU_PBUF_RING_INC} {
+		t.Run(fmt.Sprintf("flags %#x", flags), func(t *testing.T) {
+			r := newTestRing(t, Params{Entries: 8})
+			a, b := socketpair(t, unix.SOCK_STREAM)
+			p := newPool(t, r, 4, 4, flags)
+			for range 3 {
+				armRecv(t, r, a, 3)
+				_, err := unix.Write(b, []byte("abcdef")) // a buffer and a half
+				require.NoError(t, err)
+				require.EqualValues(t, 0, reap(t, r, 1)[0].BufferID())
+				require.EqualValues(t, 1, reap(t, r, 1)[0].BufferID())
+				cancelAll(t, r)
+				require.NoError(t, p.ring.Reset())
+
+				armRecv(t, r, a, 3)
+				_, err = unix.Write(b, []byte("g"))
+				require.NoError(t, err)
+				require.Equal(t, failed(unix.ENOBUFS), reap(t, r, 1)[0].Res, "no buffer is left")
+				for bid := range uint16(4) {
+					p.add(bid)
+				}
+				p.ring.Advance()
+				armRecv(t, r, a, 3)
+				require.EqualValues(t, 0, reap(t, r, 1)[0].BufferID())
+				require.EqualValues(t, 'g', p.mem[0])
+				cancelAll(t, r)
+				require.NoError(t, p.ring.Reset())
+				for bid := range uint16(4) {
+					p.add(bid)
+				}
+				p.ring.Advance()
+			}
+		})
+	}
+}
+
 func TestClosedBufRing(t *testing.T) {
 	r := newTestRing(t, Params{Entries: 8})
 	b := newTestBufRing(t, r, 1, 8, 0)

@@ -19,7 +19,8 @@
 // The submission side (NextSQE, Prepared, Enter) belongs to one goroutine at a time, which should be
 // locked to its OS thread: the kernel runs a request's completion work on the thread that submitted it.
 // The completion side (CQE, AdvanceCQ) belongs to one consumer at a time, who need not be the submitter.
-// CQReady, TaskrunPending and Overflowed only read shared words and may be called by anyone until Close.
+// CQReady, Dropped, TaskrunPending and Overflowed only read shared words. Any goroutine may call
+// them until Close.
 //
 // # Memory
 //

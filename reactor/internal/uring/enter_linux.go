@@ -22,7 +22,7 @@ import (
 //
 // Enter returns how many entries the kernel took, and 0 or the errno, for the caller to interpret: ETIME
 // (the timeout passed), EINTR (a signal; enter again), EBUSY or EAGAIN (the kernel lacks room or memory:
-// reap, then enter again), EBADR (completions were lost, on a ring without IORING_FEAT_NODROP).
+// reap, then enter again), EBADR (completions were dropped: see Dropped).
 //
 // The kernel reports one or the other: once it has taken an entry, an error of the wait that followed,
 // ETIME and EINTR included, is dropped and errno is 0. And when it takes fewer entries than there are, it

@@ -49,6 +49,7 @@ type sqRing struct {
 type cqRing struct {
 	head    *uint32
 	tail    *uint32
+	dropped *uint32
 	cqes    *CQE // first of entries
 	entries uint32
 	mask    uint32
@@ -115,6 +116,11 @@ func (r *Ring) TaskrunPending() bool { return atomic.LoadUint32(r.sq.flags)&IORI
 // moves them in as far as there is room.
 func (r *Ring) Overflowed() bool { return atomic.LoadUint32(r.sq.flags)&IORING_SQ_CQ_OVERFLOW != 0 }
 
+// Dropped is how many completions the kernel has dropped: the queue was full, and there was no
+// memory to keep them. It wraps at 2^32. The kernel counts a drop before it posts later
+// completions. So call it after CQReady: if it is unchanged, no earlier completion was dropped.
+func (r *Ring) Dropped() uint32 { return atomic.LoadUint32(r.cq.dropped) }
+
 // Close unmaps the queues and closes the descriptor; more calls do nothing. The caller sees to it that
 // nobody uses the ring any more: memory of requests in flight must outlive them (see the package comment).
 // A closed ring is empty and full at once: no entries, no completions, and Enter returns EBADF.
@@ -126,7 +132,7 @@ func (r *Ring) Close() error {
 	r.fd = -1
 	none := new(uint32)
 	r.sq = sqRing{head: none, tail: none, flags: none}
-	r.cq = cqRing{head: none, tail: none, cqes: new(CQE)}
+	r.cq = cqRing{head: none, tail: none, dropped: none, cqes: new(CQE)}
 	err := r.unmap()
 	if cerr := closeFD(fd); err == nil {
 		err = cerr

@@ -112,6 +112,7 @@ func TestOverflowIsKeptAndFlushed(t *testing.T) {
 		require.EqualValues(t, i, c.UserData, "order survives the overflow")
 	}
 	require.False(t, r.Overflowed())
+	require.Zero(t, r.Dropped(), "nothing was dropped")
 	requireQuiet(t, r)
 }
 

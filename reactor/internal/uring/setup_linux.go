@@ -88,6 +88,7 @@ func (r *Ring) mmap(kp *kernelParams) error {
 	r.cq = cqRing{
 		head:    word(cq, co.head),
 		tail:    word(cq, co.tail),
+		dropped: word(cq, co.overflow),
 		cqes:    (*CQE)(unsafe.Add(cq, co.cqes)),
 		entries: kp.cqEntries,
 		mask:    *word(cq, co.ringMask),
