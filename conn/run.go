@@ -257,6 +257,9 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 			// the send got only a general error because the reason had gone to this receive
 			c.extras.cause = nil
 		}
+		if errno == syscall.ENOMEM { // bytes may be lost, and a FIN would hide that from the peer
+			c.set(reset)
+		}
 		c.fail(c.sysError("read", "recv", errno))
 	}
 }

@@ -11,6 +11,9 @@ import (
 type shortages struct {
 	n      atomic.Uint64
 	logged seldom.Gate
+
+	dropped atomic.Uint64 // completions
+	lost    seldom.Gate
 }
 
 // Shortages is how often the kernel refused to take a reactor's operations for want of
@@ -18,7 +21,13 @@ type shortages struct {
 // 16 ms and tried again; nothing was lost. Any goroutine.
 func (g *Group) Shortages() uint64 { return g.shortages.n.Load() }
 
-// watch counts the shortages of a configuration's reactors. One shortage a second is logged.
+// Dropped is how many completions the kernel has dropped for want of memory (io_uring). Each
+// drop resets the connections of one worker; OnClose gets an error that matches ENOMEM. A
+// connection that was accepted at that moment may stay open without a handler. Any goroutine.
+func (g *Group) Dropped() uint64 { return g.shortages.dropped.Load() }
+
+// watch counts the shortages and drops of a configuration's reactors. One of each is logged a
+// second.
 func (s *shortages) watch(cfg *Config) {
 	next, log := cfg.Reactor.OnShortage, cfg.Logger
 	cfg.Reactor.OnShortage = func(err error, pause time.Duration) {
@@ -28,6 +37,17 @@ func (s *shortages) watch(cfg *Config) {
 		}
 		if next != nil {
 			next(err, pause)
+		}
+	}
+	lost := cfg.Reactor.OnLoss
+	cfg.Reactor.OnLoss = func(dropped, ended int) {
+		n := s.dropped.Add(uint64(dropped))
+		if s.lost.Pass(time.Now()) {
+			log.Error("conn: the kernel lacked memory and dropped completions, so a worker's connections "+
+				"were reset; raise the memory limit, or use epoll", "operations", ended, "dropped", n)
+		}
+		if lost != nil {
+			lost(dropped, ended)
 		}
 	}
 }

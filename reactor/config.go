@@ -67,6 +67,11 @@ type Config struct {
 	// Poll or Submit, so it must be quick and must not call the reactor.
 	OnShortage func(err error, pause time.Duration)
 
+	// OnLoss, if not nil, is called when the kernel has dropped completions for want of memory
+	// (io_uring). ended is how many operations end because of that: see Reactor.Poll. The owner
+	// calls it within Poll, so it must be quick and must not call the reactor.
+	OnLoss func(dropped, ended int)
+
 	// Faults is for this module's tests: system calls fail as it says. nil: none do.
 	Faults *faults.Plan
 

@@ -63,6 +63,16 @@ func (p *pool) open(id uint16) {
 // filled ends that and reports whether the buffer is whole again already.
 func (p *pool) filled(id uint16) bool { return p.refs[id].Add(-filling) == 0 }
 
+// shut ends the use of every open buffer. It returns the buffers that are whole then.
+func (p *pool) shut() (whole []uint16) {
+	for id := range p.refs {
+		if p.refs[id].Load() >= filling && p.filled(uint16(id)) {
+			whole = append(whole, uint16(id))
+		}
+	}
+	return whole
+}
+
 // rest is the part of an open buffer that nothing was received into yet.
 func (p *pool) rest(id uint16) []byte {
 	end := (int(id) + 1) * p.size

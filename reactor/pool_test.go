@@ -15,6 +15,20 @@ func newTestPool(t *testing.T, buffers, size int) *pool {
 	return p
 }
 
+func TestShutEndsTheUseOfOpenBuffers(t *testing.T) {
+	p := newTestPool(t, 4, 100)
+	p.open(0)
+	p.open(1)
+	p.took(1, 60)
+	p.open(2)
+	p.took(2, 100)
+	require.False(t, p.filled(2))
+	require.Equal(t, []uint16{0}, p.shut(), "a slice of 1 is out, 2 is not open, and 3 was not")
+	require.True(t, p.drop(1))
+	require.True(t, p.drop(2))
+	require.Empty(t, p.shut())
+}
+
 func TestBufferIsWholeWhenFilledAndGivenBack(t *testing.T) {
 	p := newTestPool(t, 2, 100)
 	p.open(1)

@@ -38,6 +38,13 @@ type Reactor interface {
 	// keeps the Go scheduler's processor, where that can be done (not on Windows), so
 	// that no other goroutine can have it; it must be short (under a second), and it is
 	// rough: it may end at any time before. Owner only.
+	//
+	// io_uring may drop completions for want of memory. Then all operations in flight end with
+	// the next Polls. Accept, Connect, Recv and Send end with ENOMEM unless their result is
+	// known; a Recv always does. Bytes may have gone either way, so close the descriptor. The
+	// datagrams of a SendTo fail with ENOMEM unless their result is known. RecvFrom and Hangup
+	// end with EAGAIN, Readable and Writable with 0: submit them again. Datagrams may be lost.
+	// No bytes of a stream are delivered after lost ones.
 	Poll(out []Completion, wait time.Duration, hold bool) (int, error)
 
 	// Rescue fills out with what has completed, as Poll would, for an owner

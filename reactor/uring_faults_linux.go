@@ -2,7 +2,10 @@ package reactor
 
 import (
 	"sync"
+	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/suiro-go/suiro/internal/faults"
 	"github.com/suiro-go/suiro/reactor/internal/uring"
@@ -17,6 +20,8 @@ type uringFaults struct {
 
 	mu      sync.Mutex       // between the owner, who submits, and whoever takes completions
 	results map[uint64]int32 // by user data, of which there is one operation in flight
+
+	dropped atomic.Uint32
 }
 
 func newURingFaults(cfg *Config) *uringFaults {
@@ -92,4 +97,21 @@ func (f *uringFaults) rewrite(e *uring.CQE) {
 		delete(f.results, e.UserData)
 		e.Res = res
 	}
+}
+
+// drops reports whether a completion is dropped, as by a kernel that lacks memory. The kernel
+// would leave an accepted descriptor open. Here it is closed, so that tests can count descriptors.
+func (f *uringFaults) drops(e *uring.CQE) bool {
+	if f.next(faults.Complete) == 0 {
+		return false
+	}
+	f.dropped.Add(1)
+	f.mu.Lock()
+	_, planned := f.results[e.UserData]
+	delete(f.results, e.UserData)
+	f.mu.Unlock()
+	if kind, _ := splitUserData(e.UserData); kind == Accept && e.Res >= 0 && !planned {
+		_ = unix.Close(int(e.Res))
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,7 @@ type uringReactor struct {
 	addrs     []*rawSockaddr // of connects queued since the last Enter
 	holdFor   uring.Timespec // of the time-out being submitted
 	shortage  shortage       // of the kernel's memory
+	flying    flying         // what is in flight, but for batches
 	wakeBuf   [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
 
 	// The completion side.
@@ -49,7 +51,8 @@ type uringReactor struct {
 	wakeArmed bool // a read of the waker is in flight
 	woken     bool // one has completed since the last Poll: this Poll must not wait
 	holdArmed bool // a time-out of a hold is in flight
-	stopped   int  // while closing: operations ended by the last stop, -1 before its answer
+	stopped   int  // while quiescing: operations ended by the last stop, -1 before its answer
+	loss      loss // of completions, see uring_loss_linux.go
 
 	free    atomic.Int32   // buffers the kernel can still receive into
 	starved starvation     // receives that wait for one
@@ -138,7 +141,7 @@ func (r *uringReactor) Close() error {
 	if r.closed.Swap(true) {
 		return ErrClosed
 	}
-	r.quiesce() // so that the memory below has no other user
+	r.quiesce(r.discard) // so that the memory below has no other user
 	err := r.ring.Close()
 	if r.bufs != nil {
 		_ = r.bufs.Close()
@@ -195,7 +198,9 @@ func (r *uringReactor) Rescue(out []Completion) (int, error) {
 	defer r.taking.Unlock()
 	r.reclaim()
 	n := r.stash.take(out)
-	return n + r.reap(out[n:]), nil
+	m := r.collect(out[n:], false)
+	r.loss.rescued(out[n : n+m])
+	return n + m, nil
 }
 
 const nudgeSpins = 10_000
@@ -203,6 +208,12 @@ const nudgeSpins = 10_000
 func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
+	}
+	r.settleRescued()
+	if r.losing() {
+		if err := r.salvage(); err != nil {
+			return 0, err
+		}
 	}
 	r.reclaim()
 	r.rearm()
@@ -307,8 +318,9 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		return nil
 	case errno == 0, errno == unix.EINTR, errno == unix.ETIME:
 	case errno == unix.EBUSY, errno == unix.EAGAIN: // no room or no memory: reap, run, come back
+	case errno == unix.EBADR: // completions were dropped, which reap sees by itself
 	default:
-		return enterError(errno)
+		return os.NewSyscallError("io_uring_enter", errno)
 	}
 	r.shortage.pause = 0
 	return nil
@@ -329,26 +341,6 @@ func (r *uringReactor) armHold(wait time.Duration) {
 	e := r.entry()
 	e.PrepTimeout(&r.holdFor, 0, 0)
 	r.ready(e, kindHold, 0)
-}
-
-// reap copies completions out of the ring: collect first, so that the ring has
-// room again before any handler runs.
-func (r *uringReactor) reap(out []Completion) int {
-	if len(out) == 0 {
-		return 0
-	}
-	n := 0
-	ready := r.ring.CQReady()
-	seen := uint32(0)
-	for ; seen < ready && n < len(out); seen++ {
-		if r.complete(r.ring.CQE(seen), &out[n]) {
-			n++
-		}
-	}
-	if seen > 0 {
-		r.ring.AdvanceCQ(seen)
-	}
-	return n
 }
 
 // hungUpBy turns an entry of a poll for a Hangup into a completion; false: the peer has only finished.

@@ -54,12 +54,12 @@ func (r *uringReactor) Submit(op *Op) error {
 		}
 		e := r.entry()
 		e.PrepPollAdd(op.FD, mask, false)
-		e.UserData = userData(op.Kind, op.Token)
+		r.ready(e, op.Kind, op.Token)
 	case Hangup:
 		// Multishot, since the kernel adds POLLRDHUP to any mask and a FIN would end another one.
 		e := r.entry()
 		e.PrepPollAdd(op.FD, 0, true)
-		e.UserData = userData(Hangup, op.Token)
+		r.ready(e, Hangup, op.Token)
 	case Cancel:
 		// Whose goroutine this is cannot be told cheaply, and it is rare: even
 		// the owner's goes through the list, and wakes it once in vain.
@@ -125,8 +125,21 @@ func (r *uringReactor) cancelOne(target uint64) {
 // ready ends the preparation of an entry.
 func (r *uringReactor) ready(e *uring.SQE, kind Kind, token Token) {
 	e.UserData = userData(kind, token)
+	r.flying.begun(kind, token)
 	if r.faults != nil {
 		r.faults.tamper(kind, e)
+	}
+}
+
+// makeRoom empties places of the completion queue. r.taking is held.
+func (r *uringReactor) makeRoom() {
+	n := r.reap(r.spare[:])
+	for _, c := range r.spare[:n] {
+		r.stash.push(c)
+	}
+	if r.losing() {
+		n = r.collect(r.spare[:], true)
+		r.loss.survivors = append(r.loss.survivors, r.spare[:n]...)
 	}
 }
 
@@ -146,10 +159,7 @@ func (r *uringReactor) entry() *uring.SQE {
 		}
 		if r.ring.Prepared() == r.ring.SQEntries() {
 			r.taking.Lock()
-			n := r.reap(r.spare[:])
-			for _, c := range r.spare[:n] {
-				r.stash.push(c)
-			}
+			r.makeRoom()
 			r.taking.Unlock()
 		}
 	}

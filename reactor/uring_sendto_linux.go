@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -62,6 +63,27 @@ func (t *batchTable) landed(slot uint32, index int, res int32) (f flight, last b
 	return f, true
 }
 
+// abandon ends all flights. Datagrams that have not landed have failed.
+func (t *batchTable) abandon(errno syscall.Errno) (ended []flight) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for slot := range t.slots {
+		f := &t.slots[slot]
+		if f.batch == nil {
+			continue
+		}
+		for i := range f.batch.raw.parts {
+			if !f.batch.raw.parts[i].done {
+				f.batch.fail(i, errno)
+			}
+		}
+		ended = append(ended, *f)
+		*f = flight{}
+		t.free = append(t.free, uint32(slot))
+	}
+	return ended
+}
+
 // open lists what is in flight for a token. Owner only.
 func (t *batchTable) open(token Token) (data []uint64) {
 	t.mu.Lock()
@@ -104,7 +126,11 @@ func (r *uringReactor) cancelSendTo(op *Op) {
 // only.
 func (r *uringReactor) sentOne(e *uring.CQE, c *Completion) bool {
 	_, which := splitUserData(e.UserData)
-	f, last := r.batches.landed(which.Index(), int(which.Generation()), e.Res)
+	res := e.Res
+	if r.loss.salvaging && res == -int32(unix.ECANCELED) {
+		res = -int32(unix.ENOMEM) // the user has not canceled it
+	}
+	f, last := r.batches.landed(which.Index(), int(which.Generation()), res)
 	if last {
 		*c = Completion{Token: f.token, Kind: SendTo, Res: f.batch.Len()}
 	}

@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -14,8 +13,7 @@ import (
 //
 // Nothing is lost or submitted twice: such a call has taken no entry, and those that are
 // prepared stay in the queue, which only the kernel's own head shortens. Completions are
-// reaped meanwhile. EBADR is none of these errors: the kernel has dropped a completion, and
-// with it the place in a shared buffer at which the next bytes lie. So it ends the reactor.
+// reaped meanwhile. EBADR is about dropped completions: see uring_loss_linux.go.
 type shortage struct {
 	pause time.Duration // how long the last one was; 0: the last call did not fail so
 	until time.Time
@@ -48,15 +46,6 @@ func (s *shortage) over(wait time.Duration) bool {
 	}
 	time.Sleep(left)
 	return true
-}
-
-// enterError is an error of io_uring_enter that ends the reactor.
-func enterError(errno syscall.Errno) error {
-	err := os.NewSyscallError("io_uring_enter", errno)
-	if errno == unix.EBADR {
-		return fmt.Errorf("the kernel lacked memory for a completion and dropped it; raise the memory limit, or use the epoll backend (%s=epoll): %w", EnvBackend, err)
-	}
-	return err
 }
 
 // refused begins a shortage and reports it.

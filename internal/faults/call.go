@@ -20,12 +20,14 @@ const (
 	WakeWrite               // write to the eventfd
 	Timer                   // timerfd_create and timerfd_settime; TIMEOUT
 	SyncCancel              // none; io_uring_register
+	Complete                // none; a completion, which is dropped for any errno
 	calls
 )
 
 var names = [calls]string{
 	"accept", "connect", "socket error", "recv", "send", "recvfrom", "sendto", "control", "wait",
 	"wake read", "wake write", "timer", "sync cancel",
+	"complete",
 }
 
 // String is the kind's name in lower case.

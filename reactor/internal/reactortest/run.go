@@ -16,7 +16,7 @@ type behaviour struct {
 func Run(t *testing.T, b Backend) {
 	for _, group := range [][]behaviour{
 		accepting, connecting, receiving, sending, readiness, hangingUp, cancelling, reusing, starving, waking, waiting, interrupting,
-		overflowing, refusing, closing, rescuing, lending, mixing,
+		overflowing, refusing, closing, rescuing, losing, lending, mixing,
 		datagrams, datagramErrors, datagramMemory,
 	} {
 		for _, v := range group {
