@@ -3,7 +3,6 @@ package reactortest
 import (
 	"bytes"
 	"net"
-	"net/netip"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -135,9 +134,8 @@ func testLossBatch(t *testing.T, b Backend) {
 	e.failed = nil
 	e.sendTo(add(t, new(reactor.Batch), to, "last"))
 	l.until("the end of a batch", func() bool { return !e.flying[reactor.SendTo] })
-	for s, from := "", (netip.AddrPort{}); s != "last"; {
-		s, from = readFrom(t, peer)
-		require.True(t, from.IsValid())
+	for said := ""; said != "last"; {
+		said, _ = readFrom(t, peer)
 	}
 	if e.failed != nil { // the last loss was still to be dealt with
 		require.Equal(t, syscall.ENOMEM, e.failed[0].Errno)
