@@ -104,7 +104,7 @@ func TestBeyondTheLimitConnectionsAreRefused(t *testing.T) {
 	f.next(reactor.Accept)
 	f.complete(7, true)
 	conntest.Receive(t, f.begun)
-	f.complete(listening+1, false)
+	f.complete(1, false)
 	f.next(reactor.Accept)
 	require.Empty(t, f.begun)
 	f.closes()

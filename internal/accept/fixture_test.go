@@ -51,12 +51,13 @@ func newFixture(t *testing.T, limits *admission.Limits, memory *ledger.Ledger, b
 	return f
 }
 
-// The descriptor that accepts. No process has so many: nothing happens to a file.
+// The descriptor that accepts. Those that tests name are counted from it on. No process has so
+// many, so a refusal closes no file of this one.
 const listening = 1 << 24
 
 var somebody = netip.MustParseAddrPort("192.0.2.1:4711")
 
-func (f *fixture) Begin(_ *engine.Driver, a Accepted) { f.begun <- a.FD }
+func (f *fixture) Begin(_ *engine.Driver, a Accepted) { f.begun <- a.FD - listening }
 
 func (f *fixture) Shed() { f.t.Error("a connection is reset") }
 
@@ -71,8 +72,11 @@ func (f *fixture) next(kind reactor.Kind) reactor.Op {
 	return op
 }
 
-// complete has the Accept complete; more: it goes on.
+// complete has the Accept complete, with a descriptor or an error; more: it goes on.
 func (f *fixture) complete(res int, more bool) {
+	if res > 0 {
+		res += listening
+	}
 	f.completed <- reactor.Completion{Token: f.State().Token, Kind: reactor.Accept, Res: res, More: more, Peer: somebody}
 	_ = kernel{f}.Wake()
 }
