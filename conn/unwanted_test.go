@@ -72,6 +72,9 @@ func TestUploadsThatFollowTheHandshakeAtOnceAreNotShed(t *testing.T) {
 	s := newSecret(t)
 	s.server.Timeout = conntest.Patience // those that wait for memory are no slower than others
 	conntest.Backends(t, func(t *testing.T, backend string) {
+		if backend == "iocp" {
+			t.Skip("a receive on Windows takes bytes whatever memory there is, see Config.MaxMemory")
+		}
 		f := covered(t, backend, workers, s.server, funcs{data: echo}, func(cfg *conn.Config) {
 			cfg.MaxMemory, cfg.WriteTimeout = ceiling, 4*conntest.Patience
 		})
