@@ -132,9 +132,6 @@ func spareOtherWorkers(t *testing.T) {
 		cfg.Reactor.Faults = plan
 	})
 	var conns []net.Conn
-	for range 40 {
-		conns = append(conns, f.dial())
-	}
 	echoes := func(c net.Conn) bool {
 		_, err := c.Write([]byte("echo"))
 		if err == nil {
@@ -143,6 +140,25 @@ func spareOtherWorkers(t *testing.T) {
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 		return err == nil
 	}
+	homes := make(chan int, 500)
+	conntest.Eventually(t, func() bool { // a worker that is slow has its first runs done by the other
+		for range 20 {
+			c := f.dial()
+			conns = append(conns, c)
+			require.True(t, echoes(c))
+		}
+		on := map[int]bool{}
+		asked := 0
+		for i := range f.Connections() {
+			require.NoError(t, i.Handle.Do(func(c *conn.Conn) { homes <- c.Home() }))
+			asked++
+		}
+		for range asked {
+			on[conntest.Receive(t, homes)] = true
+		}
+		return len(on) == 2
+	})
+	require.Zero(t, f.Dropped())
 	for f.Dropped() == 0 {
 		for _, c := range conns {
 			echoes(c)
