@@ -58,11 +58,12 @@ func TestAWriteTimesOutOnAVirtualClock(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		closed, tell := ends(1)
 		f := newVirtual(t, backend, 1, func(cfg *conn.Config) { cfg.WriteTimeout = time.Hour })
-		l := f.listen("tcp", "127.0.0.1:0", funcs{close: tell, open: func(c *conn.Conn) error {
-			_, err := c.Write(make([]byte, 15<<20))
+		l := f.listen("tcp", "127.0.0.1:0", funcs{close: tell, data: func(c *conn.Conn) error {
+			_, _ = c.Discard(-1)
+			_, err := c.Write(make([]byte, 15<<20)) // the hour passes at once: the peer must be connected
 			return err
 		}})
-		_ = f.dial()
+		write(t, f.dial(), "x")
 		require.ErrorIs(t, conntest.Receive(t, closed), os.ErrDeadlineExceeded)
 		require.NoError(t, l.Close())
 	})
