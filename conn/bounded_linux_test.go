@@ -59,7 +59,7 @@ func TestABacklogBoundsDescriptors(t *testing.T) {
 		require.NoError(t, err)
 		defer l.Close()
 		f.rounds(1)
-		release := f.stickAll(workers) // all that connect are in the kernel's queue when the accept goes on
+		release := f.stickAll(workers) // so that all clients wait in the backlog
 		held := dialAll(t, l.Addr(), 400)
 		release()
 		conntest.Eventually(t, func() bool { return f.Len() >= backlog })

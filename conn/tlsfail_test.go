@@ -119,7 +119,7 @@ func TestAHandshakeThatTakesTooLongEnds(t *testing.T) {
 		for _, sent := range []string{"", "\x16\x03", hello(t)} {
 			c := f.dial()
 			write(t, c, sent)
-			_, err := io.Copy(io.Discard, c) // however late it was written: what comes after Close is dropped
+			_, err := io.Copy(io.Discard, c) // bytes that arrive after Close are dropped
 			require.NoError(t, err)
 			require.NoError(t, c.Close())
 			requireOpError(t, conntest.Receive(t, closed), "handshake", os.ErrDeadlineExceeded)

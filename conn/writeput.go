@@ -90,7 +90,7 @@ func (c *Conn) put(p []byte, s *Socket) (n int, err error) {
 	return n + len(rest), nil
 }
 
-// roomFor is the Socket to be told of room at the end of a hold, or nil. The lock is held.
+// roomFor is the Duplex whose MadeRoom the end of a hold calls, or nil. The lock is held.
 func (in *inbox) roomFor(told sending.Told) (waiter *duplex.Duplex) {
 	if told.Waiter && in.mail != nil {
 		waiter, in.waiter = in.waiter, nil

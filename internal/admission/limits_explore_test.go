@@ -77,7 +77,7 @@ func (d *door) leave(source netip.Addr) {
 	d.limits.Leave(source)
 }
 
-// admitting explores listeners with one connection each, all but the last of which leave.
+// admitting explores listeners with one connection each. All but the last connection leave.
 func admitting(t *testing.T, preemptions, most, listeners int, source netip.Addr) {
 	t.Helper()
 	explorer.Explore(t, explorer.Options{Preemptions: preemptions}, func(x *explorer.Execution) {
