@@ -1,12 +1,27 @@
 # make help lists what there is; .ci/run is the gate that runs all of it.
 .DEFAULT_GOAL := help
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.9
+REVIVE := github.com/mgechev/revive@v1.15.0
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.11.0
+# What users import. api/ lists what these export.
+PUBLIC := ./server/... ./conn/... ./packet/... ./sched/... ./syncx/... ./chanx/... ./blocking/... ./dispatch/... ./process/... ./timer/... ./metrics ./admin ./console ./reactor
 # Inputs for each fuzz target, and for that which has a reactor live through each. With a duration, go test before 1.27 may report
 # "context deadline exceeded" as its end (golang/go#75804), most of all on a busy machine.
 FUZZTIME ?= 100000x
 FUZZTIME_REACTOR ?= 5000x
-CROSS := linux/amd64 linux/arm64 linux/386 linux/arm linux/riscv64 windows/amd64 windows/arm64 \
-	darwin/amd64 darwin/arm64 freebsd/amd64 netbsd/amd64 openbsd/amd64 dragonfly/amd64
+# The tests build linux/amd64. vet compiles what a package needs, and checks the types of the package and of its tests,
+# so its platforms, one for each system and size of int, need the build of one program only; the others have the same files.
+CROSS := linux/arm64 linux/arm linux/riscv64 windows/arm64 darwin/amd64
+VET := linux/386 windows/amd64 darwin/arm64 freebsd/amd64 netbsd/amd64 openbsd/amd64 dragonfly/amd64
+
+# The library, and the nested modules that are tested and built as it is. bench/load, bench/peers,
+# interop and the oracle have targets of their own. CONTRIBUTING.md says what the modules are for.
+MODULES := . examples/http3 examples/proxy
+# Modules without code of one platform, and with nothing to fuzz.
+PORTABLE := contrib/prometheus contrib/otel cmd/suiro
+# Those, and modules that are not built for each platform, because nats-server takes long.
+TESTED := $(MODULES) $(PORTABLE) process/natscluster
 
 .PHONY: help
 help: ## list the targets
@@ -14,23 +29,78 @@ help: ## list the targets
 
 .PHONY: test
 test: ## all tests
-	go test ./...
+	@set -e; for m in $(TESTED); do echo "go -C $$m test ./..."; go -C $$m test ./...; done
 
 .PHONY: race
 race: ## all tests under the race detector
-	go test -race ./...
+	@set -e; for m in $(TESTED); do echo "go -C $$m test -race ./..."; go -C $$m test -race -timeout 24m ./...; done
 
 .PHONY: lint
-lint: ## gofmt, vet and staticcheck
+lint: ## gofmt, vet, staticcheck, and revive for the comments of what is exported
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
-	go vet ./...
-	go run $(STATICCHECK) ./...
+	@set -e; for m in $(TESTED); do echo "vet, staticcheck $$m"; go -C $$m vet ./...; go -C $$m run $(STATICCHECK) ./...; done
+	go run $(REVIVE) -config .revive.toml $(PUBLIC)
+
+.PHONY: golangci
+golangci: ## golangci-lint by .golangci.yml, in every module (some minutes; not in the gate, but in the hosted workflow)
+	@mkdir -p build
+	GOBIN=$(CURDIR)/build go install $(GOLANGCI)
+	@set -e; for m in $$(git ls-files '*go.mod'); do m=$$(dirname $$m); echo "golangci-lint $$m"; \
+		(cd $$m && $(CURDIR)/build/golangci-lint run --max-issues-per-linter 0 --max-same-issues 0 ./...); done
+
+.PHONY: api
+api: ## write what the public packages export into api/; what is removed must be named in CHANGELOG.md
+	go test -count=1 -run TheListingOfTheAPI . -renew-api
+
+.PHONY: site
+site: ## the guides of docs/ as a static site in build/site, by Hugo (0.111 or later); its links are checked
+	rm -rf build/site
+	hugo --source site --quiet
+	go run ./internal/cmd/links build/site
+
+.PHONY: licenses
+licenses: ## write the modules that are linked, and their licenses, into THIRD_PARTY.md (CHECK=-check compares)
+	@go run ./internal/cmd/licenses $(CHECK)
+
+.PHONY: vulncheck
+vulncheck: ## govulncheck: known vulnerabilities in what is called
+	@.ci/vulncheck
+
+.PHONY: coverage
+coverage: ## all tests, then the share of the library's statements that they run, into build/coverage.txt
+	@mkdir -p build
+	go test -timeout 12m -coverprofile=build/coverage.out ./...
+	@.ci/coverage build/coverage.out
+
+.PHONY: fuzz-targets
+fuzz-targets: ## build each fuzz target into build/fuzz, as OSS-Fuzz does, and list them
+	@.ci/fuzz-targets
+
+.PHONY: workflows
+workflows: ## actionlint on the hosted workflows
+	go run $(ACTIONLINT)
+
+.PHONY: units
+units: ## systemd-analyze verify of the examples' units
+	@.ci/units
+
+.PHONY: image
+image: ## the content of examples/proxy's container image, built twice to the same bytes
+	@.ci/image
+
+.PHONY: apidiff
+apidiff: ## print what of the API is incompatible with the last tag
+	.ci/apidiff
 
 .PHONY: cross
-cross: ## build and vet for every platform
+cross: ## vet for one platform of each kind, build for the others (linux/amd64 apart, which the tests build)
 	@set -e; for p in $(CROSS); do \
-		echo "cross $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go build ./...; \
-		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go vet ./...; done
+		echo "cross $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0; export GOOS GOARCH CGO_ENABLED; \
+		for m in $(MODULES); do go -C $$m build -o /dev/null ./...; done; done # a module of one program would leave it
+	@set -e; for p in $(VET); do \
+		echo "vet $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0; export GOOS GOARCH CGO_ENABLED; \
+		for m in $(MODULES); do go -C $$m vet ./...; done; go build -o /dev/null ./examples/http; done
+	@set -e; for m in $(PORTABLE); do echo "cross windows/amd64 $$m"; GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go -C $$m build -o /dev/null ./...; done
 
 .PHONY: test-386
 test-386: ## the tests on a 32-bit build, which this kernel runs as it is
@@ -40,11 +110,20 @@ test-386: ## the tests on a 32-bit build, which this kernel runs as it is
 test-arm64: ## the lock-free packages on arm64, in Debian's qemu-user (whose memory is as ordered as this machine's)
 	GOARCH=arm64 CGO_ENABLED=0 go test -exec qemu-aarch64 -short -skip Allocat ./timer ./sched ./syncx ./chanx ./blocking
 
-.PHONY: kqueue
-kqueue: ## the kqueue backend over an emulation of kqueue: its conformance, and the tests of conn and packet (RACE=-race for those)
+.PHONY: vm vm-all
+vm: ## the reactors' tests on Debian's Linux 6.1 in QEMU (KERNEL=arm64@bookworm PACKAGES="sched chanx" for others)
+	@.ci/vm $(or $(KERNEL),amd64@bookworm) $(or $(PACKAGES),reactor reactor/internal/uring)
+vm-all: ## the same on all kernels that .ci/vm knows, and a table in build/vm/table.md
+	@.ci/vm-all
+
+.PHONY: kqueue kqueue-vet kqueue-reactor kqueue-conn
+kqueue: kqueue-vet kqueue-reactor kqueue-conn ## the kqueue backend over an emulation of kqueue: its conformance, and the tests of conn and packet (RACE=-race for those; -j3)
+kqueue-vet:
 	go vet -tags kqueue ./reactor/... ./conn ./packet
+kqueue-reactor:
 	go test $(RACE) -tags kqueue ./reactor/internal/kevent
 	go test $(RACE) -tags kqueue -run 'Kqueue|Addresses|Conformance/^kqueue' ./reactor
+kqueue-conn:
 	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn ./packet
 
 .PHONY: test-windows
@@ -53,12 +132,12 @@ test-windows: ## the tests of the Windows build, and its HTTP example with curl,
 
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live
-	go test -tags giouring -ldflags=-checklinkname=0 ./reactor/internal/uring/
+	cd reactor/internal/uring/oracle && go vet . && go test -ldflags=-checklinkname=0 .
 
 .PHONY: explore
 explore: ## every interleaving of the lock-free parts, within bounds, and the mutants it must find
 	go test -tags explore ./internal/explore/
-	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/sending/ ./internal/handover/ ./internal/turns/ ./internal/ledger/ ./internal/admission/
+	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/engine/ ./internal/sending/ ./internal/handover/ ./internal/semaphore/ ./internal/membudget/ ./internal/admission/ ./internal/mailbox/ ./internal/mpsc/
 
 .PHONY: model
 model: ## the Promela model of parking (needs spin)
@@ -71,14 +150,21 @@ long: ## what takes too long for every run: ten thousand slow readers, TLS in bu
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME each, FuzzSameBytes for FUZZTIME_REACTOR
-	@set -e; for pkg in $$(go list ./...); do \
-		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "fuzz $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" \
-				-fuzztime $$([ $$f = FuzzSameBytes ] && echo $(FUZZTIME_REACTOR) || echo $(FUZZTIME)) $$pkg; done; done
+	@set -e; for m in $(MODULES); do for pkg in $$(go -C $$m list ./...); do \
+		for f in $$(go -C $$m test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "fuzz $$pkg $$f"; go -C $$m test -run '^$$' -fuzz "^$$f\$$" \
+				-fuzztime $$([ $$f = FuzzSameBytes ] && echo $(FUZZTIME_REACTOR) || echo $(FUZZTIME)) $$pkg; done; done; done
 
 .PHONY: faults
+# The conformance under each class of faults waits most of the time: four processes share its classes.
 faults: ## the tests in which system calls fail, by our hand and by strace's (needs strace)
-	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' ./internal/faults ./reactor ./conn ./packet ./server ./examples/echo
+	@mkdir -p build
+	go test -race -c -o build/reactor.faults ./reactor
+	@pids= rc=0; for part in 'epoll,_[^n]' 'epoll,_n' 'io_uring,_[^n]' 'io_uring,_n'; do \
+		(cd reactor && SUIRO_FAULTS=each exec ../build/reactor.faults -test.timeout 10m -test.run "^TestConformanceUnderFaults$$/^$$part") & pids="$$pids $$!"; done; \
+	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' -skip '^TestConformanceUnderFaults$$' \
+		./internal/faults ./reactor ./conn ./packet ./server ./examples/echo || rc=1; \
+	for pid in $$pids; do wait $$pid || rc=1; done; exit $$rc
 
 .PHONY: chaos
 chaos: ## random actions in all callbacks of conn, for 2000 connections of each case, under the race detector
@@ -89,11 +175,15 @@ clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through e
 	.ci/clients
 
 .PHONY: interop
-interop: ## gRPC's interop client, WebSocket libraries, fasthttp and h2load, on both backends (needs nghttp2-client)
+interop: ## gRPC's interop client, WebSocket libraries, fasthttp, h2load, go-redis and pgx, on both backends (.ci/run says what it needs)
 	.ci/interop
 
 # Flags of interop/std, such as -suite net/http -mode dial -backend epoll; without -short it also looks for leaks, and takes longer.
 STD ?= -short
+.PHONY: quic
+quic: ## quic-go's integration tests over server.ListenPacket, on both backends (some minutes)
+	go -C interop run ./quic
+
 .PHONY: std
 std: ## Go's own tests of net, net/http, httptest, httputil and crypto/tls on Suiro (interop/std); not in the gate, ten minutes
 	cd interop && nice -n 10 go run ./std $(STD)
@@ -114,10 +204,10 @@ guard: ## compare Suiro's ratios to package net with bench/baselines.json: 1 if 
 proxy: ## compare what examples/proxy costs with haproxy and nginx (Debian's; some minutes)
 	go run ./bench -workloads proxy
 
-.PHONY: page
-page: ## look at the proxy's status page with headless Chromium
-	examples/proxy/page.sh
-
 .PHONY: micro
 micro: ## the Go benchmarks, with medians and percentiles
 	go run ./bench/micro
+
+.PHONY: release
+release: ## tag a version, once the tree, CHANGELOG.md and the tests are in order: make release VERSION=v0.1.0
+	.ci/release tag $(VERSION)

@@ -19,6 +19,7 @@ type surface struct {
 	docs    map[string]string          // of types, by name
 	methods map[string][]*ast.FuncType // exported ones, by the receiver's type
 	funcs   []*ast.FuncType
+	errs    []string // the exported errors
 }
 
 func surfaceOf(t *testing.T, dir string) surface {
@@ -58,6 +59,13 @@ func (s *surface) add(d ast.Decl) {
 		}
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR {
+				for _, name := range v.Names {
+					if strings.HasPrefix(name.Name, "Err") {
+						s.errs = append(s.errs, name.Name)
+					}
+				}
+			}
 			if typ, ok := spec.(*ast.TypeSpec); ok && typ.Name.IsExported() {
 				s.types[typ.Name.Name] = typ
 				s.docs[typ.Name.Name] = typ.Doc.Text()
@@ -165,12 +173,26 @@ func TestServerHasANameForEveryTypeThatItsSignaturesLeadTo(t *testing.T) {
 			}
 		}
 		for name := range reached {
-			if pkg == "packet" && name == "Group" {
-				continue // a *conn.Group is one
+			if pkg == "packet" && (name == "Group" || name == "Cred") {
+				continue // a *conn.Group is one, and conn.Cred is the same type
 			}
 			assert.Contains(t, aliases, pkg+"."+name, "server has no name for it")
 			count++
 		}
 	}
 	assert.Greater(t, count, 20, "types were looked at")
+
+	for name := range below["packet"].types {
+		switch name {
+		case "Group", "PanicError", "Cred": // server's own names for these are those of package conn
+		default:
+			assert.Contains(t, aliases, "packet."+name, "server has no name for it")
+		}
+	}
+	for pkg, s := range below {
+		for _, name := range s.errs {
+			assert.Contains(t, server.errs, name, "server has no name for it, of package %s", pkg)
+		}
+	}
+	assert.Greater(t, len(server.errs), 8, "errors were looked at")
 }

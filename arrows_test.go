@@ -24,60 +24,85 @@ const module = "github.com/suiro-go/suiro"
 // other, the standard library and golang.org/x/{sys,net}.
 type layer struct {
 	ours   []string // layers
-	others []string // modules; "*" for any
+	others []string // modules
 }
 
 // The arrows of the design. The longest name that fits a package is its layer.
 var layers = map[string]layer{
 	"timer":              {},
 	"reactor":            {ours: []string{"internal/faults", "internal/iosync"}},
-	"sched":              {ours: []string{"timer", "internal/atomics", "internal/bubble", "internal/list", "internal/saturate", "internal/testmode"}},
+	"sched":              {ours: []string{"timer", "internal/atomics", "internal/bubble", "internal/cputime", "internal/debuglog", "internal/dumptext", "internal/list", "internal/owned", "internal/procs", "internal/saturate", "internal/testmode", "metrics"}},
+	"metrics":            {},
+	"admin":              {ours: []string{"metrics"}},
+	"internal/owned":     {ours: []string{"metrics"}},
 	"syncx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":              {ours: []string{"sched", "internal/list", "internal/atomics"}},
-	"blocking":           {ours: []string{"sched", "internal/atomics", "internal/bubble", "internal/list"}},
-	"conn":               {ours: []string{"reactor", "sched", "internal/accept", "internal/admission", "internal/alarm", "internal/attempts", "internal/bubble", "internal/bufs", "internal/deadlines", "internal/duplex", "internal/engine", "internal/flow", "internal/handover", "internal/ledger", "internal/placement", "internal/queue", "internal/saturate", "internal/seldom", "internal/sending", "internal/sock", "internal/tlsmem", "internal/turns"}},
-	"packet":             {ours: []string{"reactor", "sched", "internal/alarm", "internal/bubble", "internal/bufs", "internal/engine", "internal/saturate", "internal/sock", "internal/waiter"}},
+	"process":            {ours: []string{"conn", "sched", "internal/mpsc"}},
+	"dispatch":           {ours: []string{"blocking", "sched"}},
+	"internal/mpsc":      {ours: []string{"internal/atomics"}},
+	"blocking":           {ours: []string{"sched", "internal/atomics", "internal/bubble", "internal/list", "metrics"}},
+	"conn":               {ours: []string{"reactor", "sched", "internal/accept", "internal/alarm", "internal/bubble", "internal/bufs", "internal/core", "internal/deadlines", "internal/debuglog", "internal/dumptext", "internal/duplex", "internal/engine", "internal/flow", "internal/handover", "internal/owned", "internal/placement", "internal/queue", "internal/ready", "internal/receive", "internal/saturate", "internal/seldom", "internal/sock", "internal/tlsmem", "internal/semaphore", "metrics"}},
+	"internal/core":      {ours: []string{"reactor", "sched", "internal/accept", "internal/admission", "internal/alarm", "internal/attempts", "internal/bubble", "internal/bufs", "internal/deadlines", "internal/debuglog", "internal/dumptext", "internal/duplex", "internal/engine", "internal/flow", "internal/membudget", "internal/mailbox", "internal/placement", "internal/receive", "internal/saturate", "internal/seldom", "internal/sending", "internal/sock", "internal/tlsmem"}},
+	"packet":             {ours: []string{"reactor", "sched", "internal/alarm", "internal/bufs", "internal/dumptext", "internal/engine", "internal/list", "internal/ready", "internal/saturate", "internal/sock"}},
 	"conn/frame":         {},
 	"conn/proxyproto":    {},
-	"server":             {ours: []string{"conn", "conn/proxyproto", "packet", "sched", "blocking", "internal/bubble", "internal/list", "internal/saturate", "internal/sock"}, others: []string{"github.com/rs/zerolog"}},
+	"server":             {ours: []string{"conn", "conn/proxyproto", "packet", "sched", "blocking", "internal/bubble", "internal/cpulimit", "internal/dumptext", "internal/list", "internal/procs", "internal/saturate", "internal/sock", "metrics"}, others: []string{"github.com/rs/zerolog"}},
 	"server/servertest":  {},
-	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1"}), others: []string{"*"}},
+	"console":            {ours: []string{"server", "blocking"}},
+	"examples":           {ours: slices.Concat(public, []string{"examples/http/h1", "examples/redis/kv"})},
+	"contrib/prometheus": {ours: []string{"metrics"}, others: []string{"github.com/prometheus/client_golang"}},
+	"contrib/otel":       {ours: []string{"metrics", "sched", "server"}, others: []string{"go.opentelemetry.io/otel"}},
+	"cmd/suiro":          {others: []string{"charm.land/bubbletea"}},
+	"examples/http3":     {ours: public, others: []string{"github.com/quic-go/quic-go"}},
+	"examples/proxy":     {ours: slices.Concat(public, []string{"examples", "examples/http/h1"}), others: []string{"github.com/BurntSushi/toml"}},
 	"examples/http/h1":   {},
+	"examples/redis/kv":  {},
 	"internal/list":      {},
 	"internal/alarm":     {ours: []string{"sched", "internal/bubble"}},
-	"internal/duplex":    {ours: []string{"internal/alarm", "internal/bufs", "internal/sock", "internal/waiter"}},
-	"internal/waiter":    {ours: []string{"internal/bubble", "internal/list"}},
+	"internal/duplex":    {ours: []string{"sched", "internal/alarm", "internal/bufs", "internal/sock", "internal/waiter"}},
+	"internal/waiter":    {ours: []string{"sched", "internal/bubble", "internal/list"}},
+	"internal/ready":     {ours: []string{"reactor", "sched", "internal/bubble", "internal/engine", "internal/list", "internal/sock"}},
+	"internal/procs":     {},
+	"internal/prose":     {},
 	"internal/testmode":  {},
 	"internal/bubble":    {},
 	"internal/bufs":      {},
-	"internal/engine":    {ours: []string{"reactor", "sched", "internal/bubble", "internal/iosync", "internal/sock"}},
+	"internal/cpulimit":  {ours: []string{"internal/procfile"}},
+	"internal/cputime":   {ours: []string{"internal/procfile"}},
+	"internal/procfile":  {},
+	"internal/engine":    {ours: []string{"reactor", "sched", "internal/atomics", "internal/bubble", "internal/dumptext", "internal/iosync", "internal/owned", "internal/sock"}},
 	"internal/faults":    {},
 	"internal/flow":      {ours: []string{"reactor", "internal/bufs"}},
+	"internal/mailbox":   {ours: []string{"internal/bufs"}},
 	"internal/iosync":    {},
 	"internal/saturate":  {},
 	"internal/seldom":    {},
+	"internal/receive":   {},
 	"internal/attempts":  {ours: []string{"reactor", "sched", "internal/engine", "internal/eyeballs", "internal/sock"}},
 	"internal/deadlines": {ours: []string{"internal/saturate"}},
 	"internal/sock":      {ours: []string{"reactor", "internal/saturate"}},
+	"internal/debuglog":  {},
+	"internal/dumptext":  {},
 	"internal/eyeballs":  {ours: []string{"internal/saturate"}},
 	"internal/handover":  {ours: []string{"internal/atomics"}},
-	"internal/accept":    {ours: []string{"reactor", "sched", "internal/admission", "internal/alarm", "internal/bubble", "internal/engine", "internal/handover", "internal/ledger", "internal/sock"}},
+	"internal/accept":    {ours: []string{"reactor", "sched", "internal/admission", "internal/alarm", "internal/bubble", "internal/dumptext", "internal/engine", "internal/handover", "internal/membudget", "internal/sock"}},
 	"internal/admission": {ours: []string{"internal/atomics", "internal/list"}},
-	"internal/tlsmem":    {ours: []string{"sched", "internal/turns"}},
+	"internal/tlsmem":    {ours: []string{"sched", "internal/semaphore"}},
 	"internal/placement": {},
 	"internal/queue":     {ours: []string{"sched", "internal/bufs", "internal/list", "internal/waiter"}},
-	"internal/turns":     {ours: []string{"internal/atomics", "internal/list"}},
-	"internal/ledger":    {ours: []string{"internal/atomics", "internal/list"}},
+	"internal/semaphore": {ours: []string{"internal/atomics", "internal/list"}},
+	"internal/membudget": {ours: []string{"internal/atomics", "internal/list"}},
 	"internal/sending":   {ours: []string{"internal/atomics"}},
 	"internal/schedtest": {ours: []string{"sched", "internal/testmode"}},
 	"internal/atomics":   {ours: []string{"internal/explore"}},
 	"internal/explore":   {},
 	"internal/conntest":  {ours: []string{"reactor", "internal/faults"}},
+	"internal/cmd":       {},
 	"internal/cmd/relay": {ours: []string{"conn", "packet", "sched"}},
 	"bench":              {},
 }
 
-var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "conn", "conn/frame", "conn/proxyproto", "packet", "server", "server/servertest"}
+var public = []string{"timer", "reactor", "sched", "syncx", "chanx", "blocking", "dispatch", "process", "conn", "conn/frame", "conn/proxyproto", "packet", "server", "server/servertest", "metrics", "admin", "console"}
 
 // peers are compared with in modules of their own, as the load generator is
 // one, so that they never enter the graph of a user's module.
@@ -85,6 +110,7 @@ var peers = []string{
 	"github.com/panjf2000/gnet", "github.com/cloudwego/netpoll", "github.com/lesismal/nbio",
 	"github.com/tidwall/evio", "github.com/valyala/fasthttp", "github.com/HdrHistogram/hdrhistogram-go",
 	"google.golang.org/grpc", "github.com/gorilla/websocket", "github.com/coder/websocket", // of interop
+	"github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "charm.land/bubbletea", // of contrib and cmd
 }
 
 func within(dir, pkg string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
@@ -134,8 +160,6 @@ func missingModule(pkg, from, imported string) string {
 	switch {
 	case !strings.Contains(first, ".") && imported != "C":
 		return "" // the standard library
-	case slices.Contains(allowed, "*"):
-		return ""
 	case slices.ContainsFunc(allowed, func(m string) bool { return within(m, imported) }):
 		return ""
 	default:
@@ -151,7 +175,7 @@ type goImport struct {
 
 // importsOf lists the imports of every Go file of a module that is not a test,
 // whatever its build constraints. Directories that are modules of their own, or
-// that the go command ignores, are not part of it.
+// that the go command ignores, are not part of it. Modules of examples are.
 func importsOf(fsys fs.FS) (all []goImport, err error) {
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -193,7 +217,7 @@ func enter(fsys fs.FS, dir string) error {
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "vendor" {
 		return fs.SkipDir
 	}
-	if _, err := fs.Stat(fsys, dir+"/go.mod"); err == nil {
+	if _, err := fs.Stat(fsys, dir+"/go.mod"); err == nil && !within("examples", dir) && !within("contrib", dir) && !within("cmd", dir) {
 		return fs.SkipDir
 	}
 	return nil
@@ -255,7 +279,7 @@ func TestEachArrowIsUsed(t *testing.T) {
 	}
 	for from, l := range layers {
 		for _, to := range l.ours {
-			if from != "examples" { // they may import all that is public
+			if !within("examples", from) { // they may import all that is public
 				require.Contains(t, used, from+" → "+to, "no file needs the arrow: remove it")
 			}
 		}
@@ -305,6 +329,9 @@ func TestMissingArrow(t *testing.T) {
 		{"server", module + "/examples/http/h1", "server → examples/http/h1"},
 		{"examples/echo", module + "/syncx", ""},
 		{"examples/http", module + "/examples/http/h1", ""},
+		{"examples/http", "github.com/BurntSushi/toml", "examples → github.com/BurntSushi/toml"},
+		{"examples/proxy/internal/config", "github.com/BurntSushi/toml", ""},
+		{"examples/proxy", module + "/examples/internal/app", ""},
 		{"examples/http/h1", "strconv", ""},
 		{"examples/http/h1", module + "/timer", "examples/http/h1 → timer"},
 		{"examples/http/h1", module + "/server", "examples/http/h1 → server"},

@@ -1,7 +1,9 @@
 package suiro_test
 
 import (
+	"go/ast"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,29 +11,52 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/packet"
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/server"
 )
 
 // held are the types that users hold and call, as opposed to those that they implement.
-var held = []reflect.Type{
-	reflect.TypeFor[*conn.Group](),
-	reflect.TypeFor[*conn.Conn](),
-	reflect.TypeFor[*conn.Listener](),
-	reflect.TypeFor[*conn.Socket](),
-	reflect.TypeFor[*conn.SocketListener](),
-	reflect.TypeFor[*conn.Stream](),
-	reflect.TypeFor[*conn.Spliced](),
-	reflect.TypeFor[*packet.Conn](),
-	reflect.TypeFor[*packet.Socket](),
+var held = map[string]reflect.Type{
+	"conn.Branch":           reflect.TypeFor[*conn.Branch](),
+	"conn.Conn":             reflect.TypeFor[*conn.Conn](),
+	"conn.Group":            reflect.TypeFor[*conn.Group](),
+	"conn.Handle":           reflect.TypeFor[*conn.Handle](),
+	"conn.Listener":         reflect.TypeFor[*conn.Listener](),
+	"conn.ReceivedFiles":    reflect.TypeFor[conn.ReceivedFiles](),
+	"conn.Socket":           reflect.TypeFor[*conn.Socket](),
+	"conn.SocketListener":   reflect.TypeFor[*conn.SocketListener](),
+	"conn.Spliced":          reflect.TypeFor[*conn.Spliced](),
+	"conn.Stream":           reflect.TypeFor[*conn.Stream](),
+	"conn.UnixListener":     reflect.TypeFor[*conn.UnixListener](),
+	"conn.UnixStream":       reflect.TypeFor[*conn.UnixStream](),
+	"packet.Conn":           reflect.TypeFor[*packet.Conn](),
+	"packet.DatagramSocket": reflect.TypeFor[*packet.UDPSocket](),
+	"packet.Handle":         reflect.TypeFor[*packet.Handle](),
+	"packet.Packet":         reflect.TypeFor[*packet.Packet](),
+	"packet.Peer":           reflect.TypeFor[*packet.Peer](),
+	"packet.Session":        reflect.TypeFor[*packet.Session](),
+	"packet.Socket":         reflect.TypeFor[*packet.Socket](),
+	"server.Dialer":         reflect.TypeFor[*server.Dialer](),
+	"server.Lease":          reflect.TypeFor[*server.Lease](),
+	"server.Pool":           reflect.TypeFor[*server.Pool](),
+	"server.ProxyProtocol":  reflect.TypeFor[*server.ProxyProtocol](),
+	"server.StreamListener": reflect.TypeFor[*server.StreamListener](),
+	"server.UnixListener":   reflect.TypeFor[*server.UnixListener](),
+	"server.Server":         reflect.TypeFor[*server.Server](),
 }
 
-// What the scheduler, the reactors and the group call is on types of its own. A user who sees
-// such a method could call it, and it would run beside the task.
+// handlers are types that implement a Handler for users: a socket calls their On methods. An
+// http.ServeMux has ServeHTTP for the same reason.
+var handlers = []string{"conn.Base", "packet.Base", "packet.Sessions"}
+
+// The scheduler, the reactors and the group call methods of unexported types. A user could call
+// such a method of a type that is held, and it would run beside the task.
 func TestWhatUsersHoldHasNoMethodsOfTheLibrarysOwn(t *testing.T) {
 	for _, typ := range held {
 		for i := range typ.NumMethod() {
 			name := typ.Method(i).Name
 			switch name {
-			case "Run", "Exited", "Deliver", "Obey", "Poll", "Engine":
+			case "Run", "Driver", "Exited", "Deliver", "Obey", "Poll", "Engine":
 				assert.Failf(t, "exported", "%v has %s", typ, name)
 			}
 			if strings.HasPrefix(name, "On") {
@@ -39,4 +64,27 @@ func TestWhatUsersHoldHasNoMethodsOfTheLibrarysOwn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A new type with methods is held, or a future, or a handler. A future's Poll is for tasks.
+func TestEachTypeWithMethodsIsHeldOrAFutureOrAHandler(t *testing.T) {
+	count := 0
+	for _, pkg := range []string{"conn", "packet", "server"} {
+		s := surfaceOf(t, pkg)
+		for name := range s.methods {
+			typ := s.types[name]
+			if _, isStruct := typ.Type.(*ast.StructType); !isStruct || strings.HasSuffix(name, "Future") {
+				continue
+			}
+			count++
+			full := pkg + "." + name
+			assert.True(t, held[full] != nil || slices.Contains(handlers, full), "%s is in no list of this test", full)
+		}
+	}
+	assert.Greater(t, count, 15, "types were looked at")
+}
+
+// A Config is data only. reactor.Calls makes system calls.
+func TestTheConfigurationOfAReactorHasNoMethods(t *testing.T) {
+	assert.Zero(t, reflect.TypeFor[*reactor.Config]().NumMethod())
 }

@@ -4,12 +4,13 @@
 //	go run ./bench -peers gnet,net -workloads http,echo64 -json out.json
 //	go run ./bench -h
 //
-// It needs Linux 5.11 or later, taskset, and two CPUs that nothing else uses; gcc, cargo with Debian's
-// librust-tokio-dev, nginx and haproxy for those peers. What cannot be built is named as missing.
+// It needs Linux 5.11 or later, taskset, and two CPUs that nothing else uses. Some peers need gcc,
+// cargo with Debian's librust-tokio-dev, nginx or haproxy. A peer that cannot be built is reported
+// as missing.
 //
-// This program only builds the one that measures, which is of the peers' module (bench/peers), so that neither
-// they nor the load generator enter the graph of a user's module, and becomes it. Binaries stay in the user's
-// cache directory. bench/README.md says what is measured.
+// This program only builds the measuring program and becomes it. The measuring program is in a
+// module of its own (bench/peers), so the peers and the load generator do not enter the graph of a
+// user's module. Binaries stay in the user's cache directory. bench/README.md has the workloads.
 package main
 
 import (

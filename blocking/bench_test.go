@@ -12,10 +12,10 @@ import (
 
 func call() (int, error) { return 1, nil }
 
-// A round trip: something is done elsewhere, and its result comes back. The baseline is
-// an ordinary goroutine that starts another and receives from it; "do" is a task that
-// awaits Do on a runtime with one worker. Each alone, and with many in flight: as
-// many goroutines, or tasks. Per round trip.
+// A round trip: a function runs elsewhere, and its result comes back. The baseline is an ordinary
+// goroutine that starts another one and receives from it. "do" is a task that awaits Do on a
+// runtime with one worker. Both run alone, and with many in flight: as many goroutines, or tasks.
+// The figures are per round trip.
 func BenchmarkDo(b *testing.B) {
 	for _, inFlight := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("go+chan/%d", inFlight), func(b *testing.B) {

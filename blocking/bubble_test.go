@@ -17,7 +17,7 @@ import (
 func whereabouts() (bool, error) { return bubble.In(), nil }
 
 // A pool that was made outside bubbles is used in several, and outside in between. Its goroutines
-// turn idle each time, and are chosen again by the next user.
+// become idle each time, and the next user gets them again.
 func TestAPoolOfOutsideIsUsedInBubblesAndOutside(t *testing.T) {
 	for _, keep := range []time.Duration{time.Hour, time.Nanosecond, -1} {
 		p := newPool(t, blocking.Config{MaxThreads: 2, KeepAlive: keep})
@@ -41,7 +41,7 @@ func TestAPoolOfOutsideIsUsedInBubblesAndOutside(t *testing.T) {
 	}
 }
 
-// Bubbles and the outside use the pool at once: more calls than it has goroutines.
+// Bubbles and goroutines outside use the pool concurrently: more calls than it has goroutines.
 func TestAPoolOfOutsideIsUsedByAllAtOnce(t *testing.T) {
 	p := newPool(t, blocking.Config{MaxThreads: 3})
 	use := func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestTasksInABubbleAwaitAPoolOfOutside(t *testing.T) {
 }
 
 // The clock of a bubble's runtime stands still until the call has ended, also when nobody waits
-// for it any more.
+// for the call any more.
 func TestAnAbandonedCallHoldsTheClockOfABubble(t *testing.T) {
 	p := newPool(t, blocking.Config{})
 	g := newGate(t, 1)
@@ -98,7 +98,7 @@ func TestAnAbandonedCallHoldsTheClockOfABubble(t *testing.T) {
 		<-g.entered
 		h.Abort()
 		_, err := sched.Block(t.Context(), rt, h)
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 		slept := sched.Go(rt, func(cx *sched.Context) (int, error) {
 			_, err := sched.Await(cx, sched.Sleep(time.Hour))
 			return 2, err
@@ -128,19 +128,19 @@ func TestAWaitInABubbleEndsWithItsContext(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.False(t, h.Abort(), "it has begun")
 		_, err = h.Wait(t.Context())
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 	}) // ends although the call has not
 	g.release()
 }
 
-// A bubble's time stands still while something waits for a call of outside. The deadline of a
-// wait passes all the same.
+// A bubble's time stands still while a goroutine waits for a call outside. The deadline of the
+// wait still passes.
 func TestAWaitInABubbleEndsAtItsDeadline(t *testing.T) {
 	for name, wait := range map[string]func(context.Context, *blocking.Pool, func() (int, error)) error{
 		"Wait": func(ctx context.Context, p *blocking.Pool, fn func() (int, error)) error {
 			h := blocking.Submit(p, fn)
 			_, err := h.Wait(ctx)
-			h.Abort() // or the bubble ends with the call
+			h.Abort() // otherwise the bubble ends during the call
 			return err
 		},
 		"DoContext": func(ctx context.Context, p *blocking.Pool, fn func() (int, error)) error {
@@ -168,7 +168,7 @@ func TestAWaitInABubbleEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
-// Shutdown in a bubble waits for calls that end outside; so does one outside at once.
+// Shutdown in a bubble waits for calls that end outside, and so does a concurrent one outside.
 func TestShutdownInABubbleOfAPoolOfOutside(t *testing.T) {
 	for _, idle := range []bool{false, true} {
 		p := newPool(t, blocking.Config{})

@@ -2,15 +2,14 @@ package blocking
 
 import "time"
 
-// A Config describes a pool. The zero value is good.
+// A Config describes a pool. The zero value is a good default.
 type Config struct {
-	// MaxThreads is how many calls can be under way at once, each on a goroutine of
-	// its own: see the package's documentation for what that bounds. 0: 512. More than
-	// 8,000 is 8,000.
+	// MaxThreads is the maximum number of calls in progress, each on its own goroutine. The
+	// package's documentation explains this limit. 0: 512. The largest value is 8,000.
 	MaxThreads int
 
-	// KeepAlive is how long a goroutine waits idle for another call before it ends, and
-	// at most a quarter longer. 0: 10 s. Negative: not at all.
+	// KeepAlive is how long a goroutine waits idle for another call before it ends. It may wait up
+	// to a quarter longer. 0: 10 s. Negative: it ends at once.
 	KeepAlive time.Duration
 }
 

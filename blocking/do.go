@@ -6,14 +6,13 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Do has the pool call fn, and awaits the result, in a stackful task. In a task that
-// was aborted, or is while it waits, it returns sched.ErrCancelled: at once, and then
-// fn has not been called, will not be, or goes on by itself, and its result is dropped.
-// ErrClosed: the pool has been shut down.
+// Do calls fn on the pool and awaits the result, in a stackful task. The error is ErrClosed if the
+// pool has been shut down. In an aborted task Do returns sched.ErrCanceled at once. Then fn is not
+// called, or it goes on and its result is dropped.
 //
-// It allocates nothing beside what fn does, in the long run. A round trip takes about as long as
-// starting a goroutine and receiving from it, whether or not others are under way; a worker with a
-// driver, which then parks its thread, takes some ten microseconds. See BenchmarkDo.
+// In the long run Do itself allocates nothing. A round trip takes about as long as starting a
+// goroutine and receiving from it, also when other calls are in progress. On a worker with a
+// driver, which then parks its thread, it takes some ten microseconds. See BenchmarkDo.
 func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 	c := borrow(p, fn)
 	v, err := sched.Await(cx, c)
@@ -21,8 +20,8 @@ func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 	return v, err
 }
 
-// DoContext is Do for an ordinary goroutine. If ctx ends first it returns its error; fn
-// will then not be called, or goes on by itself, and its result is dropped.
+// DoContext is Do for an ordinary goroutine. If ctx ends first, it returns ctx's error. Then fn is
+// not called, or it goes on and its result is dropped.
 func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, error) {
 	ctx, release := p.realTime(ctx)
 	defer release()
@@ -32,8 +31,8 @@ func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, er
 	return v, err
 }
 
-// borrow is a call from the pool's, or a new one. Those of other types are not worth
-// looking for.
+// borrow returns a call from the pool of calls, or a new one. If the pooled call has another type,
+// it makes a new one.
 func borrow[T any](p *Pool, fn func() (T, error)) *Call[T] {
 	c, ok := p.calls.Get().(*Call[T])
 	if !ok {
@@ -43,8 +42,8 @@ func borrow[T any](p *Pool, fn func() (T, error)) *Call[T] {
 	return c
 }
 
-// giveBack is for whoever will not use the call any more. One that was abandoned may
-// still be under way, and is left to it.
+// giveBack returns an unused call to the pool of calls. An abandoned call may still be in
+// progress: it is dropped.
 func (c *Call[T]) giveBack() {
 	if !c.submitted {
 		c.fn = nil
@@ -56,9 +55,17 @@ func (c *Call[T]) giveBack() {
 // DoFuture is Do as a future: its first poll submits the call.
 func DoFuture[T any](p *Pool, fn func() (T, error)) *Call[T] { return &Call[T]{pool: p, fn: fn} }
 
-// A Call is a call that a task awaits. Unlike a Handle it belongs to one task, and if
-// it is abandoned, it aborts. After it has given its result, the next poll makes the call
-// anew, without an allocation.
+// SpawnIn calls fn on the pool, as a task of a JoinSet (Tokio's JoinSet::spawn_blocking). sp is
+// the runtime, or the context of the spawning task. Aborting the task ends it at once with
+// sched.ErrCanceled. A call that has not started is then not made. A started one goes on, and its
+// result is dropped. Tokio's set waits for such a call; here Pool.Shutdown does.
+func SpawnIn[T any](set *sched.JoinSet[T], sp sched.Spawner, p *Pool, fn func() (T, error)) sched.AbortHandle {
+	return set.Spawn(sp, DoFuture(p, fn))
+}
+
+// A Call is a call that a task awaits. Unlike a Handle it belongs to one task, and abandoning it
+// aborts the call. After it has returned its result, the next poll makes the call again, without
+// an allocation.
 type Call[T any] struct {
 	pool      *Pool
 	fn        func() (T, error)
@@ -72,17 +79,17 @@ var (
 	_ sched.Canceler    = (*Call[int])(nil)
 )
 
-// Poll submits the call, if this is the first one, and is its result once it has ended.
+// Poll submits the call at the first poll, and returns its result once it has ended.
 func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 	if !c.submitted {
-		if !cx.Proceed() { // calls that end at once would be made for ever
+		if !cx.Proceed() { // otherwise a loop of calls that end at once might never stop
 			return *new(T), sched.ErrPending
 		}
 		c.submitted = true
 		c.handle.reset()
 		c.handle.submit(c.pool, c.fn, cx)
 		if !c.handle.done.Load() {
-			return *new(T), sched.ErrPending // it waits
+			return *new(T), sched.ErrPending // the handle waits
 		}
 	}
 	v, err := c.handle.Poll(cx)
@@ -92,7 +99,7 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 	return v, err
 }
 
-// reset makes a handle good again whose call has ended and whose result was taken.
+// reset prepares a handle for the next call. Its last call has ended, and its result was taken.
 func (h *Handle[T]) reset() {
 	h.value, h.err = *new(T), nil
 	if h.done.Load() {
@@ -100,7 +107,7 @@ func (h *Handle[T]) reset() {
 	}
 }
 
-// Cancel aborts the call. The future must not be polled any more.
+// Cancel aborts the call. The future must not be polled again.
 func (c *Call[T]) Cancel() {
 	if c.submitted {
 		c.handle.Abort()

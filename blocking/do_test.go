@@ -29,7 +29,7 @@ func TestDoGivesATaskTheResultOfTheCall(t *testing.T) {
 	})
 }
 
-// With one worker: the call needs what another task does.
+// With one worker: the call needs the effect of another task.
 func TestACallThatBlocksDoesNotKeepTheWorkerFromOtherTasks(t *testing.T) {
 	on(t, func(t *testing.T, rt *sched.Runtime) {
 		p := newPool(t, blocking.Config{})
@@ -129,7 +129,7 @@ func TestAbortPreventsACallThatHasNotStarted(t *testing.T) {
 	require.False(t, queued.Abort(), "twice")
 	require.Equal(t, 1, p.Pending())
 	_, err := result(t, queued)
-	require.Equal(t, sched.ErrCancelled, err)
+	require.Equal(t, sched.ErrCanceled, err)
 	g.release()
 	v, err := result(t, after)
 	require.NoError(t, err)
@@ -161,7 +161,7 @@ func TestAnAbortedCallThatHasStartedGoesOnAndItsResultIsReleased(t *testing.T) {
 	receive(t, "the call starts", g.entered)
 	require.False(t, h.Abort())
 	_, err := result(t, h)
-	require.Equal(t, sched.ErrCancelled, err)
+	require.Equal(t, sched.ErrCanceled, err)
 	g.release()
 	eventually(t, "the result is released", func() bool { return released.Load() == 1 })
 	kept, err := result(t, blocking.Submit(p, func() (resource, error) { return resource{&released}, nil }))
@@ -183,7 +183,7 @@ func TestAnAbortedTaskIsGonePromptlyThoughItsCallBlocks(t *testing.T) {
 		for _, h := range []*sched.JoinHandle[int]{queued, started} {
 			h.Abort()
 			_, err := result(t, h)
-			require.Equal(t, sched.ErrCancelled, err)
+			require.Equal(t, sched.ErrCanceled, err)
 		}
 		require.Zero(t, p.Pending())
 		require.Equal(t, 1, p.ThreadCount()-p.IdleCount(), "the call goes on")
@@ -195,7 +195,7 @@ func TestAnAbortedTaskIsGonePromptlyThoughItsCallBlocks(t *testing.T) {
 		h.Abort()
 		close(aborted)
 		_, err := result(t, h)
-		require.Equal(t, sched.ErrCancelled, err)
+		require.Equal(t, sched.ErrCanceled, err)
 		g.release()
 	})
 }
@@ -227,7 +227,7 @@ func TestAHandleThatLosesARaceGoesOnAndWakesAllWhoWait(t *testing.T) {
 	})
 }
 
-// A virtual clock waits for calls, those included that their tasks have given up.
+// A virtual clock waits for calls, including those that their tasks have given up.
 func TestAVirtualClockStandsStillWhileATaskWaitsForACall(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		rt := start(t, sched.Config{Workers: workers, Paused: true})
@@ -266,8 +266,7 @@ func TestAVirtualClockStandsStillWhileATaskWaitsForACall(t *testing.T) {
 	}
 }
 
-// Many tasks between sleeps and calls: none finds that the clock has gone on during
-// its call.
+// Many tasks sleep and make calls in turns: none finds that the clock has moved during its call.
 func TestCallsTakeNoVirtualTime(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		rt := start(t, sched.Config{Workers: workers, Paused: true})
@@ -320,9 +319,28 @@ func TestNeitherDoNorACallThatIsKeptAllocates(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A function's ErrPending would make its waiters wait forever.
+// ErrPending as a function's result would make its waiters wait forever.
 func TestErrPendingAsACallsResultIsAnError(t *testing.T) {
 	p := newPool(t, blocking.Config{})
 	_, err := blocking.Submit(p, func() (int, error) { return 0, sched.ErrPending }).Wait(context.Background())
 	require.Equal(t, sched.ErrPendingResult, err)
+}
+
+func TestACallInASetIsAbortedBeforeItStartsAndLeftAloneAfter(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	p := newPool(t, blocking.Config{MaxThreads: 1})
+	var set sched.JoinSet[int]
+	started, leave := make(chan struct{}), make(chan struct{})
+	defer close(leave)
+	runs := blocking.SpawnIn(&set, rt, p, func() (int, error) { close(started); <-leave; return 1, nil })
+	receive(t, "a call starts", started)
+	waits := blocking.SpawnIn(&set, rt, p, func() (int, error) { t.Error("called"); return 2, nil })
+	eventually(t, "a call is queued", func() bool { return p.Pending() == 1 })
+	for _, h := range []sched.AbortHandle{runs, waits} {
+		h.Abort()
+		_, err := result(t, sched.Spawn(rt, set.JoinNext()))
+		require.ErrorIs(t, err, sched.ErrCanceled)
+	}
+	require.Zero(t, p.Pending())
+	require.Zero(t, set.Len())
 }

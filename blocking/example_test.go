@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A task reads a file without holding up its worker.
+// A task reads a file without blocking its worker.
 func ExampleDo() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
@@ -26,7 +26,7 @@ func ExampleDo() {
 	// Output: true
 }
 
-// Calls that are started first and awaited later.
+// Calls are started first and awaited later.
 func ExampleSubmit() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
@@ -51,7 +51,7 @@ func ExampleSubmit() {
 	// Output: 14 <nil>
 }
 
-// What has not started when time is over is not made.
+// Calls that have not started when time is over are not made.
 func ExamplePool_Shutdown() {
 	pool := blocking.New(blocking.Config{MaxThreads: 1})
 	started, release := make(chan struct{}), make(chan struct{})
@@ -70,4 +70,27 @@ func ExamplePool_Shutdown() {
 	// blocking: 1 calls were still under way at shutdown, and 1 had not started: context canceled
 	// first <nil>
 	// blocking: pool closed: file already closed
+}
+
+// Blocking calls are tasks of a set, beside other tasks.
+func ExampleSpawnIn() {
+	rt := sched.New(sched.Config{Workers: 1})
+	defer rt.Close()
+	var pool blocking.Pool
+	defer pool.Shutdown(context.Background())
+
+	h := sched.Go(rt, func(cx *sched.Context) (sum int, err error) {
+		var set sched.JoinSet[int]
+		defer set.Close()
+		for i := range 4 {
+			blocking.SpawnIn(&set, cx, &pool, func() (int, error) { return i * i, nil })
+		}
+		results, err := sched.Await(cx, set.JoinAll())
+		for _, r := range results {
+			sum += r.Value
+		}
+		return sum, err
+	})
+	fmt.Println(h.Wait(context.Background()))
+	// Output: 14 <nil>
 }

@@ -11,35 +11,34 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Submit has the pool call fn, and returns at once. The handle's error is ErrClosed if
-// the pool has been shut down. The call is made, and its result dropped, if the handle
-// is forgotten.
+// Submit calls fn on the pool, and returns at once. The handle's error is ErrClosed if the pool
+// has been shut down. If the handle is dropped, the call is still made, and its result is dropped.
 func Submit[T any](p *Pool, fn func() (T, error)) *Handle[T] {
 	h := new(Handle[T])
 	h.submit(p, fn, nil)
 	return h
 }
 
-// A Handle stands for a call that was submitted. It is a future of the call's result.
-// All methods may be called from any goroutine, and at once. A handle that lost a race
-// or was abandoned in another way does not abort its call: Abort does.
+// A Handle represents a submitted call. It is a future of the call's result. All methods may be
+// called from any goroutine, and concurrently. Abandoning a handle, for example in a Select, does
+// not abort its call: Abort does.
 type Handle[T any] struct {
 	pool *Pool
 	fn   func() (T, error)
 
-	done     atomic.Bool // set once, under the pool's lock, after value and err
-	value    T           // the pool's lock guards this and what follows
-	err      error
-	waker    sched.Waker
-	more     []sched.Waker
-	clock    *sched.Runtime   // whose clock is held for the call; nil: none
-	clocks   []*sched.Runtime // more of them
-	couriers *couriers        // of waiters in bubbles that the pool's goroutines are not in
-	node     list.Node[job]   // in the pool's queue
+	done         atomic.Bool // set once, under the pool's lock, after value and err
+	value        T           // the pool's lock guards this and the fields below
+	err          error
+	waker        sched.Waker
+	more         []sched.Waker
+	clock        *sched.Runtime   // the runtime whose clock is held for the call; nil: none
+	clocks       []*sched.Runtime // more of them
+	bubbleWakers *bubbleWakers    // for waiters in bubbles that the pool's goroutines are not in
+	node         list.Node[job]   // in the pool's queue
 }
 
-// submit queues the call. cx is that of whoever waits for it from the beginning; nil:
-// nobody.
+// submit queues the call. cx is the context of a task that waits from the beginning; nil: there is
+// none.
 func (h *Handle[T]) submit(p *Pool, fn func() (T, error), cx *sched.Context) {
 	h.pool, h.fn = p, fn
 	h.node.Value = h
@@ -76,13 +75,13 @@ func (h *Handle[T]) run(t *thread) {
 	}()
 	v, err := fn()
 	returned = true
-	if err == sched.ErrPending { // which would be no result: whoever waits would go on
+	if err == sched.ErrPending { // as a result it would make the waiter wait on
 		err = sched.ErrPendingResult
 	}
 	h.ended(t, v, err)
 }
 
-// ended comes once, when the call that the thread has made has ended.
+// ended is called once, when the thread's call has ended.
 func (h *Handle[T]) ended(t *thread, v T, err error) {
 	p := h.pool
 	p.mu.Lock()
@@ -92,7 +91,7 @@ func (h *Handle[T]) ended(t *thread, v T, err error) {
 		p.awaken(other, start)
 		return
 	}
-	defer func() { // also if Release exits the goroutine
+	defer func() { // deferred, in case Release exits the goroutine
 		p.mu.Lock()
 		other, start := p.end(t)
 		p.mu.Unlock()
@@ -106,7 +105,7 @@ func (h *Handle[T]) ended(t *thread, v T, err error) {
 	}
 }
 
-// release drops a result. Nobody is left to be told of a panic, and the pool lives.
+// release drops a result. Nobody could receive a panic, and the pool goes on.
 func release(r sched.Releaser) {
 	defer func() { _ = recover() }()
 	r.Release()
@@ -118,18 +117,18 @@ func (h *Handle[T]) refuse(err error) {
 	h.finish(*new(T), err)
 }
 
-// finish comes once, when the call has ended or will not be made. It makes the result
-// known, unless it comes too late for that, and lets the clocks go on, in this order:
-// what is woken must not find that it is later. The pool's lock is held, and is not any
-// more when it returns; the handle may be in use again then.
+// finish is called once, when the call has ended or will not be made. It publishes the result,
+// unless there is one already, and then releases the clocks. In this order a woken task does not
+// find a later time. The caller holds the pool's lock; finish releases it. When finish returns,
+// the handle may be in use again.
 func (h *Handle[T]) finish(v T, err error) {
 	p := h.pool
 	w, more := h.resolve(v, err)
 	clock, clocks := h.clock, h.clocks
 	h.clock, h.clocks = nil, nil
-	if h.couriers != nil {
-		close(h.couriers.ended)
-		h.couriers = nil
+	if h.bubbleWakers != nil {
+		close(h.bubbleWakers.ended)
+		h.bubbleWakers = nil
 	}
 	p.mu.Unlock()
 	wakeAll(w, more)
@@ -141,8 +140,7 @@ func (h *Handle[T]) finish(v T, err error) {
 	}
 }
 
-// resolve sets the result unless there is one, and returns whom to wake. The lock is
-// held.
+// resolve sets the result unless there is one, and returns the wakers to wake. The lock is held.
 func (h *Handle[T]) resolve(v T, err error) (w sched.Waker, more []sched.Waker) {
 	if h.done.Load() {
 		return w, nil
@@ -151,8 +149,8 @@ func (h *Handle[T]) resolve(v T, err error) (w sched.Waker, more []sched.Waker) 
 	h.done.Store(true)
 	w, more = h.waker, h.more
 	h.waker, h.more = sched.Waker{}, nil
-	if h.couriers != nil {
-		close(h.couriers.resolved)
+	if h.bubbleWakers != nil {
+		close(h.bubbleWakers.resolved)
 	}
 	return w, more
 }
@@ -164,7 +162,7 @@ func wakeAll(w sched.Waker, more []sched.Waker) {
 	}
 }
 
-// Poll is the call's result, once it has ended. The result stays.
+// Poll returns the call's result once the call has ended. Further polls return the same result.
 func (h *Handle[T]) Poll(cx *sched.Context) (T, error) {
 	if h.done.Load() {
 		return h.value, h.err
@@ -178,7 +176,7 @@ func (h *Handle[T]) Poll(cx *sched.Context) (T, error) {
 	return *new(T), sched.ErrPending
 }
 
-// wait notes whom to wake, and has that one's clock stand still. The lock is held.
+// wait stores the waker of the task, and stops the clock of its runtime. The lock is held.
 func (h *Handle[T]) wait(cx *sched.Context) {
 	if h.pool.outside && bubble.In() {
 		h.waitInBubble(cx)
@@ -202,8 +200,8 @@ func (h *Handle[T]) wait(cx *sched.Context) {
 	}
 }
 
-// Wait blocks a goroutine, never a task, until the call has ended, and returns its
-// result; ctx's error if that ends first, and the call then goes on.
+// Wait blocks until the call has ended, and returns its result. If ctx ends first, it returns
+// ctx's error, and the call goes on. It is for a goroutine that runs no task.
 func (h *Handle[T]) Wait(ctx context.Context) (T, error) {
 	ctx, release := h.pool.realTime(ctx)
 	defer release()
@@ -213,17 +211,17 @@ func (h *Handle[T]) Wait(ctx context.Context) (T, error) {
 // Done reports whether there is a result.
 func (h *Handle[T]) Done() bool { return h.done.Load() }
 
-// Abort has the result be sched.ErrCancelled if there is none yet, at once. It reports
-// whether it was in time to prevent the call: one that has started goes on to its end,
-// and its result is dropped, that is, released if it is a sched.Releaser.
+// Abort makes sched.ErrCanceled the result, unless there is a result. It reports whether it
+// prevented the call. A started call goes on, and its result is dropped: it is released if it is a
+// sched.Releaser.
 func (h *Handle[T]) Abort() (prevented bool) {
 	p := h.pool
 	p.mu.Lock()
 	if p.queue.Remove(&h.node) {
-		h.finish(*new(T), sched.ErrCancelled)
+		h.finish(*new(T), sched.ErrCanceled)
 		return true
 	}
-	w, more := h.resolve(*new(T), sched.ErrCancelled)
+	w, more := h.resolve(*new(T), sched.ErrCanceled)
 	p.mu.Unlock()
 	wakeAll(w, more)
 	return false

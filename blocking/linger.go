@@ -5,62 +5,62 @@ import (
 	"time"
 )
 
-// A thread that has made a call, and finds no other, lingers: it lets other goroutines
-// run once before it looks again, and only then goes idle. A task of a runtime without a
-// driver that makes one call after the other has its worker wait for a processor in the
-// same manner, so its next call is there by then; and neither side needs to be woken,
-// which costs half as much again as the rest of a round trip.
+// A thread that has made a call, and finds no other call, lingers: it lets other goroutines run
+// once before it checks again, and only then becomes idle. A task of a runtime without a driver
+// may make one call after the other. Its worker also lets other goroutines run while it waits, so
+// its next call is queued by then. Neither side then needs to be woken, which would cost half as
+// much as the rest of a round trip.
 //
-// A company is what a thread knows of that. It expects none for a while, and for twice as
-// long each time, when none has come: the task's worker has a thread of its own, and is
-// slower than that; or nobody has anything to do. Nor does it when that took long: others
-// want the processors, and whoever waits for a turn among them comes later than
-// one that is woken.
-type company struct {
-	alone   uint16 // so many calls more
-	misses  uint8  // in a row
-	untimed uint8  // so many times more
-	slow    uint8  // in a row, of those that were timed
+// A lingerPolicy decides whether a thread lingers, by the success of earlier attempts. After a
+// failure it does not linger for a while, twice as long each time. Either the task's worker has its
+// own thread and takes longer, or there is no work. A slow success has the same effect. Other
+// goroutines then need the processors, and a thread that waits among them is later than a woken
+// one.
+type lingerPolicy struct {
+	skip    uint16 // how many of the next calls end without lingering
+	misses  uint8  // failures in a row
+	untimed uint8  // attempts that will not be timed
+	slow    uint8  // slow ones in a row, among those that were timed
 }
 
 const (
 	lingerSlow    = time.Millisecond
-	lingerSampled = 16 // reading the clock twice costs half of what is gained
+	lingerSampled = 16 // to read the clock twice costs half of the gain
 	mostMisses    = 8
 	mostSlow      = 7
 )
 
-func (c *company) expected() bool {
-	if c.alone > 0 {
-		c.alone--
+func (l *lingerPolicy) shouldLinger() bool {
+	if l.skip > 0 {
+		l.skip--
 		return false
 	}
 	return true
 }
 
-// await lets others run.
-func (c *company) await() {
-	if c.untimed > 0 {
-		c.untimed--
+// yield lets other goroutines run, and measures sometimes how long that takes.
+func (l *lingerPolicy) yield() {
+	if l.untimed > 0 {
+		l.untimed--
 		runtime.Gosched()
 		return
 	}
 	began := time.Now()
 	runtime.Gosched()
 	if time.Since(began) < lingerSlow {
-		c.untimed, c.slow = lingerSampled-1, 0
+		l.untimed, l.slow = lingerSampled-1, 0
 		return
 	}
-	c.slow = min(c.slow+1, mostSlow)
-	c.alone = 32 << c.slow
+	l.slow = min(l.slow+1, mostSlow)
+	l.skip = 32 << l.slow
 }
 
-// came says whether it has helped.
-func (c *company) came(yes bool) {
-	if yes {
-		c.misses = 0
+// record notes whether lingering has found a call.
+func (l *lingerPolicy) record(success bool) {
+	if success {
+		l.misses = 0
 		return
 	}
-	c.misses = min(c.misses+1, mostMisses)
-	c.alone = max(c.alone, 1<<c.misses-1)
+	l.misses = min(l.misses+1, mostMisses)
+	l.skip = max(l.skip, 1<<l.misses-1)
 }

@@ -9,28 +9,27 @@ import (
 )
 
 func TestAThreadLingersLessOftenTheLessThatHelps(t *testing.T) {
-	var c company
-	alone := func() (calls int) {
-		for !c.expected() {
+	var c lingerPolicy
+	skip := func() (calls int) {
+		for !c.shouldLinger() {
 			calls++
 		}
 		return calls
 	}
-	require.Zero(t, alone(), "it does at first")
+	require.Zero(t, skip(), "it does at first")
 	for _, want := range []int{1, 3, 7, 15, 31, 63, 127, 255, 255, 255} {
-		c.came(false)
-		require.Equal(t, want, alone())
-		require.Zero(t, alone(), "one try")
+		c.record(false)
+		require.Equal(t, want, skip())
+		require.Zero(t, skip(), "one try")
 	}
-	c.came(true)
-	require.Zero(t, alone(), "it has helped")
-	c.came(false)
-	require.Equal(t, 1, alone())
+	c.record(true)
+	require.Zero(t, skip(), "it has helped")
+	c.record(false)
+	require.Equal(t, 1, skip())
 }
 
-// Goroutines that make one call after the other, and some in pairs of which the one waits
-// for the other: threads linger and are woken by turns. Whatever was counted is back to
-// nothing when all have gone.
+// Goroutines make one call after the other, and some work in pairs, in which one waits for the
+// other. So threads linger and are woken in turns. At the end all counts are 0.
 func TestThreadsThatLingerAreCountedOut(t *testing.T) {
 	for _, threads := range []int{2, 3, 8} {
 		p := New(Config{MaxThreads: threads})
@@ -65,7 +64,7 @@ func TestThreadsThatLingerAreCountedOut(t *testing.T) {
 	}
 }
 
-// An exit is a result whose release ends the goroutine.
+// An exit is a result whose Release exits the goroutine.
 type exit struct{ released chan struct{} }
 
 func (e exit) Release() {

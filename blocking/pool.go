@@ -15,51 +15,52 @@ import (
 // down. It matches os.ErrClosed.
 var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 
-// A Pool makes calls that block. The zero value is one with the zero Config. It must
-// not be copied. All methods may be called from any goroutine, and at once.
+// A Pool makes calls that block. The zero value uses the zero Config. It must not be copied. All
+// methods may be called from any goroutine, and concurrently.
 //
-// No call is left in the queue while a goroutine could take it. A goroutine that has
-// ended its call, or was chosen from the idle ones or started, and has not looked into
-// the queue since, is searching. Whoever queues a call, under the lock, has one search unless one does.
-// Whoever takes one and leaves others does the same before it makes its call: so a
-// burst wakes as many as it needs, one after the other, and short calls wake few. All
-// look under the lock before they go idle or end. If nobody can be made to search, the
-// limit is reached, and whoever ends a call looks. One that lingers (see company) may be
-// late, so it is counted for one call only.
+// No call waits in the queue while a goroutine could take it. A goroutine is searching if it will
+// look into the queue: it has ended its call, was chosen from the idle ones, or was started, and
+// has not looked since. A caller that queues a call, under the lock, makes one goroutine search
+// unless one is searching. A thread that takes a call and leaves others in the queue does the same
+// before it makes its call. So a burst wakes as many as it needs, one after the other, and short
+// calls wake few. All threads look under the lock before they become idle or end. If no thread can
+// be made to search, the limit is reached, and each thread looks when its call ends. A thread that
+// lingers (see lingerPolicy) may be late, so it counts for one call only.
 type Pool struct {
 	cfg   Config    // the zero value until set
-	calls sync.Pool // not in use
+	calls sync.Pool // unused calls
 
 	mu        lock
 	set       bool // cfg has its defaults, and outside is known
 	outside   bool // no goroutine of it belongs to a bubble of testing/synctest
 	queue     list.List[job]
-	idle      []*thread // the last is woken first, so that the first times out
+	idle      []*thread // the last one is woken first, so that the first one times out
 	threads   int
-	busy      int // of them, those that make a call
-	searching int // of them, those that will look into the queue without being told
-	lingering int // of these, those that let others run before
-	period    int // counts parts of the keep-alive
+	busy      int    // threads that make a call
+	made      uint64 // calls that have begun
+	searching int    // threads that will look into the queue without being woken
+	lingering int    // searching threads that let other goroutines run first
+	period    int    // counts fractions of the keep-alive
 	keep      *time.Timer
-	keeping   bool // it is set
+	keeping   bool // keep is running
 	closed    bool
-	drained   chan struct{} // closed when the pool is, and no thread is left; nil: nobody has asked
+	drained   chan struct{} // closed when the pool is closed and no thread is left; nil: not requested
 }
 
-// A job is a call, whatever its result's type.
+// A job is a call, with a result of any type.
 type job interface {
 	run(t *thread)
 	refuse(err error)
 }
 
-// New is a pool. It costs nothing until it is used.
+// New returns a pool. It costs nothing until it is used.
 func New(cfg Config) *Pool {
 	p := &Pool{cfg: cfg}
 	p.setUp()
 	return p
 }
 
-// setUp comes once: in New, or with the lock held when a zero value is first used.
+// setUp is called once: in New, or with the lock held at the first use of a zero value.
 func (p *Pool) setUp() { p.cfg, p.outside, p.set = p.cfg.withDefaults(), !bubble.In(), true }
 
 // total is the number of threads of all pools.
@@ -72,8 +73,8 @@ func (p *Pool) submit(n *list.Node[job]) (t *thread, start bool) {
 	return p.search()
 }
 
-// search has a thread search for the jobs in the queue, unless one does: an idle one or
-// a new one, which the caller must awaken when it has given the lock back.
+// search makes a thread search for queued jobs, unless one is searching. It returns an idle thread
+// or a new one, which the caller must awaken after it has released the lock.
 func (p *Pool) search() (t *thread, start bool) {
 	if p.searching > p.lingering || p.queue.Len() <= p.lingering {
 		return nil, false
@@ -105,8 +106,7 @@ func (p *Pool) awaken(t *thread, start bool) {
 	}
 }
 
-// take takes the job that has been queued for longest, nil if there is none. The lock
-// is held.
+// take takes the oldest job of the queue, or nil if there is none. The lock is held.
 func (p *Pool) take() job {
 	n := p.queue.Front()
 	if n == nil {
@@ -124,7 +124,7 @@ func (p *Pool) ThreadCount() int {
 	return p.threads
 }
 
-// IdleCount is the number of them that make no call.
+// IdleCount is the number of the pool's goroutines that make no call.
 func (p *Pool) IdleCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

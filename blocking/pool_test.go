@@ -19,7 +19,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 54. A goroutine that turns idle at the very moment at which a call comes
+// A goroutine that turns idle at the very moment at which a call comes
 // takes it: the keep-alive is so short that it also ends then.
 func TestEveryCallIsMadeThoughTheOnlyThreadIsJustTurningIdle(t *testing.T) {
 	for _, keep := range []time.Duration{0, time.Nanosecond, 5 * time.Microsecond, -1} {
@@ -38,7 +38,6 @@ func TestEveryCallIsMadeThoughTheOnlyThreadIsJustTurningIdle(t *testing.T) {
 	}
 }
 
-// Scenario 55.
 func TestOf600CallsWithACapOf512There88Queue(t *testing.T) {
 	p := newPool(t, blocking.Config{})
 	g := newGate(t, 600)
@@ -62,7 +61,6 @@ func TestOf600CallsWithACapOf512There88Queue(t *testing.T) {
 	eventually(t, "all are idle", func() bool { return p.IdleCount() == 512 })
 }
 
-// Scenario 55.
 func TestIdleThreadsLeaveAfterTheKeepAliveAndThoseInUseStay(t *testing.T) {
 	for _, keep := range []time.Duration{0, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -104,7 +102,6 @@ func TestIdleThreadsLeaveAfterTheKeepAliveAndThoseInUseStay(t *testing.T) {
 	}
 }
 
-// Scenario 56.
 func TestShutdownMakesTheCallsThatAreQueuedAndRefusesOthers(t *testing.T) {
 	p := newPool(t, blocking.Config{MaxThreads: 2})
 	g := newGate(t, 50)
@@ -140,7 +137,6 @@ func TestShutdownMakesTheCallsThatAreQueuedAndRefusesOthers(t *testing.T) {
 	require.Zero(t, p.ThreadCount())
 }
 
-// Scenario 56.
 func TestCloseDropsTheCallsThatAreQueued(t *testing.T) {
 	p := newPool(t, blocking.Config{MaxThreads: 1})
 	g, running := occupy(t, p)
@@ -216,8 +212,7 @@ func TestCallsStartInTheOrderInWhichTheyWereSubmitted(t *testing.T) {
 	require.Len(t, order, 100)
 }
 
-// A call that waits for one behind it: as long as the limit allows, there is a thread
-// for each.
+// A call waits for another one behind it: as long as the limit allows, there is a thread for each.
 func TestCallsThatNeedEachOtherAllGetAThread(t *testing.T) {
 	for range 50 {
 		p := newPool(t, blocking.Config{MaxThreads: 64})
@@ -234,9 +229,9 @@ func TestCallsThatNeedEachOtherAllGetAThread(t *testing.T) {
 	}
 }
 
-// Submissions, aborts, tasks that are aborted in Do, panics, and at last a shutdown in the
-// middle: each handle has one result, which stays and says whether the call was made, and
-// none is made twice.
+// Calls are submitted and aborted, their tasks are aborted in Do, they panic, and a shutdown comes
+// in the middle. Each handle has one result. The result stays, and tells whether the call was
+// made. No call is made twice.
 func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 	allPrevented := 0
 	for round := range 6 {
@@ -285,7 +280,7 @@ func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(round), uint64(100+g)))
 					for n := 0; ; n++ {
 						f := work(rng, new(atomic.Int64), &madeForTasks)
-						if _, err := blocking.Do(cx, p, func() (int, error) { _, err := f(); return 0, err }); err == blocking.ErrClosed || err == sched.ErrCancelled {
+						if _, err := blocking.Do(cx, p, func() (int, error) { _, err := f(); return 0, err }); err == blocking.ErrClosed || err == sched.ErrCanceled {
 							return n, err
 						}
 					}
@@ -319,13 +314,13 @@ func TestUnderChurnEveryHandleResolvesExactlyOnce(t *testing.T) {
 				case err == blocking.ErrClosed:
 					require.Zero(t, calls)
 				default:
-					require.Equal(t, sched.ErrCancelled, err)
+					require.Equal(t, sched.ErrCanceled, err)
 					require.True(t, s.aborted)
 					require.LessOrEqual(t, calls, int64(1))
 				}
 				if s.prevented {
 					allPrevented++
-					require.Equal(t, sched.ErrCancelled, err)
+					require.Equal(t, sched.ErrCanceled, err)
 					require.Zero(t, s.calls.Load())
 				}
 			}

@@ -10,17 +10,17 @@ import (
 // How a pool ends:
 //
 //  1. closed is set: nothing is queued any more.
-//  2. Idle threads are woken, and end. Those that make calls go on with the queue until
-//     it is empty, and end. If there is a queue there is a thread, so it gets empty.
-//  3. If time is over, or with Close, the queue is emptied: each call in it ends with
-//     ErrClosed. Only calls that have started are left then.
-//  4. The last thread to end says so.
+//  2. Idle threads are woken, and end. The others work on the queue until it is empty, and end. If
+//     the queue is not empty there is a thread, so it becomes empty.
+//  3. When time is over, or in Close, the queue is emptied: each call in it ends with ErrClosed.
+//     Only calls that have started are left then.
+//  4. The last thread to end closes drained.
 
-// Shutdown has the pool refuse further calls, makes those that are queued, and waits for
-// all to end. If ctx ends first, the calls that have not started end with ErrClosed, and
-// the error matches ctx's and says how many have and are still under way: nothing can
-// stop them, but their handles will have their results. It may be called more than
-// once. To drop what is queued at once, call Close before.
+// Shutdown refuses further calls, makes the queued ones, and waits for all to end. If ctx ends
+// first, the calls that have not started end with ErrClosed. The error matches ctx's error and
+// says how many calls are still in progress. Nothing can stop these, but their handles will have
+// their results. Shutdown may be called more than once. To drop the queued calls at once, call
+// Close before.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	drained := p.refuse()
 	select {
@@ -46,15 +46,15 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 		running, dropped, context.Cause(ctx))
 }
 
-// Close has the pool refuse further calls, and ends those that have not started with
-// ErrClosed. It does not wait for those that have: Shutdown does. It never fails.
+// Close refuses further calls, and ends those that have not started with ErrClosed. It does not
+// wait for calls in progress: Shutdown does. It never fails.
 func (p *Pool) Close() error {
 	p.refuse()
 	p.drop()
 	return nil
 }
 
-// refuse is steps 1 and 2. What it returns is closed when no thread is left.
+// refuse does steps 1 and 2. The channel is closed when no thread is left.
 func (p *Pool) refuse() (drained <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *Pool) refuse() (drained <-chan struct{}) {
 	return c
 }
 
-// channel makes one that the pool's goroutines may close.
+// channel makes a channel that the pool's goroutines may close.
 func (p *Pool) channel() chan struct{} {
 	if p.outside {
 		return bubble.Chan[struct{}](0)
@@ -85,7 +85,7 @@ func (p *Pool) channel() chan struct{} {
 	return make(chan struct{})
 }
 
-// drop is step 3.
+// drop does step 3.
 func (p *Pool) drop() (dropped int) {
 	p.mu.Lock()
 	var jobs []job

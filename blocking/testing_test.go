@@ -28,7 +28,7 @@ func receive[T any](t testing.TB, what string, ch <-chan T) T {
 	return schedtest.Receive(t, what, ch)
 }
 
-// result is that of something that can be waited for, whatever the error is.
+// result is the result of a wait, with any error.
 func result[T any](t testing.TB, h interface {
 	Wait(context.Context) (T, error)
 }) (T, error) {
@@ -47,7 +47,7 @@ func start(t testing.TB, cfg sched.Config) *sched.Runtime {
 	return schedtest.Start(t, cfg)
 }
 
-// newPool is a pool that must be drained when the test is over.
+// newPool is a pool that must be drained at the end of the test.
 func newPool(t testing.TB, cfg blocking.Config) *blocking.Pool {
 	t.Helper()
 	p := blocking.New(cfg)
@@ -71,14 +71,14 @@ func stacksIf(cond bool) string {
 	return ""
 }
 
-// on runs a test on runtimes with few workers and many.
+// on runs a test on runtimes with few and with many workers.
 func on(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 	for _, workers := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) { test(t, start(t, sched.Config{Workers: workers})) })
 	}
 }
 
-// A gate holds up the calls that pass through it until it is opened.
+// A gate blocks the calls that pass through it until it is opened.
 type gate struct{ entered, open chan struct{} }
 
 func newGate(t testing.TB, room int) *gate {
@@ -101,7 +101,7 @@ func (g *gate) release() {
 	}
 }
 
-// occupy has a call occupy one of the pool's threads until the gate opens.
+// occupy makes a call occupy one of the pool's threads until the gate opens.
 func occupy(t testing.TB, p *blocking.Pool) (*gate, *blocking.Handle[int]) {
 	t.Helper()
 	g := newGate(t, 1)

@@ -4,25 +4,25 @@ import "time"
 
 // A thread is a goroutine of a pool.
 type thread struct {
-	wake      chan struct{} // tells it that it was chosen, when it is idle
+	wake      chan struct{} // signals an idle thread that it was chosen
 	since     int           // the pool's period in which it became idle
-	dismissed bool          // it was idle for long enough
+	dismissed bool          // it was idle for long enough, and must end
 	searching bool          // counted by the pool
 	busy      bool          // counted by the pool; not searching then
 	lingers   bool          // counted by the pool; searching as well
-	fresh     bool          // the call it makes is the first since it looked
-	company   company
-	job       job // what it makes next; it is busy with that already
+	fresh     bool          // its call is the first since it looked into the queue
+	linger    lingerPolicy
+	job       job // its next call; the thread counts as busy with it
 }
 
-// serve is the goroutine. It is counted in threads already.
+// serve is the goroutine of a thread. It is already counted in threads.
 func (p *Pool) serve(t *thread) {
-	if t.wake == nil { // here, where it belongs to the bubble of the goroutine, or to none
+	if t.wake == nil { // made here: it belongs to the bubble of the goroutine, or to none
 		t.wake = make(chan struct{}, 1)
 	}
 	left := false
 	defer func() {
-		if !left { // a job has ended the goroutine: another one goes on in its stead
+		if !left { // a job has exited the goroutine: another one replaces it
 			go p.serve(t)
 		}
 	}()
@@ -32,15 +32,15 @@ func (p *Pool) serve(t *thread) {
 	left = true
 }
 
-// next is the job the thread has taken, or waits for one; nil: the thread is to end, and
-// is not counted any more.
+// next returns the job that the thread has taken, or waits for one. nil: the thread must end, and
+// is no longer counted.
 func (p *Pool) next(t *thread) job {
 	if j := t.job; j != nil {
 		t.job = nil
 		return j
 	}
 	if t.lingers {
-		t.company.await()
+		t.linger.yield()
 	}
 	t.fresh = true
 	p.mu.Lock()
@@ -49,6 +49,7 @@ func (p *Pool) next(t *thread) job {
 		if j := p.take(); j != nil {
 			t.busy = true
 			p.busy++
+			p.made++
 			other, start := p.search()
 			p.mu.Unlock()
 			p.awaken(other, start)
@@ -62,12 +63,13 @@ func (p *Pool) next(t *thread) job {
 	}
 }
 
-// end says that the thread's call has ended. It goes on with the next one if there is
-// one, and it may then be for the caller to awaken another thread. Else it is going to
-// look once more. This comes before the result is made known: whoever then makes the
-// next call finds that this thread is there for it. The lock is held.
+// end records that the thread's call has ended. The thread goes on with the next call if there is
+// one; the caller may then have to awaken another thread. Otherwise the thread will look into the
+// queue once more. This happens before the result is published. So the next call, which is made
+// after that, finds this thread waiting. The lock is held.
 func (p *Pool) end(t *thread) (other *thread, start bool) {
 	if t.job = p.take(); t.job != nil {
+		p.made++
 		t.fresh = false
 		return p.search()
 	}
@@ -75,14 +77,14 @@ func (p *Pool) end(t *thread) (other *thread, start bool) {
 	p.busy--
 	t.searching = true
 	p.searching++
-	if t.fresh && t.company.expected() && p.cfg.KeepAlive > 0 {
+	if t.fresh && t.linger.shouldLinger() && p.cfg.KeepAlive > 0 {
 		t.lingers = true
 		p.lingering++
 	}
 	return nil, false
 }
 
-// looked says that the thread looks into the queue now. The lock is held.
+// looked records that the thread looks into the queue now. The lock is held.
 func (p *Pool) looked(t *thread) {
 	if t.searching {
 		t.searching = false
@@ -91,18 +93,18 @@ func (p *Pool) looked(t *thread) {
 	if t.lingers {
 		t.lingers = false
 		p.lingering--
-		t.company.came(p.queue.Len() > 0)
-		if t.company.untimed == 0 && p.keeping && len(p.idle) == 0 {
-			// With a timer that is set, whatever it is for, Go's scheduler reads the clock
-			// whenever it looks for a goroutine: twice in a round trip.
+		t.linger.record(p.queue.Len() > 0)
+		if t.linger.untimed == 0 && p.keeping && len(p.idle) == 0 {
+			// While any timer is set, Go's scheduler reads the clock whenever it looks for a
+			// goroutine: twice in a round trip.
 			p.keep.Stop()
 			p.keeping = false
 		}
 	}
 }
 
-// idleOut has the thread be idle until it is chosen, or dismissed. The lock is held, but
-// not meanwhile.
+// idleOut makes the thread idle until it is chosen or dismissed. The lock is held, but not during
+// the wait.
 func (p *Pool) idleOut(t *thread) {
 	t.since = p.period
 	p.idle = append(p.idle, t)
@@ -117,12 +119,12 @@ func (p *Pool) idleOut(t *thread) {
 	p.mu.Lock()
 }
 
-// A thread's time is counted in parts of the keep-alive: one timer for all, which goes on
-// while any is idle, costs an idle thread nothing. It is idle for KeepAlive at least,
-// and a part of it longer at most.
+// Idle time is counted in fractions of the keep-alive. One timer serves all threads, and runs
+// while any is idle, so an idle thread costs nothing. A thread is idle for at least KeepAlive, and
+// for one fraction longer at most.
 const periods = 4
 
-// dismiss ends a period, and the threads that were idle since before the last few.
+// dismiss ends a period, and the threads that have been idle for long enough.
 func (p *Pool) dismiss() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +143,7 @@ func (p *Pool) dismiss() {
 	}
 }
 
-// leave counts the thread out, and gives the lock back.
+// leave removes the thread from the count, and releases the lock.
 func (p *Pool) leave() {
 	p.threads--
 	total.Add(-1)

@@ -14,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// allocations is how many there are in f, besides a few that have nothing to do with what
-// is repeated.
+// allocations is the number of allocations in f, not counting a few that are unrelated to the
+// repeated operations.
 func allocations(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -24,9 +24,9 @@ func allocations(f func()) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// fewPer fails if f, which does something so often, allocates more than once in ten times:
-// what collections have taken from the pools, each processor's, and what Go allocates to run
-// goroutines elsewhere, is fewer; what every wait allocates is more.
+// fewPer fails if f, which repeats an operation so many times, allocates more than once per ten
+// times. Garbage collections that empty the pools of each processor cause fewer allocations, and
+// so does Go when it runs goroutines elsewhere. An allocation for each wait would be more.
 func fewPer(t *testing.T, times int, f func()) {
 	t.Helper()
 	if slow {
@@ -61,8 +61,8 @@ func TestSendingAndReceivingWithoutWaitingAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// Two play ping-pong, so that each receive has to wait, and with a capacity of 1 that is
-// filled first each send too.
+// Two parties play ping-pong, so that each receive has to wait. With a capacity of 1 that is
+// filled first, each send has to wait, too.
 func TestWaitingAllocatesNothing(t *testing.T) {
 	const times = 5000
 	onEach(t, func(t *testing.T, c *crew) {
@@ -162,7 +162,7 @@ func TestWaitingForTheOtherKindsOfChannelAllocatesNothing(t *testing.T) {
 	})
 }
 
-// A future that is kept, in a stackless task.
+// A future is used again, in a stackless task.
 func TestAFutureThatIsKeptAllocatesNothing(t *testing.T) {
 	rt := start(t, 1)
 	const times = 100_000
@@ -183,5 +183,22 @@ func TestAOneshotIsOneAllocation(t *testing.T) {
 		tx, rx := chanx.NewOneshot[int]()
 		_ = tx.Send(nil, 1)
 		_, _ = rx.RecvContext(ctx)
+	}))
+}
+
+func TestReservingManyAndAClosedChannelsEndAllocateNothing(t *testing.T) {
+	if slow {
+		t.Skip("the race detector has sync.Pool drop things")
+	}
+	tx, rx := chanx.NewBounded[int](4)
+	gone, goneRx := chanx.NewBounded[int](1)
+	goneRx.Close()
+	ctx := context.Background()
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		p, _ := tx.ReserveManyContext(ctx, 3)
+		_ = p.Send(nil, 1)
+		p.Release()
+		_, _ = rx.TryRecv()
+		_ = gone.ClosedContext(ctx)
 	}))
 }

@@ -12,44 +12,64 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Each benchmark runs with tasks of a runtime and, beside them, with goroutines and a
-// chan of the same capacity: compare /tasks (stackless, they keep their future), /batch
-// (these, receiving what there is at once), /batches (sending 64 at a time, too), /stackful and /goroutines (on this package's
-// channel) with /chan.
+// Each benchmark runs with tasks of a runtime, and with goroutines and a chan of the same
+// capacity:
 //
-// On two cores without other load a chan took 55 to 65 ns per value from one or four to one and 85 from four
-// to four; /batches 20, 25 and 25 to 33; /batch 31, 61 and 75 to 110; /tasks 39, 49 and 65.
-// One at a time there is no factor of two to be had from one sender to one receiver:
-// these run by turns on one worker, without company and without waiting, so that nine
-// tenths are four locked instructions: one to claim and one to publish on either side,
-// 24 ns of 38 when nothing else is done.
+//   - /tasks: stackless tasks that keep their future
+//   - /batch: these, and receivers take all available values at once
+//   - /batches: these, and senders send 64 values at a time
+//   - /stackful: stackful tasks
+//   - /goroutines: goroutines on this package's channel
+//   - /chan: goroutines on a chan
 //
-// Nor is there from fewer of them. A ring for one sender and one receiver alone, which
-// publishes by storing tail and head and so has one locked instruction on either side, as
-// unfit as it is here, takes 33 ns of CPU where this one takes 44 and a chan 51: even then
-// the rest, polls and budgets, is too much. And one each is out of reach. Go has no store
-// without a full barrier on amd64 (an assembly function would be one that the race
-// detector does not see), so who claims and who publishes each needs a locked
-// instruction. To claim several positions for one publication or the reverse, a future
-// would have to keep positions between two polls: a value that another sends
-// meanwhile has then a later position than one that is sent after it, so that the queue is
-// not linearizable; and a value is received after one that was sent later, if the receiver
-// that holds its position is slow. To keep a lock for the length of a run holds all others
-// up for as long as a task computes between two values. A compare-and-swap of a slot's word
-// alone, which exchanges nodes, claims and publishes at once, but leaves no word that has
-// room, permits and close together, which is what makes capacity and Close exact.
-// With one worker, that is, with no company at all, 4 to 1 and 4 to 4 take 52 and 50 ns of CPU,
-// chan 57 (all of these on a loaded machine): where tasks are on two, it is not contention alone that
-// keeps them from half of that.
+// On two idle cores, in ns per value, from one sender to one receiver, four to one, and four to
+// four:
 //
-// What did not help. DPDK's ring, which publishes positions in order instead of slot by
-// slot: a fifth faster in batches from one to one, but those who wait for who claimed
-// before them make it three times slower from four to four. Fewer wake-ups: there is one
-// for a hundred values; contention for the cache lines of tail, head and slots costs the
-// rest, hence ring's backOff (4 and 16 times as long is no better). Waking senders only when half of the room is free would hang
-// whoever receives one value and then waits for what a sender does next.
+//	chan      55   65   85
+//	/batches  20   25   25 to 33
+//	/batch    31   61   75 to 110
+//	/tasks    39   49   65
+//
+// One value at a time cannot be twice as fast as a chan from one sender to one receiver. The two
+// run in turns on one worker, without contention and without waiting. Nine tenths of their time
+// are four locked instructions: one to claim and one to publish on either side. These alone take
+// 24 ns of 38.
+//
+// Fewer locked instructions do not achieve it, either. Consider a ring for only one sender and one
+// receiver, which publishes by storing tail and head. It has one locked instruction on either
+// side, and is not usable here. It takes 33 ns of CPU where this one takes 44 and a chan 51. Even
+// then the rest, polls and budgets, is too much.
+//
+// And one locked instruction on either side is impossible here. On amd64, Go has no store without
+// a full barrier (the race detector would not see one in an assembly function). So both the claim
+// and the publication need a locked instruction. These alternatives fail:
+//
+//   - Claim several positions for one publication, or the reverse. Then a future keeps positions
+//     between two polls. A value that another task sends meanwhile has a later position than a
+//     value that is sent after it, so the queue is not linearizable. And if the receiver that
+//     holds a position is slow, a value is received after one that was sent later.
+//   - Hold a lock for the length of a run. It delays all others for as long as a task computes
+//     between two values.
+//   - Use a compare-and-swap of a slot's word alone, which exchanges nodes. It claims and
+//     publishes at once. But then no word contains room, permits and close together, which makes
+//     capacity and Close exact.
+//
+// With one worker, and so without any contention, 4 to 1 and 4 to 4 take 52 and 50 ns of CPU, and
+// chan 57 (all on a loaded machine). So where tasks are on two workers, contention is not the only
+// obstacle.
+//
+// These did not help:
+//
+//   - DPDK's ring publishes positions in order instead of slot by slot. It is a fifth faster in
+//     batches from one to one. But waiting for earlier claimers makes it three times slower from
+//     four to four.
+//   - Fewer wake-ups: there is one for a hundred values. The rest is contention for the cache
+//     lines of tail, head and slots. Hence the backOff of ring; 4 and 16 times as long is no
+//     better.
+//   - Waking senders only when half of the room is free. A task that receives one value and then
+//     waits for a sender's next step would hang.
 
-// A producer is a stackless task that sends so many values.
+// A producer is a stackless task that sends a number of values.
 type producer struct {
 	left int
 	tx   *chanx.Sender[int]
@@ -91,7 +111,7 @@ func (c *consumer) Poll(cx *sched.Context) (struct{}, error) {
 	}
 }
 
-// A batchConsumer receives what there is at once, as far as it has room.
+// A batchConsumer receives all available values at once, up to the size of its buffer.
 type batchConsumer struct {
 	f    *chanx.RecvManyFuture[int]
 	buf  []int
@@ -114,7 +134,7 @@ func (c *batchConsumer) Poll(cx *sched.Context) (struct{}, error) {
 	}
 }
 
-// A batchProducer sends so many values, 64 at a time.
+// A batchProducer sends a number of values, 64 at a time.
 type batchProducer struct {
 	left int
 	vs   []int
@@ -286,7 +306,7 @@ func BenchmarkMPMC(b *testing.B) {
 	}
 }
 
-// A oneshot is made, sent to and received from, by one goroutine.
+// One goroutine makes a oneshot, sends a value and receives it.
 func BenchmarkOneshot(b *testing.B) {
 	b.Run("oneshot", func(b *testing.B) {
 		b.ReportAllocs()
@@ -310,7 +330,7 @@ func BenchmarkOneshot(b *testing.B) {
 	})
 }
 
-// One goroutine sends and receives by turns: what the operations cost without company.
+// One goroutine sends and receives in turns: the cost of the operations without contention.
 func BenchmarkAlone(b *testing.B) {
 	b.Run("bounded", func(b *testing.B) {
 		tx, rx := chanx.NewBounded[int](128)

@@ -11,23 +11,22 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A bounded is what the handles of a bounded channel share.
+// A bounded is the state that the handles of a bounded channel share.
 //
-// Whoever waits for a value is only told that there may be one, and tries again: a
-// receiver that is cancelled has taken nothing. Whoever waits for room is given a
-// permit, in the order they came, and puts its value in itself when it runs: a sender
-// that is cancelled has sent nothing, and gives the permit to the next. While any
-// wait, those that come do not overtake them.
+// A waiting receiver only learns that there may be a value, and tries again: a canceled receiver
+// has taken nothing. A sender that waits for room is given a permit, in the order of arrival. It
+// puts its value in when it runs. A canceled sender has sent nothing, and passes its permit to the
+// next one. While senders wait, later senders do not overtake them.
 //
 // No wake-up is lost (see waitQueue for the order of the steps):
 //
-//   - While a receiver waits and the first value is there, somebody has yet to look at
-//     the receivers: the producer that has put it in; a receiver that was told and has
-//     not tried yet, or has been cancelled; or the consumer of the value before it,
-//     because each looks, when it has taken one, whether there is another.
-//   - While a sender waits and there is room, somebody has yet to look at the senders:
-//     the consumer that made it, who gave a permit back, or a sender that has just
-//     begun to wait.
+//   - While a receiver waits and the first value is available, one party has yet to check the
+//     receivers. It is the producer of the value; or a receiver that was woken and has not tried
+//     yet, or was canceled; or the consumer of the value before. Each consumer checks for another
+//     value after its own.
+//   - While a sender waits and there is room, one party has yet to check the senders. It is the
+//     consumer that made the room, a task that gave a permit back, or a sender that has just begun
+//     to wait.
 type bounded[T any] struct {
 	ring ring[T]
 	_    [2]cpu.CacheLinePad
@@ -37,16 +36,19 @@ type bounded[T any] struct {
 	receivers waitQueue // wait for a value
 	_         [2]cpu.CacheLinePad
 
-	sending, receiving atomic.Int64 // handles
+	closers waitQueue // senders that wait until nobody receives any more
 
-	sends, sendBatches, receives, batches, reserves sync.Pool // futures that are not in use
+	sending, receiving atomic.Int64 // numbers of handles
+
+	sends, sendBatches, receives, batches, reserves, reservesMany sync.Pool // unused futures
 }
 
-// NewBounded makes a channel that holds up to capacity values, and the first handle of
-// each side. Any number of tasks and goroutines may use a handle at once.
+// NewBounded makes a channel that holds up to capacity values. It returns the first handle of each
+// side. Any number of tasks and goroutines may use a handle concurrently.
 //
-// The capacity is at least 1 and at most 2,097,152; it panics otherwise. It is exact;
-// the memory is that of the next power of two, at once, with 8 bytes beside each value.
+// The capacity must be between 1 and 2,097,152; otherwise NewBounded panics. It is exact. The
+// memory for the next power of two is allocated at once, with 8 bytes for each value besides its
+// size.
 func NewBounded[T any](capacity int) (*Sender[T], *Receiver[T]) {
 	if capacity < 1 || capacity > maxCapacity {
 		panic(fmt.Sprintf("chanx: NewBounded: capacity %d is not between 1 and %d", capacity, maxCapacity))
@@ -58,10 +60,10 @@ func NewBounded[T any](capacity int) (*Sender[T], *Receiver[T]) {
 	return &Sender[T]{ch: c}, &Receiver[T]{ch: c}
 }
 
-// send is the try that every form of sending begins with.
+// send is the first attempt of every form of sending.
 func (c *bounded[T]) send(cx *sched.Context, v T) outcome {
 	if c.senders.some() {
-		return full // its turn comes after theirs; a channel that has closed has none
+		return full // the waiting senders go first; in a closed channel there are none
 	}
 	is := c.ring.push(v)
 	if is == done && c.receivers.some() {
@@ -70,8 +72,8 @@ func (c *bounded[T]) send(cx *sched.Context, v T) outcome {
 	return is
 }
 
-// sendMany is send for as many of vs, which is not empty, as there is room for. One
-// receiver is told: it looks whether there is more when it has taken the first value.
+// sendMany is send for as many of vs as there is room for. vs is not empty. It wakes one receiver,
+// which checks for more values after it has taken the first.
 func (c *bounded[T]) sendMany(cx *sched.Context, vs []T) (int, outcome) {
 	if c.senders.some() {
 		return 0, full
@@ -83,7 +85,7 @@ func (c *bounded[T]) sendMany(cx *sched.Context, vs []T) (int, outcome) {
 	return n, is
 }
 
-// sendReserved uses a permit up.
+// sendReserved uses up a permit.
 func (c *bounded[T]) sendReserved(cx *sched.Context, v T) error {
 	if c.ring.pushReserved(v) == closed {
 		return ErrClosed
@@ -94,7 +96,7 @@ func (c *bounded[T]) sendReserved(cx *sched.Context, v T) error {
 	return nil
 }
 
-// reserve is the try that every form of reserving begins with.
+// reserve is the first attempt of every form of reserving.
 func (c *bounded[T]) reserve() outcome {
 	if c.senders.some() {
 		return full
@@ -102,18 +104,17 @@ func (c *bounded[T]) reserve() outcome {
 	return c.ring.reserve()
 }
 
-// unreserve gives a permit back: to the next that waits, if any. If the channel has
-// closed, receivers may have waited for what the permit's holder would send.
-func (c *bounded[T]) unreserve(cx *sched.Context) {
-	c.ring.release()
+// unreserve gives back n permits, to the next waiting sender if there is one. If the channel is
+// closed, receivers may have waited for the values of these permits.
+func (c *bounded[T]) unreserve(cx *sched.Context, n int) {
+	c.ring.release(n)
 	if c.senders.some() {
 		c.grant(cx, nil)
 	}
 	c.passOn(cx)
 }
 
-// received is what a consumer does that has taken something out, and is itself not
-// among the receivers that wait.
+// received is called by a consumer that has taken a value and is not among the waiting receivers.
 func (c *bounded[T]) received(cx *sched.Context) {
 	if c.senders.some() {
 		c.grant(cx, nil)
@@ -121,16 +122,16 @@ func (c *bounded[T]) received(cx *sched.Context) {
 	c.passOn(cx)
 }
 
-// passOn tells a receiver that waits if it need not.
+// passOn wakes a waiting receiver if it need not wait.
 func (c *bounded[T]) passOn(cx *sched.Context) {
 	if c.receivers.some() && c.ring.due() {
 		c.receivers.wakeOne(cx)
 	}
 }
 
-// grant gives permits to those that wait, in their order, while there is room. If
-// newcomer is not nil, it begins to wait first, or goes on to with that waker, unless its
-// wait has just come to its end; it is not woken.
+// grant gives permits to the waiting senders, in their order, while there is room. newcomer, if
+// not nil, is first added to them, or its waker is updated, unless its wait has just ended. It is
+// not woken.
 func (c *bounded[T]) grant(cx *sched.Context, newcomer *newSender) {
 	q := &c.senders
 	var batch [list.Batch / 2]sched.Waker
@@ -145,11 +146,20 @@ func (c *bounded[T]) grant(cx *sched.Context, newcomer *newSender) {
 				more = true
 				break
 			}
-			state := uint32(told)
+			state := uint32(woken)
 			if is := c.ring.reserve(); is == full {
 				break
 			} else if is == closed {
 				state = refused
+			}
+			front := &q.list.Front().Value
+			if state == woken {
+				if front.got++; front.got < front.need {
+					continue
+				}
+			} else if front.got > 0 { // receivers would wait for these permits
+				c.ring.release(front.got)
+				front.got = 0
 			}
 			own := newcomer != nil && q.list.Front() == newcomer.node
 			if w, _ := q.take(state); !own {
@@ -170,30 +180,43 @@ type newSender struct {
 	waker sched.Waker
 }
 
-// decided reports whether it was given a permit, or refused one, before the lock was
-// taken.
+// decided reports whether the sender got a permit, or was refused one, before the lock was taken.
 func (s *newSender) decided() bool {
 	is := s.node.Value.state.Load()
-	return is == told || is == refused
+	return is == woken || is == refused
 }
 
-// stop has no more values go in, but those of permits.
+// stop closes the channel for new values, except those of permits.
 func (c *bounded[T]) stop(flags uint64) {
 	if !c.ring.close(flags) {
 		return
 	}
+	c.dropPartial()
 	c.senders.wakeAll(nil, refused)
-	c.receivers.wakeAll(nil, told)
+	c.receivers.wakeAll(nil, woken)
+	c.closers.wakeAll(nil, woken)
 }
 
-// discard takes out what nobody will receive, so that it is not kept.
+// dropPartial takes back the permits that the first waiter has so far. It will not get the rest,
+// and receivers would wait for them. No permits are given once the ring is closed.
+func (c *bounded[T]) dropPartial() {
+	q := &c.senders
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if first := q.list.Front(); first != nil && first.Value.got > 0 {
+		c.ring.release(first.Value.got)
+		first.Value.got = 0
+	}
+}
+
+// discard removes the values that nobody will receive, so that they can be freed.
 func (c *bounded[T]) discard() {
 	for is := done; is == done; {
 		_, is = c.ring.pop()
 	}
 }
 
-// take is a future of the pool, or a new one.
+// take returns a future from the pool, or a new one.
 func take[F any](pool *sync.Pool) *F {
 	if f, ok := pool.Get().(*F); ok {
 		return f

@@ -8,7 +8,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Each value comes out once, none is overwritten, and the capacity is kept.
+// Each value is received once, none is overwritten, and the capacity is kept.
 func TestExploreTheSlotProtocol(t *testing.T) {
 	push := func(m *scene, c *bounded[int], values ...int) func(sleeper) {
 		return func(sleeper) {
@@ -45,7 +45,7 @@ func TestExploreTheSlotProtocol(t *testing.T) {
 			}
 		}
 	}
-	// What is left is taken out at the end, and nothing is missing.
+	// At the end the remaining values are taken out, and no value is missing.
 	finally := func(m *scene, c *bounded[int]) {
 		m.finally(func() {
 			for v, is := c.ring.pop(); is == done; v, is = c.ring.pop() {
@@ -155,15 +155,15 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 				m.thread(numbered("receiver", i), func(s sleeper) { s.mustRecv(c) })
 			}
 		}},
-		"a receiver that is cancelled": {2, false, func(m *scene) {
+		"a receiver that is canceled": {2, false, func(m *scene) {
 			c := newExplored(m.x, 1)
 			m.thread("sender", func(s sleeper) { s.mustSend(c, 1) })
-			m.thread("cancelled", func(s sleeper) {
+			m.thread("canceled", func(s sleeper) {
 				f := &RecvFuture[int]{}
 				f.ch = c
 				_, err := f.await(nil, s.waker)
 				if err == nil {
-					c.ring.push(1) // back, for the other
+					c.ring.push(1) // put back, for the other receiver
 					c.passOn(nil)
 				} else {
 					f.Cancel()
@@ -171,16 +171,16 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			})
 			m.thread("receiver", func(s sleeper) { s.mustRecv(c) })
 		}},
-		"a sender that is cancelled": {2, false, func(m *scene) {
+		"a sender that is canceled": {2, false, func(m *scene) {
 			c := newExplored(m.x, 1)
 			c.ring.push(3)
-			m.thread("cancelled", func(s sleeper) {
+			m.thread("canceled", func(s sleeper) {
 				f := &SendFuture[int]{value: 1}
 				f.ch = c
 				if f.await(nil, s.waker) == sched.ErrPending {
 					f.Cancel()
 				} else {
-					s.mustRecv(c) // it has sent: it makes the room that it took
+					s.mustRecv(c) // it has sent: now it frees the place that it has used
 				}
 			})
 			m.thread("sender", func(s sleeper) { s.mustSend(c, 2) })
@@ -190,7 +190,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			c := newExplored(m.x, 1)
 			m.thread("sender", func(s sleeper) {
 				s.mustSend(c, 1)
-				c.stop(shut)
+				c.stop(closedBit)
 			})
 			for i := range 2 {
 				m.thread(numbered("receiver", i), func(s sleeper) {
@@ -202,8 +202,8 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 		"the last permit goes after the last sender": {3, false, func(m *scene) {
 			c := newExplored(m.x, 1)
 			m.x.Require(c.reserve() == done, "no room")
-			m.thread("permit", func(sleeper) { c.unreserve(nil) })
-			m.thread("sender", func(sleeper) { c.stop(shut) })
+			m.thread("permit", func(sleeper) { c.unreserve(nil, 1) })
+			m.thread("sender", func(sleeper) { c.stop(closedBit) })
 			m.thread("receiver", func(s sleeper) {
 				m.x.Require(s.recv(c) == ErrClosed, "nothing was sent")
 			})
@@ -216,7 +216,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			}
 			m.thread("receiver", func(s sleeper) {
 				s.mustRecv(c)
-				c.stop(shut | deaf)
+				c.stop(closedBit | noReceivers)
 			})
 		}},
 		"a sender that is polled while it waits": {3, false, func(m *scene) {
@@ -235,6 +235,53 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 				m.x.Require(err == nil, "%v", err)
 			})
 			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
+		}},
+		"one that reserves two and is canceled": {2, false, func(m *scene) {
+			c := newExplored(m.x, 2)
+			c.ring.push(3)
+			m.thread("canceled", func(s sleeper) {
+				f := reserving(c, 2)
+				p, err := f.await(nil, s.waker)
+				if err == sched.ErrPending {
+					f.Cancel()
+				}
+				p.Release()
+			})
+			m.thread("sender", func(s sleeper) { s.mustSend(c, 1); s.mustSend(c, 2) })
+			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
+			m.finally(func() { m.permitsOut(c, 0) })
+		}},
+		"one that reserves two and a receiver": {3, false, func(m *scene) {
+			c := newExplored(m.x, 2)
+			c.ring.push(3)
+			m.thread("sender", func(s sleeper) {
+				f := reserving(c, 2)
+				p, err := f.await(nil, s.waker)
+				for ; err == sched.ErrPending; p, err = f.await(nil, s.waker) {
+					s.sleep()
+				}
+				m.x.Require(err == nil && p.Len() == 2, "%d permits, %v", p.Len(), err)
+			})
+			m.thread("receiver", func(s sleeper) { s.mustRecv(c) })
+			m.finally(func() { m.permitsOut(c, 2) })
+		}},
+		"one that reserves two when the last sender goes": {2, false, func(m *scene) {
+			c := newExplored(m.x, 2)
+			c.ring.push(3)
+			m.thread("sender", func(s sleeper) {
+				f := reserving(c, 2)
+				p, err := f.await(nil, s.waker)
+				for ; err == sched.ErrPending; p, err = f.await(nil, s.waker) {
+					s.sleep()
+				}
+				p.Release()
+			})
+			m.thread("closer", func(sleeper) { c.stop(closedBit) })
+			m.thread("receiver", func(s sleeper) {
+				s.mustRecv(c)
+				m.x.Require(s.recv(c) == ErrClosed, "nothing was sent")
+			})
+			m.finally(func() { m.permitsOut(c, 0) })
 		}},
 		"a sender of many and two receivers": {2, false, func(m *scene) {
 			c := newExplored(m.x, 2)
@@ -265,6 +312,16 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			})
 		}},
 	})
+}
+
+// permitsOut requires that n permits are in use.
+func (m *scene) permitsOut(c *bounded[int], n uint64) {
+	out := c.ring.tail.Load() & permitMask / onePermit
+	m.x.Require(out == n, "%d permits are out", out)
+}
+
+func reserving(c *bounded[int], n int) *ReserveManyFuture[int] {
+	return (&Sender[int]{ch: c}).ReserveManyFuture(n)
 }
 
 func (s sleeper) mustSend(c *bounded[int], v int) {

@@ -15,7 +15,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 48.
 func TestEachValueIsReceivedOnceAndEachSendersOrderHolds(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) { sendAndCheck(t, c, 8, 4, 4, rounds(1_000_000)) })
 }
@@ -28,7 +27,7 @@ func TestEachValueIsReceivedOnceWhateverTheCapacity(t *testing.T) {
 	}
 }
 
-// sendAndCheck sends so many values from some to some.
+// sendAndCheck sends values from a number of senders to a number of receivers.
 func sendAndCheck(t *testing.T, c *crew, capacity, senders, receivers, values int) {
 	tx, rx := chanx.NewBounded[[2]int](capacity)
 	each := values / senders
@@ -80,8 +79,7 @@ func sendAndCheck(t *testing.T, c *crew, capacity, senders, receivers, values in
 	}
 }
 
-// Scenario 49.
-func TestASenderCancelledWhileTheChannelIsFullHasSentNothingAndTheSlotIsNotLost(t *testing.T) {
+func TestASenderCanceledWhileTheChannelIsFullHasSentNothingAndTheSlotIsNotLost(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](2)
 		require.NoError(t, tx.TrySend(1))
@@ -113,14 +111,13 @@ func TestASenderCancelledWhileTheChannelIsFullHasSentNothingAndTheSlotIsNotLost(
 	})
 }
 
-// The other time at which a sender may be cancelled: its turn has come, and it has not
-// run yet.
-func TestASenderCancelledWhenItsTurnHasComeGivesItToTheNext(t *testing.T) {
+// A sender may also be canceled after its turn has come and before it has run.
+func TestASenderCanceledWhenItsTurnHasComeGivesItToTheNext(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](1)
 		require.NoError(t, tx.TrySend(1))
 		lazy := tx.SendFuture(2)
-		c.run(func(e env) { // polled once, by somebody who will not come back
+		c.run(func(e env) { // polled once, and then not again
 			_, err := await(e, once[struct{}](lazy))
 			require.Equal(t, errNotYet, err)
 		})
@@ -292,11 +289,11 @@ func TestAnAbortedTaskThatCouldReceiveForEverEnds(t *testing.T) {
 		}
 	})
 	other := sched.Go(rt, func(*sched.Context) (int, error) { return 1, nil })
-	_, err := other.Wait(context.Background()) // the budget lets others run
+	_, err := other.Wait(context.Background()) // the budget lets other tasks run
 	require.NoError(t, err)
 	h.Abort()
 	_, err = h.Wait(context.Background())
-	require.ErrorIs(t, err, sched.ErrCancelled)
+	require.ErrorIs(t, err, sched.ErrCanceled)
 }
 
 func TestAContextThatHasEndedDoesNotMatterIfNothingHasToWait(t *testing.T) {

@@ -9,21 +9,22 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A broadcast is what the handles of a broadcast channel share: a ring of the values that
-// were sent last, as in Tokio (tokio/src/sync/broadcast.rs). Each receiver has a position
-// of its own in it. A slot is locked while its value is written or copied; receivers that
-// do not wait touch nothing else. The order is mu before a slot's lock.
+// A broadcast is the state that the handles of a broadcast channel share: a ring of the latest
+// values, as in Tokio (tokio/src/sync/broadcast.rs). Each receiver has its own position in it. A
+// slot is locked while its value is written or copied. Receivers that do not wait lock nothing
+// else. Lock order: mu before a slot's lock.
 type broadcast[T any] struct {
 	slots   []broadcastSlot[T]
 	mask    uint64
-	sending atomic.Int64 // handles
+	sending atomic.Int64 // number of handles
 
 	mu        sync.Mutex
 	next      uint64 // position of the next value
-	receiving int    // handles
-	ended     bool   // no more will be sent
+	receiving int    // number of handles
+	ended     bool   // no more values will be sent
 
 	waiters waitQueue
+	closers waitQueue // senders that wait until there is no receiver
 }
 
 type broadcastSlot[T any] struct {
@@ -32,14 +33,14 @@ type broadcastSlot[T any] struct {
 	value T
 }
 
-// NewBroadcast makes a channel of which each receiver gets each value that is sent after
-// it was made, and the first handle of each side. A receiver that is more than capacity
-// values behind has lost the oldest: it gets a LaggedError that says how many, and then
-// goes on with those that are left. Others are not concerned.
+// NewBroadcast makes a channel, and returns the first handle of each side. Each receiver gets each
+// value that is sent after the receiver was made. A receiver that is more than capacity values
+// behind has lost the oldest ones. It gets a LaggedError with their number, and then goes on with
+// those that are left. This does not affect other receivers.
 //
-// The capacity is rounded up to a power of two. It is at least 1 and at most 1<<30; it
-// panics otherwise. The last values are kept until others take their places, also when
-// all have received them.
+// The capacity must be between 1 and 1<<30; otherwise NewBroadcast panics. It is rounded up to a
+// power of two. The latest values are kept until others replace them, even when all receivers have
+// received them.
 func NewBroadcast[T any](capacity int) (*BroadcastSender[T], *BroadcastReceiver[T]) {
 	if capacity < 1 || capacity > 1<<30 {
 		panic(fmt.Sprintf("chanx: NewBroadcast: capacity %d is not between 1 and %d", capacity, 1<<30))
@@ -50,7 +51,7 @@ func NewBroadcast[T any](capacity int) (*BroadcastSender[T], *BroadcastReceiver[
 	return &BroadcastSender[T]{ch: c}, newBroadcastReceiver(c, 0)
 }
 
-// send puts a value where the oldest is.
+// send replaces the oldest value by v.
 func (c *broadcast[T]) send(cx *sched.Context, v T) (receivers int, err error) {
 	c.mu.Lock()
 	if c.receiving == 0 || c.ended {
@@ -66,13 +67,13 @@ func (c *broadcast[T]) send(cx *sched.Context, v T) (receivers int, err error) {
 	s.mu.Unlock()
 	c.mu.Unlock()
 	if c.waiters.some() {
-		c.waiters.wakeAll(cx, told)
+		c.waiters.wakeAll(cx, woken)
 	}
 	return receivers, nil
 }
 
-// receive is the value at a position. A receiver that has lagged gets the position to go
-// on at.
+// receive returns the value at a position and the next position. A receiver that has lagged gets
+// the position at which it goes on.
 func (c *broadcast[T]) receive(pos uint64) (v T, next uint64, err error) {
 	s := &c.slots[pos&c.mask]
 	s.mu.RLock()
@@ -90,7 +91,7 @@ func (c *broadcast[T]) receive(pos uint64) (v T, next uint64, err error) {
 		oldest := c.next - size
 		return v, oldest, LaggedError{Missed: oldest - pos}
 	case c.next > pos:
-		return s.value, pos + 1, nil // it came meanwhile; nobody writes without mu
+		return s.value, pos + 1, nil // sent meanwhile; nobody writes a slot without mu
 	case c.ended:
 		return v, pos, ErrClosed
 	default:
@@ -98,27 +99,26 @@ func (c *broadcast[T]) receive(pos uint64) (v T, next uint64, err error) {
 	}
 }
 
-// end is what the last sender does.
+// end is called by the close of the last sender.
 func (c *broadcast[T]) end() {
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()
-	c.waiters.wakeAll(nil, told)
+	c.waiters.wakeAll(nil, woken)
 }
 
-// A BroadcastSender is a handle of the sending side of a broadcast channel. Its methods
-// may be called from any goroutine, and at once. It must not be copied: Clone gives
-// others one of their own. When the last one is closed, receivers get what has been sent
-// and then ErrClosed.
+// A BroadcastSender is a handle of the sending side of a broadcast channel. Its methods may be
+// called from any goroutine, and concurrently. It must not be copied: Clone makes another handle.
+// When the last one is closed, receivers get the remaining values and then ErrClosed.
 type BroadcastSender[T any] struct {
 	ch     *broadcast[T]
 	closed atomic.Bool
 }
 
-// Send sends v to all receivers there are, and returns how many those are. It never
-// waits. The error is ErrClosed if there are none, and v has not been sent; there may be
-// some again after Subscribe. cx is that of the running task, with which waking costs
-// less, or nil outside of tasks. It costs one wake-up for each receiver that waits.
+// Send sends v to all current receivers, and returns their number. It never waits. If there are
+// none, the error is ErrClosed, and v has not been sent; Subscribe can add receivers later. cx is
+// the context of the running task, which makes waking cheaper, or nil outside of tasks. Send costs
+// one wake-up for each waiting receiver.
 func (s *BroadcastSender[T]) Send(cx *sched.Context, v T) (receivers int, err error) {
 	if s.closed.Load() {
 		return 0, ErrClosed
@@ -126,7 +126,7 @@ func (s *BroadcastSender[T]) Send(cx *sched.Context, v T) (receivers int, err er
 	return s.ch.send(cx, v)
 }
 
-// Subscribe is a new receiver, of what is sent from now on.
+// Subscribe returns a new receiver of the values that are sent from now on.
 func (s *BroadcastSender[T]) Subscribe() *BroadcastReceiver[T] {
 	c := s.ch
 	c.mu.Lock()
@@ -135,8 +135,8 @@ func (s *BroadcastSender[T]) Subscribe() *BroadcastReceiver[T] {
 	return newBroadcastReceiver(c, c.next)
 }
 
-// Clone is another handle of the same channel, which is to be closed on its own. It
-// panics if this one has been closed.
+// Clone returns another handle of the same channel, which must be closed separately. It panics if
+// this one has been closed.
 func (s *BroadcastSender[T]) Clone() *BroadcastSender[T] {
 	if s.closed.Load() || !increase(&s.ch.sending) {
 		panic("chanx: Clone of a closed BroadcastSender")
@@ -144,20 +144,20 @@ func (s *BroadcastSender[T]) Clone() *BroadcastSender[T] {
 	return &BroadcastSender[T]{ch: s.ch}
 }
 
-// Close gives the handle up: a Send on it fails from then on with ErrClosed. If it was the
-// last one, receivers are told. Calls after the first do nothing.
+// Close closes the handle: later Sends on it fail with ErrClosed. If it was the last one,
+// receivers are woken. Further calls do nothing.
 func (s *BroadcastSender[T]) Close() {
 	if !s.closed.Swap(true) && s.ch.sending.Add(-1) == 0 {
 		s.ch.end()
 	}
 }
 
-// Receivers is how many there are.
+// Receivers is the number of receivers.
 func (s *BroadcastSender[T]) Receivers() int {
 	s.ch.mu.Lock()
 	defer s.ch.mu.Unlock()
 	return s.ch.receiving
 }
 
-// Cap is how many values a receiver may be behind.
+// Cap is the number of values that a receiver may be behind.
 func (s *BroadcastSender[T]) Cap() int { return len(s.ch.slots) }

@@ -14,7 +14,7 @@ import (
 
 func lagged(n uint64) error { return chanx.LaggedError{Missed: n} }
 
-// expect receives what is listed: values and errors.
+// expect requires that the receiver gets these values and errors.
 func expect(t *testing.T, c *crew, rx *chanx.BroadcastReceiver[int], all ...any) {
 	t.Helper()
 	for i, want := range all {
@@ -37,7 +37,6 @@ func sendAll(t *testing.T, tx *chanx.BroadcastSender[int], receivers int, values
 	}
 }
 
-// Scenario 52.
 func TestABroadcastReceiverThatLagsIsToldHowManyItMissedAndGoesOnWithTheOldest(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBroadcast[int](2)
@@ -88,7 +87,7 @@ func TestABroadcastWakesAllThatWait(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBroadcast[int](4)
 		rx.Close()
-		const receivers = 70 // more than are woken at a time
+		const receivers = 70 // more than one batch of wake-ups
 		var jobs []*job
 		for range receivers {
 			rx := tx.Subscribe()
@@ -130,7 +129,7 @@ func TestABroadcastWithoutReceiversRefuses(t *testing.T) {
 	require.Equal(t, 2, v)
 }
 
-// What each receiver gets and is told it missed adds up to what was sent, in order.
+// The values that a receiver gets and those that it misses are all sent values, in order.
 func TestBroadcastReceiversAccountForEverything(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		n := rounds(40_000)

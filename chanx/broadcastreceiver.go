@@ -7,9 +7,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A BroadcastReceiver gets each value that is sent on a broadcast channel. It belongs to
-// one task or goroutine at a time, and must not be copied: Clone gives others one of
-// their own.
+// A BroadcastReceiver gets each value that is sent on a broadcast channel. It belongs to one task
+// or goroutine at a time. It must not be copied: Clone makes another handle.
 type BroadcastReceiver[T any] struct {
 	ch     *broadcast[T]
 	next   uint64 // position
@@ -23,10 +22,10 @@ func newBroadcastReceiver[T any](c *broadcast[T], next uint64) *BroadcastReceive
 	return r
 }
 
-// Recv receives the next value, and waits while there is none. It is for stackful tasks
-// (see sched.Await). The error is a LaggedError if values were missed, after which the
-// next Recv goes on with the oldest that is left; ErrClosed when no more will come; or
-// sched.ErrCancelled in a task that was aborted. It allocates nothing.
+// Recv receives the next value, and waits until there is one. It is for stackful tasks (see
+// sched.Await). If values were missed, the error is a LaggedError, and the next Recv goes on with
+// the oldest remaining value. The error is ErrClosed when no more values will come, and
+// sched.ErrCanceled in a task that was aborted. Recv allocates nothing.
 func (r *BroadcastReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	if cx.Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
@@ -36,8 +35,8 @@ func (r *BroadcastReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	return sched.Await(cx, sched.Future[T](&r.wait))
 }
 
-// RecvContext is Recv for an ordinary goroutine, which waits until ctx ends at most. If
-// there is a value at once, ctx is not looked at.
+// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most. If a value is
+// available at once, ctx is not checked.
 func (r *BroadcastReceiver[T]) RecvContext(ctx context.Context) (T, error) {
 	if v, err := r.TryRecv(); err != ErrEmpty {
 		return v, err
@@ -45,8 +44,8 @@ func (r *BroadcastReceiver[T]) RecvContext(ctx context.Context) (T, error) {
 	return sched.Wait(ctx, sched.Future[T](&r.wait))
 }
 
-// TryRecv receives the next value if that needs no waiting. The error is ErrEmpty,
-// ErrClosed or a LaggedError.
+// TryRecv receives the next value if one is available. The error is ErrEmpty, ErrClosed or a
+// LaggedError.
 func (r *BroadcastReceiver[T]) TryRecv() (v T, err error) {
 	if r.closed {
 		return v, ErrClosed
@@ -55,13 +54,13 @@ func (r *BroadcastReceiver[T]) TryRecv() (v T, err error) {
 	return v, err
 }
 
-// RecvFuture is a future of the next value. It is the same one each time: the receiver
-// belongs to one task at a time. One that is abandoned has taken nothing.
+// RecvFuture returns a future of the next value. Each call returns the same future, since the
+// receiver belongs to one task at a time. An abandoned future has taken nothing.
 func (r *BroadcastReceiver[T]) RecvFuture() *BroadcastRecvFuture[T] { return &r.wait }
 
-// All receives until the channel is closed and everything received, or the task is
-// aborted, which the task's next sched.Await tells. An error that it yields is a
-// LaggedError; it goes on after that. It is for stackful tasks.
+// All receives until the channel is closed and drained, or the task is aborted; in the latter case
+// the task's next sched.Await returns the error. An error that All yields is a LaggedError, and
+// All goes on after it. It is for stackful tasks.
 func (r *BroadcastReceiver[T]) All(cx *sched.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -73,8 +72,8 @@ func (r *BroadcastReceiver[T]) All(cx *sched.Context) iter.Seq2[T, error] {
 	}
 }
 
-// Clone is another receiver of the same channel, which has what this one has yet to
-// receive. It panics if this one has been closed.
+// Clone returns another receiver of the same channel, at the position of this one. It panics if
+// this one has been closed.
 func (r *BroadcastReceiver[T]) Clone() *BroadcastReceiver[T] {
 	if r.closed {
 		panic("chanx: Clone of a closed BroadcastReceiver")
@@ -85,27 +84,31 @@ func (r *BroadcastReceiver[T]) Clone() *BroadcastReceiver[T] {
 	return newBroadcastReceiver(r.ch, r.next)
 }
 
-// Close has the channel forget the receiver. If it was the last one, sends fail. Calls
-// after the first do nothing.
+// Close removes the receiver from the channel. If it was the last one, sends fail. Further calls
+// do nothing.
 func (r *BroadcastReceiver[T]) Close() {
 	if r.closed {
 		return
 	}
 	r.closed = true
 	r.ch.mu.Lock()
-	defer r.ch.mu.Unlock()
 	r.ch.receiving--
+	last := r.ch.receiving == 0
+	r.ch.mu.Unlock()
+	if last {
+		r.ch.closers.wakeAll(nil, woken)
+	}
 }
 
-// Len is how many values the receiver has yet to get, with those it has missed.
+// Len is the number of values that the receiver has not received, including missed ones.
 func (r *BroadcastReceiver[T]) Len() int {
 	r.ch.mu.Lock()
 	defer r.ch.mu.Unlock()
 	return int(r.ch.next - r.next)
 }
 
-// A BroadcastRecvFuture receives one value, see BroadcastReceiver.RecvFuture. Its errors
-// are those of TryRecv, but ErrEmpty.
+// A BroadcastRecvFuture receives one value, see BroadcastReceiver.RecvFuture. Its errors are those
+// of TryRecv, except ErrEmpty.
 type BroadcastRecvFuture[T any] struct {
 	r    *BroadcastReceiver[T]
 	node waiter
@@ -116,8 +119,8 @@ var (
 	_ sched.Canceler    = (*BroadcastRecvFuture[int])(nil)
 )
 
-// Poll receives the next value if it is there, or has the task woken when it is. It takes
-// one unit of the task's budget. After it was done, it receives another.
+// Poll receives the next value if it is available. Otherwise it arranges for the task to be woken.
+// It uses one unit of the task's budget. After it was done, it receives the next value.
 func (f *BroadcastRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -134,5 +137,5 @@ func (f *BroadcastRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	return v, err
 }
 
-// Cancel has the future wait no more. Nothing has been received.
+// Cancel ends the future's wait. Nothing has been received.
 func (f *BroadcastRecvFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }

@@ -13,7 +13,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 50, the first half.
 func TestWhenTheLastSenderIsGoneReceiversDrainThenFindItClosed(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](4)
@@ -52,7 +51,6 @@ func TestReceiversThatWaitAreToldThatTheLastSenderIsGone(t *testing.T) {
 	})
 }
 
-// Scenario 50, the second half.
 func TestWhenTheLastReceiverIsGoneASendFailsAndTheValueIsTheSenders(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[string](1)

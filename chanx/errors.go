@@ -7,17 +7,16 @@ import (
 )
 
 var (
-	// ErrClosed is what a send returns when nobody will receive any more, and a
-	// receive when nobody will send and everything sent has been received. It
-	// matches os.ErrClosed. A send that returns it has sent nothing: the value is
-	// still the caller's.
+	// ErrClosed is the error of a send when nobody will receive any more. It is also the error of
+	// a receive when nobody will send and all values have been received. It matches os.ErrClosed.
+	// A send with this error has sent nothing: the caller keeps the value.
 	ErrClosed error = closedError{}
 
-	// ErrFull is what TrySend and TryReserve return when there is no room, or others
-	// wait for it. The value has not been sent.
+	// ErrFull is the error of TrySend and TryReserve when there is no room, or other senders wait
+	// for it. The value has not been sent.
 	ErrFull = errors.New("chanx: full: wait with Send or SendContext")
 
-	// ErrEmpty is what the Try forms of receiving return when there is nothing yet.
+	// ErrEmpty is the error of the Try forms of receiving when no value is available yet.
 	ErrEmpty = errors.New("chanx: empty: wait with Recv or RecvContext")
 
 	// ErrLagged matches every LaggedError.
@@ -29,10 +28,10 @@ type closedError struct{}
 func (closedError) Error() string { return "chanx: closed" }
 func (closedError) Unwrap() error { return os.ErrClosed }
 
-// A LaggedError says that a receiver of a broadcast was too slow: values it had not
-// received have been overwritten. The next receive gives the oldest that is left.
+// A LaggedError says that a receiver of a broadcast channel was too slow: values that it had not
+// received have been overwritten. The next receive returns the oldest remaining value.
 type LaggedError struct {
-	Missed uint64 // how many
+	Missed uint64 // the number of missed values
 }
 
 // Error says how many values were missed.

@@ -38,7 +38,7 @@ func Example() {
 	// Output: 4950 <nil>
 }
 
-// Several senders, each with a handle of its own: the receiver ends when all are done.
+// Several senders have a handle each: the receiver ends when all are closed.
 func ExampleNewBounded() {
 	ctx := context.Background()
 	tx, rx := chanx.NewBounded[string](1)
@@ -59,7 +59,7 @@ func ExampleNewBounded() {
 	// Output: 3 chanx: closed
 }
 
-// A value that is expensive is made when there is room for it.
+// An expensive value is made only when there is room for it.
 func ExampleSender_Reserve() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
@@ -82,8 +82,8 @@ func ExampleSender_Reserve() {
 	// expensive <nil>
 }
 
-// A loop that waits for two channels and a timer. Whatever loses has taken nothing, so
-// the futures can be used again, and no value is missed.
+// A loop waits for two channels and a timer. The losers of a Select have taken nothing, so the
+// futures can be used again, and no value is missed.
 func ExampleReceiver_RecvFuture() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
@@ -103,7 +103,7 @@ func ExampleReceiver_RecvFuture() {
 				return n, err
 			case sel.Index == 0 && sel.Err == nil:
 				n++
-			case sel.Index == 1: // what was sent before is not lost
+			case sel.Index == 1: // values that were sent before are not lost
 				for _, err := jobsRx.TryRecv(); err == nil; _, err = jobsRx.TryRecv() {
 					n++
 				}
@@ -119,7 +119,7 @@ func ExampleReceiver_RecvFuture() {
 	// Output: 10 <nil>
 }
 
-// A send that must not wait for long. The value comes back.
+// A send must not wait for long. If it gives up, it returns the value.
 func ExampleSendFuture_Unsent() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
@@ -203,4 +203,79 @@ func ExampleNewWatch() {
 	// starting
 	// stopping <nil>
 	// chanx: closed stopping
+}
+
+// The work ends when nobody needs its result any more.
+func ExampleOneshotSender_Closed() {
+	rt := sched.New(sched.Config{})
+	defer rt.Close()
+	tx, rx := chanx.NewOneshot[int]()
+	h := sched.Go(rt, func(cx *sched.Context) (string, error) {
+		work := sched.Sleep(time.Hour)
+		first, err := sched.Await(cx, sched.Select(sched.Future[struct{}](tx.ClosedFuture()), sched.Future[struct{}](work)))
+		if first.Index == 0 {
+			return "given up", err
+		}
+		return "done", tx.Send(cx, 1)
+	})
+	rx.Close()
+	fmt.Println(h.Wait(context.Background()))
+	// Output: given up <nil>
+}
+
+// A task waits until a service says that it is ready.
+func ExampleWatchReceiver_WaitFor() {
+	rt := sched.New(sched.Config{})
+	defer rt.Close()
+	tx, rx := chanx.NewWatch("starting")
+	h := sched.Go(rt, func(cx *sched.Context) (string, error) {
+		return rx.WaitFor(cx, func(state string) bool { return state == "ready" })
+	})
+	tx.Send(nil, "loading")
+	tx.Send(nil, "ready")
+	fmt.Println(h.Wait(context.Background()))
+	// Output: ready <nil>
+}
+
+// The lines of one message are sent together or not at all.
+func ExampleSender_ReserveMany() {
+	rt := sched.New(sched.Config{})
+	defer rt.Close()
+	tx, rx := chanx.NewBounded[string](8)
+	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		room, err := tx.ReserveMany(cx, 2)
+		if err != nil {
+			return 0, err
+		}
+		defer room.Release()
+		for _, line := range []string{"hello", "world"} {
+			if err := room.Send(cx, line); err != nil {
+				return 0, err
+			}
+		}
+		return rx.Len(), nil
+	})
+	fmt.Println(h.Wait(context.Background()))
+	// Output: 2 <nil>
+}
+
+// An owned permit contains the handle, and returns it.
+func ExampleSender_ReserveOwned() {
+	rt := sched.New(sched.Config{})
+	defer rt.Close()
+	tx, rx := chanx.NewBounded[int](1)
+	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		permit, err := tx.ReserveOwned(cx)
+		if err != nil {
+			return 0, err
+		}
+		back, err := permit.Send(cx, 7)
+		if err != nil {
+			return 0, err
+		}
+		back.Close()
+		return rx.TryRecv()
+	})
+	fmt.Println(h.Wait(context.Background()))
+	// Output: 7 <nil>
 }

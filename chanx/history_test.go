@@ -14,25 +14,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A history is what clients have done, at once, and what came of it.
+// A history records the concurrent operations of clients, and their results.
 type history struct {
 	clock atomic.Int64
 	mu    sync.Mutex
 	ops   []porcupine.Operation
 }
 
-// An act is an operation as a client asks for it, or its result.
+// An act is the argument of a client's operation, or its result.
 type act struct {
 	what   string
 	client int
 	value  int
 }
 
-// do records what f does.
+// do calls f, and records the operation.
 func (h *history) do(in act, f func() act) {
 	call := h.clock.Add(1)
 	if call%3 == 0 {
-		runtime.Gosched() // others between the call and the return
+		runtime.Gosched() // other clients run between the call and the return
 	}
 	out := f()
 	end := h.clock.Add(1)
@@ -41,7 +41,7 @@ func (h *history) do(in act, f func() act) {
 	h.ops = append(h.ops, porcupine.Operation{ClientId: in.client, Input: in, Call: call, Output: out, Return: end})
 }
 
-// together runs clients at once, and returns when all are done.
+// together runs clients concurrently, and returns when all are done.
 func (h *history) together(t *testing.T, clients ...func(client int)) {
 	var all sync.WaitGroup
 	begin := make(chan struct{})
@@ -62,8 +62,8 @@ func (h *history) linearizable(model porcupine.Model) bool {
 	return porcupine.CheckOperations(model, h.ops)
 }
 
-// linearizable checks some histories of what play plays, and rejected expects that one of
-// some is found not to be: a check that finds nothing wrong with a mistake is none.
+// linearizable checks several histories that play makes. rejected expects that one of several is
+// not linearizable: a check that accepts every mistake is useless.
 func linearizable(t *testing.T, model porcupine.Model, play func(h *history)) {
 	for range rounds(4000) {
 		h := new(history)

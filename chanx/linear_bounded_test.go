@@ -13,13 +13,13 @@ import (
 	"github.com/suiro-go/suiro/chanx"
 )
 
-// A fifo is what is checked of a bounded channel.
+// A fifo has the operations of a bounded channel that are checked.
 type fifo interface {
 	send(v int) bool // waits; false: closed
 	recv() (int, bool)
 	trySend(v int) string // "ok" or "full"
 	tryRecv() (int, string)
-	trySendMany(vs []int) int // how many were sent
+	trySendMany(vs []int) int // returns the number of sent values
 }
 
 type realFifo struct {
@@ -56,8 +56,8 @@ func (f realFifo) trySendMany(vs []int) int {
 	return n
 }
 
-// A wrongFifo makes a mistake: it gives the last value first, has one place too many, or
-// says that it is empty while there is one value.
+// A wrongFifo makes a mistake: it returns the last value first, has one place too many, or reports
+// that it is empty while it has one value.
 type wrongFifo struct {
 	mu       sync.Mutex
 	values   []int
@@ -114,7 +114,7 @@ func (f *wrongFifo) recv() (int, bool) {
 
 const linearCapacity = 2
 
-// fifoModel is a queue of that capacity; its state is the values, in order.
+// fifoModel is a queue of fixed capacity. Its state is the list of values, in order.
 var fifoModel = porcupine.Model{
 	Init: func() any { return []int(nil) },
 	Step: func(state, in, out any) (bool, any) {
@@ -124,7 +124,7 @@ var fifoModel = porcupine.Model{
 			return len(values) == linearCapacity, values
 		case o.what == "empty":
 			return len(values) == 0, values
-		case i.what == "send many": // two values, as far as there is room
+		case i.what == "send many": // two values, if there is room
 			n := min(2, linearCapacity-len(values))
 			return o.value == n, append(slices.Clone(values), []int{i.value, i.value + 100}[:n]...)
 		case i.what == "send":
@@ -136,7 +136,7 @@ var fifoModel = porcupine.Model{
 	Equal: func(a, b any) bool { return slices.Equal(a.([]int), b.([]int)) },
 }
 
-// playTries has four try to send and receive.
+// playTries makes four clients try to send and receive.
 func playTries(t *testing.T, q fifo, h *history) {
 	client := func(c int) {
 		for i := range 5 {
@@ -155,7 +155,7 @@ func playTries(t *testing.T, q fifo, h *history) {
 	h.together(t, client, client, client, client)
 }
 
-// playWaits has two send and two receive, and all of them wait.
+// playWaits makes two clients send and two receive, and all of them wait.
 func playWaits(t *testing.T, q fifo, h *history) {
 	send := func(c int) {
 		for i := range 5 {

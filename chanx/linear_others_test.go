@@ -22,7 +22,7 @@ func said(err error) string {
 	}
 }
 
-// A single is what is checked of a oneshot.
+// A single has the operations of a oneshot that are checked.
 type single interface {
 	Send(v int) error
 	TryRecv() (int, error)
@@ -36,18 +36,18 @@ type realSingle struct {
 
 func (s realSingle) Send(v int) error { return s.tx.Send(nil, v) }
 
-// A wrongSingle accepts a value when nobody will receive it, or gives one twice.
+// A wrongSingle accepts a value when nobody will receive it, or returns one twice.
 type wrongSingle struct {
-	mu                 sync.Mutex
-	deaf, sent, taken  bool
-	value              int
-	accepts, givesMore bool
+	mu                          sync.Mutex
+	receiverClosed, sent, taken bool
+	value                       int
+	accepts, givesMore          bool
 }
 
 func (s *wrongSingle) Send(v int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.deaf && !s.accepts {
+	if s.receiverClosed && !s.accepts {
 		return chanx.ErrClosed
 	}
 	s.sent, s.value = true, v
@@ -60,10 +60,10 @@ func (s *wrongSingle) TryRecv() (int, error) {
 	switch {
 	case s.taken && !s.givesMore:
 		return 0, chanx.ErrClosed
-	case s.sent && !(s.deaf && s.accepts):
+	case s.sent && !(s.receiverClosed && s.accepts):
 		s.taken = true
 		return s.value, nil
-	case s.deaf:
+	case s.receiverClosed:
 		return 0, chanx.ErrClosed
 	default:
 		return 0, chanx.ErrEmpty
@@ -73,12 +73,12 @@ func (s *wrongSingle) TryRecv() (int, error) {
 func (s *wrongSingle) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deaf = true
+	s.receiverClosed = true
 }
 
 type singleState struct {
-	sent, taken, deaf bool
-	value             int
+	sent, taken, receiverClosed bool
+	value                       int
 }
 
 var singleModel = porcupine.Model{
@@ -87,9 +87,9 @@ var singleModel = porcupine.Model{
 		s, i, o := state.(singleState), in.(act), out.(act)
 		switch {
 		case i.what == "close":
-			s.deaf = true
+			s.receiverClosed = true
 			return true, s
-		case i.what == "send" && s.deaf:
+		case i.what == "send" && s.receiverClosed:
 			return o.what == "closed", s
 		case i.what == "send":
 			s.sent, s.value = true, i.value
@@ -97,7 +97,7 @@ var singleModel = porcupine.Model{
 		case s.sent && !s.taken:
 			s.taken = true
 			return o.what == "ok" && o.value == s.value, s
-		case s.taken || s.deaf:
+		case s.taken || s.receiverClosed:
 			return o.what == "closed", s
 		default:
 			return o.what == "empty", s
@@ -135,7 +135,7 @@ func TestAOneshotIsLinearizable(t *testing.T) {
 	}
 }
 
-// A latest is what is checked of a watch, with two receivers.
+// A latest has the operations of a watch channel that are checked, with two receivers.
 type latest interface {
 	send(v int)
 	value() int
@@ -156,7 +156,7 @@ func (l realLatest) send(v int)                 { _ = l.tx.Send(nil, v) }
 func (l realLatest) value() int                 { return l.tx.Value() }
 func (l realLatest) tryRecv(r int) (int, error) { return l.rx[r].TryRecv() }
 
-// A wrongLatest gives the value before the latest, or one that was seen.
+// A wrongLatest returns the value before the latest, or a value that was already seen.
 type wrongLatest struct {
 	mu            sync.Mutex
 	now, last     int

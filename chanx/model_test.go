@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/chanx"
 )
 
-// A bounded channel does what a slice does, whatever is done to it by one goroutine.
+// For one goroutine, a bounded channel behaves as a slice, in any sequence of operations.
 func TestABoundedChannelIsASliceWithRoomThatIsCounted(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -55,7 +55,7 @@ func compare(t *testing.T, random *rand.Rand, capacity, operations int) {
 			return chanx.ErrEmpty
 		}
 	}
-	up := random.IntN(2) == 0 // filling or draining
+	up := random.IntN(2) == 0 // whether it fills or drains
 	for i := range operations {
 		if random.IntN(20) == 0 {
 			up = !up
@@ -114,7 +114,7 @@ func compare(t *testing.T, random *rand.Rand, capacity, operations int) {
 		case op == 8 && random.IntN(1000) == 0:
 			rx.Stop()
 			stopped = true
-		case op == 9 && stopped && none() == chanx.ErrClosed: // begin again
+		case op == 9 && stopped && none() == chanx.ErrClosed: // start again
 			tx.Close()
 			rx.Close()
 			tx, rx = chanx.NewBounded[int](capacity)

@@ -10,7 +10,7 @@ import (
 
 var errNotYet = errors.New("not yet")
 
-// once is f polled once: errNotYet if that was not its end. It is then left as it is,
+// once polls f once, and returns errNotYet if f is not done then. It does not abandon f: f is then
 // like the future of a task that does not run for a while.
 func once[T any](f sched.Future[T]) sched.Future[T] {
 	return sched.FutureFunc[T](func(cx *sched.Context) (T, error) {

@@ -7,40 +7,46 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// The state of a oneshot. Flags are only ever set, but for listening, which the receiver
-// sets when the waker is in place, and takes back before it puts another one there.
+// These are the flags of a oneshot's state. Flags are only ever set, except the two of waits. The
+// receiver sets ReceiverWaits after it has stored its waker, and clears it before it stores another
+// one. The sender does so with SenderWaits.
 //
 // No wake-up is lost: the sender's flag and the receiver's go into one word, each by a
-// compare-and-swap. Either the sender's finds listening, and wakes; or the receiver's
-// finds sent or gone, and does not wait. Once one of these is set the receiver cannot
-// take listening back, so the sender reads a waker that nobody writes.
+// compare-and-swap. Either the sender's finds ReceiverWaits, and wakes the receiver; or the
+// receiver's finds Sent or SenderClosed, and does not wait. Once one of these is set, the receiver
+// cannot clear ReceiverWaits. So the sender reads a waker that nobody writes.
 const (
-	oneshotSent      = 1 << iota // the value is there
-	oneshotGone                  // the sender was closed and has sent nothing
-	oneshotDeaf                  // the receiver was closed
-	oneshotListening             // waker is to be woken
+	oneshotSent           = 1 << iota // the value has been stored
+	oneshotSenderClosed               // the sender was closed and has sent nothing
+	oneshotReceiverClosed             // the receiver was closed
+	oneshotReceiverWaits              // the receiver waits; waker is to be woken
+	oneshotSenderWaits                // the sender waits for the receiver's close; closing is to be woken
+
+	oneshotOver = oneshotSent | oneshotSenderClosed | oneshotReceiverClosed
 )
 
 type oneshot[T any] struct {
 	state atomics.Uint32
-	taken bool // the receiver's: the value was received
+	taken bool // only the receiver uses it: the value was received
 	waker sched.Waker
 	value T
+
+	closing sched.Waker // of a sender that waits for the receiver's close
 }
 
-// NewOneshot makes a channel for one value. Its cost is one allocation.
+// NewOneshot makes a channel for one value. It costs one allocation.
 func NewOneshot[T any]() (*OneshotSender[T], *OneshotReceiver[T]) {
 	o := new(oneshot[T])
 	return (*OneshotSender[T])(o), (*OneshotReceiver[T])(o)
 }
 
-// A OneshotSender sends one value, or closes the channel. It belongs to one task or
-// goroutine at a time.
+// A OneshotSender sends one value, or closes the channel. It belongs to one task or goroutine at a
+// time.
 type OneshotSender[T any] oneshot[T]
 
-// A OneshotReceiver receives one value. It is a future of that, and may be polled by one
-// task and later by another: only the newest is woken. It belongs to one task or
-// goroutine at a time.
+// A OneshotReceiver receives one value, and is a future of it. One task may poll it, and later
+// another one: only the task that polled it last is woken. It belongs to one task or goroutine at
+// a time.
 type OneshotReceiver[T any] oneshot[T]
 
 var (
@@ -48,14 +54,14 @@ var (
 	_ sched.Canceler    = (*OneshotReceiver[int])(nil)
 )
 
-// Send sends v. It never waits. The error is ErrClosed, and v has not been sent, if the
-// receiver is closed, or this sender has sent before or is. cx is that of the running
-// task, with which the wake-up costs less, or nil outside of tasks.
+// Send sends v. It never waits. The error is ErrClosed, and v has not been sent, if the receiver
+// is closed, or this sender has already sent or is closed. cx is the context of the running task,
+// which makes the wake-up cheaper, or nil outside of tasks.
 func (s *OneshotSender[T]) Send(cx *sched.Context, v T) error {
-	if s.state.Load()&(oneshotSent|oneshotGone|oneshotDeaf) != 0 {
+	if s.state.Load()&oneshotOver != 0 {
 		return ErrClosed
 	}
-	s.value = v // before the flag: until then the receiver does not look
+	s.value = v // before the flag: until then the receiver does not read the value
 	if !(*oneshot[T])(s).finish(cx, oneshotSent) {
 		s.value = *new(T)
 		return ErrClosed
@@ -63,26 +69,26 @@ func (s *OneshotSender[T]) Send(cx *sched.Context, v T) error {
 	return nil
 }
 
-// Close has the receiver fail with ErrClosed, unless a value was sent. It may be called
-// after Send in any case, by defer for example, and then does nothing.
+// Close makes the receiver fail with ErrClosed, unless a value was sent. It may be called
+// after Send, by defer for example, and then does nothing.
 func (s *OneshotSender[T]) Close() {
-	if s.state.Load()&(oneshotSent|oneshotGone) == 0 {
-		(*oneshot[T])(s).finish(nil, oneshotGone)
+	if s.state.Load()&(oneshotSent|oneshotSenderClosed) == 0 {
+		(*oneshot[T])(s).finish(nil, oneshotSenderClosed)
 	}
 }
 
-// IsClosed reports whether the receiver is closed: the value need not be made.
-func (s *OneshotSender[T]) IsClosed() bool { return s.state.Load()&oneshotDeaf != 0 }
+// IsClosed reports whether the receiver is closed. If so, the value is not needed.
+func (s *OneshotSender[T]) IsClosed() bool { return s.state.Load()&oneshotReceiverClosed != 0 }
 
-// finish sets the sender's flag; false: nobody will receive.
+// finish sets the sender's flag. false: nobody will receive.
 func (o *oneshot[T]) finish(cx *sched.Context, flag uint32) bool {
 	for {
 		state := o.state.Load()
-		if state&oneshotDeaf != 0 {
+		if state&oneshotReceiverClosed != 0 {
 			return false
 		}
 		if o.state.CompareAndSwap(state, state|flag) {
-			if state&oneshotListening != 0 {
+			if state&oneshotReceiverWaits != 0 {
 				wake(cx, o.waker)
 			}
 			return true
@@ -90,11 +96,11 @@ func (o *oneshot[T]) finish(cx *sched.Context, flag uint32) bool {
 	}
 }
 
-// Poll receives the value if it is there, or has the task woken when it is. The error is
-// ErrClosed if none will come, or it has been received. It takes one unit of the task's
+// Poll receives the value if it is available. Otherwise the task is woken when it is. The error is
+// ErrClosed if no value will come, or it has been received. Poll uses one unit of the task's
 // budget.
 func (r *OneshotReceiver[T]) Poll(cx *sched.Context) (T, error) {
-	if !cx.Proceed() { // or a loop that selects this and others would never get to those
+	if !cx.Proceed() { // otherwise a loop that selects this one and others might never poll the others
 		return *new(T), sched.ErrPending
 	}
 	if v, err := r.TryRecv(); err != ErrEmpty {
@@ -103,39 +109,45 @@ func (r *OneshotReceiver[T]) Poll(cx *sched.Context) (T, error) {
 	return r.await(cx.Waker())
 }
 
-// await is the rest of Poll, for one that has found nothing.
+// await is the second part of Poll, after it has found no value.
 func (r *OneshotReceiver[T]) await(w sched.Waker) (T, error) {
-	state := r.state.Load()
-	if state&oneshotListening != 0 {
-		if r.waker == w { // which only this side writes
+	for {
+		state := r.state.Load()
+		if state&oneshotOver != 0 {
+			return r.TryRecv()
+		}
+		if state&oneshotReceiverWaits != 0 {
+			if r.waker == w { // only this side writes waker
+				return *new(T), sched.ErrPending
+			}
+			if !r.state.CompareAndSwap(state, state&^oneshotReceiverWaits) {
+				continue
+			}
+			state &^= oneshotReceiverWaits
+		}
+		r.waker = w
+		if r.state.CompareAndSwap(state, state|oneshotReceiverWaits) {
 			return *new(T), sched.ErrPending
 		}
-		if !r.state.CompareAndSwap(state, state&^oneshotListening) {
-			return r.TryRecv() // the sender has finished: there is nobody else
+	}
+}
+
+// Cancel cancels the wake-up. The value is not lost: the receiver can be polled again, for example
+// after it has lost a Select.
+func (r *OneshotReceiver[T]) Cancel() { (*oneshot[T])(r).clear(oneshotReceiverWaits) }
+
+// clear clears a side's own flag, unless the other side has finished.
+func (o *oneshot[T]) clear(flag uint32) {
+	for {
+		state := o.state.Load()
+		if state&flag == 0 || state&oneshotOver != 0 || o.state.CompareAndSwap(state, state&^flag) {
+			return
 		}
-		state &^= oneshotListening
-	}
-	if state != 0 {
-		return r.TryRecv()
-	}
-	r.waker = w
-	if !r.state.CompareAndSwap(0, oneshotListening) {
-		return r.TryRecv()
-	}
-	return *new(T), sched.ErrPending
-}
-
-// Cancel has nobody woken any more. The value is not lost: the receiver can be polled
-// again, as one that has lost a Select usually is.
-func (r *OneshotReceiver[T]) Cancel() {
-	if state := r.state.Load(); state&oneshotListening != 0 {
-		r.state.CompareAndSwap(state, state&^oneshotListening) // or the sender has finished
 	}
 }
 
-// Recv receives the value, and waits for it. It is for stackful tasks (see sched.Await).
-// The error is ErrClosed, or sched.ErrCancelled in a task that was aborted. It allocates
-// nothing.
+// Recv waits for the value and receives it. It is for stackful tasks (see sched.Await). The error
+// is ErrClosed, or sched.ErrCanceled in a task that was aborted. Recv allocates nothing.
 func (r *OneshotReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	if cx.Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
@@ -145,7 +157,7 @@ func (r *OneshotReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	return sched.Await(cx, sched.Future[T](r))
 }
 
-// RecvContext is Recv for an ordinary goroutine, which waits until ctx ends at most.
+// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most.
 func (r *OneshotReceiver[T]) RecvContext(ctx context.Context) (T, error) {
 	if v, err := r.TryRecv(); err != ErrEmpty {
 		return v, err
@@ -153,10 +165,10 @@ func (r *OneshotReceiver[T]) RecvContext(ctx context.Context) (T, error) {
 	return sched.Wait(ctx, sched.Future[T](r))
 }
 
-// RecvFuture is the receiver itself, for those who look for a method of that name.
+// RecvFuture returns the receiver itself. It exists because other receivers have this method.
 func (r *OneshotReceiver[T]) RecvFuture() *OneshotReceiver[T] { return r }
 
-// TryRecv receives the value if it is there. The error is ErrEmpty, or ErrClosed if none
+// TryRecv receives the value if it is available. The error is ErrEmpty, or ErrClosed if no value
 // will come, or it has been received.
 func (r *OneshotReceiver[T]) TryRecv() (v T, err error) {
 	switch state := r.state.Load(); {
@@ -166,19 +178,25 @@ func (r *OneshotReceiver[T]) TryRecv() (v T, err error) {
 		v = r.value
 		r.value, r.taken = *new(T), true
 		return v, nil
-	case state != 0 && state != oneshotListening:
+	case state&oneshotOver != 0:
 		return v, ErrClosed
 	default:
 		return v, ErrEmpty
 	}
 }
 
-// Close has a send fail from then on. A value that has been sent by then can still be
-// received, with TryRecv. Calls after the first do nothing.
+// Close makes later sends fail. TryRecv can still receive a value that has been sent before.
+// Further calls do nothing.
 func (r *OneshotReceiver[T]) Close() {
 	for {
 		state := r.state.Load()
-		if state&^oneshotListening != 0 || r.state.CompareAndSwap(state, oneshotDeaf) {
+		if state&oneshotOver != 0 {
+			return
+		}
+		if r.state.CompareAndSwap(state, oneshotReceiverClosed) {
+			if state&oneshotSenderWaits != 0 {
+				wake(nil, r.closing)
+			}
 			return
 		}
 	}

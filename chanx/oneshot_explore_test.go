@@ -8,8 +8,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// recvOneshot is what a task that receives does; between its polls it may pass the
-// receiver on to another task.
+// recvOneshot acts as a task that receives. Between its polls it may pass the receiver on to
+// another task.
 func (s sleeper) recvOneshot(rx *OneshotReceiver[int], before ...sched.Waker) (int, error) {
 	for _, w := range before {
 		if v, err := rx.await(w); err != sched.ErrPending {
@@ -46,7 +46,7 @@ func TestExploreAOneshotLosesNeitherTheValueNorTheWakeUp(t *testing.T) {
 				m.x.Require(v == 5 && err == nil, "%d, %v", v, err)
 			})
 		}},
-		"a send against a receiver that is cancelled and polled again": {5, true, func(m *scene) {
+		"a send against a receiver that is canceled and polled again": {5, true, func(m *scene) {
 			tx, rx := NewOneshot[int]()
 			m.thread("sender", func(sleeper) { m.x.Require(tx.Send(nil, 5) == nil, "refused") })
 			m.thread("receiver", func(s sleeper) {
@@ -78,6 +78,48 @@ func TestExploreAOneshotLosesNeitherTheValueNorTheWakeUp(t *testing.T) {
 				got = err == nil || rx.taken
 			})
 			m.finally(func() { m.x.Require(sent == got, "sent: %v, received: %v", sent, got) })
+		}},
+		"a close of the receiver against a sender that waits for it": {8, true, func(m *scene) {
+			tx, rx := NewOneshot[int]()
+			m.thread("sender", func(s sleeper) {
+				for tx.ClosedFuture().await(s.waker) == sched.ErrPending {
+					s.sleep()
+				}
+				m.x.Require(tx.IsClosed(), "closed too early")
+			})
+			m.thread("receiver", func(sleeper) { rx.Close() })
+		}},
+		"a receiver that waits and a sender that waits for it, gives up, and sends": {5, true, func(m *scene) {
+			tx, rx := NewOneshot[int]()
+			m.thread("sender", func(s sleeper) {
+				if tx.ClosedFuture().await(m.sleeper().waker) == sched.ErrPending {
+					m.x.Require(tx.ClosedFuture().await(s.waker) == sched.ErrPending, "closed")
+					tx.ClosedFuture().Cancel()
+				}
+				m.x.Require(tx.Send(nil, 5) == nil, "refused")
+			})
+			m.thread("receiver", func(s sleeper) {
+				v, err := s.recvOneshot(rx)
+				m.x.Require(v == 5 && err == nil, "%d, %v", v, err)
+			})
+		}},
+	})
+}
+
+// A sender is notified of the end, whenever it comes.
+func TestExploreTheEndOfABounded(t *testing.T) {
+	scenes(t, map[string]aScene{
+		"a stop against a sender that waits for the end": {3, true, func(m *scene) {
+			c := newExplored(m.x, 1)
+			tx := &Sender[int]{ch: c}
+			m.thread("sender", func(s sleeper) {
+				f := tx.ClosedFuture()
+				for f.await(s.waker) == sched.ErrPending {
+					s.sleep()
+				}
+				m.x.Require(tx.IsClosed(), "closed too early")
+			})
+			m.thread("receiver", func(sleeper) { c.stop(closedBit) })
 		}},
 	})
 }

@@ -31,7 +31,6 @@ func TestAOneshotPassesOneValue(t *testing.T) {
 	})
 }
 
-// Scenario 51, the first half.
 func TestAOneshotWhoseReceiverIsGoneRefusesTheValue(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewOneshot[string]()
@@ -70,12 +69,11 @@ func TestAOneshotWhoseSenderIsGoneFails(t *testing.T) {
 	})
 }
 
-// Scenario 51, the second half.
 func TestAOneshotReceiverThatMovesTasksHasOnlyTheNewestWoken(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		rt := start(t, workers)
 		tx, rx := chanx.NewOneshot[int]()
-		// Polls it each time it runs, as long as the receiver is its.
+		// It polls the receiver in each run, as long as it owns the receiver.
 		type owner struct {
 			sched.Task
 			runs, got chan int
@@ -104,7 +102,7 @@ func TestAOneshotReceiverThatMovesTasksHasOnlyTheNewestWoken(t *testing.T) {
 		require.NoError(t, tx.Send(nil, 5))
 		require.Equal(t, 5, <-second.got)
 		<-second.runs
-		first.Wake() // to see that this is its only run
+		first.Wake() // checks that this is its only run
 		<-first.runs
 		require.Empty(t, first.runs)
 		require.Empty(t, first.got)

@@ -8,20 +8,19 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Receiver is a handle of the receiving side of a bounded channel. Its methods may be
-// called from any goroutine, and at once: each value is received once, by one of those
-// who receive. It must not be copied: Clone gives others one of their own. When the last
-// Receiver of a channel is closed, sends fail with ErrClosed, and what has not been
-// received is dropped.
+// A Receiver is a handle of the receiving side of a bounded channel. Its methods may be called
+// from any goroutine, and concurrently: each value is received once. It must not be copied: Clone
+// makes another handle. When the last Receiver of a channel is closed, sends fail with ErrClosed,
+// and the values in the channel are dropped.
 type Receiver[T any] struct {
 	ch     *bounded[T]
 	closed atomic.Bool
 }
 
-// Recv receives a value, and waits while there is none. It is for stackful tasks (see
-// sched.Await). With an error it has received nothing: ErrClosed when no more will come,
-// or sched.ErrCancelled in a task that was aborted, which notices that when it has to
-// wait, or when its budget is used up. It allocates nothing, waiting or not.
+// Recv receives a value, and waits until there is one. It is for stackful tasks (see sched.Await).
+// With an error it has received nothing. The error is ErrClosed when no more values will come, and
+// sched.ErrCanceled in a task that was aborted. A task notices an abort when it has to wait, or
+// when its budget is used up. Recv allocates nothing, waiting or not.
 func (r *Receiver[T]) Recv(cx *sched.Context) (T, error) {
 	if r.closed.Load() {
 		return *new(T), ErrClosed
@@ -40,8 +39,8 @@ func (r *Receiver[T]) Recv(cx *sched.Context) (T, error) {
 	return v, err
 }
 
-// RecvContext is Recv for an ordinary goroutine, which waits until ctx ends at most. The
-// error is then that of ctx. If there is a value at once, ctx is not looked at.
+// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most, and then returns
+// ctx's error. If a value is available at once, ctx is not checked.
 func (r *Receiver[T]) RecvContext(ctx context.Context) (T, error) {
 	if r.closed.Load() {
 		return *new(T), ErrClosed
@@ -58,7 +57,7 @@ func (r *Receiver[T]) RecvContext(ctx context.Context) (T, error) {
 	return v, err
 }
 
-// TryRecv receives a value if that needs no waiting. The error is ErrEmpty or ErrClosed.
+// TryRecv receives a value if one is available. The error is ErrEmpty or ErrClosed.
 func (r *Receiver[T]) TryRecv() (T, error) {
 	if r.closed.Load() {
 		return *new(T), ErrClosed
@@ -72,12 +71,12 @@ func (r *Receiver[T]) TryRecv() (T, error) {
 		case empty:
 			return v, ErrEmpty
 		}
-		relax(spins) // sent, perhaps before this call, but not there yet
+		relax(spins) // a value is being sent, perhaps since before this call
 	}
 }
 
-// RecvFuture is a future of a value. A task that keeps it receives with it as often as
-// it likes, and allocates nothing. One that is abandoned has taken nothing.
+// RecvFuture returns a future of a value. It can be used again for each further value, without an
+// allocation. An abandoned future has taken nothing.
 func (r *Receiver[T]) RecvFuture() *RecvFuture[T] {
 	f := new(RecvFuture[T])
 	if !r.closed.Load() {
@@ -86,10 +85,10 @@ func (r *Receiver[T]) RecvFuture() *RecvFuture[T] {
 	return f
 }
 
-// RecvMany receives as many values as there are into buf, and waits while there is none.
-// Its first result is their number, at least 1 unless there is an error, or buf is
-// empty. It is for stackful tasks; errors are those of Recv. It costs less than as many
-// calls of Recv, and one unit of the budget. It allocates nothing.
+// RecvMany receives as many values as are available into buf, and waits until there is one. It
+// returns their number, which is at least 1 unless there is an error or buf is empty. It is for
+// stackful tasks. Its errors are those of Recv. It costs less than as many calls of Recv, and uses
+// one unit of the budget. It allocates nothing.
 func (r *Receiver[T]) RecvMany(cx *sched.Context, buf []T) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
@@ -102,8 +101,7 @@ func (r *Receiver[T]) RecvMany(cx *sched.Context, buf []T) (int, error) {
 	return n, err
 }
 
-// RecvManyContext is RecvMany for an ordinary goroutine, which waits until ctx ends at
-// most.
+// RecvManyContext is RecvMany for an ordinary goroutine. It waits until ctx ends at most.
 func (r *Receiver[T]) RecvManyContext(ctx context.Context, buf []T) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
@@ -116,7 +114,7 @@ func (r *Receiver[T]) RecvManyContext(ctx context.Context, buf []T) (int, error)
 	return n, err
 }
 
-// RecvManyFuture is a future of a number of values that were received into buf.
+// RecvManyFuture returns a future of the number of values that were received into buf.
 func (r *Receiver[T]) RecvManyFuture(buf []T) *RecvManyFuture[T] {
 	f := &RecvManyFuture[T]{buf: buf}
 	if !r.closed.Load() {
@@ -125,8 +123,8 @@ func (r *Receiver[T]) RecvManyFuture(buf []T) *RecvManyFuture[T] {
 	return f
 }
 
-// All receives until the channel is closed and drained, or the task is aborted, which
-// the task's next sched.Await tells. It is for stackful tasks.
+// All receives until the channel is closed and drained, or the task is aborted; in the latter case
+// the task's next sched.Await returns the error. It is for stackful tasks.
 func (r *Receiver[T]) All(cx *sched.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
@@ -137,8 +135,8 @@ func (r *Receiver[T]) All(cx *sched.Context) iter.Seq[T] {
 	}
 }
 
-// AllContext is All for an ordinary goroutine: until the channel is closed and drained,
-// or ctx ends.
+// AllContext is All for an ordinary goroutine. It ends when the channel is closed and drained, or
+// ctx ends.
 func (r *Receiver[T]) AllContext(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for ctx.Err() == nil {
@@ -149,17 +147,17 @@ func (r *Receiver[T]) AllContext(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// Stop has all further sends fail with ErrClosed, of all handles, also those that wait.
-// What has been sent, and what permits that are out send, can still be received; after
-// that receives fail with ErrClosed.
+// Stop makes all further and all waiting sends fail with ErrClosed, on all handles. Values that
+// have been sent, and the values of permits, can still be received. After that, receives fail with
+// ErrClosed.
 func (r *Receiver[T]) Stop() {
 	if !r.closed.Load() {
-		r.ch.stop(shut)
+		r.ch.stop(closedBit)
 	}
 }
 
-// Clone is another handle of the same channel, which is to be closed on its own. It
-// panics if this one has been closed.
+// Clone returns another handle of the same channel, which must be closed separately. It panics if
+// this one has been closed.
 func (r *Receiver[T]) Clone() *Receiver[T] {
 	if r.closed.Load() || !increase(&r.ch.receiving) {
 		panic("chanx: Clone of a closed Receiver")
@@ -167,19 +165,18 @@ func (r *Receiver[T]) Clone() *Receiver[T] {
 	return &Receiver[T]{ch: r.ch}
 }
 
-// Close gives the handle up: what is called on it from then on fails with ErrClosed.
-// If it was the last one of its channel, sends fail from then on, also those that wait
-// and those of permits, and what is in the channel is dropped. Calls after the first do
-// nothing.
+// Close closes the handle: later calls on it fail with ErrClosed. If it was the last one of its
+// channel, all sends fail from then on, including waiting sends and those of permits. The values
+// in the channel are dropped. Further calls do nothing.
 func (r *Receiver[T]) Close() {
 	if !r.closed.Swap(true) && r.ch.receiving.Add(-1) == 0 {
-		r.ch.stop(shut | deaf)
+		r.ch.stop(closedBit | noReceivers)
 		r.ch.discard()
 	}
 }
 
-// Len is how many values are in the channel. Others may change that at any time.
+// Len is the number of values in the channel. It may change at any time.
 func (r *Receiver[T]) Len() int { return r.ch.ring.len() }
 
-// Cap is how many values the channel can hold.
+// Cap is the number of values that the channel can hold.
 func (r *Receiver[T]) Cap() int { return int(r.ch.ring.capacity) }

@@ -2,7 +2,7 @@ package chanx
 
 import "github.com/suiro-go/suiro/sched"
 
-// receive is the try that every form of receiving begins with.
+// receive is the first attempt of every form of receiving.
 func (c *bounded[T]) receive(cx *sched.Context) (T, outcome) {
 	v, is := c.ring.pop()
 	if is == done && (c.senders.some() || c.receivers.some()) {
@@ -11,49 +11,49 @@ func (c *bounded[T]) receive(cx *sched.Context) (T, outcome) {
 	return v, is
 }
 
-// A seat is what those who wait for a value have in common.
-type seat[T any] struct {
-	ch   *bounded[T] // nil: of a handle that was closed
+// A recvWait is the common part of futures that wait for a value.
+type recvWait[T any] struct {
+	ch   *bounded[T] // nil: the handle was closed
 	node waiter
 }
 
-// wait waits for a value; the caller must then look once more.
-func (s *seat[T]) wait(w sched.Waker) { s.ch.receivers.enlist(&s.node, w) }
+// wait begins or continues the wait for a value. The caller must then try once more.
+func (s *recvWait[T]) wait(w sched.Waker) { s.ch.receivers.enlist(&s.node, w) }
 
-// took is what a future does that has taken something out. Those that wait are told
-// after it has left them, so that none of them is this one.
-func (s *seat[T]) took(cx *sched.Context) {
+// took is called by a future that has taken a value. The future first leaves the queue, so that it
+// does not wake itself.
+func (s *recvWait[T]) took(cx *sched.Context) {
 	s.ch.receivers.leave(&s.node)
 	s.ch.received(cx)
 }
 
-// ended is what a future does that has found the channel closed and drained. So will
-// the others.
-func (s *seat[T]) ended(cx *sched.Context) {
+// ended is called by a future that has found the channel closed and drained. It wakes the other
+// waiters, which will find the same.
+func (s *recvWait[T]) ended(cx *sched.Context) {
 	s.ch.receivers.leave(&s.node)
 	if s.ch.receivers.some() {
-		s.ch.receivers.wakeAll(cx, told)
+		s.ch.receivers.wakeAll(cx, woken)
 	}
 }
 
-// cancel gives the place up. If there was something for it, another one is told.
-func (s *seat[T]) cancel() {
-	if s.ch != nil && s.ch.receivers.leave(&s.node) == told {
+// cancel ends the wait. If the future has been woken for a value, another waiter is woken.
+func (s *recvWait[T]) cancel() {
+	if s.ch != nil && s.ch.receivers.leave(&s.node) == woken {
 		s.ch.passOn(nil)
 	}
 }
 
 // A RecvFuture receives one value, see Receiver.RecvFuture. Its error is ErrClosed. It
 // belongs to one task at a time, and must not be copied.
-type RecvFuture[T any] struct{ seat[T] }
+type RecvFuture[T any] struct{ recvWait[T] }
 
 var (
 	_ sched.Future[int] = (*RecvFuture[int])(nil)
 	_ sched.Canceler    = (*RecvFuture[int])(nil)
 )
 
-// Poll receives a value if there is one, or has the task woken when there may be. It
-// takes one unit of the task's budget. After it was done, it receives another.
+// Poll receives a value if one is available. Otherwise it arranges for the task to be woken when
+// one may be. It uses one unit of the task's budget. After it was done, it receives another value.
 func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -75,7 +75,7 @@ func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	return f.await(cx, cx.Waker())
 }
 
-// await is the rest of Poll, for one that has found nothing.
+// await is the second part of Poll, after it has found no value.
 func (f *RecvFuture[T]) await(cx *sched.Context, w sched.Waker) (T, error) {
 	f.wait(w)
 	return f.try(cx)
@@ -94,13 +94,13 @@ func (f *RecvFuture[T]) try(cx *sched.Context) (T, error) {
 	}
 }
 
-// Cancel gives the place among those that wait up. Nothing has been received.
+// Cancel ends the wait. Nothing has been received.
 func (f *RecvFuture[T]) Cancel() { f.cancel() }
 
 // A RecvManyFuture receives some values, see Receiver.RecvManyFuture. Its error is
 // ErrClosed. It belongs to one task at a time, and must not be copied.
 type RecvManyFuture[T any] struct {
-	seat[T]
+	recvWait[T]
 	buf []T
 }
 
@@ -109,9 +109,9 @@ var (
 	_ sched.Canceler    = (*RecvManyFuture[int])(nil)
 )
 
-// Poll receives what there is, as far as buf has room, or has the task woken when there
-// may be something. It takes one unit of the task's budget. After it was done, it
-// receives more.
+// Poll receives values until buf is full or none is left. If there are none, it arranges for the
+// task to be woken when there may be some. It uses one unit of the task's budget. After it was
+// done, it receives more values.
 func (f *RecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
@@ -143,5 +143,5 @@ func (f *RecvManyFuture[T]) try(cx *sched.Context) (int, error) {
 	}
 }
 
-// Cancel gives the place among those that wait up. Nothing has been received.
+// Cancel ends the wait. Nothing has been received.
 func (f *RecvManyFuture[T]) Cancel() { f.cancel() }

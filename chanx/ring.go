@@ -10,44 +10,44 @@ import (
 
 // The tail word of a ring:
 //
-//	bit  63     deaf: nobody will receive any more
-//	bit  62     shut: no more values, but those of permits
+//	bit  63     noReceivers: nobody will receive any more
+//	bit  62     closedBit: no more values, except those of permits
 //	bits 40-61  permits that have been given and not been used
 //	bits  0-39  the position of the next value
 //
-// All that decides whether a value may go in is in this word, but the head, and the
-// head only moves on: so what a compare-and-swap of the word was based on still holds
-// when it succeeds, or there is more room by then.
+// Except for the head, this word contains all data that decide whether a value may go in. The head
+// only moves forward. So when a compare-and-swap of the word succeeds, its preconditions still
+// hold, or there is more room by then.
 //
-// Positions count modulo 2^40. One that is mistaken for another needs a thread to
-// stand still while exactly a multiple of 10^12 values go through.
+// Positions count modulo 2^40. To mistake one position for another, a thread would have to pause
+// while exactly a multiple of 10^12 values pass through.
 const (
-	posMask    = 1<<40 - 1
-	onePermit  = 1 << 40
-	permitMask = (1<<22 - 1) << 40
-	shut       = 1 << 62
-	deaf       = 1 << 63
+	posMask     = 1<<40 - 1
+	onePermit   = 1 << 40
+	permitMask  = (1<<22 - 1) << 40
+	closedBit   = 1 << 62
+	noReceivers = 1 << 63
 
-	// maxCapacity leaves room for one permit for each place.
+	// maxCapacity allows one permit for each place.
 	maxCapacity = 1 << 21
 )
 
-// A ring is the bounded queue of Dmitry Vyukov for many producers and consumers
-// (1024cores.net, "Bounded MPMC queue"): a slot's stamp says whose turn it is, so that
-// producers contend for the tail alone, and consumers for the head.
+// A ring is the bounded queue of Dmitry Vyukov for many producers and consumers (1024cores.net,
+// "Bounded MPMC queue"). A slot's stamp says which operation may use the slot next. So producers
+// contend only for the tail, and consumers only for the head.
 //
 //	stamp = p            free for the value of position p
 //	stamp = p + 1        has the value of position p
 //	stamp = p + size     that has been taken out: free for position p + size
 //
-// Three things are otherwise. The size is a power of two, at least 2, but the capacity
-// is any number up to it: room is counted, from tail, head and permits. Permits take
-// part in that count and claim no position, so one that is kept for long holds up
-// nobody's value. And a slot that somebody is still at work on is not taken for a full
-// or an empty queue: full and empty are said by tail and head.
+// It differs in three ways. The number of slots is a power of two, at least 2, but the capacity is
+// any number up to that: room is computed from tail, head and permits. Permits count there and
+// claim no position, so a permit that is kept for long delays no value. And a slot that a thread
+// is still writing or reading does not make the queue full or empty: only tail and head decide
+// that.
 type ring[T any] struct {
 	tail  atomics.Uint64
-	floor atomics.Uint64 // the head is not before this: spares producers the head's cache line
+	floor atomics.Uint64 // a lower bound of the head: spares producers the head's cache line
 	_     [2]cpu.CacheLinePad
 	head  atomics.Uint64
 	_     [2]cpu.CacheLinePad
@@ -62,14 +62,14 @@ type slot[T any] struct {
 	value T
 }
 
-// What a try at the ring comes to.
+// An outcome is the result of an attempt at the ring.
 type outcome uint8
 
 const (
 	done   outcome = iota
 	full           // no room
-	empty          // nothing is there
-	busy           // a value is being put in, but not there yet
+	empty          // no value
+	busy           // a value is being put in, but is not there yet
 	closed         // no more values go in, or will come out
 )
 
@@ -81,9 +81,10 @@ func (r *ring[T]) init(capacity int) {
 	}
 }
 
-// room reports whether there is a place for one more, as of that tail word. If not,
-// there was none when the tail was loaded either, since the head was no later then; but
-// a tail that is behind the head by now gives nonsense, so look whether it has changed.
+// room reports whether there is room for one more value, as of that tail word. If not, there was
+// no room when the tail was loaded, either, since the head was not further then. But if the head
+// has passed that tail by now, the result is meaningless. So the caller checks whether the tail
+// has changed.
 func (r *ring[T]) room(tail uint64) bool {
 	permits := tail & permitMask / onePermit
 	floor := r.floor.Load()
@@ -93,13 +94,13 @@ func (r *ring[T]) room(tail uint64) bool {
 	return r.roomFor(tail) != 0
 }
 
-// roomFor is room, for how many more: it looks at the head itself, which for many at once
-// costs little and gives more than the floor.
+// roomFor is the number of places that are free. It reads the head itself: for many values at once
+// that costs little, and finds more room than floor does.
 func (r *ring[T]) roomFor(tail uint64) uint64 {
 	floor := r.floor.Load()
 	head := r.head.Load()
 	if head != floor {
-		r.floor.Store(head) // perhaps a later one was there: that does no harm
+		r.floor.Store(head) // this may replace a later value, which does no harm
 	}
 	used := (tail-head)&posMask + tail&permitMask/onePermit
 	if used >= r.capacity {
@@ -112,13 +113,13 @@ func next(tail uint64) uint64 { return advance(tail, 1) }
 
 func advance(tail, n uint64) uint64 { return tail&^posMask | (tail+n)&posMask }
 
-// push puts a value in, unless the ring is full or closed.
+// push puts in a value, unless the ring is full or closed.
 func (r *ring[T]) push(v T) outcome {
 	for lost := 0; ; lost++ {
 		backOff(lost)
 		tail := r.tail.Load()
 		switch {
-		case tail&shut != 0:
+		case tail&closedBit != 0:
 			return closed
 		case !r.room(tail):
 			if r.tail.Load() == tail {
@@ -137,14 +138,13 @@ func (r *ring[T]) push(v T) outcome {
 	}
 }
 
-// pushMany puts as many values in as there is room for, at least one unless the ring is
-// full or closed. They get positions in a row, with one compare-and-swap. vs is not
-// empty.
+// pushMany puts in as many values as there is room for, at least one unless the ring is full or
+// closed. They get consecutive positions, with one compare-and-swap. vs is not empty.
 func (r *ring[T]) pushMany(vs []T) (int, outcome) {
 	for lost := 0; ; lost++ {
 		backOff(lost)
 		tail := r.tail.Load()
-		if tail&shut != 0 {
+		if tail&closedBit != 0 {
 			return 0, closed
 		}
 		n := min(r.roomFor(tail), uint64(len(vs)))
@@ -167,7 +167,7 @@ func (r *ring[T]) reserve() outcome {
 	for {
 		tail := r.tail.Load()
 		switch {
-		case tail&shut != 0:
+		case tail&closedBit != 0:
 			return closed
 		case !r.room(tail):
 			if r.tail.Load() == tail {
@@ -179,13 +179,13 @@ func (r *ring[T]) reserve() outcome {
 	}
 }
 
-// pushReserved puts a value in with a permit, which is used up: closed if nobody
-// receives any more.
+// pushReserved puts in a value with a permit, and uses up the permit. closed: nobody receives any
+// more.
 func (r *ring[T]) pushReserved(v T) outcome {
 	for {
 		tail := r.tail.Load()
 		mustBePermitted(tail)
-		if tail&deaf != 0 {
+		if tail&noReceivers != 0 {
 			if r.tail.CompareAndSwap(tail, tail-onePermit) {
 				return closed
 			}
@@ -196,12 +196,29 @@ func (r *ring[T]) pushReserved(v T) outcome {
 	}
 }
 
-// release gives a permit back.
-func (r *ring[T]) release() {
+// reserveAll takes n permits, at least 1, unless there is not enough room or the ring is closed.
+func (r *ring[T]) reserveAll(n int) outcome {
+	for {
+		tail := r.tail.Load()
+		switch {
+		case tail&closedBit != 0:
+			return closed
+		case r.roomFor(tail) < uint64(n):
+			if r.tail.Load() == tail {
+				return full
+			}
+		case r.tail.CompareAndSwap(tail, tail+uint64(n)*onePermit):
+			return done
+		}
+	}
+}
+
+// release gives back n permits.
+func (r *ring[T]) release(n int) {
 	for {
 		tail := r.tail.Load()
 		mustBePermitted(tail)
-		if r.tail.CompareAndSwap(tail, tail-onePermit) {
+		if r.tail.CompareAndSwap(tail, tail-uint64(n)*onePermit) {
 			return
 		}
 	}
@@ -213,9 +230,9 @@ func mustBePermitted(tail uint64) {
 	}
 }
 
-// fill puts a value into the slot of a position that the caller has claimed. There is
-// room, so the consumer of the slot's last value has claimed that: it may have some
-// instructions to go.
+// fill puts a value into the slot of a position that the caller has claimed. There is room, so the
+// consumer of the slot's last value has claimed that value. It may need some more instructions to
+// take it out.
 func (r *ring[T]) fill(pos uint64, v T) {
 	s := &r.slots[pos&r.mask]
 	if s.stamp.Load() != pos {
@@ -231,7 +248,7 @@ func (s *slot[T]) mustBecome(stamp uint64) {
 	}
 }
 
-// pop takes the first value out.
+// pop takes out the first value.
 func (r *ring[T]) pop() (v T, _ outcome) {
 	for lost := 0; ; lost++ {
 		backOff(lost)
@@ -255,7 +272,7 @@ func (r *ring[T]) pop() (v T, _ outcome) {
 	}
 }
 
-// popMany takes as many values out as are there, up to len(buf), which is not 0.
+// popMany takes out as many values as are available, up to len(buf), which is not 0.
 func (r *ring[T]) popMany(buf []T) (int, outcome) {
 	for lost := 0; ; lost++ {
 		backOff(lost)
@@ -285,22 +302,22 @@ func (r *ring[T]) popMany(buf []T) (int, outcome) {
 	}
 }
 
-// nothing says why there is nothing at that head. If it says empty, or closed, both
-// heads were the same when the tail was loaded: the tail is never behind.
+// nothing returns the reason why there is no value at that head. If it returns empty or closed,
+// head and tail were equal when the tail was loaded, because the tail is never behind.
 func (r *ring[T]) nothing(head uint64) outcome {
 	tail := r.tail.Load()
 	switch {
 	case tail&posMask != head:
 		return busy
-	case tail&shut != 0 && tail&permitMask == 0:
+	case tail&closedBit != 0 && tail&permitMask == 0:
 		return closed
 	default:
 		return empty
 	}
 }
 
-// due reports whether a receive would not have to wait. If the first value is being put
-// in it says no: whoever does that will see to those that wait.
+// due reports whether a receive would not have to wait. If the first value is being put in, it
+// reports false: the producer of that value will check for waiting receivers.
 func (r *ring[T]) due() bool {
 	for {
 		head := r.head.Load()
@@ -314,8 +331,7 @@ func (r *ring[T]) due() bool {
 	}
 }
 
-// close sets flags of the tail word, and reports whether this call has set the last of
-// them.
+// close sets flags of the tail word, and reports whether this call has set the last of them.
 func (r *ring[T]) close(flags uint64) bool {
 	for {
 		tail := r.tail.Load()
@@ -338,11 +354,10 @@ func (r *ring[T]) len() int {
 	}
 }
 
-// backOff leaves the cache line to those who have won the race for it, so many times by
-// now: they can then do a dozen operations in a row, and not one per transfer. It takes a
-// fraction of a microsecond, at most about two. (A sixteenth of that, which is one
-// transfer, took twice as long per value with four tasks on either side; twice that
-// gained a tenth more.)
+// backOff waits after so many lost races for a cache line. So the winners can do a dozen
+// operations in a row, instead of one per transfer of the line. It takes a fraction of a
+// microsecond, at most about two. (A sixteenth of that, which is one transfer, took twice as long
+// per value with four tasks on either side. Twice that was a tenth faster.)
 func backOff(lost int) {
 	if lost > 0 {
 		spin(min(lost, 4) * 1024)
@@ -355,8 +370,8 @@ func spin(n int) {
 	}
 }
 
-// relax is called between looks at what another thread is about to do within some
-// instructions, unless it was interrupted.
+// relax is called between two checks of a word that another thread will change within some
+// instructions, unless that thread was preempted.
 func relax(spins int) {
 	if spins >= spinsBeforePause {
 		pause()

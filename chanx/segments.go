@@ -6,36 +6,36 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// A segments is the unbounded queue of Tokio (tokio/src/sync/mpsc/list.rs and block.rs)
-// for many producers and one consumer: a list of blocks of slots. A producer claims a
-// position with one addition to tail, finds the block of that position, puts its value
-// there and says that it is ready.
+// A segments is the unbounded queue of Tokio (tokio/src/sync/mpsc/list.rs and block.rs) for many
+// producers and one consumer. It is a list of blocks of slots. A producer claims a position with
+// one addition to tail, finds the block of that position, stores its value there, and marks the
+// slot as ready.
 //
-// Blocks are used again, which needs an argument, because a producer may hold one that
-// it has only walked through. It claims its position before it loads last. So those
-// that may hold a block which last has left have claimed a position below what tail was
-// just after that: observed. When the consumer has taken everything below observed they
-// have all said ready, which is the last thing they do to any block. Then nobody but
-// the consumer knows the block.
+// Blocks are reused. This needs care, because a producer may still hold a block that it has only
+// passed. A producer claims its position before it loads last. So every producer that may hold a
+// block behind last has claimed a position below observed, the value of tail just after last left
+// the block. When the consumer has taken all values below observed, these producers have marked
+// their slots as ready, and after that they access no block. Then only the consumer knows the
+// block.
 type segments[T any] struct {
 	tail atomics.Uint64              // positions claimed, and ended
-	last atomics.Pointer[segment[T]] // where producers begin to look
-	end  atomics.Uint64              // 1 + the position that the queue ends at; 0: it does not
+	last atomics.Pointer[segment[T]] // where producers begin to search
+	end  atomics.Uint64              // 1 + the position of the queue's end; 0: it has no end yet
 	_    [2]cpu.CacheLinePad
 
-	// The consumer's:
+	// Only the consumer uses these:
 	at    uint64      // the next position
-	first *segment[T] // that has it
-	old   *segment[T] // the first that may not be used again yet
+	first *segment[T] // the block of that position
+	old   *segment[T] // the first block that may not be reused yet
 
-	spare [4]atomics.Pointer[segment[T]] // to be used again
+	spare [4]atomics.Pointer[segment[T]] // blocks for reuse
 }
 
 const (
 	allReady = 1<<segmentSize - 1
 	released = 1 << segmentSize // last has left the block, and observed is set
 
-	ended = 1 << 63 // in tail: what is claimed from now on is not in the queue
+	ended = 1 << 63 // in tail: positions claimed from now on are not in the queue
 )
 
 type segment[T any] struct {
@@ -52,9 +52,9 @@ func (q *segments[T]) init() {
 	q.last.Store(q.first)
 }
 
-// push adds a value; false: the queue has ended. Any goroutine.
+// push adds a value. false: the queue has ended. Any goroutine may call it.
 func (q *segments[T]) push(v T) bool {
-	if q.tail.Load()&ended != 0 { // a look first, so that tail does not run away
+	if q.tail.Load()&ended != 0 { // checked first, so that tail does not run away
 		return false
 	}
 	pos := q.tail.Add(1) - 1
@@ -68,10 +68,10 @@ func (q *segments[T]) push(v T) bool {
 	return true
 }
 
-// find is the block of a position that the caller has claimed and not said ready.
+// find returns the block of a position that the caller has claimed and not yet marked as ready.
 func (q *segments[T]) find(pos uint64) *segment[T] {
 	start := pos - pos%segmentSize
-	s := q.last.Load() // not behind the position: last leaves a block only when all of it is ready
+	s := q.last.Load() // not beyond the position: last leaves a block only when all of its slots are ready
 	for advance := true; s.start != start; {
 		next := s.next.Load()
 		if next == nil {
@@ -86,7 +86,7 @@ func (q *segments[T]) find(pos uint64) *segment[T] {
 	return s
 }
 
-// grow adds a block behind s, unless somebody else has, and returns it.
+// grow adds a block behind s, unless another producer has, and returns the block behind s.
 func (q *segments[T]) grow(s *segment[T]) *segment[T] {
 	var fresh *segment[T]
 	for i := range q.spare {
@@ -107,7 +107,7 @@ func (q *segments[T]) grow(s *segment[T]) *segment[T] {
 	return s.next.Load()
 }
 
-// keep has a block that nobody knows used again, or drops it.
+// keep stores an unused block for reuse, or drops it.
 func (q *segments[T]) keep(s *segment[T]) {
 	for i := range q.spare {
 		if q.spare[i].CompareAndSwap(nil, s) {
@@ -116,7 +116,7 @@ func (q *segments[T]) keep(s *segment[T]) {
 	}
 }
 
-// pop takes the first value out. The consumer's alone.
+// pop takes out the first value. Only the consumer calls it.
 func (q *segments[T]) pop() (v T, _ outcome) {
 	s := q.first
 	if q.at-s.start == segmentSize {
@@ -137,13 +137,13 @@ func (q *segments[T]) pop() (v T, _ outcome) {
 	return v, done
 }
 
-// nothing says why there is nothing.
+// nothing returns the reason why there is no value.
 func (q *segments[T]) nothing() outcome {
 	tail := q.tail.Load()
 	switch {
 	case tail&ended != 0:
 		if end := q.end.Load(); end == 0 || end-1 != q.at {
-			return busy // end is about to be set, or values to be ready: both wake
+			return busy // end is about to be set, or values to become ready: both wake the consumer
 		}
 		return closed
 	case tail != q.at:
@@ -153,7 +153,7 @@ func (q *segments[T]) nothing() outcome {
 	}
 }
 
-// reclaim has the blocks used again that were taken out and that nobody holds.
+// reclaim stores consumed blocks for reuse that no producer holds.
 func (q *segments[T]) reclaim() {
 	for q.old != q.first {
 		s := q.old
@@ -167,7 +167,7 @@ func (q *segments[T]) reclaim() {
 	}
 }
 
-// close ends the queue behind what has been claimed. Any goroutine; once.
+// close ends the queue behind the claimed positions. Any goroutine may call it, once.
 func (q *segments[T]) close() {
 	q.end.Store(1 + q.tail.Or(ended))
 }

@@ -4,8 +4,8 @@ package chanx
 
 import "testing"
 
-// The blocks have two slots here. What a producer has claimed is put where it belongs,
-// also when blocks are used again meanwhile.
+// The blocks have two slots here. Each value is stored at the position that its producer has
+// claimed, also when blocks are reused meanwhile.
 func TestExploreTheBlocksOfAnUnboundedChannel(t *testing.T) {
 	scene := func(preemptions int, ahead int, producers ...[]int) aScene {
 		return aScene{preemptions, true, func(m *scene) {

@@ -12,8 +12,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A loop that selects between channels and a timer gets every value of each, in order:
-// those that lose have taken nothing.
+// A loop that selects between channels and a timer gets every value of each, in order: the losers
+// of a Select have taken nothing.
 func TestTheLosersOfASelectHaveTakenNothing(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		rt := start(t, workers)
@@ -50,7 +50,7 @@ func TestTheLosersOfASelectHaveTakenNothing(t *testing.T) {
 					return next, err
 				}
 				if sel.Err == chanx.ErrClosed && sel.Index == 3 {
-					continue // it was received, and is ready for ever
+					continue // the value was received, so the future is always ready
 				}
 				if sel.Err != nil {
 					return next, sel.Err
@@ -72,7 +72,7 @@ func TestTheLosersOfASelectHaveTakenNothing(t *testing.T) {
 	}
 }
 
-// never is a sleep whose result is of no use.
+// never is a sleep without a useful result.
 func never(s sched.Future[struct{}]) sched.Future[int] {
 	return &sleeping{s}
 }
@@ -86,8 +86,8 @@ func (s *sleeping) Poll(cx *sched.Context) (int, error) {
 
 func (s *sleeping) Cancel() { s.s.(sched.Canceler).Cancel() }
 
-// A future that has come to its end for good, in a loop that selects it again and again,
-// does not keep the task from running out of its budget, nor so the others from theirs.
+// A loop selects a future that is always done. The task still uses up its budget, so the other
+// futures get their turn.
 func TestWhatIsReadyForEverLeavesTheOthersTheirTurn(t *testing.T) {
 	for name, over := range map[string]func() sched.Future[int]{
 		"oneshot": func() sched.Future[int] {

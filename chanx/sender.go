@@ -7,23 +7,22 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Sender is a handle of the sending side of a bounded channel. Its methods may be
-// called from any goroutine, and at once. It must not be copied: Clone gives others
-// one of their own. When the last Sender of a channel is closed, receivers get what
-// has been sent and then ErrClosed.
+// A Sender is a handle of the sending side of a bounded channel. Its methods may be called from
+// any goroutine, and concurrently. It must not be copied: Clone makes another handle. When the
+// last Sender of a channel is closed, receivers get the remaining values and then ErrClosed.
 //
-// Those who wait to send get room in the order they came, and nobody overtakes them; they
-// then put their values in when they run. What one task or goroutine sends is received in
-// the order it was sent.
+// Waiting senders get room in the order of their arrival, and nobody overtakes them. They put
+// their values in when they run. The values of one task or goroutine are received in the order in
+// which it sent them.
 type Sender[T any] struct {
 	ch     *bounded[T]
 	closed atomic.Bool
 }
 
-// Send sends v, and waits while there is no room. It is for stackful tasks (see
-// sched.Await). An error says that v has not been sent: ErrClosed, or
-// sched.ErrCancelled in a task that was aborted, which notices that when it has to
-// wait, or when its budget is used up. It allocates nothing, waiting or not.
+// Send sends v, and waits until there is room. It is for stackful tasks (see sched.Await). With an
+// error v has not been sent. The error is ErrClosed, or sched.ErrCanceled in a task that was
+// aborted. A task notices an abort when it has to wait, or when its budget is used up. Send
+// allocates nothing, waiting or not.
 func (s *Sender[T]) Send(cx *sched.Context, v T) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -39,8 +38,8 @@ func (s *Sender[T]) Send(cx *sched.Context, v T) error {
 	return err
 }
 
-// SendContext is Send for an ordinary goroutine, which waits until ctx ends at most. The
-// error is then that of ctx. If there is room at once, ctx is not looked at.
+// SendContext is Send for an ordinary goroutine. It waits until ctx ends at most, and then returns
+// ctx's error. If there is room at once, ctx is not checked.
 func (s *Sender[T]) SendContext(ctx context.Context, v T) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -54,7 +53,7 @@ func (s *Sender[T]) SendContext(ctx context.Context, v T) error {
 	return err
 }
 
-// TrySend sends v if that needs no waiting. The error is ErrFull or ErrClosed.
+// TrySend sends v if there is room. The error is ErrFull or ErrClosed.
 func (s *Sender[T]) TrySend(v T) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -62,8 +61,8 @@ func (s *Sender[T]) TrySend(v T) error {
 	return s.ch.send(nil, v).err()
 }
 
-// SendFuture is a future that sends v. A task that keeps it sends with it as often as
-// it likes (see SendFuture.Reset) and allocates nothing.
+// SendFuture returns a future that sends v. It can be used again (see SendFuture.Reset), without
+// an allocation.
 func (s *Sender[T]) SendFuture(v T) *SendFuture[T] {
 	f := &SendFuture[T]{value: v}
 	if !s.closed.Load() {
@@ -72,9 +71,8 @@ func (s *Sender[T]) SendFuture(v T) *SendFuture[T] {
 	return f
 }
 
-// Reserve waits for room and keeps it for one value: for those who make their value
-// only when it can be sent. It is for stackful tasks; errors are those of Send. It
-// allocates nothing.
+// Reserve waits for room and reserves it for one value. Use it to make a value only when it can be
+// sent. It is for stackful tasks. Its errors are those of Send. It allocates nothing.
 func (s *Sender[T]) Reserve(cx *sched.Context) (Permit[T], error) {
 	if s.closed.Load() {
 		return Permit[T]{}, ErrClosed
@@ -91,8 +89,7 @@ func (s *Sender[T]) Reserve(cx *sched.Context) (Permit[T], error) {
 	return p, err
 }
 
-// ReserveContext is Reserve for an ordinary goroutine, which waits until ctx ends at
-// most.
+// ReserveContext is Reserve for an ordinary goroutine. It waits until ctx ends at most.
 func (s *Sender[T]) ReserveContext(ctx context.Context) (Permit[T], error) {
 	if s.closed.Load() {
 		return Permit[T]{}, ErrClosed
@@ -107,7 +104,7 @@ func (s *Sender[T]) ReserveContext(ctx context.Context) (Permit[T], error) {
 	return p, err
 }
 
-// TryReserve is Reserve if that needs no waiting. The error is ErrFull or ErrClosed.
+// TryReserve is Reserve without waiting. The error is ErrFull or ErrClosed.
 func (s *Sender[T]) TryReserve() (Permit[T], error) {
 	if s.closed.Load() {
 		return Permit[T]{}, ErrClosed
@@ -115,8 +112,8 @@ func (s *Sender[T]) TryReserve() (Permit[T], error) {
 	return s.ch.permit(s.ch.reserve())
 }
 
-// ReserveFuture is a future of a permit. One that is abandoned keeps none; whoever got
-// the permit has to use it or give it back.
+// ReserveFuture returns a future of a permit. An abandoned future reserves nothing. The permit
+// that it returns must be used or released.
 func (s *Sender[T]) ReserveFuture() *ReserveFuture[T] {
 	f := new(ReserveFuture[T])
 	if !s.closed.Load() {
@@ -125,8 +122,8 @@ func (s *Sender[T]) ReserveFuture() *ReserveFuture[T] {
 	return f
 }
 
-// Clone is another handle of the same channel, which is to be closed on its own. It
-// panics if this one has been closed.
+// Clone returns another handle of the same channel, which must be closed separately. It panics if
+// this one has been closed.
 func (s *Sender[T]) Clone() *Sender[T] {
 	if s.closed.Load() || !increase(&s.ch.sending) {
 		panic("chanx: Clone of a closed Sender")
@@ -134,26 +131,25 @@ func (s *Sender[T]) Clone() *Sender[T] {
 	return &Sender[T]{ch: s.ch}
 }
 
-// Close gives the handle up: what is called on it from then on fails with ErrClosed.
-// If it was the last one of its channel, sends that wait fail, and receivers are told.
-// Permits that have been given can still be used, and receivers wait for them. Calls
-// after the first do nothing.
+// Close closes the handle: later calls on it fail with ErrClosed. If it was the last one of its
+// channel, waiting sends fail, and receivers are woken. Permits that have been given can still be
+// used, and receivers wait for them. Further calls do nothing.
 func (s *Sender[T]) Close() {
 	if !s.closed.Swap(true) && s.ch.sending.Add(-1) == 0 {
-		s.ch.stop(shut)
+		s.ch.stop(closedBit)
 	}
 }
 
 // IsClosed reports whether a send would fail with ErrClosed.
-func (s *Sender[T]) IsClosed() bool { return s.closed.Load() || s.ch.ring.tail.Load()&shut != 0 }
+func (s *Sender[T]) IsClosed() bool { return s.closed.Load() || s.ch.ring.tail.Load()&closedBit != 0 }
 
-// Len is how many values are in the channel. Others may change that at any time.
+// Len is the number of values in the channel. It may change at any time.
 func (s *Sender[T]) Len() int { return s.ch.ring.len() }
 
-// Cap is how many values the channel can hold.
+// Cap is the number of values that the channel can hold.
 func (s *Sender[T]) Cap() int { return int(s.ch.ring.capacity) }
 
-// increase adds 1 to a count of handles unless none is left.
+// increase adds 1 to a count of handles unless the count is 0.
 func increase(handles *atomic.Int64) bool {
 	for {
 		n := handles.Load()

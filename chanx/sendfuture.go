@@ -2,48 +2,55 @@ package chanx
 
 import "github.com/suiro-go/suiro/sched"
 
-// A place is what those who wait for room have in common.
-type place[T any] struct {
-	ch   *bounded[T] // nil: of a handle that was closed
+// A sendWait is the common part of futures that wait for room.
+type sendWait[T any] struct {
+	ch   *bounded[T] // nil: the handle was closed
 	node waiter
 }
 
-// wait waits for a permit. done: it has been given; full: wait on; closed.
-func (p *place[T]) wait(cx *sched.Context, w sched.Waker) outcome {
-	p.ch.grant(cx, &newSender{&p.node, w})
-	return p.look()
+// wait waits for a permit. done: it was granted; full: still waiting; closed: the channel is
+// closed.
+func (s *sendWait[T]) wait(cx *sched.Context, w sched.Waker) outcome {
+	s.ch.grant(cx, &newSender{&s.node, w})
+	return s.look()
 }
 
-// look says what has become of the wait. Whatever is not waiting any more is its
-// owner's alone.
-func (p *place[T]) look() outcome {
-	switch p.node.Value.state.Load() {
-	case told:
-		p.node.Value.state.Store(idle)
+// look returns the state of the wait. Once it no longer waits, only its owner uses it.
+func (s *sendWait[T]) look() outcome {
+	switch s.node.Value.state.Load() {
+	case woken:
+		s.node.Value.got = 0
+		s.node.Value.state.Store(idle)
 		return done
 	case refused:
-		p.node.Value.state.Store(idle)
+		s.node.Value.state.Store(idle)
 		return closed
 	default:
 		return full
 	}
 }
 
-// waits reports whether the place is in use.
-func (p *place[T]) waits() bool { return p.node.Value.state.Load() != idle }
+// waits reports whether the future waits, or its result has not been taken.
+func (s *sendWait[T]) waits() bool { return s.node.Value.state.Load() != idle }
 
-// cancel gives the place up, and a permit that has been given.
-func (p *place[T]) cancel() {
-	if p.ch != nil && p.ch.senders.leave(&p.node) == told {
-		p.ch.unreserve(nil)
+// cancel ends the wait, and gives back permits that were granted.
+func (s *sendWait[T]) cancel() {
+	if s.ch == nil || !s.waits() {
+		return
+	}
+	s.ch.senders.leave(&s.node)
+	got := s.node.Value.got // from now on only the owner uses got
+	s.node.Value.got, s.node.Value.need = 0, 0
+	if got > 0 {
+		s.ch.unreserve(nil, got)
 	}
 }
 
-// A SendFuture sends one value, see Sender.SendFuture. It is done when the value is in
-// the channel; its error is ErrClosed. One that is abandoned before has sent nothing. It
-// belongs to one task at a time, and must not be copied.
+// A SendFuture sends one value, see Sender.SendFuture. It is done when the value is in the
+// channel. Its error is ErrClosed. If it is abandoned before, it has sent nothing. It belongs to
+// one task at a time, and must not be copied.
 type SendFuture[T any] struct {
-	place[T]
+	sendWait[T]
 	value T
 	sent  bool
 }
@@ -53,9 +60,9 @@ var (
 	_ sched.Canceler         = (*SendFuture[int])(nil)
 )
 
-// Poll sends the value if there is room and nobody came before, or has the task woken
-// when its turn has come. It takes one unit of the task's budget. After it was done,
-// and a Reset, it sends another one.
+// Poll sends the value if there is room and no other sender waits. Otherwise it arranges for the
+// task to be woken in its turn. It uses one unit of the task's budget. After it was done, and a
+// Reset, it sends the next value.
 func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
@@ -76,7 +83,7 @@ func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, f.await(cx, cx.Waker())
 }
 
-// await is the rest of Poll, for one that has to wait or does so already.
+// await is the second part of Poll, for a future that has to wait or already waits.
 func (f *SendFuture[T]) await(cx *sched.Context, w sched.Waker) error {
 	is := f.look()
 	if is == full {
@@ -92,7 +99,7 @@ func (f *SendFuture[T]) await(cx *sched.Context, w sched.Waker) error {
 	}
 }
 
-// getSend is a future that was not in use, for the methods that wait.
+// getSend returns an unused future, for the methods that wait.
 func (c *bounded[T]) getSend(v T) *SendFuture[T] {
 	f := take[SendFuture[T]](&c.sends)
 	f.ch, f.value, f.sent = c, v, false
@@ -112,8 +119,8 @@ func (f *SendFuture[T]) ended(err error) error {
 	return err
 }
 
-// Reset has the next Poll send v: after the last value was sent, or failed to be, or
-// the future was cancelled.
+// Reset sets the value of the next Poll. Call it after the last value was sent or has failed, or
+// the future was canceled.
 func (f *SendFuture[T]) Reset(v T) {
 	if f.ch != nil && f.waits() {
 		panic("chanx: Reset of a SendFuture that waits: Cancel it first")
@@ -121,25 +128,25 @@ func (f *SendFuture[T]) Reset(v T) {
 	f.value, f.sent = v, false
 }
 
-// Unsent is the value if it has not been sent: for those who abandoned the future, as
-// the losers of a Select are, or got an error.
+// Unsent returns the value if it has not been sent. Use it after an error, or after the future was
+// abandoned, for example because it lost a Select.
 func (f *SendFuture[T]) Unsent() (v T, ok bool) { return f.value, !f.sent }
 
-// Cancel gives the place among those that wait up. The value has then not been sent.
+// Cancel ends the wait. The value has not been sent then.
 func (f *SendFuture[T]) Cancel() { f.cancel() }
 
 // A ReserveFuture reserves room for one value, see Sender.ReserveFuture. It belongs to
 // one task at a time, and must not be copied.
-type ReserveFuture[T any] struct{ place[T] }
+type ReserveFuture[T any] struct{ sendWait[T] }
 
 var (
 	_ sched.Future[Permit[int]] = (*ReserveFuture[int])(nil)
 	_ sched.Canceler            = (*ReserveFuture[int])(nil)
 )
 
-// Poll reserves room if there is some and nobody came before, or has the task woken
-// when its turn has come. The error is ErrClosed. It takes one unit of the task's
-// budget. After it was done it reserves once more.
+// Poll reserves room if there is some and no other sender waits. Otherwise it arranges for the
+// task to be woken in its turn. The error is ErrClosed. It uses one unit of the task's budget.
+// After it was done, it reserves again.
 func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
 	if !cx.Proceed() {
 		return Permit[T]{}, sched.ErrPending
@@ -147,7 +154,7 @@ func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
 	if f.ch == nil {
 		return Permit[T]{}, ErrClosed
 	}
-	is := full
+	var is outcome
 	if !f.waits() {
 		is = f.ch.reserve()
 	} else {
@@ -162,5 +169,5 @@ func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
 	return f.ch.permit(is)
 }
 
-// Cancel gives the place among those that wait up.
+// Cancel ends the wait.
 func (f *ReserveFuture[T]) Cancel() { f.cancel() }

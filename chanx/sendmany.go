@@ -6,12 +6,12 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// SendMany sends vs in their order, and waits while there is no room. It sends as many at
-// once as there is room for, which get places in a row; what others send may come between
-// those and the rest. Its first result is how many were sent: all, unless there is an
-// error, and then vs[n:] have not been. It is for stackful tasks; errors are those of
-// Send, also when vs is empty and the channel has closed. vs is not kept. It costs less
-// than as many calls of Send, and a unit of the budget for each turn. It allocates nothing.
+// SendMany sends vs in their order, and waits until there is room. It sends as many at once as
+// there is room for, and these are consecutive in the channel. Values of other senders may come
+// between them and the rest. It returns the number of sent values. That is len(vs) unless there is
+// an error; then vs[n:] have not been sent. It is for stackful tasks. The errors are those of
+// Send, also when vs is empty and the channel is closed. vs is not retained. It costs less than as
+// many calls of Send, and uses one unit of the budget for each batch. It allocates nothing.
 func (s *Sender[T]) SendMany(cx *sched.Context, vs []T) (int, error) {
 	f := s.getSendMany(vs)
 	if f == nil {
@@ -21,8 +21,7 @@ func (s *Sender[T]) SendMany(cx *sched.Context, vs []T) (int, error) {
 	return s.ch.putSendMany(f), err
 }
 
-// SendManyContext is SendMany for an ordinary goroutine, which waits until ctx ends at
-// most.
+// SendManyContext is SendMany for an ordinary goroutine. It waits until ctx ends at most.
 func (s *Sender[T]) SendManyContext(ctx context.Context, vs []T) (int, error) {
 	f := s.getSendMany(vs)
 	if f == nil {
@@ -32,8 +31,8 @@ func (s *Sender[T]) SendManyContext(ctx context.Context, vs []T) (int, error) {
 	return s.ch.putSendMany(f), err
 }
 
-// TrySendMany sends as many of vs as there is room for now, and returns how many those
-// were. The error is nil if that is all of them, else ErrFull or ErrClosed.
+// TrySendMany sends as many of vs as there is room for now, and returns their number. The error is
+// nil if all were sent, otherwise ErrFull or ErrClosed.
 func (s *Sender[T]) TrySendMany(vs []T) (int, error) {
 	if s.IsClosed() {
 		return 0, ErrClosed
@@ -48,8 +47,8 @@ func (s *Sender[T]) TrySendMany(vs []T) (int, error) {
 	return n, is.err()
 }
 
-// SendManyFuture is a future that sends vs, see SendMany. A task that keeps it sends with
-// it as often as it likes (see SendManyFuture.Reset) and allocates nothing.
+// SendManyFuture returns a future that sends vs, see SendMany. It can be used again (see
+// SendManyFuture.Reset), without an allocation.
 func (s *Sender[T]) SendManyFuture(vs []T) *SendManyFuture[T] {
 	f := &SendManyFuture[T]{values: vs}
 	if !s.closed.Load() {
@@ -58,12 +57,12 @@ func (s *Sender[T]) SendManyFuture(vs []T) *SendManyFuture[T] {
 	return f
 }
 
-// A SendManyFuture sends values, see Sender.SendMany. It is done when all of them are in
-// the channel, and its result is their number; its error is ErrClosed. One that is
-// abandoned before has sent the first ones, see Sent. It belongs to one task at a time,
-// and must not be copied. Until it is done or abandoned, the values must not be changed.
+// A SendManyFuture sends values, see Sender.SendMany. It is done when all of them are in the
+// channel, and its result is their number. Its error is ErrClosed. If it is abandoned before, it
+// has sent the first ones, see Sent. It belongs to one task at a time, and must not be copied.
+// Until it is done or abandoned, the values must not be changed.
 type SendManyFuture[T any] struct {
-	place[T]
+	sendWait[T]
 	values []T
 	sent   int
 }
@@ -73,9 +72,9 @@ var (
 	_ sched.Canceler    = (*SendManyFuture[int])(nil)
 )
 
-// Poll sends what there is room for if nobody came before, and has the task woken when
-// its turn has come to send more. It takes one unit of the task's budget for each turn.
-// With an error its result is what Sent says. After it was done, and a Reset, it sends others.
+// Poll sends as many values as there is room for, unless other senders wait. The task is woken
+// when it may send more. Each batch uses one unit of the task's budget. With an error, the result
+// is that of Sent. After it was done, and a Reset, it sends other values.
 func (f *SendManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return f.sent, sched.ErrPending
@@ -86,12 +85,12 @@ func (f *SendManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 	return f.poll(cx, cx.Waker())
 }
 
-// poll is the rest of Poll. Each turn is one permit, for the first value of the rest; what
-// follows that takes room as newcomers do. So those who wait for one place do not wait
-// behind all that a batch still wants.
+// poll is the second part of Poll. Each wait is for one permit, for the first value of the rest.
+// The other values take room as newly arrived senders do. So a sender of one value does not wait
+// for a whole batch.
 func (f *SendManyFuture[T]) poll(cx *sched.Context, w sched.Waker) (int, error) {
 	if len(f.values) == f.sent && !f.waits() {
-		if f.ch.ring.tail.Load()&shut != 0 && f.sent == 0 {
+		if f.ch.ring.tail.Load()&closedBit != 0 && f.sent == 0 {
 			return 0, ErrClosed
 		}
 		return f.sent, nil
@@ -123,18 +122,18 @@ func (f *SendManyFuture[T]) poll(cx *sched.Context, w sched.Waker) (int, error) 
 		if f.sent++; f.sent == len(f.values) {
 			return f.sent, nil
 		}
-		if cx != nil && !cx.Proceed() { // with a receiver on another worker this could go on for long
+		if cx != nil && !cx.Proceed() { // with a receiver on another worker this loop could run for long
 			return f.sent, sched.ErrPending
 		}
 	}
 }
 
-// Sent is how many of the values have been sent, the first ones: for those who abandoned
-// the future, or got an error.
+// Sent is the number of values that have been sent, which are the first ones. Use it after an
+// error, or after the future was abandoned.
 func (f *SendManyFuture[T]) Sent() int { return f.sent }
 
-// Reset has the next Poll send vs: after the last values were sent, or failed to be, or
-// the future was cancelled.
+// Reset sets the values of the next Poll. Call it after the last values were sent or have failed,
+// or the future was canceled.
 func (f *SendManyFuture[T]) Reset(vs []T) {
 	if f.ch != nil && f.waits() {
 		panic("chanx: Reset of a SendManyFuture that waits: Cancel it first")
@@ -142,11 +141,10 @@ func (f *SendManyFuture[T]) Reset(vs []T) {
 	f.values, f.sent = vs, 0
 }
 
-// Cancel gives the place among those that wait up. What Sent says has been sent, and
-// nothing else.
+// Cancel ends the wait. The first values, as many as Sent says, have been sent, and no more.
 func (f *SendManyFuture[T]) Cancel() { f.cancel() }
 
-// getSendMany is a future that was not in use; nil: the handle was closed.
+// getSendMany returns an unused future; nil: the handle was closed.
 func (s *Sender[T]) getSendMany(vs []T) *SendManyFuture[T] {
 	if s.closed.Load() {
 		return nil

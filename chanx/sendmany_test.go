@@ -120,7 +120,7 @@ func TestTrySendManySendsWhatThereIsRoomFor(t *testing.T) {
 	}
 }
 
-func TestSendManyThatIsCancelledSaysHowManyWereSentAndKeepsTheRest(t *testing.T) {
+func TestSendManyThatIsCanceledSaysHowManyWereSentAndKeepsTheRest(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](3)
 		sent := 0
@@ -147,7 +147,7 @@ func TestSendManyThatIsCancelledSaysHowManyWereSentAndKeepsTheRest(t *testing.T)
 	})
 }
 
-func TestSendManyThatIsCancelledWhenItsTurnHasComeGivesItToTheNext(t *testing.T) {
+func TestSendManyThatIsCanceledWhenItsTurnHasComeGivesItToTheNext(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](1)
 		lazy := tx.SendManyFuture(upTo(0, 3))

@@ -16,34 +16,34 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A ledger is what was sent and received, by those who did.
-type ledger struct {
+// A record records the sent and received values.
+type record struct {
 	mu       sync.Mutex
 	sent     map[int]bool // false: reported unsent
 	received map[int]int
 	faults   []string
 }
 
-func (l *ledger) send(v int, err error) {
+func (l *record) send(v int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sent[v] = err == nil
 }
 
-func (l *ledger) receive(v int) {
+func (l *record) receive(v int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.received[v]++
 }
 
-func (l *ledger) fault(format string, args ...any) {
+func (l *record) fault(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// sendSomehow sends a value in one of the ways that may give up.
-func (l *ledger) sendSomehow(e env, random *rand.Rand, tx *chanx.Sender[int], v int) {
+// sendSomehow sends a value by one of the methods that may give up.
+func (l *record) sendSomehow(e env, random *rand.Rand, tx *chanx.Sender[int], v int) {
 	f := tx.SendFuture(v)
 	var err error
 	switch way := random.IntN(5); {
@@ -66,7 +66,7 @@ func (l *ledger) sendSomehow(e env, random *rand.Rand, tx *chanx.Sender[int], v 
 	case way == 3 && e.cx != nil:
 		d := time.Duration(random.IntN(2)) * time.Millisecond
 		_, err = await(e, sched.Timeout(d, sched.Future[struct{}](f)))
-	case e.cx != nil: // against what is often ready
+	case e.cx != nil: // together with a future that is often ready
 		other := sched.Yield()
 		if random.IntN(3) == 0 {
 			other = sched.Sleep(time.Millisecond)
@@ -89,7 +89,7 @@ func (l *ledger) sendSomehow(e env, random *rand.Rand, tx *chanx.Sender[int], v 
 	l.send(v, err)
 }
 
-func (l *ledger) reserveSomehow(e env, random *rand.Rand, tx *chanx.Sender[int], v int) {
+func (l *record) reserveSomehow(e env, random *rand.Rand, tx *chanx.Sender[int], v int) {
 	var p chanx.Permit[int]
 	var err error
 	if e.cx != nil {
@@ -108,8 +108,8 @@ func (l *ledger) reserveSomehow(e env, random *rand.Rand, tx *chanx.Sender[int],
 	l.send(v, err)
 }
 
-// receiveSomehow receives in one of the ways that may give up; false: closed.
-func (l *ledger) receiveSomehow(e env, random *rand.Rand, rx *chanx.Receiver[int]) bool {
+// receiveSomehow receives by one of the methods that may give up. false: the channel is closed.
+func (l *record) receiveSomehow(e env, random *rand.Rand, rx *chanx.Receiver[int]) bool {
 	var v int
 	var err error
 	switch way := random.IntN(4); {
@@ -148,8 +148,8 @@ func (l *ledger) receiveSomehow(e env, random *rand.Rand, rx *chanx.Receiver[int
 	return err != chanx.ErrClosed
 }
 
-// Whatever gives up while it waits, each value that was sent is received once, none that
-// was reported unsent is, and no slot is lost.
+// Senders and receivers give up while they wait. Each sent value is received once, no value that
+// was reported unsent is received, and no slot is lost.
 func TestNothingIsLostToThoseThatGiveUp(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -157,7 +157,7 @@ func TestNothingIsLostToThoseThatGiveUp(t *testing.T) {
 		const capacity, workers = 3, 4
 		each := rounds(1500)
 		tx, rx := chanx.NewBounded[int](capacity)
-		l := &ledger{sent: map[int]bool{}, received: map[int]int{}}
+		l := &record{sent: map[int]bool{}, received: map[int]int{}}
 		var sending, receiving []*job
 		for i := range workers {
 			sending = append(sending, c.do(func(e env) error {
@@ -174,7 +174,7 @@ func TestNothingIsLostToThoseThatGiveUp(t *testing.T) {
 				return nil
 			}))
 		}
-		// Others are aborted at any time.
+		// Others are aborted at random times.
 		random := rand.New(rand.NewPCG(seed, 200))
 		for i := range each {
 			v := workers*each + i
@@ -214,7 +214,7 @@ func TestNoSlotIsLostToThoseThatGiveUp(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		const capacity = 3
 		tx, rx := chanx.NewBounded[int](capacity)
-		l := &ledger{sent: map[int]bool{}, received: map[int]int{}}
+		l := &record{sent: map[int]bool{}, received: map[int]int{}}
 		var jobs []*job
 		for i := range 4 {
 			jobs = append(jobs, c.do(func(e env) error {
@@ -228,7 +228,7 @@ func TestNoSlotIsLostToThoseThatGiveUp(t *testing.T) {
 				return nil
 			}))
 		}
-		// One of the four may wait for ever, with nobody left to receive.
+		// One of the four may wait without end, because nobody is left to receive.
 		quit := make(chan struct{})
 		var drain sync.WaitGroup
 		drain.Go(func() {

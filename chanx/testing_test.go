@@ -16,11 +16,11 @@ import (
 
 const patience = schedtest.Patience
 
-// slow says that tests have to do with fewer rounds: under the race detector, where
-// besides sync.Pool drops things at random, so that nothing can be said of allocations.
+// slow says that tests should repeat less, because they run under the race detector. There
+// sync.Pool also drops items at random, so tests cannot count allocations.
 var slow bool
 
-// rounds scales what a stress test repeats.
+// rounds scales the number of repetitions of a stress test.
 func rounds(n int) int {
 	if slow || testing.Short() {
 		return n / 20
@@ -42,7 +42,7 @@ func start(t testing.TB, workers int) *sched.Runtime {
 	return schedtest.Start(t, sched.Config{Workers: workers})
 }
 
-// A crew is who does a test's work: tasks, goroutines, or some of each.
+// A crew is the tasks, goroutines, or both, that run a test's work.
 type crew struct {
 	t     testing.TB
 	rt    *sched.Runtime
@@ -50,7 +50,7 @@ type crew struct {
 	count int
 }
 
-// onEach runs a test with each kind of crew on runtimes with few workers and many.
+// onEach runs a test with each kind of crew, on runtimes with few and with many workers.
 func onEach(t *testing.T, test func(t *testing.T, c *crew)) {
 	for _, workers := range []int{1, 2, 4} {
 		for _, kind := range []string{"tasks", "goroutines", "both"} {
@@ -61,13 +61,13 @@ func onEach(t *testing.T, test func(t *testing.T, c *crew)) {
 	}
 }
 
-// An env is where one of a crew works: cx if it is a task, ctx if it is a goroutine.
+// An env is the context in which a member of a crew works: cx in a task, ctx in a goroutine.
 type env struct {
 	cx  *sched.Context
 	ctx context.Context
 }
 
-// A job is what one of a crew does.
+// A job is the work of one member of a crew.
 type job struct {
 	t     testing.TB
 	ended chan struct{}
@@ -75,7 +75,7 @@ type job struct {
 	abort func()
 }
 
-// do has the next of the crew work; only the test's goroutine calls it.
+// do starts work on the next member of the crew. Only the test's goroutine calls it.
 func (c *crew) do(work func(e env) error) *job {
 	j := &job{t: c.t, ended: make(chan struct{})}
 	c.count++
@@ -98,7 +98,7 @@ func (c *crew) do(work func(e env) error) *job {
 	return j
 }
 
-// wait is the job's error when it is done.
+// wait waits for the job, and returns its error.
 func (j *job) wait() error {
 	j.t.Helper()
 	select {
@@ -125,7 +125,7 @@ func await[T any](e env, f sched.Future[T]) (T, error) {
 	return sched.Wait(e.ctx, f)
 }
 
-// A sender and a receiver are what handles of several kinds have in common.
+// sender and receiver are the common methods of several kinds of handles.
 type sender[T any] interface {
 	Send(cx *sched.Context, v T) error
 }
@@ -154,13 +154,13 @@ func recv[T any](e env, r receiver[T]) (T, error) {
 	return r.RecvContext(e.ctx)
 }
 
-// run has one of the crew work, and waits for it.
+// run lets one member of the crew work, and waits for it.
 func (c *crew) run(work func(e env)) {
 	c.t.Helper()
 	require.NoError(c.t, c.do(func(e env) error { work(e); return nil }).wait())
 }
 
-// receives has one of the crew receive a value.
+// receives lets one member of the crew receive a value.
 func receives[T any](c *crew, r receiver[T]) (v T, err error) {
 	c.t.Helper()
 	err = c.do(func(e env) (err error) { v, err = recv(e, r); return err }).wait()

@@ -10,15 +10,15 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A scene is threads that act as tasks do: they poll, and sleep until they are woken. One
-// that is not woken sleeps to the end, which is how a lost wake-up is found.
+// A scene has threads that act as tasks: they poll, and sleep until they are woken. A thread that
+// is not woken sleeps until the end, which shows a lost wake-up.
 type scene struct {
 	x     *explorer.Execution
 	woken map[sched.Waker]*bool
-	left  int         // threads that are not done
+	left  int         // number of threads that are not done
 	got   map[int]int // how often each value was received
 	sent  map[int]bool
-	check func() // at the end; nil: nothing else
+	check func() // called at the end; nil: no further check
 }
 
 func newScene(x *explorer.Execution) *scene {
@@ -39,7 +39,7 @@ func newScene(x *explorer.Execution) *scene {
 	return m
 }
 
-// finally gives a check for the end.
+// finally sets a check for the end.
 func (m *scene) finally(f func()) { m.check = f }
 
 // A sleeper is a thread that may wait.
@@ -54,7 +54,7 @@ func (m *scene) sleeper() sleeper {
 	return s
 }
 
-// thread starts one.
+// thread starts a thread.
 func (m *scene) thread(name string, f func(s sleeper)) {
 	s := m.sleeper()
 	m.left++
@@ -70,14 +70,14 @@ func (s sleeper) sleep() {
 	explorer.Rest(s.x, "sleeps", flag, func() bool { return *flag }, func() { *flag = false })
 }
 
-// received notes a value.
+// received records a value.
 func (m *scene) received(v int) {
 	m.got[v]++
 	m.x.Require(m.got[v] == 1, "value %d was received twice", v)
 	m.x.Require(v > 0, "a value that nobody sent")
 }
 
-// send is what a task that sends v does.
+// send acts as a task that sends v.
 func (s sleeper) send(c *bounded[int], v int) error {
 	f := &SendFuture[int]{value: v}
 	f.ch = c
@@ -101,7 +101,7 @@ func (s sleeper) send(c *bounded[int], v int) error {
 	}
 }
 
-// recv is what a task that receives does.
+// recv acts as a task that receives.
 func (s sleeper) recv(c *bounded[int]) error {
 	f := &RecvFuture[int]{}
 	f.ch = c
@@ -131,7 +131,7 @@ func newExplored(x *explorer.Execution, capacity int) *bounded[int] {
 	return c
 }
 
-// scenes explores each; what begins with fresh state is made by start.
+// scenes explores each scene. start makes the fresh state of a scene.
 func scenes(t *testing.T, all map[string]aScene) {
 	for name, s := range all {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func scenes(t *testing.T, all map[string]aScene) {
 
 type aScene struct {
 	preemptions int
-	plain       bool // what lies between two atomic operations is a step
+	plain       bool // code between two atomic operations is a step of its own
 	start       func(m *scene)
 }
 

@@ -10,23 +10,24 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An unbounded is what the handles of an unbounded channel share.
+// An unbounded is the state that the handles of an unbounded channel share.
 type unbounded[T any] struct {
 	queue    segments[T]
 	_        [2]cpu.CacheLinePad
-	receiver waitQueue // one waits at most; see there why no wake-up is lost
+	receiver waitQueue // at most one receiver waits; see waitQueue why no wake-up is lost
 	_        [2]cpu.CacheLinePad
-	sending  atomic.Int64 // handles
+	closers  waitQueue    // senders that wait until nobody receives any more
+	sending  atomic.Int64 // number of handles
 	ending   atomic.Bool
-	wait     UnboundedRecvFuture[T] // of the methods that wait
+	wait     UnboundedRecvFuture[T] // used by the methods that wait
 }
 
-// NewUnbounded makes a channel that holds any number of values, with many senders and one
-// receiver, and the first handle of each side.
+// NewUnbounded makes a channel that holds any number of values, for many senders and one receiver.
+// It returns the first handle of each side.
 //
-// Nothing slows the senders down: if they are faster than the receiver for long, memory
-// ends. Prefer NewBounded unless something else bounds what is sent. Values lie in
-// blocks of 32, of which a few are used again and the rest left to the collector.
+// Senders never wait. If they are faster than the receiver for long, memory runs out. Prefer
+// NewBounded unless something else bounds the number of values. Values are stored in blocks of 32.
+// A few blocks are reused, and the others are freed by the garbage collector.
 func NewUnbounded[T any]() (*UnboundedSender[T], *UnboundedReceiver[T]) {
 	c := new(unbounded[T])
 	c.queue.init()
@@ -35,7 +36,7 @@ func NewUnbounded[T any]() (*UnboundedSender[T], *UnboundedReceiver[T]) {
 	return &UnboundedSender[T]{ch: c}, &UnboundedReceiver[T]{ch: c}
 }
 
-// stop has no more values go in.
+// stop closes the channel for new values.
 func (c *unbounded[T]) stop(cx *sched.Context) {
 	if c.ending.Swap(true) {
 		return
@@ -44,20 +45,21 @@ func (c *unbounded[T]) stop(cx *sched.Context) {
 	if c.receiver.some() {
 		c.receiver.wakeOne(cx)
 	}
+	c.closers.wakeAll(cx, woken)
 }
 
-// An UnboundedSender is a handle of the sending side of an unbounded channel. Its methods
-// may be called from any goroutine, and at once. It must not be copied: Clone gives
-// others one of their own. When the last one of a channel is closed, the receiver gets
-// what has been sent and then ErrClosed.
+// An UnboundedSender is a handle of the sending side of an unbounded channel. Its methods may be
+// called from any goroutine, and concurrently. It must not be copied: Clone makes another handle.
+// When the last one of a channel is closed, the receiver gets the remaining values and then
+// ErrClosed.
 type UnboundedSender[T any] struct {
 	ch     *unbounded[T]
 	closed atomic.Bool
 }
 
-// Send sends v. It never waits. The error is ErrClosed, and v has not been sent. cx is
-// that of the running task, with which waking the receiver costs less, or nil outside of
-// tasks. It allocates when all blocks are full and none is there to be used again.
+// Send sends v. It never waits. The error is ErrClosed, and then v has not been sent. cx is the
+// context of the running task, which makes waking the receiver cheaper, or nil outside of tasks.
+// It allocates when all blocks are full and none is available for reuse.
 func (s *UnboundedSender[T]) Send(cx *sched.Context, v T) error {
 	if s.closed.Load() || !s.ch.queue.push(v) {
 		return ErrClosed
@@ -68,8 +70,8 @@ func (s *UnboundedSender[T]) Send(cx *sched.Context, v T) error {
 	return nil
 }
 
-// Clone is another handle of the same channel, which is to be closed on its own. It
-// panics if this one has been closed.
+// Clone returns another handle of the same channel, which must be closed separately. It panics if
+// this one has been closed.
 func (s *UnboundedSender[T]) Clone() *UnboundedSender[T] {
 	if s.closed.Load() || !increase(&s.ch.sending) {
 		panic("chanx: Clone of a closed UnboundedSender")
@@ -77,8 +79,8 @@ func (s *UnboundedSender[T]) Clone() *UnboundedSender[T] {
 	return &UnboundedSender[T]{ch: s.ch}
 }
 
-// Close gives the handle up: a Send on it fails from then on with ErrClosed. If it was
-// the last one, the receiver is told. Calls after the first do nothing.
+// Close closes the handle: later Sends on it fail with ErrClosed. If it was the last one, the
+// receiver is woken. Further calls do nothing.
 func (s *UnboundedSender[T]) Close() {
 	if !s.closed.Swap(true) && s.ch.sending.Add(-1) == 0 {
 		s.ch.stop(nil)
@@ -95,9 +97,9 @@ type UnboundedReceiver[T any] struct {
 	closed bool
 }
 
-// Recv receives a value, and waits while there is none. It is for stackful tasks (see
-// sched.Await). With an error it has received nothing: ErrClosed when no more will come,
-// or sched.ErrCancelled in a task that was aborted. It allocates nothing.
+// Recv receives a value, and waits until there is one. It is for stackful tasks (see sched.Await).
+// With an error it has received nothing. The error is ErrClosed when no more values will come, and
+// sched.ErrCanceled in a task that was aborted. It allocates nothing.
 func (r *UnboundedReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	if cx.Proceed() {
 		if v, err := r.try(); err != sched.ErrPending {
@@ -107,8 +109,8 @@ func (r *UnboundedReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	return sched.Await(cx, sched.Future[T](&r.ch.wait))
 }
 
-// RecvContext is Recv for an ordinary goroutine, which waits until ctx ends at most. If
-// there is a value at once, ctx is not looked at.
+// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most. If a value is
+// available at once, ctx is not checked.
 func (r *UnboundedReceiver[T]) RecvContext(ctx context.Context) (T, error) {
 	if v, err := r.try(); err != sched.ErrPending {
 		return v, err
@@ -123,7 +125,7 @@ func (r *UnboundedReceiver[T]) try() (T, error) {
 	return r.ch.wait.try()
 }
 
-// TryRecv receives a value if that needs no waiting. The error is ErrEmpty or ErrClosed.
+// TryRecv receives a value if one is available. The error is ErrEmpty or ErrClosed.
 func (r *UnboundedReceiver[T]) TryRecv() (T, error) {
 	for spins := 0; !r.closed; spins++ {
 		switch v, is := r.ch.queue.pop(); is {
@@ -134,19 +136,18 @@ func (r *UnboundedReceiver[T]) TryRecv() (T, error) {
 		case empty:
 			return v, ErrEmpty
 		}
-		relax(spins) // sent, perhaps before this call, but not there yet
+		relax(spins) // a value is being sent, perhaps since before this call
 	}
 	return *new(T), ErrClosed
 }
 
-// RecvFuture is a future of a value. It is the same one each time: the receiver belongs
-// to one task at a time. One that is abandoned has taken nothing.
+// RecvFuture returns a future of a value. Each call returns the same future, since the receiver
+// belongs to one task at a time. An abandoned future has taken nothing.
 func (r *UnboundedReceiver[T]) RecvFuture() *UnboundedRecvFuture[T] { return &r.ch.wait }
 
-// RecvMany receives as many values as there are into buf, and waits while there is none.
-// Its first result is their number, at least 1 unless there is an error, or buf is
-// empty. It is for stackful tasks; errors are those of Recv. It costs one unit of the
-// budget.
+// RecvMany receives as many values as are available into buf, and waits until there is one. It
+// returns their number, which is at least 1 unless there is an error or buf is empty. It is for
+// stackful tasks. Its errors are those of Recv. It uses one unit of the budget.
 func (r *UnboundedReceiver[T]) RecvMany(cx *sched.Context, buf []T) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
@@ -155,8 +156,7 @@ func (r *UnboundedReceiver[T]) RecvMany(cx *sched.Context, buf []T) (int, error)
 	return r.fill(buf, v, err)
 }
 
-// RecvManyContext is RecvMany for an ordinary goroutine, which waits until ctx ends at
-// most.
+// RecvManyContext is RecvMany for an ordinary goroutine. It waits until ctx ends at most.
 func (r *UnboundedReceiver[T]) RecvManyContext(ctx context.Context, buf []T) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
@@ -176,8 +176,8 @@ func (r *UnboundedReceiver[T]) fill(buf []T, v T, err error) (n int, _ error) {
 	return n, err
 }
 
-// All receives until the channel is closed and drained, or the task is aborted, which
-// the task's next sched.Await tells. It is for stackful tasks.
+// All receives until the channel is closed and drained, or the task is aborted; in the latter case
+// the task's next sched.Await returns the error. It is for stackful tasks.
 func (r *UnboundedReceiver[T]) All(cx *sched.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
@@ -188,8 +188,8 @@ func (r *UnboundedReceiver[T]) All(cx *sched.Context) iter.Seq[T] {
 	}
 }
 
-// AllContext is All for an ordinary goroutine: until the channel is closed and drained,
-// or ctx ends.
+// AllContext is All for an ordinary goroutine. It ends when the channel is closed and drained, or
+// ctx ends.
 func (r *UnboundedReceiver[T]) AllContext(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for ctx.Err() == nil {
@@ -200,12 +200,12 @@ func (r *UnboundedReceiver[T]) AllContext(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// Stop has all further sends fail with ErrClosed. What has been sent can still be
-// received; after that receives fail with ErrClosed.
+// Stop makes all further sends fail with ErrClosed. Values that were sent can still be received.
+// After that, receives fail with ErrClosed.
 func (r *UnboundedReceiver[T]) Stop() { r.ch.stop(nil) }
 
-// Close is Stop, and drops what has been sent and not received. Receives fail with
-// ErrClosed from then on. Calls after the first do nothing.
+// Close calls Stop, and drops the values that were not received. Receives fail with ErrClosed from
+// then on. Further calls do nothing.
 func (r *UnboundedReceiver[T]) Close() {
 	if r.closed {
 		return
@@ -217,7 +217,7 @@ func (r *UnboundedReceiver[T]) Close() {
 	}
 }
 
-// Len is how many values are in the channel, with those that are just being sent.
+// Len is the number of values in the channel, including those that are just being sent.
 func (r *UnboundedReceiver[T]) Len() int {
 	q := &r.ch.queue
 	if end := q.end.Load(); end != 0 {
@@ -239,8 +239,9 @@ var (
 	_ sched.Canceler    = (*UnboundedRecvFuture[int])(nil)
 )
 
-// Poll receives a value if there is one, or has the task woken when there is. It takes
-// one unit of the task's budget. After it was done, it receives another.
+// Poll receives a value if one is available. Otherwise it arranges for the task to be woken when
+// there is one. It uses one unit of the task's budget. After it was done, it receives another
+// value.
 func (f *UnboundedRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -270,5 +271,5 @@ func (f *UnboundedRecvFuture[T]) try() (T, error) {
 	}
 }
 
-// Cancel has the future wait no more. Nothing has been received.
+// Cancel ends the future's wait. Nothing has been received.
 func (f *UnboundedRecvFuture[T]) Cancel() { f.ch.receiver.leave(&f.node) }

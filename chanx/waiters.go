@@ -6,50 +6,51 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// What a waiter is. It becomes waiting, and idle again, by its owner; told and refused
-// by whoever takes it out of the queue. All of that under the queue's lock.
+// The states of a waiter. Its owner sets waiting and idle. The goroutine that takes it out of the
+// queue sets woken or refused. All changes are made under the queue's lock.
 const (
 	idle    = iota // in no queue
 	waiting        // in the queue
-	told           // taken out: there was something for it
+	woken          // taken out: it may go on
 	refused        // taken out: the channel has closed
 )
 
-// A waiter is a place in a queue, part of the future that waits.
+// A waiter is a place in a queue. It is part of the future that waits.
 type waiter = list.Node[waits]
 
 type waits struct {
 	waker sched.Waker
 	state atomics.Uint32 // written under the queue's lock
+	need  int            // permits of room that it needs; 0: one. Its owner sets it before it waits
+	got   int            // permits that it has got; under the queue's lock while it waits
 }
 
-// A waitQueue holds those that wait for something, first come first.
+// A waitQueue is a FIFO queue of waiters.
 //
-// No wake-up is lost, and those who have nobody to wake do not touch the lock. One
-// that waits first puts itself into the queue, which stores n, and then looks once
-// more whether it has to wait. One that makes something available first does so, by
-// an atomic operation, and then loads n. In the one order of all atomic operations
-// (Go's are sequentially consistent) either the load comes after the store and finds
-// the waiter, or the second look comes after what was made available and finds that
-// (Dekker).
+// No wake-up is lost, and the lock is taken only if somebody waits. A waiter first puts itself
+// into the queue, which stores n, and then checks once more whether it has to wait. A goroutine
+// that makes something available first does so, by an atomic operation, and then loads n. Go's
+// atomic operations are sequentially consistent, so there is one order of all of them. Either the
+// load comes after the store and finds the waiter. Or the second check comes after the change and
+// finds it (Dekker).
 type waitQueue struct {
-	n    atomics.Int32 // how many wait; written under mu
+	n    atomics.Int32 // number of waiters; written under mu
 	mu   atomics.Mutex // guards list and its nodes
 	list list.List[waits]
 }
 
-// some reports whether there may be somebody to wake: one load.
+// some reports whether there may be a waiter to wake. It costs one load.
 func (q *waitQueue) some() bool { return q.n.Load() != 0 }
 
-// enlist has the waiter wait, with that waker from now on if it does already. One that
-// was told, perhaps just now, waits again. So the caller must then look once more.
+// enlist puts the waiter into the queue, or updates its waker if it is in the queue. A waiter that
+// was woken, perhaps just now, waits again. So the caller must then check once more.
 func (q *waitQueue) enlist(n *waiter, w sched.Waker) {
 	q.mu.Lock()
 	q.add(n, w)
 	q.mu.Unlock()
 }
 
-// add is enlist under the lock.
+// add is enlist with the lock held.
 func (q *waitQueue) add(n *waiter, w sched.Waker) {
 	n.Value.waker = w
 	if !n.Listed() {
@@ -59,9 +60,9 @@ func (q *waitQueue) add(n *waiter, w sched.Waker) {
 	}
 }
 
-// leave has the waiter wait no more, and returns what it was until now.
+// leave takes the waiter out of the queue, and returns its former state.
 func (q *waitQueue) leave(n *waiter) (was uint32) {
-	if n.Value.state.Load() == idle { // only its owner, who is here, changes that
+	if n.Value.state.Load() == idle { // only its owner, which calls this, changes that
 		return idle
 	}
 	q.mu.Lock()
@@ -80,8 +81,8 @@ func (q *waitQueue) remove(n *waiter) {
 	q.n.Store(int32(q.list.Len()))
 }
 
-// take takes the first waiter out of the queue, for its state to be that; ok is false if
-// there is none. The caller holds the lock, and wakes w when it does not any more.
+// take takes the first waiter out of the queue and sets its state. ok is false if there is none.
+// The caller holds the lock, and wakes w after it has released the lock.
 func (q *waitQueue) take(state uint32) (w sched.Waker, ok bool) {
 	n := q.list.Front()
 	if n == nil {
@@ -93,22 +94,22 @@ func (q *waitQueue) take(state uint32) (w sched.Waker, ok bool) {
 	return w, true
 }
 
-// wakeOne tells the first of those that wait.
+// wakeOne wakes the first waiter.
 func (q *waitQueue) wakeOne(cx *sched.Context) {
 	q.mu.Lock()
-	w, ok := q.take(told)
+	w, ok := q.take(woken)
 	q.mu.Unlock()
 	if ok {
 		wake(cx, w)
 	}
 }
 
-// wakeAll takes all that wait out of the queue, for their state to be that, and wakes
-// them: outside of the lock, since waking takes others, and there may be many.
+// wakeAll takes all waiters out of the queue, sets their states, and wakes them. It wakes them
+// without the lock, since that takes other locks, and there may be many waiters.
 func (q *waitQueue) wakeAll(cx *sched.Context, state uint32) {
 	var batch [list.Batch]sched.Waker
 	q.mu.Lock()
-	for due := q.list.Len(); ; q.mu.Lock() { // those that come meanwhile are not due
+	for due := q.list.Len(); ; q.mu.Lock() { // waiters that arrive meanwhile are not woken
 		n := 0
 		for ; n < len(batch) && n < due; n++ {
 			w, ok := q.take(state)

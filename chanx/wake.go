@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	spinsBeforePause = 20 // looks at what is about to change
+	spinsBeforePause = 20 // checks of a word that is about to change
 	segmentSize      = 32 // values in a block of an unbounded channel; at most 62
 )
 
-// wake wakes w; cx is the context of the running task, or nil: it is cheaper with one.
+// wake wakes w. cx is the context of the running task, which makes it cheaper, or nil.
 func wake(cx *sched.Context, w sched.Waker) {
 	if cx != nil {
 		cx.Wake(w)
@@ -22,5 +22,5 @@ func wake(cx *sched.Context, w sched.Waker) {
 	}
 }
 
-// pause lets others go on before one that can do nothing better than look again.
+// pause lets other goroutines run before the caller checks again.
 func pause() { runtime.Gosched() }

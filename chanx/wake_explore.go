@@ -13,8 +13,8 @@ const (
 	segmentSize      = 2
 )
 
-// The explorer's threads are no tasks: its tests put in what is to happen to them
-// instead. nil: the usual.
+// The explorer's threads are not tasks, so its tests replace these functions. nil: the usual
+// behavior.
 var (
 	wakeThread  func(w sched.Waker)
 	pauseThread func()

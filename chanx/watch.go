@@ -7,19 +7,20 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A watch is what the handles of a watch channel share.
+// A watch is the state that the handles of a watch channel share.
 type watch[T any] struct {
-	// The version of value, which goes up by 2 with each, and whether the channel has
-	// ended, in bit 0. Written under mu, so that receivers which have seen the latest
-	// need not take it.
+	// version is the version of value, which increases by 2 with each value. Bit 0 says that the
+	// channel has ended. It is written under mu. So receivers that have seen the latest value need
+	// not take mu.
 	version   atomic.Uint64
-	sending   atomic.Int64 // handles
-	receiving atomic.Int64 // handles
+	sending   atomic.Int64 // number of handles
+	receiving atomic.Int64 // number of handles
 
-	mu    sync.RWMutex // guards value; held while others' functions modify it
+	mu    sync.RWMutex // guards value; held while users' functions modify it
 	value T
 
 	waiters waitQueue
+	closers waitQueue // senders that wait until there is no receiver
 }
 
 const (
@@ -27,8 +28,9 @@ const (
 	watchVersion = 2
 )
 
-// NewWatch makes a channel that holds one value, the latest, and the first handle of each
-// side. Receivers learn that there is a new one, and may miss those in between: for
+// NewWatch makes a channel that holds one value, the latest. It returns the first handle of each
+// side.
+// Receivers learn that there is a new value, and may miss values in between. Use it for
 // configuration, progress or a state. The initial value counts as seen.
 func NewWatch[T any](initial T) (*WatchSender[T], *WatchReceiver[T]) {
 	c := &watch[T]{value: initial}
@@ -37,26 +39,25 @@ func NewWatch[T any](initial T) (*WatchSender[T], *WatchReceiver[T]) {
 	return &WatchSender[T]{ch: c}, newWatchReceiver(c, 0)
 }
 
-// get is the value and its version.
+// get returns the value and its version.
 func (c *watch[T]) get() (T, uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.value, c.version.Load() &^ watchEnded
 }
 
-// A WatchSender is a handle of the sending side of a watch channel. Its methods may be
-// called from any goroutine, and at once. It must not be copied: Clone gives others one
-// of their own. When the last one is closed, receivers that have not seen the latest
-// value get it, and then ErrClosed.
+// A WatchSender is a handle of the sending side of a watch channel. Its methods may be called from
+// any goroutine, and concurrently. It must not be copied: Clone makes another handle. When the
+// last one is closed, receivers that have not seen the latest value get it, and then ErrClosed.
 type WatchSender[T any] struct {
 	ch     *watch[T]
 	closed atomic.Bool
 }
 
-// Send makes v the value. It never waits. The error is ErrClosed if there is no receiver,
-// and the value is what it was; there may be some again after Subscribe. cx is that of
-// the running task, with which waking costs less, or nil outside of tasks. It costs one
-// wake-up for each receiver that waits.
+// Send makes v the value. It never waits. If there is no receiver, the error is ErrClosed, and the
+// value does not change; Subscribe can add receivers later. cx is the context of the running task,
+// which makes waking cheaper, or nil outside of tasks. Send costs one wake-up for each waiting
+// receiver.
 func (s *WatchSender[T]) Send(cx *sched.Context, v T) error {
 	if s.closed.Load() || s.ch.receiving.Load() == 0 {
 		return ErrClosed
@@ -65,9 +66,9 @@ func (s *WatchSender[T]) Send(cx *sched.Context, v T) error {
 	return nil
 }
 
-// Modify has f change the value in place, whether there are receivers or not. f reports
-// whether it has: if not, receivers learn nothing. It must not use the channel. The error
-// is ErrClosed if this handle is.
+// Modify calls f to change the value in place, whether there are receivers or not. f reports
+// whether it has changed the value; if not, receivers are not notified. f must not use the
+// channel. The error is ErrClosed if this handle is closed.
 func (s *WatchSender[T]) Modify(cx *sched.Context, f func(value *T) (changed bool)) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -79,7 +80,7 @@ func (s *WatchSender[T]) Modify(cx *sched.Context, f func(value *T) (changed boo
 func (s *WatchSender[T]) set(cx *sched.Context, f func(value *T) bool) {
 	c := s.ch
 	if c.modify(f) && c.waiters.some() {
-		c.waiters.wakeAll(cx, told)
+		c.waiters.wakeAll(cx, woken)
 	}
 }
 
@@ -98,15 +99,15 @@ func (s *WatchSender[T]) Value() T {
 	return v
 }
 
-// Subscribe is a new receiver, which has seen the latest value.
+// Subscribe returns a new receiver. The latest value counts as seen.
 func (s *WatchSender[T]) Subscribe() *WatchReceiver[T] {
 	s.ch.receiving.Add(1)
 	_, version := s.ch.get()
 	return newWatchReceiver(s.ch, version)
 }
 
-// Clone is another handle of the same channel, which is to be closed on its own. It
-// panics if this one has been closed.
+// Clone returns another handle of the same channel, which must be closed separately. It panics if
+// this one has been closed.
 func (s *WatchSender[T]) Clone() *WatchSender[T] {
 	if s.closed.Load() || !increase(&s.ch.sending) {
 		panic("chanx: Clone of a closed WatchSender")
@@ -114,17 +115,17 @@ func (s *WatchSender[T]) Clone() *WatchSender[T] {
 	return &WatchSender[T]{ch: s.ch}
 }
 
-// Close gives the handle up: a Send on it fails from then on with ErrClosed. If it was the
-// last one, receivers are told. Calls after the first do nothing.
+// Close closes the handle: later Sends on it fail with ErrClosed. If it was the last one,
+// receivers are woken. Further calls do nothing.
 func (s *WatchSender[T]) Close() {
 	if s.closed.Swap(true) || s.ch.sending.Add(-1) > 0 {
 		return
 	}
 	s.ch.mu.Lock()
-	s.ch.version.Add(watchEnded) // once: there is no handle left
+	s.ch.version.Add(watchEnded) // added once: there is no handle left
 	s.ch.mu.Unlock()
-	s.ch.waiters.wakeAll(nil, told)
+	s.ch.waiters.wakeAll(nil, woken)
 }
 
-// Receivers is how many there are.
+// Receivers is the number of receivers.
 func (s *WatchSender[T]) Receivers() int { return int(s.ch.receiving.Load()) }

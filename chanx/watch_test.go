@@ -12,7 +12,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 53, in three.
 func TestAWatchHoldsTheLatestValueOnly(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewWatch(0)
@@ -133,7 +132,7 @@ func TestAWatchWithoutReceiversRefuses(t *testing.T) {
 	require.Equal(t, 2, v)
 }
 
-// What a receiver sees only goes forward, and ends with the last value.
+// The versions that a receiver sees only increase, and it sees the last value.
 func TestAWatchReceiverSeesTheLastValue(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		n := rounds(40_000)

@@ -7,8 +7,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A WatchReceiver sees the latest value of a watch channel. It belongs to one task or
-// goroutine at a time, and must not be copied: Clone gives others one of their own.
+// A WatchReceiver sees the latest value of a watch channel. It belongs to one task or goroutine at
+// a time. It must not be copied: Clone makes another handle.
 type WatchReceiver[T any] struct {
 	ch      *watch[T]
 	seen    uint64 // version
@@ -23,27 +23,27 @@ func newWatchReceiver[T any](c *watch[T], seen uint64) *WatchReceiver[T] {
 	return r
 }
 
-// Value is the latest value, seen or not; it does not count as seen by that. It stays
-// the latest when the channel has closed.
+// Value is the latest value, seen or not. The call does not make it count as seen. It stays the
+// latest value after the channel has closed.
 func (r *WatchReceiver[T]) Value() T {
 	v, _ := r.ch.get()
 	return v
 }
 
-// Update is the latest value, which counts as seen from then on.
+// Update returns the latest value, which counts as seen from then on.
 func (r *WatchReceiver[T]) Update() (v T) {
 	v, r.seen = r.ch.get()
 	return v
 }
 
-// HasChanged reports whether there is a value that was not seen. The error is ErrClosed if
-// there is not, and no more will come. It costs one atomic load.
+// HasChanged reports whether there is a value that was not seen. The error is ErrClosed if there
+// is none and no more values will come. It costs one atomic load.
 func (r *WatchReceiver[T]) HasChanged() (bool, error) {
 	_, changed, err := r.look()
 	return changed, err
 }
 
-// look is HasChanged with the version that was found.
+// look is HasChanged, and also returns the latest version.
 func (r *WatchReceiver[T]) look() (version uint64, changed bool, err error) {
 	word := r.ch.version.Load()
 	version = word &^ watchEnded
@@ -59,7 +59,8 @@ func (r *WatchReceiver[T]) look() (version uint64, changed bool, err error) {
 	}
 }
 
-// tryChanged is HasChanged with the value counted as seen, and ErrEmpty for no change.
+// tryChanged is HasChanged, but marks the value as seen, and returns ErrEmpty if there is no
+// change.
 func (r *WatchReceiver[T]) tryChanged() error {
 	version, changed, err := r.look()
 	if err == nil && !changed {
@@ -71,8 +72,8 @@ func (r *WatchReceiver[T]) tryChanged() error {
 	return err
 }
 
-// TryRecv is the latest value, which counts as seen from then on. The error is ErrEmpty if
-// it has been seen, and ErrClosed if besides no more will come.
+// TryRecv returns the latest value if it was not seen, and marks it as seen. Otherwise the error
+// is ErrEmpty, or ErrClosed if no more values will come.
 func (r *WatchReceiver[T]) TryRecv() (v T, err error) {
 	switch changed, err := r.HasChanged(); {
 	case err != nil:
@@ -84,9 +85,9 @@ func (r *WatchReceiver[T]) TryRecv() (v T, err error) {
 	}
 }
 
-// Recv is the latest value as soon as that has not been seen yet, and counts it as seen.
-// It is for stackful tasks (see sched.Await). The error is ErrClosed when no more will
-// come, or sched.ErrCancelled in a task that was aborted. It allocates nothing.
+// Recv waits until there is a value that was not seen, returns it, and marks it as seen. It is for
+// stackful tasks (see sched.Await). The error is ErrClosed when no more values will come, and
+// sched.ErrCanceled in a task that was aborted. It allocates nothing.
 func (r *WatchReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	if cx.Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
@@ -96,7 +97,7 @@ func (r *WatchReceiver[T]) Recv(cx *sched.Context) (T, error) {
 	return sched.Await(cx, sched.Future[T](&r.recv))
 }
 
-// RecvContext is Recv for an ordinary goroutine, which waits until ctx ends at most.
+// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most.
 func (r *WatchReceiver[T]) RecvContext(ctx context.Context) (T, error) {
 	if v, err := r.TryRecv(); err != ErrEmpty {
 		return v, err
@@ -104,14 +105,14 @@ func (r *WatchReceiver[T]) RecvContext(ctx context.Context) (T, error) {
 	return sched.Wait(ctx, sched.Future[T](&r.recv))
 }
 
-// RecvFuture is a future of the next value that has not been seen. It is the same one
-// each time: the receiver belongs to one task at a time. One that is abandoned has seen
-// nothing.
+// RecvFuture returns a future of the next value that was not seen. Each call returns the same
+// future, since the receiver belongs to one task at a time. An abandoned future has marked nothing
+// as seen.
 func (r *WatchReceiver[T]) RecvFuture() *WatchRecvFuture[T] { return &r.recv }
 
-// Changed waits until there is a value that was not seen, and counts it as seen. Value
-// then is that, or one that came meanwhile, for which Changed will not wait; Recv gives
-// both in one. It is for stackful tasks; errors are those of Recv.
+// Changed waits until there is a value that was not seen, and marks it as seen. Value then returns
+// that value or a later one; for a later one the next Changed does not wait. Recv does both in one
+// step. It is for stackful tasks. Its errors are those of Recv.
 func (r *WatchReceiver[T]) Changed(cx *sched.Context) error {
 	if cx.Proceed() {
 		if err := r.tryChanged(); err != ErrEmpty {
@@ -122,7 +123,7 @@ func (r *WatchReceiver[T]) Changed(cx *sched.Context) error {
 	return err
 }
 
-// ChangedContext is Changed for an ordinary goroutine, which waits until ctx ends at most.
+// ChangedContext is Changed for an ordinary goroutine. It waits until ctx ends at most.
 func (r *WatchReceiver[T]) ChangedContext(ctx context.Context) error {
 	if err := r.tryChanged(); err != ErrEmpty {
 		return err
@@ -131,11 +132,11 @@ func (r *WatchReceiver[T]) ChangedContext(ctx context.Context) error {
 	return err
 }
 
-// ChangedFuture is a future of what Changed waits for. It is the same one each time.
+// ChangedFuture is Changed as a future. Each call returns the same future.
 func (r *WatchReceiver[T]) ChangedFuture() *ChangedFuture[T] { return &r.changed }
 
-// All is each value that Recv gives, until the channel is closed and the last value seen,
-// or the task is aborted, which the task's next sched.Await tells.
+// All yields each value that Recv returns, until the channel is closed and the last value seen, or
+// the task is aborted. In the latter case the task's next sched.Await returns the error.
 func (r *WatchReceiver[T]) All(cx *sched.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
@@ -146,8 +147,8 @@ func (r *WatchReceiver[T]) All(cx *sched.Context) iter.Seq[T] {
 	}
 }
 
-// Clone is another receiver of the same channel, which has seen what this one has. It
-// panics if this one has been closed.
+// Clone returns another receiver of the same channel. The values that this one has seen count as
+// seen. It panics if this one has been closed.
 func (r *WatchReceiver[T]) Clone() *WatchReceiver[T] {
 	if r.closed {
 		panic("chanx: Clone of a closed WatchReceiver")
@@ -156,12 +157,14 @@ func (r *WatchReceiver[T]) Clone() *WatchReceiver[T] {
 	return newWatchReceiver(r.ch, r.seen)
 }
 
-// Close has the channel forget the receiver. If it was the last one, sends fail. Calls
-// after the first do nothing.
+// Close removes the receiver from the channel. If it was the last one, sends fail. Further calls
+// do nothing.
 func (r *WatchReceiver[T]) Close() {
 	if !r.closed {
 		r.closed = true
-		r.ch.receiving.Add(-1)
+		if r.ch.receiving.Add(-1) == 0 {
+			r.ch.closers.wakeAll(nil, woken)
+		}
 	}
 }
 
@@ -185,9 +188,9 @@ var (
 	_ sched.Canceler         = (*ChangedFuture[int])(nil)
 )
 
-// Poll is done if there is a value that was not seen, or has the task woken when there is.
-// The error is ErrClosed. It takes one unit of the task's budget. After it was done, it
-// waits for another.
+// Poll is done if there is a value that was not seen. Otherwise it arranges for the task to be
+// woken when there is. The error is ErrClosed. It uses one unit of the task's budget. After it was
+// done, it waits for the next value.
 func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
@@ -204,12 +207,12 @@ func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, err
 }
 
-// Cancel has the future wait no more.
+// Cancel ends the future's wait.
 func (f *ChangedFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
 
-// Poll is the latest value if that was not seen, or has the task woken when there is a new
-// one. The error is ErrClosed. It takes one unit of the task's budget. After it was done,
-// it waits for another.
+// Poll returns the latest value if it was not seen. Otherwise it arranges for the task to be woken
+// when there is a new value. The error is ErrClosed. It uses one unit of the task's budget. After
+// it was done, it waits for the next value.
 func (f *WatchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -226,5 +229,5 @@ func (f *WatchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	return v, err
 }
 
-// Cancel has the future wait no more. Nothing counts as seen.
+// Cancel ends the future's wait, and marks nothing as seen.
 func (f *WatchRecvFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }

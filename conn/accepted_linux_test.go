@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Who has connected and reset it before anybody could ask is known all the same.
+// The address of a peer that has reset its connection before any call asked for it is known.
 func TestThePeerIsKnownAfterItHasReset(t *testing.T) {
 	conntest.Guard(t)
 	for _, on := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {

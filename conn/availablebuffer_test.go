@@ -9,8 +9,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// A large write of an AvailableBuffer of which the socket takes a part stays what it is,
-// whoever else uses buffers meanwhile.
+// The socket takes only a part of a large write of an AvailableBuffer. Its bytes stay unchanged
+// while others use buffers.
 func TestAPartOfAnAvailableBufferThatIsNotTakenStaysAsItIs(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		const size = 80 << 10 // of a class that all workers share

@@ -1,22 +1,25 @@
 package conn
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/receive"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// BenchmarkPassage is what a message of 64 bytes that is echoed costs outside the kernel and the reactor: from the completion
-// of its receive to the submission of the send. The reactor makes no system calls; each of its polls brings one
-// message for each connection, perPoll at most. Told at once: what became of a send is known when it is submitted, as on epoll;
-// told later: by the next poll, as on io_uring.
+// BenchmarkPassage is what a message of 64 bytes that is echoed costs outside the kernel and the
+// reactor: from the completion of its receive to the submission of the send. The reactor makes no
+// system calls; each of its polls brings one message for each connection, perPoll at most. Told at
+// once: what became of a send is known when it is submitted, as on epoll; told later: by the next
+// poll, as on io_uring.
 func BenchmarkPassage(b *testing.B) {
 	for _, told := range []string{"at once", "later"} {
 		for _, conns := range []int{50, 1000} {
@@ -26,11 +29,34 @@ func BenchmarkPassage(b *testing.B) {
 				b.ResetTimer()
 				r.exchange(b.N)
 			})
+			b.Run(fmt.Sprintf("told %s/%d streams", told, conns), func(b *testing.B) {
+				r := newScriptedFor(b, Sequential(echoStream), conns, make([]byte, 64), told == "later")
+				b.ReportAllocs()
+				b.ResetTimer()
+				r.exchange(b.N)
+			})
 		}
 	}
 }
 
-// BenchmarkPassageThroughASplice is the same of a message that a splice passes on, on a reactor that tells later.
+// echoStream is echoBack as a sequential function, without a buffer of its own.
+func echoStream(_ *sched.Context, s *Stream) error {
+	for {
+		p, err := s.Peek(-1)
+		if err != nil {
+			return err
+		}
+		if _, err = s.Next(len(p)); err != nil {
+			return err
+		}
+		if _, err = s.Write(p); err != nil {
+			return err
+		}
+	}
+}
+
+// BenchmarkPassageThroughASplice is the same of a message that a splice passes on, on a reactor
+// that tells later.
 func BenchmarkPassageThroughASplice(b *testing.B) {
 	for _, conns := range []int{50, 1000} {
 		b.Run(fmt.Sprintf("%d connections", conns), func(b *testing.B) {
@@ -38,8 +64,8 @@ func BenchmarkPassageThroughASplice(b *testing.B) {
 			spliced := make(chan error, conns/2)
 			for i := 0; i < conns; i += 2 {
 				to := r.conns[i+1].Handle()
-				require.NoError(b, r.conns[i].Handle().Do(func(c *Conn) {
-					_, err := Splice(c, to, nil)
+				require.NoError(b, r.conns[i].Handle().Do(func(c *core.Conn) {
+					_, err := splice(c, to, nil)
 					spliced <- err
 				}))
 			}
@@ -54,12 +80,14 @@ func BenchmarkPassageThroughASplice(b *testing.B) {
 	}
 }
 
-// A scripted reactor receives the same message on one connection after the other, and sends whatever it is given.
+// A scripted reactor receives the same message on one connection after the other, and sends
+// whatever it is given.
 type scripted struct {
 	reactor.Reactor
 	message []byte
 	later   bool
-	conns   []*Conn
+	refuses bool // sends
+	conns   []*core.Conn
 
 	receiving []reactor.Token
 	turn      int
@@ -71,21 +99,30 @@ type scripted struct {
 	wake      chan struct{}
 }
 
-func newScripted(b *testing.B, conns int, message []byte, later bool) *scripted {
+func newScripted(b testing.TB, conns int, message []byte, later bool) *scripted {
+	return newScriptedFor(b, echoBack{}, conns, message, later)
+}
+
+func newScriptedFor(b testing.TB, h Handler, conns int, message []byte, later bool) *scripted {
 	r := &scripted{message: message, later: later, asked: make(chan int), done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	g, err := NewGroup(Config{}, sched.Config{Workers: 1})
 	require.NoError(b, err)
-	g.bulk.much, g.readsFirst = math.MaxInt, false // the reactor receives
-	g.completes = later
-	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return driverFor(g, 0, r), nil }})
-	g.core.RT = g.rt
-	require.NoError(b, g.rt.Start())
+	g.core.Reads, g.core.ReadsFirst = receive.Policy{}, false // the reactor receives
+	g.core.Completes, g.core.SendsFirst = later, false        // no connection has a descriptor
+	g.core.Runtime = sched.New(sched.Config{Workers: 1, NewDriver: func(worker int) (sched.Driver, error) {
+		if worker > 0 { // a spare, if the machine leaves the only one no time
+			return nil, errors.ErrUnsupported
+		}
+		return core.DriverFor(&g.core, worker, r), nil
+	}})
+	g.core.Engine.RT = g.core.Runtime
+	require.NoError(b, g.core.Runtime.Start())
 	b.Cleanup(func() { require.NoError(b, g.Close()) })
 	for range conns {
-		c := newConn(g, -1, echoBack{})
-		c.setPeer(netip.AddrPortFrom(netip.IPv6Loopback(), 1))
-		c.attach()
-		c.task.Wake()
+		c := core.NewConn(&g.core, -1, h)
+		c.SetPeer(netip.AddrPortFrom(netip.IPv6Loopback(), 1))
+		c.Attach(nil, 0)
+		c.Task.Wake()
 		r.conns = append(r.conns, c)
 	}
 	r.exchange(conns) // so that all receive
@@ -100,6 +137,8 @@ func (r *scripted) exchange(n int) {
 
 func (r *scripted) Submit(op *reactor.Op) error {
 	switch {
+	case op.Kind == reactor.Send && r.refuses:
+		return errors.New("refused")
 	case op.Kind == reactor.Recv:
 		r.receiving = append(r.receiving, op.Token)
 	case op.Kind == reactor.Send && r.later:
@@ -158,7 +197,8 @@ func (r *scripted) Close() error { return nil }
 
 type echoBack struct{ Base }
 
-func (echoBack) OnData(c *Conn) error {
+func (echoBack) OnData(u *Conn) error {
+	c := &u.core
 	p, _ := c.Next(-1)
 	_, err := c.Write(p)
 	return err

@@ -38,7 +38,7 @@ func dialAll(t *testing.T, addr net.Addr, n int) (held func() int) {
 func TestWaitingConnectionsTakeNoDescriptors(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		const most = 10
-		f := serve(t, backend, workers, funcs{data: discard}, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = most, conn.Wait })
+		f := serve(t, backend, workers, funcs{data: discard}, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = most, conn.OverflowWait })
 		f.rounds(1)
 		held := dialAll(t, f.addr, 300)
 		conntest.Eventually(t, func() bool { return f.audit.opened.Load() == most })
@@ -55,7 +55,7 @@ func TestABacklogBoundsDescriptors(t *testing.T) {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer ln.Close()
-		l, err := f.OpenListener(conn.SocketListenerConfig{Backlog: backlog}, ln)
+		l, err := f.ListenSocket(conn.SocketListenerConfig{Backlog: backlog}, ln)
 		require.NoError(t, err)
 		defer l.Close()
 		f.rounds(1)
@@ -81,7 +81,7 @@ func TestAFullServerRefusesAfterItsBacklogWasFull(t *testing.T) {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer ln.Close()
-		l, err := f.OpenListener(conn.SocketListenerConfig{Backlog: most}, ln)
+		l, err := f.ListenSocket(conn.SocketListenerConfig{Backlog: most}, ln)
 		require.NoError(t, err)
 		defer l.Close()
 		dialAll(t, l.Addr(), most)

@@ -10,8 +10,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// turns counts the calls of OnData in each run of a connection's task: a command that the connection gives
-// itself is obeyed at the beginning of the next one.
+// turns counts the calls of OnData in each run of a connection's task: a command that the
+// connection gives itself is obeyed at the beginning of the next one.
 type turns struct {
 	conn.Base
 	read  int // at a time; below 0: everything

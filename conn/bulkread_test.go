@@ -15,8 +15,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What is received for a handler that keeps up is no larger than the reactor's memory allows, and where that is
-// more than one of its buffers, so is a read.
+// Reads for a handler that keeps up are no larger than the reactor's memory allows. Where that is
+// more than one of its buffers, a read is larger than one buffer.
 func TestABulkIsReadInLargePiecesAsFarAsReceiveMemoryAllows(t *testing.T) {
 	for _, shape := range []struct{ buffers, size, least, most int }{{32, 64 << 10, 64<<10 + 1, 128 << 10}, {2, 8 << 10, 0, 16 << 10}} {
 		t.Run(fmt.Sprintf("%d of %d bytes", shape.buffers, shape.size), func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestABulkIsReadInLargePiecesAsFarAsReceiveMemoryAllows(t *testing.T) {
 	}
 }
 
-// A worker's connections are read into the same memory, one after the other: what a handler leaves of that, be it a
-// frame that has come in part, stays its own.
+// A worker's connections are read into the same memory, one after the other: what a handler leaves
+// of that, be it a frame that has come in part, stays its own.
 func TestFramesOfManyBulksDoNotMix(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: func(c *conn.Conn) error {
@@ -128,7 +128,7 @@ func TestAPanicAmongBulksIsItsOwn(t *testing.T) {
 		go func() { _, _ = io.Copy(io.Discard, bad) }()
 		panics.Store(true)
 		got := make([]byte, len(noise))
-		for i := range 63 { // what is left of the last may wait for more
+		for i := range 63 { // the rest of the last one may wait for more
 			_, err := io.ReadFull(other, got)
 			if err != nil { // it was this one's
 				break
@@ -143,7 +143,7 @@ func TestAPanicAmongBulksIsItsOwn(t *testing.T) {
 	})
 }
 
-// Writes of many calls' sizes, behind what is queued, through sockets that take little or all.
+// Writes of the sizes of many calls, behind queued bytes, through sockets that take little or all.
 func TestHugeWritesArriveInOrder(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for _, room := range []int{16 << 10, 8 << 20} {

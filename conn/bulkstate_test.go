@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Above three quarters of MaxMemory no OnData is called, also of who is sending much.
+// Above three quarters of MaxMemory no OnData is called, not even for a peer that sends much.
 func TestMaxMemoryHoldsBulksBack(t *testing.T) {
 	const ceiling = 8 << 20
 	conntest.Backends(t, func(t *testing.T, backend string) {
@@ -24,7 +24,7 @@ func TestMaxMemoryHoldsBulksBack(t *testing.T) {
 			data: func(c *conn.Conn) error {
 				p, _ := c.Next(-1)
 				if string(p) == "me" {
-					_, err := c.Write(make([]byte, 6<<20+512<<10)) // of which hardly anything is taken
+					_, err := c.Write(make([]byte, 6<<20+512<<10)) // the socket takes hardly any of it
 					return err
 				}
 				came.Add(int64(len(p)))
@@ -58,7 +58,7 @@ func TestMaxMemoryHoldsBulksBack(t *testing.T) {
 	})
 }
 
-// A held is a connection that keeps back all that is written but for what is first.
+// A held is a connection that keeps back all written bytes except the first ones.
 type held struct {
 	net.Conn
 	begun bool
@@ -74,14 +74,14 @@ func (h *held) Write(p []byte) (int, error) {
 	return h.Conn.Write(p)
 }
 
-// A connection whose task has been reading itself begins TLS: from then on all that comes is decrypted, however much
-// comes with the end of the handshake.
+// A connection whose task has been reading itself begins TLS: from then on all that comes is
+// decrypted, however much comes with the end of the handshake.
 func TestABulkBeforeTLSDoesNotLeadPastIt(t *testing.T) {
 	s := newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		var got bytes.Buffer
 		var came atomic.Int64
-		gate := conn.ServeTLS(s.server, funcs{data: func(c *conn.Conn) error {
+		encrypted := conn.ServeTLS(s.server, funcs{data: func(c *conn.Conn) error {
 			p, _ := c.Next(-1)
 			got.Write(p)
 			came.Add(int64(len(p)))
@@ -100,7 +100,7 @@ func TestABulkBeforeTLSDoesNotLeadPastIt(t *testing.T) {
 			if err := c.Flush(); err != nil {
 				return err
 			}
-			return c.HandOver(gate)
+			return c.HandOver(encrypted)
 		}})
 		require.NoError(t, err)
 		require.NoError(t, ln.Close())
@@ -122,7 +122,7 @@ func TestABulkBeforeTLSDoesNotLeadPastIt(t *testing.T) {
 	})
 }
 
-// In OnData a connection is not fresh, whoever has read what came.
+// In OnData a connection is not fresh, whether the reactor or the task has read the bytes.
 func TestAConnectionThatSendsMuchIsNotFresh(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		var fresh, came atomic.Int64

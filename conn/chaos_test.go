@@ -24,14 +24,16 @@ const (
 	chaosConns = "SUIRO_CHAOS_CONNS"
 )
 
-// Whatever handlers and clients do: OnOpen comes once and first, OnClose once and last, no two
-// methods run at a time, the bytes that arrive are those that were sent, all of them where an end
-// is orderly, and nothing stays: no connection, descriptor or goroutine.
+// Handlers and clients do random things. OnOpen is called once and first, OnClose once and last,
+// and no two methods run at a time. The received bytes are those that were sent, and all of them if
+// the end is orderly. No connection, descriptor or goroutine is left.
 func TestChaosOfAllCallbacks(t *testing.T) {
+	withSpares(t)
 	chaosOf(t, func(h *chaos) conn.Handler { return h })
 }
 
 func TestChaosOfSequentialHandlers(t *testing.T) {
+	withSpares(t)
 	chaosOf(t, func(h *chaos) conn.Handler { return conn.Sequential(h.stream) })
 }
 
@@ -124,7 +126,7 @@ func (h *chaos) client(addr net.Addr, cfg *tls.Config, r *rand.Rand) error {
 	if t, ok := c.(*tls.Conn); ok && t.Handshake() != nil {
 		return nil
 	}
-	// However long the rest takes: what comes later is not compared.
+	// Later bytes are not compared, however long the rest takes.
 	_ = raw.SetDeadline(time.Now().Add(100 * time.Millisecond))
 	heard := make(chan bool, 1)
 	go hearChaos(c, end, r.Uint64(), heard)
@@ -150,7 +152,7 @@ func (h *chaos) client(addr net.Addr, cfg *tls.Config, r *rand.Rand) error {
 	default:
 		_ = c.Close()
 	}
-	// A reset that a write was told of, TLS's close-notify too, is an end for who reads afterwards.
+	// After a reset that a write has reported (of TLS's close-notify too), a read reports an end.
 	if <-heard && !failed && how < 3 {
 		end.ended()
 	}

@@ -16,8 +16,8 @@ import (
 
 var errChaos = errors.New("chaos")
 
-// A chaos is a handler that does anything in all callbacks, and has other goroutines do it. The
-// audit and the frames (chaoswire_test.go) say what must hold all the same.
+// A chaos is a handler that does random things in all callbacks, and makes other goroutines do so.
+// The audit and the frames (chaoswire_test.go) check the guarantees that must hold.
 type chaos struct {
 	world *chaosWorld
 	seed  uint64
@@ -132,7 +132,7 @@ func (h *chaos) act(c *conn.Conn, depth int) error {
 	case 9:
 		_ = c.CloseWrite()
 	case 10:
-		s.deaf = true
+		s.readClosed = true
 		_ = c.CloseRead()
 	case 11:
 		_ = c.PauseRead()
@@ -206,14 +206,14 @@ func (h *chaos) actBeside(s *chaosState, soon time.Duration) {
 // dialFrom has the connection's worker dial another one, within limits: each accepts one more.
 func (h *chaos) dialFrom(c *conn.Conn) {
 	if h.dial != nil && h.dials.Add(1) <= 100 {
-		_, _ = c.Dial(h.dial, h.world.audit.of(&dialled{h}))
+		_, _ = c.Dial(h.dial, h.world.audit.of(&dialed{h}))
 	}
 }
 
-// A dialled is a chaos at the connecting side.
-type dialled struct{ *chaos }
+// A dialed is a chaos at the connecting side.
+type dialed struct{ *chaos }
 
-func (h *dialled) OnOpen(c *conn.Conn) error {
+func (h *dialed) OnOpen(c *conn.Conn) error {
 	h.begin(c, false)
 	return h.act(c, 0)
 }

@@ -60,7 +60,7 @@ func (k *chaosStream) act(cx *sched.Context) error {
 	case 19:
 		_ = k.s.CloseWrite()
 	case 20:
-		k.st.deaf = true
+		k.st.readClosed = true
 		_ = k.s.CloseRead()
 	case 21:
 		return errChaos
@@ -134,8 +134,8 @@ func (k *chaosStream) branch(cx *sched.Context, soon time.Duration) error {
 	return nil
 }
 
-// beside has another goroutine do something with the connection's handle. What it calls is a
-// stream's, so it does not write, nor read.
+// beside makes another goroutine do something with the connection's handle. The connection is a
+// stream's, so it neither writes nor reads.
 func (k *chaosStream) beside(how int, soon time.Duration) {
 	handle := k.st.handle
 	k.h.elsewhere(func() {

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Both ends of a connection in chaos send frames: 12 bytes of head (the sender, its source, a
-// number that counts up for each source, the length), then bytes of noise that follow from the
-// head. So each end can tell a byte that was lost, doubled or changed.
+// Both ends of a connection in chaos send frames. A frame has a head of 12 bytes: the sender, its
+// source, a number that counts up for each source, and the length. Bytes of noise follow, which are
+// a function of the head. So each end can tell a byte that was lost, doubled or changed.
 const (
 	frameHead  = 12
 	frameMagic = 0xc5
@@ -39,13 +39,13 @@ type chaosEnd struct {
 	turn  [sources]sync.Mutex
 
 	mu  sync.Mutex
-	did []string // what was done at this end, for the report of a fault
+	did []string // the actions at this end, for the report of a fault
 
-	// Of whoever may read from the connection at that time: the race detector checks that.
-	rest []byte
-	next [sources]uint32
-	deaf bool // it has said that it reads no more
-	bad  bool // what comes makes no sense: said once
+	// For the one reader that the connection has at that time: the race detector checks that.
+	rest       []byte
+	next       [sources]uint32
+	readClosed bool // it has said that it reads no more
+	bad        bool // the received bytes are wrong: reported once
 }
 
 // A chaosWorld is all ends of a test.
@@ -58,14 +58,14 @@ type chaosWorld struct {
 	whole    atomic.Int64 // directions that were received to the end, and had all
 }
 
-// trace notes what is done at this end.
+// trace notes an action at this end.
 func (e *chaosEnd) trace(what any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.did = append(e.did, fmt.Sprint(what))
 }
 
-// String says which end it is and what was done there.
+// String names the end and the actions there.
 func (e *chaosEnd) String() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +127,7 @@ func (e *chaosEnd) send(source, n int, write func(p []byte) error) error {
 	return err
 }
 
-// feed compares what was received.
+// feed compares received bytes.
 func (e *chaosEnd) feed(p []byte) {
 	if e.bad {
 		return
@@ -165,7 +165,7 @@ func (e *chaosEnd) feed(p []byte) {
 // ended compares after the other end's orderly end: all that it has written has come.
 func (e *chaosEnd) ended() {
 	other := e.other()
-	if e.bad || e.deaf || other == nil || other.torn.Load() {
+	if e.bad || e.readClosed || other == nil || other.torn.Load() {
 		return
 	}
 	for _, source := range []int{byTask, bySocket} { // Send's may be too late, without an error
@@ -182,7 +182,7 @@ func (e *chaosEnd) ended() {
 	e.world.whole.Add(1)
 }
 
-// fault says what was wrong, unless a splice explains it.
+// fault reports a fault, unless a splice explains it.
 func (e *chaosEnd) fault(format string, args ...any) {
 	e.bad = true
 	other := e.other()

@@ -19,7 +19,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 68. The audit of the fixture sees to "no stale callback" and "none
+// The audit of the fixture sees to "no stale callback" and "none
 // closed twice", the guard to "no descriptor left".
 func TestClosingAtRandomMidTraffic(t *testing.T) {
 	n := 2500
@@ -94,7 +94,7 @@ func TestClosingAtRandomMidTraffic(t *testing.T) {
 	})
 }
 
-// Scenario 77: the next connection gets the number of the one just closed, while
+// The next connection gets the number of the one just closed, while
 // events of that may be on their way. Each says who it is before it echoes.
 func TestNoEventCrossesWhenADescriptorNumberIsReused(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -155,11 +155,14 @@ func TestNoEventCrossesWhenADescriptorNumberIsReused(t *testing.T) {
 	})
 }
 
-// Half a hundred thousand connections, a third each: the peer closes first, the
-// server closes first, the peer resets. The guard looks for what is left.
-func TestNothingIsLeftOfFiftyThousandConnections(t *testing.T) {
-	n := 50_000
-	if testing.Short() {
+// Many connections, a third each: the peer closes first, the server closes first, the peer
+// resets. The guard looks for leaks.
+func TestNothingIsLeftOfThousandsOfConnections(t *testing.T) {
+	n := 10_000
+	switch {
+	case conntest.Thorough:
+		n = 50_000
+	case testing.Short():
 		n = 3_000
 	}
 	conntest.Backends(t, func(t *testing.T, backend string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 59. The audit of every test sees to "one OnClose, no re-entry".
+// The audit of every test sees to "one OnClose, no re-entry".
 func TestCloseInEveryCallbackEndsTheConnectionOnce(t *testing.T) {
 	end := map[string]func(*conn.Conn) error{
 		"Close":        (*conn.Conn).Close,
@@ -128,7 +128,7 @@ func TestCloseDropsWhatStillArrivesSoThatTheResponseIsNotLost(t *testing.T) {
 			if _, err := c.WriteString("no, thanks"); err != nil {
 				return err
 			}
-			return c.Close() // what has come is unread, and more is on its way
+			return c.Close() // the received bytes are unread, and more are on their way
 		}})
 		c := f.dial()
 		for range 8 {
@@ -227,7 +227,6 @@ func TestAbortResetsThePeer(t *testing.T) {
 	})
 }
 
-// Scenario 63, first third; scenario 64, ours.
 func TestFINIsToldOnceAndWritingGoesOn(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		var eofs atomic.Int32

@@ -21,8 +21,8 @@ func floodLinger() time.Duration {
 	return shortLinger
 }
 
-// flood writes until that fails, and returns how much it has written. It gives up far
-// beyond what may be dropped and what the sockets of both ends buffer.
+// flood writes until that fails, and returns how much it has written. It gives up far beyond the
+// number of bytes that may be dropped and that the sockets of both ends buffer.
 func flood(c net.Conn) (sent int) {
 	const enough = 64 << 20
 	for sent < enough {

@@ -2,17 +2,21 @@ package conn
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/placement"
 	"github.com/suiro-go/suiro/reactor"
 )
 
 // A Config describes a Group and the connections in it. Zero means default.
 type Config struct {
-	// Reactor configures each worker's reactor.
+	// Reactor configures each worker's reactor. Reactor.Backend and Reactor.Coalesce are the only
+	// places for these two settings. Without a Backend, the environment variable SUIRO_BACKEND
+	// counts.
 	Reactor reactor.Config
 
 	// HighWater and LowWater bound how many written bytes of a connection the kernel has not taken.
@@ -86,23 +90,32 @@ type Config struct {
 	// has acknowledged everything and sends nothing.
 	Linger time.Duration
 
+	// BaseContext is the parent of the contexts of connections (see Conn.Context): they inherit its
+	// values and end with it. Its end does not end the connections. nil: context.Background().
+	BaseContext context.Context
+
+	// ConnContext, if not nil, returns the parent of the context of one connection. ctx is
+	// BaseContext. It is called on the goroutine that first asks for the context of the
+	// connection, and again if the connection is over. It must not block.
+	ConnContext func(ctx context.Context, h Handle) context.Context
+
 	// Logger gets panics in handlers, accept errors, and a fall-back to another backend. At debug
-	// level it also gets the errors that handlers return. nil: nothing is logged.
+	// level it also gets the errors that handlers return. It is the runtime's logger too. nil:
+	// nothing is logged.
 	Logger *slog.Logger
 }
 
-// An Overflow says what becomes of the connection that comes when there are
-// Config.MaxConns of them.
+// An Overflow says how a listener treats a new connection while Config.MaxConns are open.
 type Overflow uint8
 
 const (
-	// Refuse accepts and resets it: the client knows at once.
-	Refuse Overflow = iota
-	// Wait leaves it in the kernel's backlog of the listener, as connected as the kernel makes it,
-	// until another one ends. Each listener accepts one at a time then. So the accepted connections
-	// take at most MaxConns descriptors, and one more for each listener (on Windows, up to 8 for
-	// each).
-	Wait
+	// OverflowReset accepts the connection and resets it: the client knows at once.
+	OverflowReset Overflow = iota
+	// OverflowWait leaves the connection in the kernel's backlog of the listener until another one
+	// ends. The client sees an established connection. Each listener accepts one connection at a
+	// time then. So the accepted connections take at most MaxConns descriptors, and one more for
+	// each listener (on Windows, up to 8 for each).
+	OverflowWait
 )
 
 // A Placement says on which worker a new connection begins. It then receives through the reactor of
@@ -129,6 +142,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.MaxMemory > 0 {
 		cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 30*time.Second)
 	}
+	if cfg.BaseContext == nil {
+		cfg.BaseContext = context.Background()
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -151,7 +167,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.MaxPipes < -1 {
 		return cfg, fmt.Errorf("conn: MaxPipes is %d; use -1 for none, 0 for the default, or more", cfg.MaxPipes)
 	}
-	if cfg.Overflow > Wait || cfg.Placement > SourceHash {
+	if cfg.Overflow > OverflowWait || cfg.Placement > SourceHash {
 		return cfg, fmt.Errorf("conn: Overflow is %d and Placement %d; use the constants of package conn", cfg.Overflow, cfg.Placement)
 	}
 	for name, d := range map[string]time.Duration{"Linger": cfg.Linger, "ConnectTimeout": cfg.ConnectTimeout,
@@ -161,4 +177,20 @@ func (cfg Config) withDefaults() (Config, error) {
 		}
 	}
 	return cfg, nil
+}
+
+// settings are those of the core, for a configuration with all defaults.
+func (cfg *Config) settings() core.Config {
+	s := core.Config{
+		Reactor:   cfg.Reactor,
+		HighWater: cfg.HighWater, LowWater: cfg.LowWater, MaxWrite: cfg.MaxWrite, MaxWriteTotal: cfg.MaxWriteTotal,
+		MaxRead: cfg.MaxRead, MaxMemory: cfg.MaxMemory, MaxConns: cfg.MaxConns, Waits: cfg.Overflow == OverflowWait,
+		MaxPerSource: cfg.MaxPerSource, MaxPipes: cfg.MaxPipes, Placement: placement.Policy(cfg.Placement),
+		ConnectTimeout: cfg.ConnectTimeout, IdleTimeout: cfg.IdleTimeout, WriteTimeout: cfg.WriteTimeout, Linger: cfg.Linger,
+		BaseContext: cfg.BaseContext, Logger: cfg.Logger,
+	}
+	if with := cfg.ConnContext; with != nil {
+		s.ConnContext = func(ctx context.Context, h core.Handle) context.Context { return with(ctx, Handle{h}) }
+	}
+	return s
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// failSecondSend has the first send take a part and each one after it fail.
+// failSecondSend makes the first send take a part, and each later one fail.
 func failSecondSend(t *testing.T) func(*conn.Config) {
 	plan := conntest.Faults(t, faults.Rule{Call: faults.Send, Every: 1, Most: 1},
 		faults.Rule{Call: faults.Send, Errno: syscall.EIO, Every: 1})
@@ -48,6 +48,35 @@ func TestAConnectionWhoseSendFailsIsReset(t *testing.T) {
 	}
 }
 
+func TestASmallWriteThatCannotBeSentEndsTheConnection(t *testing.T) {
+	for name, flush := range map[string]bool{"at the end of a run": false, "by Flush": true} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Backends(t, func(t *testing.T, backend string) {
+				plan := conntest.Faults(t, faults.Rule{Call: faults.Send, Errno: syscall.EIO, Every: 1})
+				closed, tell := ends(1)
+				first := make(chan bool, 1) // nothing is written in the run that accepts
+				f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
+					if n, _ := c.Discard(-1); n == 1 {
+						first <- true
+						return nil
+					}
+					_, err := c.Write(noise[:100])
+					if flush && err == nil {
+						err = c.Flush()
+					}
+					return err
+				}}, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+				c := f.dial()
+				write(t, c, "x")
+				conntest.Receive(t, first)
+				write(t, c, "go")
+				requireCut(t, c)
+				requireOpError(t, conntest.Receive(t, closed), "write", syscall.EIO)
+			})
+		})
+	}
+}
+
 func TestAStreamWhoseSendFailsIsReset(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		ended := make(chan error, 1)
@@ -66,7 +95,7 @@ func TestAStreamWhoseSendFailsIsReset(t *testing.T) {
 	})
 }
 
-// A goroutine that is told of the error may close the socket in order, as io.Copy's callers
+// A goroutine that gets the error may close the socket in order, as io.Copy's callers
 // do, or say that it writes no more.
 func TestASocketWhoseSendFailsIsReset(t *testing.T) {
 	plan := func(cfg *conn.Config) { failSecondSend(t)(cfg) }
@@ -92,7 +121,7 @@ func TestASocketWhoseSendFailsIsReset(t *testing.T) {
 	}
 }
 
-// What a panic leaves unsent is a cut too.
+// Bytes that a panic leaves unsent are a cut too.
 func TestAPanicWithOutputUnsentResetsThePeer(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		closed, tell := ends(1)

@@ -39,7 +39,7 @@ func TestReadDeadlineIsNotEarlyAndEndsAConnectionWithBase(t *testing.T) {
 	})
 }
 
-// Scenario 69, second third: traffic extends, and OnDeadline runs once per deadline.
+// Traffic extends, and OnDeadline runs once per deadline.
 func TestReadDeadlineMovesWithEachMessage(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		const d = 120 * time.Millisecond
@@ -75,7 +75,6 @@ func TestReadDeadlineMovesWithEachMessage(t *testing.T) {
 	})
 }
 
-// Scenario 69, last third.
 func TestOneConnectionsTrafficDoesNotExtendAnothers(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		_, tell := ends(100)

@@ -17,7 +17,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-func TestDialledConnectionsTalkToAccepted(t *testing.T) {
+func TestDialedConnectionsTalkToAccepted(t *testing.T) {
 	for network, addr := range map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": ""} {
 		t.Run(network, func(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -63,7 +63,6 @@ func TestDialledConnectionsTalkToAccepted(t *testing.T) {
 	}
 }
 
-// Scenario 58, second third.
 func TestDialToAClosedPortEndsInOneECONNREFUSED(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		gone := nowhere(t)
@@ -94,7 +93,6 @@ func full(t *testing.T) net.Addr {
 	return h.Addr()
 }
 
-// Scenario 59, first third.
 func TestCloseWhileConnectingEndsTheAttemptWithOneOnClose(t *testing.T) {
 	ways := map[string]func(h conn.Handle) error{
 		"Handle.Close":          conn.Handle.Close,
@@ -132,11 +130,11 @@ func TestCloseWhileConnectingEndsTheAttemptWithOneOnClose(t *testing.T) {
 	})
 }
 
-// What is written before the connection is there waits for it, Flush or not.
+// Bytes written before the connection is established wait for it, with or without Flush.
 func TestWritesWhileConnectingAreSentAfterwards(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := serve(t, backend, 2, funcs{data: echo})
-		release := []func(){f.stick(0), f.stick(1)} // nothing of what follows begins before all of it is there
+		release := []func(){f.stick(0), f.stick(1)} // no task runs before all of the steps below are queued
 		got := make(chan string, 1)
 		closed, tell := ends(1)
 		h, err := f.Dial(f.addr, f.audit.of(funcs{close: tell, data: func(c *conn.Conn) error {
@@ -185,7 +183,6 @@ func TestDialRefusesWhatItCannotDo(t *testing.T) {
 	})
 }
 
-// Scenario 58, last third.
 func TestAConnectTimeoutEndsInOneErrorThatSaysSo(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		addr := full(t)

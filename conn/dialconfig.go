@@ -4,6 +4,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/core"
 )
 
 // A DialConfig says how Group.DialWith connects. Zero means default, but there must be
@@ -57,10 +59,14 @@ type DialConfig struct {
 	Near *Conn
 }
 
-// target is what to name when there is no connection.
-func (cfg *DialConfig) target() net.Addr {
-	if cfg.Target == nil && len(cfg.Addrs) > 0 {
-		return cfg.Addrs[0]
+// settings are those of the core.
+func (cfg *DialConfig) settings() core.DialConfig {
+	s := core.DialConfig{
+		Addrs: cfg.Addrs, Find: cfg.Find, Target: cfg.Target, Delay: cfg.Delay, Timeout: cfg.Timeout,
+		LocalAddr: cfg.LocalAddr, Control: cfg.Control, Attempt: cfg.Attempt, Preface: cfg.Preface,
 	}
-	return cfg.Target
+	if cfg.Near != nil {
+		s.Near = &cfg.Near.core
+	}
+	return s
 }

@@ -14,13 +14,13 @@
 // A [Socket] is a net.Conn for ordinary goroutines, and a [SocketListener] the
 // net.Listener that accepts them.
 //
-// Proxies join two connections by [Splice]; [Conn.SendFile] and [Conn.ReadFrom] send
-// files.
+// Proxies join two connections by [Splice], and two streams by [Stream.Splice]. [Conn.SendFile],
+// [Conn.ReadFrom] and [Stream.SendFile] send files.
 //
-// # Who may call what
+// # Which goroutine may call which method
 //
 // The methods of a Conn are for its handler, while a handler's method runs. A
-// [Handle] is for everybody else: it can be copied, kept after the connection
+// [Handle] is for all other code: it can be copied, kept after the connection
 // has ended, and used from any goroutine.
 //
 // # The life of a connection

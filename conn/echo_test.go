@@ -14,7 +14,6 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 57.
 func TestEveryByteOfManyConnectionsComesBackInOrder(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: echo})
@@ -43,7 +42,6 @@ func TestEveryByteOfManyConnectionsComesBackInOrder(t *testing.T) {
 	})
 }
 
-// Scenario 76.
 func TestNothingIsLostWhenBuffersRunOut(t *testing.T) {
 	for _, shape := range []struct{ buffers, size int }{{1, 64}, {2, 4096}, {4, 1000}} {
 		t.Run(fmt.Sprintf("%d of %d bytes", shape.buffers, shape.size), func(t *testing.T) {

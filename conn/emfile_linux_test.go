@@ -18,7 +18,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 60. The limit is the process's, so the server is a child, which says
+// The limit is the process's, so the server is a child, which says
 // what it does on its standard output and takes orders on the standard input.
 func TestAcceptBacksOffWithoutDescriptorsAndGoesOnWithThem(t *testing.T) {
 	if backend := os.Getenv("CONN_TEST_EMFILE"); backend != "" {

@@ -119,7 +119,7 @@ func TestDoIsRefusedWhenTooManyWait(t *testing.T) {
 	})
 }
 
-// What waits for a handshake counts too.
+// Bytes that wait for a handshake count too.
 func TestDoIsRefusedWhenTooManyWaitForAHandshake(t *testing.T) {
 	s := newSecret(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {

@@ -17,7 +17,7 @@ import (
 // declaredFlags are the constants of a type of flags, in the order of their bits.
 func declaredFlags(t *testing.T, kind string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../internal/core/*.go")
 	require.NoError(t, err)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -34,7 +34,8 @@ func declaredFlags(t *testing.T, kind string) (names []string) {
 				continue
 			}
 			for _, s := range g.Specs {
-				names = append(names, s.(*ast.ValueSpec).Names[0].Name)
+				name := s.(*ast.ValueSpec).Names[0].Name
+				names = append(names, strings.ToLower(name[:1])+name[1:])
 			}
 		}
 	}
@@ -43,7 +44,7 @@ func declaredFlags(t *testing.T, kind string) (names []string) {
 
 func TestEachFlagPrintsItsName(t *testing.T) {
 	life, reading := conn.FlagStrings()
-	for kind, bits := range map[string][]string{"flags": life, "readFlags": reading} {
+	for kind, bits := range map[string][]string{"Flags": life, "ReadFlags": reading} {
 		declared := declaredFlags(t, kind)
 		require.NotEmpty(t, declared)
 		require.Equal(t, declared, bits[:len(declared)])
@@ -59,10 +60,10 @@ func TestTheReportOfAHangNamesFlags(t *testing.T) {
 		printed := make(chan string, 1)
 		f.listen("tcp", "127.0.0.1:0", funcs{data: func(c *conn.Conn) error {
 			err := c.PauseRead()
-			printed <- f.Dump() // from here it may look at the flags
+			printed <- f.report() // from here it may look at the flags
 			return err
 		}})
 		write(t, f.dial(), "x")
-		require.Regexp(t, `flags opened\S* reading \S*held`, conntest.Receive(t, printed))
+		require.Regexp(t, `flags opened\S* reading \S*userPaused`, conntest.Receive(t, printed))
 	})
 }

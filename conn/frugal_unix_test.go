@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,9 +17,9 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// With MaxMemory, receives were in flight on idle connections. All that sent at once were received
-// from, whatever was buffered already: a megabyte and more for each on io_uring, 64 KiB on epoll.
-// Now each is asked for after a look at the ledger.
+// With MaxMemory, receives were in flight on idle connections. All peers that sent at once were
+// received from, however much was buffered already. Each cost a megabyte and more on io_uring, 64
+// KiB on epoll. Now each is asked for after a look at the memory budget.
 
 // burstOver is what the reads under way add to three quarters of a ceiling: of two workers, each of
 // up to 128 KiB, and one more.
@@ -103,6 +104,9 @@ func TestABurstWhileMemoryIsShortResetsNobody(t *testing.T) {
 					conns[i] = dial()
 				}
 				greedy := dial()
+				for _, c := range append(conns, greedy) { // all of them wait for memory by turns
+					require.NoError(t, c.SetDeadline(time.Now().Add(3*conntest.Patience)))
+				}
 				write(t, greedy, "!")
 				conntest.Eventually(t, func() bool { return f.Buffered() > ceiling/4*3 })
 				sent := make(chan error, clients)

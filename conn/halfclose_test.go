@@ -11,7 +11,6 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 64, the server's half.
 func TestCloseWriteSendsFINAndReadingGoesOn(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		got, second, writing := make(chan string, 100), make(chan error, 1), make(chan error, 1)
@@ -49,7 +48,7 @@ func TestCloseWriteSendsFINAndReadingGoesOn(t *testing.T) {
 	})
 }
 
-// Whatever was written before goes out before the FIN, however long it takes.
+// Bytes written before the half-close leave before the FIN, however long that takes.
 func TestCloseWriteFlushesALongQueueFirst(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		const n = 8 << 20

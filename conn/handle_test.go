@@ -15,7 +15,6 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 73.
 func TestSendsFromManyGoroutinesDoNotInterleave(t *testing.T) {
 	const senders, each = 50, 40
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -72,7 +71,7 @@ func TestTheZeroHandleIsHarmless(t *testing.T) {
 	require.ErrorIs(t, h.Abort(), net.ErrClosed)
 }
 
-// Scenario 73 and 28 in spirit: the slot is the same, the connection is not.
+// The slot is the same, the connection is not.
 func TestAStaleHandleNeverReachesTheNextConnectionInItsSlot(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		handles := make(chan conn.Handle, 1)

@@ -19,9 +19,8 @@ type Handler interface {
 	// OnOpen: the connection is established. Nothing has been received yet.
 	OnOpen(c *Conn) error
 
-	// OnData: bytes have arrived. What the method leaves unread stays
-	// buffered, and it is called again when more has come, or at once if
-	// that is Config.MaxRead or more.
+	// OnData: bytes have arrived. Bytes that the method leaves unread stay buffered. It is called
+	// again when more bytes have arrived, or at once if Config.MaxRead bytes or more are unread.
 	OnData(c *Conn) error
 
 	// OnEOF: the peer will send no more; everything it sent has been given

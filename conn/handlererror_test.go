@@ -40,6 +40,18 @@ func atDebug(cfg *conn.Config) { cfg.Logger = slog.New(&conntest.Log{Level: slog
 
 func logOf(f *fixture) *conntest.Log { return f.Logger().Handler().(*conntest.Log) }
 
+// listenNamed listens with h itself, and not with one around it: the log has its name.
+func (f *fixture) listenNamed(h conn.Handler) {
+	f.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() { _ = ln.Close() })
+	l, err := f.Listen(ln, h)
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() { _ = l.Close() })
+	f.addr = l.Addr()
+}
+
 func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 	const said = "DEBUG conn: handler returned an error"
 	refuse := func(*conn.Conn) error { return errRefused }
@@ -57,20 +69,14 @@ func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			conntest.Backends(t, func(t *testing.T, backend string) {
 				f := newFixture(t, backend, 2, atDebug)
-				ln, err := net.Listen("tcp", "127.0.0.1:0")
-				require.NoError(t, err)
-				defer ln.Close()
-				l, err := f.Listen(ln, c.h)
-				require.NoError(t, err)
-				defer l.Close()
-				f.addr = l.Addr()
+				f.listenNamed(c.h)
 				client := f.dial()
 				_, _ = client.Write([]byte("x")) // it may have been refused by now
 				_ = client.(*net.TCPConn).CloseWrite()
 				_, _ = io.Copy(io.Discard, client)
 				log := logOf(f)
 				conntest.Eventually(t, func() bool { return log.Count(said) == 1 }, log)
-				require.Equal(t, conn.Stats{HandlerErrors: 1}, f.Stats())
+				requireFailures(t, 1, 0, f.Stats())
 				require.Contains(t, log.String(), "remote="+client.LocalAddr().String())
 				require.Contains(t, log.String(), "error="+errRefused.Error())
 				require.Contains(t, log.String(), c.named)
@@ -79,7 +85,33 @@ func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 	}
 }
 
-// What ends a connection without a handler's doing is no handler's error.
+// panicLater panics after a wait.
+func panicLater(_ *sched.Context, s *conn.Stream) error {
+	_, _ = s.Read(make([]byte, 1))
+	panic("oh")
+}
+
+func panicBeside(_ *sched.Context, s *conn.Stream) error {
+	s.Go(func(cx *sched.Context) error { return panicLater(cx, s) })
+	return nil
+}
+
+func TestAPanicIsLoggedWithTheNameOfItsFunction(t *testing.T) {
+	for named, h := range map[string]conn.Handler{
+		"/conn_test.panicLater ":          conn.Sequential(panicLater),
+		"handler=a function of Stream.Go": conn.Sequential(panicBeside),
+	} {
+		conntest.Backends(t, func(t *testing.T, backend string) {
+			f := newFixture(t, backend, 1)
+			f.listenNamed(h)
+			write(t, f.dial(), "x")
+			conntest.Eventually(t, func() bool { return logOf(f).Count("handler panicked") == 1 }, logOf(f))
+			require.Contains(t, logOf(f).String(), named)
+		})
+	}
+}
+
+// The end of a connection that its handler did not cause is no handler error.
 func TestOtherEndsAreNotHandlersErrors(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2, atDebug, func(cfg *conn.Config) {
@@ -97,9 +129,15 @@ func TestOtherEndsAreNotHandlersErrors(t *testing.T) {
 		require.Error(t, conntest.Receive(t, closed))
 		write(t, dialed(funcs{data: func(c *conn.Conn) error { _ = c.Close(); return c.Close() }, close: ends}), "x")
 		conntest.Receive(t, closed)
-		require.Equal(t, conn.Stats{}, f.Stats(), logOf(f))
+		requireFailures(t, 0, 0, f.Stats(), logOf(f))
 		write(t, dialed(funcs{data: func(*conn.Conn) error { panic("oh") }, close: ends}), "x")
 		require.Error(t, conntest.Receive(t, closed))
-		require.Equal(t, conn.Stats{HandlerPanics: 1}, f.Stats())
+		requireFailures(t, 0, 1, f.Stats())
 	})
+}
+
+// requireFailures compares the counts of what handlers did wrong. Slow runs are not the handler's.
+func requireFailures(t *testing.T, failed, panicked uint64, got conn.Stats, msg ...any) {
+	t.Helper()
+	require.Equal(t, [2]uint64{failed, panicked}, [2]uint64{got.HandlerErrors, got.HandlerPanics}, msg...)
 }

@@ -58,7 +58,7 @@ func TestAResetAfterTheFINEndsTheConnection(t *testing.T) {
 	})
 }
 
-// The reset may be there before the FIN has been told of.
+// The reset may arrive before the FIN has been reported.
 func TestAResetRightAfterTheFINEndsTheConnection(t *testing.T) {
 	needResets(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -104,7 +104,7 @@ func TestAResetEndsAConnectionWhoseReadingIsPaused(t *testing.T) {
 	})
 }
 
-// What has come for a paused connection stays where it is until it reads on.
+// Bytes that have arrived for a paused connection stay where they are until it resumes reading.
 func TestAPausedConnectionThatWasWatchedReadsOn(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		handles, got := make(chan conn.Handle, 1), make(chan string, 100)
@@ -133,14 +133,14 @@ func TestAPausedConnectionThatWasWatchedReadsOn(t *testing.T) {
 	})
 }
 
-// A goroutine's Socket is given what came before the reset.
+// A goroutine's Socket gets the bytes that came before the reset.
 func TestASocketReadsWhatCameBeforeTheReset(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.HighWater, cfg.LowWater = 4096, 1024 })
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer ln.Close()
-		l, err := f.OpenListener(conn.SocketListenerConfig{}, ln)
+		l, err := f.ListenSocket(conn.SocketListenerConfig{}, ln)
 		require.NoError(t, err)
 		defer l.Close()
 		c, err := dial(l.Addr())

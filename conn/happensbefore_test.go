@@ -118,7 +118,7 @@ func TestSocketsAreOrderedByTheirConnection(t *testing.T) {
 		require.NoError(t, theirs.Close())
 
 		b.turns = 0
-		ours, err := dials.DialSocket(t.Context(), l.Addr())
+		ours, err := dials.DialSocketContext(t.Context(), l.Addr())
 		require.NoError(t, err)
 		b.drive(t, ours)
 		require.NoError(t, ours.Close())
@@ -160,7 +160,7 @@ func TestTheEndsOfASpliceAreOrderedByIt(t *testing.T) {
 		r, err := between.Listen(ln, passOn{to: l.Addr()})
 		require.NoError(t, err)
 		defer r.Close()
-		c, err := dials.DialSocket(t.Context(), r.Addr())
+		c, err := dials.DialSocketContext(t.Context(), r.Addr())
 		require.NoError(t, err)
 		b.drive(t, c)
 		require.NoError(t, c.Close())

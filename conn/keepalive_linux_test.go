@@ -23,7 +23,8 @@ func probesOf(t *testing.T, c net.Conn) (all [4]int) {
 	return all
 }
 
-// What a net.KeepAliveConfig leaves out is package net's default, and what is negative stays.
+// Zero fields of a net.KeepAliveConfig mean package net's defaults. A negative field leaves the
+// setting as it is.
 func TestKeepAliveIsAsNets(t *testing.T) {
 	onStreams(t, func(t *testing.T, pair func(string) (a, b stream)) {
 		a, _ := pair("tcp")

@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// A lender lends a connection with its first bytes, and tells what it is told of later.
+// A lender lends a connection with its first bytes, and reports later events.
 type lender struct {
 	conn.Base
 	lent   chan *conn.Socket
@@ -141,9 +141,9 @@ func TestReturnIsRefusedWhileThereIsSomethingToRead(t *testing.T) {
 	})
 }
 
-// What arrives after Return has decided, and is dealt with by the task before the
-// lender has the connection back, is the lender's: two workers make it happen, one of
-// which takes what arrives for a task that the other is busy with.
+// Bytes may arrive after Return has decided, and the task may deal with them before the lender has
+// the connection back. They are the lender's. It takes two workers: one takes the completion for a
+// task while the other one runs it.
 func TestWhatArrivesOnTheWayBackIsTheLenders(t *testing.T) {
 	for name, c := range map[string]struct {
 		send string
@@ -171,7 +171,7 @@ func TestWhatArrivesOnTheWayBackIsTheLenders(t *testing.T) {
 					require.NoError(t, peer.(*net.TCPConn).CloseWrite())
 				}
 				conntest.Eventually(t, func() bool {
-					data, end, again := h.News()
+					data, end, again := h.Arrived()
 					return data == (c.send != "") && (end == c.end || again)
 				})
 				close(release)

@@ -15,7 +15,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// A tlsLender lends with "lend", and tells what it is told of otherwise.
+// A tlsLender lends when it reads "lend", and reports all other events.
 type tlsLender struct {
 	*lender
 	greeting string // written before it lends
@@ -60,7 +60,7 @@ func (l *tlsLender) begin(t *testing.T, c net.Conn) (*tls.Conn, *conn.Socket, co
 	return conntest.Receive(t, l.secure), conntest.Receive(t, l.lent), conntest.Receive(t, l.handle)
 }
 
-// runDry has the Read that Return wants.
+// runDry makes the Read that Return needs.
 func runDry(t *testing.T, c *tls.Conn, s *conn.Socket) {
 	t.Helper()
 	require.NoError(t, s.SetReadDeadline(time.Now().Add(time.Millisecond)))
@@ -121,8 +121,8 @@ func TestAConnectionWithTLSIsLentAgainOnItsWayBack(t *testing.T) {
 	})
 }
 
-// A record of which a part has come when the connection is given back, and one that comes
-// on the way back, are decrypted by the task.
+// The task decrypts a record that has arrived in part when the connection is given back. It also
+// decrypts one that arrives on the way back.
 func TestRecordsOnTheWayBackAreDecryptedByTheTask(t *testing.T) {
 	onTLSLenders(t, func(t *testing.T, f *fixture, l *tlsLender, client *tls.Config) {
 		raw := f.dial()
@@ -148,14 +148,14 @@ func TestRecordsOnTheWayBackAreDecryptedByTheTask(t *testing.T) {
 		write(t, c, "bytes")
 		require.NoError(t, c.CloseWrite())
 		require.NoError(t, raw.(*net.TCPConn).CloseWrite())
-		conntest.Eventually(t, func() bool { data, end, again := h.News(); return data && (end || again) })
+		conntest.Eventually(t, func() bool { data, end, again := h.Arrived(); return data && (end || again) })
 		close(release)
 		require.True(t, conntest.Receive(t, ok))
 		l.requireTold(t, "returned", "data bytes", "end")
 	})
 }
 
-// What goroutines have written and the kernel has not taken is ciphertext, and remains so.
+// Bytes that goroutines have written and the kernel has not taken are ciphertext, and remain so.
 func TestWhatIsUnsentOnTheWayBackIsNotEncryptedTwice(t *testing.T) {
 	onTLSLenders(t, func(t *testing.T, f *fixture, l *tlsLender, client *tls.Config) {
 		c := f.dialTLS(client)
@@ -172,6 +172,7 @@ func TestWhatIsUnsentOnTheWayBackIsNotEncryptedTwice(t *testing.T) {
 			}
 			runDry(t, lent, s)
 			require.True(t, s.Return(func(c *conn.Conn) error { _, err := c.WriteString("task"); return err }))
+			require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience))) // the many steps above may have taken long
 			for ; sent > 0; sent -= 16 << 10 {
 				require.True(t, string(noise[:16<<10]) == string(read(t, c, 16<<10)))
 			}
@@ -226,7 +227,7 @@ func TestWhatIsSentToALentConnectionWithTLSIsDropped(t *testing.T) {
 	})
 }
 
-// A record cut short is an error for whoever has the connection.
+// A record cut short is an error for the connection's owner, goroutine or handler.
 func TestALentConnectionWithTLSThatIsCutShortSaysSo(t *testing.T) {
 	onTLSLenders(t, func(t *testing.T, f *fixture, l *tlsLender, client *tls.Config) {
 		half := &halves{Conn: f.dial()}

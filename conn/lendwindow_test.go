@@ -8,8 +8,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What nobody reads of a lent connection stays in the kernel but for a small window, and
-// none of it is lost.
+// Unread bytes of a lent connection stay in the kernel, except for a small window. None are lost.
 func TestALentConnectionKeepsASmallWindow(t *testing.T) {
 	onLenders(t, func(t *testing.T, f *fixture, l *lender) {
 		c := f.dial()

@@ -1,24 +1,26 @@
 package conn
 
 import (
+	"net"
 	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/accept"
+	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/placement"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// BenchmarkLife is what a connection's life costs outside of the kernel: it is accepted, its first run
-// sends, the peer ends it, and it is closed. The reactor makes no system call, so the figure is
+// BenchmarkLife is what a connection's life costs outside of the kernel: it is accepted, its first
+// run sends, the peer ends it, and it is closed. The reactor makes no system call, so the figure is
 // steady to about a hundredth.
 func BenchmarkLife(b *testing.B) {
 	r := &lives{left: b.N, over: make(chan struct{}), wake: make(chan struct{}, 1)}
 	g := stubGroup(b, r)
 	l := &Listener{group: g, handler: speaksFirst{}, worker: AnyWorker}
-	l.socket.Owner, l.socket.Worker = (*listenerOwner)(l), AnyWorker
+	l.socket.Owner, l.socket.Worker, l.socket.Addr = (*listenerOwner)(l), AnyWorker, new(net.TCPAddr)
 	l.socket.Init(&g.accepts, -1)
 	if err := l.socket.Start(); err != nil {
 		b.Fatal(err)
@@ -26,7 +28,7 @@ func BenchmarkLife(b *testing.B) {
 	r.listener = l.socket.State().Token
 	b.ReportAllocs()
 	b.ResetTimer()
-	if err := g.rt.Start(); err != nil {
+	if err := g.core.Runtime.Start(); err != nil {
 		b.Fatal(err)
 	}
 	<-r.over
@@ -45,22 +47,24 @@ func stubGroup(b *testing.B, r reactor.Reactor) *Group {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g := &Group{cfg: cfg}
-	g.placement = placement.New(placement.RoundRobin, 1, &g.core)
-	g.rt = sched.New(sched.Config{Workers: 1, NewDriver: func(worker int) (sched.Driver, error) {
-		return driverFor(g, worker, r), nil
+	g := &Group{}
+	g.core.Config, g.core.Events, g.core.Owner = cfg.settings(), &events{}, g
+	g.core.Placement = placement.New(placement.RoundRobin, 1, &g.core.Engine)
+	g.core.Runtime = sched.New(sched.Config{Workers: 1, Spares: -1, NewDriver: func(worker int) (sched.Driver, error) {
+		return core.DriverFor(&g.core, worker, r), nil
 	}})
-	g.core.RT, g.core.Logger = g.rt, cfg.Logger
-	g.accepts = accept.Group{Engine: &g.core, Limits: &g.limits}
+	g.core.Engine.RT, g.core.Engine.Logger = g.core.Runtime, cfg.Logger
+	g.accepts = accept.Group{Engine: &g.core.Engine, Limits: &g.core.Limits}
 	return g
 }
 
-// A speaksFirst says something to whoever connects.
+// A speaksFirst sends something to every client that connects.
 type speaksFirst struct{ Base }
 
 var message [64]byte
 
-func (speaksFirst) OnOpen(c *Conn) error {
+func (speaksFirst) OnOpen(u *Conn) error {
+	c := &u.core
 	_, err := c.Write(message[:])
 	return err
 }
@@ -70,7 +74,8 @@ func (speaksFirst) OnData(*Conn) error { return nil }
 // livesAtOnce is how many come, and end, with one Poll: about as many as in the workload churn.
 const livesAtOnce = 4
 
-// lives is a reactor of connections that come, take what they are sent, and go, livesAtOnce at a time. All of it is the worker's.
+// lives is a reactor of connections that come, take what they are sent, and go, livesAtOnce at a
+// time. All of it is the worker's.
 type lives struct {
 	listener     reactor.Token
 	left, closed int // to be accepted; and those that have been closed

@@ -33,7 +33,6 @@ func requireRefused(t *testing.T, c net.Conn, err error) {
 	requireReset(t, err)
 }
 
-// Scenario 72, refused.
 func TestAtMaxConnsTheNextIsResetAndSlotsReturn(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: echo}, func(cfg *conn.Config) { cfg.MaxConns = 3 })
@@ -57,7 +56,6 @@ func TestAtMaxConnsTheNextIsResetAndSlotsReturn(t *testing.T) {
 	})
 }
 
-// Scenario 72, left in the backlog.
 func TestAtMaxConnsTheNextWaitsInTheBacklogUntilASlotReturns(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		const limit, clients, each = 3, 12, 5
@@ -65,7 +63,7 @@ func TestAtMaxConnsTheNextWaitsInTheBacklogUntilASlotReturns(t *testing.T) {
 		f := serve(t, backend, workers, funcs{data: echo,
 			open:  func(*conn.Conn) error { most.Store(max(most.Load(), now.Add(1))); return nil },
 			close: func(*conn.Conn, error) { now.Add(-1) },
-		}, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = limit, conn.Wait })
+		}, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = limit, conn.OverflowWait })
 		f.listen("tcp", "127.0.0.1:0", funcs{data: echo}) // it waits as well, and must not take what the other needs
 		conntest.Crowd(t, clients*each, clients, func(int) error {
 			c, err := dial(f.addr)
@@ -82,7 +80,7 @@ func TestAtMaxConnsTheNextWaitsInTheBacklogUntilASlotReturns(t *testing.T) {
 
 func TestAListenerClosesWithConnectionsThatWait(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = 1, conn.Wait })
+		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = 1, conn.OverflowWait })
 		l := f.listen("tcp", "127.0.0.1:0", funcs{data: echo})
 		first := f.dial()
 		require.NoError(t, served(first))
@@ -191,7 +189,7 @@ func TestConnectionsListsThoseThereAre(t *testing.T) {
 		conntest.Eventually(t, func() bool { // the last send may be about to be noticed
 			n := 0
 			for i := range f.Connections() {
-				if i.Remote == nil || int(i.Received) != sent[i.Remote.String()] || i.Sent != 2*i.Received || i.Unsent != 0 {
+				if i.RemoteAddr == nil || int(i.Received) != sent[i.RemoteAddr.String()] || i.Sent != 2*i.Received || i.Unsent != 0 {
 					return false
 				}
 				n++

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/suiro-go/suiro/internal/accept"
+	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 )
@@ -21,8 +22,8 @@ type Listener struct {
 	lingers bool // its connections have SO_LINGER: a close of one may wait
 }
 
-// What the socket calls: a type of its own, so that users who hold a Listener do not see these
-// methods.
+// A listenerOwner has the methods that the accepting socket calls. It is a separate type, so that
+// users of a Listener do not see these methods.
 type listenerOwner Listener
 
 var _ accept.Owner = (*listenerOwner)(nil)
@@ -31,6 +32,8 @@ var _ accept.Owner = (*listenerOwner)(nil)
 // the handler h. The group works on a copy of the descriptor, so ln may be closed at once. A Unix
 // listener must stay open until the server is done with its path. Set the socket's options that
 // accepted ones inherit, SO_LINGER above all, before.
+//
+// Errors are *net.OpError with Op "listen". After Stop and Close they match net.ErrClosed.
 func (g *Group) Listen(ln net.Listener, h Handler) (*Listener, error) {
 	return g.ListenOn(AnyWorker, ln, h)
 }
@@ -54,19 +57,20 @@ func (g *Group) ListenOn(worker int, ln net.Listener, h Handler) (*Listener, err
 
 // prepare makes a listener that accepts nothing before start.
 func (g *Group) prepare(worker int, ln net.Listener, h Handler, backlog int) (*Listener, error) {
-	if g.aborting() {
+	if g.core.Aborting() {
 		return nil, opErrorOf("listen", ln.Addr(), net.ErrClosed)
 	}
-	if worker != AnyWorker && (worker < 0 || worker >= g.rt.Workers()) {
-		return nil, fmt.Errorf("conn: there is no worker %d; use 0 to %d, or AnyWorker", worker, g.rt.Workers()-1)
+	if worker != AnyWorker && (worker < 0 || worker >= g.core.Runtime.Workers()) {
+		err := fmt.Errorf("conn: there is no worker %d; use 0 to %d, or AnyWorker", worker, g.core.Runtime.Workers()-1)
+		return nil, opErrorOf("listen", ln.Addr(), err)
 	}
 	fd, err := sock.OfListener(ln)
 	if err != nil {
-		return nil, err
+		return nil, opErrorOf("listen", ln.Addr(), err)
 	}
-	if err := g.rt.Start(); err != nil {
+	if err := g.core.Runtime.Start(); err != nil {
 		sock.Close(fd)
-		return nil, err
+		return nil, opErrorOf("listen", ln.Addr(), core.GroupError(err))
 	}
 	l := &Listener{group: g, handler: h, worker: worker, lingers: sock.Lingers(fd)}
 	l.socket.Owner, l.socket.Addr = (*listenerOwner)(l), ln.Addr()
@@ -92,22 +96,22 @@ func opErrorOf(op string, addr net.Addr, err error) error {
 // so all there is to be known of it is, by then.
 func (o *listenerOwner) Begin(by *engine.Driver, a accept.Accepted) {
 	g := o.group
-	c := newConn(g, a.FD, o.handler)
-	c.accepted(a)
+	c := core.NewConn(&g.core, a.FD, o.handler)
+	c.Accepted(a)
 	if !o.lingers {
-		c.set(prompt)
+		c.Set(core.NonblockingClose)
 	}
 	at := o.worker
 	if at == AnyWorker {
-		at = g.placement.Choose(c.peer)
+		at = g.core.Placement.Choose(c.Peer())
 	}
-	g.beginsOn(c, at)
-	c.attach()
-	g.start(driverOf(by), c, at)
+	g.core.BeginsOn(c, at)
+	c.Attach(o.socket.Origin, by.Cx.Now())
+	g.core.Start(core.DriverOf(by), c, at)
 }
 
 // Shed implements accept.Owner.
-func (o *listenerOwner) Shed() { o.group.shed() }
+func (o *listenerOwner) Shed() { o.group.core.Shed() }
 
 // Addr is the address the listener listens on.
 func (l *Listener) Addr() net.Addr { return l.socket.Addr }

@@ -125,7 +125,7 @@ func TestAnAcceptThatGivesUpOnceWokenWakesTheNext(t *testing.T) {
 		conntest.Eventually(t, func() bool { return l.Waiting() == 1 })
 		got := make(chan error, 1)
 		go func() {
-			s, err := l.AcceptSocket()
+			s, err := l.AcceptContext(t.Context())
 			if err == nil {
 				err = s.Close()
 			}

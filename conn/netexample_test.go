@@ -11,7 +11,7 @@ import (
 )
 
 // A goroutine for each connection, the descriptors on the group's workers.
-func ExampleGroup_OpenListener() {
+func ExampleGroup_ListenSocket() {
 	// Unlocked: the workers do little but wake goroutines.
 	g, err := conn.NewGroup(conn.Config{}, sched.Config{Workers: 1, Unlocked: true})
 	if err != nil {
@@ -22,7 +22,7 @@ func ExampleGroup_OpenListener() {
 	if err != nil {
 		panic(err)
 	}
-	l, err := g.OpenListener(conn.SocketListenerConfig{}, ln)
+	l, err := g.ListenSocket(conn.SocketListenerConfig{}, ln)
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +40,7 @@ func ExampleGroup_OpenListener() {
 		}
 	}()
 
-	c, err := g.DialSocket(context.Background(), l.Addr())
+	c, err := g.DialSocketContext(context.Background(), l.Addr())
 	if err != nil {
 		panic(err)
 	}

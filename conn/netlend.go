@@ -3,6 +3,7 @@ package conn
 import (
 	"crypto/tls"
 
+	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/duplex"
 )
 
@@ -16,16 +17,33 @@ import (
 // reactor more. Then the peer is held back. Settings of the handler stay: it takes back a deadline
 // of the Conn before.
 func (c *Conn) Lend() *Socket {
-	if c.filter() != nil {
+	k := &c.core
+	if k.Filter() != nil {
 		return nil
 	}
-	s := c.lend()
+	s := lend(k, false)
 	if s != nil {
-		p, _ := c.Next(-1)
+		p, _ := k.Next(-1)
 		s.keep(p)
-		c.sendBefore()
+		k.SendBefore()
 	}
 	return s
+}
+
+// LendStream is Lend for a task, which binds the Stream. TLS is no obstacle.
+func (c *Conn) LendStream() *Stream {
+	k := &c.core
+	if k.Filter().Shaking() || k.Filter().Lent() {
+		return nil
+	}
+	s := lend(k, true)
+	if s == nil {
+		return nil
+	}
+	p, _ := k.Next(-1)
+	s.keep(p)
+	k.SendBefore()
+	return s.Bind(nil)
 }
 
 // LendTLS is Lend for a connection that speaks TLS. Goroutines get the *tls.Conn that has encrypted
@@ -39,58 +57,53 @@ func (c *Conn) Lend() *Socket {
 // else may be written: bytes of Handle.Send, too, are dropped. When the connection ends, only Close
 // of the *tls.Conn sends close-notify.
 func (c *Conn) LendTLS() (*tls.Conn, *Socket) {
-	f := c.filter()
-	if !f.decrypts() || len(c.in.Unread) > 0 || c.out.Files() > 0 {
+	k := &c.core
+	f := k.Filter()
+	if !f.Decrypts() || len(k.In.Unread) > 0 || k.Out.Files() > 0 {
 		return nil, nil
 	}
-	s := c.lend()
+	s := lend(k, false)
 	if s == nil {
 		return nil, nil
 	}
-	f.encrypt(c, c.is(mute) && !f.tls.Said())
-	over, rest := f.tls.Lend(s)
+	f.Encrypt(k, k.Is(core.WriteClosed) && !f.Session.Said())
+	over, rest := f.Session.Lend(s)
 	s.keep(rest)
-	c.sendBefore()
+	k.SendBefore()
 	return over, s
 }
 
-func (c *Conn) lend() *Socket {
-	if !c.is(opened) || c.is(closing|broken) || c.spliced() != nil || c.ofStream() {
+func lend(c *core.Conn, streams bool) *Socket {
+	if !c.Is(core.Opened) || c.Is(core.Closing|core.Broken) || c.Spliced() != nil || c.OfStream() {
 		return nil
 	}
-	if _, lent := socketOf(c.handler); lent {
+	if _, lent := socketOf(c.Handler); lent {
 		return nil
 	}
-	s := &Socket{c: c, lender: c.handler}
-	s.duplex.Take((*socketLine)(s), s.window(c.group), duplex.State{Deaf: c.reading.is(deaf), Mute: c.is(mute), EOF: c.reading.is(endSeen)})
-	c.install(s.Handler())
-	c.group.watchSockets()
+	s := &Socket{c: c, lender: handlerOf(c), streams: streams}
+	s.duplex.Take((*socketLine)(s), s.window(c.Group), duplex.State{ReadClosed: c.Reading.Is(core.ReadClosed), WriteClosed: c.Is(core.WriteClosed), EOF: c.Reading.Is(core.EndSeen)})
+	c.Install(s.Handler())
+	c.Group.WatchEnd()
 	return s
-}
-
-// sendBefore tells put of queued bytes, which it would overtake.
-func (c *Conn) sendBefore() {
-	if len(c.out.Queued) > 0 || c.out.Files() > 0 {
-		c.send(false)
-	}
 }
 
 // keep puts received bytes into the queue of a Socket that nobody else knows yet.
 func (s *Socket) keep(p []byte) {
 	if s.duplex.Push(p) {
-		s.c.reading.set(held)
+		s.c.Reading.Set(core.UserPaused)
 	}
 }
 
 // Lent reports whether the connection is a Socket at present.
 func (c *Conn) Lent() bool {
-	_, lent := socketOf(c.handler)
+	_, lent := socketOf(c.core.Handler)
 	return lent
 }
 
 // Return gives a lent connection back to the handler that lent it. It reports false and changes
 // nothing if something has arrived and was not read, the end included, or if a goroutine reads or
-// writes. If it reports true, the Socket is as if it were closed. Then f is called on a worker,
+// writes. Of a LendStream it does so also if a call has failed, since a late answer may follow.
+// If it reports true, the Socket is as if it were closed. Then f is called on a worker,
 // before any method of the handler, and its error counts as a method's. After that the handler gets
 // the data that arrived since, in order. If the connection ends first, f is not called. The
 // handler's OnClose is called in any case.
@@ -103,24 +116,24 @@ func (c *Conn) Lent() bool {
 // again.
 func (s *Socket) Return(f func(*Conn) error) bool {
 	// else it is over, and OnClose about to say so
-	return s.lender != nil && s.duplex.Surrender(func() bool {
-		return s.c.tell(command{kind: cmdDo, do: func(c *Conn) { s.takeBack(c, f) }}) == nil
+	return s.lender != nil && !(s.streams && s.failed.Load()) && s.duplex.Surrender(func() bool {
+		return s.c.Tell(core.Command{Kind: core.CmdDo, What: func(c *core.Conn) { s.takeBack(c, f) }}) == nil
 	})
 }
 
 // takeBack is the worker's part of Return.
-func (s *Socket) takeBack(c *Conn, f func(*Conn) error) {
+func (s *Socket) takeBack(c *core.Conn, f func(*Conn) error) {
 	eof := s.duplex.State().EOF // Return has released the lock by then
-	if c.is(closing | broken) {
-		c.install(s.lender)
+	if c.Is(core.Closing | core.Broken) {
+		c.Replace(s.lender)
 		return
 	}
 	if eof {
-		c.reading.clear(endSeen) // it was shown to the Socket alone
+		c.Reading.Clear(core.EndSeen) // it was shown to the Socket alone
 	}
 	_ = c.ResumeRead()
-	c.filter().takeBack(c)
+	c.Filter().TakeBack(c)
 	_ = c.SetHandler(s.lender)
-	c.check(f(c))
-	c.filter().goOn(c) // f may have lent it again
+	c.Check(f(users(c)))
+	c.Filter().DecryptPending(c) // f may have lent it again
 }

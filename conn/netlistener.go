@@ -9,6 +9,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/queue"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -50,12 +51,13 @@ type SocketListenerConfig struct {
 	First func(Handler) Handler
 }
 
-// OpenListener accepts connections for ordinary goroutines from a listening socket, a
+// ListenSocket accepts connections for ordinary goroutines from a listening socket, a
 // *net.TCPListener or *net.UnixListener. Several sockets may share an address by SO_REUSEPORT, one
-// for each worker. The group works on copies of the descriptors, as with Listen.
-func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*SocketListener, error) {
+// for each worker. The group works on copies of the descriptors, as with Listen. Errors are those
+// of Listen.
+func (g *Group) ListenSocket(cfg SocketListenerConfig, all ...net.Listener) (*SocketListener, error) {
 	if len(all) == 0 {
-		return nil, errors.New("conn: OpenListener needs a listening socket")
+		return nil, &net.OpError{Op: "listen", Net: "tcp", Err: errors.New("conn: ListenSocket needs a listening socket")}
 	}
 	l := &SocketListener{group: g, addr: all[0].Addr(), done: bubble.Chan[struct{}](0)}
 	backlog := max(1, cmp.Or(cfg.Backlog, defaultBacklog)/len(all))
@@ -88,7 +90,7 @@ func (g *Group) OpenListener(cfg SocketListenerConfig, all ...net.Listener) (*So
 func (l *SocketListener) watch() {
 	select {
 	case <-l.done:
-	case <-l.group.rt.Done():
+	case <-l.group.core.Runtime.Done():
 		l.shut()
 	}
 }
@@ -100,12 +102,13 @@ type acceptor struct {
 	from *Listener
 }
 
-func (a *acceptor) OnOpen(c *Conn) error {
-	s := new(Socket)
+func (a *acceptor) OnOpen(u *Conn) error {
+	c := &u.core
+	s := &Socket{streams: c.Filter() != nil} // a Socket of package server never has TLS beneath
 	s.duplex.Unopened()
 	h := s.Handler()
 	_ = c.SetHandler(h)
-	_ = h.OnOpen(c)
+	_ = h.OnOpen(u)
 	if !a.to.arrive(arrival{s, a.from}) {
 		c.Abort()
 	}
@@ -137,31 +140,27 @@ func (l *SocketListener) accepted(a arrival, s queue.State, none error) (*Socket
 	return nil, none
 }
 
-// Accept implements net.Listener. What goes wrong with accepting is no error of it: the
-// group's logger hears of that, and it is tried again. A task awaits AcceptFuture.
+// Accept implements net.Listener. It does not return errors of the accept itself: the group's
+// logger reports them, and the accept is tried again. A task awaits AcceptFuture.
 func (l *SocketListener) Accept() (net.Conn, error) {
-	s, err := l.AcceptSocket()
+	a, state := l.arrivals.Take(nil)
+	s, err := l.accepted(a, state, nil)
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// AcceptSocket is Accept with a *Socket as its result.
-func (l *SocketListener) AcceptSocket() (*Socket, error) {
-	a, s := l.arrivals.Take(nil)
-	return l.accepted(a, s, nil)
-}
-
-// AcceptContext is AcceptSocket until ctx ends. Then the error matches that of ctx.
+// AcceptContext is Accept until ctx ends. Then the error matches that of ctx, with its deadline
+// os.ErrDeadlineExceeded as well.
 func (l *SocketListener) AcceptContext(ctx context.Context) (*Socket, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, l.opError("accept", err)
+		return nil, l.opError("accept", sock.ContextError(err))
 	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
 	a, s := l.arrivals.Take(ctx.Done())
-	return l.accepted(a, s, l.opError("accept", ctx.Err()))
+	return l.accepted(a, s, l.opError("accept", sock.ContextError(ctx.Err())))
 }
 
 // TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is
@@ -171,9 +170,59 @@ func (l *SocketListener) TryAccept() (*Socket, error) {
 	return l.accepted(a, s, ErrNoneArrived)
 }
 
-// AcceptFuture is AcceptSocket as a future, for one connection: its place among those that
+// AcceptFuture is Accept as a future, for one connection: its place among those that
 // wait is from its first poll. Abandoned, it takes none.
 func (l *SocketListener) AcceptFuture() *AcceptFuture { return &AcceptFuture{l: l} }
+
+// AcceptStream accepts a connection in a stackful task, as a Stream that is bound to it.
+func (l *SocketListener) AcceptStream(cx *sched.Context) (*Stream, error) {
+	s, err := sched.Await(cx, l.AcceptStreamFuture())
+	if err == sched.ErrCanceled {
+		err = l.opError("accept", err)
+	}
+	return s, err
+}
+
+// AcceptStreamContext is AcceptContext with a Stream that is not bound: a task that gets it calls
+// Bind.
+func (l *SocketListener) AcceptStreamContext(ctx context.Context) (*Stream, error) {
+	s, err := l.AcceptContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Bind(nil), nil
+}
+
+// AcceptStreamFuture is AcceptFuture with a Stream, bound to the stackful task that polls it last.
+func (l *SocketListener) AcceptStreamFuture() *AcceptStreamFuture {
+	return &AcceptStreamFuture{AcceptFuture{l: l}}
+}
+
+// TryAcceptStream is TryAccept with a Stream that is not bound.
+func (l *SocketListener) TryAcceptStream() (*Stream, error) {
+	s, err := l.TryAccept()
+	if err != nil {
+		return nil, err
+	}
+	return s.Bind(nil), nil
+}
+
+// An AcceptStreamFuture is a Stream that a task waits for.
+type AcceptStreamFuture struct{ accept AcceptFuture }
+
+var _ sched.Canceler = (*AcceptStreamFuture)(nil)
+
+// Poll is the Stream, or the error of a listener that is closed.
+func (f *AcceptStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
+	s, err := f.accept.Poll(cx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Bind(cx), nil
+}
+
+// Cancel gives up the place among those that wait.
+func (f *AcceptStreamFuture) Cancel() { f.accept.Cancel() }
 
 // An AcceptFuture is a connection that a task waits for.
 type AcceptFuture struct {

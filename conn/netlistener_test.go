@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What nobody takes stays, but for a few, where the kernel keeps it.
+// Connections that nobody accepts stay in the kernel's backlog, except for a few.
 func TestSocketListenerStopsAcceptingAtItsBacklog(t *testing.T) {
 	onSocketGroups(t, []int{1, 2}, func(t *testing.T, f *fixture) {
 		const backlog, clients = 4, 60
@@ -27,7 +27,7 @@ func TestSocketListenerStopsAcceptingAtItsBacklog(t *testing.T) {
 		}
 		dial(backlog)
 		conntest.Eventually(t, func() bool { return l.Full() })
-		f.rounds(10) // an accept in flight may still take what it finds before it is cancelled
+		f.rounds(10) // an accept in flight may still take what it finds before it is canceled
 		had := f.Len()
 		dial(clients - backlog)
 		for range 20 { // a look is no proof, but a listener that goes on is seen
@@ -52,7 +52,7 @@ func TestSocketListenerStopsAcceptingAtItsBacklog(t *testing.T) {
 }
 
 func TestSocketListenerCloseEndsAcceptAndWhatNobodyTook(t *testing.T) {
-	onSocketGroups(t, []int{1, 2, 4}, func(t *testing.T, f *fixture) {
+	onSocketGroups(t, conntest.Workers(t), func(t *testing.T, f *fixture) {
 		for range 5 {
 			l := f.open("tcp", conn.SocketListenerConfig{})
 			taken := f.dial()
@@ -78,7 +78,7 @@ func TestSocketListenerCloseEndsAcceptAndWhatNobodyTook(t *testing.T) {
 
 // As nettest has it for listeners: many at once, while it is closed.
 func TestSocketListenerWithManyAtOnce(t *testing.T) {
-	onSocketGroups(t, []int{1, 2, 4}, func(t *testing.T, f *fixture) {
+	onSocketGroups(t, conntest.Workers(t), func(t *testing.T, f *fixture) {
 		l := f.open("tcp", conn.SocketListenerConfig{Backlog: 8})
 		var acceptors sync.WaitGroup
 		for range 4 {
@@ -97,7 +97,7 @@ func TestSocketListenerWithManyAtOnce(t *testing.T) {
 			})
 		}
 		conntest.Crowd(t, 300, 30, func(i int) error {
-			c, err := f.DialSocket(t.Context(), f.addr)
+			c, err := f.DialSocketContext(t.Context(), f.addr)
 			if err != nil {
 				return err
 			}

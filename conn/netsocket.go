@@ -4,8 +4,10 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/duplex"
 )
 
@@ -23,17 +25,22 @@ import (
 //
 // Group.Drain closes it if it was dialed. It does nothing to one that was accepted, since only its
 // owner knows when it is done with it. Group.Abort resets it. Setting deadlines then fails with
-// net.ErrClosed.
+// net.ErrClosed. So do all calls that wait when the group's workers stop. The zero value cannot be
+// used: see NewSocket.
 type Socket struct {
-	plain // of a consumer's parts, those that a Socket has no use for
-
 	opened chan struct{} // closed with OnOpen, or with OnClose instead; nil: it was accepted
 	lender Handler       // the connection's handler after Return; nil: none
-	duplex duplex.Duplex // what goroutines have of it
+	// Streams use it: a drain does not close it, and it may be the handler within TLS. Fixed before
+	// others know the Socket.
+	streams  bool
+	stream   *Stream       // that of the handler, whose function ends the connection; nil: none. Fixed
+	returned atomic.Bool   // that function has returned, and so ended the connection
+	failed   atomic.Bool   // a call has failed, see Return
+	duplex   duplex.Duplex // what goroutines have of it
 
 	mu sync.Mutex // inside the duplex's lock, around that of c
 	// nil: not open yet. Goroutines use the data that its mutex guards, and fixed fields
-	c     *Conn
+	c     *core.Conn
 	local net.Addr // nil: not asked for yet
 }
 
@@ -48,8 +55,9 @@ func NewSocket() *Socket {
 }
 
 // WaitOpen waits until the connection is established, and returns nil. If it is not going to be,
-// WaitOpen returns the reason. If ctx ends before, it returns the error of ctx. Then the attempt
-// goes on, until Close or Handle.Abort ends it.
+// WaitOpen returns the reason. That matches net.ErrClosed if the group ends. If ctx ends before, it
+// returns the error of ctx. Then the attempt goes on, until Close or Handle.Abort ends it. Any
+// goroutine may call it, but no worker.
 func (s *Socket) WaitOpen(ctx context.Context) error {
 	if s.opened != nil {
 		ctx, release := bubble.Context(ctx)
@@ -66,8 +74,16 @@ func (s *Socket) WaitOpen(ctx context.Context) error {
 	return nil
 }
 
+// handle is the connection's handle; the zero value: it is not open yet.
+func (s *Socket) handle() core.Handle {
+	if c := s.conn(); c != nil {
+		return c.Handle()
+	}
+	return core.Handle{}
+}
+
 // conn is the connection; nil: it is not open yet.
-func (s *Socket) conn() *Conn {
+func (s *Socket) conn() *core.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.c
@@ -82,8 +98,8 @@ const (
 )
 
 // window is how much is kept before the peer is held back.
-func (s *Socket) window(g *Group) duplex.Window {
-	w := duplex.Window{First: g.cfg.HighWater, Most: g.cfg.HighWater, Low: g.cfg.LowWater}
+func (s *Socket) window(g *core.Group) duplex.Window {
+	w := duplex.Window{First: g.Config.HighWater, Most: g.Config.HighWater, Low: g.Config.LowWater, Bound: g.Config.MaxRead}
 	if s.lender != nil {
 		w.First, w.Most = min(w.Most, unwantedWindow), min(w.Most, lentWindow)
 	}
@@ -95,51 +111,61 @@ type socketLine Socket
 
 var _ duplex.Line = (*socketLine)(nil)
 
-// Put implements duplex.Line.
-func (l *socketLine) Put(p []byte) (int, error) { return l.c.put(p, (*Socket)(l)) }
+func (l *socketLine) sender() core.Sender {
+	return core.Sender{Socket: (*Socket)(l), Duplex: &l.duplex, Streams: l.streams}
+}
+
+// Write implements duplex.Line.
+func (l *socketLine) Write(p []byte) (int, error) { return (*core.Outlet)(l.c).Write(p, l.sender()) }
+
+// Queue implements duplex.Line.
+func (l *socketLine) Queue(p []byte) error { return (*core.Outlet)(l.c).QueueAll(p) }
+
+// Room implements duplex.Line.
+func (l *socketLine) Room() bool { return (*core.Outlet)(l.c).HasRoom(&l.duplex) }
 
 // Awaited implements duplex.Line: with MaxMemory the connection may have been waiting for memory
 // that is not needed now.
 func (l *socketLine) Awaited() {
-	if l.c.group.bounded() {
-		l.c.task.Wake()
+	if l.c.Group.Bounded() {
+		l.c.Task.Wake()
 	}
 }
 
 // Watch implements duplex.Line: the end of a run puts a Hangup in flight.
-func (l *socketLine) Watch() { l.do(func(*Conn) {}) }
+func (l *socketLine) Watch() { l.do(func(*core.Conn) {}) }
 
 // Resume implements duplex.Line.
-func (l *socketLine) Resume() { l.do(func(c *Conn) { _ = c.ResumeRead() }) }
+func (l *socketLine) Resume() { l.do(func(c *core.Conn) { _ = c.ResumeRead() }) }
 
 // CloseRead implements duplex.Line.
-func (l *socketLine) CloseRead() { l.do(func(c *Conn) { _ = c.CloseRead() }) }
+func (l *socketLine) CloseRead() { l.do(func(c *core.Conn) { _ = c.CloseRead() }) }
 
 // CloseWrite implements duplex.Line.
-func (l *socketLine) CloseWrite() { l.do(func(c *Conn) { _ = c.CloseWrite() }) }
+func (l *socketLine) CloseWrite() { l.do(func(c *core.Conn) { _ = c.CloseWrite() }) }
 
 // do makes the task call f, unless the connection is over.
-func (l *socketLine) do(f func(*Conn)) { _ = l.c.tell(command{kind: cmdDo, do: f}) }
+func (l *socketLine) do(f func(*core.Conn)) { _ = l.c.Tell(core.Command{Kind: core.CmdDo, What: f}) }
 
 // Close implements duplex.Line.
 func (l *socketLine) Close(reset bool) {
-	kind := cmdClose
+	kind := core.CmdClose
 	if reset {
-		kind = cmdAbort
+		kind = core.CmdAbort
 	}
-	_ = l.c.tell(command{kind: kind}) // it may be over
+	_ = l.c.Tell(core.Command{Kind: kind}) // it may be over
 }
 
 // Keep implements duplex.Line.
 func (l *socketLine) Keep(bytes int) bool {
 	c := l.c
-	if !c.group.bounded() {
+	if !c.Group.Bounded() {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.group.ledger.Keep(&c.extras.charge, bytes)
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return c.Group.Budget.SetForGoroutines(&c.Extras.Usage, bytes)
 }
 
 // Freed implements duplex.Line.
-func (l *socketLine) Freed() { l.c.group.passOn() }
+func (l *socketLine) Freed() { l.c.Group.MemoryFreed() }

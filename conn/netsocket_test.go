@@ -35,8 +35,8 @@ func skipNetOnWindows(t *testing.T) {
 	}
 }
 
-// onStreams runs a test on pairs of package net's connections, which say what is right,
-// and of ours. The first of a pair was accepted.
+// onStreams runs a test on pairs of package net's connections, which define the right behavior, and
+// of ours. The first of a pair was accepted.
 func onStreams(t *testing.T, test func(t *testing.T, pair func(network string) (a, b stream))) {
 	ends := func(t *testing.T, l net.Listener, dial func() (net.Conn, error)) (a, b stream) {
 		c1, c2, stop, err := pair(t, l, dial)
@@ -58,10 +58,10 @@ func onStreams(t *testing.T, test func(t *testing.T, pair func(network string) (
 			return ends(t, l, func() (net.Conn, error) { return net.Dial(network, l.Addr().String()) })
 		})
 	})
-	onSocketGroups(t, []int{1, 2, 4}, func(t *testing.T, f *fixture) {
+	onSocketGroups(t, conntest.Workers(t), func(t *testing.T, f *fixture) {
 		test(t, func(network string) (a, b stream) {
 			l := f.open(network, conn.SocketListenerConfig{})
-			return ends(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), l.Addr()) })
+			return ends(t, l, func() (net.Conn, error) { return f.DialSocketContext(t.Context(), l.Addr()) })
 		})
 	}, func(cfg *conn.Config) { cfg.Linger = 2 * time.Second })
 }
@@ -86,7 +86,7 @@ func TestSocketDeadlinesAreAsNets(t *testing.T) {
 			}
 			require.False(t, time.Now().Before(at))
 		}
-		// What has come by then is read with a later one.
+		// Bytes that have arrived by then are read with a later one.
 		write(t, b, "hello")
 		_, err := a.Read(p)
 		timedOut(err, "read")

@@ -24,9 +24,9 @@ func (c lateContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// A dial that is canceled as it succeeds leaves nothing in the ledger of MaxMemory, though its
+// A dial that is canceled as it succeeds leaves nothing in the budget of MaxMemory, though its
 // socket may have received already.
-func TestADialThatIsCanceledAsItSucceedsLeavesTheLedger(t *testing.T) {
+func TestADialThatIsCanceledAsItSucceedsLeavesTheBudget(t *testing.T) {
 	const greeting = 1000
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		there := serve(t, backend, 1, funcs{open: func(c *conn.Conn) error {
@@ -36,14 +36,14 @@ func TestADialThatIsCanceledAsItSucceedsLeavesTheLedger(t *testing.T) {
 		f := newFixture(t, backend, 1, func(cfg *conn.Config) { cfg.MaxMemory = 1 << 20 })
 		for canceled := 0; canceled < 5; {
 			ctx, cancel := context.WithCancel(context.Background())
-			s, err := f.DialSocket(lateContext{ctx, cancel, t, func() bool { return f.Buffered() >= greeting }}, there.addr)
+			s, err := f.DialSocketContext(lateContext{ctx, cancel, t, func() bool { return f.Buffered() >= greeting }}, there.addr)
 			if err == nil { // it had both to choose from
 				require.NoError(t, s.Close())
 			} else {
 				require.ErrorIs(t, err, context.Canceled)
 				canceled++
 			}
-			conntest.Eventually(t, func() bool { return f.Buffered() == 0 }, "the ledger still has what was received")
+			conntest.Eventually(t, func() bool { return f.Buffered() == 0 }, "the memory budget still has what was received")
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestAWriteBehindACloseIsSent(t *testing.T) {
 	}
 }
 
-// What was written before the end is sent, though the task learns of it after the end.
+// Bytes written before the end are sent, though the task learns of them after the end.
 func TestAWriteBesideACloseIsSent(t *testing.T) {
 	for name, end := range map[string]func(*conn.Conn) error{
 		"Close": (*conn.Conn).Close, "CloseWrite": (*conn.Conn).CloseWrite,

@@ -9,7 +9,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What is said to a socket while it connects is done when it has connected.
+// Calls made on a socket while it connects take effect when it has connected.
 func TestASocketIsHalfClosedBeforeItIsOpen(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		eof := make(chan struct{}, 1)

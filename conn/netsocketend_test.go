@@ -37,7 +37,7 @@ func TestNotifyEndTellsOfAPeerThatFinishesOrResets(t *testing.T) {
 	})
 }
 
-// A reset is told although its peer is held back, and what arrived before it can be read.
+// A reset is reported although reading is paused, and the bytes that arrived before it can be read.
 func TestNotifyEndTellsOfAResetBehindMuchThatIsUnread(t *testing.T) {
 	needResets(t)
 	onLenders(t, func(t *testing.T, f *fixture, l *lender) {

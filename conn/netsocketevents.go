@@ -2,51 +2,62 @@ package conn
 
 import (
 	"os"
+
+	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/duplex"
 )
 
 // A socketEvents is a Socket as its connection sees it: goroutines that hold a Socket do not
 // see these methods, which are a worker's.
 type socketEvents Socket
 
-var _ consumer = (*socketEvents)(nil)
+var _ core.Consumer = (*socketEvents)(nil)
 
 // Handler is what Group.Dial is given, or a Dialer of package server, for a Socket that
 // NewSocket has made: one connection's handler, for one call.
 func (s *Socket) Handler() Handler { return (*socketEvents)(s) }
 
-// socketOf is the Socket with the handler h; false: h is another handler.
-func socketOf(h Handler) (*Socket, bool) {
+// socketOf is the Socket with the handler h; false: h is another handler, or that of a Stream.
+func socketOf(h any) (*Socket, bool) {
 	e, ok := h.(*socketEvents)
 	return (*Socket)(e), ok
 }
 
 // OnOpen implements Handler: from now on the socket can be read and written.
-func (e *socketEvents) OnOpen(c *Conn) error {
+func (e *socketEvents) OnOpen(u *Conn) error {
+	c := &u.core
 	s := (*Socket)(e)
-	c.group.watchSockets()
-	s.mu.Lock()
-	s.c = c
-	s.mu.Unlock()
-	was := s.duplex.Open((*socketLine)(s), s.window(c.group))
-	if s.opened != nil {
-		close(s.opened)
-	}
+	was := s.begin(c)
 	switch { // calls before it was open
 	case was.Closed:
 		c.Abort()
-	case was.Mute:
+	case was.WriteClosed:
 		_ = c.CloseWrite()
 	}
-	if was.Deaf {
+	if was.ReadClosed {
 		_ = c.CloseRead()
 	}
 	return nil
 }
 
+// begin opens the Socket. It returns the earlier requests.
+func (s *Socket) begin(c *core.Conn) duplex.State {
+	c.Group.WatchEnd()
+	s.mu.Lock()
+	s.c = c
+	s.mu.Unlock()
+	was := s.duplex.Open((*socketLine)(s), s.window(c.Group))
+	if s.opened != nil {
+		close(s.opened)
+	}
+	return was
+}
+
 // OnData implements Handler: goroutines read straight from the reactor's memory. While a Return
-// is under way, what arrives stays in the connection, for takeBack.
-func (e *socketEvents) OnData(c *Conn) error {
-	taken, pause := e.duplex.Arrived(c.in.Unread)
+// is under way, received bytes stay in the connection, for takeBack.
+func (e *socketEvents) OnData(u *Conn) error {
+	c := &u.core
+	taken, pause := e.duplex.Arrived(c.Driver.Cx, c.In.Unread)
 	if taken {
 		_, _ = c.Discard(-1)
 	}
@@ -57,8 +68,9 @@ func (e *socketEvents) OnData(c *Conn) error {
 }
 
 // OnEOF implements Handler: bytes received before it are read first.
-func (e *socketEvents) OnEOF(*Conn) error {
-	e.duplex.Finished()
+func (e *socketEvents) OnEOF(u *Conn) error {
+	c := &u.core
+	e.duplex.Finished(c.Driver.Cx)
 	return nil
 }
 
@@ -68,20 +80,23 @@ func (e *socketEvents) OnWritable(*Conn) error { return nil }
 // OnDeadline implements Handler: a Socket's deadlines are not its connection's.
 func (e *socketEvents) OnDeadline(*Conn) error { return os.ErrDeadlineExceeded }
 
-// OnDrain implements Handler. It does nothing to a connection that was accepted, unless that is
-// lent, and closes one that was dialed.
-func (e *socketEvents) OnDrain(c *Conn) {
+// OnDrain implements Handler. Streams learn of it by Draining alone. It does nothing else to a
+// connection that was accepted, unless that is lent, and closes one that was dialed.
+func (e *socketEvents) OnDrain(u *Conn) {
+	c := &u.core
 	s := (*Socket)(e)
+	s.duplex.Drain()
 	switch {
 	case s.lender != nil:
-		s.lender.OnDrain(c)
-	case c.is(outbound):
+		s.lender.OnDrain(u)
+	case c.Is(core.Outbound) && !s.streams:
 		_ = s.Close() // its owner may have closed it
 	}
 }
 
 // OnClose implements Handler: nothing more comes, or goes.
-func (e *socketEvents) OnClose(c *Conn, err error) {
+func (e *socketEvents) OnClose(u *Conn, err error) {
+	c := &u.core
 	s := (*Socket)(e)
 	s.mu.Lock()
 	if s.local == nil {
@@ -93,33 +108,45 @@ func (e *socketEvents) OnClose(c *Conn, err error) {
 		return
 	}
 	if s.duplex.Surrendered() { // and takeBack has not run
-		c.install(s.lender)
+		c.Replace(s.lender)
 	}
-	s.lender.OnClose(c, err)
+	s.lender.OnClose(u, err)
 }
 
-func (*socketEvents) consumes() {}
+func (*socketEvents) Consumes() {}
 
-// keeps implements consumer. A function of NotifyEnd must learn of a reset at once.
-func (e *socketEvents) keeps() bool { return !e.duplex.TellsEnd() }
+// ReadsBeforeReset implements core.Consumer. A function of NotifyEnd must learn of a reset at once.
+func (e *socketEvents) ReadsBeforeReset() bool { return !e.duplex.TellsEnd() }
 
-// hung implements consumer.
-func (e *socketEvents) hung() bool {
+// Hung implements core.Consumer.
+func (e *socketEvents) Hung() bool {
 	e.duplex.TellEnd()
 	return true
 }
 
-// appetite implements consumer.
-func (e *socketEvents) appetite() int { return e.duplex.Appetite() }
+// ReadCapacity implements core.Consumer.
+func (e *socketEvents) ReadCapacity() int { return e.duplex.ReadCapacity() }
 
-// sips implements consumer.
-func (*socketEvents) sips() bool { return true }
+// Sips implements core.Consumer.
+func (*socketEvents) Sips() bool { return true }
 
-// books implements consumer.
-func (e *socketEvents) books(unread int) bool {
-	e.duplex.Books(unread)
+// CountsMemory implements core.Consumer.
+func (e *socketEvents) CountsMemory(unread int) bool {
+	e.duplex.CountUnread(unread)
 	return true
 }
 
-// hungry implements consumer.
-func (e *socketEvents) hungry() bool { return e.duplex.Hungry() }
+// ReadsOn implements core.Consumer: a task may read while another one sends a file.
+func (e *socketEvents) ReadsOn() bool { return e.streams }
+
+// Hungry implements core.Consumer.
+func (e *socketEvents) Hungry() bool { return e.duplex.Hungry() }
+
+// KeepsAll implements core.Consumer.
+func (*socketEvents) KeepsAll() bool { return true }
+
+// EndGathering implements core.Consumer.
+func (e *socketEvents) EndGathering() { e.duplex.EndGathering() }
+
+// Abandoned implements core.Consumer.
+func (e *socketEvents) Abandoned(_ *core.Conn, err error) { (*Socket)(e).end(err) }

@@ -13,7 +13,7 @@ func (s *Socket) Blocks() int { return s.duplex.Stats().Blocks }
 func (s *Socket) WaitsForRoom() bool { return s.duplex.Stats().AwaitsRoom }
 
 // FD is the descriptor, once it is open.
-func (s *Socket) FD() int { return s.conn().end.FD }
+func (s *Socket) FD() int { return s.conn().Endpoint.FD }
 
 // FD is the descriptor of the first listening socket.
 func (l *SocketListener) FD() int { return l.inner[0].FD() }

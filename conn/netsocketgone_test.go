@@ -51,7 +51,7 @@ func TestASocketThatItsPeerHasEndedHasDeadlines(t *testing.T) {
 		defer a.Close()
 		require.NoError(t, c.(*net.TCPConn).SetLinger(0))
 		require.NoError(t, c.Close())
-		conntest.Eventually(t, func() bool { return f.Len() == 0 }, f.Dump)
+		conntest.Eventually(t, func() bool { return f.Len() == 0 }, f.report)
 		require.NoError(t, a.SetDeadline(time.Now().Add(time.Hour)))
 	})
 }

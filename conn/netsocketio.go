@@ -47,10 +47,13 @@ func (s *Socket) ReadFrom(r io.Reader) (int64, error) {
 }
 
 // Close implements net.Conn. Written bytes are sent in the background, unless SetLinger says
-// otherwise. Reads and writes end, at once, with net.ErrClosed.
+// otherwise. Reads and writes end, at once, with net.ErrClosed. A second Close returns that as
+// well. If Close sends bytes that tasks have gathered and these are refused, it returns that error.
+// The Socket is closed all the same.
 func (s *Socket) Close() error { return s.opErrorOf("close", s.duplex.Close()) }
 
-// CloseWrite ends writing once all written bytes are sent, as that of *net.TCPConn does.
+// CloseWrite ends writing once all written bytes are sent, as that of *net.TCPConn does. Its error
+// may be that of gathered bytes, as for Close.
 func (s *Socket) CloseWrite() error { return s.opErrorOf("close", s.duplex.CloseWrite()) }
 
 // CloseRead says that nothing more will be read, as that of *net.TCPConn does: reads
@@ -68,6 +71,7 @@ func (s *Socket) NotifyEnd(f func()) { s.duplex.NotifyEnd(f) }
 // wrap gives the error that ended a connection the shape it has in package net. It is an error of
 // the call that returns it, whichever end noticed it.
 func (s *Socket) wrap(op string, err error) error {
+	s.failed.Store(true)
 	var errno syscall.Errno
 	var sys *os.SyscallError
 	var oe *net.OpError
@@ -93,6 +97,9 @@ func (s *Socket) opErrorOf(op string, err error) error {
 }
 
 func (s *Socket) opError(op string, err error) error {
+	if s.returned.Load() && errors.Is(err, net.ErrClosed) {
+		err = errReturned
+	}
 	e := &net.OpError{Op: op, Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
 	if e.Source != nil {
 		e.Net = e.Source.Network()

@@ -5,16 +5,20 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// DialSocket connects to a *net.TCPAddr or *net.UnixAddr. If ctx ends before the
-// connection is established, the attempt is given up; later ctx means nothing.
-func (g *Group) DialSocket(ctx context.Context, addr net.Addr) (*Socket, error) {
-	failed := func(err error) (*Socket, error) {
-		return nil, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+// DialSocketContext connects to a *net.TCPAddr or *net.UnixAddr. If ctx ends before the connection
+// is established, the attempt is given up. Later ctx means nothing. A worker must not call it.
+//
+// Errors are *net.OpError with Op "dial". They match the error of ctx if that has ended, with its
+// deadline os.ErrDeadlineExceeded as well, and net.ErrClosed if the group ends.
+func (g *Group) DialSocketContext(ctx context.Context, addr net.Addr) (*Socket, error) {
+	failed := func(err error) error {
+		return &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
 	}
 	if err := ctx.Err(); err != nil {
-		return failed(err)
+		return nil, failed(sock.ContextError(err))
 	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
@@ -23,12 +27,11 @@ func (g *Group) DialSocket(ctx context.Context, addr net.Addr) (*Socket, error) 
 	if err != nil {
 		return nil, err
 	}
-	g.watchSockets()
 	if err := s.WaitOpen(ctx); err != nil {
 		_ = h.Abort() // if it has not ended
 		_ = s.Close() // it may have received already
 		if ctx.Err() != nil {
-			return failed(ctx.Err())
+			return nil, failed(sock.ContextError(ctx.Err()))
 		}
 		return nil, err
 	}
@@ -43,21 +46,11 @@ func (s *Socket) end(err error) {
 	}
 }
 
-// watchSockets ends the group's sockets when its runtime ends without them: when a driver fails, or
-// with Group.Close. It costs one goroutine for the group.
-func (g *Group) watchSockets() {
-	g.sockets.Do(func() {
-		bubble.Go(func() {
-			<-g.rt.Done()
-			for e := range g.core.Table.All() {
-				c := connOf(e)
-				if c == nil {
-					continue
-				}
-				if s, ok := socketOf(c.handler); ok { // the task that might change it runs no more
-					s.end(errGone)
-				}
-			}
-		})
-	})
+// Release implements sched.Releaser, for a Socket that is a result that nobody takes. It resets the
+// connection, as Close after SetLinger(0) does. Of a handler's Stream it does nothing. Any
+// goroutine may call it; it does not block.
+func (s *Socket) Release() {
+	if s != nil && s.stream == nil {
+		_ = closeShared(s, true) // it may be closed
+	}
 }

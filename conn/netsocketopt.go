@@ -2,6 +2,7 @@ package conn
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"time"
 
@@ -13,18 +14,24 @@ func (s *Socket) LocalAddr() net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.local == nil && s.c != nil {
-		_ = s.c.withFD(func(fd int) error {
+		_ = s.c.WithFD(func(fd int) error {
 			s.local = sock.LocalAddr(fd)
 			return nil
 		})
 	}
-	return s.local // nil: it was never open
+	if s.local == nil && s.c == nil && s.stream != nil {
+		s.local = s.stream.localAddr(false)
+	}
+	return s.local // nil: it was never open, or nobody asked while it was
 }
 
 // RemoteAddr implements net.Conn.
 func (s *Socket) RemoteAddr() net.Addr {
 	if c := s.conn(); c != nil {
-		return c.remote()
+		return c.Remote()
+	}
+	if s.stream != nil {
+		return s.stream.RemoteAddr()
 	}
 	return nil
 }
@@ -68,7 +75,7 @@ func (s *Socket) SetKeepAlivePeriod(d time.Duration) error {
 	return s.setKeepAlive(net.KeepAliveConfig{Enable: true, Idle: max(d, time.Second)})
 }
 
-// What package net has for 0 in a net.KeepAliveConfig.
+// Package net's defaults for zero fields of a net.KeepAliveConfig.
 const (
 	keepAlivePeriod = 15 * time.Second
 	keepAliveProbes = 9
@@ -100,16 +107,16 @@ func (s *Socket) withFD(f func(fd int) error) error {
 	if c == nil || s.duplex.State().Closed {
 		return net.ErrClosed
 	}
-	return c.withFD(f)
+	return c.WithFD(f)
 }
 
-// withFD calls f with the descriptor, while that is open.
-func (c *Conn) withFD(f func(fd int) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// it is about to be closed, by the task, which takes no notice of the lock
-	if c.inbox.closed() {
-		return net.ErrClosed
+// Context is Conn.Context, for any goroutine. Before a dialed connection is established the context
+// has ended. In a bubble of testing/synctest whose workers are outside, no context may be derived
+// from it.
+func (s *Socket) Context() context.Context {
+	h := s.handle()
+	if h.Group != nil && s.duplex.State().Closed {
+		return h.Group.EndedContext(h)
 	}
-	return f(c.end.FD)
+	return h.Context()
 }

@@ -48,14 +48,14 @@ func (f *fixture) open(network string, cfg conn.SocketListenerConfig) *conn.Sock
 	ln, err := net.Listen(network, addr)
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = ln.Close() })
-	l, err := f.OpenListener(cfg, ln)
+	l, err := f.ListenSocket(cfg, ln)
 	require.NoError(f.t, err)
 	f.addr = l.Addr()
 	f.t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
-// What package net's own connections have to pass.
+// The tests that package net's own connections have to pass.
 func TestSocketPassesWhatNetsConnsDo(t *testing.T) {
 	onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {
 		for _, network := range conntest.Networks(t, "tcp", "unix") {
@@ -63,7 +63,7 @@ func TestSocketPassesWhatNetsConnsDo(t *testing.T) {
 			addr := l.Addr()
 			t.Run(network, func(t *testing.T) {
 				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
-					return pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), addr) })
+					return pair(t, l, func() (net.Conn, error) { return f.DialSocketContext(t.Context(), addr) })
 				})
 			})
 			t.Run(network+" with one of package net", func(t *testing.T) {

@@ -14,8 +14,9 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// An atLeisure is a connection whose Close may end before what is below is closed: nettest ends a test when the other
-// side has been told, which is before crypto/tls closes what is below.
+// An atLeisure is a connection whose Close may end before the connection below it is closed.
+// nettest ends a test when the other side has been notified. crypto/tls closes the connection below
+// only after that.
 type atLeisure struct {
 	net.Conn
 	closing sync.Mutex
@@ -32,9 +33,9 @@ func (c *atLeisure) await() {
 	defer c.closing.Unlock()
 }
 
-// What crypto/tls over package net's connections passes, it passes over Sockets. That is not
-// all: it keeps the error of a write that was too late for good, so whatever wants to
-// write again after one is left out. nettest has no other way to choose than the command line.
+// crypto/tls passes the same tests over Sockets as over package net's connections. These are not
+// all tests. crypto/tls keeps the error of a write that was too late for good, so tests that write
+// again after one are left out. nettest has no other way to choose than the command line.
 func TestTLSOverSocketsPassesWhatItDoesOverNets(t *testing.T) {
 	const chosen = "SUIRO_NETTEST_CHOSEN"
 	if os.Getenv(chosen) == "" {
@@ -73,6 +74,6 @@ func TestTLSOverSocketsPassesWhatItDoesOverNets(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2)
 		l := f.open("tcp", conn.SocketListenerConfig{})
-		over(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), l.Addr()) })
+		over(t, l, func() (net.Conn, error) { return f.DialSocketContext(t.Context(), l.Addr()) })
 	})
 }

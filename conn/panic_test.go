@@ -15,7 +15,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 70.
 func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 	testThatAHandlerFails(t, func(*conn.Conn) error { panic(fmt.Errorf("boom: %w", errTest)) }, []string{"panicked", "boom"}, func(t *testing.T, err error) {
 		var p *conn.PanicError

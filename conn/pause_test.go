@@ -13,7 +13,6 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 62, by hand.
 func TestAPausedReaderHearsNothingAndLosesNothing(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		const n = 4 << 20
@@ -144,7 +143,7 @@ func TestOnWritableComesOnceTheQueueHasFallenToLowWater(t *testing.T) {
 	})
 }
 
-// settled waits until the connection has run after what was to make it run.
+// settled waits until the connection has run after the last event that wakes it.
 func settled(t *testing.T, h conn.Handle) {
 	t.Helper()
 	ran := make(chan struct{})

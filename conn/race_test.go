@@ -22,8 +22,8 @@ func nowhere(t *testing.T) net.Addr {
 	return conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0")).Addr()
 }
 
-// The handler and the handle mean one connection from the beginning, whichever attempt
-// becomes that, and what was sent before goes by it.
+// The handler and the handle mean one connection from the beginning, whichever attempt succeeds.
+// Bytes that were sent before use that connection.
 func TestARaceIsOneConnection(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: echo})
@@ -47,12 +47,12 @@ func TestARaceIsOneConnection(t *testing.T) {
 						close: tell,
 					})
 					cfg := &conn.DialConfig{Addrs: addrs, Delay: 10 * time.Millisecond, Preface: []byte("first ")}
-					cancelled := make(chan struct{}, 2)
+					canceled := make(chan struct{}, 2)
 					if find {
 						cfg.Addrs, cfg.Target = nil, &net.UnixAddr{Net: "tcp", Name: "a name"}
 						cfg.Find = func(found func([]net.Addr, error)) func() {
 							go found(addrs, nil)
-							return func() { cancelled <- struct{}{} }
+							return func() { canceled <- struct{}{} }
 						}
 					}
 					handle, err := f.DialWith(cfg, h)
@@ -65,12 +65,12 @@ func TestARaceIsOneConnection(t *testing.T) {
 						text += conntest.Receive(t, got)
 					}
 					require.Equal(t, "first second", text)
-					require.Equal(t, f.addr.String(), handle.Remote().String())
+					require.Equal(t, f.addr.String(), handle.RemoteAddr().String())
 					require.NoError(t, handle.Close())
 					require.NoError(t, conntest.Receive(t, closed))
 					if find {
-						conntest.Receive(t, cancelled)
-						require.Empty(t, cancelled, "once")
+						conntest.Receive(t, canceled)
+						require.Empty(t, canceled, "once")
 					}
 				})
 			}
@@ -149,25 +149,25 @@ func TestARaceThatIsEndedLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestAFindThatIsNotWantedAnyMoreIsCancelled(t *testing.T) {
+func TestAFindThatIsNotWantedAnyMoreIsCanceled(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2)
-		asked, cancelled := make(chan func([]net.Addr, error), 1), make(chan struct{}, 2)
+		asked, canceled := make(chan func([]net.Addr, error), 1), make(chan struct{}, 2)
 		closed, tell := ends(2)
 		h, err := f.DialWith(&conn.DialConfig{Target: &net.UnixAddr{Net: "tcp", Name: "a name"}, Timeout: 20 * time.Millisecond,
 			Find: func(found func([]net.Addr, error)) func() {
 				asked <- found
-				return func() { cancelled <- struct{}{} }
+				return func() { canceled <- struct{}{} }
 			}}, f.audit.of(funcs{close: tell}))
 		require.NoError(t, err)
-		require.Equal(t, "a name", h.Remote().String())
+		require.Equal(t, "a name", h.RemoteAddr().String())
 		found := conntest.Receive(t, asked)
 		err = conntest.Receive(t, closed)
 		requireOpError(t, err, "dial", os.ErrDeadlineExceeded)
 		require.ErrorContains(t, err, "a name")
-		conntest.Receive(t, cancelled)
+		conntest.Receive(t, canceled)
 		found([]net.Addr{nowhere(t)}, nil) // too late
-		require.Empty(t, cancelled)
+		require.Empty(t, canceled)
 		require.Empty(t, closed)
 	})
 }
@@ -199,8 +199,7 @@ func TestADialNearAConnectionBeginsOnItsWorker(t *testing.T) {
 	})
 }
 
-// HandOver is as if the connection were new, and NotifyClose tells of its end whoever
-// has it.
+// HandOver is as if the connection were new. NotifyClose reports its end, whichever handler has it.
 func TestAConnectionIsHandedOver(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: echo})

@@ -12,8 +12,8 @@ import (
 )
 
 // One of Addrs wins while Find still looks for more: that it then answers that it was
-// cancelled does no harm to the connection.
-func TestAnAnswerOfFindThatComesAfterTheRaceIsNoNews(t *testing.T) {
+// canceled does no harm to the connection.
+func TestAnAnswerOfFindThatComesAfterTheRaceIsIgnored(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: echo})
 		for range 5 {

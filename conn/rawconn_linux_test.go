@@ -13,7 +13,7 @@ import (
 func TestUserTimeoutIsSetOnSockets(t *testing.T) {
 	onSocketGroups(t, []int{1}, func(t *testing.T, f *fixture) {
 		l := f.open("tcp", conn.SocketListenerConfig{})
-		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), l.Addr()) })
+		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocketContext(t.Context(), l.Addr()) })
 		require.NoError(t, err)
 		defer stop()
 		for _, c := range []net.Conn{a, b} {

@@ -28,7 +28,7 @@ func rawOf(t *testing.T, c any) syscall.RawConn {
 	return raw
 }
 
-// What golang.org/x/net does with a connection's options.
+// The options of a connection that golang.org/x/net sets.
 func TestOptionsAreSetAsOnNets(t *testing.T) {
 	onStreams(t, func(t *testing.T, pair func(string) (a, b stream)) {
 		a, b := pair("tcp")
@@ -75,20 +75,33 @@ func TestRawCallsAreSafeBesideCloses(t *testing.T) {
 	})
 }
 
-// A raw write does not overtake what was written before it.
+// stuff writes until neither the kernel nor the queue has room, and returns the taken bytes. The
+// peer reads nothing. A write that is refused shows little, since the workers may not have run
+// meanwhile: so they do, and then another one is refused as well. Each waits for longer than a
+// kernel delays an acknowledgment.
+func stuff(t *testing.T, f *fixture, c net.Conn) (taken []byte) {
+	t.Helper()
+	for refused := 0; refused < 2; {
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(250*time.Millisecond)))
+		n, _ := c.Write(noise)
+		taken = append(taken, noise[:n]...)
+		if refused++; n > 0 {
+			refused = 0
+		}
+		f.rounds(2)
+	}
+	require.NoError(t, c.SetWriteDeadline(time.Time{}))
+	return taken
+}
+
+// A raw write does not overtake bytes written before it.
 func TestRawWritesKeepTheOrder(t *testing.T) {
 	onSocketGroups(t, []int{1, 2}, func(t *testing.T, f *fixture) {
 		l := f.open("tcp", conn.SocketListenerConfig{})
 		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) })
 		require.NoError(t, err)
 		defer stop()
-		var before []byte
-		for n := 1; n > 0; { // until neither the kernel nor the queue has room
-			require.NoError(t, a.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
-			n, _ = a.Write(noise)
-			before = append(before, noise[:n]...)
-		}
-		require.NoError(t, a.SetWriteDeadline(time.Time{}))
+		before := stuff(t, f, a)
 		raw := make(chan error, 2)
 		go func() {
 			raw <- rawOf(t, a).Write(func(fd uintptr) bool {
@@ -108,19 +121,46 @@ func TestRawWritesKeepTheOrder(t *testing.T) {
 	})
 }
 
-// One that has to wait for what was written before ends with the deadline.
+// A raw write waits also where no write has waited: the bytes before it are all queued.
+func TestARawWriteFollowsQueuedBytes(t *testing.T) {
+	onSocketGroups(t, []int{1, 2}, func(t *testing.T, f *fixture) {
+		l := f.open("tcp", conn.SocketListenerConfig{})
+		a, b, stop, err := pair(t, l, func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) })
+		require.NoError(t, err)
+		defer stop()
+		unsent := func() (n int) {
+			for i := range f.Connections() {
+				n += i.Unsent
+			}
+			return n
+		}
+		var before []byte
+		for unsent() == 0 { // until the kernel has no room
+			write(t, a, string(noise[:1000]))
+			before = append(before, noise[:1000]...)
+		}
+		raw := make(chan error, 1)
+		go func() {
+			raw <- rawOf(t, a).Write(func(fd uintptr) bool {
+				_, err := sendRaw(fd, []byte("raw"))
+				return err == nil
+			})
+		}()
+		require.Equal(t, before, read(t, b, len(before)))
+		require.Equal(t, "raw", string(read(t, b, 3)))
+		require.NoError(t, conntest.Receive(t, raw))
+	})
+}
+
+// A raw write that has to wait for earlier bytes ends with the deadline.
 func TestRawWritesHaveDeadlines(t *testing.T) {
 	onSocketGroups(t, []int{1}, func(t *testing.T, f *fixture) {
 		l := f.open("tcp", conn.SocketListenerConfig{})
 		a, _, stop, err := pair(t, l, func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) })
 		require.NoError(t, err)
 		defer stop()
-		for n := 1; n > 0; { // until neither the kernel nor the queue has room
-			require.NoError(t, a.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
-			n, _ = a.Write(noise)
-		}
+		stuff(t, f, a)
 		ended := make(chan error, 1)
-		require.NoError(t, a.SetWriteDeadline(time.Time{}))
 		go func() {
 			ended <- rawOf(t, a).Write(func(uintptr) bool { t.Error("the queue is not empty"); return true })
 		}()

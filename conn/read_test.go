@@ -106,8 +106,8 @@ func TestReadAfterCloseMatchesNetErrClosed(t *testing.T) {
 	})
 }
 
-// Length-prefixed frames, cut anywhere: what a handler leaves is there again,
-// in front of what comes after it, and slices hold while the handler runs.
+// Length-prefixed frames, cut anywhere. Bytes that a handler leaves are returned again, in front of
+// later bytes. Slices are valid while the handler runs.
 func TestLeftoversStayInFrontOfWhatComesNext(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: func(c *conn.Conn) error {

@@ -27,7 +27,7 @@ func backlogged(t *testing.T, client func(c *net.TCPConn)) net.Listener {
 	return ln
 }
 
-// What a command does that OnOpen has asked for comes with the task's next run.
+// A command that OnOpen has issued takes effect in the task's next run.
 func TestWhatCameWithAConnectionIsReadInItsFirstRun(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		if backend != "epoll" && backend != "io_uring" {

@@ -13,8 +13,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// However who receives changes with what comes, and whatever the handler does meanwhile,
-// every byte comes once and in order, and so does the end.
+// The receiver changes with the amount of data, and the handler does different things meanwhile.
+// Every byte comes once and in order, and so does the end.
 func TestNothingIsLostWhenMuchAndLittleComeByTurns(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for name, data := range map[string]func(*conn.Conn) error{
@@ -99,7 +99,7 @@ func pausingEcho(c *conn.Conn) error {
 	return c.PauseRead()
 }
 
-// A reset is told as one, whoever receives.
+// A reset is reported as one, whether the reactor or the task receives.
 func TestAResetAmongLargeMessagesIsTold(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		closed, tell := ends(1)

@@ -13,8 +13,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// What the connection of a Stream would not do is an error, by a Handle too, and the
-// Stream goes on.
+// Calls that a Stream's connection does not support are errors, by a Handle too, and the Stream
+// goes on.
 func TestAStreamsConnectionRefusesWhatItCannotDo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)

@@ -88,7 +88,7 @@ func TestALittleThatASpliceBringsNeedsNoRunOfATask(t *testing.T) {
 		}
 		few := func() {
 			t.Helper()
-			exchange(50) // what is left to do of what was before
+			exchange(50) // the remaining work of the earlier exchanges
 			const n = 1000
 			before := p.runs() // or a little earlier
 			exchange(n)

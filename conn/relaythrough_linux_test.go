@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What passes without a run of either task is traffic on both ends.
+// Bytes that pass without a run of either task are traffic on both ends.
 func TestLittleThatPassesASpliceOneWayExtendsTheTimeOfBothEnds(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, back := range []bool{false, true} {
@@ -70,7 +70,7 @@ func TestNothingPassesASpliceWhileAnEndIsPaused(t *testing.T) {
 	})
 }
 
-// What passes from the other end must not go behind the FIN of the one that closes.
+// Bytes from the other end must not leave after the FIN of the end that closes.
 func TestAnEndOfASpliceThatClosesAmidMessagesEndsInOrder(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		const rounds, pairs = 5, 8
@@ -82,7 +82,7 @@ func TestAnEndOfASpliceThatClosesAmidMessagesEndsInOrder(t *testing.T) {
 				all = append(all, func() error {
 					for {
 						if _, err := io.WriteString(client, "hello"); err != nil {
-							return nil // that it ends is what is wanted
+							return nil // its end is wanted
 						}
 					}
 				}, func() error {

@@ -38,7 +38,7 @@ func (f *fixture) on(worker int, do func(cx *sched.Context)) {
 	t.Wake()
 }
 
-// stick has a worker get stuck in a task until release is called.
+// stick makes a worker stuck in a task until release is called.
 func (f *fixture) stick(worker int) (release func()) {
 	f.t.Helper()
 	in, free := make(chan struct{}), make(chan struct{})
@@ -91,7 +91,8 @@ func (f *fixture) rescuers() (stop func()) {
 	}
 }
 
-// Scenario 9: whichever worker is stuck in a task, those of its connections are served by the others.
+// Whichever worker is stuck in a task, those of its connections are served by the
+// others.
 func TestAStuckWorkersConnectionsAreServedByOthers(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		const workers, width, pieces, size = 2, 100, 5, 1000
@@ -231,7 +232,7 @@ func crowd(t *testing.T, f *fixture, clients int) {
 }
 
 // Connections of both kinds, with sends that block, on workers that change all the time.
-func TestAWanderingConnectionIsDialledPausedAndClosed(t *testing.T) {
+func TestAWanderingConnectionIsDialedPausedAndClosed(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		const workers, size = 3, 4 << 20
 		f := newFixture(t, backend, workers)

@@ -13,7 +13,6 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 63, second third.
 func TestResetByThePeerEndsTheConnectionWithECONNRESET(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		closed := make(chan error, 1)
@@ -41,7 +40,6 @@ func TestResetByThePeerEndsTheConnectionWithECONNRESET(t *testing.T) {
 	})
 }
 
-// Scenario 63, last third.
 func TestQueuedWritesFailBeforeOnCloseAfterAReset(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		var order []string // by the connection's worker, read after OnClose
@@ -62,14 +60,13 @@ func TestQueuedWritesFailBeforeOnCloseAfterAReset(t *testing.T) {
 		conntest.Receive(t, blocked)
 		reset(c)
 		err := conntest.Receive(t, closed)
-		require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
+		require.True(t, isReset(err), "%v", err) // of the receive and the send, the kernel tells one
 		require.Equal(t, []string{"first", "second", "OnClose"}, order)
 		require.Equal(t, err, first)
 		require.Equal(t, err, second)
 	})
 }
 
-// Scenario 67.
 func TestWritingToAClosedPeerIsAnErrorAndNoSignal(t *testing.T) {
 	for _, network := range conntest.Networks(t, "tcp", "unix") {
 		t.Run(network, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What takes the place of a stuck worker's socket was made before it is needed.
+// The descriptor that replaces a stuck worker's socket was made before it is needed.
 func TestAListenerOfAStuckWorkerClosesWithoutDescriptors(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)

@@ -36,7 +36,7 @@ func file(t *testing.T, n int) *os.File {
 func TestFilesAreSentInOrderWithWhatIsWritten(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, n := range []int{0, 1, 64 << 10, 50 << 20} {
-			if n > 1<<20 && (testing.Short() || workers == 4) {
+			if n > 1<<20 && (testing.Short() || workers > 1) {
 				n = 5 << 20
 			}
 			sent := make(chan error, 1)
@@ -170,7 +170,7 @@ func TestAFileThatIsTruncatedWhileItIsSentIsAReset(t *testing.T) {
 func TestAFileIsWriteProgress(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		path := file(t, 32<<20).Name()
-		conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+		conntest.Punctual(t, 400*time.Millisecond, func(limit time.Duration, alive func()) error {
 			closed, tell := ends(2)
 			idle := limit + limit/5
 			f := serve(t, backend, 2, funcs{close: tell, open: func(c *conn.Conn) error {

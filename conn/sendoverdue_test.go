@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Handle.Send has no error for it, and what is left out must not be followed by anything.
+// Handle.Send has no error for it, and nothing may be sent after the bytes that were left out.
 func TestASendAfterTheWriteDeadlineEndsTheConnection(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		handles := make(chan conn.Handle, 1)

@@ -10,10 +10,12 @@ import (
 // shortages counts how often the kernel lacked memory for a reactor's operations.
 type shortages struct {
 	n      atomic.Uint64
-	logged seldom.Gate
+	logged seldom.Limiter
 
 	dropped atomic.Uint64 // completions
-	lost    seldom.Gate
+
+	overflows atomic.Uint64 // of queues of completions
+	lost      seldom.Limiter
 }
 
 // Shortages is how often the kernel refused to take a reactor's operations for want of
@@ -37,6 +39,13 @@ func (s *shortages) watch(cfg *Config) {
 		}
 		if next != nil {
 			next(err, pause)
+		}
+	}
+	full := cfg.Reactor.OnOverflow
+	cfg.Reactor.OnOverflow = func() {
+		s.overflows.Add(1)
+		if full != nil {
+			full()
 		}
 	}
 	lost := cfg.Reactor.OnLoss

@@ -15,7 +15,6 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// Scenario 61.
 func TestSignalsDoNotDisturbAnEcho(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		got := make(chan os.Signal, 1)

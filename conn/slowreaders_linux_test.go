@@ -71,7 +71,7 @@ func TestTenThousandSlowReadersAreServedBelowTheMemoryCeiling(t *testing.T) {
 		got := make([][16 << 10]byte, slowReaders)
 		conntest.Crowd(t, slowReaders, slowReaders, func(i int) error {
 			for at := 0; at < slowAnswer; at += len(got[i]) {
-				// What bounds the wait is that somebody is always served.
+				// The wait is bounded because some reader is always served.
 				_ = conns[i].SetReadDeadline(time.Now().Add(5 * conntest.Patience))
 				if _, err := io.ReadFull(conns[i], got[i][:]); err != nil {
 					return err

@@ -14,9 +14,9 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// A kernel has room for megabytes of what is sent, and asks for more only when a good part of
-// that has gone. A peer that takes little at a time, but always some, is no less alive in
-// between: it is neither overdue, nor idle, nor waited for in vain.
+// A kernel has room for megabytes of sent data, and asks for more only when a good part has gone. A
+// peer that takes little at a time, but always some, is no less alive in between: it is neither
+// overdue, nor idle, nor waited for in vain.
 func TestAPeerThatTakesLittleAtATimeOutlivesEveryLimit(t *testing.T) {
 	const answer, piece, pieces = 12 << 20, 64 << 10, 40
 	limits := map[string]struct {

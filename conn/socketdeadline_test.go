@@ -30,9 +30,9 @@ func TestASocketsDeadlinesComeWhileAllWorkersAreInHandlers(t *testing.T) {
 		{"a write, set before", writesMuch, (*conn.Socket).WaitsForRoom, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onSocketGroups(t, []int{1, 2}, func(t *testing.T, f *fixture) {
+			onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {
 				l := f.open("tcp", conn.SocketListenerConfig{})
-				a, _, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocket(t.Context(), l.Addr()) })
+				a, _, stop, err := pair(t, l, func() (net.Conn, error) { return f.DialSocketContext(t.Context(), l.Addr()) })
 				require.NoError(t, err)
 				defer stop()
 				s := a.(*conn.Socket)

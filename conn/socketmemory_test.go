@@ -14,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What sockets keep for goroutines that do not read counts, and once they read all of it
-// comes, and nobody is reset for it.
+// Bytes that sockets keep for goroutines that do not read count against MaxMemory. Once the
+// goroutines read, all bytes come, and no connection is reset.
 func TestWhatSocketsKeepCountsForMaxMemory(t *testing.T) {
 	const clients, ceiling, each = 120, 16 << 20, 512 << 10
 	onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {

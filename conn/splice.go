@@ -2,22 +2,25 @@ package conn
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/core"
 )
 
-// ErrSpliced is returned by Splice for a connection that is spliced already, or is a
-// Stream's. If b is one, that is only known when its task looks: then a ends with it.
-var ErrSpliced = errors.New("conn: the connection is spliced already, or a Stream's")
+var errSpliceItself = errors.New("use two connections")
 
 // A Spliced is two connections whose bytes go from each to the other. Its methods may
 // be called from any goroutine.
 type Spliced struct {
-	a, b Handle
+	a, b core.Handle
 	done func(*Spliced)
 	left atomic.Int32 // of the two: those whose OnClose has not returned
+
+	sockets [2]*Socket    // of Stream.Splice; nil: of Splice
+	idle    time.Duration // replaces the connections' idle time-out; 0: it does not
 
 	mu   sync.Mutex // guards the ends; never held while a handler is called
 	ends [2]end
@@ -47,35 +50,45 @@ type Spliced struct {
 // matches net.ErrClosed when either connection is ending or has ended, or ErrSpliced; then nothing
 // has changed.
 func Splice(a *Conn, b Handle, done func(*Spliced)) (*Spliced, error) {
-	to := b.conn()
+	return splice(&a.core, b.core, done)
+}
+
+func splice(a *core.Conn, b core.Handle, done func(*Spliced)) (*Spliced, error) {
+	to := b.Conn()
 	switch {
-	case a.is(closing|broken|mute) || a.reading.is(deaf):
-		return nil, a.opError("splice", net.ErrClosed)
+	case a.Is(core.Closing|core.Broken|core.WriteClosed) || a.Reading.Is(core.ReadClosed):
+		return nil, a.OpError("splice", net.ErrClosed)
 	case to == nil:
-		return nil, a.opError("splice", errGone)
-	case to.group != a.group || to == a:
-		return nil, a.opError("splice", errors.New("use two connections of the same Group"))
-	case a.spliced() != nil || a.ofStream():
-		return nil, a.opError("splice", ErrSpliced)
+		return nil, a.OpError("splice", core.ErrGone)
+	case to.Group != a.Group || to == a:
+		return nil, a.OpError("splice", errors.New("use two connections of the same Group"))
+	case a.Spliced() != nil || a.OfStream():
+		return nil, a.OpError("splice", core.ErrSpliced)
 	}
-	s := &Spliced{a: a.Handle(), b: b, done: done}
-	for i, c := range [2]*Conn{a, to} {
-		s.ends[i].conn = c
-		s.ends[i].news.Store(true)
+	s := newSpliced(a, to)
+	s.done = done
+	if err := to.Tell(core.Command{Kind: core.CmdSplice, What: (*joining)(s)}); err != nil {
+		return nil, a.OpError("splice", err)
 	}
-	s.left.Store(2)
-	if err := to.tell(command{kind: cmdSplice, splice: s}); err != nil {
-		return nil, a.opError("splice", err)
-	}
-	a.join(s, 0)
+	s.join(a)
 	return s, nil
 }
 
+func newSpliced(a, b *core.Conn) *Spliced {
+	s := &Spliced{a: a.Handle(), b: b.Handle()}
+	for i, c := range [2]*core.Conn{a, b} {
+		s.ends[i].conn = c
+		s.ends[i].changed.Store(true)
+	}
+	s.left.Store(2)
+	return s
+}
+
 // Handles are the two connections, a being the one whose handler said Splice.
-func (s *Spliced) Handles() (a, b Handle) { return s.a, s.b }
+func (s *Spliced) Handles() (a, b Handle) { return Handle{s.a}, Handle{s.b} }
 
 // Bytes is how much arrived on a and was handed to b, and the other way. It includes bytes that the
-// kernel has not taken yet, see Info.
+// kernel has not taken yet, see OpenConn.
 func (s *Spliced) Bytes() (toB, toA uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,79 +99,98 @@ func (s *Spliced) Bytes() (toB, toA uint64) {
 func (s *Spliced) unlock() {
 	for i := range s.ends {
 		e := &s.ends[i]
-		if open := e.clear(); open != e.open.Load() {
+		if open := e.canPass(); open != e.open.Load() {
 			e.open.Store(open)
 		}
 	}
 	s.mu.Unlock()
 }
 
-// join makes the task's connection one end of a splice.
-func (c *Conn) join(s *Spliced, me int) {
-	if c.spliced() != nil || c.ofStream() { // b alone: Splice has looked at a
+// complete reports whether both peers have finished.
+func (s *Spliced) complete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ends[0].eof && s.ends[1].eof
+}
+
+// A joining is a Spliced as a core.Joiner, whose method users do not see.
+type joining Spliced
+
+// Join implements core.Joiner.
+func (j *joining) Join(c *core.Conn) { (*Spliced)(j).join(c) }
+
+// join makes the task's connection one end of the splice.
+func (s *Spliced) join(c *core.Conn) {
+	me := uint8(0)
+	if c == s.ends[1].conn {
+		me = 1
+	}
+	k := s.sockets[me]
+	if c.Spliced() != nil || k == nil && c.OfStream() { // b alone: Splice has looked at a
 		s.mu.Lock()
-		s.ends[me].state, s.ends[me].cause = endGone, ErrSpliced
+		s.ends[me].state, s.ends[me].cause = endGone, core.ErrSpliced
 		s.unlock()
-		s.ends[1-me].news.Store(true)
-		s.ends[1-me].conn.task.Wake()
-		s.over(c)
+		s.ends[1-me].changed.Store(true)
+		s.ends[1-me].conn.Task.Wake()
+		s.over()
 		return
 	}
-	r := &relay{Handler: c.handler, s: s, me: me}
-	x := c.more()
-	c.mu.Lock()
-	x.relay = r
-	c.mu.Unlock()
-	c.install(r)
-	plain := c.filter() == nil
+	r := &relay{Handler: handlerOf(c), s: s, me: me, socket: k}
+	if k != nil {
+		r.functions = streamOf(r.Handler)
+	}
+	x := c.More()
+	c.Mu.Lock()
+	x.Link = &r.Link
+	c.Mu.Unlock()
+	c.Install(r)
+	plain := c.Filter() == nil && s.ends[0].conn.Group == s.ends[1].conn.Group
 	if plain {
-		c.task.LetEnter() // for through, which passes on what arrives as it is
+		c.Task.LetEnter() // for through, which passes received bytes on unchanged
 	}
 	s.mu.Lock()
 	s.ends[me].plain = plain
 	s.unlock()
-	c.reading.clear(paused | held | direct)
-	if (c.is(mute) || c.reading.is(deaf)) && !c.is(broken) {
-		c.fail(c.opError("splice", net.ErrClosed)) // one way is shut
+	c.Reading.Clear(core.Paused | core.UserPaused)
+	c.Reading.Become(0)
+	if (c.Is(core.WriteClosed) || c.Reading.Is(core.ReadClosed)) && !c.Is(core.Broken) {
+		c.Fail(c.OpError("splice", net.ErrClosed)) // one way is shut
 	}
-	if len(c.in.Unread) > 0 && !c.is(closing|broken) {
-		_ = r.OnData(c)
+	if s.idle > 0 {
+		_ = c.SetIdleTimeout(s.idle) // it may be closing
 	}
-	c.reading.clear(unseen)
-	if c.reading.is(endSeen) { // the handler has seen the end, and has not closed it
-		_ = r.OnEOF(c)
+	if k != nil {
+		for b := k.duplex.TakeBlock(); b != nil; b = k.duplex.TakeBlock() {
+			r.pass(c, b.Data[b.From:])
+			b.Put()
+		}
 	}
-	if !c.is(broken) {
-		c.driver.Cx.Wake(c.task.Waker())
+	if len(c.In.Unread) > 0 && !c.Is(core.Closing|core.Broken) {
+		_ = r.OnData(users(c))
+	}
+	c.Reading.Clear(core.Unoffered)
+	if c.Reading.Is(core.EndSeen) { // the handler has seen the end, and has not closed it
+		_ = r.OnEOF(users(c))
+	}
+	if !c.Is(core.Broken) {
+		c.Driver.Cx.Wake(c.Task.Waker())
 	}
 	s.ends[1-me].tell(c)
 }
 
 // over notes that OnClose of one of the two has returned.
-func (s *Spliced) over(c *Conn) {
+func (s *Spliced) over() {
 	if s.left.Add(-1) == 0 && s.done != nil {
 		s.done(s)
 	}
 }
 
-// partnerError is what ends a connection because of the other.
-func (c *Conn) partnerError(err error) error {
-	return c.opError("splice", fmt.Errorf("conn: the other connection ended: %w", err))
-}
+// partnerError is the error that ends c because of the other connection.
+func partnerError(c *core.Conn, err error) error { return c.OpError("splice", &partnerEnded{err}) }
 
-// lateSplice is for the end of a connection. A splice that it has not looked at yet has another
-// end, which must learn of this one's end.
-func (c *Conn) lateSplice() {
-	c.mu.Lock()
-	var late []command
-	if c.inbox.mail != nil {
-		late, c.inbox.commands = c.inbox.commands, nil
-	}
-	c.mu.Unlock()
-	late = append(c.filter().release(), late...) // what waited for a handshake that has failed
-	for _, cmd := range late {
-		if cmd.kind == cmdSplice {
-			c.join(cmd.splice, 1)
-		}
-	}
-}
+// A partnerEnded is the error of the other connection of a splice.
+type partnerEnded struct{ err error }
+
+func (e *partnerEnded) Error() string { return "conn: the other connection ended: " + e.err.Error() }
+
+func (e *partnerEnded) Unwrap() error { return e.err }

@@ -40,7 +40,7 @@ func TestASpliceCarriesEveryByteBothWays(t *testing.T) {
 					return err
 				}
 				defer c.Close()
-				// Who is the peer of whom is told by the first byte.
+				// The first byte says which two connections are a pair.
 				if _, err := c.Write([]byte{byte(i)}); err != nil {
 					return err
 				}
@@ -190,8 +190,8 @@ func TestASlowTakerBoundsWhatASpliceHolds(t *testing.T) {
 			}
 			return most
 		}
-		// What is written and not sent, a pipe included; and with what is unread at
-		// most the reactors' memory above that.
+		// The bytes written and not sent, a pipe included. With the unread bytes it is at most the
+		// reactors' memory more.
 		require.LessOrEqual(t, most(), 4*high+64<<10)
 		conntest.Eventually(t, func() bool { return p.Buffered() > 0 }) // it may have moved after all
 		require.LessOrEqual(t, p.Buffered(), 4*high+64<<10+4*64<<10)
@@ -273,10 +273,10 @@ func TestClosingOneSideOfASpliceEndsBothOnceAllIsSent(t *testing.T) {
 	})
 }
 
-// Whatever they do, nobody gets another one's bytes, and nothing is left behind: the
-// fixture and the guard look for connections and descriptors.
+// All do random things. No peer gets another one's bytes, and nothing is left behind: the fixture
+// and the guard look for connections and descriptors.
 func TestManySplicesEndAtRandomWithoutLeaksOrCrossTalk(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+	conntest.MatrixOf(t, []int{1, 2, 4}, func(t *testing.T, backend string, workers int) {
 		p := newProxy(t, backend, workers)
 		p.early.Store(workers == 2)
 		n := 200 // pairs
@@ -345,7 +345,7 @@ func mayEnd(err error) error {
 func TestTimeOutsGoOnInASplice(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		t.Run("idle", func(t *testing.T) {
-			conntest.Punctual(t, 500*time.Millisecond, func(idle time.Duration, _ func()) error {
+			conntest.Punctual(t, 200*time.Millisecond, func(idle time.Duration, _ func()) error {
 				p := newProxy(t, backend, 2, func(cfg *conn.Config) { cfg.IdleTimeout = idle })
 				client, origin := p.pair()
 				if err := errors.Join(writeAll(client, []byte("hello")), take(origin, 5)); err != nil {
@@ -372,7 +372,7 @@ func TestTimeOutsGoOnInASplice(t *testing.T) {
 		})
 		for name, pipes := range map[string]bool{"write, through a pipe": true, "write, copied": false} {
 			t.Run(name, func(t *testing.T) {
-				conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+				conntest.Punctual(t, 400*time.Millisecond, func(limit time.Duration, alive func()) error {
 					p := newProxy(t, backend, 2, func(cfg *conn.Config) {
 						cfg.WriteTimeout = limit
 						if !pipes {
@@ -399,8 +399,8 @@ func TestTimeOutsGoOnInASplice(t *testing.T) {
 	})
 }
 
-// What is a bulk goes through a pipe, if there is one; what is not does not, and a
-// pipe that is not needed any more is somebody else's.
+// Bulk data goes through a pipe, if there is one. Other data does not. A pipe that is not needed
+// any more is free for another splice.
 func TestOnlyABulkIsSplicedByTheKernel(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, pipes := range []bool{true, false} {
@@ -445,7 +445,7 @@ func TestOnlyABulkIsSplicedByTheKernel(t *testing.T) {
 	})
 }
 
-// The buffers that a bulk is read into, without a pipe, are full at the end of what has come.
+// Without a pipe, the buffers for bulk data are full, except where the received bytes end.
 func TestABulkThatFillsItsBuffersIsSpliced(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		p := newProxy(t, backend, workers, func(cfg *conn.Config) { cfg.MaxPipes = -1 })
@@ -613,7 +613,8 @@ func TestAPanicAtTheEndOfASpliceDoesNotKeepItFromEnding(t *testing.T) {
 		_, err := io.Copy(io.Discard, origin)
 		requireReset(t, err)
 		conntest.Eventually(t, func() bool { return p.done.Load() == 1 })
-		require.Equal(t, 1, p.log.Count("of the handler"))
+		// the panic is logged after the functions that it unwinds
+		conntest.Eventually(t, func() bool { return p.log.Count("of the handler") == 1 })
 		p.audit.conns.Clear() // the handler that was set is not audited
 	})
 }

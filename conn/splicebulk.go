@@ -4,6 +4,8 @@ import (
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/receive"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
@@ -19,43 +21,23 @@ import (
 //
 // internal/cmd/relay has the benchmark (1 MiB writes over loopback): 4.2 to 4.5 GB per second of
 // the proxy's CPU through a pipe, 2.3 at best through memory.
-type bulk struct {
-	came   int  // bytes in this run
-	streak int  // runs that brought much, less those that did not
-	small  int  // reads in a row that got little
-	vain   int  // times in a row that readiness was reported in vain
-	never  bool // this connection's socket does not splice
+
+// Policy implements core.Consumer.
+func (r *relay) Policy(g *core.Group) *receive.Policy {
+	if r.unpiped {
+		return &g.CopyReads
+	}
+	return &g.PipeReads
 }
 
-const (
-	bulkRun    = 32 << 10
-	bulkStreak = 4
-	smallRead  = 32 << 10
-	smallMost  = 8
-	vainMost   = 8
-)
-
-// settleBulk decides, at the end of a run, how this end is read from now on.
-func (r *relay) settleBulk(c *Conn) {
-	b := &r.bulk
-	came := b.came
-	b.came = 0
-	if c.reading.is(direct) {
-		return
+// MayRead implements core.Consumer. It takes a pipe, if the policy wants one and one is left.
+func (r *relay) MayRead(c *core.Conn) bool {
+	if !c.Is(core.Opened) || !r.s.plain() {
+		return false
 	}
-	switch {
-	case came >= bulkRun:
-		b.streak++
-	case came > 0:
-		b.little()
-	}
-	if b.streak < bulkStreak || !c.is(opened) || c.is(closing|broken) || c.reading.is(deaf|ended) || !r.s.plain() {
-		return
-	}
-	b.streak, b.small, b.vain = 0, 0, 0
 	var p *sock.Pipe
-	if !b.never {
-		p = c.group.pipes.Get()
+	if r.Policy(c.Group).Bulk == receive.Pipe {
+		p = c.Group.Pipes.Get()
 	}
 	to := r.there()
 	r.s.mu.Lock()
@@ -65,17 +47,9 @@ func (r *relay) settleBulk(c *Conn) {
 	to.raw = true
 	r.s.unlock()
 	if p != nil {
-		c.group.pipes.Put(p, true)
+		c.Group.Pipes.Put(p, true)
 	}
-	c.reading.set(direct)
-	c.driver.Cx.Wake(c.task.Waker()) // settle ends the receive
-}
-
-// little notes that little has come: what fills up a buffer of the reactor's may be little.
-func (b *bulk) little() {
-	if b.streak > 0 {
-		b.streak--
-	}
+	return true
 }
 
 // plain reports whether neither end speaks TLS, as far as both have looked.
@@ -86,212 +60,180 @@ func (s *Spliced) plain() bool {
 }
 
 // dropPipe gives the pipe back, if there is one. The mutex is held.
-func (e *end) dropPipe(g *Group, empty bool) {
+func (e *end) dropPipe(g *core.Group, empty bool) {
 	if e.pipe != nil {
-		g.pipes.Put(e.pipe, empty)
+		g.Pipes.Put(e.pipe, empty)
 		e.pipe = nil
 	}
 }
 
-// readable implements consumer: it moves received data into the pipe, or reads it. No receive is in
-// flight then.
-func (r *relay) readable(c *Conn) {
-	b, to := &r.bulk, r.there()
+// Readable implements core.Consumer: it moves received data into the pipe, or reads it. No receive
+// is in flight then.
+func (r *relay) Readable(c *core.Conn) {
+	to := r.there()
 	r.s.mu.Lock()
-	p := to.pipe
+	p, open := to.pipe, to.state == endOpen
 	if to.piped > 0 { // not ours now: settled wakes
 		to.waits = true
-		c.reading.set(backed)
+		c.Reading.Set(core.Backed)
 		r.s.unlock()
 		return
 	}
-	open := to.state == endOpen
 	r.s.unlock()
-	if !open || b.small >= smallMost || b.vain >= vainMost {
+	switch {
+	case !open:
+		c.Reading.Become(0)
+	case p != nil:
+		r.fillPipe(c, to, p)
+	default:
+		r.fillBuffers(c, to)
+	}
+	if !c.Reading.Is(core.TaskReads) {
 		r.copyAgain(c, to)
+	}
+}
+
+// fillPipe moves bytes into the pipe, and hands it over.
+func (r *relay) fillPipe(c *core.Conn, to *end, p *sock.Pipe) {
+	size := min(p.Size, r.Policy(c.Group).Size(c.Reading.State()))
+	n, errno := sock.Splice(c.Endpoint.FD, p.W, size)
+	if errno == syscall.EINVAL || sock.Missing(errno) || errno == syscall.ENOMEM {
+		r.unpiped = errno != syscall.ENOMEM
+		c.Reading.Become(0)
 		return
 	}
-	var n int
-	var errno syscall.Errno
-	if p == nil {
-		n, errno = r.readBuffers(c, to)
-	} else {
-		n, errno = sock.Splice(c.end.FD, p.W, min(p.Size, 4*c.group.cfg.HighWater))
+	if c.Took(n, size, errno) == 0 {
+		return
 	}
-	switch {
-	case errno == syscall.EAGAIN:
-		b.vain++
-	case p != nil && (errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.ENOMEM):
-		b.never = errno != syscall.ENOMEM
-		r.copyAgain(c, to)
-	case errno != 0:
-		r.copyAgain(c, to)
-		c.recvEnd(errno)
-	case n == 0:
-		r.copyAgain(c, to)
-		c.recvEnd(0)
-	default:
-		b.vain = 0
-		if b.small++; n >= smallRead {
-			b.small = 0
-		}
-		c.cameDirectly(n)
-		if p != nil {
-			r.filled(c, to, n)
-		}
-		to.tell(c)
-	}
-}
-
-// readBuffers reads some buffers full.
-func (r *relay) readBuffers(c *Conn, to *end) (total int, errno syscall.Errno) {
-	for !c.reading.is(backed) && total < sock.PipeSize/4 {
-		own := c.driver.buffers.Get(bufs.Large)
-		n, errno := c.group.cfg.Reactor.TryRecv(c.end.FD, own[:cap(own)])
-		if n == 0 {
-			c.driver.buffers.Put(own)
-			if total > 0 {
-				return total, 0 // the end, or the error, comes again
-			}
-			return 0, errno
-		}
-		total += n
-		r.s.mu.Lock()
-		if to.state == endOpen {
-			to.bufs = append(to.bufs, own[:n])
-			to.bytes += n
-			to.moved += uint64(n)
-			r.pressure(c, to)
-		}
-		r.s.unlock()
-		if n < cap(own) {
-			break
-		}
-	}
-	return total, 0
-}
-
-// cameDirectly notes that n bytes have been received without a Recv.
-func (c *Conn) cameDirectly(n int) {
-	c.mu.Lock()
-	c.inbox.received += uint64(n)
-	c.mu.Unlock()
-	if c.extras != nil && c.extras.clock.Idles() {
-		c.extras.clock.Came(c.group.rt.Now())
-	}
-}
-
-// filled hands the pipe over.
-func (r *relay) filled(c *Conn, to *end, n int) {
 	r.s.mu.Lock()
 	if to.state == endGone {
-		to.dropPipe(c.group, false)
-		c.reading.clear(direct)
+		to.dropPipe(c.Group, false)
+		c.Reading.Become(0)
 	} else {
 		to.piped = n
 		to.moved += uint64(n)
 		to.waits = true
-		c.reading.set(backed)
+		c.Reading.Set(core.Backed)
 	}
 	r.s.unlock()
+	to.tell(c)
 }
 
-// copyAgain ends the reading directly. The pipe is empty.
-func (r *relay) copyAgain(c *Conn, to *end) {
-	c.reading.clear(direct)
+// fillBuffers reads some buffers full, and hands them over.
+func (r *relay) fillBuffers(c *core.Conn, to *end) {
+	size := c.Group.CopyReads.Size(c.Reading.State())
+	for came, more := 0, true; more && came < size && !c.Reading.Is(core.Backed); {
+		own := c.Driver.Buffers.Get(bufs.Large)
+		n := c.ReadInto(own[:cap(own)])
+		came, more = came+n, n == cap(own)
+		r.s.mu.Lock()
+		taken := n > 0 && to.state == endOpen
+		if taken {
+			to.data.Add(own[:n])
+			to.moved += uint64(n)
+			r.pressure(c, to)
+		}
+		r.s.unlock()
+		if !taken {
+			c.Driver.Buffers.Put(own)
+		}
+	}
+	to.tell(c)
+}
+
+// copyAgain is the end of reading directly. A pipe that is not empty is the other end's: hear gives
+// it back.
+func (r *relay) copyAgain(c *core.Conn, to *end) {
 	r.s.mu.Lock()
-	to.dropPipe(c.group, true)
+	if to.piped == 0 {
+		to.dropPipe(c.Group, true)
+	}
 	to.raw = false
 	r.s.unlock()
-	r.bulk.streak = 0
 }
 
 // drain moves the pipe's contents into this end's socket. It reports whether there may be more to
 // do now.
-func (r *relay) drain(c *Conn, piped int) bool {
+func (r *relay) drain(c *core.Conn, piped int) bool {
+	if !c.Begin() {
+		return false
+	}
 	here, there := r.here(), r.there()
 	p := here.pipe // ours while it is not empty
-	n, errno := sock.Splice(p.R, c.end.FD, piped)
+	n, errno := sock.Splice(p.R, c.Endpoint.FD, piped)
 	switch {
 	case errno == syscall.EAGAIN:
-		c.awaitWritable()
+		c.AwaitRoom(0)
 		return false
-	case errno == syscall.EINVAL || errno == syscall.ENOSYS:
+	case errno == syscall.EINVAL || sock.Missing(errno):
+		c.Done(0)
 		n, errno = r.unpipe(c, p, piped)
-		if passes(errno) {
-			c.driver.Cx.Wake(c.task.Waker())
+		if core.IsTemporary(errno) {
+			c.Driver.Cx.Wake(c.Task.Waker())
 			return false
 		}
 		if errno != 0 {
-			c.failWrite(c.sysError("write", "read", errno))
+			c.FailWrite(c.SysError("write", "read", errno))
 			return false
 		}
 	case errno != 0:
-		c.failWrite(c.sysError("write", "splice", errno))
+		c.Done(0)
+		c.FailWrite(c.SysError("write", "splice", errno))
 		return false
+	case n < piped:
+		c.AwaitRoom(n)
 	default:
-		c.tookDirectly(n)
+		c.Done(n)
 	}
 	r.s.mu.Lock()
 	here.piped -= n
-	r.owed = here.bytes + here.piped
-	left := here.piped
-	if left == 0 && there.state == endGone {
-		here.dropPipe(c.group, true)
+	r.Owed = here.waiting()
+	if here.piped == 0 && there.state == endGone {
+		here.dropPipe(c.Group, true)
 	}
 	r.s.unlock()
-	if left > 0 && len(c.out.Queued) == 0 {
-		c.awaitWritable()
-	}
 	return false
 }
 
 // writeBuffer is drain for the first buffer.
-func (r *relay) writeBuffer(c *Conn) bool {
+func (r *relay) writeBuffer(c *core.Conn) bool {
+	if !c.Begin() {
+		return false
+	}
 	here := r.here()
 	r.s.mu.Lock()
-	b := here.bufs[0][here.gone:] // the other end only adds behind it
+	b := here.data.First() // the other end only adds behind it
 	r.s.unlock()
-	n, errno := c.group.sendNow(c.end.FD, nil, b)
+	n, errno := c.Group.SendNow(c.Endpoint.FD, nil, b)
 	switch {
-	case passes(errno):
-		c.awaitWritable()
+	case core.IsTemporary(errno):
+		c.AwaitRoom(0)
 		return false
 	case errno != 0:
-		c.failWrite(c.sysError("write", "send", errno))
+		c.Done(0)
+		c.FailWrite(c.SysError("write", "send", errno))
 		return false
+	case n < len(b):
+		c.AwaitRoom(n)
+	default:
+		c.Done(n)
 	}
-	c.tookDirectly(n)
 	r.s.mu.Lock()
-	here.bytes -= n
-	here.gone += n
-	if here.gone == len(here.bufs[0]) {
-		c.driver.buffers.Put(here.bufs[0])
-		here.pop()
-	}
-	r.owed = here.bytes + here.piped
+	here.data.Went(&c.Driver.Buffers, n)
+	r.Owed = here.waiting()
 	r.s.unlock()
-	if n < len(b) {
-		c.awaitWritable()
-		return false
-	}
-	return true
-}
-
-// passes reports whether a call is worth another try.
-func passes(errno syscall.Errno) bool {
-	return errno == syscall.EAGAIN || errno == syscall.EINTR || errno == syscall.ENOBUFS
+	return n == len(b)
 }
 
 // unpipe is for a socket that takes nothing from a pipe: the pipe's contents are copied.
-func (r *relay) unpipe(c *Conn, p *sock.Pipe, piped int) (int, syscall.Errno) {
-	b := c.driver.buffers.Get(min(piped, bufs.Large))
+func (r *relay) unpipe(c *core.Conn, p *sock.Pipe, piped int) (int, syscall.Errno) {
+	b := c.Driver.Buffers.Get(min(piped, bufs.Large))
 	b = b[:min(piped, cap(b))]
-	n, errno := c.group.cfg.Reactor.TryRecv(p.R, b)
+	n, errno := c.Group.Calls.TryRecv(p.R, b)
 	if errno != 0 {
-		c.driver.buffers.Put(b)
+		c.Driver.Buffers.Put(b)
 		return 0, errno
 	}
-	c.out.Replace(&c.driver.buffers, b[:n])
+	c.Out.Replace(&c.Driver.Buffers, b[:n])
 	return n, 0
 }

@@ -17,7 +17,7 @@ type forward struct {
 }
 
 func (f forward) OnOpen(c *conn.Conn) error {
-	b, err := c.Dial(f.origin, dialledEnd{})
+	b, err := c.Dial(f.origin, dialedEnd{})
 	if err != nil {
 		return err
 	}
@@ -30,14 +30,14 @@ func (f forward) OnOpen(c *conn.Conn) error {
 
 func (forward) OnData(*conn.Conn) error { return nil } // not called once it is spliced
 
-type dialledEnd struct{ conn.Base }
+type dialedEnd struct{ conn.Base }
 
-func (dialledEnd) OnData(*conn.Conn) error { return nil }
+func (dialedEnd) OnData(*conn.Conn) error { return nil }
 
 func ExampleSplice() {
 	origin, _ := net.Listen("tcp", "127.0.0.1:0")
 	defer origin.Close()
-	go func() { // it answers whatever is asked
+	go func() { // it answers every request
 		c, err := origin.Accept()
 		if err != nil {
 			return

@@ -33,8 +33,8 @@ type proxy struct {
 	done    atomic.Int64
 	opened  atomic.Int64
 	refused atomic.Int64 // splices
-	workers sync.Map     // handle of the accepted one: worker of the dialled one
-	waiting sync.Map     // handle of the accepted one, until they are spliced: handle of the dialled one
+	workers sync.Map     // handle of the accepted one: worker of the dialed one
+	waiting sync.Map     // handle of the accepted one, until they are spliced: handle of the dialed one
 }
 
 func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) *proxy {
@@ -55,13 +55,14 @@ func (p *proxy) handler() conn.Handler {
 	return funcs{open: p.open, data: leave, eof: ignore, close: p.closed}
 }
 
-// leave leaves what has come for the splice. It pauses reading, since a connection with MaxRead
+// leave leaves received bytes for the splice. It pauses reading, since a connection with MaxRead
 // bytes unread ends.
 func leave(c *conn.Conn) error { return c.PauseRead() }
 
 func ignore(*conn.Conn) error { return nil }
 
-// closed ends the dialled one, too, if it was not spliced yet: what it has asked the accepted one to do will not be done.
+// closed ends the dialed one, too, if it was not spliced yet: what it has asked the accepted one to
+// do will not be done.
 func (p *proxy) closed(c *conn.Conn, err error) {
 	if b, ok := p.waiting.LoadAndDelete(c.Handle()); ok {
 		_ = b.(conn.Handle).Abort()
@@ -90,7 +91,7 @@ func (p *proxy) explain(t *testing.T) {
 	}
 }
 
-// open dials; what comes meanwhile stays unread.
+// open dials; bytes that arrive meanwhile stay unread.
 func (p *proxy) open(a *conn.Conn) error {
 	h := a.Handle()
 	failed := func(b *conn.Conn, err error) {
@@ -164,7 +165,7 @@ func (p *proxy) pair() (client, origin *net.TCPConn) {
 	return c.(*net.TCPConn), o.(*net.TCPConn)
 }
 
-// splices is the splices there have been, of which n are awaited.
+// splices holds all splices so far; n of them are awaited.
 func (p *proxy) splices(n int) []*conn.Spliced {
 	p.t.Helper()
 	conntest.Eventually(p.t, func() bool {
@@ -211,7 +212,7 @@ func (s *pattern) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Write checks that p is what comes next.
+// Write checks that p has the next expected bytes.
 func (s *pattern) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		want := s.next(len(p) - n)
@@ -235,7 +236,7 @@ func speak(c *net.TCPConn, seed uint64, n int, pauses bool) error {
 		}
 		n -= len(p)
 		if pauses && r.IntN(8) == 0 {
-			time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond) // to vary who waits for whom
+			time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond) // to vary which end waits for the other
 		}
 	}
 	return c.CloseWrite()

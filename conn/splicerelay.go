@@ -3,7 +3,8 @@ package conn
 import (
 	"sync/atomic"
 
-	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
@@ -11,40 +12,45 @@ import (
 // handler could do: it reads, and hands bytes over to be written. It belongs to its connection's
 // task alone. Data of both ends is in Spliced, under its mutex.
 type relay struct {
-	Handler // the connection's own
-	plain   // of a consumer's parts, those that a splice has no use for
-	s       *Spliced
-	me      int // which of the ends
-
-	owed  int  // bytes that wait to leave here, as of the last look or fetch
-	asked bool // and that the other end waits for room
+	Handler    // the connection's own
+	core.Plain // of a consumer's parts, those that a splice has no use for
+	core.Link  // the core's part
+	s          *Spliced
+	me         uint8 // which of the ends
 	// nothing was queued or in flight, and nobody had to be woken, when the last run ended
-	quiet bool
+	allSent bool
+	unpiped bool // this connection's socket does not splice
 
-	bulk bulk
+	// of Stream.Splice; nil: of Splice
+	socket    *Socket
+	functions *streamEvents // those of a handler's Stream, which run in the task
 }
 
-var _ consumer = (*relay)(nil)
+var (
+	_ core.Consumer = (*relay)(nil)
+	_ core.Passer   = (*relay)(nil)
+)
+
+// Wraps implements core.Passer.
+func (r *relay) Wraps(h any) { r.Handler = h.(Handler) }
 
 // An end is the data that is to leave at one of the connections, and how it leaves. No wake-up is
-// lost. A task that changes something for the other end, under the mutex, sets news and then wakes
-// the other's task. That task runs, clears news, and looks.
+// lost. A task that changes something for the other end, under the mutex, sets changed and then
+// wakes the other's task. That task runs, clears changed, and looks.
 type end struct {
-	conn *Conn
-	news atomic.Bool // the rest has been changed by the other end since this one has looked
+	conn    *core.Conn
+	changed atomic.Bool // the rest has been changed by the other end since this one has looked
 
-	//	Data that arrived on the other connection, in order: bufs, then the contents of the pipe.
-	bufs  [][]byte
-	gone  int  // bytes of the first that have left
-	bytes int  // in bufs
-	raw   bool // they leave by calls of the task's own
+	// The bytes that arrived on the other connection: data, then the contents of the pipe.
+	data  flow.Transit
+	raw   bool // data leaves by calls of the task's own
 	pipe  *sock.Pipe
 	piped int    // in the pipe; splicebulk.go says which task owns it
 	moved uint64 // all that ever arrived, except passed
 	eof   bool   // no more will
 
-	unsent int   // what waited here besides, when this end last looked
-	idle   bool  // and nothing of that was still to be given to the kernel
+	unsent int   // other bytes that waited here when this end last looked
+	idle   bool  // and the kernel had got all of those
 	failed error // the error of a send by the other end; see passNow
 	plain  bool  // it is known to be no TLS, so that descriptors may be read and written directly
 	waits  bool  // the other end waits for room
@@ -52,7 +58,7 @@ type end struct {
 	state endState
 	cause error
 
-	open   atomic.Bool   // clear, as of when the mutex was last given up
+	open   atomic.Bool   // canPass, as of when the mutex was last given up
 	passed atomic.Uint64 // bytes that have gone through, see splicethrough.go
 }
 
@@ -70,63 +76,61 @@ func (r *relay) here() *end { return &r.s.ends[r.me] }
 func (r *relay) there() *end { return &r.s.ends[1-r.me] }
 
 // OnData hands received bytes over. While too much waits at the other end, nothing more is read.
-func (r *relay) OnData(c *Conn) error {
+func (r *relay) OnData(u *Conn) error {
+	c := &u.core
 	p, _ := c.Next(-1)
-	r.bulk.came += len(p)
+	r.pass(c, p)
+	return nil
+}
+
+// pass hands p over.
+func (r *relay) pass(c *core.Conn, p []byte) {
 	to := r.there()
 	r.s.mu.Lock()
 	taken := to.state == endOpen
 	if taken {
 		to.moved += uint64(len(p))
 	}
-	if to.clear() {
+	if to.canPass() {
 		r.s.unlock()
 		if p = p[r.passNow(c, to, p):]; len(p) == 0 {
-			return nil
+			return
 		}
 		r.s.mu.Lock()
 		taken = to.state == endOpen
 	}
-	if taken && !to.extend(p) {
+	if taken && !to.data.Extend(p) {
 		r.s.unlock()
-		own := append(c.driver.buffers.Get(len(p)), p...)
+		own := append(c.Driver.Buffers.Get(len(p)), p...)
 		r.s.mu.Lock()
 		if taken = to.state == endOpen; taken {
-			to.bufs = append(to.bufs, own)
+			to.data.Add(own)
 		} else {
-			c.driver.buffers.Put(own)
+			c.Driver.Buffers.Put(own)
 		}
 	}
 	if taken {
-		to.bytes += len(p)
 		r.pressure(c, to)
 	}
 	r.s.unlock()
 	to.tell(c)
-	return nil
 }
 
-// extend adds a few bytes to the last buffer.
-func (e *end) extend(p []byte) bool {
-	n := len(e.bufs)
-	if n == 0 || len(p) > bufs.Few || cap(e.bufs[n-1])-len(e.bufs[n-1]) < len(p) {
-		return false
-	}
-	e.bufs[n-1] = append(e.bufs[n-1], p...)
-	return true
-}
+// waiting is how many bytes wait to leave here. The mutex is held.
+func (e *end) waiting() int { return e.data.Size() + e.piped }
 
 // pressure stops the reading if too much waits. The mutex is held, and the other end
 // woken after: so it sees that it is to say when there is room.
-func (r *relay) pressure(c *Conn, to *end) {
-	if to.piped > 0 || to.bytes+to.unsent > c.group.cfg.HighWater {
+func (r *relay) pressure(c *core.Conn, to *end) {
+	if to.piped > 0 || to.data.Size()+to.unsent > c.Group.Config.HighWater {
 		to.waits = true
-		c.reading.set(backed)
+		c.Reading.Set(core.Backed)
 	}
 }
 
 // OnEOF passes the end on.
-func (r *relay) OnEOF(c *Conn) error {
+func (r *relay) OnEOF(u *Conn) error {
+	c := &u.core
 	to := r.there()
 	r.s.mu.Lock()
 	to.eof = true
@@ -139,9 +143,10 @@ func (r *relay) OnEOF(c *Conn) error {
 func (r *relay) OnWritable(*Conn) error { return nil }
 
 // OnClose leaves nothing behind that the other end would wait for.
-func (r *relay) OnClose(c *Conn, err error) {
+func (r *relay) OnClose(u *Conn, err error) {
+	c := &u.core
 	here, there := r.here(), r.there()
-	defer r.s.over(c)
+	defer r.s.over()
 	r.s.mu.Lock()
 	here.state = endGone
 	if here.cause == nil {
@@ -149,159 +154,184 @@ func (r *relay) OnClose(c *Conn, err error) {
 	}
 	here.discard(c)
 	if there.piped == 0 {
-		there.dropPipe(c.group, true)
+		there.dropPipe(c.Group, true)
 	}
 	r.s.unlock()
 	there.tell(c)
-	r.Handler.OnClose(c, err)
+	r.Handler.OnClose(u, err)
 }
 
 // tell makes the end's task look at the changes of c, the other one.
-func (e *end) tell(c *Conn) {
-	e.news.Store(true)
-	c.driver.Cx.Wake(e.conn.task.Waker())
+func (e *end) tell(c *core.Conn) {
+	e.changed.Store(true)
+	c.Driver.Cx.Wake(e.conn.Task.Waker())
 }
 
 // discard drops the data that was to leave here. The mutex is held.
-func (e *end) discard(c *Conn) {
-	for _, b := range e.bufs {
-		c.driver.buffers.Put(b)
-	}
-	clear(e.bufs)
-	e.bufs, e.bytes, e.gone = e.bufs[:0], 0, 0
+func (e *end) discard(c *core.Conn) {
+	e.data.Drop(&c.Driver.Buffers)
 	if e.piped > 0 {
 		e.piped = 0
-		e.dropPipe(c.group, false)
+		e.dropPipe(c.Group, false)
 	}
 }
 
-func (*relay) consumes() {}
+func (*relay) Consumes() {}
 
-// paces implements consumer: pressure pauses the reading, and settleBulk says how it is done.
-func (r *relay) paces() bool { return true }
+// Paces implements core.Consumer: pressure pauses the reading.
+func (r *relay) Paces() bool { return true }
 
-// keeps implements consumer.
-func (r *relay) keeps() bool { return true }
+// ReadsOn implements core.Consumer.
+func (r *relay) ReadsOn() bool { return true }
 
-// hear implements consumer: it learns of the other end's changes.
-func (r *relay) hear(c *Conn) {
+// Begin implements core.Consumer.
+func (r *relay) Begin() bool { return r.functions != nil && r.functions.Begin() }
+
+// Resume implements core.Consumer.
+func (r *relay) Resume() { r.functions.Resume() }
+
+// End implements core.Consumer.
+func (r *relay) End() bool { return r.functions.End() }
+
+// OfStream implements core.Consumer.
+func (r *relay) OfStream() bool { return r.functions != nil && r.functions.OfStream() }
+
+// EndAsked implements core.Consumer.
+func (r *relay) EndAsked() bool { return r.functions != nil && r.functions.EndAsked() }
+
+// EndGathering implements core.Consumer.
+func (r *relay) EndGathering() {
+	if k, ok := r.Handler.(core.Consumer); ok {
+		k.EndGathering()
+	}
+}
+
+// Abandoned implements core.Consumer.
+func (r *relay) Abandoned(c *core.Conn, err error) {
+	if k, ok := r.Handler.(core.Consumer); ok {
+		k.Abandoned(c, err)
+	}
+}
+
+// Departs implements core.Consumer.
+func (r *relay) Departs(c *core.Conn) bool { return r.functions == nil || r.functions.Departs(c) }
+
+// ReadsBeforeReset implements core.Consumer.
+func (r *relay) ReadsBeforeReset() bool { return true }
+
+// Hear implements core.Consumer: it learns of the other end's changes.
+func (r *relay) Hear(c *core.Conn) {
 	here, there := r.here(), r.there()
-	if !here.news.Load() && !c.is(finished|broken) {
+	if !here.changed.Load() && !c.Is(core.Finished|core.Broken) {
 		return
 	}
-	here.news.Store(false)
-	r.quiet = false
+	here.changed.Store(false)
+	r.allSent = false
 	r.s.mu.Lock()
-	if c.is(finished | broken) {
+	if c.Is(core.Finished | core.Broken) {
 		here.discard(c)
 	}
-	r.owed, r.asked = here.bytes+here.piped, here.waits
+	r.Owed, r.Asked = here.waiting(), here.waits
 	eof, state, cause, failed := here.eof, there.state, there.cause, here.failed
-	if c.reading.is(backed) && (!there.waits || state == endGone) {
-		c.reading.clear(backed)
+	if c.Reading.Is(core.Backed) && (!there.waits || state == endGone) {
+		c.Reading.Clear(core.Backed)
 	}
-	if state == endGone && there.pipe != nil && there.piped == 0 { // nobody would give it back
-		there.dropPipe(c.group, true)
-		c.reading.clear(direct)
+	if state == endGone {
+		c.Reading.Become(0)
+	}
+	if !c.Reading.Is(core.TaskReads) && there.piped == 0 {
+		there.dropPipe(c.Group, true)
 	}
 	r.s.unlock()
-	if c.is(broken) {
+	if c.Is(core.Broken) {
 		return
 	}
 	if failed != nil {
-		c.failWrite(c.opError("write", failed))
+		c.FailWrite(c.OpError("write", failed))
 		return
 	}
-	if eof && !c.is(mute|closing) {
+	if eof && !c.Is(core.WriteClosed|core.Closing) {
 		_ = c.CloseWrite()
 	}
 	switch {
-	case state == endClosing && !c.is(closing), state == endGone && cause == nil && !c.is(closing) && !(c.reading.is(ended) && c.is(mute)):
+	case state == endClosing && !c.Is(core.Closing), state == endGone && cause == nil && !c.Is(core.Closing) && !(c.Reading.Is(core.Ended) && c.Is(core.WriteClosed)):
 		if cause != nil {
-			c.more().cause = c.partnerError(cause)
+			c.More().Cause = partnerError(c, cause)
 		}
 		_ = c.Close()
-	case state == endGone && cause != nil && !c.is(closing):
-		c.set(reset)
-		c.fail(c.partnerError(cause))
+	case state == endGone && cause != nil && !c.Is(core.Closing):
+		c.Set(core.Reset)
+		c.Fail(partnerError(c, cause))
 	}
 }
 
-// fetch takes the data that is to leave next, when nothing is queued: bytes become the connection's
-// own, without a copy. It reports whether there may be more to do.
-func (r *relay) fetch(c *Conn, flying bool) bool {
+// Fetch implements core.Passer: bytes become the connection's own, without a copy.
+func (r *relay) Fetch(c *core.Conn) bool {
 	here := r.here()
 	r.s.mu.Lock()
-	n := len(here.bufs)
-	if n == 0 {
+	if here.data.Size() == 0 {
 		piped := here.piped
 		r.s.unlock()
 		if piped == 0 {
-			r.owed = 0
+			r.Owed = 0
 			return false
 		}
-		return !flying && r.drain(c, piped)
+		return r.drain(c, piped)
 	}
 	if here.raw {
 		r.s.unlock()
-		return !flying && r.writeBuffer(c)
+		return r.writeBuffer(c)
 	}
-	r.quiet = false
-	b := here.bufs[0][here.gone:]
-	here.pop()
-	here.bytes -= len(b)
+	r.allSent = false
+	b := here.data.Take()
 	here.unsent += len(b)
 	here.idle = false
-	r.owed = here.bytes + here.piped
+	r.Owed = here.waiting()
 	r.s.unlock()
-	c.out.Replace(&c.driver.buffers, b)
+	c.Out.Replace(&c.Driver.Buffers, b)
 	return true
 }
 
-// pop drops the first buffer.
-func (e *end) pop() {
-	n := len(e.bufs)
-	copy(e.bufs, e.bufs[1:])
-	e.bufs[n-1] = nil
-	e.bufs, e.gone = e.bufs[:n-1], 0
+// Calm implements core.Consumer: all is as it was at the end of the run before.
+func (r *relay) Calm(c *core.Conn) bool {
+	memory, files := c.Pending()
+	return r.allSent && !c.Inbox.Right.IsQueued() && len(c.Out.Queued)+c.InFlight+memory == 0 && files == 0 && !r.Asked && !c.Is(core.WriteClosed|core.Closing|core.Broken)
 }
 
-// calm implements consumer: all is as it was at the end of the run before.
-func (r *relay) calm(c *Conn) bool {
-	memory, files := c.pending()
-	return r.quiet && !c.inbox.right.IsQueued() && len(c.out.Queued)+c.inFlight+memory == 0 && files == 0 && !r.asked && !c.is(mute|closing|broken)
-}
-
-// settled implements consumer.
-func (r *relay) settled(c *Conn) {
-	if r.calm(c) {
-		r.settleBulk(c)
+// Settled implements core.Consumer.
+func (r *relay) Settled(c *core.Conn) {
+	if r.Calm(c) {
 		return
 	}
 	here, there := r.here(), r.there()
-	memory, files := c.pending()
+	memory, files := c.Pending()
 	r.s.mu.Lock()
 	wake := false
-	here.unsent = len(c.out.Queued) + c.inFlight
-	here.idle = len(c.out.Queued)+memory == 0 && files == 0 && c.is(opened) && !c.is(mute)
-	if here.waits && here.piped == 0 && here.bytes+here.unsent <= c.group.cfg.LowWater {
+	here.unsent = len(c.Out.Queued) + c.InFlight
+	here.idle = len(c.Out.Queued)+memory == 0 && files == 0 && c.Is(core.Opened) && !c.Is(core.WriteClosed)
+	if here.waits && here.piped == 0 && here.data.Size()+here.unsent <= c.Group.Config.LowWater {
 		here.waits, wake = false, true
-		r.asked = false
+		r.Asked = false
 	}
 	state := endOpen
 	switch {
-	case c.is(broken):
+	case c.Is(core.Broken):
 		state = endGone
-	case c.is(closing):
+	case c.Is(core.Closing):
 		state = endClosing
 	}
 	if state > here.state {
-		here.state, here.cause, wake = state, c.cause(), true
+		here.state, here.cause, wake = state, c.Cause(), true
 	}
-	r.quiet = here.idle && here.unsent == 0 && !here.waits && state == endOpen
+	r.allSent = here.idle && here.unsent == 0 && !here.waits && state == endOpen
 	r.s.unlock()
+	if state > endOpen && r.socket != nil { // now, since OnClose comes after the linger time
+		r.socket.end(c.Cause())
+	}
 	if wake {
 		there.tell(c)
 	}
-	r.settleBulk(c)
 }
+
+// UsersName implements core.StandIn.
+func (*relay) UsersName() string { return "conn.Splice" }

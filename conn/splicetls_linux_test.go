@@ -14,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// tlsProxy splices what it accepts with what it dials, of which either speaks TLS, or
-// both, and the origin echoes.
+// tlsProxy splices accepted connections with dialed ones. Either or both speak TLS, and the origin
+// echoes.
 func tlsProxy(t *testing.T, backend string, workers int, s *secret, front, back bool) *fixture {
 	t.Helper()
 	origin, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,7 +52,7 @@ func tlsProxy(t *testing.T, backend string, workers int, s *secret, front, back 
 func TestASpliceCarriesPlaintextBetweenConnectionsThatSpeakTLS(t *testing.T) {
 	s := newSecret(t)
 	for _, way := range []struct{ front, back bool }{{true, false}, {false, true}, {true, true}} {
-		t.Run(fmt.Sprintf("accepted %v, dialled %v", way.front, way.back), func(t *testing.T) {
+		t.Run(fmt.Sprintf("accepted %v, dialed %v", way.front, way.back), func(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 				f := tlsProxy(t, backend, workers, s, way.front, way.back)
 				conntest.Each(t, 8, func(i int) error {
@@ -75,19 +75,6 @@ func TestASpliceCarriesPlaintextBetweenConnectionsThatSpeakTLS(t *testing.T) {
 			})
 		})
 	}
-}
-
-// exchangePlain sends n bytes, and its end, and has as many come back.
-func exchangePlain(c net.Conn, n int) error {
-	go func() {
-		_, _ = c.Write(make([]byte, n))
-		_ = c.(*net.TCPConn).CloseWrite()
-	}()
-	m, err := io.Copy(io.Discard, c)
-	if err == nil && int(m) != n {
-		err = fmt.Errorf("%d of %d bytes came back", m, n)
-	}
-	return err
 }
 
 func TestASpliceWhoseHandshakeFailsEndsWithItsError(t *testing.T) {

@@ -3,6 +3,7 @@ package conn_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -29,8 +30,7 @@ func TestTheTimeOfAStoppedProcessMakesNoHandlerStuck(t *testing.T) {
 				l := f.listen("tcp", "127.0.0.1:0", funcs{data: echo})
 				release := f.stick(0)
 				closed := make(chan error, 1)
-				go func() { closed <- end(f.Group, l) }()
-				standStill(t)
+				standStill(t, func() { go func() { closed <- end(f.Group, l) }() })
 				release()
 				require.NoError(t, conntest.Receive(t, closed))
 			})
@@ -38,10 +38,25 @@ func TestTheTimeOfAStoppedProcessMakesNoHandlerStuck(t *testing.T) {
 	})
 }
 
-// standStill stops this process for longer than Close waits for handlers.
-func standStill(t *testing.T) {
+// standStill calls begin, and at once stops this process for longer than Close waits for handlers.
+// The shell runs before that and after it, because its start and its end may take long.
+func standStill(t *testing.T, begin func()) {
 	t.Helper()
 	me := os.Getpid()
-	stop := fmt.Sprintf("kill -STOP %d; sleep 1.2; kill -CONT %d", me, me)
-	require.NoError(t, exec.Command("/bin/sh", "-c", stop).Run())
+	cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf("echo up; read go; kill -STOP %d; sleep 1.2; kill -CONT %d; echo on", me, me))
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Wait() })
+	said := make([]byte, 3)
+	_, err = io.ReadFull(out, said)
+	require.NoError(t, err)
+	begin()
+	_, err = in.Write([]byte("go\n"))
+	require.NoError(t, err)
+	_, err = io.ReadFull(out, said)
+	require.NoError(t, err)
+	require.Equal(t, "on\n", string(said))
 }

@@ -31,7 +31,8 @@ func (g *Group) Stop(ctx context.Context) error {
 }
 
 func (g *Group) stop(ctx context.Context) error {
-	g.core.AbortAll()
+	g.core.Runtime.Draining().Cancel()
+	g.core.Engine.AbortAll()
 	ended := make(chan error, 1)
 	closing := g.accepts.CloseAll()
 	go func() {
@@ -52,18 +53,19 @@ func (g *Group) stop(ctx context.Context) error {
 	if over {
 		return err
 	}
-	g.core.TellAll(engine.Sever)
+	g.core.Engine.TellAll(engine.Sever)
 	why := ctx.Err()
 	if context.Cause(ctx) == ErrStuck {
 		why = nil // a Server's Close, which has no context
 	}
-	return g.core.StuckError(why)
+	return g.core.Engine.StuckError(why)
 }
 
 func (g *Group) stopWorkers() error {
 	_ = g.accepts.Wait(context.Background())
-	err := g.rt.Close()
+	g.core.EndContexts()
+	err := g.core.Runtime.Close()
 	g.accepts.Finish()
-	g.pipes.Close()
+	g.core.Pipes.Close()
 	return err
 }

@@ -24,14 +24,20 @@ import (
 func sequential(t *testing.T, backend string, workers int, fn func(*sched.Context, *conn.Stream) error, configure ...func(*conn.Config)) *fixture {
 	t.Helper()
 	f := newFixture(t, backend, workers, configure...)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	l, err := f.Listen(ln, conn.Sequential(fn)) // a stream has no OnClose to be audited
-	require.NoError(t, err)
-	require.NoError(t, ln.Close())
-	f.addr = l.Addr()
-	t.Cleanup(func() { _ = l.Close() })
+	f.listenStreams(fn)
 	return f
+}
+
+// listenStreams listens with a sequential handler until the end of the test.
+func (f *fixture) listenStreams(fn func(*sched.Context, *conn.Stream) error) {
+	f.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(f.t, err)
+	l, err := f.Listen(ln, conn.Sequential(fn)) // a stream has no OnClose to be audited
+	require.NoError(f.t, err)
+	require.NoError(f.t, ln.Close())
+	f.addr = l.Addr()
+	f.t.Cleanup(func() { _ = l.Close() })
 }
 
 func sleep(cx *sched.Context, d time.Duration) error {
@@ -114,6 +120,57 @@ func TestStreamsRunBlockingCodeAsItIs(t *testing.T) {
 	})
 }
 
+// A Stream asks for its own address when somebody wants it. Its functions find it until they have
+// returned, after a reset too, and so do the errors that they get.
+func TestAStreamKnowsItsAddressesUntilItsFunctionsReturn(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		type end struct {
+			local, later net.Addr
+			err          error
+		}
+		ended := make(chan end, 1)
+		f := sequential(t, backend, workers, func(cx *sched.Context, s *conn.Stream) error {
+			one := make([]byte, 1)
+			if _, err := s.Read(one); err != nil {
+				return err
+			}
+			e := end{}
+			if one[0] == 'a' { // else the end comes first
+				e.local = s.LocalAddr()
+			}
+			if _, err := s.Write(one); err != nil {
+				return err
+			}
+			cx.Shield()
+			_, err := sched.Await(cx, s.Closed())
+			for range 3 { // the task runs, and closes the inbox
+				_ = sleep(cx, time.Millisecond)
+			}
+			_, e.err = s.Read(one)
+			e.later = s.LocalAddr()
+			ended <- e
+			return err
+		})
+		for _, first := range []string{"a", "b"} {
+			c := f.dial()
+			write(t, c, first)
+			read(t, c, 1)
+			want := c.RemoteAddr().String()
+			reset(c)
+			e := conntest.Receive(t, ended)
+			if first == "a" {
+				require.Equal(t, want, e.local.String())
+			}
+			require.NotNil(t, e.later)
+			require.Equal(t, want, e.later.String())
+			var oe *net.OpError
+			require.ErrorAs(t, e.err, &oe)
+			require.NotNil(t, oe.Source)
+			require.Equal(t, want, oe.Source.String())
+		}
+	})
+}
+
 func TestWritesBetweenTwoWaitsLeaveAsOneSend(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := sequential(t, backend, 1, func(_ *sched.Context, s *conn.Stream) error {
@@ -171,7 +228,7 @@ func TestHalfCloseOfStreams(t *testing.T) {
 	})
 }
 
-// What a function shares with those it has started needs no lock.
+// Data that a function shares with those it has started needs no lock.
 func TestChildrenReadAndWriteBesideTheirStreamsFunctionAndEndWithIt(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		var ended atomic.Int32
@@ -280,7 +337,7 @@ func TestTheEndOfTheConnectionEndsWhatItsFunctionAwaits(t *testing.T) {
 				continue
 			}
 			f.Group.Abort()
-			require.ErrorIs(t, <-errs, sched.ErrCancelled)
+			require.ErrorIs(t, <-errs, sched.ErrCanceled)
 		}
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 	})

@@ -1,8 +1,6 @@
 package conn
 
-import (
-	"github.com/suiro-go/suiro/sched"
-)
+import "github.com/suiro-go/suiro/sched"
 
 // A branch is a function of a stream that runs on a coroutine of its own.
 type branch struct {
@@ -12,14 +10,14 @@ type branch struct {
 	co    sched.Coroutine
 }
 
-// goOn lets it run until it waits.
-func (b *branch) goOn(cx *sched.Context) {
+// resume lets it run until it waits.
+func (b *branch) resume(cx *sched.Context) {
 	if fn := b.begin; fn != nil {
 		b.begin = nil
 		b.over = b.co.Begin(cx, fn)
 		return
 	}
-	b.over = b.co.Resume()
+	b.over = b.co.Resume(cx)
 }
 
 // A Branch is a function that Stream.Go has started.
@@ -32,10 +30,11 @@ type Branch struct {
 // data that they share needs no lock as long as they do not wait in between. fn begins when the
 // caller waits, and ends with the stream's function at the latest: its Awaits, Reads and Writes
 // then fail. An error that nobody joins becomes the function's. Once the stream's function has
-// returned, or outside its functions, fn is never begun.
+// returned, or outside its functions, fn is never begun: a Stream that is not a handler's has none,
+// and its task starts others with sched.Go.
 func (s *Stream) Go(fn func(cx *sched.Context) error) *Branch {
 	b := &Branch{b: branch{begin: fn}}
-	if s.running == nil || s.ending {
+	if s.running == nil && s.current == nil || s.ending {
 		b.b.begin, b.b.never, b.b.over = nil, true, true
 		return b
 	}
@@ -44,7 +43,7 @@ func (s *Stream) Go(fn func(cx *sched.Context) error) *Branch {
 }
 
 // Join waits until the function has returned, and is its error: a *sched.PanicError if
-// it panicked, sched.ErrCancelled if it was never begun.
+// it panicked, sched.ErrCanceled if it was never begun.
 func (b *Branch) Join(cx *sched.Context) error {
 	b.joined = true
 	_, err := sched.Await(cx, sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
@@ -56,7 +55,7 @@ func (b *Branch) Join(cx *sched.Context) error {
 	switch {
 	case err != nil:
 	case b.b.never:
-		err = sched.ErrCancelled
+		err = sched.ErrCanceled
 	default:
 		err = b.b.co.Err()
 	}

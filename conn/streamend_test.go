@@ -12,8 +12,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// What has not begun to run when its Awaits are to fail is told all the same: a child whose
-// parent does not wait after Go, and the function of a connection that is aborted before.
+// A function that has not begun to run when its Awaits are to fail still sees the error. One case
+// is a child whose parent does not wait after Go. The other one is the function of a connection
+// that is aborted before.
 func TestWhatBeginsTooLateIsCanceled(t *testing.T) {
 	forever := func(cx *sched.Context) error { return sleep(cx, time.Hour) }
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -36,7 +37,7 @@ func TestWhatBeginsTooLateIsCanceled(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				f := serve(t, backend, workers, h)
 				c, err := dial(f.addr)
-				require.ErrorIs(t, conntest.Receive(t, told), sched.ErrCancelled)
+				require.ErrorIs(t, conntest.Receive(t, told), sched.ErrCanceled)
 				if err == nil { // else it was reset before it knew that it was there
 					require.NoError(t, c.Close())
 				}

@@ -29,7 +29,7 @@ func TestJoinOfABranchThatWasNeverBegunIsAnError(t *testing.T) {
 		})
 		c := f.dial()
 		write(t, c, "x")
-		require.Equal(t, sched.ErrCancelled, conntest.Receive(t, joined))
+		require.Equal(t, sched.ErrCanceled, conntest.Receive(t, joined))
 		require.NoError(t, c.Close())
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 		require.Empty(t, ran)

@@ -106,7 +106,7 @@ func TestAPanicThatNobodyJoinsIsNotLost(t *testing.T) {
 }
 
 // Abort ends a connection at once also when it was closed before, or its function has
-// returned, and the peer takes nothing of what was written.
+// returned, and the peer takes none of the written bytes.
 func TestAbortOfAStreamDoesNotWaitForItsClose(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, returns := range []bool{false, true} {

@@ -16,9 +16,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A remote is a stream for goroutines: two of its functions read and write for whoever
-// asks. So package nettest, which calls a connection from many goroutines, can have at
-// streams.
+// A remote is a stream for goroutines: two of its functions read and write for any goroutine that
+// asks. So package nettest, which calls a connection from many goroutines, can test streams.
 type remote struct {
 	*conn.Stream
 	reads, writes *chanx.Sender[*request]
@@ -48,25 +47,30 @@ func (r *remote) ask(to *chanx.Sender[*request], op string, p []byte) (int, erro
 func serveRemotely(remotes chan<- *remote) func(*sched.Context, *conn.Stream) error {
 	return func(cx *sched.Context, s *conn.Stream) error {
 		cx.Shield() // the last requests are answered, with errors
-		tx, rx := chanx.NewBounded[*request](100)
-		wtx, wrx := chanx.NewBounded[*request](100)
-		remotes <- &remote{s, tx, wtx}
-		answer := func(rx *chanx.Receiver[*request], call func([]byte) (int, error)) func(*sched.Context) error {
-			return func(cx *sched.Context) error {
-				for q := range rx.All(cx) {
-					q.n, q.err = call(q.p)
-					close(q.done)
-				}
-				return nil
-			}
-		}
-		w := s.Go(answer(wrx, s.Write))
-		_ = answer(rx, s.Read)(cx)
+		r, reads, writes := newRemote(s)
+		remotes <- r
+		w := s.Go(func(cx *sched.Context) error { return answerAll(cx, writes, s.Write) })
+		_ = answerAll(cx, reads, s.Read)
 		return w.Join(cx)
 	}
 }
 
-// What package net's own connections have to pass.
+func newRemote(s *conn.Stream) (r *remote, reads, writes *chanx.Receiver[*request]) {
+	tx, reads := chanx.NewBounded[*request](100)
+	wtx, writes := chanx.NewBounded[*request](100)
+	return &remote{s, tx, wtx}, reads, writes
+}
+
+// answerAll answers requests until their channel is closed.
+func answerAll(cx *sched.Context, requests *chanx.Receiver[*request], call func([]byte) (int, error)) error {
+	for q := range requests.All(cx) {
+		q.n, q.err = call(q.p)
+		close(q.done)
+	}
+	return nil
+}
+
+// The tests that package net's own connections have to pass.
 func TestStreamsPassWhatNetsConnsDo(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, network := range conntest.Networks(t, "tcp", "unix") {
@@ -79,15 +83,15 @@ func TestStreamsPassWhatNetsConnsDo(t *testing.T) {
 				ln, err := net.Listen(network, addr)
 				require.NoError(t, err)
 				defer ln.Close()
-				accepted, dialled := make(chan *remote, 1), make(chan *remote, 1)
+				accepted, dialed := make(chan *remote, 1), make(chan *remote, 1)
 				l, err := f.Listen(ln, conn.Sequential(serveRemotely(accepted)))
 				require.NoError(t, err)
 				defer l.Close()
 				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
-					if _, err := f.Dial(l.Addr(), conn.Sequential(serveRemotely(dialled))); err != nil {
+					if _, err := f.Dial(l.Addr(), conn.Sequential(serveRemotely(dialed))); err != nil {
 						return nil, nil, nil, err
 					}
-					a, b := <-accepted, <-dialled
+					a, b := <-accepted, <-dialed
 					var once sync.Once
 					return a, b, func() {
 						once.Do(func() {

@@ -4,15 +4,19 @@ import (
 	"errors"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // streamEvents is a Stream as the handler of its connection, so that these are not
-// methods of the Stream.
+// methods of the Stream. ARCHITECTURE ("Who wakes a stream") lists the events that
+// lead to a turn; this file is what a turn does.
 type streamEvents Stream
 
-var _ consumer = (*streamEvents)(nil)
+var _ core.Consumer = (*streamEvents)(nil)
 
 // OnOpen implements Handler; it is not called.
 func (*streamEvents) OnOpen(*Conn) error { return nil }
@@ -22,7 +26,7 @@ func (*streamEvents) OnOpen(*Conn) error { return nil }
 func (e *streamEvents) OnData(*Conn) error {
 	s := (*Stream)(e)
 	s.signal.Rouse()
-	e.resume()
+	e.Resume()
 	s.fresh = true
 	s.hold()
 	return nil
@@ -31,15 +35,15 @@ func (e *streamEvents) OnData(*Conn) error {
 // hold stops the reading while much is unread.
 func (s *Stream) hold() {
 	c := s.c
-	left := len(c.in.Unread)
+	left := len(c.In.Unread)
 	switch {
-	case s.holds && left <= min(c.group.cfg.LowWater, s.most()/4):
+	case s.holds && (left <= min(c.Group.Config.LowWater, s.most()/4) || left < s.wants):
 		s.holds = false
 		_ = c.ResumeRead() // it is not, if the connection ends
-	case !s.holds && left >= s.most() && !c.is(closing|broken) && !c.reading.is(deaf):
+	case !s.holds && left >= s.most() && !c.Is(core.Closing|core.Broken) && !c.Reading.Is(core.ReadClosed):
 		s.holds = true
-		if left >= c.group.cfg.MaxRead {
-			c.reading.set(unseen) // settle stops the receive at once
+		if left >= c.Group.Config.MaxRead {
+			c.Reading.Set(core.Unoffered) // settle stops the receive at once
 		}
 		_ = c.PauseRead()
 	}
@@ -47,37 +51,62 @@ func (s *Stream) hold() {
 
 // most is how much is received that nobody reads: less than a handler's connection would
 // end for.
-func (s *Stream) most() int { return min(s.c.group.cfg.HighWater, s.c.group.cfg.MaxRead) }
+func (s *Stream) most() int {
+	return min(max(s.c.Group.Config.HighWater, s.wants), s.c.Group.Config.MaxRead)
+}
 
-func (*streamEvents) consumes() {}
+func (*streamEvents) Consumes() {}
 
-// came implements consumer: the turn takes the last chunk of a run.
-func (e *streamEvents) came(c *Conn, b reactor.Buffer) {
-	if c.in.Attached() {
-		c.offer()
+// Came implements core.Consumer: the turn takes the last chunk of a run.
+func (e *streamEvents) Came(c *core.Conn, b reactor.Buffer) {
+	if c.In.Attached() {
+		c.Offer()
 	}
-	c.in.Attach(&c.driver.buffers, c.releaser(), b)
+	c.AddChunk(b)
 	e.fresh = false
 }
 
-// keeps implements consumer.
-func (e *streamEvents) keeps() bool { return !e.vacant }
+// OfStream implements core.Consumer.
+func (e *streamEvents) OfStream() bool { return !e.vacant }
 
-// wantsRoom implements consumer: a Write waits.
-func (e *streamEvents) wantsRoom() bool { return e.crowded }
+// EndAsked implements core.Consumer.
+func (e *streamEvents) EndAsked() bool { return e.closed.Load() }
 
-// departs implements consumer: all functions have returned, or are about to see why they must.
-func (e *streamEvents) departs(c *Conn) bool {
-	if !e.vacant && c.cause() != nil && !e.told {
-		c.driver.Cx.Wake(c.task.Waker())
+// EndGathering implements core.Consumer.
+func (e *streamEvents) EndGathering() {
+	if k := e.shared.Load(); k != nil {
+		k.duplex.EndGathering()
+	}
+}
+
+// Abandoned implements core.Consumer.
+func (e *streamEvents) Abandoned(_ *core.Conn, err error) {
+	if k := e.shared.Load(); k != nil {
+		k.end(err)
+	}
+}
+
+// ReadsBeforeReset implements core.Consumer.
+func (e *streamEvents) ReadsBeforeReset() bool { return !e.vacant }
+
+// WantsRoom implements core.Consumer: a Write waits.
+func (e *streamEvents) WantsRoom() bool { return e.wantedRoom }
+
+// ReadsOn implements core.Consumer: a function may read while another one writes.
+func (*streamEvents) ReadsOn() bool { return true }
+
+// Departs implements core.Consumer: all functions have returned, or are about to see why they must.
+func (e *streamEvents) Departs(c *core.Conn) bool {
+	if !e.vacant && (c.Cause() != nil && !e.told || !e.over) {
+		c.Driver.Cx.Wake(c.Task.Waker())
 	}
 	return e.vacant
 }
 
-// appetite implements consumer.
-func (e *streamEvents) appetite() int {
+// ReadCapacity implements core.Consumer.
+func (e *streamEvents) ReadCapacity() int {
 	s := (*Stream)(e)
-	return s.most() - len(s.c.in.Unread)
+	return s.most() - len(s.c.In.Unread)
 }
 
 // OnEOF implements Handler: reads return io.EOF, and writing goes on.
@@ -94,7 +123,7 @@ func (*streamEvents) OnDeadline(*Conn) error { return nil }
 
 // OnDrain implements Handler.
 func (e *streamEvents) OnDrain(c *Conn) {
-	if e.outer != nil {
+	if _, bare := e.outer.(*sequential); !bare {
 		e.outer.OnDrain(c)
 		return
 	}
@@ -104,20 +133,26 @@ func (e *streamEvents) OnDrain(c *Conn) {
 // drain makes the functions see that the server shuts down.
 func (s *Stream) drain() {
 	s.draining.Store(true)
+	if k := s.shared.Load(); k != nil {
+		k.duplex.Drain()
+	}
 	s.fresh = false
 }
 
 // OnClose implements Handler.
 func (e *streamEvents) OnClose(c *Conn, err error) {
-	e.alarm.Stop(c.group.rt)
-	if e.outer != nil {
-		e.outer.OnClose(c, err)
+	if e.alarm != nil {
+		e.alarm.Stop(c.core.Group.Runtime)
 	}
+	if k := e.shared.Load(); k != nil {
+		k.end(err) // it may never have been opened
+	}
+	e.outer.OnClose(c, err)
 }
 
-// begin implements consumer: resume is not to be called if that has been done since the news
-// came, and nobody else has asked for anything.
-func (e *streamEvents) begin() bool {
+// Begin implements core.Consumer. It returns false, so that resume is not called, if all functions
+// have gone on since the last event and nobody else has asked for a turn.
+func (e *streamEvents) Begin() bool {
 	s := (*Stream)(e)
 	if s.vacant {
 		return false
@@ -127,11 +162,11 @@ func (e *streamEvents) begin() bool {
 	}
 	s.signal.Rouse()
 	s.obey()
-	return !s.fresh || s.c.is(broken) || e.end()
+	return !s.fresh || s.c.Is(core.Broken) || e.End()
 }
 
-// end implements consumer: resume is to be called again if something has changed meanwhile.
-func (e *streamEvents) end() bool {
+// End implements core.Consumer: resume is to be called again if something has changed meanwhile.
+func (e *streamEvents) End() bool {
 	s := (*Stream)(e)
 	c := s.c
 	s.fresh = false
@@ -143,12 +178,12 @@ func (e *streamEvents) end() bool {
 		s.armTimer()
 	}
 	if s.signal.Rest() {
-		return e.begin()
+		return e.Begin()
 	}
-	if s.holds || len(c.in.Unread) > 0 {
+	if !s.isShared && (s.holds || len(c.In.Unread) > 0) { // else the Socket or the splice does
 		s.hold()
 	}
-	s.crowded = s.needsRoom
+	s.wantedRoom = s.needsRoom
 	return false
 }
 
@@ -156,43 +191,50 @@ func (e *streamEvents) end() bool {
 func (s *Stream) obey() {
 	c := s.c
 	switch {
-	case c.is(broken) || !s.closed.Load():
+	case c.Is(core.Broken) || !s.closed.Load():
 	case s.resets.Load():
 		c.Abort()
-	case !c.is(closing):
+	case !c.Is(core.Closing):
 		_ = c.Close()
 	}
 }
 
-// resume implements consumer. It lets all waiting functions go on: each sees whether the task was
-// woken for it.
-func (e *streamEvents) resume() {
+// Resume implements core.Consumer. It lets all waiting functions go on: each sees whether the task
+// was woken for it.
+func (e *streamEvents) Resume() {
 	s := (*Stream)(e)
-	if s.c.is(closing|broken) && s.c.cause() != nil && !s.told {
+	if s.c.Is(core.Closing|core.Broken) && s.c.Cause() != nil && !s.told {
 		s.told = true
+		s.c.EndContext(s.c.Cause()) // before the functions' contexts: they have its cause then
 		s.cancel(true)
 	}
-	if s.timed() {
-		s.looked = int64(s.c.group.rt.Now())
+	if s.c.Is(core.Closing | core.Broken) {
+		s.seeOver()
 	}
-	for again := true; again; { // the end of one is news for the others
+	if s.timed() {
+		s.looked = int64(s.c.Group.Runtime.Now())
+	}
+	if s.isShared && s.virtual() {
+		s.ring()
+	}
+	for again := true; again; { // the end of one function may let others go on
 		again = false
-		s.needsRoom = false
+		s.needsRoom, s.wants = false, 0
 		switch {
 		case s.main.over:
 		case s.main.begin != nil:
-			again = s.goOn(&s.main) && !s.main.over
-		default: // what goOn does, without its frames
-			s.running = &s.main
-			s.main.over = s.main.co.Resume()
-			s.running = nil
+			again = s.runBranch(&s.main) && !s.main.over
+		default: // what runBranch does, without its frames
+			s.enter(&s.main)
+			s.main.over = s.main.co.Resume(s.c.Driver.Cx)
+			s.running, s.current = nil, nil
 		}
 		if s.main.over && !s.ending {
 			s.ending = true
 			s.cancel(false)
 		}
 		for i := 0; i < len(s.children); i++ { // one may start another
-			again = s.goOn(&s.children[i].b) || again
+			again = s.runBranch(&s.children[i].b) || again
 		}
 		if len(s.children) > 0 {
 			s.reap()
@@ -200,22 +242,41 @@ func (e *streamEvents) resume() {
 	}
 }
 
-// goOn lets one function go on. It reports whether others have to go on after that, because this
-// was its end, or because it is to be canceled. A cancel has no effect before a coroutine has
+// seeOver is for the turns of a connection that ends. The waits in the Socket end now, since
+// OnClose comes after the functions. Bytes that the Socket keeps can still be read.
+func (s *Stream) seeOver() {
+	s.over = s.c.Is(core.Broken)
+	s.localAddr(true) // for the errors that they get
+	if s.isShared {
+		s.shared.Load().end(s.c.Cause())
+	}
+}
+
+// runBranch lets one function go on. It reports whether others have to go on after that, because
+// this was its end, or because it is to be canceled. A cancel has no effect before a coroutine has
 // begun. So a function that begins after its cancellation is canceled at its first wait.
-func (s *Stream) goOn(b *branch) bool {
+func (s *Stream) runBranch(b *branch) bool {
 	if b.over {
 		return false
 	}
 	first := b.begin != nil
-	s.running = b
-	b.goOn(s.c.driver.Cx)
-	s.running = nil
+	s.enter(b)
+	b.resume(s.c.Driver.Cx)
+	s.running, s.current = nil, nil
 	if first && !b.over && (s.told || s.ending) {
 		b.co.Cancel()
 		return true
 	}
 	return b.over
+}
+
+// enter notes the function that goes on.
+func (s *Stream) enter(b *branch) {
+	if s.isShared {
+		s.current = b
+	} else {
+		s.running = b
+	}
 }
 
 // cancel makes Awaits fail, with all those of main too.
@@ -236,7 +297,7 @@ func (s *Stream) reap() {
 			kept = append(kept, b)
 			continue
 		}
-		if err := b.b.co.Err(); err != nil && !b.joined && (s.failed == nil || s.failed.joined) && !errors.Is(err, sched.ErrCancelled) {
+		if err := b.b.co.Err(); err != nil && !b.joined && (s.failed == nil || s.failed.joined) && !errors.Is(err, sched.ErrCanceled) {
 			s.failed = b
 		}
 	}
@@ -250,22 +311,31 @@ func (s *Stream) vacate() bool {
 		return false
 	}
 	c := s.c
-	s.vacant, s.crowded = true, false
+	s.vacant, s.wantedRoom = true, false
+	if k := s.shared.Load(); k != nil {
+		k.returned.Store(!k.duplex.State().Closed)
+		_ = k.Close() // other tasks' waits end; it may be closed
+		s.obeySocket(k)
+	}
 	err := s.main.co.Err() // which Sequential has counted
 	orphan := err == nil && s.failed != nil && !s.failed.joined
 	if orphan {
 		err = s.failed.b.co.Err()
 	}
-	var p *PanicError
+	var p *core.PanicError
 	switch {
 	case errors.As(err, &p):
-		c.group.core.HandlerPanicked(p, c.handler, c.logAttr())
-		c.fail(err)
+		var handler any = s.outer
+		if orphan {
+			handler = c.Handler
+		}
+		c.Group.Engine.HandlerPanicked(p, handler, c.LogAttr())
+		c.Fail(err)
 	case orphan:
-		c.check(err)
+		c.Check(err)
 	case err != nil:
-		c.conclude(err)
-	case !c.is(closing | broken):
+		c.Conclude(err)
+	case !c.Is(core.Closing | core.Broken):
 		_ = c.Close()
 	}
 	return true
@@ -283,6 +353,29 @@ func (s *Stream) armTimer() {
 			next = at
 		}
 	}
+	if s.alarm == nil {
+		s.alarm = new(alarm.Alarm)
+	}
 	s.alarm.Rang() // whether it did or not, next is when it is to ring
-	s.alarm.Set(s.c.group.rt, time.Duration(next), s.c.task.Waker())
+	s.alarm.Set(s.c.Group.Runtime, time.Duration(next), s.c.Task.Waker())
 }
+
+// streamOf is the Stream whose functions have turns in the task of a connection with the handler h;
+// nil: there is none.
+func streamOf(h any) *streamEvents {
+	switch e := h.(type) {
+	case *streamEvents:
+		return e
+	case *sharedEvents:
+		return e.streamEvents
+	case *relay:
+		return e.functions
+	}
+	return nil
+}
+
+// HandlerName implements engine.Named.
+func (*streamEvents) HandlerName() string { return "a function of Stream.Go" }
+
+// UsersName implements core.StandIn.
+func (e *streamEvents) UsersName() string { return engine.HandlerName(e.outer) }

@@ -144,7 +144,7 @@ func TestDialsDuringStopDoNotHoldItUp(t *testing.T) {
 			dialing.Go(func() {
 				for !isClosed(quit) {
 					ctx, cancel := context.WithTimeout(context.Background(), 37*time.Millisecond)
-					if c, err := f.DialSocket(ctx, ln.Addr()); err == nil {
+					if c, err := f.DialSocketContext(ctx, ln.Addr()); err == nil {
 						_ = c.Close()
 					}
 					<-ctx.Done()
@@ -171,7 +171,7 @@ func isClosed(ch chan struct{}) bool {
 	}
 }
 
-// What begins while a group stops is refused.
+// Connections that begin while a group stops are refused.
 func TestADialAndAListenDuringStopAreRefused(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
@@ -193,7 +193,7 @@ func TestADialAndAListenDuringStopAreRefused(t *testing.T) {
 		requireOpError(t, err, "dial", net.ErrClosed)
 		_, err = f.Listen(ln, funcs{})
 		requireOpError(t, err, "listen", net.ErrClosed)
-		_, err = f.OpenListener(conn.SocketListenerConfig{}, ln)
+		_, err = f.ListenSocket(conn.SocketListenerConfig{}, ln)
 		requireOpError(t, err, "listen", net.ErrClosed)
 		close(open)
 		require.NoError(t, conntest.Receive(t, stopped))

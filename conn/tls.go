@@ -10,36 +10,39 @@ import (
 	"os"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/deadlines"
+	"github.com/suiro-go/suiro/internal/semaphore"
 	"github.com/suiro-go/suiro/internal/tlsmem"
-	"github.com/suiro-go/suiro/internal/turns"
 )
 
-// A TLSConfig says how connections shake hands.
+// A TLSConfig configures TLS for ServeTLS and ConnectTLS.
 type TLSConfig struct {
-	// Config is that of crypto/tls, which does all of the work: certificates, ALPN,
-	// GetConfigForClient, sessions, KeyLogWriter are its. It must not be changed any
-	// more. Its functions may block: they are called on goroutines of their own. A
-	// client's Renegotiation is not supported.
+	// Config is the configuration of crypto/tls, which implements TLS: certificates, ALPN,
+	// GetConfigForClient, sessions, KeyLogWriter. It must not be changed after the call. Its
+	// functions may block: each handshake runs on its own goroutine. A client's Renegotiation is
+	// not supported. nil: an empty one.
 	Config *tls.Config
 
-	// Timeout bounds the handshake, from the connection's establishment on, with the
-	// time it waits for its turn. 0: 10 s. Negative: not bounded.
+	// Timeout limits the handshake, from the time when the connection is established. The time in
+	// which the handshake waits because of MaxHandshakes counts. 0: 10 s. Negative: no limit.
 	Timeout time.Duration
 
-	// MaxHandshakes bounds the handshakes of a server that compute at a time, the functions of
-	// Config included; the others wait for their turn, in order. A handshake that waits for its
-	// client does not count. One begins when all of the client's first message has arrived: a
-	// silent client keeps no other waiting. Timeout and the group's Config.MaxConns bound the
-	// number of silent clients. 0: 256 for each worker. Negative: no bound. It is not for clients.
+	// MaxHandshakes is how many handshakes of a server may compute at the same time, with the
+	// functions of Config. More handshakes wait, in order. A handshake that waits for its client
+	// does not count, and none begins before the client's first message is complete. So silent
+	// clients delay no handshake. Timeout and the group's Config.MaxConns limit how many silent
+	// clients there are. 0: 256 for each worker. Negative: no limit. Clients ignore it.
 	MaxHandshakes int
 
-	// Refuse, if not nil, returns the plaintext answer to a client that has begun with something
-	// else than TLS. begin is the first five bytes. It is called on a worker. nil: nothing.
-	Refuse func(begin [5]byte) string
+	// PlaintextReply returns a plaintext reply to a client whose first bytes are not TLS.
+	// recordHeader is the first five bytes, as in tls.RecordHeaderError. The connection is closed
+	// after the reply. It is called on a worker, and must not block. nil, or a result of "": no
+	// reply.
+	PlaintextReply func(recordHeader [5]byte) string
 }
 
-// ServeTLS is a Handler for connections that speak TLS, as a server does. h is called when the
+// ServeTLS returns a Handler for the server's side of TLS connections. h is called when the
 // handshake is complete, OnOpen first, and its reads and writes are plaintext. If a handshake
 // fails, only OnClose is called. Conn.TLS returns the state.
 //
@@ -48,108 +51,116 @@ type TLSConfig struct {
 // and the peer's close-notify is its end. A FIN without one ends the connection with an error that
 // matches io.ErrUnexpectedEOF: the received data may have been cut short.
 //
-// A handshake takes some 100 µs of a processor, or a millisecond with RSA. It is done on a
-// goroutine, on none of the workers. Send and Do of a Handle wait for it.
+// A handshake takes some 100 µs of CPU time, or 1 ms with RSA. It runs on a goroutine, not on a
+// worker. Send and Do of a Handle wait for it.
 //
 // SendFile works, by reading, and Splice by copying. Sockets do not work, except those of LendTLS:
 // put crypto/tls over them.
 func ServeTLS(cfg TLSConfig, h Handler) Handler {
 	hs := newHandshakeHandler(cfg, h)
 	if cfg.MaxHandshakes >= 0 {
-		hs.turns, hs.most = new(turns.Turns), cfg.MaxHandshakes
+		hs.sem, hs.limit = new(semaphore.FIFO), cfg.MaxHandshakes
 	}
 	return hs
 }
 
-// ConnectTLS is ServeTLS for the client's side, of connections that are dialed. Config needs a
-// ServerName, or InsecureSkipVerify.
+// ConnectTLS returns a Handler for the client's side of TLS connections, which were dialed. It is
+// like ServeTLS otherwise. Config needs a ServerName, or InsecureSkipVerify.
 func ConnectTLS(cfg TLSConfig, h Handler) Handler {
 	hs := newHandshakeHandler(cfg, h)
 	hs.client = true
 	return hs
 }
 
-// TLS is the state of a connection that speaks TLS and has shaken hands; nil of others.
-// It is the same at each call, and must not be changed.
-func (c *Conn) TLS() *tls.ConnectionState {
-	if f := c.filter(); f != nil {
-		return f.tls.State()
+// TLS returns the state of a TLS connection after its handshake, and nil for other connections. All
+// calls return the same pointer. The state must not be changed.
+func (c *Conn) TLS() *tls.ConnectionState { return tlsState(&c.core) }
+
+// TLS is Conn.TLS.
+func (s *Stream) TLS() *tls.ConnectionState { return tlsState(s.c) }
+
+func tlsState(c *core.Conn) *tls.ConnectionState {
+	if f := c.Filter(); f != nil {
+		return f.Session.State()
 	}
 	return nil
 }
-
-// TLS is Conn.TLS.
-func (s *Stream) TLS() *tls.ConnectionState { return s.c.TLS() }
 
 func newHandshakeHandler(cfg TLSConfig, h Handler) *handshakeHandler {
 	if cfg.Config == nil {
 		cfg.Config = new(tls.Config) // crypto/tls reports the missing settings
 	}
-	return &handshakeHandler{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second), refuse: cfg.Refuse}
+	return &handshakeHandler{inner: h, cfg: cfg.Config, timeout: cmp.Or(cfg.Timeout, 10*time.Second), reply: cfg.PlaintextReply}
 }
 
 var (
-	errTruncated     = fmt.Errorf("conn: the peer has ended without close-notify: %w", io.ErrUnexpectedEOF)
 	errRenegotiation = fmt.Errorf("conn: tls.Config.Renegotiation is set: use crypto/tls over a Socket for that: %w", errors.ErrUnsupported)
 	errTwice         = fmt.Errorf("conn: the connection speaks TLS already: %w", errors.ErrUnsupported)
-	errOverSocket    = fmt.Errorf("conn: a Socket cannot be the handler within TLS: use crypto/tls over the Socket: %w", errors.ErrUnsupported)
 )
 
-// A handshakeHandler is the handler of a connection during its handshake.
+// A handshakeHandler is the temporary handler of a connection during its handshake.
 type handshakeHandler struct {
-	plain   // of a consumer's parts, those that a handshake has no use for
-	inner   Handler
-	cfg     *tls.Config
-	client  bool
-	timeout time.Duration
-	turns   *turns.Turns // nil: everybody's at once
-	most    int          // turns at a time; 0: as many as befit the workers
-	refuse  func([5]byte) string
+	core.Plain // of a consumer's parts, those that a handshake has no use for
+	inner      Handler
+	cfg        *tls.Config
+	client     bool
+	timeout    time.Duration
+	sem        *semaphore.FIFO      // nil: no limit
+	limit      int                  // handshakes that compute at a time; 0: handshakesPerWorker
+	reply      func([5]byte) string // TLSConfig.PlaintextReply
 }
 
-var _ consumer = (*handshakeHandler)(nil)
+var _ core.Consumer = (*handshakeHandler)(nil)
 
-func (*handshakeHandler) consumes() {}
+func (*handshakeHandler) Consumes() {}
 
-// appetite implements consumer.
-func (*handshakeHandler) appetite() int { return tlsmem.MaxFed }
+// Stackful implements Stackful.
+func (h *handshakeHandler) Stackful() bool { return isStackful(h.inner) }
 
-// sips implements consumer.
-func (*handshakeHandler) sips() bool { return true }
+// ReadCapacity implements core.Consumer.
+func (*handshakeHandler) ReadCapacity() int { return tlsmem.MaxFed }
 
-// cover encrypts the bytes of c, from the handshake on.
-func (h *handshakeHandler) cover(c *Conn) *filter {
-	if f := c.filter(); f != nil {
+// Sips implements core.Consumer.
+func (*handshakeHandler) Sips() bool { return true }
+
+// Cover implements core.Handshake.
+func (h *handshakeHandler) Cover(c *core.Conn) { h.cover(c) }
+
+// cover is the filter of c, which encrypts its bytes from the handshake on.
+func (h *handshakeHandler) cover(c *core.Conn) *core.Filter {
+	if f := c.Filter(); f != nil {
 		return f
 	}
-	f := &filter{conn: c, handler: h}
-	f.tls.Init((*tlsOwner)(f), h.cfg, h.client)
-	x := c.more()
-	c.mu.Lock()
-	x.filter = f
-	c.mu.Unlock()
-	c.reading.clear(direct | much | ample) // the handler must not see the bytes as received
+	f := &core.Filter{Conn: c, Handler: h}
+	f.Session.Init((*core.TLSOwner)(f), h.cfg, h.client)
+	x := c.More()
+	c.Mu.Lock()
+	x.Filter = f
+	c.Mu.Unlock()
+	c.Reading.Become(0) // the handler must not see the bytes as received
 	return f
 }
 
 // OnOpen implements Handler.
-func (h *handshakeHandler) OnOpen(c *Conn) error {
-	known := c.filter()
-	if known != nil && known.tls.Begun() {
+func (h *handshakeHandler) OnOpen(u *Conn) error {
+	c := &u.core
+	known := c.Filter()
+	if known != nil && known.Session.Begun() {
 		return errTwice
 	}
 	f := h.cover(c)
-	if len(c.out.Queued) > 0 && known == nil { // somebody was early
-		f.keep(command{kind: cmdSend, data: c.out.Queued})
-		c.out.Queued = nil
+	f.BeginHandshake()
+	if len(c.Out.Queued) > 0 && known == nil { // somebody was early
+		f.Keep(core.Command{Kind: core.CmdSend, Data: c.Out.Queued})
+		c.Out.Queued = nil
 	}
 	if h.timeout > 0 {
 		if err := c.SetReadDeadline(c.Now().Add(h.timeout)); err != nil {
 			return err
 		}
 	}
-	if _, ok := socketOf(h.inner); ok {
-		return errOverSocket
+	if s, ok := socketOf(h.inner); ok && !s.streams {
+		return core.ErrOverSocket
 	}
 	if !h.client {
 		return nil
@@ -162,20 +173,21 @@ func (h *handshakeHandler) OnOpen(c *Conn) error {
 }
 
 // OnData implements Handler: received bytes are the handshake's.
-func (h *handshakeHandler) OnData(c *Conn) error {
-	f := c.filter()
-	begun := f.tls.Begun()
-	if !begun && !tlsmem.Whole(c.in.Unread) {
+func (h *handshakeHandler) OnData(u *Conn) error {
+	c := &u.core
+	f := c.Filter()
+	begun := f.Session.Begun()
+	if !begun && !tlsmem.Whole(c.In.Unread) {
 		return nil
 	}
 	p, _ := c.Next(-1)
-	if f.tls.Feed(p) {
+	if f.Session.Feed(p) {
 		_ = c.PauseRead()
 	}
 	if !begun {
 		h.shake(c, f)
-		if c.is(drained) { // in time: it may go on
-			c.extras.clock.Set(deadlines.Read, c.group.rt.Now()+DrainHandshake)
+		if c.Is(core.Drained) { // in time: it may go on
+			c.Extras.Clock.Set(deadlines.Read, c.Group.Runtime.Now()+DrainHandshake)
 		}
 	}
 	return nil
@@ -184,36 +196,41 @@ func (h *handshakeHandler) OnData(c *Conn) error {
 // handshakesPerWorker is TLSConfig.MaxHandshakes for each worker.
 const handshakesPerWorker = 256
 
-func (h *handshakeHandler) shake(c *Conn, f *filter) {
-	f.tls.Begin(c.LocalAddr(), h.turns, cmp.Or(h.most, handshakesPerWorker*c.group.rt.Workers()))
+func (h *handshakeHandler) shake(c *core.Conn, f *core.Filter) {
+	f.Session.Begin(c.LocalAddr(), h.sem, cmp.Or(h.limit, handshakesPerWorker*c.Group.Runtime.Workers()))
 }
 
 // OnEOF implements Handler. The peer may have sent all of its part.
-func (h *handshakeHandler) OnEOF(c *Conn) error {
-	f := c.filter()
-	if !f.tls.Begun() {
-		return c.opError("handshake", io.ErrUnexpectedEOF)
+func (h *handshakeHandler) OnEOF(u *Conn) error {
+	c := &u.core
+	f := c.Filter()
+	if !f.Session.Begun() {
+		return c.OpError("handshake", io.ErrUnexpectedEOF)
 	}
-	f.tls.End(io.EOF)
+	f.Session.End(io.EOF)
 	return nil
 }
 
-// refused is the end of a handshake that has failed.
-func (h *handshakeHandler) refused(c *Conn, err error) {
+// Within implements core.Handshake.
+func (h *handshakeHandler) Within() any { return h.inner }
+
+// Refused implements core.Handshake.
+func (h *handshakeHandler) Refused(c *core.Conn, err error) {
 	var no tls.RecordHeaderError
-	if h.refuse != nil && errors.As(err, &no) && no.Conn != nil { // nothing was sent to it
-		enqueue(c, h.refuse(no.RecordHeader))
+	if h.reply != nil && errors.As(err, &no) && no.Conn != nil { // nothing was sent to it
+		core.Enqueue(c, h.reply(no.RecordHeader))
 	}
-	c.conclude(c.opError("handshake", err))
+	c.Conclude(c.OpError("handshake", err))
 }
 
 // OnWritable implements Handler.
 func (*handshakeHandler) OnWritable(*Conn) error { return nil }
 
 // OnDeadline implements Handler.
-func (h *handshakeHandler) OnDeadline(c *Conn) error {
-	err := c.opError("handshake", os.ErrDeadlineExceeded)
-	c.filter().tls.GiveUp(err)
+func (h *handshakeHandler) OnDeadline(u *Conn) error {
+	c := &u.core
+	err := c.OpError("handshake", os.ErrDeadlineExceeded)
+	c.Filter().Session.GiveUp(err)
 	return err
 }
 
@@ -224,32 +241,47 @@ const DrainHandshake = time.Second
 // OnDrain implements Handler. The handshake of an accepted connection may end while there is a
 // server to answer the request that follows. Then OnDrain of the handler within TLS is called. Once
 // dialed connections are drained as well, there is no such server.
-func (h *handshakeHandler) OnDrain(c *Conn) {
-	if !c.is(outbound) && !c.group.draining(true) {
+func (h *handshakeHandler) OnDrain(u *Conn) {
+	c := &u.core
+	if !c.Is(core.Outbound) && !c.Group.Draining(true) {
 		patience := DrainHandshake
-		if !c.filter().tls.Begun() && len(c.in.Unread) == 0 {
+		if !c.Filter().Session.Begun() && len(c.In.Unread) == 0 {
 			patience /= 4
 		}
-		k := &c.extras.clock
-		if by, at := c.group.rt.Now()+patience, k.At(deadlines.Read); at == 0 || by < at {
+		k := &c.Extras.Clock
+		if by, at := c.Group.Runtime.Now()+patience, k.At(deadlines.Read); at == 0 || by < at {
 			k.Set(deadlines.Read, by)
 		}
 		return
 	}
-	c.filter().tls.GiveUp(c.opError("handshake", net.ErrClosed))
+	c.Filter().Session.GiveUp(c.OpError("handshake", net.ErrClosed))
 	_ = c.Close()
 }
 
 // OnClose implements Handler: the handshake is not complete.
-func (h *handshakeHandler) OnClose(c *Conn, err error) {
+func (h *handshakeHandler) OnClose(u *Conn, err error) {
+	c := &u.core
 	if err == nil {
-		err = c.opError("handshake", net.ErrClosed)
+		err = c.OpError("handshake", net.ErrClosed)
 	}
-	if f := c.filter(); f != nil {
-		f.tls.GiveUp(err)
+	if f := c.Filter(); f != nil {
+		f.Session.GiveUp(err)
+		f.EndHandshake(err)
 	}
 	if !h.client {
-		c.group.cfg.Logger.Info("conn: TLS handshake failed", "remote", c.RemoteAddr(), "error", err)
+		c.Group.Config.Logger.Info("conn: TLS handshake failed", "remote", c.RemoteAddr(), "error", err)
 	}
-	h.inner.OnClose(c, err)
+	h.inner.OnClose(u, err)
 }
+
+// Abandoned implements core.Consumer.
+func (h *handshakeHandler) Abandoned(c *core.Conn, _ error) {
+	if k, ok := h.inner.(core.Consumer); ok {
+		k.Abandoned(c, c.NeverOpened())
+	} else {
+		abandonUsers(h.inner, c.NeverOpened())
+	}
+}
+
+// UsersName implements core.StandIn.
+func (h *handshakeHandler) UsersName() string { return core.NameOf(h.inner) }

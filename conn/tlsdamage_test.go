@@ -58,8 +58,8 @@ func (f *fuse) Write(p []byte) (int, error) {
 	return n, io.ErrClosedPipe
 }
 
-// A record with a wrong bit ends its connection, and the peer is told why; what came before
-// it has been read.
+// A record with a wrong bit ends its connection, and the peer is told why. The bytes before it have
+// been read.
 func TestDamagedRecordsEndTheirConnectionAndNoOther(t *testing.T) {
 	s := newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {

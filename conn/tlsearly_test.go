@@ -44,8 +44,8 @@ func (f *fixture) sendEarly(h conn.Handle, limit int) (sent []byte) {
 	}
 }
 
-// What is sent before the handshake's end counts against MaxWrite. The handshake itself is
-// not held up by it, and all that was taken arrives, in order.
+// Bytes sent before the handshake's end count against MaxWrite. They do not hold up the handshake
+// itself, and all accepted bytes arrive, in order.
 func TestWhatWaitsForAHandshakeIsBoundedByMaxWrite(t *testing.T) {
 	const most = 64 << 10
 	s := newSecret(t)
@@ -73,8 +73,8 @@ func TestWhatWaitsForAHandshakeIsBoundedByMaxWrite(t *testing.T) {
 	})
 }
 
-// What is sent before the handshakes' ends counts against MaxWriteTotal, and is free again
-// when the connections have ended.
+// Bytes sent before the handshakes' ends count against MaxWriteTotal, until the connections have
+// ended.
 func TestWhatWaitsForHandshakesIsBoundedByMaxWriteTotal(t *testing.T) {
 	const conns, high, total = 8, 4 << 10, 64 << 10
 	s := newSecret(t)
@@ -99,8 +99,8 @@ func TestWhatWaitsForHandshakesIsBoundedByMaxWriteTotal(t *testing.T) {
 	})
 }
 
-// WriteTimeout ends a connection whose peer never shakes hands, so that what was sent to it
-// does not keep others waiting for memory.
+// WriteTimeout ends a connection whose peer never completes the handshake, so that bytes queued for
+// it do not keep others waiting for memory.
 func TestWhatWaitsForAHandshakeHasWriteTimeout(t *testing.T) {
 	const ceiling = 1 << 20
 	s := newSecret(t)

@@ -23,7 +23,7 @@ func neverOpen(t *testing.T, onClose func(*conn.Conn, error)) funcs {
 }
 
 // A client that does not like the certificate gets its own error, the server the alert,
-// and whoever else is connected is none the wiser.
+// and other connections notice nothing.
 func TestBadCertificatesEndTheirConnectionAndNoOther(t *testing.T) {
 	s, other := newSecret(t), newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -50,7 +50,7 @@ func TestBadCertificatesEndTheirConnectionAndNoOther(t *testing.T) {
 	})
 }
 
-// The FIN alone is no end: what has come may have been cut short.
+// The FIN alone is no end: the received data may have been cut short.
 func TestTruncatedStreamsAreUnexpectedEnds(t *testing.T) {
 	s := newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -93,7 +93,7 @@ func TestTruncatedStreamsAreUnexpectedEnds(t *testing.T) {
 	})
 }
 
-// A cutter lets through what is left, then nothing; all if that is negative.
+// A cutter lets through the next left bytes, then nothing; all bytes if left is negative.
 type cutter struct {
 	net.Conn
 	left int
@@ -236,7 +236,7 @@ func TestPanicsWhileHandsAreShakenAreThatConnections(t *testing.T) {
 	})
 }
 
-// A function of the tls.Config that waits is told of the end by its context.
+// The context of a waiting function of the tls.Config ends with the connection.
 func TestDrainingEndsHandshakes(t *testing.T) {
 	s := newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {

@@ -194,8 +194,8 @@ func TestFilesAreSentThroughTLS(t *testing.T) {
 	})
 }
 
-// Streams that are dialled speak TLS as those that are accepted.
-func TestDialledStreamsSpeakTLS(t *testing.T) {
+// Streams that are dialed speak TLS as those that are accepted.
+func TestDialedStreamsSpeakTLS(t *testing.T) {
 	s := newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := covered(t, backend, workers, s.server, conn.Sequential(echoStream))

@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// What package net's own connections have to pass, streams within TLS do as well.
+// Streams within TLS pass the tests that package net's own connections have to pass.
 func TestStreamsWithinTLSPassWhatNetsConnsDo(t *testing.T) {
 	secret := newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -20,16 +20,16 @@ func TestStreamsWithinTLSPassWhatNetsConnsDo(t *testing.T) {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer ln.Close()
-		accepted, dialled := make(chan *remote, 1), make(chan *remote, 1)
+		accepted, dialed := make(chan *remote, 1), make(chan *remote, 1)
 		l, err := f.Listen(ln, conn.ServeTLS(secret.server, conn.Sequential(serveRemotely(accepted))))
 		require.NoError(t, err)
 		defer l.Close()
 		nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
-			h := conn.ConnectTLS(conn.TLSConfig{Config: secret.client}, conn.Sequential(serveRemotely(dialled)))
+			h := conn.ConnectTLS(conn.TLSConfig{Config: secret.client}, conn.Sequential(serveRemotely(dialed)))
 			if _, err := f.Dial(l.Addr(), h); err != nil {
 				return nil, nil, nil, err
 			}
-			a, b := <-accepted, <-dialled
+			a, b := <-accepted, <-dialed
 			var once sync.Once
 			return a, b, func() {
 				once.Do(func() {

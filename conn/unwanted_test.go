@@ -37,7 +37,7 @@ func writeSteps(t *testing.T, conns []net.Conn, steps, step int) {
 	}
 }
 
-// Of what is sent to a Socket that nobody reads, most stays in the kernel.
+// Most bytes sent to a Socket that nobody reads stay in the kernel.
 func TestASocketThatNobodyReadsTakesLittleFromTheKernel(t *testing.T) {
 	const clients, high, each = 20, 128 << 10, 1 << 20
 	onSocketGroups(t, []int{1}, func(t *testing.T, f *fixture) {
@@ -65,8 +65,8 @@ func TestASocketThatNobodyReadsTakesLittleFromTheKernel(t *testing.T) {
 	}, func(cfg *conn.Config) { cfg.HighWater = high })
 }
 
-// What follows a client's handshake in the same flight is not taken from the kernel before the
-// handshake has ended, and nobody is reset for it.
+// Bytes that follow a client's handshake in the same flight stay in the kernel until the handshake
+// has ended. No connection is reset for them.
 func TestUploadsThatFollowTheHandshakeAtOnceAreNotShed(t *testing.T) {
 	const clients, workers, ceiling, each = 60, 2, 1 << 20, 256 << 10
 	s := newSecret(t)

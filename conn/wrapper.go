@@ -14,6 +14,23 @@ type Wrapper interface {
 	Unwrap() Handler
 }
 
+// A Stackful says whether functions run on coroutines, for connections of a Handler or sessions of
+// a packet.Handler. Those of Sequential and packet.SessionTasks do. On io_uring such a function
+// stays on one worker. So a server.Server asks its Handler, and the handlers within it that Unwrap
+// returns: the first that is a Stackful answers. If that is true, and no backend was chosen, the
+// server runs on epoll on Linux. A Handler whose connections become sequential later, by
+// SetHandler, is one for this.
+type Stackful interface {
+	// Stackful is called before the server starts.
+	Stackful() bool
+}
+
+// isStackful asks a handler.
+func isStackful(h Handler) bool {
+	s, ok := As[Stackful](h)
+	return ok && s.Stackful()
+}
+
 // As is the first of h and the handlers within it, found through Unwrap, that is a T.
 func As[T any](h Handler) (t T, ok bool) {
 	for h != nil {
@@ -27,4 +44,15 @@ func As[T any](h Handler) (t T, ok bool) {
 		h = w.Unwrap()
 	}
 	return t, false
+}
+
+// An abandonee is a handler for which others wait. Its method may be called by several goroutines
+// at once, but by none while a worker runs.
+type abandonee interface{ Abandoned(err error) }
+
+// abandonUsers tells a handler of the user, or one within, that the wait has ended.
+func abandonUsers(h Handler, err error) {
+	if a, ok := As[abandonee](h); ok {
+		a.Abandoned(err)
+	}
 }

@@ -88,7 +88,7 @@ func TestSendToAPeerThatNeverReadsIsRefusedAtMaxWrite(t *testing.T) {
 		}
 		require.Less(t, taken, 64<<20, "nothing refused")
 		require.LessOrEqual(t, unsent.Load(), int64(most+64<<10))
-		// What was taken arrives, and then there is room again.
+		// The accepted bytes arrive, and then there is room again.
 		_, err := io.CopyN(io.Discard, c, int64(taken))
 		require.NoError(t, err)
 		conntest.Eventually(t, func() bool { return h.Send([]byte("again")) == nil })

@@ -43,7 +43,8 @@ func TestALargeWriteAndWhatIsAheadOfItAreSentBeforeItReturns(t *testing.T) {
 	})
 }
 
-// Whatever is written in whichever way, and however little of it the socket takes at once, arrives in order.
+// Bytes arrive in order, in whichever way they are written, and however few the socket takes at
+// once.
 func TestSmallAndLargeWritesArriveInOrder(t *testing.T) {
 	const total = 8 << 20
 	conntest.Backends(t, func(t *testing.T, backend string) {

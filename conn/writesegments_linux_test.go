@@ -79,7 +79,7 @@ func TestWritesOfOneHandlerRunLeaveAsOneSend(t *testing.T) {
 	}
 }
 
-// What several chunks of input cause in one run is one send, too.
+// The answers to several chunks of input in one run are one send, too.
 func TestPipelinedAnswersLeaveTogether(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		gate, held := make(chan struct{}), make(chan struct{})
@@ -97,7 +97,7 @@ func TestPipelinedAnswersLeaveTogether(t *testing.T) {
 		}
 		close(gate)
 		require.Equal(t, strings.Repeat("ping", 50), string(read(t, c, 200)))
-		require.LessOrEqual(t, segments(t, c), 2) // one, but for what came in before the worker was held
+		require.LessOrEqual(t, segments(t, c), 2) // one, except for bytes that arrived before the worker was held
 	})
 }
 

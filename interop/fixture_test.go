@@ -44,7 +44,7 @@ func onSides(t *testing.T, next []string, test func(t *testing.T, s side)) {
 }
 
 // certificate is one for the loopback address, made for this run.
-func certificate(t *testing.T) (of, client *tls.Config) {
+func certificate(t testing.TB) (of, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -58,8 +58,8 @@ func certificate(t *testing.T) (of, client *tls.Config) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, &tls.Config{RootCAs: pool}
 }
 
-// listen is a listener whose connections are Suiro's, for goroutines. What serves it is
-// to close them before the end of the test.
+// listen returns a listener whose connections are Suiro's, for goroutines. Its server closes them
+// before the end of the test.
 func (s side) listen(t *testing.T) net.Listener {
 	t.Helper()
 	ours := &server.Server{Backend: s.backend, TLS: s.of}

@@ -234,7 +234,7 @@ func TestWebSocketsThatTheClientEndsAreOver(t *testing.T) {
 	})
 }
 
-// With permessage-deflate what is on the wire is compressed by the library alone.
+// With permessage-deflate only the library compresses the bytes on the wire.
 func TestCompressedWebSocketsAreServed(t *testing.T) {
 	text := bytes.Repeat([]byte("compress me, "), 20_000)
 	onWays(t, sockets(), func(t *testing.T, s side, addr string) {

@@ -45,7 +45,7 @@ func TestAPacketSocketInABubble(t *testing.T) {
 						start()
 					}
 					pc := udp(t)
-					s, err := packet.Open(g, pc)
+					s, err := packet.ListenSocket(g, pc)
 					require.NoError(t, err)
 					require.NoError(t, pc.Close())
 					peer := udp(t)

@@ -8,16 +8,17 @@ import (
 	"github.com/suiro-go/suiro/internal/alarm"
 )
 
-// A clock is a packet socket's deadlines. One alarm serves them. Times are the runtime's; 0 means
-// none.
+// A clock has a packet socket's deadlines. One alarm serves all of them. Times are the runtime's; 0
+// means none.
 type clock struct {
 	alarm  alarm.Alarm
 	user   time.Duration // SetTimer's
 	linger time.Duration
 }
 
-// SetTimer has OnTimer called at t, once; a zero t means never, one in the past now.
-// There is one timer: a call replaces the one before. The error matches net.ErrClosed.
+// SetTimer sets the time at which OnTimer is called, once. The zero time means never, a time in the
+// past means now. There is one timer: each call replaces its time. After Close the error matches
+// net.ErrClosed.
 func (c *Conn) SetTimer(t time.Time) error {
 	if c.is(closing | broken) {
 		return c.opError("set", netip.AddrPort{}, net.ErrClosed)
@@ -53,14 +54,15 @@ func (c *Conn) checkClock() {
 	}
 }
 
-// armClock sees to it that the task runs by the earliest deadline.
+// armClock sets the alarm, so that the task runs by the earliest deadline.
 func (c *Conn) armClock() {
 	k := &c.clock
 	k.alarm.Set(c.group.RT, alarm.Earliest(k.user, k.linger), c.task.Waker())
 }
 
-// lookAgain has the task run in a later tick than that in which the descriptor was closed.
-func (c *Conn) lookAgain() {
-	c.clock.alarm.Rang() // that was the tick before
+// runInLaterTick makes the task run in a later tick than the one in which the descriptor was
+// closed.
+func (c *Conn) runInLaterTick() {
+	c.clock.alarm.Rang() // the alarm of the tick before
 	c.clock.alarm.Set(c.group.RT, c.closed+1, c.task.Waker())
 }

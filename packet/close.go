@@ -11,9 +11,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Close ends the socket in order: nothing more is received, what was written is
-// sent, for no longer than Config.Linger, and then it is closed. A second Close
-// returns an error that matches net.ErrClosed and does nothing.
+// Close closes the socket in order. It receives nothing more, and sends all queued datagrams, for
+// at most Config.Linger. A second Close does nothing, and returns an error that matches
+// net.ErrClosed.
 func (c *Conn) Close() error {
 	if c.is(closing | broken) {
 		return c.opError("close", netip.AddrPort{}, net.ErrClosed)
@@ -24,10 +24,10 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Abort ends the socket at once: what was written and not sent is dropped.
+// Abort closes the socket at once. Datagrams that are queued and not sent are dropped.
 func (c *Conn) Abort() { c.fail(engine.ErrAborted) }
 
-// fail ends the socket without further ado.
+// fail closes the socket at once. The first error is the one that OnClose gets.
 func (c *Conn) fail(err error) {
 	if c.cause == nil {
 		c.cause = err
@@ -47,10 +47,10 @@ func (c *Conn) check(err error) {
 	}
 }
 
-// lingered is the end of the time that Close gives to what is queued.
+// lingered ends the socket: Close gives queued datagrams no more time.
 func (c *Conn) lingered() { c.fail(c.opError("close", netip.AddrPort{}, os.ErrDeadlineExceeded)) }
 
-// tearDown ends what is in flight and then closes the descriptor.
+// tearDown cancels the operations in flight, and closes the descriptor once they have ended.
 func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 	if c.is(receiving) && !c.is(stopping) {
 		c.flags |= stopping
@@ -60,8 +60,9 @@ func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 	in := &c.inbox
 	sending := in.flight != nil
 	cancelSend := sending && !in.closed
-	in.closed, in.tellEnd = true, true
-	more := in.landed != nil || len(in.commands) > 0 // came since this run began
+	in.closed, in.wakeAtEnd = true, true
+	calling := in.syscalls > 0
+	more := in.failed != nil || len(in.commands) > 0 // they came after this run had begun
 	c.mu.Unlock()
 	if cancelSend {
 		c.driver.Cancel(c.outgoing, &c.end, reactor.SendTo)
@@ -70,10 +71,11 @@ func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 	case more:
 		cx.Wake(c.task.Waker())
 		return false
-	case sending || c.is(receiving):
+	case sending || calling || c.is(receiving):
 		return false
 	}
 	c.clock.alarm.Stop(c.group.RT)
+	c.drainTasks()
 	c.dropUnsent()
 	c.group.Table.Remove(&c.end)
 	c.mu.Lock()
@@ -82,37 +84,35 @@ func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 	c.driver.CloseFD(c.home, c.end.FD, false)
 	c.end.FD = -1
 	c.closed = max(1, cx.Now())
-	// The kernel may be about to let go of the receive that has just ended, and with
-	// it of the socket: who waits for the end may want the port. So look again in a
-	// later tick, as a listener does.
-	c.lookAgain()
+	// The kernel may still hold the socket, because of the receive that has just ended. A caller
+	// that waits for the end may want the port. So the end is in a later tick, as a listener's is.
+	c.runInLaterTick()
 	return false
 }
 
-// dropUnsent disposes of what is queued and will not be sent.
+// dropUnsent drops all queued datagrams.
 func (c *Conn) dropUnsent() {
-	for _, n := range c.notes {
-		n.tell(c.opError("write", netip.AddrPort{}, net.ErrClosed))
-	}
-	c.notes, c.out = nil, nil
+	c.out = nil
 }
 
-// over tells the handler, once the socket is gone.
+// over calls OnClose, in a later tick than the one in which the descriptor was closed.
 func (c *Conn) over(cx *sched.Context) (done bool) {
 	if cx.Now() <= c.closed {
-		c.lookAgain()
+		c.runInLaterTick()
 		return false
 	}
-	c.tellOver()
+	c.callOnClose()
+	c.from.Part(engine.Of(cx).Worker).Ended.Add(1)
+	c.group.Origins.Unuse(c.from)
 	c.group.Census.Leave(c.is(outbound))
 	return true
 }
 
-func (c *Conn) tellOver() {
-	if c.is(told) {
-		return // it has ended the goroutine
+func (c *Conn) callOnClose() {
+	if c.is(onCloseCalled) {
+		return // OnClose has ended the goroutine
 	}
-	c.flags |= told
+	c.flags |= onCloseCalled
 	defer c.recoverPanic()
 	c.handler.OnClose(c, c.cause)
 }

@@ -12,70 +12,65 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Conn is a datagram socket that is served by a Handler, one worker
-// at a time: its methods are for the handler, while a method of that runs;
-// Handle is for everybody else. To spread the load of one address over the
-// workers, give them sockets of their own with SO_REUSEPORT.
+// A Conn is a datagram socket that a Handler serves. One worker at a time runs the handler. The
+// methods of Conn are for the handler, while one of its methods runs. All other code uses a Handle.
+// To spread the load of one address over the workers, open a socket for each worker with
+// SO_REUSEPORT.
 //
-// A queue that is full drops what comes, as is usual with datagrams: the kernel
-// what arrives and is not received in time, WriteTo what cannot be sent in time.
+// Full queues drop datagrams. The kernel drops arriving datagrams while its receive buffer is full.
+// WriteTo refuses datagrams while its queue is full.
 type Conn struct {
 	end     engine.Endpoint // of the reactors' tokens
 	task    sched.Task
 	group   *engine.Group
-	owner   Group // whose that is
+	owner   Group // the Group that contains group
 	handler Handler
 	local   netip.AddrPort
 	peer    netip.AddrPort // of a connected socket; else invalid
 	kind    sock.Kind
 
-	// The task's alone, on whichever worker runs it.
-	driver   *engine.Driver // that worker's
-	home     *engine.Driver // where it receives, or last did, and its chunks lie; nil: nowhere yet
-	outgoing *engine.Driver // where its last SendTo went
+	// Only the task uses the fields below, on the worker that runs it.
+	driver   *engine.Driver // of that worker
+	home     *engine.Driver // receives now or received last, and owns the chunks; nil: none yet
+	outgoing *engine.Driver // got the last SendTo
 	flags    flags
-	out      *reactor.Batch            // written, behind what is in flight; nil: nothing
-	notes    []note                    // for those in out
-	sent     []func(to netip.AddrPort) // are called with each datagram that is queued
+	out      *reactor.Batch            // written, to be sent after the batch in flight; nil: nothing
+	sent     []func(to netip.AddrPort) // are called for each datagram that is queued
 	inFlight int                       // cost of the batch in flight, at most
-	cause    error                     // what OnClose is given
+	cause    error                     // the error for OnClose
 	value    any
 	clock    clock
-	closed   time.Duration // the tick in which the descriptor was closed; 0: it is open
+	from     *engine.Origin   // its figures
+	tasks    *sched.TaskScope // of SessionTasks; nil: there are none yet
+	closed   time.Duration    // the tick in which the descriptor was closed; 0: it is open
 
 	mu    sync.Mutex // guards inbox; never held while a handler runs
 	inbox inbox
 }
 
-// A note is a write that waits to know what became of one datagram of a batch.
-type note struct {
-	index int
-	asker
-}
-
 type flags uint8
 
 const (
-	opened    flags = 1 << iota // OnOpen has been called
-	receiving                   // a RecvFrom is in flight
-	stopping                    // and a Cancel for it
-	closing                     // Close was called: send what is queued
-	broken                      // nothing more is sent or received: tear down
-	outbound                    // it was dialled
-	drained                     // its handler has been told to come to an end
-	told                        // OnClose has been called
+	opened        flags = 1 << iota // OnOpen has been called
+	receiving                       // a RecvFrom is in flight
+	stopping                        // a Cancel for the receive is in flight
+	closing                         // Close was called: send all queued datagrams
+	broken                          // nothing more is sent or received: tear down
+	outbound                        // it was dialed
+	drained                         // OnDrain has been called
+	onCloseCalled                   // OnClose has been called
 )
 
 func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
 
-// A Group is the workers that serve sockets: a *conn.Group, or a type that embeds one.
+// A Group is a group of workers that serve sockets: a *conn.Group, or a type that embeds one.
 type Group interface {
 	engine.Host // no other type has its method
 	Runtime() *sched.Runtime
 }
 
-// Listen serves a UDP socket, and has h told of what arrives. The group works
-// on a copy of the descriptor, so pc may be closed at once.
+// Listen serves a UDP socket. The workers call h for each event. The group works on a copy of the
+// descriptor, so pc may be closed at once.
 func Listen(g Group, pc *net.UDPConn, h Handler) (Handle, error) {
 	fd, err := sock.OfPacketConn(pc)
 	if err != nil {
@@ -84,10 +79,9 @@ func Listen(g Group, pc *net.UDPConn, h Handler) (Handle, error) {
 	return attach(g, fd, h, 0)
 }
 
-// Dial serves a UDP socket that is connected to an address: it receives from
-// there alone, and is told when nobody listens there. The error is that of a socket
-// that cannot be made or connected, or of a runtime that cannot start; then h is not
-// called.
+// Dial serves a UDP socket that is connected to an address. It receives only from that address. If
+// no socket listens there, OnError gets ECONNREFUSED. Dial fails if the socket cannot be made or
+// connected, or if the runtime cannot start. Then h is not called.
 func Dial(g Group, to netip.AddrPort, h Handler) (Handle, error) {
 	fd, err := sock.DialPacket(to)
 	if err != nil {
@@ -114,39 +108,45 @@ func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
 	c.end.FD, c.end.Target = fd, (*target)(c)
 	c.local, c.peer, c.kind = sock.Inspect(fd)
 	c.task.Init(g.RT, (*connTask)(c))
+	if with&outbound != 0 {
+		c.from = g.DialOrigin(engine.Datagrams)
+	} else {
+		c.from = g.Origin(engine.Datagrams, net.UDPAddrFromAddrPort(c.local))
+	}
+	c.from.Outside.Begun.Add(1)
 	g.Table.Add(&c.end)
 	handle := c.Handle()
 	c.task.WakeOn(g.NextWorker())
 	return handle, nil
 }
 
-// Handle is a reference to the socket for other goroutines and for later.
+// Handle returns a reference to the socket, for other goroutines and for later.
 func (c *Conn) Handle() Handle { return Handle{group: c.group, token: c.end.Token} }
 
-// Value is what SetValue stored, or nil: the handler's own state of this socket.
+// Value returns the handler's own state of this socket, which SetValue stored, or nil.
 func (c *Conn) Value() any { return c.value }
 
 // SetValue stores the handler's own state of this socket.
 func (c *Conn) SetValue(v any) { c.value = v }
 
-// Now is the current time as of the worker's tick: it costs nearly nothing, and is
-// good to well under a millisecond as long as handlers are quick.
+// Now returns the time at which the worker's tick began. It is cheap. It is well under a
+// millisecond old as long as handlers are quick.
 func (c *Conn) Now() time.Time { return c.group.RT.Time(c.driver.Cx.Now()) }
 
-// Worker is the index of the worker the handler runs on, from 0. It may be another
-// one next time.
+// Worker returns the index, from 0, of the worker on which the handler runs. The next call may run
+// on another worker, also on a spare one: see conn.Conn.Worker.
 func (c *Conn) Worker() int { return c.driver.Cx.Worker() }
 
-// Group is the group the socket belongs to.
+// Group returns the group that the socket belongs to.
 func (c *Conn) Group() Group { return c.owner }
 
-// LocalAddr is the address of this end. It stays known after the end.
+// LocalAddr returns the address of this end. It is known after Close, too.
 func (c *Conn) LocalAddr() netip.AddrPort { return c.local }
 
-// RemoteAddr is the peer of a connected socket, else invalid.
+// RemoteAddr returns the peer of a connected socket. For other sockets it is invalid.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.peer }
 
-// opError wraps an error as package net does. to is what it is about, or invalid.
+// opError wraps an error as package net does. to is the destination of the datagram, or invalid.
 func (c *Conn) opError(op string, to netip.AddrPort, err error) error {
 	e := &net.OpError{Op: op, Net: "udp", Source: net.UDPAddrFromAddrPort(c.local), Err: err}
 	if !to.IsValid() {

@@ -1,4 +1,5 @@
-// Package packet serves datagram sockets on a group's workers: a [Conn] with a [Handler] of
-// callbacks, [Sessions] that tell peers apart, and a [Socket], which is a net.PacketConn for
-// ordinary goroutines. The group is a *conn.Group.
+// Package packet serves datagram sockets on the workers of a *conn.Group.
+//
+// A [Conn] calls the methods of a [Handler], and [Sessions] keeps a session for each peer. A
+// [UDPSocket] is for tasks. A [Socket] is a net.PacketConn for ordinary goroutines.
 package packet

@@ -20,13 +20,13 @@ func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 		require.NoError(t, err)
 		log := logOf(f)
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
-		require.Equal(t, conn.Stats{HandlerErrors: 1}, f.Stats())
+		requireFailures(t, 1, 0, f.Stats())
 		require.Equal(t, 1, log.Count("DEBUG conn: handler returned an error local="+pc.LocalAddr().String()+" handler=*packet_test.funcs error="+errRefused.Error()), log)
 		require.NoError(t, pc.Close())
 	})
 }
 
-// An error of a session's handler ends that session; it is logged with the peer, and counted.
+// An error of a session's handler ends the session. It is logged with the peer, and counted.
 func TestErrorsOfSessionHandlersAreLoggedAndCounted(t *testing.T) {
 	refuse := func(*packet.Session) error { return errRefused }
 	accept := func(*packet.Session) error { return nil }
@@ -52,9 +52,16 @@ func TestErrorsOfSessionHandlersAreLoggedAndCounted(t *testing.T) {
 				said := "DEBUG conn: handler returned an error remote=" + c.LocalAddr().String() +
 					" handler=packet_test.sessionFuncs error=" + errRefused.Error()
 				conntest.Eventually(t, func() bool { return log.Count(said) == 1 }, log.String)
-				require.Equal(t, conn.Stats{HandlerErrors: 1}, f.Stats())
+				requireFailures(t, 1, 0, f.Stats())
 				require.NoError(t, handle.Close())
 			})
 		})
 	}
+}
+
+// requireFailures compares the counts of the handlers' errors. It ignores slow runs, since
+// the machine may cause them.
+func requireFailures(t *testing.T, failed, panicked uint64, got conn.Stats, msg ...any) {
+	t.Helper()
+	require.Equal(t, [2]uint64{failed, panicked}, [2]uint64{got.HandlerErrors, got.HandlerPanics}, msg...)
 }

@@ -92,7 +92,7 @@ func ExampleSessions() {
 		panic(err)
 	}
 	ask(pc.LocalAddr(), "hello")
-	ask(pc.LocalAddr(), "hello") // from another port: another session
+	ask(pc.LocalAddr(), "hello") // from another port, so in another session
 	h.Close()
 	pc.Close()
 	// Output:
@@ -100,14 +100,14 @@ func ExampleSessions() {
 	// hello is number 1 <nil>
 }
 
-func ExampleOpen() {
+func ExampleListenSocket() {
 	g, err := conn.NewGroup(conn.Config{}, sched.Config{Workers: 1})
 	if err != nil {
 		panic(err)
 	}
 	defer g.Close()
 	pc := listenExample()
-	s, err := packet.Open(g, pc)
+	s, err := packet.ListenSocket(g, pc)
 	if err != nil {
 		panic(err)
 	}

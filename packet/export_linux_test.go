@@ -6,15 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NeverFragment has an IPv6 socket refuse what is longer than the interface takes.
+// NeverFragment makes an IPv6 socket refuse datagrams that are longer than the interface takes.
 func NeverFragment(c *Conn) error {
 	return errors.Join(
 		unix.SetsockoptInt(c.end.FD, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO),
 		unix.SetsockoptInt(c.end.FD, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1))
 }
 
-// NoChecksums has a socket send without checksums, which the kernel does not do with
-// segments.
+// NoChecksums makes a socket send without checksums. The kernel cannot do this with segments.
 func NoChecksums(c *Conn) error {
 	return unix.SetsockoptInt(c.end.FD, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)
 }

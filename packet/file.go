@@ -7,8 +7,8 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// File is a copy of the socket's descriptor, as that of a Listener. When the socket has
-// ended the error matches net.ErrClosed.
+// File returns a copy of the socket's descriptor, as conn.Listener.File does. When the socket has
+// ended, the error matches net.ErrClosed.
 func (h Handle) File() (*os.File, error) {
 	c := h.conn()
 	if c == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// funcs is a handler of functions. One that is nil does what packet.Base does.
+// funcs is a handler made of functions. A function that is nil does the same as packet.Base.
 type funcs struct {
 	open    func(*packet.Conn) error
 	packets func(*packet.Conn, []packet.Packet) error
@@ -26,7 +26,7 @@ type funcs struct {
 	lives *audit
 }
 
-// An audit watches over handlers: one method at a time, OnOpen first, OnClose last and once.
+// An audit checks the calls of handlers: one method at a time, OnOpen first, OnClose last and once.
 type audit struct {
 	mu    sync.Mutex
 	lives map[*packet.Conn]*life
@@ -118,7 +118,7 @@ func (h *funcs) OnClose(c *packet.Conn, err error) {
 	}
 }
 
-// packetFixture is a group whose packet handlers are watched.
+// packetFixture is a group with an audit of its packet handlers.
 func packetFixture(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) (*fixture, *audit) {
 	t.Helper()
 	lives := &audit{}
@@ -160,7 +160,7 @@ func echoPackets(c *packet.Conn, batch []packet.Packet) error {
 	return nil
 }
 
-// udpClient is an ordinary socket that gives up when a test has hung long enough.
+// udpClient is a socket of package net. Its deadline ends a test that hangs.
 func udpClient(t testing.TB, to netip.AddrPort) *net.UDPConn {
 	t.Helper()
 	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))

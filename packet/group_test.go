@@ -20,7 +20,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A fixture is a group and what it logs.
+// A fixture is a group and its log.
 type fixture struct {
 	*conn.Group
 	t   *testing.T
@@ -55,22 +55,22 @@ func (f *fixture) close() {
 	require.NoError(f.t, f.Group.Close())
 }
 
-// A life is how often a handler's methods were called.
+// A life counts the calls of a handler's methods.
 type life struct{ opens, closes, running atomic.Int32 }
 
-// requireOpError checks that an error is as package net's are.
+// requireOpError checks that an error is a *net.OpError, and what it matches.
 func requireOpError(t *testing.T, err error, op string, is ...error) {
 	t.Helper()
 	var oe *net.OpError
 	require.ErrorAs(t, err, &oe)
 	require.Equal(t, op, oe.Op)
 	for _, target := range is {
-		require.ErrorIs(t, conn.Portable(err), target) // Portable is for package net's, which tests compare with
+		require.ErrorIs(t, conn.Portable(err), target) // Portable is for errors of package net
 	}
 }
 
-// skipNetOnWindows is for what package net's connections are to show: there they differ
-// from what they are elsewhere, in errors and in reads of nothing.
+// skipNetOnWindows skips tests that compare with package net. On Windows its connections differ
+// from those of other systems, in errors and in empty reads.
 func skipNetOnWindows(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("package net differs on Windows")
@@ -91,13 +91,13 @@ func rawOf(t *testing.T, c any) syscall.RawConn {
 	return raw
 }
 
-// numbered is a datagram that no other one is like.
+// numbered is a datagram that differs from all others.
 func numbered(client, i int) []byte {
 	at := (client*7919 + i*31) % (len(noise) - 2000)
 	return append(fmt.Appendf(nil, "%d/%d:", client, i), noise[at:at+i%1400]...)
 }
 
-// noise is random bytes to send pieces of; few offsets in it look alike.
+// noise has random bytes. Tests send pieces of it. Pieces at different offsets mostly differ.
 var noise = func() []byte {
 	p := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(p)
@@ -108,7 +108,7 @@ var errTest = errors.New("the handler's own error")
 
 var errRefused = errors.New("no such command")
 
-// rounds has every worker run a task that often, and between two of them ask its reactor.
+// rounds runs a task on each worker n times. Between two runs the worker polls its reactor.
 func (f *fixture) rounds(n int) {
 	f.t.Helper()
 	for range n {
@@ -126,7 +126,7 @@ func write(t *testing.T, c net.Conn, s string) {
 	require.NoError(t, err)
 }
 
-// on has a function run on a worker.
+// on runs a function on a worker.
 func (f *fixture) on(worker int, do func(cx *sched.Context)) {
 	f.t.Helper()
 	require.NoError(f.t, f.Runtime().Start())

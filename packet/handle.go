@@ -8,40 +8,38 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A Handle refers to a packet socket from any goroutine, for any length of
-// time. It may be copied and compared; one that has outlived its socket is harmless
-// and never means another one. The zero value is such a one.
-//
-// The methods' error matches net.ErrClosed when the socket has ended.
+// A Handle is a reference to a packet socket. Any goroutine may use it at any time. It may be
+// copied and compared. After the socket has ended, its methods return an error that matches
+// net.ErrClosed, and it never refers to another socket. The zero value is a handle of a socket that
+// has ended.
 type Handle struct {
 	group *engine.Group
 	token reactor.Token
 }
 
-// Send queues a copy of p as one datagram to an address; the zero AddrPort is the
-// peer of a connected socket. A full queue takes nothing: ErrWriteQueueFull. What
-// becomes of it otherwise, OnError is told.
+// Send queues a copy of p as one datagram to an address. The zero AddrPort is the peer of a
+// connected socket. If the queue is full, the error is ErrWriteQueueFull, and nothing is queued.
+// OnError gets all later errors of the datagram.
 func (h Handle) Send(p []byte, to netip.AddrPort) error {
-	return h.tell(command{kind: cmdSend, data: slices.Clone(p), size: len(p), to: to})
+	return h.enqueue(command{kind: cmdSend, data: slices.Clone(p), to: to})
 }
 
-// Do calls f on a worker, where f may use the socket as a handler does. If the socket
-// ends first, f is not called. While 1024 functions wait, Do returns ErrTooManyCalls and
-// f is not called.
+// Do calls f on a worker, where f may use the socket as a handler does. If the socket ends first, f
+// is not called. While 1024 functions wait, Do returns ErrTooManyCalls, and f is not called.
 func (h Handle) Do(f func(*Conn)) error {
-	return h.tell(command{kind: cmdDo, do: f})
+	return h.enqueue(command{kind: cmdDo, do: f})
 }
 
 // Close is Conn.Close.
-func (h Handle) Close() error { return h.tell(command{kind: cmdClose}) }
+func (h Handle) Close() error { return h.enqueue(command{kind: cmdClose}) }
 
-// Drain has OnDrain called, as conn.Group.Drain does for every socket.
-func (h Handle) Drain() error { return h.tell(command{kind: cmdDrain}) }
+// Drain makes the worker call OnDrain, as conn.Group.Drain does for every socket.
+func (h Handle) Drain() error { return h.enqueue(command{kind: cmdDrain}) }
 
 // Abort is Conn.Abort.
-func (h Handle) Abort() error { return h.tell(command{kind: cmdAbort}) }
+func (h Handle) Abort() error { return h.enqueue(command{kind: cmdAbort}) }
 
-// LocalAddr is Conn.LocalAddr; invalid when the socket has ended.
+// LocalAddr is Conn.LocalAddr. When the socket has ended, it is invalid.
 func (h Handle) LocalAddr() netip.AddrPort {
 	if c := h.conn(); c != nil {
 		return c.local
@@ -49,9 +47,9 @@ func (h Handle) LocalAddr() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-func (h Handle) tell(cmd command) error {
+func (h Handle) enqueue(cmd command) error {
 	if c := h.conn(); c != nil {
-		return c.tell(cmd)
+		return c.enqueue(cmd)
 	}
 	return engine.ErrGone
 }

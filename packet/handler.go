@@ -1,58 +1,73 @@
 package packet
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // A Packet is one datagram that was received.
 type Packet struct {
 	Data      []byte         // valid until the handler's method returns
 	From      netip.AddrPort // the sender
-	To        netip.Addr     // the address it was sent to, after WantDestination; else invalid
-	Interface int            // the index of the interface it came by, after WantDestination; else 0
-	Truncated bool           // Data is only the beginning: it was longer than reactor.Config.DatagramSize
+	To        netip.Addr     // its destination address, after WantDestination; else invalid
+	Interface int            // the index of the receiving interface, after WantDestination; else 0
+	Truncated bool           // it was longer than reactor.Config.DatagramSize, and Data is its beginning
+	ECN       uint8          // its ECN bits, after WantECN: 1 ECT(1), 2 ECT(0), 3 congestion experienced; else 0
+	TTL       uint8          // its TTL or hop limit, after WantTTL; else 0
+	at        int64          // in nanoseconds of Unix time; 0: not reported
 }
 
-// A Handler is told what happens to a packet socket. Its methods are called
-// for one socket by one goroutine at a time; what is said of Handler's goes for
-// them: they run on the workers and must not block, an error that one returns
-// closes the socket as Conn.Close does and is given to OnClose, and so is a
-// panic.
+// Time returns when the kernel received the datagram, after WantTimes. Otherwise it is the zero
+// time.
+func (p *Packet) Time() time.Time { return timeOf(p.at) }
+
+func timeOf(at int64) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, at)
+}
+
+// A Handler has the callbacks of a packet socket. For one socket they are called by one goroutine
+// at a time. As the callbacks of conn.Handler, they run on the workers and must not block. If one
+// returns an error, the socket is closed as by Conn.Close, and OnClose gets the error. A panic
+// closes the socket at once, and OnClose gets a *PanicError.
 //
-// Embed Base to implement only what you need.
+// Embed Base to implement only the methods you need.
 type Handler interface {
-	// OnOpen: the socket is served from now on.
+	// OnOpen is called first: the socket is served from now on.
 	OnOpen(c *Conn) error
 
-	// OnPackets: datagrams have arrived, at least one, in the order in which the
-	// kernel had them. What the method queues with WriteTo leaves in one system call
-	// when all that had arrived is dealt with.
+	// OnPackets is called when datagrams have arrived. The batch has at least one, in the order in
+	// which the kernel received them. Datagrams that the method queues with WriteTo leave in one
+	// system call, after all arrived datagrams were handled.
 	OnPackets(c *Conn, batch []Packet) error
 
-	// OnError: a datagram could not be sent, or the network said that an earlier
-	// one did not arrive, as a closed port does to a connected socket
-	// (ECONNREFUSED). err is a *net.OpError, of a datagram that was not sent with
-	// its destination. The socket goes on if the method returns nil, as Base's does.
+	// OnError is called when a datagram could not be sent, or when the network reports that an
+	// earlier one did not arrive. For instance, a closed port refuses the datagrams of a connected
+	// socket (ECONNREFUSED). err is a *net.OpError. For a datagram that was not sent, it has the
+	// destination. The socket goes on if the method returns nil, as Base's does.
 	OnError(c *Conn, err error) error
 
-	// OnTimer: the time set by SetTimer has come.
+	// OnTimer is called at the time that SetTimer has set.
 	OnTimer(c *Conn) error
 
-	// OnDrain: the server is shutting down and waits for the socket to be closed.
-	// Base closes it.
+	// OnDrain is called when the server is shutting down. The server waits until the socket is
+	// closed. Base closes it.
 	OnDrain(c *Conn)
 
-	// OnClose: the socket has been closed, whether or not OnOpen was called; the
-	// last call. err is nil after Close, else what ended it.
+	// OnClose is the last call: the socket has been closed. It comes also if OnOpen was not called.
+	// err is nil after Close, and otherwise the error that ended the socket.
 	OnClose(c *Conn, err error)
 }
 
-// Base implements all of Handler but OnPackets, each as its comment
-// there says.
+// Base implements all methods of Handler except OnPackets.
 type Base struct{}
 
 // OnOpen does nothing.
 func (Base) OnOpen(*Conn) error { return nil }
 
-// OnError does nothing: datagrams get lost.
+// OnError does nothing: datagrams may be lost.
 func (Base) OnError(*Conn, error) error { return nil }
 
 // OnTimer does nothing.

@@ -13,9 +13,9 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// A baton is a variable that the side with the turn changes: the turn goes to and fro through a
-// connection, and nothing else orders the accesses. So the race detector reports a race for
-// every path through which bytes go without an edge.
+// A baton is a variable that the side with the turn changes. The turn goes to and fro through a
+// connection, and nothing else orders the accesses. So the race detector reports each path of bytes
+// that makes no happens-before edge.
 type baton struct {
 	turns int
 	size  int // of the message that passes the turn
@@ -49,19 +49,19 @@ func TestDatagramsAreOrderedByTheirSockets(t *testing.T) {
 				return err
 			},
 			"socket": func(f *fixture, b *baton, pc *net.UDPConn) error {
-				s, err := packet.Open(f, pc)
+				s, err := packet.ListenSocket(f, pc)
 				if err != nil {
 					return err
 				}
 				go func() {
 					p := make([]byte, b.size)
 					for {
-						_, from, err := s.ReadFromAddrPort(p)
+						_, from, err := s.ReadFromUDPAddrPort(p)
 						if err != nil {
 							return
 						}
 						b.turns++
-						_, _ = s.WriteToAddrPort(p, from)
+						_, _ = s.WriteToUDPAddrPort(p, from)
 					}
 				}()
 				return nil
@@ -73,7 +73,7 @@ func TestDatagramsAreOrderedByTheirSockets(t *testing.T) {
 				require.NoError(t, err)
 				defer pc.Close()
 				require.NoError(t, open(f, b, pc))
-				c := udpClient(t, pc.LocalAddr().(*net.UDPAddr).AddrPort()) // connected: package net gives edges to no other
+				c := udpClient(t, pc.LocalAddr().(*net.UDPAddr).AddrPort()) // connected: package net makes edges for no others
 				defer c.Close()
 				b.drive(t, c)
 			})

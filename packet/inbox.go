@@ -9,35 +9,34 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// An inbox is where everything that concerns a Conn waits for its task.
+// An inbox has the completions and commands that wait for a Conn's task.
 type inbox struct {
 	chunks   []reactor.Buffer // received, in order, all of them at home
 	commands []command
-	bytes    int  // cost of the commands' data
-	queued   int  // cost of Conn.out, as far as other goroutines need to know
+	bytes    int  // cost of the datagrams among the commands
+	queued   int  // cost of Conn.out, for other goroutines; Conn.send sets it
 	closed   bool // commands are refused: the socket is about to be gone
-	gone     bool // the descriptor is closed, or is about to be
-	calls    int  // functions of Handle.Do among the commands
+	gone     bool // the task closes or has closed the descriptor
+	calls    int  // number of Handle.Do's functions among the commands
+
+	syscalls int  // number of other goroutines' system calls in progress; the descriptor stays open
+	severed  bool // the descriptor is an inert one
 
 	recvEnded bool
 	recvErrno syscall.Errno
 
-	// The batch in flight. If all of it went well and nobody asked, its end needs
-	// no run of the task; else it becomes landed.
-	flight      *reactor.Batch
-	flightNotes []note
-	landed      *reactor.Batch
-	landedNotes []note
-	tellEnd     bool // the task wants to run when it ends
+	// flight is the batch in flight. If all of it was sent, the task need not run at its end. Else
+	// the batch becomes failed.
+	flight    *reactor.Batch
+	failed    *reactor.Batch
+	wakeAtEnd bool // the task runs when the batch in flight ends
 }
 
-// A command is what another goroutine asks of a packet socket.
+// A command is a request of another goroutine to a packet socket's task.
 type command struct {
 	kind commandKind
 	data []byte
-	size int // of what is to be sent
 	to   netip.AddrPort
-	asks asker // cmdSend: who has the data, and is told what became of it; nobody: OnError is told of an error
 	do   func(*Conn)
 }
 
@@ -49,10 +48,11 @@ const (
 	cmdClose
 	cmdAbort
 	cmdDrain
-	cmdStage // a stage of the group's end has begun
+	cmdStage   // a stage of the group's end has begun
+	cmdSession // do ends a session; it also runs when the socket is broken
 )
 
-// cost is what a datagram counts for beside its bytes.
+// cost is the number of bytes that a datagram counts for in addition to its data.
 const cost = 64
 
 func costOf(b *reactor.Batch) int {
@@ -73,14 +73,14 @@ func (c *Conn) deliver(d *engine.Driver, e *reactor.Completion) {
 			if in.chunks == nil {
 				in.chunks = d.ChunkList()
 			}
-			wake = len(in.chunks) == 0 || !e.More // else the one before has woken it, and it has not looked since
+			wake = len(in.chunks) == 0 || !e.More // else the first chunk has woken the task, which has not run since
 			in.chunks = append(in.chunks, e.Buf)
 		}
 		if !e.More {
 			in.recvEnded, in.recvErrno = true, e.Errno()
 		}
 	case reactor.SendTo:
-		wake = in.land(d)
+		wake = in.endFlight(d, c.from)
 	}
 	c.mu.Unlock()
 	if wake {
@@ -88,20 +88,21 @@ func (c *Conn) deliver(d *engine.Driver, e *reactor.Completion) {
 	}
 }
 
-// land ends the flight, and reports whether the task is to run. c.mu is held.
-func (in *inbox) land(d *engine.Driver) (wake bool) {
-	if len(in.flight.Failed) > 0 || len(in.flightNotes) > 0 {
-		in.landed, in.landedNotes = in.flight, in.flightNotes
-		in.flight, in.flightNotes = nil, nil
+// endFlight is called when the batch in flight has ended. It reports whether the task must run.
+// c.mu is held.
+func (in *inbox) endFlight(d *engine.Driver, from *engine.Origin) (wake bool) {
+	countSent(from.Part(d.Worker), in.flight)
+	if len(in.flight.Failed) > 0 {
+		in.failed, in.flight = in.flight, nil
 		return true
 	}
 	localOf(d).putBatch(in.flight)
 	in.flight = nil
-	return in.tellEnd
+	return in.wakeAtEnd
 }
 
-// tell puts a command into the inbox, as Conn.tell does.
-func (c *Conn) tell(cmd command) error {
+// enqueue puts a command into the inbox and wakes the task.
+func (c *Conn) enqueue(cmd command) error {
 	c.mu.Lock()
 	in := &c.inbox
 	switch {
@@ -118,7 +119,7 @@ func (c *Conn) tell(cmd command) error {
 	in.commands = append(in.commands, cmd)
 	switch cmd.kind {
 	case cmdSend:
-		in.bytes += cmd.size + cost
+		in.bytes += len(cmd.data) + cost
 	case cmdDo:
 		in.calls++
 	}
@@ -127,35 +128,33 @@ func (c *Conn) tell(cmd command) error {
 	return nil
 }
 
-// news is what a run of the task has to deal with.
-type news struct {
-	chunks      []reactor.Buffer
-	next        int // the first chunk that is not released
-	commands    []command
-	recvEnded   bool
-	recvErrno   syscall.Errno
-	landed      *reactor.Batch
-	landedNotes []note
+// events are the completions and commands that one run of the task handles.
+type events struct {
+	chunks    []reactor.Buffer
+	next      int // the first chunk that is not released
+	commands  []command
+	recvEnded bool
+	recvErrno syscall.Errno
+	failed    *reactor.Batch
 }
 
 // collect empties the inbox.
-func (c *Conn) collect(n *news) {
+func (c *Conn) collect(ev *events) {
 	c.mu.Lock()
 	in := &c.inbox
-	n.chunks, in.chunks = in.chunks, nil
-	n.commands, in.commands, in.calls = in.commands, nil, 0
-	in.queued, in.bytes = in.queued+in.bytes, 0 // send sets queued right again
-	n.recvEnded, n.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
-	n.landed, n.landedNotes = in.landed, in.landedNotes
-	in.landed, in.landedNotes = nil, nil
+	ev.chunks, in.chunks = in.chunks, nil
+	ev.commands, in.commands, in.calls = in.commands, nil, 0
+	in.queued, in.bytes = in.queued+in.bytes, 0 // send corrects queued
+	ev.recvEnded, ev.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
+	ev.failed, in.failed = in.failed, nil
 	c.inFlight = costOf(in.flight)
 	c.mu.Unlock()
 }
 
-// A local is what a worker has for the packet sockets whose tasks it runs.
+// A local has a worker's memory for the packet sockets whose tasks it runs.
 type local struct {
-	batches []*reactor.Batch // empty ones
-	packets []Packet         // what a packet handler is given
+	batches []*reactor.Batch // empty, to be used again
+	packets []Packet         // the memory of OnPackets' batch
 }
 
 func localOf(d *engine.Driver) *local {
@@ -167,7 +166,7 @@ func localOf(d *engine.Driver) *local {
 	return l
 }
 
-// batch is an empty batch.
+// batch returns an empty batch.
 func (d *local) batch(k sock.Kind) *reactor.Batch {
 	var b *reactor.Batch
 	if n := len(d.batches); n > 0 {
@@ -186,7 +185,7 @@ const (
 	keepBatchLen  = 4096
 )
 
-// putBatch takes a batch that has been sent.
+// putBatch keeps a batch that has been sent, to be used again.
 func (d *local) putBatch(b *reactor.Batch) {
 	if b.Cap() <= keepBatchSize && b.Len() <= keepBatchLen && len(d.batches) < keepBatches {
 		b.Reset()
@@ -194,7 +193,7 @@ func (d *local) putBatch(b *reactor.Batch) {
 	}
 }
 
-// A target is what reactors and the group tell a Conn.
+// A target is a Conn as the reactors and the group see it.
 type target Conn
 
 var (
@@ -219,5 +218,5 @@ func (t *target) Obey(o engine.Order) {
 	case engine.Stage:
 		kind = cmdStage
 	}
-	_ = (*Conn)(t).tell(command{kind: kind}) // one that has ended needs no telling
+	_ = (*Conn)(t).enqueue(command{kind: kind}) // a socket that has ended needs no command
 }

@@ -81,7 +81,7 @@ func TestDrainAndAbortReachPacketSockets(t *testing.T) {
 	})
 }
 
-// Closing in all ways, from several sides at once, while datagrams come and go.
+// Sockets are closed in all ways, from several sides at once, while datagrams come and go.
 func TestPacketSocketsThatCloseUnderTrafficLeaveNothing(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
@@ -149,7 +149,7 @@ func TestPacketSocketsThatCloseUnderTrafficLeaveNothing(t *testing.T) {
 	})
 }
 
-func TestWhatAHandlerOfPacketsReturnsOrThrowsClosesTheSocket(t *testing.T) {
+func TestAnErrorOrPanicOfAPacketHandlerClosesTheSocket(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 2)
 		for name, what := range map[string]func() error{
@@ -242,8 +242,8 @@ func TestPacketTimerFiresOnceAtItsTime(t *testing.T) {
 	})
 }
 
-// With a handler stuck, the sockets that receive through the same worker's reactor are
-// served by another worker.
+// While a handler blocks a worker, another worker serves the sockets that receive through the same
+// reactor.
 func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 2)
@@ -274,12 +274,11 @@ func TestPacketSocketsBesideAStuckHandlerAreServed(t *testing.T) {
 	})
 }
 
-// The group ends a Socket as it does what has handlers, and its goroutines are
-// told.
+// The group ends a Socket as it ends sockets with handlers. The Socket's calls return an error.
 func TestAbortEndsSocketsOfGoroutines(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
-		s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
+		s, err := packet.ListenSocket(f, listenUDP(t, "udp4", "127.0.0.1:0"))
 		require.NoError(t, err)
 		read, written := make(chan error, 1), make(chan error, 1)
 		go func() { _, _, err := s.ReadFrom(make([]byte, 10)); read <- err }()
@@ -301,7 +300,7 @@ func TestAbortEndsSocketsOfGoroutines(t *testing.T) {
 	})
 }
 
-func TestPacketSocketsThatCannotBeMadeSayWhy(t *testing.T) {
+func TestPacketSocketsThatCannotBeMadeReturnTheReason(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1)
 		h := &funcs{lives: lives}
@@ -309,7 +308,7 @@ func TestPacketSocketsThatCannotBeMadeSayWhy(t *testing.T) {
 		requireOpError(t, err, "dial", syscall.EDESTADDRREQ)
 		_, err = packet.Dial(f, netip.MustParseAddrPort("[fe80::1%nosuchzone]:9"), h)
 		requireOpError(t, err, "dial")
-		_, err = packet.OpenDialled(f, netip.AddrPort{})
+		_, err = packet.DialSocket(f, netip.AddrPort{})
 		requireOpError(t, err, "dial", syscall.EDESTADDRREQ)
 		gone := listenUDP(t, "udp4", "127.0.0.1:0")
 		require.NoError(t, gone.Close())

@@ -16,7 +16,7 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// Datagrams may be lost with completions. The socket answers later ones.
+// Datagrams may be lost together with completions. The socket answers later ones.
 func TestAPacketSocketOutlivesDroppedCompletions(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		if backend != "io_uring" {
@@ -40,7 +40,7 @@ func TestAPacketSocketOutlivesDroppedCompletions(t *testing.T) {
 				if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 					return err
 				}
-				for err == nil && !bytes.Equal(back, want) { // an answer to an earlier one may come as well
+				for err == nil && !bytes.Equal(back, want) { // an answer to an earlier datagram may come as well
 					_, err = c.Read(back)
 				}
 				switch {
@@ -55,7 +55,7 @@ func TestAPacketSocketOutlivesDroppedCompletions(t *testing.T) {
 		})
 		plan.Stop()
 		c := udpClient(t, at)
-		for range 300 { // more than there is memory for
+		for range 300 { // they need more memory than there is
 			exchange(t, c, "as before")
 		}
 		dropped := uint64(plan.Injected(faults.Complete, syscall.EBADR))

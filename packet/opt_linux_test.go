@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// Where the kernel refuses segments, what was joined is sent singly.
+// Where the kernel refuses segments, joined datagrams are sent singly.
 func TestJoinedDatagramsAreSentSinglyWhereTheKernelRefusesSegments(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)

@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-func TestTheDestinationOfADatagramIsTold(t *testing.T) {
+func TestTheDestinationOfADatagramIsReported(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for network, to := range map[string]string{"udp4": "127.0.0.1", "udp6": "::1"} {
 			f, lives := packetFixture(t, backend, 1)
@@ -85,7 +85,7 @@ func loopback(t *testing.T) *net.Interface {
 	return &all[i]
 }
 
-func TestMulticastReachesThoseWhoJoined(t *testing.T) {
+func TestMulticastReachesSocketsThatJoined(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		lo := loopback(t)
 		f, lives := packetFixture(t, backend, 1)

@@ -1,17 +1,19 @@
 package packet
 
 import (
-	"errors"
-	"fmt"
-	"net"
-	"net/netip"
 	"syscall"
 
-	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/internal/ready"
 )
 
-// SyscallConn is conn.Socket.SyscallConn for datagrams: Write's function, too, is given a duplicate
-// of the descriptor, beside what others write.
+// SyscallConn gives access to the descriptor, above all for socket options. After Close its methods
+// return an error that matches net.ErrClosed. The descriptor is closed once no function uses it.
+//
+// Read and Write call their function until it returns true, and wait in between until the socket is
+// ready. The first Read makes the kernel stop joining datagrams for good. From then on the Socket's
+// own reads receive one datagram per system call and keep none. Datagrams that they had kept before
+// are for the next of them, in order. The function does not get these. Datagrams that the kernel
+// had joined before still come joined.
 func (s *Socket) SyscallConn() (syscall.RawConn, error) { return rawPackets{s}, nil }
 
 // A rawPackets is the syscall.RawConn of a Socket.
@@ -19,42 +21,49 @@ type rawPackets struct{ s *Socket }
 
 // Control implements syscall.RawConn.
 func (r rawPackets) Control(f func(fd uintptr)) error {
-	return r.do("raw-control", func(fd uintptr) bool { f(fd); return true })
-}
-
-// Read implements syscall.RawConn.
-func (r rawPackets) Read(f func(fd uintptr) (done bool)) error { return r.do("raw-read", f) }
-
-// Write implements syscall.RawConn.
-func (r rawPackets) Write(f func(fd uintptr) (done bool)) error { return r.do("raw-write", f) }
-
-func (r rawPackets) do(op string, f func(fd uintptr) bool) error {
-	fd := -1
-	err := r.s.do(func(c *Conn) (err error) {
-		fd, err = sock.Duplicate(c.end.FD)
-		return err
-	})
-	switch {
-	case errors.Is(err, net.ErrClosed):
-		err = net.ErrClosed
-	case err == nil:
-		err = sock.Lend(fd, f)
-	}
+	fd, err := r.s.udp.sock.EnterAny()
 	if err != nil {
-		return r.s.opError(op, netip.AddrPort{}, err)
+		return r.s.opError("raw-control", err)
 	}
+	defer r.s.udp.sock.Leave()
+	f(uintptr(fd))
 	return nil
 }
 
-// ReadMsgUDP is ReadFrom, with the signature by which golang.org/x/net knows a UDP socket. No
-// out-of-band data is received: with room for some it returns errors.ErrUnsupported.
-func (s *Socket) ReadMsgUDP(p, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
-	if len(oob) > 0 {
-		return 0, 0, 0, nil, s.opError("read", s.peer, fmt.Errorf("out-of-band data: %w", errors.ErrUnsupported))
+// Read implements syscall.RawConn.
+func (r rawPackets) Read(f func(fd uintptr) (done bool)) error {
+	a := &r.s.arrived
+	return r.do("raw-read", ready.In, func(fd uintptr) bool {
+		a.separate(int(fd))
+		return f(fd)
+	})
+}
+
+// Write implements syscall.RawConn.
+func (r rawPackets) Write(f func(fd uintptr) (done bool)) error {
+	return r.do("raw-write", ready.Out, f)
+}
+
+func (r rawPackets) do(op string, d ready.Direction, f func(fd uintptr) bool) (err error) {
+	s := r.s
+	var turn *ready.Wait
+	defer func() { s.pass(d, turn) }()
+	for {
+		fd, err := s.udp.sock.Enter(d)
+		if err != nil {
+			return s.opError(op, err)
+		}
+		if s.call(f, fd) {
+			return nil
+		}
+		if turn, err = s.await(op, d, turn, forUser); err != nil {
+			return err
+		}
 	}
-	n, from, err := s.ReadFromAddrPort(p)
-	if err != nil {
-		return n, 0, 0, nil, err
-	}
-	return n, 0, 0, net.UDPAddrFromAddrPort(from), nil
+}
+
+// call calls f, which may panic.
+func (s *Socket) call(f func(fd uintptr) bool, fd int) bool {
+	defer s.udp.sock.Leave()
+	return f(uintptr(fd))
 }

@@ -1,10 +1,10 @@
 package packet_test
 
 import (
-	"errors"
 	"net"
-	"syscall"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/ipv4"
@@ -18,7 +18,7 @@ func TestDatagramOptionsAreSetAsOnNets(t *testing.T) {
 		f := newFixture(t, backend, 1)
 		pc, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 		require.NoError(t, err)
-		s, err := packet.Open(f, pc)
+		s, err := packet.ListenSocket(f, pc)
 		require.NoError(t, err)
 		require.NoError(t, pc.Close())
 		p := ipv4.NewPacketConn(s)
@@ -32,15 +32,16 @@ func TestDatagramOptionsAreSetAsOnNets(t *testing.T) {
 		defer peer.Close()
 		write(t, peer, "hello")
 		buf := make([]byte, 10)
-		n, _, _, from, err := s.ReadMsgUDP(buf, nil)
+		n, _, flags, from, err := s.ReadMsgUDP(buf, nil)
 		require.NoError(t, err)
+		require.Zero(t, flags)
 		require.Equal(t, "hello", string(buf[:n]))
 		require.Equal(t, peer.LocalAddr().String(), from.String())
-		_, _, _, _, err = s.ReadMsgUDP(buf, make([]byte, 1))
-		requireOpError(t, err, "read", errors.ErrUnsupported)
 		raw := rawOf(t, s)
 		require.NoError(t, raw.Write(func(uintptr) bool { return true }))
-		requireOpError(t, raw.Read(func(uintptr) bool { return false }), "raw-read", errors.ErrUnsupported)
+		require.NoError(t, s.SetReadDeadline(time.Now()))
+		requireOpError(t, raw.Read(func(uintptr) bool { return false }), "raw-read", os.ErrDeadlineExceeded)
+		require.NoError(t, s.SetReadDeadline(time.Time{}))
 
 		require.NoError(t, s.Close())
 		called := func(uintptr) bool { t.Error("called after Close"); return true }
@@ -49,5 +50,3 @@ func TestDatagramOptionsAreSetAsOnNets(t *testing.T) {
 		requireOpError(t, raw.Write(called), "raw-write", net.ErrClosed)
 	})
 }
-
-var _ syscall.Conn = (*packet.Socket)(nil)

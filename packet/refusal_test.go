@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// A datagram socket that is closing says that it takes no timer.
+// A datagram socket that is closing refuses a timer.
 func TestAClosingPacketSocketRefusesATimer(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1)

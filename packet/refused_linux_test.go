@@ -12,8 +12,8 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// What the kernel refuses is told with its destination, and nothing else suffers.
-func TestADatagramThatTheKernelRefusesIsToldWithItsDestination(t *testing.T) {
+// The error of a refused datagram has its destination. Other datagrams are not affected.
+func TestARefusedDatagramIsReportedWithItsDestination(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
 		fails := make(chan error, 10)

@@ -12,10 +12,11 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// maxBatch is how many packets one call of OnPackets is given.
+// maxBatch is the number of packets after which a batch of OnPackets ends. Joined datagrams may
+// exceed it.
 const maxBatch = 256
 
-// A connTask is a Conn as the scheduler sees it: users who hold a Conn do not see these methods.
+// A connTask is a Conn as the scheduler sees it. Its methods are not part of Conn's API.
 type connTask Conn
 
 var _ sched.Survivor = (*connTask)(nil)
@@ -27,53 +28,53 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	if c.closed != 0 {
 		return c.over(cx)
 	}
-	var n news
-	c.collect(&n)
-	defer c.dropNews(&n) // if a handler ends the goroutine: see Exited
-	c.work(&n)
-	c.dropNews(&n)
+	var ev events
+	c.collect(&ev)
+	defer c.releaseEvents(&ev) // if a handler ends the goroutine: see Exited
+	c.work(&ev)
+	c.releaseEvents(&ev)
 	return c.settle(cx)
 }
 
-// dropNews gives back what a run has brought, whether it was dealt with or not.
-func (c *Conn) dropNews(n *news) {
-	n.release(c.home, len(n.chunks)) // after a panic or an exit
-	if n.recvEnded {
-		n.recvEnded = false
+// releaseEvents gives the memory of a run's events back, also of those that were not handled.
+func (c *Conn) releaseEvents(ev *events) {
+	ev.release(c.home, len(ev.chunks)) // after a panic or an exit
+	if ev.recvEnded {
+		ev.recvEnded = false
 		c.flags &^= receiving | stopping
 	}
-	c.driver.Recycle(n.chunks)
-	n.chunks, n.next = nil, 0
-	if n.landed != nil {
-		localOf(c.driver).putBatch(n.landed)
-		n.landed = nil
+	c.driver.Recycle(ev.chunks)
+	ev.chunks, ev.next = nil, 0
+	if ev.failed != nil {
+		localOf(c.driver).putBatch(ev.failed)
+		ev.failed = nil
 	}
 }
 
-// Exited implements sched.Survivor: it is called after a run in which a handler has ended the
-// goroutine. The next run tears the socket down.
+// Exited implements sched.Survivor. It is called after a run in which a handler called
+// runtime.Goexit. The next run tears the socket down.
 func (t *connTask) Exited(*sched.Context) {
 	c := (*Conn)(t)
 	c.group.Logger.Error("packet: handler called runtime.Goexit", "local", c.local)
 	c.fail(sched.ErrGoexit)
 }
 
-// work calls the handler as the news demands; settle draws the consequences.
-func (c *Conn) work(n *news) {
+// work calls the handler for the events. settle then submits operations or tears the socket down.
+func (c *Conn) work(ev *events) {
 	defer c.recoverPanic()
 	if !c.is(opened | broken) {
 		c.flags |= opened
 		c.check(c.handler.OnOpen(c))
 	}
-	if n.landed != nil {
-		c.landed(n.landed, n.landedNotes)
+	if ev.failed != nil {
+		c.sendFailed(ev.failed)
 	}
-	for i := range n.commands {
-		c.exec(&n.commands[i])
+	for i := range ev.commands {
+		c.exec(&ev.commands[i])
 	}
-	c.receive(n)
-	if n.recvEnded {
-		c.recvEnd(n.recvErrno)
+	c.receive(ev)
+	if ev.recvEnded {
+		c.recvEnd(ev.recvErrno)
 	}
 	c.checkClock()
 	if !c.is(drained) && c.group.Draining(c.is(outbound)) {
@@ -81,13 +82,14 @@ func (c *Conn) work(n *news) {
 	}
 }
 
-// drain tells the handler.
+// drain calls OnDrain, or aborts the socket if the group is aborting.
 func (c *Conn) drain() {
 	switch {
 	case c.group.Aborting():
 		c.Abort()
 	case !c.is(closing | broken):
 		c.flags |= drained
+		c.drainTasks()
 		c.handler.OnDrain(c)
 	}
 }
@@ -102,38 +104,54 @@ func (c *Conn) recoverPanic() {
 	c.fail(err)
 }
 
-// receive gives the handler what has come, and releases it.
-func (c *Conn) receive(n *news) {
-	for n.next < len(n.chunks) {
+// receive passes the received datagrams to the handler, and releases them.
+func (c *Conn) receive(ev *events) {
+	for ev.next < len(ev.chunks) {
 		batch := localOf(c.driver).packets[:0]
-		last := n.next
-		for ; last < len(n.chunks) && len(batch) < maxBatch; last++ {
-			batch = appendPackets(batch, n.chunks[last])
+		last := ev.next
+		for ; last < len(ev.chunks) && len(batch) < maxBatch; last++ {
+			batch = appendPackets(batch, ev.chunks[last])
 		}
 		localOf(c.driver).packets = batch[:0]
+		c.countReceived(batch)
 		if !c.is(closing | broken) {
 			c.check(c.handler.OnPackets(c, batch))
 		}
 		clear(batch)
-		n.release(c.home, last)
+		ev.release(c.home, last)
 	}
 }
 
-// release gives the chunks before the last-th back.
-func (n *news) release(home *engine.Driver, last int) {
-	if n.next < last {
-		reactor.ReleasePackets(home.R, n.chunks[n.next:last])
-		n.next = last
+func (c *Conn) countReceived(batch []Packet) {
+	bytes := 0
+	for i := range batch {
+		bytes += len(batch[i].Data)
+	}
+	p := c.from.Part(c.driver.Worker)
+	if c.is(closing | broken) {
+		p.Dropped[engine.SocketClosed].Add(uint64(len(batch)))
+		return
+	}
+	p.In.Add(uint64(len(batch)))
+	p.Received.Add(uint64(bytes))
+}
+
+// release gives the chunks before index last back.
+func (ev *events) release(home *engine.Driver, last int) {
+	if ev.next < last {
+		reactor.ReleasePackets(home.R, ev.chunks[ev.next:last])
+		ev.next = last
 	}
 }
 
-// appendPackets takes a buffer apart, which is several datagrams with UDP_GRO.
+// appendPackets appends the datagrams in a buffer. With UDP_GRO there may be several.
 func appendPackets(batch []Packet, b reactor.Buffer) []Packet {
 	got := b.Packet()
 	batch = append(batch, Packet{})
 	p := &batch[len(batch)-1]
 	p.Data, p.From, p.Truncated = got.Payload, got.From, got.Truncated
 	p.To, p.Interface = got.To, got.Interface
+	p.ECN, p.TTL, p.at = got.ECN, got.TTL, got.Time
 	if got.Segment <= 0 || got.Segment >= len(got.Payload) {
 		return batch
 	}
@@ -150,8 +168,8 @@ func appendSegments(batch []Packet, p Packet, got *reactor.Packet) []Packet {
 	return batch
 }
 
-// passing are errors of the network that concern some datagram, not the socket.
-var passing = []syscall.Errno{
+// transientErrors concern a datagram, not the socket. The socket goes on after them.
+var transientErrors = []syscall.Errno{
 	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN,
 	syscall.ENETDOWN, syscall.EMSGSIZE, syscall.ETIMEDOUT, syscall.EACCES, syscall.EPERM, syscall.ENOPROTOOPT,
 	syscall.ENOMEM,
@@ -160,13 +178,13 @@ var passing = []syscall.Errno{
 func (c *Conn) recvEnd(errno syscall.Errno) {
 	switch errno {
 	case 0, syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
-		return // settle receives again if that is wanted
+		return // settle receives again, unless the socket is closing
 	}
 	if c.is(closing | broken) {
 		return
 	}
 	err := c.opError("read", netip.AddrPort{}, sock.Error("recvmsg", errno))
-	if !slices.Contains(passing, errno) {
+	if !slices.Contains(transientErrors, errno) {
 		c.fail(err)
 		return
 	}
@@ -176,15 +194,15 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 func (c *Conn) exec(cmd *command) {
 	switch cmd.kind {
 	case cmdSend:
-		if cmd.asks.w != nil {
-			cmd.asks.write(c, cmd.to)
-		} else if err := c.WriteTo(cmd.data, cmd.to); err != nil && !c.is(closing|broken) {
+		if err := c.WriteTo(cmd.data, cmd.to); err != nil && !c.is(closing|broken) {
 			c.check(c.handler.OnError(c, err))
 		}
 	case cmdDo:
 		if !c.is(broken) {
 			cmd.do(c)
 		}
+	case cmdSession:
+		cmd.do(c)
 	case cmdClose:
 		if !c.is(closing | broken) {
 			_ = c.Close()
@@ -196,8 +214,8 @@ func (c *Conn) exec(cmd *command) {
 	}
 }
 
-// settle hands the kernel what has come of a run, and reports whether the socket is
-// over.
+// settle submits the sends and the receive that follow from a run. It reports whether the task is
+// done.
 func (c *Conn) settle(cx *sched.Context) (done bool) {
 	if !c.is(broken) {
 		if c.send(c.is(closing)) == 0 && c.is(closing) {
@@ -205,8 +223,8 @@ func (c *Conn) settle(cx *sched.Context) (done bool) {
 		}
 	}
 	if !c.is(receiving | closing | broken) {
-		// What the receive before brought has been dealt with, so that this one may
-		// go to another reactor.
+		// All data of the last receive has been handled. So the next one may go to another
+		// reactor.
 		c.home = c.driver.Via(c.home)
 		err := c.driver.Submit(c.home, reactor.Op{Kind: reactor.RecvFrom, FD: c.end.FD, Token: c.end.Token})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// What takes the place of a stuck worker's socket was made before it is needed.
+// The inert socket, which replaces that of a blocked worker, is made before it is needed.
 func TestASocketOfAStuckWorkerGivesItsPortBackWithoutDescriptors(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 1)

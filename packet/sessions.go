@@ -9,28 +9,30 @@ import (
 	"github.com/suiro-go/suiro/internal/engine"
 )
 
-// Sessions is a Handler that tells the datagrams of different peers apart: it
-// keeps a Session for each address that has sent something lately. One value may serve
-// several sockets, as a Server with ReusePort has them: each has sessions of its own, and
-// Handler is then called by several workers at a time, but for one socket by one. The
-// fields must not change meanwhile, and the value must not be copied.
+// Sessions is a Handler that keeps a Session for each peer, that is for each address that has sent
+// a datagram lately. One value may serve several sockets, such as those of a Server with ReusePort.
+// Each socket has its own sessions. Handler is then called by several workers at a time, but for
+// one socket by one worker. The fields must not change meanwhile. The value must not be copied.
+//
+// Sessions has the methods of Handler so that it can be used wherever a Handler can, as an
+// http.ServeMux is an http.Handler. A Handler of the user's own may embed it and extend these
+// methods. Only the socket, or such a Handler, may call them.
 type Sessions struct {
 	Base
 
-	// Handler is told what happens to each session.
+	// Handler has the callbacks of each session.
 	Handler SessionHandler
 
-	// Idle is how long a session lives after the last datagram from its peer. 0: a
-	// minute.
+	// Idle is the time after which a session ends if its peer sends nothing. 0: a minute.
 	Idle time.Duration
 
-	// CountSent has datagrams to the peer keep its session as well, however they are
-	// sent: for relays, where either side may be silent. A server that sends unasked
-	// would keep peers that have gone.
+	// CountSent makes datagrams to the peer, too, restart the idle time, by whichever method they
+	// are sent. It is for relays, where either side may be silent. With it, a server that sends
+	// without being asked keeps sessions of peers that have gone.
 	CountSent bool
 
-	// Max bounds the sessions there are at a time, of all sockets together. Datagrams
-	// of further peers are dropped, and counted in Refused. 0: 65536.
+	// Max is the maximum number of sessions at a time, of all sockets together. Datagrams of
+	// further peers are dropped, and counted in Refused. 0: 65536.
 	Max int
 
 	tables  sync.Map // *Conn: *sessionTable, until the socket's OnClose
@@ -38,30 +40,32 @@ type Sessions struct {
 	refused atomic.Uint64
 }
 
-// A SessionHandler is told what happens to a session, as a Handler is to a
-// socket: an error that a method returns ends the session, and is given to OnClose; a
-// panic ends the socket, and with it all of its sessions, each with an OnClose.
+// A SessionHandler has the callbacks of a session. If one returns an error, the session ends, and
+// OnClose gets the error. A panic ends the socket and all of its sessions, and OnClose is called
+// for each session.
 type SessionHandler interface {
-	// OnOpen: a peer without a session has sent a datagram, which OnPacket is given
-	// next. With an error it is dropped, the session ends, and OnClose is called.
+	// OnOpen is called when a peer without a session has sent a datagram. OnPacket gets the
+	// datagram next. After an error the datagram is dropped, the session ends, and OnClose is
+	// called.
 	OnOpen(s *Session) error
 
-	// OnPacket: a datagram has come from the peer.
+	// OnPacket is called for each datagram from the peer.
 	OnPacket(s *Session, p Packet) error
 
-	// OnClose: the session has ended; the last call. err is nil after Close, matches
-	// os.ErrDeadlineExceeded when the session was idle for Sessions.Idle, and
-	// net.ErrClosed when the socket has ended, on which nothing can be sent then.
+	// OnClose is the last call: the session has ended. err is nil after Close. It matches
+	// os.ErrDeadlineExceeded when the session was idle for Sessions.Idle. It matches net.ErrClosed
+	// when the socket has ended. Nothing can be sent on the socket then.
 	OnClose(s *Session, err error)
 }
 
-// A Session is one peer of a socket. Its methods are for its handler, while a method
-// of that runs.
+// A Session is one peer of a socket. Its methods are for the handler, while one of the handler's
+// methods runs.
 type Session struct {
 	peer  netip.AddrPort
 	table *sessionTable
 	value any
-	last  time.Duration // when something last came, or was sent if that counts
+	last  time.Duration // time of the last datagram received, or sent if CountSent is set
+	sent  atomic.Int64  // of SessionTasks: time of the last datagram that Peer.Send sent
 	older *Session
 	newer *Session
 	over  bool
@@ -74,10 +78,10 @@ const (
 	defaultMax  = 65536
 )
 
-// Peer is the session's peer.
+// Peer returns the address of the session's peer.
 func (s *Session) Peer() netip.AddrPort { return s.peer }
 
-// Conn is the socket.
+// Conn returns the socket.
 func (s *Session) Conn() *Conn { return s.table.conn }
 
 // Write queues a datagram to the peer, as Conn.WriteTo does.
@@ -88,25 +92,32 @@ func (s *Session) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Value is what SetValue stored, or nil.
+// Value returns the value that SetValue stored, or nil.
 func (s *Session) Value() any { return s.value }
 
 // SetValue stores the handler's own state of this session.
 func (s *Session) SetValue(v any) { s.value = v }
 
-// Close ends the session; OnClose is called before Close returns. A datagram that
-// comes later opens another. More calls do nothing.
+// Close ends the session. OnClose is called before Close returns. A later datagram of the peer
+// opens another session. Further calls do nothing.
 func (s *Session) Close() { s.table.end(s, nil) }
 
-// Len is the number of sessions, of all sockets. Any goroutine may ask.
+// Stackful reports whether Handler is a SessionTasks, or has a Stackful method that returns true.
+// See conn.Stackful.
+func (m *Sessions) Stackful() bool {
+	h, ok := m.Handler.(interface{ Stackful() bool })
+	return ok && h.Stackful()
+}
+
+// Len returns the number of sessions, of all sockets. Any goroutine may call it.
 func (m *Sessions) Len() int { return int(m.live.Load()) }
 
-// Refused is the number of datagrams that were dropped for want of room. Any goroutine
-// may ask.
+// Refused returns the number of datagrams that were dropped because of Max. Any goroutine may call
+// it.
 func (m *Sessions) Refused() uint64 { return m.refused.Load() }
 
-// Session is the session that a peer has on a socket, nil if there is none. It is for the
-// handler of that socket's sessions, while a method of it runs.
+// Session returns the session of a peer on a socket, or nil. It is for the handler of the socket's
+// sessions, while one of its methods runs.
 func (m *Sessions) Session(c *Conn, peer netip.AddrPort) *Session {
 	if t, ok := m.tables.Load(c); ok {
 		return t.(*sessionTable).peers[peer]
@@ -114,7 +125,7 @@ func (m *Sessions) Session(c *Conn, peer netip.AddrPort) *Session {
 	return nil
 }
 
-// table is the socket's, which it makes if there is none.
+// table returns the socket's table. It makes one if there is none.
 func (m *Sessions) table(c *Conn) *sessionTable {
 	if t, ok := m.tables.Load(c); ok {
 		return t.(*sessionTable)

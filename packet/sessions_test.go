@@ -18,7 +18,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// sessionFuncs is a session handler of functions.
+// sessionFuncs is a session handler made of functions.
 type sessionFuncs struct {
 	open   func(*packet.Session) error
 	packet func(*packet.Session, packet.Packet) error
@@ -71,8 +71,9 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 			return count
 		}
 		addrOf := func(c *net.UDPConn) netip.AddrPort { return c.LocalAddr().(*net.UDPAddr).AddrPort() }
-		// One of them talks on while another one, silent, expires. Where the machine stands still for longer
-		// than a session's life, the talker's ends as well, and then it has another, from 1.
+		// One peer goes on while another one, silent, expires. If the machine pauses for longer
+		// than a session lives, the talker's session ends as well. Then its next session begins
+		// with 1.
 		silent, talker := udpClient(t, at), udpClient(t, at)
 		require.Equal(t, 1, ask(silent, "a"))
 		restarts, ended, talked := 0, 0, 0
@@ -109,7 +110,7 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 				}
 			}
 		}
-		// More peers than there may be sessions, at once.
+		// More peers than Max send at once.
 		var crowd []*net.UDPConn
 		for range 12 {
 			crowd = append(crowd, udpClient(t, at))
@@ -131,7 +132,7 @@ func TestSessionsTellPeersApartExpireAndAreBounded(t *testing.T) {
 	})
 }
 
-// peersOf has n clients send a datagram each to a socket, and waits until each has an answer.
+// peersOf makes n clients. Each sends a datagram to a socket, and waits for the answer.
 func peersOf(t *testing.T, at netip.AddrPort, n int) (all []*net.UDPConn) {
 	t.Helper()
 	for range n {
@@ -150,8 +151,8 @@ func respond(s *packet.Session, p packet.Packet) error {
 	return err
 }
 
-// Several sockets may have one Sessions, each on a worker of its own: a peer has a session
-// on each of them, and Max is for all together.
+// Several sockets, each on its own worker, may share one Sessions. A peer has a session on each of
+// them. Max is for all sockets together.
 func TestSocketsThatShareSessionsHaveTheirOwn(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, _ := packetFixture(t, backend, workers)
@@ -212,9 +213,9 @@ func TestSocketsThatShareSessionsHaveTheirOwn(t *testing.T) {
 	})
 }
 
-// A panic, or an exit, in one session's OnClose, when the socket has ended, keeps no other from
-// being told.
-func TestEachSessionIsToldOfTheEndThoughAnotherFails(t *testing.T) {
+// When the socket has ended, a panic or an exit in one session's OnClose does not prevent the calls
+// for the others.
+func TestOnCloseOfEachSessionIsCalledThoughAnotherFails(t *testing.T) {
 	for name, fail := range map[string]func(){"panics": func() { panic("told") }, "exits": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			conntest.Backends(t, func(t *testing.T, backend string) {
@@ -242,7 +243,7 @@ func TestEachSessionIsToldOfTheEndThoughAnotherFails(t *testing.T) {
 	}
 }
 
-// pausedFixture is one whose clock goes on by Advance alone.
+// pausedFixture is a fixture whose clock moves only by Advance.
 func pausedFixture(t *testing.T, backend string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, log: &conntest.Log{}}
@@ -264,7 +265,7 @@ func pausedFixture(t *testing.T, backend string) *fixture {
 	return f
 }
 
-// With CountSent a session lives as long as something goes either way.
+// With CountSent a session lives as long as datagrams go in either direction.
 func TestSentDatagramsKeepSessionsIfTheyCount(t *testing.T) {
 	const idle = time.Minute
 	for name, send := range map[string]func(s *packet.Session, c *packet.Conn) error{

@@ -9,20 +9,20 @@ import (
 	"github.com/suiro-go/suiro/internal/saturate"
 )
 
-// A sessionTable is the sessions of one socket, whose task alone uses it. They are kept in
-// the order in which they were last used, so that finding those that have expired costs
-// nothing for the others.
+// A sessionTable has the sessions of one socket. Only the socket's task uses it. The sessions are
+// listed in the order of their last use. So a search for expired sessions does not visit the
+// others.
 type sessionTable struct {
 	owner  *Sessions
 	conn   *Conn
 	peers  map[netip.AddrPort]*Session
-	oldest *Session // the one that has been idle for longest
+	oldest *Session // idle for the longest time
 	newest *Session
 }
 
 func (t *sessionTable) receive(batch []Packet) {
 	now := t.conn.group.RT.Now()
-	t.expire(now) // first, so that a datagram does not revive what was over before it came
+	t.expire(now) // first, so that a datagram does not revive a session that expired before it arrived
 	for _, p := range batch {
 		s := t.peers[p.From]
 		if s == nil {
@@ -38,10 +38,10 @@ func (t *sessionTable) receive(batch []Packet) {
 	t.arm()
 }
 
-// sent notes each queued datagram, if that counts.
+// sent is called for each queued datagram if CountSent is set.
 func (t *sessionTable) sent(to netip.AddrPort) {
 	s := t.newest
-	if s == nil || s.peer != to { // mostly it is an answer
+	if s == nil || s.peer != to { // mostly the datagram answers the newest session's
 		s = t.peers[to]
 	}
 	if s != nil {
@@ -70,7 +70,7 @@ func (t *sessionTable) touch(s *Session, now time.Duration) {
 	if s.over {
 		return
 	}
-	s.last = max(now, t.newest.last) // now may be of the begin of a batch
+	s.last = max(now, t.newest.last) // now may be the time at which a batch began
 	if t.newest != s {
 		t.unlink(s)
 		t.link(s)
@@ -101,7 +101,7 @@ func (t *sessionTable) unlink(s *Session) {
 	s.older, s.newer = nil, nil
 }
 
-// fail ends a session whose handler returned an error, which the log hears of.
+// fail ends a session whose handler returned an error, and logs the error.
 func (t *sessionTable) fail(s *Session, err error) {
 	t.conn.group.HandlerFailed(err, t.owner.Handler, s.over, slog.Any("remote", s.peer))
 	t.end(s, err)
@@ -118,11 +118,11 @@ func (t *sessionTable) end(s *Session, err error) {
 	t.owner.Handler.OnClose(s, err)
 }
 
-// endAll ends the sessions of a socket that has ended. A panic in one OnClose is logged,
-// and keeps none of the others from being told; neither does a runtime.Goexit.
+// endAll ends the sessions of a socket that has ended. A panic in one OnClose is logged. OnClose is
+// called for all other sessions, also after a panic or a runtime.Goexit.
 func (t *sessionTable) endAll(err error) {
 	defer func() {
-		if t.oldest != nil { // the goroutine exits
+		if t.oldest != nil { // an OnClose called runtime.Goexit
 			t.endAll(err)
 		}
 	}()
@@ -134,16 +134,19 @@ func (t *sessionTable) endAll(err error) {
 	}
 }
 
-// until is when a session expires that is not used before.
+// until returns the time at which a session expires if it is not used before.
 func (t *sessionTable) until(s *Session) time.Duration { return saturate.Add(s.last, t.owner.idle()) }
 
 func (t *sessionTable) expire(now time.Duration) {
 	for t.oldest != nil && now >= t.until(t.oldest) {
+		if t.keptBySends(t.oldest) {
+			continue
+		}
 		t.end(t.oldest, t.conn.opError("idle", t.oldest.peer, os.ErrDeadlineExceeded))
 	}
 }
 
-// arm has the timer look again when the next session can have expired.
+// arm sets the timer to the time at which the next session may expire.
 func (t *sessionTable) arm() {
 	if t.oldest != nil {
 		t.conn.setTimer(t.until(t.oldest))

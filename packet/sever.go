@@ -5,20 +5,22 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// sever has the socket receive nothing more, and gives its port back, although its task
-// does not run. What the handler still writes is an error.
+// sever makes the socket receive nothing more, and frees its port, although its task does not run.
+// Later writes of the handler fail.
 func (c *Conn) sever() {
 	c.mu.Lock()
-	gone := c.inbox.gone // the task has closed it, and may change FD
+	gone := c.inbox.gone // the task has closed the descriptor, and may change FD
 	var was engine.Endpoint
 	if !gone {
 		was.Token, was.FD = c.end.Token, c.end.FD
 		_ = c.group.Inert.Retire(was.FD)
+		c.inbox.severed = true
 	}
 	c.mu.Unlock()
 	if gone {
 		return
 	}
-	// Afterwards, as internal/accept/close.go argues. A token that has gone by now names nothing.
+	// Expel is called after Retire, for the reason in internal/accept/close.go. If the socket has
+	// ended by now, its token refers to no socket.
 	c.group.Expel(&was, reactor.RecvFrom)
 }

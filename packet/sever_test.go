@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// Whatever severs a socket may meet it while its task closes the descriptor.
+// sever may run while the socket's task closes the descriptor.
 func TestASocketIsSeveredWhileItCloses(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)
@@ -31,7 +31,7 @@ func TestASocketIsSeveredWhileItCloses(t *testing.T) {
 					}
 				}
 			})
-			if err := handle.Close(); err != nil { // its receive has failed since it was severed
+			if err := handle.Close(); err != nil { // its receive has failed because it was severed
 				require.ErrorIs(t, err, net.ErrClosed)
 			}
 			conntest.Receive(t, closed)

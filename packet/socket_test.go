@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// A socket is what package net's and ours have in common.
+// A socket has the methods that package net's sockets and ours have in common.
 type socket interface {
 	net.PacketConn
 	net.Conn
@@ -26,13 +27,13 @@ type socket interface {
 	SetWriteBuffer(bytes int) error
 }
 
-// udpKind makes what package net's listening and dialling make.
+// udpKind makes listening and dialed sockets.
 type udpKind struct {
 	listen func() socket
 	dial   func(to net.Addr) socket
 }
 
-// onSockets runs a test on package net's sockets, which say what is right, and on ours.
+// onSockets runs a test on package net's sockets, which are the reference, and on ours.
 func onSockets(t *testing.T, test func(t *testing.T, s udpKind)) {
 	t.Run("net", func(t *testing.T) {
 		skipNetOnWindows(t)
@@ -58,9 +59,9 @@ func onSockets(t *testing.T, test func(t *testing.T, s udpKind)) {
 			listen: func() socket {
 				pc := listenUDP(t, "udp4", "127.0.0.1:0")
 				defer pc.Close()
-				return ours(packet.Open(f, pc))
+				return ours(packet.ListenSocket(f, pc))
 			},
-			dial: func(to net.Addr) socket { return ours(packet.OpenDialled(f, to.(*net.UDPAddr).AddrPort())) },
+			dial: func(to net.Addr) socket { return ours(packet.DialSocket(f, to.(*net.UDPAddr).AddrPort())) },
 		})
 	})
 }
@@ -88,7 +89,7 @@ func TestSocketReadsAndWritesAsNetDoes(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, string(noise[i:i+size]), string(p[:n]))
 		}
-		// What does not fit is cut off, and the next one whole.
+		// A datagram that does not fit is cut off, and the next one is whole.
 		for range 2 {
 			_, err := client.Write(noise[:100])
 			require.NoError(t, err)
@@ -105,13 +106,42 @@ func TestSocketReadsAndWritesAsNetDoes(t *testing.T) {
 		_, err = client.WriteTo(nil, server.LocalAddr())
 		requireOpError(t, err, "write", net.ErrWriteToConnected)
 		_, err = server.Write(nil)
-		require.Error(t, err)
+		requireOpError(t, err, "write", syscall.EDESTADDRREQ)
 		require.NoError(t, server.SetReadBuffer(1<<20))
 		require.NoError(t, server.SetWriteBuffer(1<<20))
 	})
 }
 
-func TestSocketIsToldOfARefusal(t *testing.T) {
+func TestSocketAddressesAreAsNets(t *testing.T) {
+	onSockets(t, func(t *testing.T, s udpKind) {
+		server := s.listen()
+		require.NoError(t, server.SetDeadline(time.Now().Add(conntest.Patience)))
+		for _, c := range []socket{server, s.dial(server.LocalAddr())} {
+			for _, addr := range []net.Addr{nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}} {
+				_, err := c.WriteTo(nil, addr)
+				requireOpError(t, err, "write", syscall.EINVAL)
+			}
+		}
+		_, err := server.WriteTo(nil, (*net.UDPAddr)(nil))
+		requireOpError(t, err, "write")
+		_, err = server.WriteTo(nil, &net.UDPAddr{IP: net.IPv6loopback, Port: 1})
+		requireOpError(t, err, "write")
+		if runtime.GOOS != "linux" {
+			return // other systems may refuse the address
+		}
+		at := *server.LocalAddr().(*net.UDPAddr)
+		for _, ip := range []net.IP{nil, net.IPv4zero, at.IP.To16()} {
+			_, err = server.WriteTo([]byte("to this machine"), &net.UDPAddr{IP: ip, Port: at.Port})
+			require.NoError(t, err)
+			p := make([]byte, 100)
+			n, _, err := server.ReadFrom(p)
+			require.NoError(t, err)
+			require.Equal(t, "to this machine", string(p[:n]))
+		}
+	})
+}
+
+func TestSocketReportsARefusal(t *testing.T) {
 	if conntest.Wine() {
 		t.Skip("Wine 8 forgets refusals")
 	}
@@ -154,7 +184,7 @@ func TestSocketDeadlinesAreAsNets(t *testing.T) {
 		requireOpError(t, err, "write", os.ErrDeadlineExceeded)
 		require.NoError(t, c.SetDeadline(time.Time{}))
 
-		// One that is set while a read waits ends it, and one that is taken back does not.
+		// A deadline that is set while a read waits ends it. One that is removed does not.
 		for range 20 {
 			read := make(chan error, 1)
 			go func() { _, _, err := c.ReadFrom(make([]byte, 10)); read <- err }()
@@ -241,8 +271,7 @@ func TestManyGoroutinesShareASocket(t *testing.T) {
 	})
 }
 
-// A question and its answer in DNS's form, to a resolver made of a handler, asked by
-// package net's own client.
+// The DNS client of package net asks a resolver that is a handler.
 func TestAResolverAnswers(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, lives := packetFixture(t, backend, workers)

@@ -2,29 +2,30 @@ package packet_test
 
 import (
 	"net"
+	"os"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 	"weak"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/packet"
 )
 
-// A Socket that the group has ended refuses deadlines, and one that was set before, for a time
-// far off, does not keep it in memory.
+// A Socket that the group has ended refuses deadlines. A distant deadline that was set before does
+// not keep it in memory.
 func TestASocketThatTheGroupHasEndedHasNoDeadlines(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
 		forgotten := func() weak.Pointer[packet.Socket] {
-			s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
+			s, err := packet.ListenSocket(f, listenUDP(t, "udp4", "127.0.0.1:0"))
 			require.NoError(t, err)
 			require.NoError(t, s.SetDeadline(time.Now().Add(time.Hour)))
 			read := make(chan error, 1)
-			go func() { _, err := s.Read(nil); read <- err }()
+			go func() { _, err := s.Read(make([]byte, 1)); read <- err }()
 			f.Abort()
 			requireOpError(t, conntest.Receive(t, read), "read", net.ErrClosed)
 			for _, set := range []func(time.Time) error{s.SetDeadline, s.SetReadDeadline, s.SetWriteDeadline} {
@@ -36,23 +37,19 @@ func TestASocketThatTheGroupHasEndedHasNoDeadlines(t *testing.T) {
 	})
 }
 
-// A write that finds the queue full says so as all others do.
-func TestASocketsWriteSaysThatTheQueueIsFull(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := newFixture(t, backend, 1, func(cfg *conn.Config) { cfg.LowWater, cfg.HighWater, cfg.MaxWrite = 1, 1, 1 })
-		s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
-		require.NoError(t, err)
-		release := f.stickAll() // so that the first one stays queued
-		const writers = 4
-		wrote := make(chan error, writers)
-		for range writers {
-			go func() { _, err := s.WriteTo([]byte("x"), s.LocalAddr()); wrote <- err }()
+// The kernel does not report an error again that a read has kept for the next one.
+func TestAKeptErrorWakesAReadThatWaits(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		s := openSocket(t, newFixture(t, backend, workers))
+		for range 10 {
+			read := make(chan error, 1)
+			go func() { _, err := s.Read(make([]byte, 1)); read <- err }()
+			time.Sleep(time.Millisecond) // the read mostly waits afterwards
+			require.NoError(t, packet.KeepError(s, syscall.ECONNREFUSED))
+			requireOpError(t, conntest.Receive(t, read), "read", syscall.ECONNREFUSED)
 		}
-		for range writers - 1 {
-			requireOpError(t, conntest.Receive(t, wrote), "write", packet.ErrWriteQueueFull)
-		}
-		release()
-		require.NoError(t, conntest.Receive(t, wrote))
-		require.NoError(t, s.Close())
+		require.NoError(t, s.SetReadDeadline(time.Now().Add(time.Millisecond)))
+		_, err := s.Read(make([]byte, 1))
+		requireOpError(t, err, "read", os.ErrDeadlineExceeded)
 	})
 }

@@ -22,7 +22,7 @@ func TestASocketClosesOnAVirtualClock(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(f.close)
 		for range 2 {
-			s, err := packet.Open(f, listenUDP(t, "udp4", "127.0.0.1:0"))
+			s, err := packet.ListenSocket(f, listenUDP(t, "udp4", "127.0.0.1:0"))
 			require.NoError(t, err)
 			_, err = s.WriteTo([]byte("hello"), s.LocalAddr())
 			require.NoError(t, err)

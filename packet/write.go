@@ -7,24 +7,25 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// WriteTo queues a copy of p as one datagram; the zero AddrPort is the peer of a
-// connected socket. Everything queued while a handler runs leaves in one system
-// call. Errors: ErrWriteQueueFull when Config.MaxWrite bytes are queued, a
-// *net.OpError that matches net.ErrClosed after Close, syscall.EMSGSIZE for what fits
-// no packet, and syscall.EAFNOSUPPORT for an address that the socket cannot send to;
-// then nothing is queued. What the kernel says of it later, OnError is told.
+// WriteTo queues a copy of p as one datagram. The zero AddrPort is the peer of a connected socket.
+// All datagrams that are queued while a handler runs leave in one system call.
+//
+// While Config.MaxWrite bytes are queued, the error is ErrWriteQueueFull. Other errors are
+// *net.OpError. They match net.ErrClosed after Close, syscall.EMSGSIZE for a datagram that is too
+// long, and syscall.EAFNOSUPPORT for an address of another family. After an error nothing is
+// queued. OnError gets the errors with which the kernel refuses the datagram later.
 func (c *Conn) WriteTo(p []byte, to netip.AddrPort) error {
 	return c.write(to, func(b *reactor.Batch) error { return b.Add(p, to) })
 }
 
-// WriteSegments queues the datagrams that p is made of, each of that length but for
-// the last, which may be shorter. Where the kernel can (UDP_SEGMENT, Linux 4.18),
-// they cost little more than one. Errors are WriteTo's, and EINVAL if segment is not
-// positive.
+// WriteSegments splits p into datagrams of segment bytes and queues them. The last one may be
+// shorter. With UDP_SEGMENT (Linux 4.18) they cost little more than one datagram. Errors are those
+// of WriteTo, and EINVAL if segment is not positive.
 func (c *Conn) WriteSegments(p []byte, segment int, to netip.AddrPort) error {
 	return c.write(to, func(b *reactor.Batch) error { return b.AddSegments(p, segment, to) })
 }
@@ -34,6 +35,7 @@ func (c *Conn) write(to netip.AddrPort, add func(*reactor.Batch) error) error {
 	case c.is(closing | broken):
 		return c.opError("write", to, net.ErrClosed)
 	case c.Unsent() >= c.group.MaxWrite:
+		c.from.Part(c.driver.Worker).Dropped[engine.QueueFull].Add(1)
 		return ErrWriteQueueFull
 	}
 	if c.out == nil {
@@ -46,18 +48,18 @@ func (c *Conn) write(to netip.AddrPort, add func(*reactor.Batch) error) error {
 		}
 		return c.opError("write", to, err)
 	}
-	for _, tell := range c.sent {
-		tell(to)
+	for _, notify := range c.sent {
+		notify(to)
 	}
 	return nil
 }
 
-// Unsent is the number of bytes queued that the kernel has not taken yet, as far as
-// the socket has heard, with 64 more for each datagram.
+// Unsent returns the number of queued bytes that the kernel has not taken yet. 64 bytes are added
+// for each datagram. It may count a batch that was sent a moment ago.
 func (c *Conn) Unsent() int { return costOf(c.out) + c.inFlight }
 
-// Flush hands what was written so far to the kernel, unless a batch is in flight:
-// then it follows that.
+// Flush passes the queued datagrams to the kernel. If a batch is in flight, they follow when it has
+// ended.
 func (c *Conn) Flush() error {
 	if c.is(broken) {
 		return c.opError("write", netip.AddrPort{}, net.ErrClosed)
@@ -66,18 +68,17 @@ func (c *Conn) Flush() error {
 	return nil
 }
 
-// send starts a send if something is queued and nothing in flight, and returns what
-// is unsent. With tell the task runs again when the batch in flight ends; why that
-// is not missed is said at Conn.send.
-func (c *Conn) send(tell bool) int {
+// send starts a send if datagrams are queued and no batch is in flight. It returns Unsent. With
+// wakeAtEnd the task runs again when the batch in flight ends. That wake-up is not missed, since
+// c.mu guards both flight and wakeAtEnd.
+func (c *Conn) send(wakeAtEnd bool) int {
 	c.mu.Lock()
 	in := &c.inbox
-	start := in.flight == nil && in.landed == nil && c.out != nil && c.out.Len() > 0
+	start := in.flight == nil && in.failed == nil && c.out != nil && c.out.Len() > 0
 	if start {
-		in.flight, in.flightNotes = c.out, c.notes
-		c.out, c.notes = nil, nil
+		in.flight, c.out = c.out, nil
 	}
-	in.tellEnd = tell || c.out != nil
+	in.wakeAtEnd = wakeAtEnd || c.out != nil
 	in.queued = costOf(c.out)
 	c.inFlight = costOf(in.flight)
 	b := in.flight
@@ -88,8 +89,8 @@ func (c *Conn) send(tell bool) int {
 	return c.Unsent()
 }
 
-// transmit hands the kernel a batch. Once submitted it is not to be touched, unless
-// the backend says that it is done with it.
+// transmit submits a batch. The batch must not be used until its completion, unless Submit reports
+// that the backend is done with it.
 func (c *Conn) transmit(b *reactor.Batch) {
 	d := c.driver
 	c.outgoing = d.Via(c.home)
@@ -102,12 +103,9 @@ func (c *Conn) transmit(b *reactor.Batch) {
 	}
 	if err != nil {
 		c.fail(c.opError("write", netip.AddrPort{}, err))
-		for i := range b.Len() { // those who asked are to know
-			b.Failed = append(b.Failed, reactor.Failure{Index: i, Errno: syscall.ECANCELED})
-		}
 	}
 	c.mu.Lock()
-	wake := c.inbox.land(d)
+	wake := c.inbox.endFlight(d, c.from)
 	c.inFlight = 0
 	c.mu.Unlock()
 	if wake {
@@ -115,36 +113,22 @@ func (c *Conn) transmit(b *reactor.Batch) {
 	}
 }
 
-// landed deals with a batch of which something failed or somebody asked.
-func (c *Conn) landed(b *reactor.Batch, notes []note) {
-	failure := func(index int) error {
-		for _, f := range b.Failed { // in any order, and few
-			switch {
-			case f.Index == index && f.Errno == syscall.ECANCELED: // by us, to close the socket
-				return c.opError("write", b.To(index), net.ErrClosed)
-			case f.Index == index:
-				return c.opError("write", b.To(index), sock.Error("sendto", f.Errno))
-			}
-		}
-		return nil
-	}
-	for _, n := range notes {
-		n.tell(failure(n.index))
-	}
+// sendFailed handles a batch in which at least one datagram failed.
+func (c *Conn) sendFailed(b *reactor.Batch) {
 	for _, f := range b.Failed {
 		if b.Segment(f.Index) > 0 && c.resend(b, f) {
 			continue
 		}
-		asked := slices.ContainsFunc(notes, func(n note) bool { return n.index == f.Index })
-		if !asked && !c.is(closing|broken) {
-			c.check(c.handler.OnError(c, failure(f.Index)))
+		c.from.Part(c.driver.Worker).Dropped[engine.SendFailed].Add(uint64(segments(b, f.Index)))
+		if !c.is(closing | broken) {
+			c.check(c.handler.OnError(c, c.opError("write", b.To(f.Index), sock.Error("sendto", f.Errno))))
 		}
 	}
 }
 
-// resend queues segments as single datagrams, if what the kernel refuses is their
-// being segments: the interface cannot take them whole, or what is to be done to
-// packets (IPsec, no checksums) cannot be done to those.
+// resend queues segments as single datagrams, if the kernel refused them because they are segments.
+// It does so if the interface cannot take them whole, or if it cannot process segments otherwise
+// (IPsec, no checksums). resend reports whether it has queued them.
 func (c *Conn) resend(b *reactor.Batch, f reactor.Failure) bool {
 	switch f.Errno {
 	case syscall.EINVAL, syscall.EIO, syscall.EMSGSIZE:

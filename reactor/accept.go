@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// acceptNow is for systems without accept4. As in package net it does without
-// syscall.ForkLock, though a process that is started between the calls inherits the
-// descriptor: to give a listener to another process makes it blocking for a moment (os.File.Fd),
-// and who waits here with that lock would keep that process from being started.
+// acceptNow is for systems without accept4. Like package net on these systems, it does not hold
+// syscall.ForkLock, although a process that starts between the calls inherits the descriptor. To
+// pass a listener to another process makes it blocking for a moment (os.File.Fd). A goroutine that
+// blocked here and held the lock would prevent that process from starting.
 func acceptNow(fd int) (int, syscall.Errno) {
 	conn, _, err := unix.Accept(fd)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// An afd asks for what a socket is ready for, of the driver behind Winsock, as WSAPoll
-// does, but through a completion port: the answer to a request is a packet. The request is not documented;
-// libuv, mio and wepoll stand on it too. It is made on a handle of the driver,
-// not on the socket, so that it also serves sockets that belong to another's port.
+// An afd queries the readiness of a socket from the driver behind Winsock, as WSAPoll does, but
+// through a completion port: the answer to a request is a packet. The request is not documented,
+// but libuv, mio and wepoll rely on it too. It is made on a handle of the driver, not on the
+// socket, so that it also works for sockets that belong to another completion port.
 type afd struct{ handle windows.Handle }
 
 const (
@@ -24,12 +24,12 @@ const (
 	afdAccept      = 0x80
 	afdConnectFail = 0x100
 
-	// News of either direction.
+	// Events of either direction.
 	afdIn  = afdReceive | afdExpedited | afdDisconnect | afdAbort | afdLocalClose | afdAccept
 	afdOut = afdSend | afdAbort | afdLocalClose | afdConnectFail
 )
 
-// An afdPoll is AFD_POLL_INFO for one socket, which is question and answer.
+// An afdPoll is AFD_POLL_INFO for one socket. It holds the request and the answer.
 type afdPoll struct {
 	timeout   int64
 	count     uint32
@@ -42,7 +42,7 @@ type afdPoll struct {
 var procNtDeviceIoControlFile = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtDeviceIoControlFile")
 
 func openAFD(port windows.Handle) (a afd, err error) {
-	name, err := windows.NewNTUnicodeString(`\Device\Afd\Suiro`) // what comes behind Afd is ours to choose
+	name, err := windows.NewNTUnicodeString(`\Device\Afd\Suiro`) // any name may follow Afd
 	if err != nil {
 		return a, err
 	}
@@ -61,8 +61,8 @@ func openAFD(port windows.Handle) (a afd, err error) {
 	return a, nil
 }
 
-// ask has a packet come when one of the events is there, if it returns true: also when it is there
-// already.
+// ask requests a packet for the time when one of the events has occurred, even if it has occurred
+// before. It returns false if there will be no packet.
 func (a afd) ask(q *pollRequest, events uint32) bool {
 	q.poll = afdPoll{timeout: 1<<63 - 1, count: 1, socket: q.sock.base, events: events}
 	q.ov = windows.Overlapped{Internal: uintptr(windows.STATUS_PENDING)}

@@ -6,23 +6,22 @@ import (
 	"syscall"
 )
 
-// A Batch is datagrams for one SendTo. It holds copies of them, so that what was
-// added may be used again at once. The zero value is empty and ready for an IPv4
-// socket. One goroutine at a time; from Submit to the completion it is the reactor's.
+// A Batch is datagrams for one SendTo. It holds copies of them, so the memory of an added datagram
+// may be reused at once. The zero value is empty and ready for an IPv4 socket. One goroutine may
+// use it at a time. From Submit to the completion only the reactor may.
 type Batch struct {
-	// Wide says that the socket is an IPv6 one, which takes IPv4 addresses in
-	// their mapped form. Set it before Add.
+	// Wide says that the socket is an IPv6 one, which takes IPv4 addresses in their mapped form.
+	// Set it before Add.
 	Wide bool
 
-	// NoSegments says that the kernel has no UDP_SEGMENT, as none but Linux has, so that
-	// AddSegments adds single datagrams.
+	// NoSegments says that the kernel has no UDP_SEGMENT, which only Linux has. AddSegments then
+	// adds single datagrams.
 	NoSegments bool
 
-	// Join has Add join a datagram to the one before it, as AddSegments would have
-	// added them, if both go to the same address and their lengths allow it: they
-	// arrive as they would have, for much less. Those longer than a packet may be on
-	// every network are left alone, since the kernel would refuse a segment that the
-	// interface cannot take whole.
+	// Join makes Add join a datagram to the one before it, as AddSegments would have added them, if
+	// both go to the same address and their lengths allow it. They arrive as single datagrams, for
+	// much less CPU time. Datagrams longer than a packet that every network carries are not joined:
+	// the kernel would refuse a segment that the interface cannot send whole.
 	Join bool
 
 	// Failed lists the datagrams that were not sent, after the SendTo.
@@ -33,7 +32,7 @@ type Batch struct {
 	raw  rawBatch
 }
 
-// A Failure is a datagram that was not sent, by its place in the batch, and why.
+// A Failure is a datagram that was not sent: its index in the batch, and the error.
 type Failure struct {
 	Index int
 	Errno syscall.Errno
@@ -42,26 +41,26 @@ type Failure struct {
 type datagram struct {
 	to      netip.AddrPort // invalid: the peer of a connected socket
 	scope   uint32         // of an IPv6 zone
-	end     int            // where it ends in data
-	segment int            // above 0: it is several, of this length
-	full    bool           // nothing more may join it
+	end     int            // its end in data
+	segment int            // above 0: it is several datagrams of this length
+	full    bool           // no further datagram may join it
 }
 
-// The most that fits an IP packet behind its header and UDP's.
+// The longest payload of an IP packet behind its header and UDP's.
 const (
 	maxPayload4 = 65535 - 20 - 8
 	maxPayload6 = 65535 - 8
 )
 
-// maxSegments is how many datagrams the kernels before Linux 6.9 make of one.
+// maxSegments is the number of datagrams into which kernels before Linux 6.9 split one send.
 const maxSegments = 64
 
-// maxJoin is what fits a packet of the least length that every IPv6 network takes.
+// maxJoin is the longest payload that fits the smallest packet that every IPv6 network carries.
 const maxJoin = 1280 - 40 - 8
 
-// Add adds one datagram. An invalid to is the peer of a connected socket. Errors:
-// EMSGSIZE if it can fit no packet, EAFNOSUPPORT if the socket cannot send to that
-// address, ENODEV for an unknown zone. Then nothing is added.
+// Add adds one datagram. An invalid to is the peer of a connected socket. Errors: EMSGSIZE if the
+// datagram fits no packet, EAFNOSUPPORT if the socket cannot send to that address, ENODEV for an
+// unknown zone. With an error nothing is added.
 func (b *Batch) Add(p []byte, to netip.AddrPort) error {
 	if b.Join && b.join(p, to) {
 		return nil
@@ -69,7 +68,7 @@ func (b *Batch) Add(p []byte, to netip.AddrPort) error {
 	return b.add(p, to, 0)
 }
 
-// join adds a datagram to the last one, if they can be segments of one.
+// join adds a datagram to the last one, if both can be segments of one send.
 func (b *Batch) join(p []byte, to netip.AddrPort) bool {
 	last := len(b.list) - 1
 	if last < 0 || len(p) == 0 || b.single() {
@@ -89,9 +88,9 @@ func (b *Batch) join(p []byte, to netip.AddrPort) bool {
 	return true
 }
 
-// AddSegments adds the datagrams that p is made of, each of that length but for the
-// last, which may be shorter. Where the kernel can, they take the cost of one.
-// Errors: those of Add, and EINVAL if segment is not positive.
+// AddSegments splits p into datagrams of length segment and adds them. The last one may be shorter.
+// With UDP_SEGMENT they cost as much as one datagram. Errors: those of Add, and EINVAL if segment
+// is not positive.
 func (b *Batch) AddSegments(p []byte, segment int, to netip.AddrPort) error {
 	if segment <= 0 {
 		return syscall.EINVAL
@@ -109,7 +108,7 @@ func (b *Batch) AddSegments(p []byte, segment int, to netip.AddrPort) error {
 		if n <= segment {
 			size = 0
 		}
-		if err := b.add(p[:n], to, size); err != nil { // the first or none: all have the same reasons
+		if err := b.add(p[:n], to, size); err != nil { // if it fails, then for the first one: the reasons are the same for all
 			return err
 		}
 		p = p[n:]
@@ -146,19 +145,19 @@ func (b *Batch) add(p []byte, to netip.AddrPort, segment int) error {
 	return nil
 }
 
-// Len is the number of datagrams, segments of one counting as one.
+// Len returns the number of datagrams. The segments of one send count as one.
 func (b *Batch) Len() int { return len(b.list) }
 
-// Size is the number of bytes.
+// Size returns the number of bytes.
 func (b *Batch) Size() int { return len(b.data) }
 
-// Cap is how many bytes of memory the batch keeps for data.
+// Cap returns the number of bytes of memory that the batch keeps for data.
 func (b *Batch) Cap() int { return cap(b.data) }
 
-// To is where a datagram is to go.
+// To returns the destination of a datagram.
 func (b *Batch) To(index int) netip.AddrPort { return b.list[index].to }
 
-// Payload is a datagram's bytes.
+// Payload returns the bytes of a datagram.
 func (b *Batch) Payload(index int) []byte {
 	start := 0
 	if index > 0 {
@@ -167,8 +166,7 @@ func (b *Batch) Payload(index int) []byte {
 	return b.data[start:b.list[index].end]
 }
 
-// Segment is the length of the segments that a datagram consists of, 0 if it is a
-// single one.
+// Segment returns the length of the segments of a datagram, or 0 if it is a single one.
 func (b *Batch) Segment(index int) int { return b.list[index].segment }
 
 // Reset empties the batch and keeps its memory.

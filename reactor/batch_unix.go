@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rawBatch is a batch in the kernel's form. It points into itself and into the
-// batch's data, on the heap, which does not move.
+// A rawBatch is a batch in the kernel's form. It holds pointers into itself and into the batch's
+// data, which are on the heap. The heap does not move.
 type rawBatch struct {
 	ready bool
-	next  int // the first datagram not dealt with, where they go in order
+	next  int // the first datagram not yet processed, where they are sent in order
 	msgs  []mmsghdr
 	parts []rawDatagram
 }
 
-// A rawDatagram is what a message's header points at.
+// A rawDatagram is the memory to which a message header points.
 type rawDatagram struct {
 	iov     unix.Iovec
 	name    syscall.RawSockaddrInet6 // or an Inet4, which is shorter
@@ -59,8 +59,9 @@ func (b *Batch) prepare() {
 	}
 }
 
-// transmit sends what the kernel takes at once, in order, and reports whether all
-// is dealt with. What it refuses for another reason than want of room has failed.
+// transmit sends as many datagrams as the kernel takes at once, in order. It reports whether all
+// have been processed. A datagram that the kernel refuses for any reason but a full buffer has
+// failed.
 func (b *Batch) transmit(k kernel, fd int) bool {
 	b.prepare()
 	w := &b.raw
@@ -70,7 +71,7 @@ func (b *Batch) transmit(k kernel, fd int) bool {
 			w.next += n
 		case unix.EAGAIN:
 			return false
-		default: // of the first; the others are still to be tried
+		default: // an error of the first datagram: the others are still tried
 			b.fail(w.next, errno)
 			w.next++
 		}

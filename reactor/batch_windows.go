@@ -11,15 +11,16 @@ import (
 
 const haveSegments = false
 
-// A rawBatch is how far a batch has come: each datagram is a call.
+// A rawBatch is the progress of a batch: each datagram is a system call.
 type rawBatch struct {
-	next int // the first datagram not dealt with
+	next int // the first datagram not yet processed
 }
 
 func (w *rawBatch) reset() { *w = rawBatch{} }
 
-// transmit sends what the kernel takes at once, in order, and reports whether all
-// is dealt with. What it refuses for another reason than want of room has failed.
+// transmit sends as many datagrams as the kernel takes at once, in order. It reports whether all
+// have been processed. A datagram that the kernel refuses for any reason but a full buffer has
+// failed.
 func (b *Batch) transmit(k kernel, fd int) bool {
 	for w := &b.raw; w.next < len(b.list); w.next++ {
 		d := &b.list[w.next]
@@ -32,7 +33,7 @@ func (b *Batch) transmit(k kernel, fd int) bool {
 		case 0:
 		case syscall.EAGAIN:
 			return false
-		default: // of this one; the others are still to be tried
+		default: // an error of this datagram: the others are still tried
 			b.fail(w.next, errno)
 		}
 	}

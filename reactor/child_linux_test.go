@@ -7,24 +7,28 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// childEnv tells the test binary to be a child: to change what the kernel allows the process, which cannot be
-// taken back, and to report how the selection of a backend goes then.
+// childEnv tells the test binary to be a child: to change what the kernel allows the process, which
+// cannot be taken back, and to report how the selection of a backend goes then.
 const childEnv = "SUIRO_REACTOR_TEST_CHILD"
 
 // restrictions are what a child can do to itself.
 var restrictions = map[string]func() error{
-	"EPERM":           func() error { return forbid(unix.SYS_IO_URING_SETUP, unix.EPERM) },
-	"ENOSYS":          func() error { return forbid(unix.SYS_IO_URING_SETUP, unix.ENOSYS) },
-	"ENOMEM":          func() error { return forbid(unix.SYS_IO_URING_SETUP, unix.ENOMEM) },
-	"no epoll_pwait2": func() error { return forbid(unix.SYS_EPOLL_PWAIT2, unix.ENOSYS) },
+	"EPERM":                 func() error { return conntest.Forbid(unix.EPERM, unix.SYS_IO_URING_SETUP) },
+	"ENOSYS":                func() error { return conntest.Forbid(unix.ENOSYS, unix.SYS_IO_URING_SETUP) },
+	"ENOMEM":                func() error { return conntest.Forbid(unix.ENOMEM, unix.SYS_IO_URING_SETUP) },
+	"no epoll_pwait2":       func() error { return conntest.Forbid(unix.ENOSYS, unix.SYS_EPOLL_PWAIT2) },
+	"EPERM of epoll_pwait2": func() error { return conntest.Forbid(unix.EPERM, unix.SYS_EPOLL_PWAIT2) },
+	"no timerfd, no pwait2": func() error {
+		return conntest.Forbid(unix.ENOSYS, unix.SYS_TIMERFD_CREATE, unix.SYS_EPOLL_PWAIT2)
+	},
 	"EMFILE": func() error {
 		fd, err := unix.Dup(0)
 		if err != nil {
@@ -96,29 +100,4 @@ func inChild(t *testing.T, name string) report {
 	var rep report
 	require.NoError(t, json.Unmarshal(out, &rep), "%s", out)
 	return rep
-}
-
-// forbid makes a system call fail for the whole process, as a container's seccomp profile does.
-func forbid(call uintptr, errno unix.Errno) error {
-	const (
-		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS // of the call's number, at offset 0
-		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		ret   = unix.BPF_RET | unix.BPF_K
-	)
-	filter := []unix.SockFilter{
-		{Code: load},
-		{Code: equal, K: uint32(call), Jt: 0, Jf: 1},
-		{Code: ret, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
-		{Code: ret, K: unix.SECCOMP_RET_ALLOW},
-	}
-	prog := &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(prog)))
-	runtime.KeepAlive(filter)
-	if e != 0 {
-		return e
-	}
-	return nil
 }

@@ -7,34 +7,37 @@ import (
 	"time"
 )
 
-// A coalescer has the owner's thread sleep for a moment before it waits (Config.Coalesce), so that what comes meanwhile is
-// dealt with at once and wakes it once. A nap is a part of the wait, which lasts no longer for it. It has no clock: whether a
-// nap was worth it shows in what the Poll has then come to. If that is little, some waits do without one, and twice as many
-// each time.
+// A coalescer lets the owner's thread sleep for a moment (a nap) before it waits (Config.Coalesce),
+// so that several events cost one wake-up. A nap is part of the wait, which lasts no longer for it.
+// The coalescer has no clock: the number of completions of the Poll shows whether a nap was worth
+// it. If there were few, the next waits have no nap. The number of such waits doubles each time.
 type coalescer struct {
 	limit  time.Duration
-	napper napper // nil: it cannot be done
+	napper napper // nil: the poller cannot sleep
 
 	napped bool // in this Poll
-	rest   int  // so many waits do without yet
-	rests  int  // and so many did the last time; 0: the last nap was worth it
+	rest   int  // number of waits that will have no nap
+	rests  int  // rest after the last nap; 0: that nap was worth it
 }
 
-// A napper is a poller whose owner can sleep, deaf to all but wake. With hold it keeps its processor.
+// A napper is a poller whose owner can sleep so that only wake ends it. With hold it keeps its
+// processor.
 type napper interface {
 	nap(d time.Duration, hold bool)
 }
 
 const (
-	// leastGathered is what a nap has to bring: a timer costs about what two wake-ups do.
+	// leastGathered is the number of completions for which a nap is worth it: a timer costs about
+	// as much as two wake-ups.
 	leastGathered = 3
 
-	// leastRest and mostRest are how many waits do without one when it has not.
+	// leastRest and mostRest bound the number of waits without a nap after one that was not worth
+	// it.
 	leastRest = 8
 	mostRest  = 1024
 )
 
-// due reports whether a wait that may take so long begins with a nap.
+// due reports whether a wait of up to this length begins with a nap.
 func (c *coalescer) due(wait time.Duration) bool {
 	if c.napper == nil || wait == 0 {
 		return false
@@ -46,7 +49,7 @@ func (c *coalescer) due(wait time.Duration) bool {
 	return true
 }
 
-// brought is told how many completions a Poll has come to.
+// brought takes the number of completions of a Poll.
 func (c *coalescer) brought(n int) {
 	switch {
 	case !c.napped:
@@ -59,8 +62,8 @@ func (c *coalescer) brought(n int) {
 	c.napped, c.rest = false, c.rests
 }
 
-// wait waits in the poller. What is there already is not kept waiting; what comes during a nap is told at its end, and
-// that is a wake-up, if there is one.
+// wait waits in the poller. Events that have occurred before are not delayed. Events during a nap
+// are reported at its end, which is one wake-up.
 func (r *readiness) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 	if !r.coalesce.due(wait) {
 		return r.poller.wait(wait, hold)

@@ -17,7 +17,8 @@ type napFunc func(d time.Duration)
 
 func (f napFunc) nap(d time.Duration, _ bool) { f(d) }
 
-// A coalescing is an epoll reactor that lets what comes gather, in naps of the test's, and some connections of it.
+// A coalescing is an epoll reactor that coalesces events, with the test's own naps, and some
+// connections of it.
 type coalescing struct {
 	*readiness
 	t     *testing.T
@@ -129,7 +130,7 @@ func (w *waitsOf) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 	return w.poller.wait(0, hold)
 }
 
-// Who talks alone waits for a nap once in a while, and that ever less often.
+// The only active client waits for a nap now and then, and less and less often.
 func TestALoneTalkerSeldomWaitsForANap(t *testing.T) {
 	talkers := 1
 	c := newCoalescing(t, 8, func(c *coalescing) { c.say(talkers) })
@@ -174,7 +175,7 @@ func TestAWakeEndsANap(t *testing.T) {
 
 func TestANapLastsAsLongAsItShould(t *testing.T) {
 	c := newCoalescing(t, 1, func(*coalescing) {})
-	c.say(1) // it is deaf to that
+	c.say(1) // it does not notice that
 	lasted := func(hold bool) bool {
 		began := time.Now()
 		c.poller.(*epoll).nap(time.Millisecond, hold)

@@ -13,90 +13,98 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// EnvBackend is the environment variable that forces a backend where the
-// configuration does not.
+// EnvBackend is the environment variable that forces a backend if the configuration does not.
 const EnvBackend = "SUIRO_BACKEND"
 
-// A Config describes one reactor. The zero value is what a server wants.
+// A Config describes one reactor. The zero value is good for a server.
 type Config struct {
-	// Backend forces one: "io_uring" or "epoll" on Linux, "kqueue" on macOS and the
-	// BSDs, "iocp" on Windows. Empty: the value of SUIRO_BACKEND, else the best one that starts.
+	// Backend forces a backend: "io_uring" or "epoll" on Linux, "kqueue" on macOS and the BSDs,
+	// "iocp" on Windows. "": the value of SUIRO_BACKEND, else the best one that starts.
 	Backend string
 
-	// Entries is the length of io_uring's submission queue, rounded up to a
-	// power of two. 0: 1024. The queue is flushed when full, so this bounds
-	// batches, not operations in flight.
+	// Entries is the length of io_uring's submission queue, rounded up to a power of two. 0: 1024.
+	// A full queue is submitted at once, so Entries bounds batches, not operations in flight.
 	Entries int
 
-	// Buffers and BufferSize shape the receive memory: Buffers pieces (a
-	// power of two, at most 32768) of BufferSize bytes each, mapped off the
-	// heap and touched as they are used. A piece is filled by several
-	// receives where the backend can do that (all; io_uring since Linux
-	// 6.12), else by one. 0: 32 and 64 KiB.
+	// Buffers and BufferSize define the receive memory: Buffers pieces (a power of two, at most
+	// 32768) of BufferSize bytes each, mapped off the heap. Pages are touched as they are used. All
+	// backends can fill a piece by several receives, io_uring since Linux 6.12. Otherwise one
+	// receive fills a piece. 0: 32 and 64 KiB.
 	Buffers, BufferSize int
 
-	// Datagrams and DatagramSize shape the receive memory of datagrams, which a
-	// reactor maps with its first RecvFrom: Datagrams pieces (a power of two, at
-	// most 32768), each for one datagram of up to DatagramSize bytes, touched as far
-	// as they are used. Of a longer one the rest is lost, and Packet.Truncated
-	// says so. 0: 256, and 65535, which none exceeds.
+	// Datagrams and DatagramSize define the receive memory of datagrams, which a reactor maps at
+	// its first RecvFrom: Datagrams pieces (a power of two, at most 32768), each for one datagram
+	// of up to DatagramSize bytes. Pages are touched as they are used. The rest of a longer
+	// datagram is lost, and Packet.Truncated is set. 0: 256, and 65535, which no datagram exceeds.
 	Datagrams, DatagramSize int
 
-	// Unlocked says that the owner is a goroutine that is not locked to its thread:
-	// Poll then waits in Go's own poller, as the goroutines do that it wakes, or as an
-	// ordinary system call (kqueue, iocp). io_uring cannot do that; with it, Backend "" means epoll
-	// on Linux.
+	// Unlocked says that the owner is a goroutine that is not locked to its thread. Poll then waits
+	// in Go's own poller, like the goroutines that it wakes, or in an ordinary system call (kqueue,
+	// iocp). io_uring cannot do that. With Unlocked, Backend "" means epoll on Linux.
 	Unlocked bool
 
-	// Coalesce is for how long Poll, if there is nothing yet, lets what comes gather, as long as it is three completions
-	// or more: fewer wake-ups, which cost more than what they tell of, for so much latency, to which the kernel
-	// adds some 50 µs (more without high-resolution timers). When less has come, 8 waits do without, then 16 and so on
-	// to 1,024, so who talks alone is seldom delayed. A Wake is heard at once. Nothing is received meanwhile: a
-	// socket's own buffer has to hold so much. 0: not at all; at most a millisecond. It is for epoll, which Backend ""
-	// with SUIRO_BACKEND unset then means on Linux; with another backend, and with Unlocked, it does nothing:
+	// Coalesce is how long Poll sleeps (a nap) before it waits, as long as a nap brings three
+	// completions or more. It saves wake-ups and adds this much latency, plus some 50 µs of the
+	// kernel, more without high-resolution timers. After a nap that brought fewer, 8 waits have
+	// none, then 16 and so on up to 1,024, so a single client is seldom delayed.
+	//
+	// A Wake ends a nap at once. Nothing is received during a nap: a socket's own buffer must be
+	// large enough. 0: no naps. At most a millisecond. It is for epoll: Linux uses epoll if Backend
+	// is "" and SUIRO_BACKEND is unset. It has no effect with other backends and with Unlocked:
 	// io_uring's completions wake a thread whatever it waits for.
 	Coalesce time.Duration
 
-	// Without turns features of a backend off, as if the kernel lacked them:
-	// see the Feature constants. For tests and for kernels with a broken one.
+	// AnyThread prefers a backend whose owner need not be locked to a thread (see NeedsThread), so
+	// that workers can steal stackful tasks from each other: epoll on Linux. It has no effect if
+	// Backend or SUIRO_BACKEND names a backend.
+	AnyThread bool
+
+	// Without turns features of a backend off, as if the kernel lacked them: see the Feature
+	// constants. It is for tests and for kernels with a broken feature.
 	Without []Feature
 
-	// OnShortage, if not nil, is called when the kernel has refused to take operations for want of memory
-	// (ENOMEM or ENOBUFS of io_uring_enter), with the error and the time after which the reactor tries again:
-	// 1 ms, doubled up to 16 ms as long as that lasts. Nothing is lost by it. The owner calls it, within
-	// Poll or Submit, so it must be quick and must not call the reactor.
+	// OnShortage, if not nil, is called when the kernel has refused operations because it lacks
+	// memory (ENOMEM or ENOBUFS of io_uring_enter). It gets the error and the time until the
+	// reactor tries again: 1 ms, doubled up to 16 ms while the shortage lasts. No operation is
+	// lost. The owner calls it, within Poll or Submit, so it must be quick and must not call the
+	// reactor.
 	OnShortage func(err error, pause time.Duration)
 
-	// OnLoss, if not nil, is called when the kernel has dropped completions for want of memory
-	// (io_uring). ended is how many operations end because of that: see Reactor.Poll. The owner
-	// calls it within Poll, so it must be quick and must not call the reactor.
+	// OnLoss, if not nil, is called when the kernel has dropped completions because it lacks memory
+	// (io_uring). ended is the number of operations that end because of that: see Reactor.Poll. The
+	// owner calls it within Poll, so it must be quick and must not call the reactor.
 	OnLoss func(dropped, ended int)
 
-	// Faults is for this module's tests: system calls fail as it says. nil: none do.
+	// OnOverflow, if not nil, is called when a Poll finds that completions wait in the kernel, as
+	// the queue of completions is full (io_uring). None is lost. The owner calls it within Poll, so
+	// it must be quick and must not call the reactor.
+	OnOverflow func()
+
+	// Faults is for this module's tests: it makes system calls fail. nil: none fail.
 	Faults *faults.Plan
 
-	selected bool // every field is settled and the backend has been probed
+	selected bool // every field is set, and the backend has been probed
 }
 
 const maxCoalesce = time.Millisecond
 
-// A Feature is a part of io_uring or kqueue that the backend can do without.
+// A Feature is an optional part of io_uring or kqueue.
 type Feature string
 
-// FeatureUserWake is kqueue's EVFILT_USER, which OpenBSD and NetBSD before 10 lack; else
-// a pipe.
+// FeatureUserWake is kqueue's EVFILT_USER, which OpenBSD and NetBSD before 10 lack. Without it the
+// backend uses a pipe.
 const FeatureUserWake Feature = "user-wake"
 
-// The features of io_uring, each with the Linux version that brought it.
+// The features of io_uring, each with the first Linux version that has it.
 const (
-	FeatureMultishotAccept Feature = "multishot-accept" // 5.19; else accept is re-armed each time
-	FeatureMultishotRecv   Feature = "multishot-recv"   // 6.0; else receive is re-armed each time
+	FeatureMultishotAccept Feature = "multishot-accept" // 5.19; without it accept is re-armed each time
+	FeatureMultishotRecv   Feature = "multishot-recv"   // 6.0; without it receive is re-armed each time
 	FeatureIncremental     Feature = "incremental"      // 6.12: one buffer takes several receives
 	FeatureCoopTaskrun     Feature = "coop-taskrun"     // 5.19: no interrupt for a completion
 	FeatureSkipSuccess     Feature = "skip-success"     // 5.17: no completion for a cancel that found its target
 )
 
-// Backends lists the names Config.Backend takes on this platform, best first.
+// Backends lists the values of Config.Backend on this platform, best first.
 func Backends() []string {
 	names := make([]string, len(backends))
 	for i, b := range backends {
@@ -105,13 +113,21 @@ func Backends() []string {
 	return names
 }
 
+// NeedsThread reports whether the owner of a reactor of that backend must be locked to the thread
+// that opened it, as the owner of an io_uring must. Otherwise it may be on another thread each
+// time it calls the reactor.
+func NeedsThread(name string) bool {
+	return slices.ContainsFunc(backends, func(b backend) bool { return b.name == name && b.thread })
+}
+
 type backend struct {
 	name  string
-	probe func(cfg *Config) error // can it start? why not, and what to do
+	probe func(cfg *Config) error // returns nil if the backend can start, else the reason and the remedy
 	open  func(cfg *Config) (Reactor, error)
 
-	unlocked  bool // can do Config.Unlocked
-	coalesces bool // and Config.Coalesce
+	thread    bool // its owner must be locked to a thread
+	unlocked  bool // supports Config.Unlocked
+	coalesces bool // supports Config.Coalesce
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -122,7 +138,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.DatagramSize = cmp.Or(cfg.DatagramSize, 65535)
 	cfg.Backend = cmp.Or(cfg.Backend, os.Getenv(EnvBackend))
 	suits := func(b backend) bool {
-		return cfg.Unlocked && b.unlocked || !cfg.Unlocked && cfg.Coalesce > 0 && b.coalesces
+		return cfg.Unlocked && b.unlocked || !cfg.Unlocked && cfg.Coalesce > 0 && b.coalesces || cfg.AnyThread && !b.thread
 	}
 	if i := slices.IndexFunc(backends, suits); i >= 0 {
 		cfg.Backend = cmp.Or(cfg.Backend, backends[i].name)
@@ -148,8 +164,8 @@ func (cfg Config) withDefaults() (Config, error) {
 	return cfg, nil
 }
 
-// An UnknownBackendError is the answer to a name this platform does not have.
-// It matches errors.ErrUnsupported.
+// An UnknownBackendError is the error for a backend that this platform does not have. It matches
+// errors.ErrUnsupported.
 type UnknownBackendError struct{ Name string }
 
 func (e *UnknownBackendError) Error() string {
@@ -162,11 +178,10 @@ func (e *UnknownBackendError) Error() string {
 // Is makes the error match errors.ErrUnsupported.
 func (e *UnknownBackendError) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// Select decides which backend a configuration leads to, and returns that
-// configuration with the backend's name and every default filled in, so that
-// each worker opens the same. A forced backend that cannot start is an error
-// naming cause and cure; with none forced the next one is tried, and log
-// (nil: no log) tells which won and why.
+// Select chooses the backend for a configuration. It returns the configuration with the backend's
+// name and every default filled in, so that all workers open the same backend. A forced backend
+// that cannot start is an error that names the reason and the remedy. If none is forced, the next
+// one is tried. log gets the chosen backend and the reason (nil: no log).
 func Select(cfg Config, log *slog.Logger) (Config, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -208,9 +223,9 @@ func join(errs []error) error {
 	return err
 }
 
-// Open starts a reactor. The calling goroutine must be locked to its thread
-// and becomes the owner. A configuration that Select has not returned is put
-// through Select first, without a log.
+// Open starts a reactor. The calling goroutine becomes the owner. It must be locked to its thread
+// if NeedsThread says so. A configuration that does not come from Select is passed through Select
+// first, without a log.
 func Open(cfg Config) (Reactor, error) {
 	if !cfg.selected {
 		var err error

@@ -2,5 +2,5 @@
 
 package reactor
 
-// emulated is what tests add: kqueue, with the build tag of that name.
+// emulated is the backends that tests add: kqueue, with the build tag kqueue.
 var emulated []backend

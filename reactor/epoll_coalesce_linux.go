@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An epollNap is what the kernel reads during a nap; in the reactor because the heap does not move.
+// An epollNap is memory that the kernel reads during a nap. It is part of the reactor, on the heap,
+// because the heap does not move.
 type epollNap struct {
 	fds   [1]unix.PollFd
 	limit unix.Timespec
 }
 
-// nap waits for the reactor's own wake-up alone. The kernel may add the thread's timer slack (50 µs, if nobody has changed
-// it). A signal ends it early.
+// nap waits only for the reactor's own wake-up. The kernel may add the thread's timer slack (50 µs
+// by default). A signal ends the nap early.
 func (p *epoll) nap(d time.Duration, hold bool) {
 	p.napping.fds[0] = unix.PollFd{Fd: int32(p.waker.fd), Events: unix.POLLIN}
 	p.napping.limit = unix.NsecToTimespec(d.Nanoseconds())

@@ -8,17 +8,15 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// A holdTimer bounds the holds of an epoll reactor by a timerfd that stays
-// armed over many of them until it fires. A time-out of the wait itself would
-// have the timer hardware programmed twice for each, which costs more than the
-// wait.
+// A holdTimer bounds the holds of an epoll reactor by a timerfd that stays armed over many holds
+// until it fires. A time-out of the wait itself would make the kernel program the timer hardware
+// twice for each hold, which costs more than the wait.
 type holdTimer struct {
 	fd    int // -1: not made yet
 	armed bool
 }
 
-// arm makes sure that a wait ends within about that time, and reports whether
-// it could.
+// arm makes sure that a wait ends within about this time. It returns false if that is not possible.
 func (h *holdTimer) arm(k kernel, epoll int, wait time.Duration) bool {
 	if h.armed {
 		return true
@@ -31,8 +29,8 @@ func (h *holdTimer) arm(k kernel, epoll int, wait time.Duration) bool {
 		if err != nil {
 			return false
 		}
-		// Edge-triggered: each firing is reported once, and setting the timer
-		// again takes the place of reading it.
+		// Edge-triggered: each expiry is reported once, so that setting the timer again suffices
+		// and no read is needed.
 		ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(fd)}
 		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
 			_ = unix.Close(fd)

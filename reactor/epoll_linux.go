@@ -12,18 +12,18 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// epoll is the poller over epoll: a descriptor's registration carries its sequence
-// number, so that events of a former one are known.
+// epoll is the poller over epoll. A descriptor's registration carries its sequence number, so that
+// events of a closed descriptor with the same number are recognized.
 type epoll struct {
 	kernel kernel
 	fd     int
-	waker  waker // registered level-triggered, so that a Rescue leaves it alone
+	waker  waker // registered level-triggered, so that a Rescue does not consume it
 
-	// Poll's and Rescue's.
+	// Used by Poll and Rescue only.
 	hold    holdTimer
 	events  []unix.EpollEvent
-	limit   kernelTimespec // of the wait; here because the kernel reads it, and the heap does not move
-	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11)
+	limit   kernelTimespec // of the wait; a field because the kernel reads it, and the heap does not move
+	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11), or a seccomp profile forbids it
 	napping epollNap
 	nested  *nested // waits in Go's poller; nil: in the kernel
 }
@@ -95,14 +95,15 @@ func (p *epoll) watch(fd int, f *fdState) error {
 	}
 	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq, f.traits&forRoom != 0)
 	if errors.Is(err, unix.EEXIST) {
-		// Closed and now back under its number, while another descriptor of
-		// the same socket kept it registered: a listener duplicated twice.
+		// The number was closed and reused, while another descriptor of the same socket kept it
+		// registered: a listener duplicated twice.
 		err = p.control(unix.EPOLL_CTL_MOD, fd, f.seq, f.traits&forRoom != 0)
 	}
 	return os.NewSyscallError("epoll_ctl", err)
 }
 
-// widen makes an edge of all that is true of the descriptor, room as well.
+// widen adds output to the watched events. The kernel then reports the whole state of the
+// descriptor again.
 func (p *epoll) widen(fd int, f *fdState) error {
 	if _, errno := p.kernel.next(faults.Control, fd, 1); errno != 0 {
 		return os.NewSyscallError("epoll_ctl", errno)
@@ -122,11 +123,11 @@ func (p *epoll) control(op, fd int, seq uint32, room bool) error {
 	return unix.EpollCtl(p.fd, op, fd, &ev)
 }
 
-// again makes an edge of all that is true of a descriptor.
+// again makes the kernel report the whole state of a descriptor as new edges.
 func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq, true) }
 
-// forget does nothing: the kernel forgets with the close, if the descriptor was the
-// socket's last one.
+// forget does nothing: the close removes the registration, if the descriptor was the socket's last
+// one.
 func (p *epoll) forget(int, *fdState) {}
 
 func (p *epoll) prepare() {}
@@ -156,7 +157,7 @@ func (p *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 			limit = &p.limit
 		}
 		n, _, errno := syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), events, most, uintptr(unsafe.Pointer(limit)), 0, 0)
-		if errno != unix.ENOSYS {
+		if errno != unix.ENOSYS && errno != unix.EPERM {
 			return int(n), errno
 		}
 		p.noWait2 = true
@@ -185,7 +186,7 @@ func (p *epoll) tell(r *readiness, n int, rescue bool) {
 		}
 		f := r.table.get(int(ev.Fd))
 		if f == nil || !f.watched || f.seq != uint32(ev.Pad) {
-			continue // closed, or closed and opened again, since the kernel queued this
+			continue // closed, and perhaps opened again, since the kernel queued this event
 		}
 		is := func(mask uint32) bool { return ev.Events&mask != 0 }
 		r.edge(int(ev.Fd), f, promise{

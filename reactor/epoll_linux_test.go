@@ -1,12 +1,16 @@
 package reactor
 
 import (
+	"net"
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/faults"
 )
 
 func newTestEpoll(t *testing.T) *readiness {
@@ -21,8 +25,8 @@ func newTestEpoll(t *testing.T) *readiness {
 	return r.(*readiness)
 }
 
-// The socket's events go on under a number that is somebody else's by now. To believe one costs no more than
-// a read in vain, which no other test sees.
+// The socket's events go on under a number that is somebody else's by now. To believe one costs no
+// more than a read in vain, which no other test sees.
 func TestEpollVoidsStaleEventsAndPlacesInLine(t *testing.T) {
 	r := newTestEpoll(t)
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -56,8 +60,8 @@ func TestEpollVoidsStaleEventsAndPlacesInLine(t *testing.T) {
 	require.True(t, f.in, "a place in line of the former socket was taken")
 }
 
-// A Poll receives no more than handlers can have from the cache, and who had no turn comes before those that had
-// one: none of them waits for ever.
+// A Poll receives no more bytes than stay in the cache for handlers. Descriptors that were not
+// served come before those that were: none of them starves.
 func TestEpollReceivesABoundedAmountFromAllInTurn(t *testing.T) {
 	r := newTestEpoll(t)
 	const sockets, each = 12, 512 << 10
@@ -100,8 +104,9 @@ func TestEpollReceivesABoundedAmountFromAllInTurn(t *testing.T) {
 	require.Less(t, most, 2*least, "%d", got)
 }
 
-// A Poll has a bounded number of descriptors served, so that their handlers find them in the cache; the others have
-// their turn without another wait, but a wake-up is not kept waiting for long by those that always have more.
+// A Poll serves a bounded number of descriptors, so that their handlers find them in the cache. The
+// others are served without another wait. Descriptors that always have more data delay a wake-up
+// only for a short time.
 func TestEpollServesABoundedNumberAndThenTheOthers(t *testing.T) {
 	r := newTestEpoll(t)
 	const sockets = 3*maxServed + 7
@@ -131,7 +136,7 @@ func TestEpollServesABoundedNumberAndThenTheOthers(t *testing.T) {
 	}
 	require.NoError(t, r.Wake())
 	for waits := 0; ; waits++ { // reads in vain first: short reads of Unix sockets say nothing
-		require.Less(t, waits, 2*maxTurns+2, "the wake-up was not noticed")
+		require.Less(t, waits, 2*maxPolls+2, "the wake-up was not noticed")
 		n, err := r.Poll(out, 0, false)
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -139,4 +144,49 @@ func TestEpollServesABoundedNumberAndThenTheOthers(t *testing.T) {
 			break
 		}
 	}
+}
+
+// The kernel's read fails with EAGAIN at the urgent mark if a signal is pending, as those of Go's
+// scheduler are. No edge comes then for the bytes behind the mark.
+func TestEpollReadsOnAtAnUrgentMark(t *testing.T) {
+	r := newTestEpoll(t)
+	r.kernel = kernel{&injector{plan: faults.New(1, faults.Rule{Call: faults.Recv, Errno: unix.EAGAIN, Every: 2})}}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	peer, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer peer.Close()
+	accepted, err := l.Accept()
+	require.NoError(t, err)
+	file, err := accepted.(*net.TCPConn).File()
+	require.NoError(t, err)
+	require.NoError(t, accepted.Close())
+	defer file.Close()
+	fd := int(file.Fd())
+	require.NoError(t, unix.SetNonblock(fd, true))
+
+	_, err = peer.Write([]byte("before"))
+	require.NoError(t, err)
+	raw, err := peer.(*net.TCPConn).SyscallConn()
+	require.NoError(t, err)
+	var urgent error
+	require.NoError(t, raw.Control(func(fd uintptr) { urgent = unix.Sendto(int(fd), []byte{'!'}, unix.MSG_OOB, nil) }))
+	require.NoError(t, urgent)
+	_, err = peer.Write([]byte("after"))
+	require.NoError(t, err)
+
+	require.NoError(t, r.Submit(&Op{Kind: Recv, FD: fd, TCP: true, Token: 1}))
+	out := make([]Completion, 8)
+	var got string
+	for polls := 0; len(got) < len("beforeafter"); polls++ {
+		require.Less(t, polls, 20, "%q came, and no more", got)
+		n, err := r.Poll(out, 50*time.Millisecond, false)
+		require.NoError(t, err)
+		for _, c := range out[:n] {
+			got += string(c.Buf.Bytes)
+			r.Release(c.Buf)
+		}
+	}
+	require.Equal(t, "beforeafter", got)
 }

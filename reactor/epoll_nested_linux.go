@@ -10,19 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A nested is an epoll descriptor in Go's own poller: an owner that waits for it parks
-// as any goroutine does, and the thread goes on with others. When something happens, a
-// thread that has nothing to do finds the owner, and then those whom that makes ready,
-// without another one being woken.
+// A nested is an epoll descriptor within Go's own poller. An owner that waits for it parks like any
+// goroutine, and the thread runs other goroutines. When an event occurs, an idle thread finds the
+// owner, and then the goroutines that the owner makes ready, without another wake-up.
 //
-// Go's poller is edge-triggered, and tells of each event that reaches the inner
-// descriptor; one that comes between the last look and the wait is remembered.
+// Go's poller is edge-triggered and reports each event that reaches the inner descriptor. It
+// remembers an event that occurs between the last check and the wait.
 type nested struct {
 	file  *os.File
 	raw   syscall.RawConn
 	timed bool // the file has a deadline
 
-	// Of the wait in progress: a function made anew would be an allocation.
+	// For the wait in progress: a new function would be an allocation.
 	look  func(uintptr) bool
 	p     *epoll
 	n     int
@@ -34,7 +33,7 @@ func newNested(fd int) (*nested, error) {
 	if err != nil {
 		return nil, explainLimit(os.NewSyscallError("fcntl", err))
 	}
-	if err := unix.SetNonblock(dup, true); err != nil { // which has NewFile hand it to the poller
+	if err := unix.SetNonblock(dup, true); err != nil { // so that NewFile registers it with the poller
 		_ = unix.Close(dup)
 		return nil, os.NewSyscallError("fcntl", err)
 	}

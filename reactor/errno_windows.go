@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Errno is the portable number of a Windows error, such as syscall.ECONNRESET of
-// WSAECONNRESET and of ERROR_NETNAME_DELETED; an error without one stays as it is.
+// Errno returns the portable number of a Windows error, such as syscall.ECONNRESET for
+// WSAECONNRESET and for ERROR_NETNAME_DELETED. An error without one is returned as it is.
 // Completions and failures carry portable numbers.
 func Errno(native syscall.Errno) syscall.Errno {
 	switch native {
 	case windows.WSAEINTR:
 		return syscall.EINTR
 	case windows.WSAEBADF, windows.WSAENOTSOCK, windows.ERROR_INVALID_HANDLE:
-		return syscall.EBADF // what is no socket here is nearly always one that was closed
+		return syscall.EBADF // "not a socket" nearly always means a closed one here
 	case windows.WSAEACCES, windows.ERROR_ACCESS_DENIED:
 		return syscall.EACCES
 	case windows.WSAEFAULT, windows.ERROR_NOACCESS:
@@ -52,7 +52,7 @@ func Errno(native syscall.Errno) syscall.Errno {
 	case windows.WSAECONNABORTED, windows.ERROR_CONNECTION_ABORTED:
 		return syscall.ECONNABORTED
 	case windows.WSAECONNRESET, windows.ERROR_NETNAME_DELETED, windows.ERROR_PIPE_NOT_CONNECTED,
-		windows.ERROR_UNEXP_NET_ERR: // the last of an accept whose peer has gone
+		windows.ERROR_UNEXP_NET_ERR: // of an accept whose peer has gone
 		return syscall.ECONNRESET
 	case windows.WSAENOBUFS, windows.ERROR_NO_SYSTEM_RESOURCES, windows.ERROR_WORKING_SET_QUOTA, windows.ERROR_NOT_ENOUGH_MEMORY:
 		return syscall.ENOBUFS
@@ -78,7 +78,7 @@ func Errno(native syscall.Errno) syscall.Errno {
 	return native
 }
 
-// statusErrno is the portable number of how a request ended, 0 if it did well.
+// statusErrno returns the portable number of the status of a request, 0 for success.
 func statusErrno(status windows.NTStatus) syscall.Errno {
 	const severity = 0xC000_0000
 	if status&severity != severity {

@@ -14,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/reactortest"
 )
 
-// faultClasses are faults of which the contract lets nobody notice more than that an
-// operation has to be submitted again.
+// faultClasses are faults whose only effect, by the contract, is that an operation must be
+// submitted again.
 var faultClasses = map[string][]faults.Rule{
 	"interrupted": conntest.Fail(syscall.EINTR, 0.2, faults.Accept, faults.Connect, faults.Recv, faults.Send,
 		faults.RecvFrom, faults.Wait, faults.WakeRead, faults.WakeWrite),

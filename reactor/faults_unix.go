@@ -11,18 +11,18 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// An injector has system calls fail as a test plans it, and not otherwise than a
-// kernel may: whoever hears EAGAIN from an edge-triggered descriptor, or gets less
-// than was asked for, may wait for an edge, so there has to be one.
+// An injector makes system calls fail as a test plans it, and only in ways in which a kernel may
+// fail. After EAGAIN from an edge-triggered descriptor, or after fewer bytes than requested, a
+// caller may wait for an edge. So the injector makes sure that there is one.
 type injector struct {
 	plan *faults.Plan
 
 	mu      sync.Mutex
-	watched map[int]uint32              // sequence numbers by descriptor, of when it began to be watched last
-	again   func(fd int, number uint32) // makes an edge of all that is true of a descriptor; nil: nothing is watched
+	watched map[int]uint32              // by descriptor: its sequence number when it was last registered
+	again   func(fd int, number uint32) // makes the kernel report the whole state of a descriptor again; nil: no descriptors are watched
 }
 
-// newKernel is the kernel, in which the calls fail as cfg has it.
+// newKernel returns the kernel. Its calls fail as cfg says.
 func newKernel(cfg *Config) kernel {
 	if cfg.Faults == nil {
 		return kernel{}
@@ -30,8 +30,8 @@ func newKernel(cfg *Config) kernel {
 	return kernel{&injector{plan: cfg.Faults, watched: map[int]uint32{}}}
 }
 
-// next is Plan.Next. The edge is ordered before the call, and met by the next wait
-// if there is still something then.
+// next is Plan.Next. The edge is requested before the call. The next wait reports it if the
+// descriptor is still ready then.
 func (i *injector) next(call faults.Call, fd, n int) (int, syscall.Errno) {
 	most, errno := i.plan.Next(call, n)
 	if errno == unix.EAGAIN || most < n && errno == 0 {
@@ -46,8 +46,7 @@ func (i *injector) watches(fd int, number uint32) {
 	i.mu.Unlock()
 }
 
-// renew asks for that edge. A descriptor that has been closed, or was never watched,
-// has none.
+// renew requests the edge. A descriptor that has been closed, or was never watched, has none.
 func (i *injector) renew(fd int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// A handIn is a list that any goroutine adds to and one at a time takes from.
-// Finding it empty costs a load, so that the taker can look often.
+// A handIn is a list to which any goroutine adds and from which one at a time takes. To see that it
+// is empty costs one load, so the taker can check often.
 type handIn[T any] struct {
 	len   atomic.Int32
 	mu    sync.Mutex
 	list  []T
-	taken []T // the taker's: becomes list with the next take
+	taken []T // belongs to the taker: becomes list with the next take
 }
 
 func (h *handIn[T]) add(v T) {
@@ -22,7 +22,7 @@ func (h *handIn[T]) add(v T) {
 	h.mu.Unlock()
 }
 
-// addAll adds what f says, of 0 to n-1.
+// addAll adds the values of f for 0 to n-1 for which ok is true.
 func (h *handIn[T]) addAll(n int, f func(i int) (v T, ok bool)) {
 	h.mu.Lock()
 	defer func() { // also if f panics
@@ -36,7 +36,7 @@ func (h *handIn[T]) addAll(n int, f func(i int) (v T, ok bool)) {
 	}
 }
 
-// take empties the list. What it returns is valid until the next call.
+// take empties the list. Its result is valid until the next call.
 func (h *handIn[T]) take() []T {
 	if h.len.Load() == 0 {
 		return nil
@@ -48,7 +48,7 @@ func (h *handIn[T]) take() []T {
 	return h.taken
 }
 
-// sift takes those out that f says true of. Any goroutine.
+// sift removes the values for which f returns true. Any goroutine may call it.
 func (h *handIn[T]) sift(f func(v T) bool) {
 	if h.len.Load() == 0 {
 		return

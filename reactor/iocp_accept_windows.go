@@ -11,7 +11,7 @@ import (
 // accepts is how many accepts of a listener are in flight.
 const accepts = 8
 
-// awaitAccept has connections accepted; true: there is one, or an error.
+// awaitAccept starts accepts. It returns true if there is a connection or an error already.
 func (s *iocp) awaitAccept(k *socket) bool {
 	live := 0
 	for _, q := range k.accepts {
@@ -27,7 +27,8 @@ func (s *iocp) awaitAccept(k *socket) bool {
 	return len(k.backlog) > 0 || k.refused != 0
 }
 
-// launchAccept begins one accept; false: its outcome is known, and dealt with.
+// launchAccept begins one accept. It returns false if the accept has ended at once; the result has
+// been processed then.
 func (s *iocp) launchAccept(k *socket) (flies bool) {
 	conn, err := windows.WSASocket(k.family, windows.SOCK_STREAM, 0, nil, 0, windows.WSA_FLAG_OVERLAPPED|windows.WSA_FLAG_NO_HANDLE_INHERIT)
 	if err != nil {
@@ -50,8 +51,7 @@ func (s *iocp) launchAccept(k *socket) (flies bool) {
 	return true
 }
 
-// accepted deals with an accept that has landed, and reports whether there is something for
-// an Accept.
+// accepted processes a completed accept, and reports whether there is a result for an Accept.
 func (k *socket) accepted(q *acceptRequest, errno syscall.Errno) bool {
 	for i, other := range k.accepts {
 		if other == q {
@@ -77,16 +77,16 @@ func (k *socket) keep(q *acceptRequest, errno syscall.Errno) bool {
 	}
 	closeFD(q.conn)
 	switch errno {
-	case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ENOTCONN, syscall.ETIMEDOUT: // the peer gave up in the backlog: nobody's concern
+	case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ENOTCONN, syscall.ETIMEDOUT: // the peer gave up in the backlog: not reported
 		return false
-	case syscall.ECANCELED: // by us; or else by nobody knows whom, and again
+	case syscall.ECANCELED: // canceled by this reactor; otherwise for an unknown reason, and tried again
 		return false
 	}
 	k.refused = errno
 	return true
 }
 
-// stopAccepting leaves the connections that come now to the kernel's backlog.
+// stopAccepting leaves connections that arrive from now on in the kernel's backlog.
 func (k *socket) stopAccepting(s *iocp) {
 	for _, q := range k.accepts {
 		if !q.stopped {
@@ -96,7 +96,8 @@ func (k *socket) stopAccepting(s *iocp) {
 	}
 }
 
-// acceptFrom is what the backend takes for a call: it returns what has been accepted.
+// acceptFrom has the form of a system call for the backend. It returns a connection that was
+// accepted before.
 func (k kernel) acceptFrom(l *socket) (int, syscall.Errno) {
 	if len(l.backlog) == 0 && l.refused == 0 {
 		k.port.awaitAccept(l)
@@ -114,14 +115,14 @@ func (k kernel) acceptFrom(l *socket) (int, syscall.Errno) {
 	return -1, errno
 }
 
-// acceptForeign is a call, on a listener that belongs to another's port. Its requests there
-// may be first, as may another process's on any listener.
+// acceptForeign makes the system call, on a listener that belongs to another completion port.
+// Requests at that port may take the connection first, as may another process on any listener.
 func acceptForeign(fd int) (int, syscall.Errno) {
 	r, _, errno := syscall.SyscallN(procAccept.Addr(), uintptr(fd), 0, 0)
 	conn := int(r)
 	if windows.Handle(r) == windows.InvalidHandle {
 		if errno = Errno(errno); errno == syscall.ECONNRESET {
-			errno = syscall.ECONNABORTED // in the backlog
+			errno = syscall.ECONNABORTED // the peer gave up in the backlog
 		}
 		return -1, errno
 	}

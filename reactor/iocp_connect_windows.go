@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// startConnect begins to connect: by ConnectEx, whose end is a packet, or where that is not to
-// be had, as of Unix sockets and those of another's port, by connect, of whose end afd tells.
+// startConnect begins to connect by ConnectEx, whose end is a packet. Unix sockets and sockets of
+// another completion port have no ConnectEx. For them it calls connect, and afd reports the end.
 func (s *iocp) startConnect(k *socket, sa *rawSockaddr) syscall.Errno {
 	if k.connect.flying {
 		return syscall.EALREADY
@@ -22,12 +22,12 @@ func (s *iocp) startConnect(k *socket, sa *rawSockaddr) syscall.Errno {
 		}
 		return syscall.EINPROGRESS
 	}
-	anywhere, size := windows.RawSockaddrInet6{Family: uint16(k.family)}, uintptr(sizeofInet6) // ConnectEx wants the socket bound
+	anywhere, size := windows.RawSockaddrInet6{Family: uint16(k.family)}, uintptr(sizeofInet6) // ConnectEx requires a bound socket
 	if k.family == windows.AF_INET {
 		size = sizeofInet4
 	}
 	r, _, errno := syscall.SyscallN(procBind.Addr(), uintptr(k.fd), uintptr(unsafe.Pointer(&anywhere)), size)
-	if errno := winsock(r, errno); errno != 0 && errno != syscall.EINVAL { // EINVAL: it is
+	if errno := winsock(r, errno); errno != 0 && errno != syscall.EINVAL { // EINVAL: it is bound
 		return errno
 	}
 	q := &k.connect
@@ -44,7 +44,7 @@ func (s *iocp) startConnect(k *socket, sa *rawSockaddr) syscall.Errno {
 	return syscall.EINPROGRESS
 }
 
-// connected notes what came of a connect.
+// connected notes the result of a connect.
 func (k *socket) connected(errno syscall.Errno) {
 	if errno == 0 {
 		errno = inherit(k.fd, windows.SO_UPDATE_CONNECT_CONTEXT, nil)

@@ -7,29 +7,29 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A socket is what iocp knows of one, and what it has asked the kernel for.
+// A socket is iocp's state of a socket and its requests to the kernel.
 type socket struct {
 	fd     int
-	base   windows.Handle // the provider's own, which afd takes
+	base   windows.Handle // the base provider's handle, for afd
 	family int32
-	stream bool // and it is a byte stream's
+	stream bool // it is a socket of a byte stream
 
-	foreign bool // it belongs to another's port: afd tells all
-	skips   bool // a request that is done at once has no packet
+	foreign bool // it belongs to another completion port: afd reports all events
+	skips   bool // a request that completes at once has no packet
 	gone    bool
-	flying  int // requests
+	flying  int // requests in flight
 
 	receive, connect request
 	in, out          pollRequest
 	hangup           pollRequest
 
-	failed  syscall.Errno // how the last receive of no bytes ended, if that is not to be had again
+	failed  syscall.Errno // error of the last zero-byte receive, if the kernel does not report it again
 	outcome syscall.Errno // of a connect
 
 	// Of a listener.
 	accepts []*acceptRequest
-	backlog []int         // accepted, for the next Accept
-	refused syscall.Errno // what has kept it from accepting
+	backlog []int         // accepted connections for the next Accept
+	refused syscall.Errno // the error that keeps it from accepting
 }
 
 type purpose uint8
@@ -43,7 +43,7 @@ const (
 	forAccept
 )
 
-// A request is what the kernel gives back with a packet: the address of its first field.
+// A request is memory that the kernel returns with a packet, by the address of its first field.
 type request struct {
 	ov     windows.Overlapped
 	sock   *socket
@@ -59,23 +59,24 @@ type pollRequest struct {
 type acceptRequest struct {
 	request
 	conn    int
-	stopped bool                // cancelled
-	names   [2 * nameSpace]byte // which nobody reads
+	stopped bool                // canceled
+	names   [2 * nameSpace]byte // the addresses, which are not read
 }
 
-// nameSpace is what AcceptEx wants for each address.
+// nameSpace is the space that AcceptEx requires for each address.
 const nameSpace = unsafe.Sizeof(windows.RawSockaddrAny{}) + 16
 
 func (q *request) accept() *acceptRequest { return (*acceptRequest)(unsafe.Pointer(q)) }
 
-// takesOff says that the kernel has the request.
+// takesOff notes that the kernel has the request: it is in flight.
 func (s *iocp) takesOff(q *request) {
 	q.flying = true
 	q.sock.flying++
 	s.flying++
 }
 
-// socket finds a socket, or takes it in: into the port, if it is in no other one.
+// socket returns the state of a socket. A new socket is added to the port, unless it belongs to
+// another one.
 func (s *iocp) socket(fd int) (*socket, syscall.Errno) {
 	if k := s.sockets[fd]; k != nil {
 		return k, 0
@@ -88,7 +89,7 @@ func (s *iocp) socket(fd int) (*socket, syscall.Errno) {
 		return nil, errnoOf(err)
 	}
 	k.family, k.stream = info.AddressFamily, info.SocketType == windows.SOCK_STREAM
-	ours := info.ServiceFlags1&windows.XP1_IFS_HANDLES != 0 // and nothing stands between it and the kernel
+	ours := info.ServiceFlags1&windows.XP1_IFS_HANDLES != 0 // no layered provider stands between the socket and the kernel
 	if !ours {
 		const sioBaseHandle = 0x48000022
 		var n uint32
@@ -99,7 +100,7 @@ func (s *iocp) socket(fd int) (*socket, syscall.Errno) {
 	case 0:
 		const skipOnSuccess, skipEvent = 1, 2
 		k.skips = ours && windows.SetFileCompletionNotificationModes(windows.Handle(fd), skipOnSuccess|skipEvent) == nil
-	case syscall.EINVAL: // such is package net's, and a second descriptor of one that was here before
+	case syscall.EINVAL: // it belongs to another port: a socket of package net, or a second descriptor of a socket that was added before
 		k.foreign = true
 	default:
 		return nil, errno
@@ -143,7 +144,8 @@ func (s *iocp) await(fd int, f *fdState) {
 	}
 }
 
-// ask asks afd. true: it cannot be asked, and the call will have to tell.
+// ask queries afd. It returns true if afd cannot be asked: the system call itself will show the
+// state.
 func (s *iocp) ask(q *pollRequest, events uint32) bool {
 	if q.flying {
 		return false
@@ -155,8 +157,8 @@ func (s *iocp) ask(q *pollRequest, events uint32) bool {
 	return false
 }
 
-// awaitReceive receives no bytes, which is done when there are some, or the end; true: that is so
-// now.
+// awaitReceive starts a receive of zero bytes. It completes when bytes or the end have arrived.
+// awaitReceive returns true if that is so now.
 func (s *iocp) awaitReceive(k *socket) bool {
 	q := &k.receive
 	if q.flying || k.failed != 0 {
@@ -175,7 +177,7 @@ func (s *iocp) awaitReceive(k *socket) bool {
 	return true
 }
 
-// eaten is what of an error to keep: the kernel tells of it only once.
+// eaten returns an error that the kernel reports only once, so that it must be kept, else 0.
 func eaten(errno syscall.Errno) syscall.Errno {
 	if errno == syscall.ECANCELED || errno == syscall.EAGAIN {
 		return 0
@@ -183,7 +185,7 @@ func eaten(errno syscall.Errno) syscall.Errno {
 	return errno
 }
 
-func (s *iocp) cancelled(fd int, kind Kind) {
+func (s *iocp) canceled(fd int, kind Kind) {
 	k := s.sockets[fd]
 	switch {
 	case k == nil:

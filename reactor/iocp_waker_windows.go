@@ -10,12 +10,12 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// A portWaker is how other goroutines end a wait: by a packet that belongs to no request.
+// A portWaker lets other goroutines end a wait, by a packet that belongs to no request.
 //
-// A wake posts only if no packet of an earlier one is on its way. The flag is cleared by
-// noticed, after the packet has been taken and before Poll returns; so a wake that finds it set is
-// always followed by a return of Poll, and none is lost. A rescuer that takes the packet leaves
-// the flag set, and a note for the next Poll, which then does not wait and clears it.
+// A wake posts a packet only if no packet of an earlier wake is on its way. noticed clears the
+// flag, after the packet has been taken and before Poll returns. So after a wake that finds the
+// flag set, Poll always returns, and no wake is lost. A rescuer that takes the packet leaves the
+// flag set and sets rescued for the next Poll, which then does not wait and clears the flag.
 type portWaker struct {
 	kernel kernel
 	set    atomic.Bool
@@ -33,10 +33,10 @@ func (w *portWaker) wake() error {
 	defer w.mu.Unlock()
 	for !w.closed {
 		if _, errno := w.kernel.next(faults.WakeWrite, -1, 1); errno != 0 {
-			continue // a post is not interrupted, but all the same
+			continue // a post is not interrupted, but try again anyway
 		}
 		if err := windows.PostQueuedCompletionStatus(w.port, 0, 0, nil); err != nil {
-			w.set.Store(false) // for lack of memory: the next one tries again
+			w.set.Store(false) // the kernel lacks memory: the next wake tries again
 			return os.NewSyscallError("PostQueuedCompletionStatus", err)
 		}
 		return nil

@@ -12,32 +12,31 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// iocp is an armed poller over a completion port. What it tells of was asked for: the end of a
-// receive of no bytes, which holds no buffer while a connection is idle; an accepted or
-// made connection; or room to send. The backend then makes the call, which does not wait.
+// iocp is an armed poller over a completion port. It reports the ends of its requests: a receive of
+// zero bytes, which holds no buffer while a connection is idle; an accepted or established
+// connection; or room to send. The backend then makes the system call, which does not wait.
 //
-// What is asked for outlives the operation for which that was done, and then is news for
-// the next one: an operation that receives or sends is cancelled by forgetting it. Only
-// what could be lost by that is cancelled in the kernel: accepts and connects.
+// A request may outlive its operation, and then serves the next one. To cancel an operation that
+// receives or sends, the poller only forgets it. An accept or a connect could be lost in this way,
+// so the kernel cancels them.
 //
-// The kernel holds a request's address until its packet has been taken from the port. So
-// requests are part of sockets, on the heap, which does not move, and the sockets
-// are in one of two maps, which keeps them reachable: under their
-// descriptor in sockets, or in gone when they have been closed and packets are still to come.
+// The kernel keeps a request's address until its packet has been taken from the port. So requests
+// are part of sockets, on the heap, which does not move. Two maps keep the sockets reachable:
+// sockets has them by descriptor, and gone has closed ones whose packets are still to come.
 //
-// The mutex of the backend guards all but port, waker, and what Poll and Rescue alone
-// use. No news is lost: a request is made under it, when an operation is in flight that nothing is
-// promised for, and none like it flies. From then on its packet is at the kernel, in the port, or in
-// entries of a Poll or Rescue that has yet to take the mutex; and there it becomes a promise and
-// ends the flight in one go. A request does not tell of a change but of what is so, so it
-// does not matter what came before it was made.
+// The backend's mutex guards all fields except port, waker, and those that only Poll and Rescue
+// use. No event is lost. A request is made under the mutex when an operation is in flight that has
+// no promise, and no such request is in flight. From then on its packet is in the kernel, in the
+// port, or in entries of a Poll or Rescue that has yet to take the mutex. That call turns it into a
+// promise and ends the request in one step. A request reports a state and not a change, so earlier
+// events do not matter.
 type iocp struct {
 	kernel  kernel
 	port    windows.Handle
 	afd     afd
 	waker   portWaker
-	entries []packetEntry // Poll's and Rescue's
-	rescued bool          // the same: a rescuer came across a wake-up, which is its owner's
+	entries []packetEntry // used by Poll and Rescue only
+	rescued bool          // used by Poll and Rescue only: a rescuer took a wake-up, which is for the owner
 
 	sockets map[int]*socket
 	gone    map[*socket]struct{}
@@ -91,9 +90,9 @@ func (s *iocp) name() string { return "iocp" }
 
 func (s *iocp) wake() error { return s.waker.wake() }
 
-// wait is the same for a hold: Go makes every call here in a way in which others can take the
-// processor from the thread. The system counts in milliseconds, and ends waits with the ticks of its
-// clock, which are up to 15.6 ms apart.
+// wait ignores hold: Go makes every system call here in a way that lets others take the processor
+// from the thread. The system counts in milliseconds, and ends waits with the ticks of its clock,
+// which are up to 15.6 ms apart.
 func (s *iocp) wait(wait time.Duration, _ bool) (int, syscall.Errno) {
 	if _, errno := s.kernel.next(faults.Wait, -1, 1); errno != 0 {
 		return 0, errno
@@ -144,7 +143,7 @@ func (s *iocp) tell(r *readiness, n int, rescue bool) {
 	}
 }
 
-// landed deals with the end of a request.
+// landed processes the end of a request.
 func (s *iocp) landed(r *readiness, q *request) {
 	k := q.sock
 	q.flying = false
@@ -160,29 +159,29 @@ func (s *iocp) landed(r *readiness, q *request) {
 		}
 		return
 	}
-	var news promise
+	var promised promise
 	switch q.kind {
 	case forReceive:
 		k.failed = eaten(errno)
-		news.in = true
+		promised.in = true
 	case forIn:
-		news.in = true
+		promised.in = true
 	case forOut:
-		news.out = true
+		promised.out = true
 	case forReset:
-		news.hung = errno == 0
+		promised.hung = errno == 0
 	case forConnect:
 		k.connected(errno)
-		news.out = true
+		promised.out = true
 	case forAccept:
-		news.in = k.accepted(q.accept(), errno)
+		promised.in = k.accepted(q.accept(), errno)
 	}
 	if f := r.table.get(k.fd); f != nil && f.watched {
-		r.edge(k.fd, f, news) // of accepts that came to nothing too: others are due
+		r.edge(k.fd, f, promised) // also for accepts that brought no connection: new ones are needed
 	}
 }
 
-// watch takes a socket in.
+// watch adds a socket.
 func (s *iocp) watch(fd int, _ *fdState) error {
 	if _, errno := s.socket(fd); errno != 0 {
 		return os.NewSyscallError("CreateIoCompletionPort", errno)
@@ -190,11 +189,11 @@ func (s *iocp) watch(fd int, _ *fdState) error {
 	return nil
 }
 
-// widen does nothing: what is told of is what await asks for.
+// widen does nothing: only requests of await are reported.
 func (s *iocp) widen(int, *fdState) error { return nil }
 
-// forget has the kernel end what it does for a socket. That another descriptor of it may be
-// open is why it is not left to the close.
+// forget makes the kernel end the requests for a socket. The close would not: another descriptor of
+// the socket may be open.
 func (s *iocp) forget(fd int, _ *fdState) {
 	k := s.sockets[fd]
 	if k == nil {
@@ -224,11 +223,11 @@ func (s *iocp) cancel(q *request) {
 	}
 }
 
-// maxDrains bounds the attempts to take the packets of all that was cancelled, each of
-// which waits for a second at most.
+// maxDrains bounds the attempts to take the packets of canceled requests. Each attempt waits for at
+// most a second.
 const maxDrains = 30
 
-// close returns when the kernel has no request any more.
+// close returns when the kernel holds no request any more.
 func (s *iocp) close() {
 	for fd := range s.sockets {
 		s.forget(fd, nil)
@@ -241,11 +240,11 @@ func (s *iocp) close() {
 		s.tell(nil, n, false)
 	}
 	if s.flying > 0 {
-		abandoned.Store(s, nil) // a driver that does not let go: the memory is its for good
+		abandoned.Store(s, nil) // the driver still holds requests: their memory is never freed
 	}
 	s.afd.close()
 	s.waker.close()
 }
 
-// abandoned keeps what the kernel may still write to.
+// abandoned keeps memory that the kernel may still write to.
 var abandoned sync.Map

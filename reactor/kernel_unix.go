@@ -13,15 +13,15 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// A kernel makes a backend's system calls on sockets, and is where tests have them
-// fail (see injector). What each platform calls is in syscall_*.go.
+// A kernel makes a backend's system calls on sockets. Tests make them fail here (see injector). The
+// calls of each platform are in syscall_*.go.
 //
-// The calls here are made on non-blocking descriptors and return within
-// microseconds. Each returns the errno, and each is tried again on EINTR.
+// All of these calls are made on non-blocking descriptors and return within microseconds. Each
+// returns the errno, and each is tried again on EINTR.
 type kernel struct{ faults *injector } // nil: none
 
-// next is what the coming call is to be made for, of n, or the errno it is to
-// return without being made.
+// next returns the size, of n, for which the next call is to be made, or the errno that it returns
+// without a system call.
 func (k kernel) next(call faults.Call, fd, n int) (int, syscall.Errno) {
 	if k.faults == nil {
 		return n, 0
@@ -41,7 +41,7 @@ func (k kernel) recv(fd int, p []byte) (int, syscall.Errno) {
 	}
 }
 
-// read is for descriptors that are no sockets.
+// read is for descriptors that are not sockets.
 func (k kernel) read(call faults.Call, fd int, p []byte) (int, syscall.Errno) {
 	for {
 		n, errno := k.next(call, fd, len(p))
@@ -66,7 +66,7 @@ func (k kernel) send(fd int, p []byte) (int, syscall.Errno) {
 	}
 }
 
-// accept also says who connected, if sysAccept has been told.
+// accept also returns the peer's address, if sysAccept has got it.
 func (k kernel) accept(fd int) (conn int, peer netip.AddrPort, errno syscall.Errno) {
 	for {
 		if _, errno = k.next(faults.Accept, fd, 1); errno == 0 {
@@ -78,7 +78,7 @@ func (k kernel) accept(fd int) (conn int, peer netip.AddrPort, errno syscall.Err
 	}
 }
 
-// recvmmsg may return an error beside the messages that came before it.
+// recvmmsg may return an error besides the messages that arrived before it.
 func (k kernel) recvmmsg(fd int, msgs []mmsghdr) (int, syscall.Errno) {
 	for {
 		n, errno := k.next(faults.RecvFrom, fd, len(msgs))
@@ -134,14 +134,14 @@ func connected(fd int) bool {
 	return err == nil
 }
 
-// errnoOf is what an error of package unix is, or 0.
+// errnoOf returns the errno of an error of package unix, or 0.
 func errnoOf(err error) syscall.Errno {
 	errno, _ := err.(syscall.Errno)
 	return errno
 }
 
-// readyNow reports whether the descriptor has room to send, or else something to
-// receive, or has an error or hung up.
+// readyNow reports whether the descriptor is ready: for output if out is set, else for input. An
+// error or a hang-up also counts.
 func readyNow(fd int, out bool) bool {
 	if out {
 		return pollNonblock(fd, unix.POLLOUT)
@@ -149,7 +149,23 @@ func readyNow(fd int, out bool) bool {
 	return pollNonblock(fd, unix.POLLIN)
 }
 
-// hungUp reports whether the descriptor has an error that nobody was told of yet.
+// Ready reports whether a receive, or with out a send, would not wait now. An error alone does not
+// count. It is for users of Op.Edges.
+func Ready(fd int, out bool) bool {
+	events := int16(unix.POLLIN)
+	if out {
+		events = unix.POLLOUT
+	}
+	p := [1]unix.PollFd{{Fd: int32(fd), Events: events}}
+	for {
+		n, err := unix.Poll(p[:], 0)
+		if err != unix.EINTR {
+			return n > 0 && p[0].Revents&^unix.POLLERR != 0
+		}
+	}
+}
+
+// hungUp reports whether the descriptor has an error that was not reported yet.
 func hungUp(fd int) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd)}}
 	for {
@@ -160,10 +176,10 @@ func hungUp(fd int) bool {
 	}
 }
 
-// closeFD closes; EINTR closes as well.
+// closeFD closes a descriptor. EINTR means that it is closed as well.
 func closeFD(fd int) { _ = unix.Close(fd) }
 
-// explainLimit says what to do about an error.
+// explainLimit adds the remedy to an error.
 func explainLimit(err error) error {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return fmt.Errorf("%w; raise the limit on open files (ulimit -n)", err)

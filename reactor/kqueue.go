@@ -14,13 +14,13 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// kqueue is the poller over kqueue (Lemon, USENIX 2001): two filters for each descriptor, with
-// EV_CLEAR, which makes them edge-triggered. To have a descriptor watched is two changes
-// of a list that goes with the next wait, and costs no call of its own.
+// kqueue is the poller over kqueue (Lemon, USENIX 2001). It has two filters for each descriptor,
+// with EV_CLEAR, which makes them edge-triggered. To watch a descriptor it adds two changes to a
+// list. The next wait passes the list to the kernel, so they cost no system call of their own.
 //
-// Filters go with the descriptor when that is closed. What lies in events by then may
-// still be taken for the next descriptor of that number, which can only have been
-// watched since the wait began: then its changes are still listed.
+// The kernel removes the filters when the descriptor is closed. An event that is in events by then
+// may be taken for one of the next descriptor with that number. The next one can only have been
+// registered since the wait began: then its changes are still listed.
 //
 // The system's calls are openQueue, and queue.kevent, trigger and close (kqueue_*.go).
 type kqueue struct {
@@ -28,13 +28,13 @@ type kqueue struct {
 	queue  queue
 	waker  waker
 
-	changes []keventT // since the last prepare; the readiness's mutex guards it
-	given   []keventT // to the wait in progress
+	changes []keventT // changes since the last prepare; the readiness's mutex guards them
+	given   []keventT // changes passed to the wait in progress
 
-	// Poll's and Rescue's.
+	// Used by Poll and Rescue only.
 	events []keventT
 	limit  unix.Timespec
-	woken  bool // a wake-up that a Rescue met, kept for the owner
+	woken  bool // a Rescue took a wake-up, which is kept for the owner
 }
 
 var kqueueBackend = backend{name: "kqueue", probe: probeKqueue, open: openKqueue, unlocked: true}
@@ -65,10 +65,10 @@ func openKqueue(cfg *Config) (Reactor, error) {
 	return openReadiness(cfg, k, p)
 }
 
-// wakeIdent names the user event; it is no descriptor.
+// wakeIdent identifies the user event. It is not a descriptor.
 const wakeIdent = 0x5715
 
-// openWaker takes a user event, or where the system has none, a pipe.
+// openWaker opens a user event, or a pipe if the system has none.
 func (p *kqueue) openWaker(user bool) error {
 	if user && evfiltUser != noFilter {
 		add := makeEvent(wakeIdent, evfiltUser, evAdd|evClear)
@@ -82,7 +82,7 @@ func (p *kqueue) openWaker(user bool) error {
 		return err
 	}
 	p.waker.fd, p.waker.to, p.waker.closed = ends[0], ends[1], false
-	add := makeEvent(p.waker.fd, evfiltRead, evAdd) // level-triggered: told of until it is read
+	add := makeEvent(p.waker.fd, evfiltRead, evAdd) // level-triggered: reported until it is read
 	_, errno := p.queue.kevent([]keventT{add}, nil, nil, false)
 	return os.NewSyscallError("kevent", errnoErr(errno))
 }
@@ -107,23 +107,23 @@ func (p *kqueue) watch(fd int, _ *fdState) error {
 	return nil
 }
 
-// widen does nothing: watch lists both filters, which costs no more.
+// widen does nothing: watch registers both filters, which costs no more.
 func (p *kqueue) widen(int, *fdState) error { return nil }
 
-// again makes an edge of all that is true of a descriptor: a filter that is added again
-// looks anew.
+// again makes the kernel report the whole state of a descriptor: a filter that is added again is
+// evaluated anew.
 func (p *kqueue) again(fd int, _ uint32) {
 	for _, filter := range []int{evfiltRead, evfiltWrite} {
 		_, _ = p.queue.kevent([]keventT{makeEvent(fd, filter, evAdd|evClear)}, nil, nil, false)
 	}
 }
 
-// forget takes back changes that would be made to the number's next descriptor.
+// forget removes listed changes, which would apply to the next descriptor with this number.
 func (p *kqueue) forget(fd int, _ *fdState) {
 	p.changes = slices.DeleteFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
 }
 
-// listed reports whether changes for a descriptor wait for the next wait.
+// listed reports whether changes for a descriptor are listed for the next wait.
 func (p *kqueue) listed(fd int) bool {
 	return slices.ContainsFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
 }
@@ -133,14 +133,14 @@ func (p *kqueue) prepare() {
 		return
 	}
 	p.given, p.changes = p.changes, p.given[:0]
-	if len(p.events) < len(p.given) { // each may come back as an error
+	if len(p.events) < len(p.given) { // each change may return an error as an event
 		p.events = make([]keventT, len(p.given))
 	}
 }
 
 func (p *kqueue) unsent() bool { return len(p.changes) > 0 }
 
-// wait is kevent. An interrupted one has made its changes, as the manual says.
+// wait is kevent. An interrupted kevent has made its changes, as the manual says.
 func (p *kqueue) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 	given := p.given
 	p.given = p.given[:0]
@@ -169,7 +169,7 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 		}
 		f := r.table.get(fd)
 		if f == nil || !f.watched || p.listed(fd) {
-			continue // closed, and perhaps opened again, since the kernel put this here
+			continue // closed, and perhaps opened again, since the kernel queued this event
 		}
 		switch {
 		case ev.Flags&evError != 0:
@@ -189,7 +189,7 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 	}
 }
 
-// refused ends the operations on a descriptor that cannot be watched after all.
+// refused ends the operations on a descriptor that the kernel does not watch.
 func (r *readiness) refused(fd int, f *fdState, errno syscall.Errno) {
 	f.watched = false
 	if f.traits&forHangup != 0 {

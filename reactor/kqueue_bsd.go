@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The seam between the kqueue backend and the system.
+// The interface of the kqueue backend to the system.
 
 type (
 	keventT = unix.Kevent_t
@@ -19,7 +19,7 @@ type (
 const (
 	evfiltRead  = unix.EVFILT_READ
 	evfiltWrite = unix.EVFILT_WRITE
-	noFilter    = -1 << 15 // stands for one that the system does not have
+	noFilter    = -1 << 15 // stands for a filter that the system does not have
 
 	evAdd   = unix.EV_ADD
 	evClear = unix.EV_CLEAR
@@ -45,8 +45,8 @@ func makeEvent(ident, filter, flags int) (ev keventT) {
 	return ev
 }
 
-// kevent makes the changes and waits for events: for limit, without end if that is nil,
-// not at all if there is no room for any. hold says that the wait, which is short, should
+// kevent makes the changes and waits for events. It waits for limit, without a bound if limit is
+// nil, and not at all if there is no room for events. hold says that the wait is short and should
 // keep the Go scheduler's processor.
 func (q queue) kevent(changes, events []keventT, limit *unix.Timespec, hold bool) (int, syscall.Errno) {
 	if hold {
@@ -56,7 +56,7 @@ func (q queue) kevent(changes, events []keventT, limit *unix.Timespec, hold bool
 	return n, errnoOf(err)
 }
 
-// trigger makes the user event happen.
+// trigger triggers the user event.
 func (q queue) trigger() syscall.Errno {
 	ev := makeEvent(wakeIdent, evfiltUser, 0)
 	ev.Fflags = noteTrigger
@@ -64,7 +64,7 @@ func (q queue) trigger() syscall.Errno {
 	return errnoOf(err)
 }
 
-// pipeNonblock is a pipe, close-on-exec and non-blocking.
+// pipeNonblock makes a pipe, close-on-exec and non-blocking.
 func pipeNonblock(ends *[2]int) error {
 	syscall.ForkLock.RLock() // darwin has no pipe2
 	err := unix.Pipe(ends[:])

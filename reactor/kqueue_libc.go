@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keventHolding cannot keep the processor: these systems make their calls through their
-// libraries, which package unix does as ordinary calls only.
+// keventHolding cannot keep the processor. These systems make their calls through their libraries,
+// and package unix makes such calls only as ordinary calls.
 func keventHolding(fd int, changes, events []keventT, limit *unix.Timespec) (int, syscall.Errno) {
 	n, err := unix.Kevent(fd, changes, events, limit)
 	return n, errnoOf(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/kevent"
 )
 
-// The seam between the kqueue backend and the system, here an emulation for tests.
+// The interface of the kqueue backend to the system, here an emulation for tests.
 
 var emulated = []backend{kqueueBackend}
 

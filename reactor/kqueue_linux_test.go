@@ -33,7 +33,7 @@ func testPair(t *testing.T) (fd, peer int) {
 	return pair[0], pair[1]
 }
 
-// A change that waits for the next call would be made to whatever has the number by then.
+// A change that waits for the next call would apply to the descriptor that has the number by then.
 func TestKqueueMakesNoChangeForAClosedDescriptor(t *testing.T) {
 	r, p := newTestKqueue(t)
 	fd, peer := testPair(t)
@@ -60,8 +60,8 @@ func TestKqueueMakesNoChangeForAClosedDescriptor(t *testing.T) {
 	}
 }
 
-// To believe an event of the number's former descriptor costs no more than a read in vain, which no other
-// test sees.
+// To believe an event of the number's former descriptor costs no more than a read in vain, which no
+// other test sees.
 func TestKqueueVoidsStaleEvents(t *testing.T) {
 	r, p := newTestKqueue(t)
 	fd, peer := testPair(t)
@@ -86,7 +86,7 @@ func TestKqueueVoidsStaleEvents(t *testing.T) {
 	require.False(t, f.in || f.out || f.ahead || f.line&inReady != 0 || f.left > 0, "an event of the former socket was believed: %+v", f)
 }
 
-// What the kernel refuses is known only after the operation was accepted.
+// The kernel refuses a descriptor only after the operation was accepted.
 func TestKqueueEndsWhatCannotBeWatched(t *testing.T) {
 	r, _ := newTestKqueue(t)
 	fd, _ := testPair(t)
@@ -102,7 +102,8 @@ func TestKqueueEndsWhatCannotBeWatched(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// A wake-up that a rescuer meets is the owner's all the same, also where taking the event resets it.
+// A wake-up that a rescuer meets is the owner's all the same, also where taking the event resets
+// it.
 func TestKqueueKeepsAWakeForTheOwner(t *testing.T) {
 	for name, without := range map[string][]Feature{"kqueue with a user event": nil, "kqueue with a pipe": {FeatureUserWake}} {
 		t.Run(name, func(t *testing.T) {

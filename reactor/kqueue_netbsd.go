@@ -1,6 +1,6 @@
 package reactor
 
-// Of sys/event.h; NetBSD 10 brought them, and one before refuses the filter.
+// Of sys/event.h. NetBSD 10 introduced them. Earlier versions refuse the filter.
 const (
 	evfiltUser  = 8
 	noteTrigger = 0x01000000

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keventHolding goes to the kernel without telling the Go scheduler.
+// keventHolding makes the system call without a notice to the Go scheduler.
 func keventHolding(fd int, changes, events []keventT, limit *unix.Timespec) (int, syscall.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_KEVENT, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(changes))), uintptr(len(changes)),

@@ -17,11 +17,10 @@ var registerNudge = sync.OnceValue(func() bool {
 	return errno == 0
 })
 
-// nudge interrupts every processor that runs a thread of this process. On its
-// way back to user mode a thread then does what the kernel has left for it, such
-// as posting completions: one that computes would otherwise not before the next
-// timer tick, up to 4 ms later. It costs about a microsecond on either side.
-// false: the system call is forbidden or missing.
+// nudge interrupts every processor that runs a thread of this process. On its way back to user mode
+// a thread then runs the kernel's pending work for it, such as posting completions. A busy thread
+// would otherwise do so at the next timer tick, up to 4 ms later. It costs about a microsecond on
+// either side. It returns false if the system call is forbidden or missing.
 func nudge() bool {
 	if !registerNudge() {
 		return false

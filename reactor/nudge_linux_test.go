@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a nudge does shows in time alone (go run ./bench -workloads skew); that the kernel takes it,
-// here.
+// The effect of a nudge shows only in times (go run ./bench -workloads skew). This test checks that
+// the kernel accepts the call.
 func TestANudgeIsTakenWhereTheKernelHasIt(t *testing.T) {
 	commands, _, errno := unix.RawSyscall(unix.SYS_MEMBARRIER, 0, 0, 0) // query
 	has := errno == 0 && commands&membarrierPrivateExpedited != 0

@@ -2,19 +2,29 @@ package reactor
 
 import "net/netip"
 
-// A Packet is what a RecvFrom completion brought: one datagram, or with UDP_GRO
-// several of one sender and of the same length.
+// A Packet is the content of a RecvFrom completion: one datagram, or with UDP_GRO several of one
+// sender and of the same length.
 type Packet struct {
-	From      netip.AddrPort // the sender; IPv4 as such also on an IPv6 socket; invalid if the kernel does not say
+	From      netip.AddrPort // the sender; IPv4 in its own form also on an IPv6 socket; invalid if the kernel does not report it
 	To        netip.Addr     // the address it was sent to, with IP_PKTINFO or IPV6_RECVPKTINFO; else invalid
-	Interface int            // the index of the interface it came by, with those; else 0
-	Segment   int            // with UDP_GRO: the length of the datagrams in Payload, the last of which may be shorter; 0: it is one
+	Interface int            // the index of the interface on which it arrived, with those options; else 0
+	Segment   int            // with UDP_GRO: the length of the datagrams in Payload; the last may be shorter; 0: it is one
+	Time      int64          // when the kernel received it, in nanoseconds of Unix time, with SO_TIMESTAMPNS (Linux); else 0
+	ECN       uint8          // the two ECN bits, with IP_RECVTOS and IPV6_RECVTCLASS (Linux); else 0
+	TTL       uint8          // the TTL or hop limit, with IP_RECVTTL and IPV6_RECVHOPLIMIT (Linux); else 0
 	Truncated bool           // Payload is only the beginning: the rest is lost
 	Payload   []byte         // valid until the Buffer is released
 }
 
-// A PacketReleaser is a Reactor that takes the buffers of many RecvFrom completions
-// back at once, with Release's rules, for less than one by one.
+// ParseControl reads control messages in the form of the system. It sets all fields but From,
+// Truncated and Payload.
+func ParseControl(control []byte) (p Packet) {
+	p.parseControl(control)
+	return p
+}
+
+// A PacketReleaser is a Reactor that takes the buffers of many RecvFrom completions back in one
+// call. The rules are those of Release, and it costs less than one call for each.
 type PacketReleaser interface {
 	ReleasePackets(bs []Buffer)
 }
@@ -30,7 +40,6 @@ func ReleasePackets(r Reactor, bs []Buffer) {
 	}
 }
 
-// Packet reads the buffer of a RecvFrom completion. Any goroutine that may use
-// the buffer may call it; it allocates nothing but, now and then, the name of a
-// zone.
+// Packet reads the buffer of a RecvFrom completion. Any goroutine that may use the buffer may call
+// it. It allocates nothing except, rarely, the name of a zone.
 func (b Buffer) Packet() Packet { return parsePacket(b.Bytes) }

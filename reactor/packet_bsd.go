@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packetPayload leaves 144 bytes for control messages: IP_RECVIF has room for the name
-// of an interface and takes 72, IP_RECVDSTADDR 24.
+// packetPayload leaves 144 bytes for control messages: IP_RECVIF includes the name of an interface
+// and takes 72, IP_RECVDSTADDR 24.
 const packetPayload = 192
 
 const haveSegments = false

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever lies in a buffer, reading it stays within it.
+// Parsing stays within the bounds of the buffer for any content.
 func FuzzParsePacket(f *testing.F) {
 	f.Add(make([]byte, packetPayload))
 	full := make([]byte, packetPayload+4)

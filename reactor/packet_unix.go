@@ -37,21 +37,21 @@ type mmsghdr struct {
 	n   uint32
 }
 
-// packets is the receive memory of datagrams where the reactor makes the call
-// itself. Some of its buffers are laid out for the next call. One goroutine at a
-// time uses it, but for mem.drop.
+// packets is the receive memory of datagrams for reactors that make the system call themselves.
+// Some of its buffers are prepared for the next call. One goroutine at a time uses it, except
+// mem.drop.
 type packets struct {
 	kernel kernel
 	mem    *pool
 	size   int
 	whole  []uint16
 
-	armed int // the first of the following have a buffer
+	armed int // number of messages, from the first on, that have a buffer
 	msgs  [maxPackets]mmsghdr
 	iovs  [maxPackets]unix.Iovec
 	ids   [maxPackets]uint16
 	got   [maxPackets]Buffer
-	want  int // how many to ask for next: twice what came last
+	want  int // number of messages to request next: twice the last number
 }
 
 // maxPackets bounds the datagrams that one call receives.
@@ -69,7 +69,7 @@ func newPackets(cfg *Config, k kernel) (*packets, error) {
 	return p, nil
 }
 
-// arm lays out buffers for the first n messages, or as many as there are.
+// arm prepares buffers for the first n messages, or as many as there are.
 func (p *packets) arm(n int) int {
 	for p.armed < n && len(p.whole) > 0 {
 		last := len(p.whole) - 1
@@ -95,9 +95,8 @@ func (p *packets) lay(i int, id uint16) {
 	h.SetIovlen(1)
 }
 
-// recv receives at most that many datagrams into got. ENOBUFS: every buffer is out.
-// all says that the socket had more than was asked for, as far as one can see. An errno
-// beside datagrams is of what came after them.
+// recv receives at most this many datagrams into got. ENOBUFS: all buffers are in use. all says
+// that the socket had at least as many as requested. An errno with datagrams belongs to later ones.
 func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 	want := p.arm(min(most, p.want, maxPackets))
 	if want == 0 {
@@ -112,10 +111,10 @@ func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 		b := p.mem.took(id, packetPayload+int(m.n))
 		b.packet = true
 		setPacketHeader(b.Bytes, m.hdr.Namelen, uint32(m.hdr.Controllen), m.n, uint32(m.hdr.Flags))
-		p.mem.filled(id) // not whole: b is out
+		p.mem.filled(id) // not whole: b is in use
 		p.got[i] = b
 	}
-	rest := p.armed - n // moves forward: a message's header names its buffer, so it is laid out anew
+	rest := p.armed - n // the buffers move to the front, and are prepared anew because a message's header names its buffer
 	p.armed = 0
 	for ; p.armed < rest; p.armed++ {
 		p.lay(p.armed, p.ids[n+p.armed])

@@ -46,8 +46,7 @@ func (got *Packet) parseControl(p []byte) {
 	}
 }
 
-// packets is the receive memory of datagrams. One goroutine at a time uses it, but
-// for mem.drop.
+// packets is the receive memory of datagrams. One goroutine at a time uses it, except mem.drop.
 type packets struct {
 	kernel kernel
 	mem    *pool
@@ -56,7 +55,7 @@ type packets struct {
 	got    [maxPackets]Buffer
 }
 
-// maxPackets bounds the datagrams that one socket receives in its turn.
+// maxPackets bounds the datagrams that one socket receives in one turn.
 const maxPackets = 32
 
 func newPackets(cfg *Config, k kernel) (*packets, error) {
@@ -71,12 +70,11 @@ func newPackets(cfg *Config, k kernel) (*packets, error) {
 	return p, nil
 }
 
-// arm is how many buffers there are, at most n.
+// arm returns the number of free buffers, at most n.
 func (p *packets) arm(n int) int { return min(n, len(p.whole)) }
 
-// recv receives at most that many datagrams into got. ENOBUFS: every buffer is out.
-// all says that the socket may have more. An errno beside datagrams is of what came after
-// them.
+// recv receives at most this many datagrams into got. ENOBUFS: all buffers are in use. all says
+// that the socket may have more. An errno with datagrams belongs to later ones.
 func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 	want := p.arm(min(most, maxPackets))
 	if want == 0 {
@@ -98,14 +96,14 @@ func (p *packets) recv(fd, most int) (n int, all bool, errno syscall.Errno) {
 		p.whole = p.whole[:last]
 		b := p.mem.took(id, packetPayload+got)
 		b.packet = true
-		p.mem.filled(id) // not whole: b is out
+		p.mem.filled(id) // not whole: b is in use
 		p.got[n] = b
 		n++
 	}
 	return n, true, 0
 }
 
-// recvMsg receives one datagram and lays it out in mem.
+// recvMsg receives one datagram and stores it in mem.
 func (k kernel) recvMsg(fd int, mem []byte, size int) (int, syscall.Errno) {
 	if _, errno := k.next(faults.RecvFrom, fd, 1); errno != 0 {
 		return 0, errno
@@ -121,8 +119,8 @@ func (k kernel) recvMsg(fd int, mem []byte, size int) (int, syscall.Errno) {
 		if errno != syscall.ECONNRESET && errno != syscall.ENETRESET {
 			return n, errno
 		}
-		// A datagram that was sent from here met nobody. Elsewhere only a socket with a peer
-		// hears of that.
+		// A datagram that this socket sent had no receiver. Other systems report that only on a
+		// connected socket.
 		if connected(fd) {
 			if errno == syscall.ECONNRESET {
 				errno = syscall.ECONNREFUSED

@@ -4,11 +4,10 @@ package reactor
 
 import "encoding/binary"
 
-// How a datagram lies in its buffer: as io_uring's multishot recvmsg lays it out
-// for this much room, that is a header (struct io_uring_recvmsg_out: the lengths of
-// name, control and payload, and flags), the sender's address, control messages,
-// and the payload, which begins a cache line. epoll's receives are laid out the
-// same, so that one function reads them.
+// A datagram is stored in its buffer in the layout of io_uring's multishot recvmsg. First is a
+// header, struct io_uring_recvmsg_out: the lengths of name, control and payload, and flags. Then
+// follow the sender's address, control messages, and the payload, which begins a cache line. All
+// backends use this layout, so that one function reads it.
 const (
 	packetName    = 16
 	packetControl = packetName + 32
@@ -16,12 +15,12 @@ const (
 	controlRoom   = packetPayload - packetControl
 )
 
-// packetStride is the distance of the buffers. It is no multiple of the page size:
-// then the beginnings of all buffers, often all of them that is touched, would
-// compete for the same few places in the processor's caches.
+// packetStride is the distance of the buffers. It is not a multiple of the page size. Otherwise the
+// beginnings of all buffers, often the only part that is touched, would compete for the same few
+// sets of the processor's caches.
 func packetStride(size int) int { return (packetPayload+size+63)/64*64 + 64 }
 
-// setPacketHeader writes what io_uring would have written.
+// setPacketHeader writes the header that io_uring would have written.
 func setPacketHeader(p []byte, name, control, payload uint32, flags uint32) {
 	for i, v := range [4]uint32{name, control, payload, flags} {
 		binary.NativeEndian.PutUint32(p[4*i:], v)

@@ -41,7 +41,7 @@ func TestBufferIsWholeWhenFilledAndGivenBack(t *testing.T) {
 	require.True(t, p.drop(1))
 
 	require.Len(t, a.Bytes, 60)
-	require.Equal(t, 60, cap(a.Bytes), "an append must not run into the neighbour")
+	require.Equal(t, 60, cap(a.Bytes), "an append must not run into the neighbor")
 	require.Equal(t, 40, cap(b.Bytes))
 	p.open(1)
 	require.Len(t, p.rest(1), 100, "whole again")
@@ -62,7 +62,8 @@ func TestDropWithoutSlicePanics(t *testing.T) {
 	require.Panics(t, func() { p.drop(0) }, "whole")
 }
 
-// Slices that are out at the same time never overlap, and every buffer becomes whole exactly once per use.
+// Slices that are out at the same time never overlap, and every buffer becomes whole exactly once
+// per use.
 func TestPoolUnderRandomUse(t *testing.T) {
 	const buffers, size = 4, 64
 	p := newTestPool(t, buffers, size)

@@ -10,31 +10,30 @@ import (
 	"time"
 )
 
-// A poller is what epoll, kqueue and IOCP differ in: it has the kernel say when a
-// descriptor becomes ready. It is edge-triggered, that is it tells of what has changed, and of
-// all that is true of a descriptor when that is first watched; or else armed.
+// A poller is the part that differs between epoll, kqueue and IOCP. It makes the kernel report when
+// a descriptor becomes ready. It is edge-triggered or armed. An edge-triggered poller reports
+// changes, and the whole state of a descriptor when it begins to watch that.
 //
-// wait is called by one goroutine at a time, which Poll and Rescue see to, and close and
-// wake by any; the rest under the readiness's mutex.
+// One goroutine at a time calls wait: Poll and Rescue ensure that. Any goroutine may call close and
+// wake. The other methods are called under the readiness's mutex.
 type poller interface {
 	name() string
 
-	// watch has a descriptor watched for input, and with forRoom for output, of which most never
-	// have to wait. widen has one watched for that too which was not. The errors match the errno.
+	// watch watches a descriptor for input, and with forRoom for output: most descriptors never
+	// wait for output. widen adds output. The errors match the errno.
 	watch(fd int, f *fdState) error
 	widen(fd int, f *fdState) error
 
-	// forget is called before a descriptor that is watched is closed, which ends that.
+	// forget is called before a watched descriptor is closed. The close ends the watch.
 	forget(fd int, f *fdState)
 
-	// prepare is called before wait. unsent reports whether watch has left something for
-	// a wait that begins after this.
+	// prepare is called before wait. unsent reports whether watch has left changes that need a new
+	// wait.
 	prepare()
 	unsent() bool
 
-	// wait returns how many events there are, which then lie untouched until the next
-	// wait. tell passes them to edge and to woken; for a rescuer, a wake-up stays for
-	// the owner's next wait.
+	// wait returns the number of events, which stay untouched until the next wait. tell passes them
+	// to edge and to woken. For a rescuer, a wake-up stays for the owner's next wait.
 	wait(wait time.Duration, hold bool) (int, syscall.Errno)
 	tell(r *readiness, n int, rescue bool)
 
@@ -42,75 +41,74 @@ type poller interface {
 	close()
 }
 
-// An armed poller tells only of what it was asked for, once, be that there already. Its
+// An armed poller reports only requested events, once each, also those that occurred before. Its
 // methods are called under the readiness's mutex.
 type armed interface {
 	poller
 
-	// await has the next news told, in each direction in which an operation is in flight for
-	// which nothing is promised. It may find at once that there is news, and set f.in or f.out.
+	// await requests the next event, in each direction in which an operation is in flight that has
+	// no promise. If an event has occurred already, it may set f.in or f.out at once.
 	await(fd int, f *fdState)
 
-	// cancelled says that an operation is not in flight any more: nothing may be done for
-	// it from now on that could be lost.
-	cancelled(fd int, k Kind)
+	// canceled says that an operation is not in flight any more. From now on the poller may do
+	// nothing for it whose result could be lost.
+	canceled(fd int, k Kind)
 }
 
-// readiness emulates completion on a poller: it remembers what an edge promised, makes
-// the system call itself, and reports the outcome.
+// readiness emulates completion on a poller: it remembers the promise of an edge, makes the system
+// call itself, and reports the result.
 //
-// Any goroutine may submit and release, so a mutex guards what an operation
-// touches. Poll and Rescue, which exclude each other by the contract, hold it
-// too, except while they wait. The events they get lie untouched until they have
-// it again; what was submitted meanwhile is met by them as by any later edge,
-// and what was closed meanwhile is known not to be meant (fdState.seq).
+// Any goroutine may submit and release, so a mutex guards the state that an operation uses. Poll
+// and Rescue, which exclude each other by the contract, hold it too, except while they wait. Their
+// events stay untouched until they hold it again. Operations that were submitted meanwhile see them
+// as later edges. fdState.seq identifies descriptors that were closed meanwhile.
 type readiness struct {
 	cfg    Config
 	kernel kernel
 	poller poller
-	armed  armed // the poller, if it is one; else nil
+	armed  armed // the poller, if it is an armed one; else nil
 	closed atomic.Bool
 
-	coalesce coalescer // Poll's
+	coalesce coalescer // used by Poll only
 
 	mu      sync.Mutex
-	waiting bool // Poll waits: what gets in line or done has to wake it
+	waiting bool // Poll waits: a descriptor that is queued, or a result, must wake it
 	table   fdTable
-	spare   []*outgoing     // not in use
-	hangups map[int]Token   // by descriptor, of those with forHangup
-	done    completionQueue // outcomes known, not yet handed out
-	ready   []readyFD       // descriptors an edge promised something for
-	next    []readyFD       // the same for the next Poll; swapped with ready
+	spare   []*outgoing     // for reuse
+	hangups map[int]Token   // by descriptor, for those with forHangup
+	done    completionQueue // results that were not handed out yet
+	ready   []readyFD       // descriptors with a promise
+	next    []readyFD       // descriptors for the next Poll; swapped with ready
 
-	mem     *pool     // but for drop
+	mem     *pool     // except drop
 	packets *packets  // nil before the first RecvFrom
 	filling int32     // the buffer being filled, or -1
-	whole   []uint16  // buffers to fill next; the last released is the warmest
-	starved []readyFD // wait for a buffer
+	whole   []uint16  // buffers to fill next; the last released one is likely in the cache
+	starved []readyFD // descriptors that wait for a buffer
 	got     int       // bytes received by this Poll
-	turns   int       // Polls in a row that have not waited
+	polls   int       // number of Polls in a row that have not waited
 }
 
-// maxReceive is how much one Poll receives, about, before handlers have a turn: what
-// they are given should still be in the cache. The rest has its turn with the next one.
+// maxReceive is about how many bytes one Poll receives before handlers run: the bytes should still
+// be in the cache then. The next Poll receives the rest.
 const maxReceive = 128 << 10
 
-// maxServed is how many descriptors one Poll serves, for the same reason: what the kernel
-// has of each is to be in the cache when its handler answers. The rest has its turns with
-// the next ones, of which as many as maxTurns, for all that one wait tells of, do not
-// ask for more.
+// maxServed is how many descriptors one Poll serves, also because of the cache: the kernel's state
+// of each should be in it when its handler answers. The next Polls serve the rest. Up to maxPolls
+// Polls in a row serve the events of one wait before new events are requested.
 const (
 	maxServed = 64
-	maxTurns  = 4
+	maxPolls  = 4
 )
 
-// minReceive is the least room worth a read: below it the next buffer is taken.
+// minReceive is the least room for which a read is worth it. With less room the next buffer is
+// taken.
 const minReceive = 2048
 
 // maxAccepts bounds the connections one listener accepts in one Poll.
 const maxAccepts = 64
 
-// openReadiness makes a reactor of a poller, which it closes if it cannot.
+// openReadiness makes a reactor of a poller. If that fails it closes the poller.
 func openReadiness(cfg *Config, k kernel, p poller) (Reactor, error) {
 	r := &readiness{cfg: *cfg, kernel: k, poller: p, filling: -1}
 	r.armed, _ = p.(armed)
@@ -162,7 +160,7 @@ func (r *readiness) Release(b Buffer) {
 	r.feedStarved()
 }
 
-// feedStarved puts what waits for a buffer back in line.
+// feedStarved queues the descriptors that wait for a buffer again.
 func (r *readiness) feedStarved() {
 	for _, s := range r.starved {
 		if f := r.table.get(s.fd); f.seq == s.seq {
@@ -173,13 +171,13 @@ func (r *readiness) feedStarved() {
 	r.starved = r.starved[:0]
 }
 
-// unlock ends a Submit or a Release, which may have left Poll something to do.
-// The owner's own never finds it waiting.
+// unlock ends a Submit or a Release, which may have left work for Poll. When the owner itself calls
+// it, Poll is not waiting.
 func (r *readiness) unlock() {
 	wake := r.waiting && (len(r.ready) > 0 || !r.done.empty() || r.poller.unsent())
 	r.mu.Unlock()
 	if wake {
-		_ = r.poller.wake() // which does not fail on descriptors of ours
+		_ = r.poller.wake() // does not fail on the reactor's own descriptors
 	}
 }
 
@@ -197,16 +195,16 @@ func (r *readiness) poll(out []Completion, wait time.Duration, hold bool) (int, 
 	}
 	n := r.done.take(out)
 	if n > 0 && wait != 0 || n == len(out) {
-		return n, nil // there is something to do; new events can wait for the next call
+		return n, nil // there is work; new events can wait for the next call
 	}
 	if len(r.ready) > 0 {
-		if r.turns < maxTurns {
-			r.turns++
+		if r.polls < maxPolls {
+			r.polls++
 			return r.serve(out, n), nil
 		}
 		wait = 0
 	}
-	r.turns = 0
+	r.polls = 0
 	r.poller.prepare()
 	r.waiting = wait != 0
 	if r.waiting {
@@ -235,7 +233,7 @@ func (r *readiness) Rescue(out []Completion) (int, error) {
 	return r.events(out, n, events, errno, true)
 }
 
-// events deals with what a wait has come to.
+// events processes the result of a wait.
 func (r *readiness) events(out []Completion, n, events int, errno syscall.Errno, rescue bool) (int, error) {
 	if errno != 0 && errno != syscall.EINTR {
 		return n, os.NewSyscallError(r.poller.name()+" wait", errno)
@@ -244,12 +242,12 @@ func (r *readiness) events(out []Completion, n, events int, errno syscall.Errno,
 	return r.serve(out, n), nil
 }
 
-// A promise is what an edge tells of a descriptor.
+// A promise is the state of a descriptor that an edge reports.
 type promise struct {
 	in, out bool
 	hung    bool  // the peer has reset the connection, or it was lost
-	ahead   bool  // what has come ends in FIN, a reset, an error or urgent data
-	left    int32 // there are at least that many bytes to read; 0: some
+	ahead   bool  // the input ends in FIN, a reset, an error or urgent data
+	left    int32 // at least this number of bytes can be read; 0: some
 }
 
 // edge notes a promise.
@@ -264,8 +262,7 @@ func (r *readiness) edge(fd int, f *fdState, p promise) {
 	r.enqueue(fd, f)
 }
 
-// enqueue puts a descriptor in line for the next serve, if an edge and an
-// operation meet there.
+// enqueue queues a descriptor for the next serve, if it has both a promise and an operation.
 func (r *readiness) enqueue(fd int, f *fdState) {
 	if r.armed != nil {
 		r.armed.await(fd, f)

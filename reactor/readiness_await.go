@@ -2,12 +2,15 @@
 
 package reactor
 
-// awaitReady is Readable and Writable. What the last edge promised says nothing
-// here, since others make the calls and the reactor does not hear what became of
-// them. So the kernel is asked, and an edge that comes after that is not missed.
-// One that was taken before may still be dealt with after: then it comes in vain.
+// awaitReady is Readable and Writable. The promise of the last edge is of no use here: other code
+// makes the system calls, and the reactor does not learn their results. So it queries the kernel,
+// and does not miss an edge that comes after that. An edge from before may be processed after it:
+// then the completion is spurious.
 //
-// The promise outlives the operation: a Recv that follows looks for itself.
+// The promise outlives the operation: a Recv that follows tries itself.
+//
+// With Edges the promise is what counts: each completion clears it, so the next one is for a later
+// edge. The kernel makes the first edge when it begins to watch. After that it is queried.
 func (r *readiness) awaitReady(f *fdState, op *Op) error {
 	busyWith := f.inKind
 	if op.Kind == Writable {
@@ -17,6 +20,21 @@ func (r *readiness) awaitReady(f *fdState, op *Op) error {
 		return busy(busyWith, op.FD)
 	}
 	ready := readyNow(op.FD, op.Kind == Writable)
+	if op.Edges && r.armed == nil {
+		if op.Kind == Readable {
+			f.traits |= edgesIn
+			f.in, f.inKind, f.inTok = f.in || ready, Readable, op.Token
+		} else {
+			f.traits |= edgesOut
+			f.out, f.outKind, f.outTok = f.out || ready, Writable, op.Token
+		}
+		return nil
+	}
+	if op.Kind == Readable {
+		f.traits &^= edgesIn
+	} else {
+		f.traits &^= edgesOut
+	}
 	switch {
 	case op.Kind == Readable && ready:
 		f.in = true

@@ -2,9 +2,9 @@
 
 package reactor
 
-// awaitHangup is Hangup. The kernel is asked whether it is so already; an edge that comes
-// after that is not missed. Few descriptors have one in flight, so the tokens lie in a map, and
-// a trait spares the others a look into it.
+// awaitHangup is Hangup. It queries the kernel for a hang-up that occurred before, and does not
+// miss an edge that comes after that. Few descriptors have one in flight, so the tokens are in a
+// map. A trait saves the others a look into it.
 func (r *readiness) awaitHangup(f *fdState, op *Op) error {
 	if f.traits&forHangup != 0 {
 		return busy(Hangup, op.FD)

@@ -11,24 +11,24 @@ func (r *readiness) Submit(op *Op) error {
 	if r.closed.Load() {
 		return ErrClosed
 	}
-	var tried syscall.Errno // of a send
+	var tried syscall.Errno // the error of a send that was tried
 	switch op.Kind {
 	case Close:
 		r.forget(op.FD)
-		closeOp(op) // which ends the watch too, if it was the socket's last one
+		closeOp(op) // the close also ends the watch, if it was the socket's last descriptor
 		return nil
 	case Send:
-		// Now, not when an edge promises room: there nearly always is some, and
-		// then the edge would have cost a system call. And without the lock,
-		// so that workers that send do not wait for each other: with nothing
-		// in flight that goes out, nobody else writes to this descriptor.
+		// Try now, and not when an edge promises room: there nearly always is room, and the edge
+		// would have cost a system call. Try without the lock, so that workers that send do not
+		// wait for each other: no output operation is in flight, so no other goroutine writes to
+		// this descriptor.
 		n, errno := r.kernel.send(op.FD, op.Buf)
 		if errno == 0 {
 			op.Sent = n
 			return nil
 		}
 		op.Sent, tried = 0, errno
-	case SendTo: // the same
+	case SendTo: // tried without the lock, like Send
 		if op.Sent = 0; op.Batch.transmit(r.kernel, op.FD) {
 			op.Sent = op.Batch.Len()
 			return nil
@@ -36,7 +36,7 @@ func (r *readiness) Submit(op *Op) error {
 	}
 	r.mu.Lock()
 	defer r.unlock()
-	if r.closed.Load() { // again: its descriptor may be somebody else's by now
+	if r.closed.Load() { // checked again: its descriptor may have been reused by now
 		return ErrClosed
 	}
 	switch op.Kind {
@@ -91,20 +91,20 @@ func (r *readiness) Submit(op *Op) error {
 	return nil
 }
 
-// forget voids what is known of a descriptor that is about to be closed. After
-// the close its number may be registered anew at any moment.
+// forget drops the state of a descriptor that is about to be closed. After the close its number may
+// be registered anew at any moment.
 func (r *readiness) forget(fd int) {
 	r.mu.Lock()
 	if f := r.table.get(fd); f != nil && f.watched {
 		r.poller.forget(fd, f)
 		r.dropHangup(fd, f)
-		*f = fdState{seq: f.seq + 1} // voids events and places in line
+		*f = fdState{seq: f.seq + 1} // invalidates events and queue entries
 	}
 	r.mu.Unlock()
 }
 
 func closeOp(op *Op) {
-	if op.Prompt {
+	if op.NoWait {
 		closeNow(op.FD)
 	} else {
 		closeFD(op.FD)
@@ -115,7 +115,7 @@ func busy(k Kind, fd int) error {
 	return fmt.Errorf("reactor: %v is already in flight on descriptor %d: %w", k, fd, syscall.EALREADY)
 }
 
-// register has the descriptor of an operation watched, unless it is.
+// register watches the descriptor of an operation, unless it is watched already.
 func (r *readiness) register(op *Op) (*fdState, error) {
 	room := op.Kind == Connect || op.Kind == Send || op.Kind == SendTo || op.Kind == Writable
 	f := r.table.get(op.FD)
@@ -136,7 +136,7 @@ func (r *readiness) register(op *Op) (*fdState, error) {
 	}
 	if !op.TCP {
 		unixSocket, errno := isUnix(op.FD)
-		if errno == syscall.EBADF { // and may be far too high for the table
+		if errno == syscall.EBADF { // its number may also be far too high for the table
 			return nil, fmt.Errorf("reactor: descriptor %d: %w", op.FD, errno)
 		}
 		if unixSocket {
@@ -161,8 +161,8 @@ func (r *readiness) connect(op *Op) error {
 		return err
 	}
 	errno := r.kernel.connect(op.FD, &sa)
-	// Not before: a socket that is not connecting yet reports that it has hung
-	// up, and would be read twice each time for ever after.
+	// Not before connect: a socket that is not connecting reports a hang-up, and would then be read
+	// twice each time.
 	f, err := r.register(op)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (r *readiness) connect(op *Op) error {
 	f.in, f.out, f.ahead, f.left = false, false, false, 0
 	f.outKind, f.outTok = Connect, op.Token
 	switch errno {
-	case syscall.EINPROGRESS, syscall.EINTR, syscall.EALREADY: // an edge will tell; an interrupted connect goes on
+	case syscall.EINPROGRESS, syscall.EINTR, syscall.EALREADY: // an edge will report the result; an interrupted connect goes on
 		r.enqueue(op.FD, f)
 	default: // connected or refused at once
 		r.finishOut(f, -int(errno))
@@ -178,8 +178,8 @@ func (r *readiness) connect(op *Op) error {
 	return nil
 }
 
-// send notes a send that did not go through. If that is for want of room, it is
-// tried once more, now that no edge can come between the outcome and the note.
+// send stores a send that has not succeeded. If it lacked room, it is tried once more under the
+// lock: then no edge can come between the result and the store.
 func (r *readiness) send(f *fdState, op *Op, errno syscall.Errno) {
 	f.outKind, f.outTok = Send, op.Token
 	r.keepUnsent(f, outgoing{buf: op.Buf})
@@ -190,7 +190,7 @@ func (r *readiness) send(f *fdState, op *Op, errno syscall.Errno) {
 	}
 }
 
-// sendOn goes on with a send that had to wait for room.
+// sendOn continues a send that had to wait for room.
 func (r *readiness) sendOn(fd int, f *fdState) {
 	switch n, errno := r.kernel.send(fd, f.unsent.buf); errno {
 	case 0:
@@ -211,7 +211,7 @@ func (r *readiness) finishOut(f *fdState, res int) {
 	}
 }
 
-// keepUnsent keeps what is being sent until finishOut.
+// keepUnsent keeps an output operation until finishOut.
 func (r *readiness) keepUnsent(f *fdState, o outgoing) {
 	if n := len(r.spare); n > 0 {
 		f.unsent, r.spare = r.spare[n-1], r.spare[:n-1]
@@ -245,17 +245,16 @@ func (r *readiness) cancel(op *Op) {
 	}
 }
 
-// dropped tells of what a cancel has ended.
+// dropped completes the operation that a cancel has ended.
 func (r *readiness) dropped(op *Op) {
 	if r.armed != nil {
-		r.armed.cancelled(op.FD, op.Target)
+		r.armed.canceled(op.FD, op.Target)
 	}
 }
 
-// serve makes the calls that edges and operations promise, each descriptor in
-// its turn and at most one buffer each, until out is full, enough of them had one, or
-// enough was received.
-// out[:n] is taken.
+// serve makes the system calls for descriptors that have a promise and an operation, one after the
+// other and at most one buffer each. It ends when out is full, when maxServed descriptors were
+// served, or when maxReceive was reached. out[:n] is taken.
 func (r *readiness) serve(out []Completion, n int) int {
 	turn := r.ready
 	r.ready = r.next[:0]
@@ -264,15 +263,20 @@ func (r *readiness) serve(out []Completion, n int) int {
 	for ; i < min(len(turn), maxServed) && n < len(out) && r.got < maxReceive; i++ {
 		f := r.table.get(turn[i].fd)
 		if f.seq != turn[i].seq {
-			continue // closed since it got in line
+			continue // closed since it was queued
 		}
 		f.line &^= inReady
 		if f.out && f.outKind != 0 {
 			r.serveOut(turn[i].fd, f)
 		}
 		if f.in && f.inKind == Readable {
-			r.done.push(Completion{Token: f.inTok, Kind: Readable})
-			f.inKind = 0
+			if f.traits&edgesIn != 0 {
+				r.done.push(Completion{Token: f.inTok, Kind: Readable, More: true})
+				f.in = false
+			} else {
+				r.done.push(Completion{Token: f.inTok, Kind: Readable})
+				f.inKind = 0
+			}
 		}
 		if f.in && f.inKind == Accept {
 			n = r.accept(turn[i].fd, f, out, n)
@@ -285,8 +289,9 @@ func (r *readiness) serve(out []Completion, n int) int {
 		}
 		r.enqueue(turn[i].fd, f)
 	}
-	again := r.ready // behind those whose turn has not come
-	r.ready = append(turn[:copy(turn, turn[i:])], again...)
+	again := r.ready // behind those that were not served yet
+	turn = append(turn[:copy(turn, turn[i:])], again...)
+	r.ready = turn
 	r.next = again[:0]
 	return n + r.done.take(out[n:])
 }
@@ -300,25 +305,30 @@ func (r *readiness) serveOut(fd int, f *fdState) {
 		r.sendToOn(fd, f)
 		return
 	case Writable:
-		r.finishOut(f, 0)
+		if f.traits&edgesOut != 0 {
+			r.done.push(Completion{Token: f.outTok, Kind: Writable, More: true})
+			f.out = false
+		} else {
+			r.finishOut(f, 0)
+		}
 		return
 	}
 	switch errno := r.kernel.socketError(fd); {
 	case errno != 0:
 		r.finishOut(f, -int(errno))
-	case !connected(fd): // the edge from before the connect
+	case !connected(fd): // the edge is from before the connect
 		f.out = false
 	default:
 		r.finishOut(f, 0)
 	}
 }
 
-// accept takes connections for as long as there are any. To try in vain is dear, since the
-// kernel makes a socket and its file before it looks, so where that can be asked it is
-// asked how many there are. One that comes after it has been asked makes an edge of its own,
-// which waits in the poller until this Poll has forgotten the last, so none is missed.
+// accept takes connections as long as there are any. A try without success is expensive, since the
+// kernel makes a socket and its file before it looks. So, where possible, it queries the number of
+// connections. A connection that arrives after the query makes its own edge. The poller keeps that
+// until this Poll has cleared the last promise, so none is missed.
 func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
-	there := 1 // at least; the edge says so
+	there := 1 // at least one, as the edge reported
 	for range min(maxAccepts, len(out)-n) {
 		if there == 0 {
 			if there = backlogged(fd); there == 0 {
@@ -340,7 +350,7 @@ func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 		case syscall.EAGAIN:
 			f.in = false
 			return n
-		case syscall.ECONNABORTED: // the peer gave up in the backlog: nobody's concern
+		case syscall.ECONNABORTED: // the peer gave up in the backlog: not reported
 		default:
 			out[n] = Completion{Token: f.inTok, Kind: Accept, Res: -int(errno)}
 			f.inKind = 0
@@ -350,6 +360,10 @@ func (r *readiness) accept(fd int, f *fdState, out []Completion, n int) int {
 	return n
 }
 
+// urgentTries bounds the repeats of a read at the urgent mark. A repeat fails only if another
+// signal is pending by then.
+const urgentTries = 2
+
 func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	room := r.room()
 	if room == nil {
@@ -358,6 +372,11 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 		return n
 	}
 	got, errno := r.kernel.recv(fd, room)
+	// Linux's read also fails in this way at the urgent mark, if a signal is pending: there are
+	// bytes behind the mark, and no edge will come for them.
+	for more := urgentTries; errno == syscall.EAGAIN && f.ahead && more > 0; more-- {
+		got, errno = r.kernel.recv(fd, room)
+	}
 	c := Completion{Token: f.inTok, Kind: Recv}
 	switch {
 	case errno == syscall.EAGAIN:
@@ -370,8 +389,8 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	default:
 		c.Res, c.More, c.Buf = got, true, r.mem.took(uint16(r.filling), got)
 		r.got += got
-		// A short read has emptied the socket: what comes later makes a new
-		// edge. A FIN that had come already made its edge and must be read.
+		// A short read has emptied the socket: later input makes a new edge. A FIN that had arrived
+		// before already made its edge and must be read.
 		f.left = max(0, f.left-int32(got))
 		f.in = got == len(room) || f.ahead || f.traits&ofUnix != 0 || f.left > 0
 	}
@@ -379,7 +398,7 @@ func (r *readiness) recv(fd int, f *fdState, out []Completion, n int) int {
 	return n + 1
 }
 
-// room is where the next receive goes: nil when every buffer is in use.
+// room returns the memory for the next receive, nil when every buffer is in use.
 func (r *readiness) room() []byte {
 	if r.filling >= 0 {
 		rest := r.mem.rest(uint16(r.filling))

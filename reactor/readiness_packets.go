@@ -40,7 +40,7 @@ func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 		return n
 	}
 	p := r.packets
-	if p.arm(1) == 0 { // every buffer is out
+	if p.arm(1) == 0 { // every buffer is in use
 		f.line |= inStarved
 		r.starved = append(r.starved, readyFD{fd: fd, seq: f.seq})
 		return n
@@ -52,20 +52,20 @@ func (r *readiness) recvFrom(fd int, f *fdState, out []Completion, n int) int {
 	}
 	switch errno {
 	case 0:
-		// Less than was asked for: the socket is empty, and what comes later makes a
-		// new edge. But for an error, which ends the call as well: its edge was ahead.
+		// Fewer than requested: the socket is empty, and later input makes a new edge. The
+		// exception is an error, which also ends the call: its edge came before.
 		f.in = full || f.ahead
 		return n + got
 	case syscall.EAGAIN:
-		f.in, f.ahead = false, false // errors of a socket without connection pass
+		f.in, f.ahead = false, false // errors of an unconnected socket are transient
 		return n
 	}
-	r.done.push(Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}) // got may have filled out
+	r.done.push(Completion{Token: f.inTok, Kind: RecvFrom, Res: -int(errno)}) // through the queue, because out may be full
 	f.inKind = 0                                                              // f.in stays: there may be datagrams behind the error
 	return n + got
 }
 
-// sendToOn sends what there is room for.
+// sendToOn sends as many datagrams as there is room for.
 func (r *readiness) sendToOn(fd int, f *fdState) {
 	if b := f.unsent.batch; b.transmit(r.kernel, fd) {
 		r.finishOut(f, b.Len())

@@ -2,15 +2,15 @@
 
 package reactor
 
-// An fdState is what a readiness backend knows of one descriptor: the operations
-// in flight on it and what its last edges promised.
+// An fdState is the state of one descriptor in a readiness backend: the operations in flight on it
+// and the promises of its last edges.
 type fdState struct {
-	seq     uint32 // counts the files this number has been a descriptor of; goes with places in line
-	left    int32  // bytes that the last edge counted and that were not received since; 0: it did not count, or all were
-	line    line   // where it waits for its turn
+	seq     uint32 // counts the files that have had this descriptor number; stored in queue entries
+	left    int32  // bytes that the last edge counted and that were not received since; 0: not counted, or all received
+	line    line   // the queues that it is in
 	watched bool   // registered with the kernel
-	in      bool   // an edge promised input, and no read has come up short since
-	out     bool   // the same for output
+	in      bool   // an edge promised input, and no read has been short since
+	out     bool   // an edge promised room, and no send has been short since
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
 	traits  traits
 
@@ -19,17 +19,20 @@ type fdState struct {
 	unsent          *outgoing // of the Send or SendTo in flight; else nil
 }
 
-// Traits are noted when a descriptor is registered. One byte for all: with another, every state would be larger by eight.
+// Traits are noted when a descriptor is registered. They share one byte: a second byte would make
+// every state larger by eight.
 type traits uint8
 
 const (
-	ofUnix    traits = 1 << iota // a short read need not have emptied it either: it stops behind what descriptors came with
-	forRoom                      // it is watched for output as well
+	ofUnix    traits = 1 << iota // a short read need not have emptied a Unix socket: it stops behind the bytes that carried descriptors
+	forRoom                      // output is watched as well
 	forHangup                    // a Hangup is in flight
+	edgesIn                      // the Readable in flight goes on
+	edgesOut                     // the Writable in flight goes on
 	forOne                       // the Accept in flight ends with one connection
 )
 
-// A line is where a descriptor waits for its turn.
+// A line is a set of queues in which a descriptor waits.
 type line uint8
 
 const (
@@ -37,25 +40,25 @@ const (
 	inStarved                  // starved: it receives when a buffer is released
 )
 
-// An outgoing is what a Send or SendTo waits with for room. Few descriptors have one, so it does not lie in
-// their state, which every idle connection has.
+// An outgoing is the rest of a Send or SendTo that waits for room. Few descriptors have one, so it
+// is not part of their state, which every idle connection has.
 type outgoing struct {
 	buf   []byte
 	batch *Batch
 }
 
-// A readyFD is a place in line. It is void if the descriptor has been closed
-// since: then the sequence number differs.
+// A readyFD is a queue entry. It is invalid if the descriptor has been closed since: then the
+// sequence number differs.
 type readyFD struct {
 	fd  int
 	seq uint32
 }
 
-// An fdTable finds the state of a descriptor. Chunks come as needed, so that
-// one high number costs no array up to it.
+// An fdTable maps a descriptor to its state. Chunks are allocated as needed, so that one high
+// number does not cost an array up to it.
 type fdTable struct{ chunks [][]fdState }
 
-const fdChunk = 256 // makes a size that Go's allocator has
+const fdChunk = 256 // makes a chunk a size class of Go's allocator
 
 func (t *fdTable) get(fd int) *fdState {
 	if c := uint(fd) / fdChunk; c < uint(len(t.chunks)) && t.chunks[c] != nil {
@@ -75,7 +78,7 @@ func (t *fdTable) make(fd int) *fdState {
 	return &t.chunks[c][fd%fdChunk]
 }
 
-// A completionQueue holds outcomes until Poll hands them out, in order.
+// A completionQueue holds results, in order, until Poll hands them out.
 type completionQueue struct {
 	list []Completion
 	head int

@@ -89,7 +89,7 @@ func TestSelectFillsInDefaults(t *testing.T) {
 	require.Contains(t, reactor.Backends(), cfg.Backend)
 	require.Equal(t, []int{1024, 32, 64 << 10}, []int{cfg.Entries, cfg.Buffers, cfg.BufferSize})
 	t.Setenv(reactor.EnvBackend, "carrier-pigeon")
-	requireOpens(t, cfg, cfg.Backend) // what was selected stays so
+	requireOpens(t, cfg, cfg.Backend) // a selected configuration stays as it is
 }
 
 func TestUnknownFeature(t *testing.T) {
@@ -100,7 +100,7 @@ func TestUnknownFeature(t *testing.T) {
 	require.ErrorContains(t, err, `unknown feature "teleport"`)
 }
 
-// What Select finds missing must not end up in the caller's list.
+// Features that Select finds missing must not end up in the caller's list.
 func TestSelectLeavesTheCallersList(t *testing.T) {
 	mine := make([]reactor.Feature, 1, 10)
 	mine[0] = reactor.FeatureIncremental

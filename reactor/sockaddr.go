@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// The same everywhere.
+// These numbers are equal on all systems.
 const (
 	sizeofInet4 = 16
 	sizeofInet6 = 28
@@ -24,8 +24,8 @@ type rawSockaddr struct {
 	len uint32
 }
 
-// set fills in an address. It decides the family, which must be the socket's:
-// also an IPv4 address mapped into IPv6 is one for an IPv4 socket.
+// set fills in an address. It determines the family, which must be the socket's: an IPv4 address
+// mapped into IPv6 is also for an IPv4 socket.
 func (sa *rawSockaddr) set(addr net.Addr) error {
 	switch a := addr.(type) {
 	case *net.TCPAddr:
@@ -51,27 +51,33 @@ func (sa *rawSockaddr) set(addr net.Addr) error {
 		sa.len = sizeofInet6
 		return nil
 	case *net.UnixAddr:
-		un := (*syscall.RawSockaddrUnix)(unsafe.Pointer(&sa.buf))
-		if len(a.Name) == 0 || len(a.Name) >= len(un.Path) {
-			return fmt.Errorf("reactor: connect: socket path of %d bytes; use 1 to %d: %w", len(a.Name), len(un.Path)-1, syscall.EINVAL)
+		if room := len(syscall.RawSockaddrUnix{}.Path) - 1; len(a.Name) == 0 || len(a.Name) > room {
+			return fmt.Errorf("reactor: connect: socket path of %d bytes; use 1 to %d: %w", len(a.Name), room, syscall.EINVAL)
 		}
-		un.Family = syscall.AF_UNIX
-		for i := range len(a.Name) {
-			un.Path[i] = int8(a.Name[i])
-		}
-		sa.len = uint32(unsafe.Offsetof(un.Path)) + uint32(len(a.Name))
-		if a.Name[0] == '@' && runtime.GOOS == "linux" { // abstract: a leading NUL and no terminator
-			un.Path[0] = 0
-		} else {
-			sa.len++
-		}
+		sa.setUnix(a.Name)
 		return nil
 	default:
 		return fmt.Errorf("reactor: connect: cannot connect to a %T: %w", addr, syscall.EAFNOSUPPORT)
 	}
 }
 
-// bigEndian is a port as it lies in memory for the kernel.
+// setUnix fills in a name that fits.
+func (sa *rawSockaddr) setUnix(name string) {
+	un := (*syscall.RawSockaddrUnix)(unsafe.Pointer(&sa.buf))
+	un.Family = syscall.AF_UNIX
+	for i := range len(name) {
+		un.Path[i] = int8(name[i])
+	}
+	sa.len = uint32(unsafe.Offsetof(un.Path)) + uint32(len(name))
+	if name[0] == '@' && runtime.GOOS == "linux" { // abstract: a leading NUL and no terminator
+		un.Path[0] = 0
+	} else {
+		un.Path[len(name)] = 0
+		sa.len++
+	}
+}
+
+// bigEndian returns a port in the byte order of the kernel's structures.
 func bigEndian(port int) uint16 {
 	var b [2]byte
 	binary.BigEndian.PutUint16(b[:], uint16(port))
@@ -79,7 +85,7 @@ func bigEndian(port int) uint16 {
 }
 
 // ParseSockaddr reads a socket address as the kernel writes it; the zero AddrPort
-// stands for what is neither IPv4 nor IPv6.
+// stands for other families than IPv4 and IPv6.
 func ParseSockaddr(p []byte) netip.AddrPort {
 	if len(p) < 2 {
 		return netip.AddrPort{}
@@ -97,7 +103,7 @@ func ParseSockaddr(p []byte) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// setName fills in where a datagram is to go, and returns the address's length.
+// setName fills in the destination of a datagram, and returns the address's length.
 func (d *datagram) setName(sa *syscall.RawSockaddrInet6, wide bool) uint32 {
 	ip, port := d.to.Addr(), bigEndian(int(d.to.Port()))
 	if wide {

@@ -3,6 +3,7 @@
 package reactor
 
 import (
+	"net"
 	"net/netip"
 	"syscall"
 	"unsafe"
@@ -10,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These are the calls that every system has, as package unix makes them: ordinary
-// system calls, since darwin and openbsd make them through their libraries. Datagrams go
-// one at a time, and an address that is received is a few bytes of garbage.
+// These are the calls that every system has, as package unix makes them: ordinary system calls,
+// since darwin and openbsd make them through their libraries. Each datagram is one call, and a
+// received address is a few bytes of garbage.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, err := unix.Read(fd, p)
-	return max(0, n), errnoOf(err) // it says -1 when it failed
+	return max(0, n), errnoOf(err) // n is -1 when the call failed
 }
 
 func sysRecv(fd int, p []byte) (int, syscall.Errno) { return sysRead(fd, p) }
@@ -26,9 +27,8 @@ func sysSend(fd int, p []byte) (int, syscall.Errno) {
 	return n, errnoOf(err)
 }
 
-// sysAccept looks first whether somebody waits: a listener that is being given to another
-// process is blocking for a moment (os.File.Fd), and an accept that began then would hold
-// up its worker, with those whose ends it waits for, for ever.
+// sysAccept first checks whether a client waits. A listener that is being passed to another process
+// is blocking for a moment (os.File.Fd). An accept that began then could block its worker for ever.
 func sysAccept(fd int) (int, netip.AddrPort, syscall.Errno) {
 	if !pollNonblock(fd, unix.POLLIN) {
 		return -1, netip.AddrPort{}, unix.EAGAIN
@@ -39,8 +39,40 @@ func sysAccept(fd int) (int, netip.AddrPort, syscall.Errno) {
 
 func closeNow(fd int) { closeFD(fd) }
 
-// backlogged says that somebody may wait.
+// backlogged returns 1: there may be a connection.
 func backlogged(int) int { return 1 }
+
+// sysRecvFrom also returns the sender, if from is not nil.
+func sysRecvFrom(fd int, p []byte, from *Sockaddr) (int, syscall.Errno) {
+	n, _, _, sa, err := unix.RecvmsgBuffers(fd, [][]byte{p}, nil, unix.MSG_DONTWAIT)
+	if err == nil && from != nil {
+		from.put(sa)
+	}
+	return max(0, n), errnoOf(err)
+}
+
+func sysSendTo(fd int, p []byte, to *Sockaddr) syscall.Errno {
+	var sa unix.Sockaddr
+	if to != nil {
+		sa = getSockaddr(unsafe.Pointer(&to.raw.buf), to.raw.len)
+	}
+	_, err := unix.SendmsgN(fd, p, nil, sa, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+	return errnoOf(err)
+}
+
+// put sets an address of package unix.
+func (sa *Sockaddr) put(from unix.Sockaddr) {
+	sa.raw.len = 0
+	switch a := from.(type) {
+	case *unix.SockaddrUnix:
+		if a.Name != "" {
+			_ = sa.raw.set(&net.UnixAddr{Name: a.Name, Net: "unixgram"}) // the kernel's name fits
+		}
+	case nil:
+	default:
+		sa.raw.len = putSockaddr(unsafe.Slice((*byte)(unsafe.Pointer(&sa.raw.buf)), int(unsafe.Sizeof(sa.raw.buf))), from)
+	}
+}
 
 // sysSend2 sends first and then second.
 func sysSend2(fd int, first, second []byte) (int, syscall.Errno) {
@@ -48,8 +80,8 @@ func sysSend2(fd int, first, second []byte) (int, syscall.Errno) {
 	return n, errnoOf(err)
 }
 
-// sysRecvmmsg returns an error beside the messages that came before it, since the
-// socket does not tell of it again.
+// sysRecvmmsg may return an error besides the messages that arrived before it, since the socket
+// does not report the error again.
 func sysRecvmmsg(fd int, msgs []mmsghdr) (n int, errno syscall.Errno) {
 	for n < len(msgs) {
 		h := &msgs[n].hdr
@@ -73,7 +105,8 @@ func sysRecvmmsg(fd int, msgs []mmsghdr) (n int, errno syscall.Errno) {
 	return n, 0
 }
 
-// sysSendmmsg returns an error only of the first: one of a later is met again.
+// sysSendmmsg returns only an error of the first message. A later message will fail again in the
+// next call.
 func sysSendmmsg(fd int, msgs []mmsghdr) (n int, errno syscall.Errno) {
 	for n < len(msgs) {
 		h := &msgs[n].hdr
@@ -107,9 +140,8 @@ func writeOne(fd int) syscall.Errno {
 	return errnoOf(err)
 }
 
-// pollNonblock reports whether the descriptor is ready for what mask says, or has
-// an error or hung up. If it cannot be asked it counts as ready: the caller's call
-// will tell.
+// pollNonblock reports whether the descriptor is ready for an event in mask, or has an error or
+// hung up. If the query fails it returns true: the caller's system call will show the state.
 func pollNonblock(fd int, mask int16) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd), Events: mask}}
 	for {
@@ -120,14 +152,14 @@ func pollNonblock(fd int, mask int16) bool {
 	}
 }
 
-// isUnix reports whether it is a socket of that family, and what kept it from finding out.
+// isUnix reports whether the descriptor is a Unix socket, or returns the error of the call.
 func isUnix(fd int) (bool, syscall.Errno) {
 	sa, err := unix.Getsockname(fd)
 	_, is := sa.(*unix.SockaddrUnix)
 	return is, errnoOf(err)
 }
 
-// getSockaddr is an address as package unix has it.
+// getSockaddr returns an address in the form of package unix.
 func getSockaddr(at unsafe.Pointer, size uint32) unix.Sockaddr {
 	switch familyOf(unsafe.Slice((*byte)(at), size)) {
 	case unix.AF_INET:
@@ -145,7 +177,7 @@ func getSockaddr(at unsafe.Pointer, size uint32) unix.Sockaddr {
 	return &unix.SockaddrUnix{Name: string(name)}
 }
 
-// putSockaddr writes an IP address as the kernel would have, and returns its length.
+// putSockaddr writes an IP address in the kernel's form, and returns its length.
 func putSockaddr(p []byte, sa unix.Sockaddr) uint32 {
 	at := unsafe.Pointer(unsafe.SliceData(p))
 	switch a := sa.(type) {

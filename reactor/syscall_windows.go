@@ -10,10 +10,10 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// A kernel makes the backend's calls on sockets, none of which waits, and is where tests have
-// them fail: any of them may, since whoever hears EAGAIN asks for news, and is told of what
-// is there already. What iocp has had from the kernel in advance comes as a call's outcome,
-// too. Each returns a portable errno. send, and sendTo, are called by any goroutine.
+// A kernel makes the backend's calls on sockets. None of them waits. Tests make them fail here. Any
+// may fail with EAGAIN: the caller then makes a request, which reports the present state. A result
+// that iocp got from the kernel in advance also has the form of a call. Each returns a portable
+// errno. Any goroutine may call send and sendTo.
 type kernel struct {
 	port   *iocp
 	faults *faults.Plan // nil: none
@@ -21,8 +21,8 @@ type kernel struct {
 
 func newKernel(cfg *Config, port *iocp) kernel { return kernel{port, cfg.Faults} }
 
-// next is what the coming call is to be made for, of n, or the errno it is to
-// return without being made.
+// next returns the size, of n, for which the next call is to be made, or the errno that it returns
+// without a system call.
 func (k kernel) next(call faults.Call, _, n int) (int, syscall.Errno) {
 	if k.faults == nil {
 		return n, 0
@@ -47,8 +47,8 @@ func recvNow(fd int, p []byte) (int, syscall.Errno) {
 	return n, ofStream(errno)
 }
 
-// ofStream is an error of a connection. That Windows calls a reset an abort when it was
-// noticed by this side is nothing that others do.
+// ofStream maps an error of a connection. Windows calls a reset an abort if this side noticed it.
+// Other systems make no such difference.
 func ofStream(errno syscall.Errno) syscall.Errno {
 	if errno == syscall.ECONNABORTED {
 		return syscall.ECONNRESET
@@ -56,8 +56,8 @@ func ofStream(errno syscall.Errno) syscall.Errno {
 	return errno
 }
 
-// maxSend is what one call sends. Windows takes all of what it is given, however long, into memory that
-// cannot be swapped out, as soon as it has room for a byte.
+// maxSend is how many bytes one call sends. Windows takes all bytes of a call, however many, into
+// memory that cannot be swapped out, as soon as it has room for one byte.
 const maxSend = 256 << 10
 
 func (k kernel) send(fd int, p []byte) (int, syscall.Errno) {
@@ -86,7 +86,7 @@ func (k kernel) accept(fd int) (conn int, _ netip.AddrPort, errno syscall.Errno)
 }
 
 func (k kernel) connect(fd int, sa *rawSockaddr) syscall.Errno {
-	if _, errno := k.next(faults.Connect, fd, 1); errno != 0 && errno != syscall.EINTR { // which means nothing here
+	if _, errno := k.next(faults.Connect, fd, 1); errno != 0 && errno != syscall.EINTR { // EINTR has no meaning here
 		return errno
 	}
 	if errno := setNonblock(fd); errno != 0 {
@@ -99,7 +99,7 @@ func (k kernel) connect(fd int, sa *rawSockaddr) syscall.Errno {
 	return k.port.startConnect(s, sa)
 }
 
-// socketError takes what came of a connect.
+// socketError takes the result of a connect.
 func (k kernel) socketError(fd int) syscall.Errno {
 	if _, errno := k.next(faults.SocketError, fd, 1); errno != 0 {
 		return errno
@@ -118,10 +118,13 @@ func (k kernel) socketError(fd int) syscall.Errno {
 	return Errno(syscall.Errno(v))
 }
 
-// readyNow is not asked: iocp's news does not tell of edges, but of what is so.
+// readyNow returns false and is not used: iocp reports states, not edges.
 func readyNow(fd int, out bool) bool { return false }
 
-// hungUp says no: afd tells at once if it is so already.
+// Ready returns false: no operation goes on by Op.Edges.
+func Ready(int, bool) bool { return false }
+
+// hungUp returns false: afd reports at once a hang-up that occurred before.
 func hungUp(int) bool { return false }
 
 // connected reports whether the socket has a peer.
@@ -130,9 +133,9 @@ func connected(fd int) bool {
 	return err == nil
 }
 
-// isUnix comes before anything else that is done with a socket, and has it not wait. EBADF
-// if it is none. Unix sockets here carry only bytes, as others do.
+// isUnix is called before any other use of a socket, and makes it non-blocking. EBADF: it is no
+// socket. Unix sockets carry only bytes on Windows, as other sockets do.
 func isUnix(fd int) (bool, syscall.Errno) { return false, setNonblock(fd) }
 
-// backlogged says that somebody may wait.
+// backlogged returns 1: there may be a connection.
 func backlogged(int) int { return 1 }

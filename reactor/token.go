@@ -8,15 +8,15 @@ type Token uint64
 // MaxIndex is the largest slot index a Token can carry.
 const MaxIndex = 1<<24 - 1
 
-// MakeToken joins an index, at most MaxIndex, and a generation.
+// MakeToken combines an index, at most MaxIndex, and a generation.
 func MakeToken(index, generation uint32) Token {
 	return Token(index&MaxIndex)<<32 | Token(generation)
 }
 
-// Index is the slot's index.
+// Index returns the slot's index.
 func (t Token) Index() uint32 { return uint32(t>>32) & MaxIndex }
 
-// Generation is the slot's generation.
+// Generation returns the slot's generation.
 func (t Token) Generation() uint32 { return uint32(t) }
 
 func userData(k Kind, t Token) uint64 { return uint64(k)<<56 | uint64(t) }

@@ -26,7 +26,7 @@ func TestTrySendTakesWhatThereIsRoomForInOrder(t *testing.T) {
 	for len(got) < len(want) {
 		rest := want[sent:]
 		first := rest[:min(len(rest), r.IntN(300<<10))]
-		n, errno := new(Config).TrySend(pair[0], first, rest[len(first):])
+		n, errno := Calls{}.TrySend(pair[0], first, rest[len(first):])
 		if errno == unix.EAGAIN || len(rest) == 0 {
 			full++
 			m, err := io.ReadAtLeast(peer, got[len(got):min(cap(got), len(got)+100<<10)], 1)
@@ -42,7 +42,7 @@ func TestTrySendTakesWhatThereIsRoomForInOrder(t *testing.T) {
 	require.Positive(t, full, "there always was room")
 	require.Equal(t, want, got)
 	require.NoError(t, peer.Close())
-	_, errno := new(Config).TrySend(pair[0], want[:1], want[:1])
+	_, errno := Calls{}.TrySend(pair[0], want[:1], want[:1])
 	require.Equal(t, unix.EPIPE, errno)
 }
 
@@ -55,13 +55,13 @@ func TestATryThatFailsHasMovedNothing(t *testing.T) {
 	defer unix.Close(pipe[0])
 	defer unix.Close(pipe[1])
 	p := make([]byte, 64)
-	var cfg Config
+	var calls Calls
 	try := map[string]func() (int, unix.Errno){
-		"receive from a socket":  func() (int, unix.Errno) { return cfg.TryRecv(pair[0], p) },
-		"receive from a pipe":    func() (int, unix.Errno) { return cfg.TryRecv(pipe[0], p) },
-		"send":                   func() (int, unix.Errno) { return cfg.TrySend(pair[0], nil, p) },
-		"send from two places":   func() (int, unix.Errno) { return cfg.TrySend(pair[0], p, p) },
-		"receive from no socket": func() (int, unix.Errno) { return cfg.TryRecv(-1, p) },
+		"receive from a socket":  func() (int, unix.Errno) { return calls.TryRecv(pair[0], p) },
+		"receive from a pipe":    func() (int, unix.Errno) { return calls.TryRecv(pipe[0], p) },
+		"send":                   func() (int, unix.Errno) { return calls.TrySend(pair[0], nil, p) },
+		"send from two places":   func() (int, unix.Errno) { return calls.TrySend(pair[0], p, p) },
+		"receive from no socket": func() (int, unix.Errno) { return calls.TryRecv(-1, p) },
 	}
 	for name, call := range try {
 		t.Run(name, func(t *testing.T) {

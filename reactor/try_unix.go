@@ -11,12 +11,12 @@ import (
 	"github.com/suiro-go/suiro/internal/iosync"
 )
 
-// TrySend sends as much as the socket takes at once of first and then second, either of which may be empty, and
-// returns how many bytes that were; EAGAIN if none. It is for large sends from memory that cannot be kept for an
-// operation, and must come when none that sends is in flight on the socket. Any goroutine.
-func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
+// TrySend sends first and then second, as far as the socket takes bytes at once, and returns the
+// number of bytes sent. Either may be empty. The error is EAGAIN if the socket takes nothing. It is
+// for large sends from memory that cannot be kept for an operation.
+func (c Calls) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	iosync.BeforeSend()
-	most, errno := cfg.planned(faults.Send, len(first)+len(second))
+	most, errno := c.planned(faults.Send, len(first)+len(second))
 	if errno != 0 {
 		return 0, errno
 	}
@@ -36,10 +36,10 @@ func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	}
 }
 
-// TryRecv reads what there is from a socket, or a pipe, and returns how many bytes that were: 0 at the end, EAGAIN if
-// there is nothing. It must come when nothing that receives is in flight on the socket. Any goroutine.
-func (cfg *Config) TryRecv(fd int, p []byte) (int, syscall.Errno) {
-	n, errno := cfg.planned(faults.Recv, len(p))
+// TryRecv reads from a socket or a pipe, and returns the number of bytes. 0 bytes mean the end. The
+// error is EAGAIN if there is nothing.
+func (c Calls) TryRecv(fd int, p []byte) (int, syscall.Errno) {
+	n, errno := c.planned(faults.Recv, len(p))
 	if errno != 0 {
 		return 0, errno
 	}
@@ -48,10 +48,11 @@ func (cfg *Config) TryRecv(fd int, p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// planned is what a call is to be made for, of n, or the errno it is to return.
-func (cfg *Config) planned(call faults.Call, n int) (int, syscall.Errno) {
-	if cfg.Faults == nil {
+// planned returns the number of bytes, of n, for which a call is made, or the errno that it returns
+// without a system call.
+func (c Calls) planned(call faults.Call, n int) (int, syscall.Errno) {
+	if c.faults == nil {
 		return n, 0
 	}
-	return cfg.Faults.Next(call, n)
+	return c.faults.Next(call, n)
 }

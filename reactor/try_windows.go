@@ -7,12 +7,12 @@ import (
 	"github.com/suiro-go/suiro/internal/iosync"
 )
 
-// TrySend sends as much as the socket takes at once of first and then second, either of which may be empty, and
-// returns how many bytes that were; EAGAIN if none. It is for large sends from memory that cannot be kept for an
-// operation, and must come when none that sends is in flight on the socket. Any goroutine.
-func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
+// TrySend sends first and then second, as far as the socket takes bytes at once, and returns the
+// number of bytes sent. Either may be empty. The error is EAGAIN if the socket takes nothing. It is
+// for large sends from memory that cannot be kept for an operation.
+func (c Calls) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	iosync.BeforeSend()
-	most, errno := kernel{faults: cfg.Faults}.next(faults.Send, fd, min(maxSend, len(first)+len(second)))
+	most, errno := kernel{faults: c.faults}.next(faults.Send, fd, min(maxSend, len(first)+len(second)))
 	if errno != 0 {
 		return 0, errno
 	}
@@ -20,10 +20,10 @@ func (cfg *Config) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	return sendNow(fd, first[:k], second[:most-k])
 }
 
-// TryRecv reads what there is from a socket and returns how many bytes that were: 0 at the end, EAGAIN if
-// there is nothing. It must come when nothing that receives is in flight on the socket. Any goroutine.
-func (cfg *Config) TryRecv(fd int, p []byte) (int, syscall.Errno) {
-	most, errno := kernel{faults: cfg.Faults}.next(faults.Recv, fd, len(p))
+// TryRecv reads from a socket, and returns the number of bytes. 0 bytes mean the end. The error is
+// EAGAIN if there is nothing.
+func (c Calls) TryRecv(fd int, p []byte) (int, syscall.Errno) {
+	most, errno := kernel{faults: c.faults}.next(faults.Recv, fd, len(p))
 	if errno != 0 {
 		return 0, errno
 	}

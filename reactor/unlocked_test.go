@@ -28,7 +28,7 @@ func TestAnUnlockedOwnerWaitsAsAGoroutine(t *testing.T) {
 		select {
 		case err := <-polled:
 			require.NoError(t, err)
-		case <-time.After(30 * time.Second):
+		case <-time.After(90 * time.Second):
 			t.Fatal("a wake was lost")
 		}
 	}
@@ -54,7 +54,7 @@ func TestAnUnlockedOwnerWaitsAsAGoroutine(t *testing.T) {
 		case n := <-polled:
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-		case <-time.After(30 * time.Second):
+		case <-time.After(90 * time.Second):
 			t.Fatal("nothing was accepted")
 		}
 		require.NoError(t, r.Submit(&reactor.Op{Kind: reactor.Close, FD: out[0].Res}))

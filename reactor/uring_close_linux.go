@@ -6,13 +6,14 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/uring"
 )
 
-// maxStops bounds the attempts to end everything: an operation that runs in a
-// thread of the kernel may outlast some.
+// maxStops bounds the attempts to end all operations: an operation in a kernel thread may outlast
+// some of them.
 const maxStops = 64
 
-// quiesce submits what is queued, ends what is in flight, and returns when the
-// kernel holds none of the reactor's memory and sockets any more; false: it may. Closing the
-// ring ends everything as well, but some time after it has returned. take empties the ring.
+// quiesce submits the queue, ends all operations, and returns when the kernel uses none of the
+// reactor's memory and sockets any more. It returns false if the kernel may still use some. Closing
+// the ring also ends all operations, but only some time after the close has returned. take empties
+// the ring.
 func (r *uringReactor) quiesce(take func()) bool {
 	for range maxStops {
 		e := r.entry()
@@ -21,7 +22,7 @@ func (r *uringReactor) quiesce(take func()) bool {
 		dropped := r.dropped() // if it changes, the answer may be lost
 		for r.stopped = -1; r.stopped < 0 && dropped == r.dropped(); take() {
 			if r.enter(-1, false) != nil {
-				return false // not a ring any more
+				return false // the ring is unusable
 			}
 		}
 		if r.stopped == 0 {
@@ -31,8 +32,8 @@ func (r *uringReactor) quiesce(take func()) bool {
 	return false
 }
 
-// discard takes all completions. Connections that were accepted and now will
-// not be seen are closed, and what was received is not out.
+// discard takes all completions. It closes accepted connections, which no user will get, and drops
+// received buffers.
 func (r *uringReactor) discard() {
 	r.forget(r.loss.survivors)
 	r.loss.survivors = nil

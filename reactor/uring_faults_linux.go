@@ -11,15 +11,15 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/uring"
 )
 
-// uringFaults has operations fail as a test plans it. What is to fail becomes a NOP
-// before the kernel sees it, and the result of that is rewritten: the kernel has done
-// nothing, so nothing is lost. What is to come up short asks for less: a send for
-// fewer bytes, a receive or an accept for one completion.
+// uringFaults makes operations fail as a test plans it. An operation that is to fail becomes a NOP
+// before the kernel sees it, and its result is rewritten: the kernel has done nothing, so nothing
+// is lost. An operation that is to be short requests less: a send fewer bytes, a receive or an
+// accept one completion.
 type uringFaults struct {
 	plan *faults.Plan
 
-	mu      sync.Mutex       // between the owner, who submits, and whoever takes completions
-	results map[uint64]int32 // by user data, of which there is one operation in flight
+	mu      sync.Mutex       // between the owner, which submits, and the taker of completions
+	results map[uint64]int32 // by user data: at most one operation in flight has it
 
 	dropped atomic.Uint32
 }
@@ -66,7 +66,7 @@ func (f *uringFaults) tamper(kind Kind, e *uring.SQE) {
 	}
 }
 
-// faultOf is what a plan calls an operation, and what it asks for; 0: it does not fail.
+// faultOf returns the plan's name of an operation, and the requested size. 0: it does not fail.
 func faultOf(kind Kind, e *uring.SQE) (call faults.Call, n int) {
 	switch kind {
 	case Accept:
@@ -99,8 +99,8 @@ func (f *uringFaults) rewrite(e *uring.CQE) {
 	}
 }
 
-// drops reports whether a completion is dropped, as by a kernel that lacks memory. The kernel
-// would leave an accepted descriptor open. Here it is closed, so that tests can count descriptors.
+// drops reports whether a completion is dropped, as by a kernel that lacks memory. The kernel would
+// leave an accepted descriptor open. Here it is closed, so that tests can count descriptors.
 func (f *uringFaults) drops(e *uring.CQE) bool {
 	if f.next(faults.Complete) == 0 {
 		return false

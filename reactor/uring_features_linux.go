@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/uring"
 )
 
-// features are the parts of io_uring the backend can do without.
+// features are the optional parts of io_uring.
 type features struct {
 	multishotAccept, multishotRecv, incremental, coopTaskrun, skipSuccess bool
 }
@@ -44,7 +44,7 @@ func (f features) without(names []Feature) features {
 	return f
 }
 
-// Needed, and there since Linux 5.19 together: buffer rings are the youngest.
+// Required. Linux 5.19 has all of them: buffer rings are the newest.
 const neededFeatures = uring.IORING_FEAT_NODROP | uring.IORING_FEAT_EXT_ARG | uring.IORING_FEAT_FAST_POLL
 
 var neededOps = []uint8{
@@ -52,8 +52,8 @@ var neededOps = []uint8{
 	uring.IORING_OP_READ, uring.IORING_OP_ASYNC_CANCEL,
 }
 
-// probeURing tries everything the backend uses on a small ring, and adds to
-// cfg.Without what the kernel lacks and the backend can do without.
+// probeURing tries everything that the backend uses on a small ring. It adds optional features that
+// the kernel lacks to cfg.Without.
 func probeURing(cfg *Config) error {
 	has := allFeatures.without(cfg.Without)
 	for _, name := range cfg.Without {
@@ -90,8 +90,8 @@ func probeURing(cfg *Config) error {
 	return nil
 }
 
-// probeReceive receives two bytes, one after the other, and looks at how they
-// came: modifiers of operations are in no list, they have to be tried.
+// probeReceive receives two bytes, one after the other, and checks their completions. Modifiers of
+// operations are in no list, so they have to be tried.
 func probeReceive(ring *uring.Ring, has *features) error {
 	const size = 4096
 	mem, err := mapMemory(size)
@@ -141,9 +141,8 @@ func probeReceive(ring *uring.Ring, has *features) error {
 	}
 }
 
-// setupRing creates a ring with the best flags this kernel takes. Not among
-// them is DEFER_TASKRUN: another worker must be able to see completions while
-// the owner is stuck in a handler.
+// setupRing creates a ring with the best flags that this kernel supports. DEFER_TASKRUN is not
+// among them: another worker must be able to see completions while the owner is stuck in a handler.
 func setupRing(entries uint32, has *features) (*uring.Ring, error) {
 	const common = uring.IORING_SETUP_CLAMP | uring.IORING_SETUP_SUBMIT_ALL
 	const coop = uring.IORING_SETUP_COOP_TASKRUN | uring.IORING_SETUP_TASKRUN_FLAG
@@ -164,7 +163,7 @@ func setupRing(entries uint32, has *features) (*uring.Ring, error) {
 
 var errOldKernel = errors.New("this kernel's io_uring is too old; use Linux 5.19 or later, or the epoll backend (" + EnvBackend + "=epoll)")
 
-// explainURing adds to an error of io_uring what it comes from and what to do.
+// explainURing adds the reason and the remedy to an error of io_uring.
 func explainURing(err error) error {
 	var why string
 	switch {

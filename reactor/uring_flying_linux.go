@@ -1,12 +1,12 @@
 package reactor
 
-// flying knows the operations in flight, except the datagrams of batches, in case completions
-// are dropped. Each operation flips its bit twice: when it is queued and when it has completed.
-// A token has one operation of a kind at a time, so the two flips may come in either order:
-// Rescue leaves its completions for the owner to note later. Owner only.
+// flying records the operations in flight, except the datagrams of batches, for the case that
+// completions are dropped. Each operation flips its bit twice: when it is queued and when it has
+// completed. A token has one operation of a kind at a time. So the two flips may come in either
+// order: Rescue leaves its completions for the owner to note later. Owner only.
 type flying struct{ chunks []*flyingChunk }
 
-type flyingChunk [4096]struct {
+type flyingChunk [256]struct { // 2 KiB: spare workers have reactors that carry little
 	generation uint32 // of the last operation's token
 	kinds      uint32 // a bit for each Kind
 }

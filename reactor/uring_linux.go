@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -13,18 +14,17 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/uring"
 )
 
-// uringReactor is one ring. A tick of its worker is one system call: what the
-// handlers queued goes in, and what has happened since comes out.
+// uringReactor is one ring. One turn of its worker is one system call: it submits the queued
+// operations and returns new completions.
 //
-// Its state falls into three parts that share nothing but free and whether something is starved:
+// Its state has three parts, which share only free and the starvation's active flag:
 //
-//   - The submission side is the owner's alone: Submit and Poll.
-//   - The completion side belongs to one taker at a time, who is in Poll or in
-//     Rescue; those exclude each other by the contract. A Submit that finds both
-//     queues full, or cancels what is starved, touches it as well. It is the
-//     owner's, so it is no Poll's rival; between it and a Rescue stands the
-//     mutex taking.
-//   - What other goroutines hand in lies in two lists, each under its own mutex.
+//   - Only the owner uses the submission side: Submit and Poll.
+//   - One taker at a time uses the completion side, in Poll or in Rescue, which exclude each other
+//     by the contract. A Submit that finds both queues full, or cancels a starved receive, uses it
+//     as well. The owner calls it, so it does not run during a Poll. The mutex taking is between it
+//     and a Rescue.
+//   - Operations of other goroutines are in two lists, each under its own mutex.
 type uringReactor struct {
 	ring   *uring.Ring
 	has    features
@@ -33,41 +33,53 @@ type uringReactor struct {
 	faults *uringFaults // nil: none
 
 	// The submission side.
-	sends     int            // prompt sends queued since the last Enter
+	sends     int            // sends with NoWait queued since the last Enter
 	datagrams int            // datagrams queued since then
-	doubt     int            // so many Enters do not wait for datagrams: one has waited in vain
+	doubt     int            // number of Enters that do not wait for datagrams, because one has waited in vain
 	addrs     []*rawSockaddr // of connects queued since the last Enter
 	holdFor   uring.Timespec // of the time-out being submitted
 	shortage  shortage       // of the kernel's memory
-	flying    flying         // what is in flight, but for batches
-	wakeBuf   [8]byte        // where a read of the waker goes; the struct is on the heap, which does not move
+	flying    flying         // operations in flight, except batches
+	wakeBuf   [8]byte        // buffer of the waker's read; the struct is on the heap, which does not move
 
 	// The completion side.
-	taking    sync.Mutex // see above
+	taking    sync.Mutex // see the type's comment
 	stash     completionQueue
-	spare     [64]Completion // for what goes there
-	mem       *pool          // but for drop
+	spare     [64]Completion // for completions that are taken early
+	mem       *pool          // except drop
 	bufs      *uring.BufRing
 	wakeArmed bool // a read of the waker is in flight
-	woken     bool // one has completed since the last Poll: this Poll must not wait
+	woken     bool // a read of the waker has completed since the last Poll: this Poll must not wait
 	holdArmed bool // a time-out of a hold is in flight
-	stopped   int  // while quiescing: operations ended by the last stop, -1 before its answer
+	stopped   int  // while quiescing: number of operations that the last stop ended; -1: no answer yet
 	loss      loss // of completions, see uring_loss_linux.go
 
-	free    atomic.Int32   // buffers the kernel can still receive into
-	starved starvation     // receives that wait for one
-	whole   handIn[uint16] // buffers that came back, for the next taker
+	free    atomic.Int32   // buffers that the kernel can still receive into
+	starved starvation     // receives that wait for a buffer
+	whole   handIn[uint16] // released buffers, for the next taker
 	cancels handIn[Op]     // for the owner's next Submit or Poll
 
-	// Of datagrams; see uring_packets_linux.go and uring_sendto_linux.go.
+	// For datagrams; see uring_packets_linux.go and uring_sendto_linux.go.
 	cfg     Config
 	packets atomic.Pointer[uringPackets] // nil before the first RecvFrom
 	batches batchTable
 }
 
-const bufferGroup = 1
+const bufferGroup = uring.MinResetGroup
 
-func openURing(cfg *Config) (_ Reactor, err error) {
+// openURing waits a while for lockable memory. The kernel gives back that of a closed ring some
+// 20 ms after the close, and it counts for all processes of the user.
+func openURing(cfg *Config) (r Reactor, err error) {
+	const longest = 128 * time.Millisecond
+	for wait := time.Millisecond; ; wait *= 2 {
+		if r, err = tryURing(cfg); !errors.Is(err, unix.ENOMEM) || wait > longest {
+			return r, err
+		}
+		time.Sleep(wait)
+	}
+}
+
+func tryURing(cfg *Config) (_ Reactor, err error) {
 	has := allFeatures.without(cfg.Without)
 	ring, err := setupRing(uint32(cfg.Entries), &has)
 	if err != nil {
@@ -89,8 +101,8 @@ func openURing(cfg *Config) (_ Reactor, err error) {
 	return r, nil
 }
 
-// openBuffers gives the kernel the receive memory. A kernel that fills a buffer
-// by one receive only gets the same memory in smaller pieces.
+// openBuffers gives the kernel the receive memory. A kernel without incremental buffers gets that
+// memory in smaller pieces.
 func (r *uringReactor) openBuffers(cfg *Config) (err error) {
 	buffers, size, flags := cfg.Buffers, cfg.BufferSize, uint16(uring.IOU_PBUF_RING_INC)
 	if !r.has.incremental {
@@ -120,7 +132,7 @@ func (r *uringReactor) provide(id uint16) {
 	r.free.Add(1)
 }
 
-// reclaim provides the buffers that have come back.
+// reclaim provides the released buffers.
 func (r *uringReactor) reclaim() {
 	r.reclaimPackets()
 	whole := r.whole.take()
@@ -158,9 +170,9 @@ func (r *uringReactor) Close() error {
 
 func (r *uringReactor) Wake() error { return r.waker.wake() }
 
-// Release wakes an owner with receives that wait for the buffer: it may be
-// sleeping. The list is added to before active is read, and read by Poll after
-// active was set, so one of the two sees the other.
+// Release wakes an owner that has receives waiting for a buffer: the owner may be asleep. Release
+// adds to the list before it reads active. Poll reads the list after active was set. So one of the
+// two sees the other.
 func (r *uringReactor) Release(b Buffer) {
 	if b.packet {
 		r.releasePacket(b)
@@ -171,15 +183,16 @@ func (r *uringReactor) Release(b Buffer) {
 	}
 	r.whole.add(b.id)
 	if r.starved.active.Load() {
-		_ = r.waker.wake() // writing to an eventfd of ours does not fail
+		_ = r.waker.wake() // a write to the reactor's own eventfd does not fail
 	}
 }
 
-// Rescue only looks into the completion queue. What the kernel still has to do
-// for completions, it does on the owner's thread, which may not enter the kernel
-// for long: it is made to. A wake-up that turns up here is kept for the owner in
-// woken. Cancels that wait for the owner are made without it, but for those of
-// receives that are starved, of which only the owner knows.
+// Rescue only reads the completion queue. The kernel posts completions on the owner's thread, which
+// may stay in user mode for long, so Rescue interrupts it. A wake-up that it finds is kept for the
+// owner in woken. It submits Cancels that wait for the owner, except those of starved receives,
+// which only the owner may touch. Entries that the owner has prepared stay until its next Poll. To
+// submit them here, the queue and the counts of sends that a hold waits for would have to be
+// shared, at the cost of a locked instruction for each operation.
 func (r *uringReactor) Rescue(out []Completion) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
@@ -219,10 +232,13 @@ func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (in
 	r.rearm()
 	n := r.stash.take(out)
 	n += r.reap(out[n:])
-	if n > 0 || r.woken || r.starvedCanGoOn() {
+	if n > 0 || r.woken || r.starvedCanGoOn() || r.losing() { // the next Poll handles a drop
 		wait = 0
 	}
 	r.woken = false
+	if r.cfg.OnOverflow != nil && r.ring.Overflowed() {
+		r.cfg.OnOverflow()
+	}
 	if wait == 0 && r.ring.Prepared() == 0 && !r.ring.TaskrunPending() && !r.ring.Overflowed() {
 		return n, nil
 	}
@@ -234,8 +250,8 @@ func (r *uringReactor) Poll(out []Completion, wait time.Duration, hold bool) (in
 	return n, nil
 }
 
-// rearm queues what earlier completions and other goroutines made necessary. It
-// is not done while reaping, because a full submission queue may have to reap.
+// rearm queues the operations that earlier completions and other goroutines require. It is not done
+// while reaping, because a full submission queue may have to reap.
 func (r *uringReactor) rearm() {
 	r.takeCancels()
 	if !r.wakeArmed {
@@ -253,7 +269,7 @@ func (r *uringReactor) rearm() {
 	r.rearmPackets()
 }
 
-// starvedCanGoOn reports whether receives wait for their turn, and not for a buffer.
+// starvedCanGoOn reports whether receives wait only to be armed, and buffers are free.
 func (r *uringReactor) starvedCanGoOn() bool {
 	if len(r.starved.ops) > 0 && r.free.Load() > 0 {
 		return true
@@ -262,8 +278,8 @@ func (r *uringReactor) starvedCanGoOn() bool {
 	return p != nil && len(p.starved.ops) > 0 && p.free.Load() > 0
 }
 
-// enter submits what is queued and waits for a completion. It reads the
-// completion side only if it is to wait, as only Poll does.
+// enter submits the queue and waits for a completion. It reads the completion side only if it is to
+// wait, as only Poll does.
 func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	if r.shortage.pause > 0 && !r.shortage.over(wait) {
 		return nil
@@ -274,10 +290,10 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		atLeast = 1
 	}
 	if wait != 0 && hold {
-		// What completes while it is submitted is waited for besides, which
-		// spares a return just to see it. A prompt send does: the kernel tries
-		// it once, and nothing else takes completions during a Poll. A datagram
-		// nearly always does; one that blocks costs mostWait, but not again soon.
+		// The wait also counts operations that complete at their submission, so that it does not
+		// return just for them. A send with NoWait completes so: the kernel tries it once, and
+		// nothing else takes completions during a Poll. A datagram nearly always does. One that
+		// blocks costs mostWait, but not again soon.
 		atLeast += uint32(r.sends)
 		switch {
 		case r.datagrams == 0:
@@ -290,8 +306,8 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	}
 	if hold && wait > 0 {
 		r.armHold(wait)
-		// With a datagram that blocks, neither what has come nor the time-out
-		// ends the wait, which needs an end of its own.
+		// With a datagram that blocks, neither earlier completions nor the time-out end the wait,
+		// so it needs its own bound.
 		if sure {
 			wait = -1
 		} else {
@@ -305,7 +321,7 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	if !sure && r.ring.CQReady() < atLeast && errno != unix.EINTR {
 		r.doubt = 64
 	}
-	if taken > 0 { // not all, perhaps: to wait for too few costs a return, for too many a hold
+	if taken > 0 { // perhaps not all: to wait for too few costs a return, to wait for too many a hold
 		r.sends, r.datagrams = 0, 0
 	}
 	if r.ring.Prepared() == 0 {
@@ -317,8 +333,8 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 		r.refused(errno)
 		return nil
 	case errno == 0, errno == unix.EINTR, errno == unix.ETIME:
-	case errno == unix.EBUSY, errno == unix.EAGAIN: // no room or no memory: reap, run, come back
-	case errno == unix.EBADR: // completions were dropped, which reap sees by itself
+	case errno == unix.EBUSY, errno == unix.EAGAIN: // no room or no memory: reap, let handlers run, try again
+	case errno == unix.EBADR: // completions were dropped, which reap detects itself
 	default:
 		return os.NewSyscallError("io_uring_enter", errno)
 	}
@@ -326,12 +342,13 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	return nil
 }
 
-// mostWait is how long a hold waits for a datagram that may have to wait for room. Who holds for longer comes again.
+// mostWait is how long a hold waits for a datagram that may have to wait for room. A longer hold
+// is repeated.
 const mostWait = time.Millisecond
 
-// armHold bounds a hold by a time-out of its own, which stays in flight over
-// many holds until it fires. A time-out of the wait itself would have the timer
-// hardware programmed twice for each, which costs more than the wait.
+// armHold bounds a hold by its own time-out, which stays in flight over many holds until it fires.
+// A time-out of the wait itself would make the kernel program the timer hardware twice for each
+// hold, which costs more than the wait.
 func (r *uringReactor) armHold(wait time.Duration) {
 	if r.holdArmed {
 		return
@@ -343,7 +360,8 @@ func (r *uringReactor) armHold(wait time.Duration) {
 	r.ready(e, kindHold, 0)
 }
 
-// hungUpBy turns an entry of a poll for a Hangup into a completion; false: the peer has only finished.
+// hungUpBy turns an entry of a poll for a Hangup into a completion. It returns false if the peer
+// has only closed its direction.
 func hungUpBy(e *uring.CQE, c *Completion) bool {
 	_, token := splitUserData(e.UserData)
 	*c = Completion{Token: token, Kind: Hangup, More: e.More(), Res: min(0, int(e.Res))}
@@ -354,8 +372,8 @@ func hungUpBy(e *uring.CQE, c *Completion) bool {
 	return !c.More
 }
 
-// complete turns one entry of the ring into a completion; false: it was the
-// reactor's own business.
+// complete turns one entry of the ring into a completion. It returns false for the reactor's
+// internal operations.
 func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 	if r.faults != nil {
 		r.faults.rewrite(e)
@@ -387,14 +405,14 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		r.starved.ranOut()
 	}
 	if kind == Readable || kind == Writable {
-		c.Res = min(0, c.Res) // else it is the mask of what the descriptor is ready for
+		c.Res = min(0, c.Res) // a positive value is the mask of ready events
 	}
 	if e.HasBuffer() {
 		id := e.BufferID()
 		c.Buf = r.mem.took(id, max(0, int(e.Res)))
 		if !e.BufMore() {
 			r.free.Add(-1)
-			r.mem.filled(id) // not whole: Buf is out
+			r.mem.filled(id) // not whole: Buf is in use
 		}
 		if e.Res <= 0 { // taken and not used
 			r.Release(c.Buf)

@@ -10,26 +10,26 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/uring"
 )
 
-// The kernel may drop completions: the ring is full, and there is no memory to keep them
-// elsewhere. It counts the drops in the ring, and io_uring_enter reports EBADR when it would wait.
+// The kernel may drop completions: the ring is full, and there is no memory to keep them elsewhere.
+// It counts the drops in the ring, and io_uring_enter returns EBADR when it would wait.
 //
-// Nobody knows whose completions they were. Bytes of a stream may be among them, so no later
-// bytes of a stream may be delivered. The kernel counts a drop before it posts later completions,
-// and collect reads the queue's end before the count. So all completions behind a drop are still
-// in the ring when the reactor sees the drop. From then on only salvage takes completions.
+// The dropped completions are unknown. Bytes of a stream may be among them, so no later bytes of a
+// stream may be delivered. The kernel counts a drop before it posts later completions, and collect
+// reads the queue's end before the count. So all completions behind a drop are still in the ring
+// when the reactor sees the drop. From then on only salvage takes completions.
 //
 // salvage runs in the owner's next Poll. It ends all operations in the kernel, as Close does, and
-// delivers the results that survive, except those of a Recv. Then it completes every operation
-// that is still in flight by the reactor's own account. No operation uses the receive memory
-// then, so the buffer rings are emptied and filled again.
+// delivers the results that survive, except those of a Recv. Then it completes every operation that
+// is still in flight by the reactor's own records. No operation uses the receive memory then, so
+// the buffer rings are emptied and filled again.
 //
-// A descriptor that was accepted stays open if its completion is dropped. Nothing names it. A
+// An accepted descriptor stays open if its completion is dropped, because its number is unknown. A
 // descriptor in the ring's own table (IORING_FILE_INDEX_ALLOC) would end with the ring, but each
 // accepted connection would need one more operation to get an ordinary descriptor.
 
-// A loss is the state of that. Owner only, but for ended.
+// A loss is the state of the handling of drops. Owner only, except ended.
 type loss struct {
-	noted     uint32 // drops that were dealt with
+	noted     uint32 // drops that were handled
 	salvaging bool
 	survivors []Completion // taken out of the ring since the last drop
 
@@ -54,7 +54,7 @@ func (r *uringReactor) settleRescued() {
 	r.loss.ended = r.loss.ended[:0]
 }
 
-// dropped is how many completions were dropped.
+// dropped returns the number of dropped completions.
 func (r *uringReactor) dropped() uint32 {
 	n := r.ring.Dropped()
 	if r.faults != nil {
@@ -63,7 +63,7 @@ func (r *uringReactor) dropped() uint32 {
 	return n
 }
 
-// losing reports whether there are drops that salvage has not dealt with.
+// losing reports whether there are drops that salvage has not handled.
 func (r *uringReactor) losing() bool { return r.dropped() != r.loss.noted }
 
 // salvage ends all operations after a drop. Poll only.
@@ -122,19 +122,19 @@ func (r *uringReactor) survived(c *Completion) {
 	}
 }
 
-// lostResult stands for a result that is not known: see Reactor.Poll.
+// lostResult returns the result for an operation whose real result is unknown: see Reactor.Poll.
 func lostResult(kind Kind) int {
 	switch kind {
 	case RecvFrom, Hangup:
 		return -int(unix.EAGAIN)
 	case Readable, Writable:
-		return 0 // it may come in vain
+		return 0 // it may be spurious
 	}
 	return -int(unix.ENOMEM)
 }
 
-// refill gives the kernel all receive memory that nobody holds. Nobody knows how much of it the
-// kernel had used.
+// refill gives the kernel all receive memory that is not in use. How much of it the kernel had used
+// is unknown.
 func (r *uringReactor) refill() error {
 	if err := resetGroup(r.bufs); err != nil {
 		return err

@@ -15,7 +15,7 @@ func (r *uringReactor) Submit(op *Op) error {
 		return ErrClosed
 	}
 	if op.Kind < Cancel {
-		r.takeCancels() // the owner's own must not hit what it submits later
+		r.takeCancels() // those submitted before must not end this operation
 	}
 	switch op.Kind {
 	case Accept:
@@ -26,7 +26,7 @@ func (r *uringReactor) Submit(op *Op) error {
 		r.recv(op)
 	case Send:
 		e, flags := r.entry(), uint32(unix.MSG_NOSIGNAL)
-		if op.Prompt {
+		if op.NoWait {
 			flags |= unix.MSG_DONTWAIT
 			r.sends++
 		}
@@ -38,7 +38,7 @@ func (r *uringReactor) Submit(op *Op) error {
 		if err := sa.set(op.Addr); err != nil {
 			return err
 		}
-		e := r.entry() // before keeping sa: a full ring forgets the addresses it submits
+		e := r.entry() // before sa is kept: a full ring submits, and drops the kept addresses
 		r.addrs = append(r.addrs, sa)
 		e.PrepConnect(op.FD, unsafe.Pointer(&sa.buf), sa.len)
 		r.ready(e, Connect, op.Token)
@@ -53,16 +53,16 @@ func (r *uringReactor) Submit(op *Op) error {
 			mask = unix.POLLOUT
 		}
 		e := r.entry()
-		e.PrepPollAdd(op.FD, mask, false)
+		e.PrepPollAdd(op.FD, mask, op.Edges) // a multishot poll is edge-triggered
 		r.ready(e, op.Kind, op.Token)
 	case Hangup:
-		// Multishot, since the kernel adds POLLRDHUP to any mask and a FIN would end another one.
+		// Multishot: the kernel adds POLLRDHUP to any mask, so a FIN would end a single-shot poll.
 		e := r.entry()
 		e.PrepPollAdd(op.FD, 0, true)
 		r.ready(e, Hangup, op.Token)
 	case Cancel:
-		// Whose goroutine this is cannot be told cheaply, and it is rare: even
-		// the owner's goes through the list, and wakes it once in vain.
+		// The calling goroutine cannot be identified cheaply, and a cancel is rare. So even the
+		// owner's goes through the list, and wakes the owner once in vain.
 		r.cancels.add(*op)
 		return r.waker.wake()
 	case Close:
@@ -73,12 +73,12 @@ func (r *uringReactor) Submit(op *Op) error {
 	return nil
 }
 
-// recv arms a receive, or keeps it until there is a buffer: armed without one
-// it would only come back with ENOBUFS.
+// recv arms a receive, or keeps it until there is a buffer: armed without a buffer it would only
+// end with ENOBUFS.
 //
-// It never asks the kernel to poll before the first attempt (IORING_RECVSEND_POLL_FIRST):
-// Linux 6.18 then overlooks, for a multishot receive, a reset that arrives while it is armed. It
-// may also overlook an end that arrives together with bytes: see internal/engine/doubts.go.
+// It never makes the kernel poll before the first attempt (IORING_RECVSEND_POLL_FIRST): Linux 6.18
+// then misses, for a multishot receive, a reset that arrives while it is armed. It may also miss an
+// end that arrives together with bytes: see internal/engine/doubts.go.
 func (r *uringReactor) recv(op *Op) {
 	if r.free.Load() == 0 || r.starved.active.Load() {
 		r.starved.add(op)
@@ -117,7 +117,7 @@ func (r *uringReactor) cancelOne(target uint64) {
 	e := r.entry()
 	e.PrepCancel(target, 0)
 	e.UserData = userData(Cancel, 0)
-	if r.has.skipSuccess { // nobody reads the outcome
+	if r.has.skipSuccess { // the result is not read
 		e.Flags |= uring.IOSQE_CQE_SKIP_SUCCESS
 	}
 }
@@ -143,19 +143,19 @@ func (r *uringReactor) makeRoom() {
 	}
 }
 
-// entry is the next free place in the submission queue. A full queue is
-// submitted at once. Where the kernel will not take it because completions
-// have piled up, they are stashed first, ahead of those that come later.
+// entry returns the next free entry of the submission queue. A full queue is submitted at once. If
+// the kernel refuses that because completions have piled up, they are first taken out of the ring
+// and kept in order.
 func (r *uringReactor) entry() *uring.SQE {
 	for {
 		if e := r.ring.NextSQE(); e != nil {
 			return e
 		}
 		if r.shortage.pause > 0 {
-			r.shortage.over(-1) // there is nowhere to put the entry before that
+			r.shortage.over(-1) // the entry needs a free place, which only a submit makes
 		}
 		if err := r.enter(0, true); err != nil {
-			panic(err) // EBADF, EFAULT, EINVAL: the ring is not a ring any more
+			panic(err) // EBADF, EFAULT, EINVAL: the ring is unusable
 		}
 		if r.ring.Prepared() == r.ring.SQEntries() {
 			r.taking.Lock()

@@ -12,37 +12,35 @@ import (
 
 // uringPackets is the receive memory of datagrams.
 //
-// It is a group of buffers apart from that of byte streams, and never an
-// incremental one (IOU_PBUF_RING_INC), for the sake of their boundaries: there a
-// receive gets what is left of the buffer that is being filled, be it ever so
-// little. A multishot recvmsg into less than its header needs ends with EFAULT
-// (io_recvmsg_prep_multishot), and a datagram that is longer than what remains is
-// cut off, as no minimum can be asked for (TestAnIncrementalGroupCutsDatagramsOff
-// shows both). In a plain group each datagram has a
-// buffer of DatagramSize. Those are large and the memory behind them is touched
-// only as far as it is used, so this costs addresses, not memory.
+// Its group of buffers is separate from that of byte streams. It is never an incremental one
+// (IOU_PBUF_RING_INC), because that does not keep the boundaries of datagrams: a receive gets the
+// rest of the current buffer, however small it is. A multishot recvmsg into less room than its
+// header needs ends with EFAULT (io_recvmsg_prep_multishot). A datagram that is longer than the
+// rest is cut off, as no minimum can be requested (TestAnIncrementalGroupCutsDatagramsOff shows
+// both). In a plain group each datagram has a buffer of DatagramSize. Such buffers are large, but
+// their pages are touched only as far as they are used, so this costs addresses, not memory.
 //
-// Without multishot receives (before Linux 6.0) the ring only polls the socket, and
-// whoever takes the completion receives one datagram: such a kernel's recvmsg does
-// not put the sender into the buffer.
+// Without multishot receives (before Linux 6.0) the ring only polls the socket, and the taker of
+// the completion receives one datagram: such a kernel's recvmsg does not put the sender into the
+// buffer.
 type uringPackets struct {
 	mem     *pool
-	free    atomic.Int32   // buffers that can be received into, as far as completions have told
-	starved starvation     // receives that wait for one
-	whole   handIn[uint16] // buffers that came back, for the next taker
+	free    atomic.Int32   // free buffers, according to the completions taken so far
+	starved starvation     // receives that wait for a buffer
+	whole   handIn[uint16] // released buffers, for the next taker
 
 	bufs *uring.BufRing
-	msg  unix.Msghdr // room for name and control
+	msg  unix.Msghdr // gives the room for name and control
 
-	byHand *packets // nil: there is bufs instead; the taker's
+	byHand *packets // for receives without the ring, used by the taker; nil: bufs is used instead
 	mu     sync.Mutex
 	polled map[Token]int // descriptors; guarded by mu
 }
 
-const packetGroup = 2
+const packetGroup = bufferGroup + 1
 
-// openPackets makes the memory, with the first RecvFrom. Owner only; others see the
-// whole of it or nothing.
+// openPackets makes the memory, at the first RecvFrom. Owner only. Other goroutines see either all
+// of it or nothing.
 func (r *uringReactor) openPackets() (*uringPackets, error) {
 	if p := r.packets.Load(); p != nil {
 		return p, nil
@@ -82,7 +80,7 @@ func (p *uringPackets) provide(id uint16, size int) {
 	p.free.Add(1)
 }
 
-// reclaimPackets makes the buffers that have come back usable.
+// reclaimPackets makes the released buffers usable.
 func (r *uringReactor) reclaimPackets() {
 	p := r.packets.Load()
 	if p == nil {
@@ -110,7 +108,7 @@ func (p *uringPackets) close() {
 	_ = p.mem.close()
 }
 
-// releasePacket is Release; why no wake is lost is said there.
+// releasePacket is Release. Its comment explains why no wake-up is lost.
 func (r *uringReactor) releasePacket(b Buffer) { r.ReleasePackets([]Buffer{b}) }
 
 var _ PacketReleaser = (*uringReactor)(nil)
@@ -123,7 +121,7 @@ func (r *uringReactor) ReleasePackets(bs []Buffer) {
 	}
 	p.whole.addAll(len(bs), func(i int) (id uint16, ok bool) { return bs[i].id, p.mem.drop(bs[i].id) })
 	if p.starved.active.Load() {
-		_ = r.waker.wake() // writing to an eventfd of ours does not fail
+		_ = r.waker.wake() // a write to the reactor's own eventfd does not fail
 	}
 }
 
@@ -154,7 +152,7 @@ func (r *uringReactor) armPackets(p *uringPackets, op *Op) {
 	r.ready(e, RecvFrom, op.Token)
 }
 
-// rearmPackets arms what waited for a buffer. Owner only.
+// rearmPackets arms the receives that waited for a buffer. Owner only.
 func (r *uringReactor) rearmPackets() {
 	p := r.packets.Load()
 	if p == nil || !p.starved.active.Load() {
@@ -185,7 +183,7 @@ func (r *uringReactor) received(e *uring.CQE, c *Completion) {
 	c.Buf = p.mem.took(id, max(0, c.Res))
 	c.Buf.packet = true
 	p.free.Add(-1)
-	p.mem.filled(id) // not whole: Buf is out
+	p.mem.filled(id) // not whole: Buf is in use
 	if c.Res < packetPayload {
 		r.releasePacket(c.Buf) // taken and not used
 		c.Buf = Buffer{}

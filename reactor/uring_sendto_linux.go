@@ -9,14 +9,12 @@ import (
 	"github.com/suiro-go/suiro/reactor/internal/uring"
 )
 
-// A batchTable holds the batches in flight. Each datagram of one is an entry of its
-// own in the ring's queues, and the last of their completions is the batch's. An
-// entry's user data names the batch's slot where others have a token, and the
-// datagram; a slot is used again when all of its entries have completed, so it
-// cannot be taken for another's.
+// A batchTable holds the batches in flight. Each datagram of a batch is its own entry in the ring's
+// queues, and the last of their completions completes the batch. An entry's user data has the
+// batch's slot, where other operations have a token, and the index of the datagram. A slot is
+// reused only when all of its entries have completed, so it cannot be mistaken for another batch.
 //
-// The owner adds and cancels, a taker finds what has completed: the mutex is
-// between them.
+// The owner adds and cancels, and a taker finds completed batches: the mutex is between them.
 type batchTable struct {
 	mu    sync.Mutex
 	slots []flight
@@ -45,8 +43,7 @@ func (t *batchTable) add(f flight) (slot uint32) {
 	return uint32(len(t.slots) - 1)
 }
 
-// landed notes what came of one datagram, and returns the batch's flight with the
-// last.
+// landed notes the result of one datagram. With the last one it returns the flight of the batch.
 func (t *batchTable) landed(slot uint32, index int, res int32) (f flight, last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +60,7 @@ func (t *batchTable) landed(slot uint32, index int, res int32) (f flight, last b
 	return f, true
 }
 
-// abandon ends all flights. Datagrams that have not landed have failed.
+// abandon ends all flights. Datagrams without a result have failed.
 func (t *batchTable) abandon(errno syscall.Errno) (ended []flight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +81,7 @@ func (t *batchTable) abandon(errno syscall.Errno) (ended []flight) {
 	return ended
 }
 
-// open lists what is in flight for a token. Owner only.
+// open lists the operations in flight for a token. Owner only.
 func (t *batchTable) open(token Token) (data []uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +105,7 @@ func (r *uringReactor) sendTo(op *Op) {
 	b.prepare()
 	n := b.Len()
 	slot := r.batches.add(flight{batch: b, token: op.Token, left: n})
-	for i := range n { // b stays as it is until the last entry is queued, and completes
+	for i := range n { // b stays unchanged until its last entry, which is queued here, completes
 		e := r.entry()
 		e.PrepSendMsg(op.FD, &b.raw.msgs[i].hdr, unix.MSG_NOSIGNAL)
 		r.ready(e, SendTo, MakeToken(slot, uint32(i)))
@@ -122,7 +119,7 @@ func (r *uringReactor) cancelSendTo(op *Op) {
 	}
 }
 
-// sentOne deals with the end of one datagram; true: the whole batch has ended. Taker
+// sentOne processes the end of one datagram. It returns true if the whole batch has ended. Taker
 // only.
 func (r *uringReactor) sentOne(e *uring.CQE, c *Completion) bool {
 	_, which := splitUserData(e.UserData)

@@ -8,33 +8,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A shortage is the time in which the reactor does not enter the kernel, because
-// io_uring_enter has just failed for want of memory. Owner only.
+// A shortage is the time in which the reactor does not enter the kernel, because io_uring_enter has
+// just failed for lack of memory. Owner only.
 //
-// Nothing is lost or submitted twice: such a call has taken no entry, and those that are
-// prepared stay in the queue, which only the kernel's own head shortens. Completions are
-// reaped meanwhile. EBADR is about dropped completions: see uring_loss_linux.go.
+// No operation is lost or submitted twice: such a call has taken no entry, and prepared entries
+// stay in the queue, from which only the kernel removes entries. Completions are reaped meanwhile.
+// EBADR means dropped completions: see uring_loss_linux.go.
 type shortage struct {
-	pause time.Duration // how long the last one was; 0: the last call did not fail so
+	pause time.Duration // length of the last one; 0: the last call did not fail for lack of memory
 	until time.Time
 }
 
 const (
 	minShortage = time.Millisecond
-	maxShortage = 16 * time.Millisecond // a Wake may wait for so long
+	maxShortage = 16 * time.Millisecond // a Wake may be delayed by this
 )
 
 // wantsMemory reports whether a later call may succeed.
 func wantsMemory(errno syscall.Errno) bool { return errno == unix.ENOMEM || errno == unix.ENOBUFS }
 
-// begin begins a shortage, longer than the one right before it.
+// begin begins a shortage. If it follows another one directly, it is longer.
 func (s *shortage) begin() {
 	s.pause = min(max(minShortage, 2*s.pause), maxShortage)
 	s.until = time.Now().Add(s.pause)
 }
 
-// over reports whether the kernel may be entered. It waits for that, at most as long as a
-// Poll waits.
+// over reports whether the kernel may be entered. It waits for the end of the shortage, at most as
+// long as a Poll waits.
 func (s *shortage) over(wait time.Duration) bool {
 	left := time.Until(s.until)
 	if left <= 0 || wait == 0 {

@@ -7,34 +7,33 @@ import (
 
 // A starvation holds the receives that wait for a buffer of one group.
 //
-// A buffer that comes back serves one receive, or several small ones. If it had all of them
-// armed, all others would end with ENOBUFS and come back here: with n connections, n
-// completions for each buffer. So each Poll arms as many as there are buffers, and twice as
-// many as the one before if those did not run out of buffers. It goes on until nothing
-// waits: a receive that was armed may belong to an idle connection, and one behind it to
-// a connection that has something.
+// A released buffer serves one receive, or several small ones. If it armed all waiting receives,
+// all but those would end with ENOBUFS and wait again: with n connections, n completions for each
+// buffer. So each Poll arms as many as there are buffers, and twice as many as the Poll before if
+// those did not run out of buffers. It goes on until no receive waits: an armed receive may belong
+// to an idle connection, and the next one to a connection that has data.
 //
 // A receive that is submitted meanwhile waits behind the others.
 type starvation struct {
-	active atomic.Bool // a buffer that comes back has to wake the owner
+	active atomic.Bool // a released buffer must wake the owner
 
-	ops   []Op // the submission side's
-	round int  // the completion side's: how many the last Poll armed; 0: they ran out of buffers
+	ops   []Op // used by the submission side
+	round int  // used by the completion side: how many the last Poll armed; 0: they ran out of buffers
 }
 
-// add has a receive wait.
+// add queues a receive.
 func (s *starvation) add(op *Op) {
 	s.ops = append(s.ops, *op)
 	s.active.Store(true)
 }
 
-// ranOut is for a receive that has ended with ENOBUFS.
+// ranOut is called for a receive that has ended with ENOBUFS.
 func (s *starvation) ranOut() {
 	s.round = 0
 	s.active.Store(true)
 }
 
-// next takes the receives to arm now that so many buffers are free.
+// next takes the receives to arm, given the number of free buffers.
 func (s *starvation) next(free int) []Op {
 	if len(s.ops) == 0 {
 		s.round = 0
@@ -54,7 +53,7 @@ func (s *starvation) next(free int) []Op {
 	return turn
 }
 
-// cancel takes a receive out, and reports whether it was there.
+// cancel removes a receive, and reports whether it was waiting.
 func (s *starvation) cancel(token Token) bool {
 	i := slices.IndexFunc(s.ops, func(op Op) bool { return op.Token == token })
 	if i >= 0 {

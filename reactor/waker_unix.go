@@ -13,16 +13,16 @@ import (
 	"github.com/suiro-go/suiro/internal/faults"
 )
 
-// A waker is how other goroutines end a wait: an eventfd, a pipe, or a call.
+// A waker lets other goroutines end a wait, through an eventfd, a pipe, or a function.
 //
-// A wake writes only if no write is on its way. The flag is cleared by noticed,
-// after the descriptor has been read and before Poll returns; so a wake that finds
-// it set is always followed by a return of Poll, and none is lost.
+// A wake writes only if no earlier write is unread. noticed clears the flag, after the descriptor
+// has been read and before Poll returns. So after a wake that finds the flag set, Poll always
+// returns, and no wake is lost.
 type waker struct {
 	kernel kernel
-	fd     int                  // what is waited for, and read
-	to     int                  // what is written to: fd, or the other end of the pipe
-	call   func() syscall.Errno // instead of a write; nil: none
+	fd     int                  // the descriptor that Poll waits for and reads
+	to     int                  // the descriptor to write to: fd, or the other end of the pipe
+	call   func() syscall.Errno // called instead of a write; nil: none
 	set    atomic.Bool
 
 	mu     sync.Mutex // held while writing, so that no descriptor is closed, and its number not reused, meanwhile
@@ -57,7 +57,7 @@ func (w *waker) write() syscall.Errno {
 	return writeOne(w.to)
 }
 
-// drain reads what was written.
+// drain reads all written bytes.
 func (w *waker) drain() {
 	var count [8]byte
 	_, _ = w.kernel.read(faults.WakeRead, w.fd, count[:])
@@ -66,7 +66,7 @@ func (w *waker) drain() {
 // noticed allows the next wake to write again.
 func (w *waker) noticed() { w.set.Store(false) }
 
-// close closes the descriptors; what is called is the caller's to close after that.
+// close closes the descriptors. The caller closes the target of call after that.
 func (w *waker) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

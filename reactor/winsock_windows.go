@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The calls here return the portable errno, and make no garbage, as those of package
-// windows do of every error.
+// These calls return the portable errno, and allocate nothing. The calls of package windows
+// allocate for every error.
 var (
 	ws2_32   = windows.NewLazySystemDLL("ws2_32.dll")
 	mswsock  = windows.NewLazySystemDLL("mswsock.dll")
@@ -18,6 +18,7 @@ var (
 	procWSARecv     = ws2_32.NewProc("WSARecv")
 	procWSASend     = ws2_32.NewProc("WSASend")
 	procWSASendTo   = ws2_32.NewProc("WSASendTo")
+	procWSARecvFrom = ws2_32.NewProc("WSARecvFrom")
 	procAccept      = ws2_32.NewProc("accept")
 	procConnect     = ws2_32.NewProc("connect")
 	procBind        = ws2_32.NewProc("bind")
@@ -27,7 +28,7 @@ var (
 	procGetQueuedCompletionStatusEx = kernel32.NewProc("GetQueuedCompletionStatusEx")
 )
 
-// Functions of the provider, which has to be asked for where they are.
+// Functions of the provider, whose addresses must be queried.
 var (
 	connectEx  = sync.OnceValues(func() (uintptr, error) { return extension(windows.SOCK_STREAM, &windows.WSAID_CONNECTEX) })
 	wsaRecvMsg = sync.OnceValues(func() (uintptr, error) { return extension(windows.SOCK_DGRAM, &windows.WSAID_WSARECVMSG) })
@@ -45,7 +46,7 @@ func extension(typ int32, id *windows.GUID) (at uintptr, err error) {
 	return at, err
 }
 
-// winsock is what a call returned, that is 0, or -1 with an error beside it.
+// winsock returns the error of a call: r is 0, or -1 with an error in errno.
 func winsock(r uintptr, errno syscall.Errno) syscall.Errno {
 	if int32(r) == 0 {
 		return 0
@@ -53,7 +54,8 @@ func winsock(r uintptr, errno syscall.Errno) syscall.Errno {
 	return Errno(errno)
 }
 
-// wsaRecv and wsaSend do not wait if ov is nil; else EINPROGRESS says that they go on.
+// wsaRecv and wsaSend do not wait if ov is nil. Otherwise EINPROGRESS means that the operation is
+// pending.
 func wsaRecv(fd int, bufs []windows.WSABuf, flags uint32, ov *windows.Overlapped) (int, syscall.Errno) {
 	var n uint32
 	r, _, errno := syscall.SyscallN(procWSARecv.Addr(), uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(bufs))), uintptr(len(bufs)),
@@ -68,7 +70,7 @@ func wsaSend(fd int, bufs []windows.WSABuf) (int, syscall.Errno) {
 	return int(n), winsock(r, errno)
 }
 
-// pending names an operation that goes on.
+// pending returns EINPROGRESS for an operation that goes on.
 func pending(errno syscall.Errno) syscall.Errno {
 	if errno == windows.ERROR_IO_PENDING {
 		return syscall.EINPROGRESS
@@ -80,8 +82,8 @@ func wsaBuf(p []byte) windows.WSABuf {
 	return windows.WSABuf{Len: uint32(len(p)), Buf: unsafe.SliceData(p)}
 }
 
-// setNonblock has calls that are not overlapped return instead of waiting. EBADF if it
-// is no socket.
+// setNonblock makes calls that are not overlapped return instead of waiting. EBADF: it is no
+// socket.
 func setNonblock(fd int) syscall.Errno {
 	const fionbio = 0x8004667e
 	on := uint32(1)
@@ -89,9 +91,8 @@ func setNonblock(fd int) syscall.Errno {
 	return winsock(r, errno)
 }
 
-// inherit has a socket take over what it needs of the one it was accepted from, or of the
-// request that connected it, before which shutdown and the names of both ends are not to
-// be had.
+// inherit gives a socket the properties of the listener that accepted it, or of the request that
+// connected it. Before that, shutdown and the addresses of both ends do not work.
 func inherit(fd int, option int32, from []byte) syscall.Errno {
 	var errno syscall.Errno
 	if err := windows.Setsockopt(windows.Handle(fd), windows.SOL_SOCKET, option, unsafe.SliceData(from), int32(len(from))); err != nil {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// zones knows the names of interfaces, which are IPv6 zones. Asking the system
-// takes several system calls, so it is asked at most once a minute; what it does
-// not know goes by its number.
+// zones caches the names of interfaces, which are IPv6 zones. A query takes several system calls,
+// so there is at most one query in a minute. An interface that is not in the cache goes by its
+// number.
 var zones zoneCache
 
 type zoneCache struct {
@@ -29,14 +29,14 @@ func (z *zoneCache) refresh() {
 	z.indices, z.names = map[string]uint32{}, map[uint32]string{}
 	list, err := net.Interfaces()
 	if err != nil {
-		return // numbers serve as well
+		return // numbers work as well
 	}
 	for _, ifi := range list {
 		z.indices[ifi.Name], z.names[uint32(ifi.Index)] = uint32(ifi.Index), ifi.Name
 	}
 }
 
-// index is the number of a zone, 0 if there is none.
+// index returns the number of a zone, 0 if there is none.
 func (z *zoneCache) index(name string) uint32 {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -9,17 +9,17 @@ const (
 	minInterval = 8
 	maxInterval = 255
 
-	firstCost = 50 * time.Microsecond // of a task, until it has been measured
+	firstCost = 50 * time.Microsecond // of a task, until tasks have been measured
 	minHold   = 50 * time.Microsecond
 )
 
-// adaptive is what a worker learns from its tasks and waits. Its goroutine alone
-// uses it.
+// adaptive is what a worker learns from its own tasks and waits. Only the worker's goroutine uses
+// it.
 type adaptive struct {
 	cost     float64 // nanoseconds of a task's run, averaged with a weight of 0.1 for the last tick
 	interval int     // tasks between two looks at the global queue
-	left     int     // until the next one
-	skipped  int     // ticks not measured
+	left     int     // tasks until the next look
+	skipped  int     // ticks since the last one that was measured
 
 	hold    time.Duration // how long to hold
 	maxHold time.Duration
@@ -32,21 +32,23 @@ func (a *adaptive) init(w *worker) {
 	a.left = a.interval
 }
 
-// measureEvery is how many ticks with few tasks go unmeasured between two: reading
-// the clock costs as much as a part of such a tick.
+// measureEvery is the number of ticks with few tasks between two measured ones. To read the clock
+// costs as much as a part of such a tick.
 const (
 	measureEvery = 4
-	lateEvery    = 32 // of those that need not know the time: see mayBeLate
+	lateEvery    = 32 // of the ticks that can skip reading the clock: see nowMayBeStale
 )
 
-// measure takes in a tick's tasks. The tick's time is brought up to date then.
+// measure updates the averages with the tasks of a tick. It also updates the tick's time.
 func (a *adaptive) measure(w *worker, ran int) {
-	if a.skipped++; w.late || ran < tasksPerTick/8 && a.skipped < measureEvery && !w.long.wary {
+	if a.skipped++; w.nowStale || ran < tasksPerTick/8 && a.skipped < measureEvery && !w.long.timing {
 		return
 	}
-	a.skipped = 0
 	began := w.now
-	w.now = w.rt.Now()
+	w.now, w.meter.fresh = w.rt.Now(), true
+	w.tickTook(w.now-began, a.skipped)
+	a.skipped = 0
+	w.countUntimed(ran)
 	a.set(w, 0.9*a.cost+0.1*max(1, float64(w.now-began)/float64(ran)))
 	w.suspect(w.now - began)
 }
@@ -55,12 +57,12 @@ func (a *adaptive) set(w *worker, cost float64) {
 	a.cost = cost
 	a.interval = int(min(maxInterval, max(minInterval, float64(targetLatency)/cost)))
 	if last := float64(w.cost.Load()); cost < 0.8*last || cost > 1.25*last {
-		w.cost.Store(int64(cost)) // others need it roughly
+		w.cost.Store(int64(cost)) // other workers need it roughly
 	}
 }
 
-// globalDue counts tasks and reports when the global queue goes first: the
-// shorter the tasks, the more of them come between.
+// globalDue counts tasks and reports when the global queue goes first. The shorter the tasks are,
+// the more of them run between two looks.
 func (a *adaptive) globalDue() bool {
 	a.left--
 	if a.left > 0 {
@@ -70,9 +72,9 @@ func (a *adaptive) globalDue() bool {
 	return true
 }
 
-// held adapts the hold to its success: while holds end for nothing it gets
-// shorter, until there is none.
-func (a *adaptive) held(success bool) {
+// holdEnded adapts the length of the next hold. A hold in which nothing arrives halves it, down to
+// none.
+func (a *adaptive) holdEnded(success bool) {
 	switch {
 	case success:
 		a.hold = min(a.maxHold, 2*a.hold)
@@ -83,17 +85,17 @@ func (a *adaptive) held(success bool) {
 	}
 }
 
-// blocked brings the hold back when it would have been worth it.
-func (a *adaptive) blocked(waited time.Duration) {
+// blockEnded lengthens the hold again if the worker blocked for less than a hold may last.
+func (a *adaptive) blockEnded(waited time.Duration) {
 	if waited < a.maxHold {
 		a.hold = min(a.maxHold, max(minHold, 2*a.hold))
 	}
 }
 
-// shareBacklog wakes a peer if what I/O has queued takes this worker longer than
-// waking costs. Waking a parked worker costs several µs, and an echo's task half
-// of one.
-func (w *worker) shareBacklog() {
+// shareQueue wakes another worker if the tasks that I/O has queued take this worker longer than
+// a wake-up costs. To wake a parked worker costs several µs; the task of an echo takes half of
+// one.
+func (w *worker) shareQueue() {
 	if w.urgent.Load() && w.queue.len() == 0 {
 		w.urgent.Store(false)
 	}
@@ -107,12 +109,12 @@ func (w *worker) shareBacklog() {
 	}
 }
 
-// noOtherIdle reports that there is no other worker that has nothing to do.
+// noOtherIdle reports that no other worker is idle.
 func (w *worker) noOtherIdle() bool {
-	return len(w.rt.workers) == 1 || !w.rt.idle.anyParkedBut(w.index)
+	return len(w.rt.workers) == 1 && !w.isSpare() || !w.rt.idle.anyParkedBut(w.index)
 }
 
-// mayKeep reports that so many tasks take this worker no longer than waking another one costs.
+// mayKeep reports that n tasks take this worker no longer than it costs to wake another one.
 func (w *worker) mayKeep(n int) bool {
 	return float64(n)*w.adapt.cost <= float64(w.rt.cfg.WakeCost)
 }

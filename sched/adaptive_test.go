@@ -10,12 +10,12 @@ import (
 )
 
 func adaptiveOf(cfg Config) (*worker, *adaptive) {
-	cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil } // else there is no hold
+	cfg.NewDriver = func(int) (Driver, error) { return newSleeper(), nil } // without a driver there is no hold
 	w := New(cfg).workers[0]
 	return w, &w.adapt
 }
 
-// Scenario 6: the interval is clamp(1 ms / the average task, 8, 255).
+// The interval is clamp(1 ms / the average task, 8, 255).
 func TestTheGlobalIntervalFollowsTheTasksLength(t *testing.T) {
 	w, a := adaptiveOf(Config{Workers: 1})
 	require.Equal(t, 20, a.interval, "of 50 µs, to begin with")
@@ -31,7 +31,7 @@ func TestTheGlobalIntervalFollowsTheTasksLength(t *testing.T) {
 	}
 }
 
-// The last tick counts for a tenth.
+// The last tick has a weight of one tenth.
 func TestTheAverageMovesTowardsWhatIsMeasured(t *testing.T) {
 	w, a := adaptiveOf(Config{Workers: 1})
 	measure := func(perTask time.Duration) {
@@ -41,7 +41,7 @@ func TestTheAverageMovesTowardsWhatIsMeasured(t *testing.T) {
 	for range 100 {
 		last := a.cost
 		measure(20 * time.Millisecond)
-		if last < 20e6 { // else one of those before took longer than was meant, as the test was held up
+		if last < 20e6 { // otherwise an earlier one took longer than intended, because the test was delayed
 			require.Greater(t, a.cost, last, "longer tasks")
 		}
 		require.InEpsilon(t, 0.9*last+0.1*20e6, a.cost, 0.5)
@@ -50,7 +50,7 @@ func TestTheAverageMovesTowardsWhatIsMeasured(t *testing.T) {
 	for range 200 {
 		last := a.cost
 		w.now = w.rt.Now()
-		a.measure(w, 1<<30) // however long that took, it is nothing for each
+		a.measure(w, 1<<30) // whatever the tick's duration, each task takes almost none of it
 		require.Less(t, a.cost, last)
 		require.GreaterOrEqual(t, a.cost, 1.0)
 	}
@@ -75,31 +75,32 @@ func TestAHoldHalvesInVainDownToNothingAndDoublesWithSuccess(t *testing.T) {
 	_, a := adaptiveOf(Config{Workers: 1, Hold: 400 * time.Microsecond})
 	var seen []time.Duration
 	for range 6 {
-		a.held(false)
+		a.holdEnded(false)
 		seen = append(seen, a.hold/time.Microsecond)
 	}
 	require.Equal(t, []time.Duration{200, 100, 50, 0, 0, 0}, seen)
-	a.blocked(400 * time.Microsecond)
+	a.blockEnded(400 * time.Microsecond)
 	require.Zero(t, a.hold, "a hold would not have lasted as long")
 	seen = nil
 	for range 6 {
-		a.blocked(399 * time.Microsecond)
+		a.blockEnded(399 * time.Microsecond)
 		seen = append(seen, a.hold/time.Microsecond)
 	}
 	require.Equal(t, []time.Duration{50, 100, 200, 400, 400, 400}, seen)
 	a.hold = 150 * time.Microsecond
-	a.held(true)
+	a.holdEnded(true)
 	require.Equal(t, 300*time.Microsecond, a.hold)
-	a.held(true)
+	a.holdEnded(true)
 	require.Equal(t, 400*time.Microsecond, a.hold)
 }
 
-// What has been asked a moment ago is asked again before a worker keeps its processor for long.
+// A worker that is about to keep its processor for long checks again whether goroutines wait, even
+// if it has checked just before.
 func TestALongHoldBeginsOnlyWhileNoGoroutineWaitsForTheProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var stop atomic.Bool
 	ended := make(chan struct{})
-	go func() { // it can always run
+	go func() { // a goroutine that is always ready
 		defer close(ended)
 		for !stop.Load() {
 			runtime.Gosched()
@@ -127,16 +128,16 @@ func TestALongHoldBeginsOnlyWhileNoGoroutineWaitsForTheProcessor(t *testing.T) {
 func TestAHoldShorterThanTheLeastOneIsAllOrNothing(t *testing.T) {
 	_, a := adaptiveOf(Config{Workers: 1, Hold: time.Microsecond})
 	require.Equal(t, time.Microsecond, a.hold)
-	a.held(false)
+	a.holdEnded(false)
 	require.Zero(t, a.hold)
-	a.blocked(999)
+	a.blockEnded(999)
 	require.Equal(t, time.Microsecond, a.hold)
 }
 
 func TestWithoutHoldNothingBringsOne(t *testing.T) {
 	_, a := adaptiveOf(Config{Workers: 1, Hold: -1})
-	a.blocked(0)
-	a.held(true)
+	a.blockEnded(0)
+	a.holdEnded(true)
 	require.Zero(t, a.hold)
 }
 

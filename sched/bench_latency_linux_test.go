@@ -14,23 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle is how long a thread is left alone after it has announced a wait, so
-// that it sleeps when it is woken.
+// settle is how long a thread is left alone after it has announced a wait, so that it sleeps when
+// it is woken.
 const settle = 50 * time.Microsecond
 
-// How long a task that a busy worker queues waits until another one runs it, and
-// what that is made of:
+// Measures how long a task that a busy worker queues waits until another worker runs it, and the
+// parts of that time:
 //
 //	eventfd          write(2) until read(2) returns in another thread, without Go's scheduler
-//	eventfd-syscall  the same with a wait that gives the processor up, as a Poll that blocks does
-//	searching        push until run, by a thief that looks all the time
+//	eventfd-syscall  with a wait that releases the processor, as a Poll that blocks does
+//	searching        push until run, by a thief that searches all the time
 //	parked           push until run, by a worker that waits in its driver and must be woken;
-//	                 as it was left alone a moment ago, it holds its processor
-//	blocked          the same with one that does not hold, but gives it up at once
+//	                 it was left alone a moment ago, so it holds its processor
+//	blocked          like parked, by a worker that does not hold but blocks at once
 //
-// Times are medians and percentiles; x-eventfd is the median as a multiple of
-// eventfd's in the same run. Each side has a processor of its own,
-// which nothing else should use.
+// Times are medians and percentiles. x-eventfd is the median as a multiple of eventfd's median in
+// the same run. Each side has its own processor, which nothing else should use.
 func BenchmarkStealLatency(b *testing.B) {
 	if runtime.GOMAXPROCS(0) < 2 || len(usable()) < 2 {
 		b.Skip("a thief needs a processor of its own")
@@ -56,7 +55,7 @@ func BenchmarkStealLatency(b *testing.B) {
 func report(b *testing.B, samples []time.Duration) (median time.Duration) {
 	slices.Sort(samples)
 	at := func(percent int) time.Duration { return samples[(len(samples)-1)*percent/100] }
-	b.ReportMetric(0, "ns/op") // says nothing: most of it is the pause between two samples
+	b.ReportMetric(0, "ns/op") // has no meaning: most of it is the pause between two samples
 	b.ReportMetric(float64(at(50)), "p50-ns")
 	b.ReportMetric(float64(at(95)), "p95-ns")
 	b.ReportMetric(float64(at(99)), "p99-ns")
@@ -69,14 +68,14 @@ func spin(d time.Duration) {
 	}
 }
 
-// until spins until cond holds. It calls no scheduler: whoever comes here must
-// keep its processor, and cond becomes true by another one's doing.
+// until spins until cond holds. It calls no scheduler: the caller must keep its processor, and
+// another processor makes cond true.
 func until(cond func() bool) {
 	for !cond() {
 	}
 }
 
-// usable is the processors that the process may use: asked once, before a thread
+// usable is the list of processors that the process may use. It is computed once, before a thread
 // is bound to one of them.
 var usable = sync.OnceValue(func() (cpus []int) {
 	var set unix.CPUSet
@@ -91,17 +90,16 @@ var usable = sync.OnceValue(func() (cpus []int) {
 	return cpus
 })
 
-// pin binds the calling goroutine to a thread, and that to the processor with
-// that index of the usable ones. It must not be unlocked: the thread ends with
-// the goroutine.
+// pin binds the calling goroutine to a thread, and the thread to a processor, by its index among
+// the usable ones. The goroutine must not unlock the thread: the thread ends with the goroutine.
 func pin(index int) {
 	runtime.LockOSThread()
 	var set unix.CPUSet
 	set.Set(usable()[index])
-	_ = unix.SchedSetaffinity(0, &set) // without, the figures are only rougher
+	_ = unix.SchedSetaffinity(0, &set) // if this fails, the figures are only less precise
 }
 
-// onBoth runs two functions, each with a processor of its own.
+// onBoth runs two functions, each on its own processor.
 func onBoth(functions ...func()) {
 	var wg sync.WaitGroup
 	for i, f := range functions {
@@ -130,8 +128,8 @@ type syscall3 func(trap, a1, a2, a3 uintptr) (r1, r2 uintptr, errno unix.Errno)
 
 // eventfdLatency measures the wake-up of a thread that reads an eventfd.
 func eventfdLatency(b *testing.B, read syscall3) []time.Duration {
-	// A thread in a raw read cannot be stopped, so nothing may stop the world
-	// while it sleeps.
+	// The kernel cannot stop a thread in a raw read for Go, so nothing may stop the world while it
+	// sleeps.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	fd := newEventfd(b, 0)
 	defer unix.Close(fd)
@@ -150,7 +148,7 @@ func eventfdLatency(b *testing.B, read syscall3) []time.Duration {
 		count := new(uint64)
 		for i := range samples {
 			waiting.Store(int64(i + 1))
-			for n := uintptr(0); n != 8; { // a signal may interrupt it
+			for n := uintptr(0); n != 8; { // a signal may interrupt the read
 				n, _, _ = read(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(count)), 8)
 			}
 			samples[i] = time.Since(epoch) - time.Duration(wrote.Load())
@@ -161,12 +159,12 @@ func eventfdLatency(b *testing.B, read syscall3) []time.Duration {
 	return samples
 }
 
-// stopwatch is the body of a task that is queued at a time and runs later.
+// stopwatch is the body of a task. It measures the time from queueing to the run.
 type stopwatch struct {
 	epoch   time.Time
 	pushed  atomic.Int64 // since epoch
 	samples []time.Duration
-	ran     atomic.Int64 // the number of them
+	ran     atomic.Int64 // the number of runs
 }
 
 func newStopwatch(n int) *stopwatch {
@@ -183,20 +181,20 @@ func (s *stopwatch) stop() {
 
 func (s *stopwatch) Run(*Context) (done bool) { s.stop(); return false }
 
-// searchingLatency measures the way of a task through a queue alone: the thief
-// looks all the time, and does not poll a driver between two looks.
+// searchingLatency measures the way of a task through a queue alone. The thief searches all the
+// time, and does not poll a driver in between.
 func searchingLatency(b *testing.B) []time.Duration {
-	rt := New(Config{Workers: 2}) // never started: this drives the workers
+	rt := New(Config{Workers: 2}) // never started: the benchmark drives the workers itself
 	owner, thief := rt.workers[0], rt.workers[1]
 	s := newStopwatch(b.N)
-	var tasks [2]Task // by turns: the last one may still be about to suspend
+	var tasks [2]Task // used in turns: the last one may still be about to suspend
 	for i := range tasks {
 		tasks[i].Init(rt, s)
 	}
 	var stop atomic.Bool
 	onBoth(func() {
 		for i := range b.N {
-			spin(time.Duration(1000 + owner.next64()%1000)) // not in step with the thief's loop
+			spin(time.Duration(1000 + owner.next64()%1000)) // a random pause, so that this loop and the thief's are not in step
 			t := &tasks[i%2]
 			s.push()
 			if t.Waker().mustQueue() {
@@ -217,14 +215,14 @@ func searchingLatency(b *testing.B) []time.Duration {
 	return s.samples
 }
 
-// parkedLatency measures the whole way: a task spawns one, and does not return;
-// the other worker sleeps in the kernel, is woken, finds it and runs it.
+// parkedLatency measures the whole way. A task spawns another one, and does not return. The other
+// worker sleeps in the kernel, is woken, finds the new task and runs it.
 func parkedLatency(b *testing.B, hold time.Duration) []time.Duration {
 	var drivers [2]*eventDriver
 	rt := New(Config{
 		Workers: 2,
 		Hold:    hold,
-		endless: true, // no looking after stuck workers, which would wake the sleeper too
+		endless: true, // no watch, which would also wake the sleeper
 		NewDriver: func(worker int) (Driver, error) {
 			pin(worker) // on the worker's thread
 			var err error
@@ -240,12 +238,12 @@ func parkedLatency(b *testing.B, hold time.Duration) []time.Duration {
 	_, err := Spawn(rt, FutureFunc[int](func(cx *Context) (int, error) {
 		asleep := &drivers[1-cx.Worker()].waits
 		child := FutureFunc[int](func(*Context) (int, error) {
-			if s.ran.Load() < int64(b.N) { // the last one is spawned to push the one before
+			if s.ran.Load() < int64(b.N) { // one more is spawned, to push the one before
 				s.stop()
 			}
 			return 0, nil
 		})
-		Spawn(cx, child).Detach() // the latest spawn stays with this worker: each pushes the one before
+		Spawn(cx, child).Detach() // the latest spawn stays with this worker: each spawn pushes the task before
 		for i := range b.N {
 			until(asleep.Load)
 			spin(settle)
@@ -261,14 +259,14 @@ func parkedLatency(b *testing.B, hold time.Duration) []time.Duration {
 	return s.samples
 }
 
-// An eventDriver is a Driver without I/O that waits in the kernel as one with I/O
-// does: an epoll that nothing but Wake's eventfd ends.
+// An eventDriver is a Driver without I/O. It waits in the kernel as one with I/O does: in an epoll
+// that only Wake's eventfd ends.
 type eventDriver struct {
 	epoll, event int
 	events       [1]unix.EpollEvent
-	waits        atomic.Bool // or is about to
+	waits        atomic.Bool // it waits, or is about to
 
-	mu     sync.Mutex // held by Wake, so that event is not closed, and its number not reused, meanwhile
+	mu     sync.Mutex // held by Wake, so that event is not closed meanwhile and its number not reused
 	closed bool
 }
 

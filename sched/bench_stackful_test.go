@@ -9,7 +9,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An again is pending once each time it is awaited, and wakes its task at once.
+// An again is pending once for each Await, and wakes its task at once.
 type again struct{ pending bool }
 
 func (a *again) Poll(cx *sched.Context) (struct{}, error) {
@@ -21,9 +21,9 @@ func (a *again) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// A stackful task awaits and is resumed: per pair. Beside it, the bare switch of
-// iter.Pull there and back. Both on a plain goroutine, as a worker without I/O is, and
-// on one that is locked to its thread, where Go's switch costs more.
+// Measures an Await of a stackful task and its resumption. For comparison it measures a pair of
+// bare switches of iter.Pull. Both run on a plain goroutine, as workers without I/O do, and on one
+// that is locked to its thread, where Go's switch costs more.
 func BenchmarkStackfulSwitch(b *testing.B) {
 	b.Run("await", func(b *testing.B) { awaitMany(b, start(b, sched.Config{Workers: 1})) })
 	b.Run("pull", func(b *testing.B) { pullMany(b) })

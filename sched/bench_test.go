@@ -12,7 +12,7 @@ func benchRuntime(b *testing.B, workers int) *sched.Runtime {
 	return start(b, sched.Config{Workers: workers})
 }
 
-// One task that wakes itself: a run, and what surrounds it.
+// One task wakes itself: the cost of a run and the scheduling around it.
 func BenchmarkSelfWake(b *testing.B) {
 	rt := benchRuntime(b, 1)
 	done := make(chan struct{})
@@ -30,7 +30,7 @@ func BenchmarkSelfWake(b *testing.B) {
 	<-done
 }
 
-// Two tasks of one worker that wake each other: per wake and run.
+// Two tasks of one worker wake each other: the cost per wake-up and run.
 func BenchmarkLocalWake(b *testing.B) {
 	rt := benchRuntime(b, 1)
 	done := make(chan struct{})
@@ -51,7 +51,7 @@ func BenchmarkLocalWake(b *testing.B) {
 	<-done
 }
 
-// A goroutine wakes a parked worker's task, which answers: there and back.
+// A goroutine wakes the task of a parked worker, and the task answers: a round trip.
 func BenchmarkRemoteWakeRoundTrip(b *testing.B) {
 	rt := benchRuntime(b, 1)
 	answer := make(chan struct{})
@@ -63,7 +63,7 @@ func BenchmarkRemoteWakeRoundTrip(b *testing.B) {
 	}
 }
 
-// A goroutine wakes a worker that is busy: the sender's cost.
+// A goroutine wakes a task of a busy worker: the cost for the goroutine.
 func BenchmarkRemoteWakeOfABusyWorker(b *testing.B) {
 	rt := benchRuntime(b, 1)
 	release := occupy(b, rt, 0)
@@ -79,7 +79,7 @@ func BenchmarkRemoteWakeOfABusyWorker(b *testing.B) {
 	release()
 }
 
-// Two workers that wake each other: there and back.
+// Tasks of two workers wake each other: a round trip.
 func BenchmarkWorkerToWorkerRoundTrip(b *testing.B) {
 	rt := benchRuntime(b, 2)
 	done := make(chan struct{})
@@ -110,7 +110,7 @@ func BenchmarkSpawnAndWait(b *testing.B) {
 	}
 }
 
-// From a task, one after the other: what spawning itself costs.
+// A task spawns tasks one after the other: the cost of a spawn.
 func BenchmarkSpawnFromATask(b *testing.B) {
 	rt := benchRuntime(b, 1)
 	f := ready(1, nil)

@@ -9,10 +9,10 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A timer of the runtime is started and stopped before it fires, beside so many that
-// are pending: the wheel with its lock and the look at the keeper. Beside it,
-// time.AfterFunc and Stop, and Reset and Stop of a timer that is kept, in an ordinary
-// goroutine, beside as many. See package timer for the wheel alone.
+// A timer of the runtime is started and stopped before it fires, while a given number of others
+// are pending. This includes the wheel, its lock and the check of the keeper. For comparison:
+// time.AfterFunc and Stop, and Reset and Stop of one time.Timer, in an ordinary goroutine with as
+// many pending timers. See package timer for the wheel alone.
 func BenchmarkStartStopTimer(b *testing.B) {
 	for _, n := range []int{1e3, 1e6} {
 		b.Run(fmt.Sprintf("sched/%d", n), func(b *testing.B) {

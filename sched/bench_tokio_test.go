@@ -10,10 +10,10 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// The workloads of Tokio's rt_multi_threaded benchmarks, with tasks and, beside
-// them, with goroutines. Each runs in two forms: compare /tasks with /goroutines.
+// These are the workloads of Tokio's rt_multi_threaded benchmarks, with tasks and with goroutines.
+// Compare /tasks with /goroutines.
 
-// A latch is done when as many have arrived as it was made for.
+// A latch is done when a given number of parties have arrived.
 type latch struct {
 	left atomic.Int64
 	done chan struct{}
@@ -43,12 +43,12 @@ func both(b *testing.B, tasks func(b *testing.B, rt *sched.Runtime), goroutines 
 	})
 }
 
-// Nothing is a future that is done.
+// Nothing is a future that is always done.
 type nothing struct{}
 
 func (nothing) Poll(*sched.Context) (int, error) { return 0, nil }
 
-// A spawner spawns so many tasks from a task, and lets them run in between.
+// A spawner spawns a number of tasks from a task, and lets them run in between.
 type spawner struct{ left int }
 
 func (s *spawner) Poll(cx *sched.Context) (int, error) {
@@ -63,7 +63,7 @@ func (s *spawner) Poll(cx *sched.Context) (int, error) {
 	return 0, sched.ErrPending
 }
 
-// A task spawns tasks on one worker: per spawn and run.
+// A task spawns tasks on one worker: the cost per spawn and run.
 func BenchmarkSpawnLocal(b *testing.B) {
 	b.Run("tasks", func(b *testing.B) {
 		rt := start(b, sched.Config{Workers: 1})
@@ -87,7 +87,7 @@ func BenchmarkSpawnLocal(b *testing.B) {
 	})
 }
 
-// A yielder yields so many times.
+// A yielder yields a number of times.
 type yielder struct {
 	left  int
 	latch *latch
@@ -259,7 +259,7 @@ func chain(left int, l *latch) {
 	}
 }
 
-// 1,000 tasks, each of which spawns the next.
+// A chain of 1,000 tasks; each one spawns the next.
 func BenchmarkChainedSpawn(b *testing.B) {
 	const length = 1000
 	both(b, func(b *testing.B, rt *sched.Runtime) {

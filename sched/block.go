@@ -6,10 +6,10 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
-// Block polls f on the calling goroutine, which must not be a worker's, until it
-// is done, and returns its result; with f abandoned, ctx's error if that ends
-// first, and ErrClosed if rt closes. f finds rt in the context; its workers are
-// started. In a bubble of testing/synctest, ctx's deadline is real time if rt was made outside.
+// Block polls f on the calling goroutine until f is done, and returns its result. The goroutine
+// must not be a worker's. If ctx ends first, Block abandons f and returns ctx's error. If rt
+// closes, it abandons f and returns ErrClosed. Block starts rt's workers, and f finds rt in the
+// context. In a bubble of testing/synctest, ctx's deadline is real time if rt was made outside.
 func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	if err := rt.Start(); err != nil {
 		abandon(f)
@@ -18,32 +18,36 @@ func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	return block(ctx, rt, rt, f)
 }
 
-// Wait polls f on the calling goroutine, which must not be a worker's, until it is
-// done, and returns its result; with f abandoned, ctx's error if that ends first.
-// Unlike Block it needs no runtime: f finds none in the context, so it may be what
-// others complete, as the wait for a lock or a channel is, but not a Sleep. Waiting
-// allocates nothing. In a bubble of testing/synctest f must be what goroutines of the bubble
-// complete: a worker of a runtime made outside would end the process; Block serves there.
+// Wait polls f on the calling goroutine until f is done, and returns its result. The goroutine
+// must not be a worker's. If ctx ends first, Wait abandons f and returns ctx's error.
+//
+// Unlike Block, Wait needs no runtime, and f finds none in the context. So f must be completed by
+// others, as the wait for a lock or a channel is; a Sleep is not possible. Waiting allocates
+// nothing. In a bubble of testing/synctest, goroutines of the bubble must complete f. A worker of
+// a runtime that was made outside would end the process; use Block there.
 func Wait[T any](ctx context.Context, f Future[T]) (T, error) { return block(ctx, nil, nil, f) }
 
-// A blocker is the task of a goroutine that blocks. It is never queued: when it
-// is scheduled, the goroutine is told, and runs it.
+// A blocker is the task of a goroutine that blocks. It is never queued: to schedule it is to
+// signal the goroutine, which then polls the future.
 type blocker struct {
 	task Task
 	cx   Context
+	ctx  context.Context // the context that was given to Block or Wait
 	woke chan struct{}
+
+	scopes *localScope
 }
 
-// Run is never called: the goroutine does it.
+// Run is never called: the goroutine polls the future itself.
 func (b *blocker) Run(*Context) bool { return false }
 
 func (b *blocker) signal() {
 	b.holdClock()
-	b.woke <- struct{}{} // scheduled once until it runs, so there is room
+	b.woke <- struct{}{} // there is room: it is scheduled once until it runs
 }
 
-// holdClock keeps a virtual clock from overtaking the goroutine, from when it is told
-// until it waits again.
+// holdClock stops a virtual clock while the goroutine is about to run: from the signal until it
+// waits again.
 func (b *blocker) holdClock() {
 	if b.cx.rt != nil {
 		b.cx.rt.HoldClock()
@@ -63,9 +67,9 @@ func makeBlocker(woke chan struct{}) *blocker {
 	return b
 }
 
-// getBlocker returns one for a goroutine that waits for tasks of rt. In a bubble of
-// testing/synctest its channel is the bubble's, so that time passes meanwhile, unless rt's workers
-// are outside; and it is not pooled.
+// getBlocker returns a blocker for a goroutine that waits for tasks of rt. In a bubble of
+// testing/synctest the blocker is not pooled. Its channel belongs to the bubble, so that the
+// bubble's time passes during the wait, unless rt's workers are outside.
 func getBlocker(rt *Runtime) (b *blocker, inside bool) {
 	inside = bubble.In()
 	switch {
@@ -80,20 +84,20 @@ func getBlocker(rt *Runtime) (b *blocker, inside bool) {
 	return b, inside
 }
 
-// put gives the blocker to the next goroutine. It comes after all that concerns the task:
-// a future that is abandoned may still change its state, as Shield does. When it comes
-// nobody is about to signal the blocker, because it runs, or was told and has answered; and
-// the generation makes wakers that were kept void, as it does for a spawned task.
+// put gives the blocker to the next goroutine. It is called after everything that concerns the
+// task: a future that is abandoned may still change the task's state, as Shield does. At this
+// point nobody is about to signal the blocker: it runs, or it has received its signal. The
+// generation makes wakers of the earlier task void, as it does for a spawned task.
 func (b *blocker) put() {
 	b.releaseClock()
 	b.task.state.complete()
-	b.cx = Context{}
+	b.cx, b.ctx = Context{}, nil
 	if !bubble.In() {
 		keepBlocker(b)
 	}
 }
 
-// block is Block, and Wait if rt is nil. The workers of from complete f; nil: other goroutines do.
+// block is Block, or Wait if rt is nil. The workers of from complete f; nil: other goroutines do.
 func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error) {
 	var closed <-chan struct{}
 	if rt != nil {
@@ -106,16 +110,16 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 		ctx, release = bubble.Context(ctx)
 		defer release()
 	}
-	polled := false // to its end
+	polled := false // f has returned its result
 	defer func() {
 		if !polled {
 			abandon(f)
 		}
 	}()
-	b.cx = Context{rt: rt}
+	b.cx, b.ctx = Context{rt: rt}, ctx
 	b.holdClock()
 	cx := &b.cx
-	var ended error // why not to wait any longer
+	var ended error // why the wait ends early
 	for {
 		cx.begin(&b.task)
 		v, err := f.Poll(cx)
@@ -126,7 +130,7 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 		if ended != nil {
 			return *new(T), ended
 		}
-		if b.task.state.suspend() { // it has woken itself: do not wait
+		if b.task.state.suspend() { // f has woken the task meanwhile: do not wait
 			select {
 			case <-ctx.Done():
 				ended = ctx.Err()
@@ -137,7 +141,7 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			continue
 		}
 		b.releaseClock()
-		select { // picks any case that is ready: a last poll lets the result go first
+		select { // select picks any ready case: the last poll prefers the result
 		case <-b.woke:
 			continue
 		case <-ctx.Done():
@@ -149,6 +153,6 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			b.holdClock()
 			continue
 		}
-		<-b.woke // somebody else scheduled it
+		<-b.woke // another goroutine has scheduled it
 	}
 }

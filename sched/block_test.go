@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// dropped is a future that is never done, and counts what is done to it.
+// dropped is a future that is never done, and counts the calls of its methods.
 type dropped struct {
 	polls, cancels atomic.Int64
 }
@@ -22,7 +22,7 @@ type dropped struct {
 func (d *dropped) Poll(*sched.Context) (int, error) { d.polls.Add(1); return 0, sched.ErrPending }
 func (d *dropped) Cancel()                          { d.cancels.Add(1) }
 
-// block is sched.Block, which must not take for ever.
+// block is sched.Block, and fails the test if it does not return in time.
 func block[T any](t *testing.T, rt *sched.Runtime, f sched.Future[T]) (T, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -94,8 +94,8 @@ func TestBlockEndsWithItsContextAndAbandonsTheFuture(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		f := new(dropped)
-		var canceller sync.WaitGroup
-		canceller.Go(func() {
+		var canceler sync.WaitGroup
+		canceler.Go(func() {
 			for f.polls.Load() == 0 {
 				time.Sleep(time.Microsecond)
 			}
@@ -104,7 +104,7 @@ func TestBlockEndsWithItsContextAndAbandonsTheFuture(t *testing.T) {
 		_, err := sched.Block(ctx, rt, f)
 		require.ErrorIs(t, err, context.Canceled)
 		require.EqualValues(t, 1, f.cancels.Load())
-		canceller.Wait()
+		canceler.Wait()
 	}
 }
 
@@ -126,16 +126,16 @@ func TestBlockStartsTheRuntime(t *testing.T) {
 	require.NoError(t, shut(t, rt))
 }
 
-// waitFor waits in a goroutine for something that takes so long.
+// waitFor waits in a goroutine for something that takes d.
 func waitFor(d time.Duration) error {
 	token := sched.NewCancellationToken()
 	go func() { time.Sleep(d); token.Cancel() }()
-	_, err := sched.Wait(context.Background(), token.Cancelled())
+	_, err := sched.Wait(context.Background(), token.Canceled())
 	return err
 }
 
-// What goroutines wait on is used again, but never across the border of a bubble, not
-// even of one in which years have gone by.
+// Blockers are reused, but never across the border of a bubble, even after years of a bubble's
+// time.
 func TestWaitingInABubbleAndOutsideDoNotMeet(t *testing.T) {
 	for range 20 {
 		require.NoError(t, waitFor(time.Microsecond))

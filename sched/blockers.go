@@ -4,7 +4,7 @@ package sched
 
 import "sync"
 
-// blockers are those not in use.
+// blockers are the blockers that are not in use.
 var blockers = sync.Pool{New: func() any { return makeBlocker(make(chan struct{}, 1)) }}
 
 func spareBlocker() *blocker { return blockers.Get().(*blocker) }

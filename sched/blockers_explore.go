@@ -2,7 +2,8 @@
 
 package sched
 
-// blockers are those not in use: the one given back last is used next, in each schedule.
+// blockers are the blockers that are not in use. The last one returned is used next, so that each
+// schedule is reproducible.
 var blockers []*blocker
 
 func spareBlocker() *blocker {

@@ -1,56 +1,89 @@
 package sched
 
-// A Coroutine is a function that awaits as part of a task whose Body is somebody
-// else's: it runs within the runs of that Body, when Resume is called, and the waker
-// of its context is the task's. So a Body can have one, or some, and still see itself
-// what its task was woken for. The zero value is one that has not begun.
+// A Coroutine is a function that may Await within a task that has its own Body. The function runs
+// only while that Body calls Begin or Resume, and the waker of its context is the task's. So a
+// Body can have one or several such functions, and still learns of each wake-up of its task. The
+// zero value is a Coroutine that has not begun.
 //
-// Its methods are for the Body's Run, but Suspend. The first ties the task to the
-// worker it runs on (see Task.Pin), because Go ties a coroutine to its thread.
+// All methods except BeforeSuspend are for the Body's Run. Where workers are locked to threads,
+// Begin ties the task to the worker that it runs on (see Task.Pin), because Go ties a coroutine to
+// its thread. Elsewhere any worker may run the task next: see Go.
 type Coroutine struct {
 	co  *coroutine // nil: its function has returned, or has not begun
 	err error
 }
 
-// Begin calls fn, and returns when that waits for the first time, or has returned:
-// then done is true. fn may use its context with Await, until it returns.
+// Begin calls fn. It returns when fn waits for the first time, or has returned; in the latter case
+// done is true. fn may use its context with Await until fn returns.
 func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
 	w := cx.worker
 	co := w.stacks.get(w)
-	w.stacks.hold(co)
-	cx.task.home = w
-	co.cx.task, co.cx.word, co.job, co.fn = cx.task, cx.word, c, fn
+	if w.rt.cfg.locked {
+		cx.task.home = w
+	}
+	co.begin(cx, c)
+	co.fn = fn
 	c.co = co
-	return c.Resume()
+	return c.Resume(cx)
 }
 
-// Resume lets the function go on until it waits again. What it awaits is polled,
-// whether or not the task was woken for that.
-func (c *Coroutine) Resume() (done bool) {
-	// This is inlined, as is Suspend: after a switch of stacks the processor predicts no
-	// return right, so the fewer there are the better.
+// Resume continues the function until it waits again. Its awaited future is polled, whether or not
+// the task was woken for it. cx is the context of the current run.
+func (c *Coroutine) Resume(cx *Context) (done bool) {
+	// This is inlined, as Suspension.Suspend is. After a switch of stacks the processor
+	// mispredicts each return, so fewer frames are faster.
 	if c.co != nil {
-		c.co.goOn()
+		c.co.cx.worker = cx.worker
+		c.co.resume()
 	}
 	return c.co == nil
 }
 
-// Cancel has Await return ErrCancelled from now on, unless a shield is up, as in a task
-// that was aborted. The next Resume tells the function.
+// Cancel makes Await return ErrCanceled from now on, as in a task that was aborted, unless a
+// shield is up. The function sees this at the next Resume.
 func (c *Coroutine) Cancel() {
 	if c.co != nil {
-		c.co.cancelled = true
+		c.co.canceled = true
+		if t := c.co.cx.task; c.co.contexted && t.state.word.Load()&shieldMask == 0 {
+			t.rt.contexts.abort(c, t.generation())
+		}
 	}
 }
 
-// Suspend returns to the Body until the next Resume. It is for the function itself.
-func (c *Coroutine) Suspend() { c.co.suspend() }
+// Context is the context of the function; nil: the function has returned, or has not begun.
+func (c *Coroutine) Context() *Context {
+	if c.co == nil {
+		return nil
+	}
+	return &c.co.cx
+}
 
-// Err is what the function has returned; a *PanicError, or ErrGoexit, if it did not.
+// BeforeSuspend does the work that Context.Defer has postponed until a wait. The function can wait
+// only through the Suspension that it returns, so no wait can skip that work. Only the function
+// itself may call it.
+func (c *Coroutine) BeforeSuspend() Suspension {
+	if c.co.cx.defers {
+		c.co.runDeferred()
+	}
+	return Suspension{c.co}
+}
+
+// A Suspension suspends the function of a Coroutine, once, right after the BeforeSuspend that
+// returned it. Both methods are inlined, so that no frame is between.
+type Suspension struct{ co *coroutine }
+
+// Suspend returns to the Body until the next Resume.
+func (s Suspension) Suspend() { s.co.suspend() }
+
+// Err is the result of the function. It is a *PanicError or ErrGoexit if the function did not
+// return.
 func (c *Coroutine) Err() error { return c.err }
 
 func (c *Coroutine) call(cx *Context) {
 	c.err = final(c.co.fn(cx))
+	if cx.defers {
+		c.co.runDeferred()
+	}
 	c.leave()
 }
 
@@ -59,12 +92,15 @@ func (c *Coroutine) crashed(err error) {
 	c.leave()
 }
 
-// leave gives the stack back, on which it runs itself: nobody uses it before it has
-// switched to the worker.
+// leave gives back the stack, while it still runs on that stack. Nobody else uses the stack before
+// it has switched to the worker.
 func (c *Coroutine) leave() {
 	co := c.co
+	if co.contexted {
+		co.contexted = false
+		co.cx.rt.contexts.end(c)
+	}
 	c.co, co.fn = nil, nil
-	stacks := &co.cx.worker.stacks
-	stacks.unhold(co)
-	stacks.put(co.cx.worker, co)
+	w := co.cx.worker
+	w.stacks.put(w, co)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A host is a body with some coroutines: each run of its task lets all go on that are
-// not done, and the task is done when all are.
+// A host is a body with some coroutines. Each run of its task resumes all that are not done, and
+// the task is done when all are.
 type host struct {
 	task  sched.Task
 	fns   []func(cx *sched.Context) error
@@ -22,7 +22,7 @@ type host struct {
 	done  []bool
 	runs  atomic.Int32
 	begin bool
-	stop  atomic.Bool // cancel them
+	stop  atomic.Bool // cancels them
 	ended chan []error
 }
 
@@ -42,7 +42,7 @@ func (h *host) Run(cx *sched.Context) bool {
 		if !h.begin {
 			h.done[i] = h.cs[i].Begin(cx, h.fns[i])
 		} else if !h.done[i] {
-			h.done[i] = h.cs[i].Resume()
+			h.done[i] = h.cs[i].Resume(cx)
 		}
 		all = all && h.done[i]
 	}
@@ -61,15 +61,12 @@ func TestABodysCoroutinesAwaitWithItsTasksWaker(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		rt := start(t, sched.Config{Workers: workers})
 		var g gate
-		on := make(chan int, 2)
 		h := newHost(rt,
 			func(cx *sched.Context) error {
-				on <- cx.Worker()
 				v, err := sched.Await[string](cx, &g)
 				if v != "open" {
 					err = errors.New(v)
 				}
-				on <- cx.Worker()
 				return err
 			},
 			func(cx *sched.Context) error {
@@ -80,7 +77,6 @@ func TestABodysCoroutinesAwaitWithItsTasksWaker(t *testing.T) {
 		eventually(t, "it waits", func() bool { return g.polls.Load() > 0 })
 		g.Open("open")
 		require.Equal(t, []error{nil, nil}, receive(t, "the end", h.ended))
-		require.Equal(t, <-on, <-on, "it stays on its worker")
 	}
 }
 
@@ -101,8 +97,8 @@ func TestABodysCoroutineThatDoesNotReturnHasTheReasonAsItsError(t *testing.T) {
 	require.NoError(t, err, "the worker lives")
 }
 
-// A coroutine gives its stack back while it still runs on it, and may have to end another
-// one for that.
+// A coroutine gives back its stack while it still runs on it. For that it may have to end another
+// coroutine.
 func TestBodysCoroutinesEndInAnyNumberAndManner(t *testing.T) {
 	const most, all = 2, 30
 	for _, workers := range []int{1, 2, 4} {
@@ -141,7 +137,7 @@ func TestBodysCoroutinesEndInAnyNumberAndManner(t *testing.T) {
 	}
 }
 
-// Suspend is a wait for whatever the body resumes for.
+// Suspend waits for any event for which the body calls Resume.
 func TestABodysCoroutineSuspendsUntilTheNextRun(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var h *host
@@ -149,7 +145,7 @@ func TestABodysCoroutineSuspendsUntilTheNextRun(t *testing.T) {
 	h = newHost(rt, func(*sched.Context) error {
 		for range 3 {
 			steps <- h.runs.Load()
-			h.cs[0].Suspend()
+			h.cs[0].BeforeSuspend().Suspend()
 		}
 		return nil
 	})
@@ -161,7 +157,7 @@ func TestABodysCoroutineSuspendsUntilTheNextRun(t *testing.T) {
 	receive(t, "the end", h.ended)
 }
 
-func TestACancelledCoroutineOfABodyAwaitsInVainUnlessShielded(t *testing.T) {
+func TestACanceledCoroutineOfABodyAwaitsInVainUnlessShielded(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var inner gate
 	h := newHost(rt, func(cx *sched.Context) error {
@@ -181,10 +177,10 @@ func TestACancelledCoroutineOfABodyAwaitsInVainUnlessShielded(t *testing.T) {
 	h.task.Wake()
 	eventually(t, "it goes on waiting", func() bool { return inner.polls.Load() > polls })
 	inner.Open("")
-	require.Equal(t, []error{sched.ErrCancelled}, receive(t, "the end", h.ended))
+	require.Equal(t, []error{sched.ErrCanceled}, receive(t, "the end", h.ended))
 }
 
-// The deferred calls of what waits run when the runtime closes.
+// When the runtime closes, the deferred calls of waiting functions run.
 func TestARuntimeThatClosesUnwindsBodysCoroutines(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		rt := start(t, sched.Config{Workers: workers})

@@ -15,7 +15,7 @@ import (
 )
 
 // A runtime that was made outside a bubble of testing/synctest is used inside, and first started
-// there: its workers are outside, its time is real, and the bubble's time passes meanwhile.
+// there. Its workers are outside, its time is real, and the bubble's time passes meanwhile.
 func TestARuntimeOfOutsideInABubble(t *testing.T) {
 	rt := sched.New(sched.Config{Workers: 2})
 	defer func() { require.NoError(t, rt.Close()) }()
@@ -42,8 +42,8 @@ func TestARuntimeOfOutsideInABubble(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 5*time.Millisecond)
 }
 
-// The bubble's time stands still while something waits for a runtime of outside. The deadline of a
-// wait passes all the same.
+// While a goroutine of the bubble waits for a runtime that is outside, the bubble's time stands
+// still. The deadline of the wait still passes.
 func TestAWaitForARuntimeOfOutsideEndsAtItsDeadline(t *testing.T) {
 	for name, wait := range map[string]func(context.Context, *sched.Runtime) error{
 		"Block": func(ctx context.Context, rt *sched.Runtime) error {
@@ -71,7 +71,7 @@ func TestAWaitForARuntimeOfOutsideEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
-// A task of outside wakes whoever waits for it in a bubble.
+// A task outside wakes a goroutine that waits for it in a bubble.
 func TestATaskOfOutsideIsWaitedForInABubble(t *testing.T) {
 	rt := sched.New(sched.Config{Workers: 2})
 	defer func() { require.NoError(t, rt.Close()) }()
@@ -96,8 +96,8 @@ func TestCloseOfARuntimeOfOutsideInABubble(t *testing.T) {
 	}
 }
 
-// A runtime with drivers is made outside, as conn.NewGroup makes it, and started inside: then its
-// tasks are the bubble's, as the functions are that they call, and its time is real.
+// A runtime with drivers is made outside, as conn.NewGroup makes it, and started inside. Then its
+// tasks belong to the bubble, as the functions that they call do, and its time is real.
 func TestTasksOfDriversAreOfTheBubbleThatStartsThem(t *testing.T) {
 	rt := sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return newFake(), nil }})
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestTasksOfDriversAreOfTheBubbleThatStartsThem(t *testing.T) {
 	})
 }
 
-// Such a runtime asks for real time at each tick. It keeps the goroutine that tells it, since to
+// Such a runtime asks for real time at each tick. It keeps the goroutine that answers, since to
 // start another one costs a garbage collection.
 func TestATaskOfABubbleHasRealTimeAtHand(t *testing.T) {
 	rt := sched.New(sched.Config{Workers: 1, NewDriver: func(int) (sched.Driver, error) { return newFake(), nil }})
@@ -125,7 +125,7 @@ func TestATaskOfABubbleHasRealTimeAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.NoError(t, rt.Start())
 		_ = rt.Now()
-		<-bubble.After(200 * time.Millisecond) // longer than it stays for nobody
+		<-bubble.After(200 * time.Millisecond) // longer than that goroutine stays without a user
 		require.True(t, attended())
 		require.NoError(t, rt.Close())
 	})

@@ -1,10 +1,11 @@
 package sched
 
-// Proceed takes one unit of the running task's budget, of which it has 128 for
-// each run. false: the budget is used up; the task has been queued again, behind
-// a poll of the driver, and the caller must return ErrPending. Whatever could go
-// on for ever without being pending, because there is always one more value to
-// receive, calls it first.
+import "math"
+
+// Proceed takes one unit of the running task's budget. Each run has a budget of 128. false: the
+// budget is used up. The task has then been queued again, behind a poll of the driver, and the
+// caller must return ErrPending. A future calls Proceed first if it could otherwise go on without
+// end, for example because there is always one more value to receive.
 func (cx *Context) Proceed() bool {
 	if cx.budget > 0 {
 		cx.budget--
@@ -14,8 +15,7 @@ func (cx *Context) Proceed() bool {
 	return false
 }
 
-// yield has the running task run again after the worker's next poll of its
-// driver.
+// yield makes the running task run again after the worker's next poll of its driver.
 func (cx *Context) yield() {
 	if cx.worker == nil {
 		cx.budget = budgetPerRun
@@ -25,23 +25,23 @@ func (cx *Context) yield() {
 	cx.worker.yields = true
 }
 
-// Unconstrained is f without a budget: Proceed never stops it. It is for a task
-// that may keep its worker from everything else.
+// Unconstrained is f without a budget: Proceed never stops it. It is for a task that may keep its
+// worker from all other work.
 func Unconstrained[T any](f Future[T]) Future[T] { return &unconstrained[T]{f} }
 
 type unconstrained[T any] struct{ f Future[T] }
 
 func (u *unconstrained[T]) Poll(cx *Context) (T, error) {
 	left := cx.budget
-	cx.budget = int(^uint(0) >> 1)
+	cx.budget = math.MaxInt32
 	defer func() { cx.budget = left }()
 	return u.f.Poll(cx)
 }
 
 func (u *unconstrained[T]) Cancel() { abandon(u.f) }
 
-// Yield lets other tasks run: it is pending once, and its task goes behind those
-// that are queued and behind one poll of the driver.
+// Yield lets other tasks run. It is pending once: its task runs again after the tasks that are
+// queued now and after one poll of the driver.
 func Yield() Future[struct{}] { return new(yielding) }
 
 type yielding struct{ done bool }

@@ -12,20 +12,20 @@ const budget = 128
 
 func TestARunMayProceed128Times(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		var spent []int // one run after the other
+		var spent []int // one entry per run
 		_, err := wait(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 			if len(spent) == 3 {
 				return 0, nil
 			}
 			spent = append(spent, proceedToTheEnd(cx))
-			return 0, sched.ErrPending // it has been queued again
+			return 0, sched.ErrPending // the task has been queued again
 		})))
 		require.NoError(t, err)
 		require.Equal(t, []int{budget, budget, budget}, spent)
 	})
 }
 
-// proceeding is done after so many times.
+// proceeding is done after a number of polls.
 type proceeding struct {
 	left, polls int
 }
@@ -60,7 +60,7 @@ func TestUnconstrainedProceedsForEver(t *testing.T) {
 			if _, err := sched.Await(cx, f()); err != nil {
 				return 0, err
 			}
-			return proceedToTheEnd(cx), nil // its own budget is as it was
+			return proceedToTheEnd(cx), nil // its own budget is unchanged
 		}))
 		require.NoError(t, err)
 		require.Equal(t, budget, polls)

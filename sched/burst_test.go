@@ -13,9 +13,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 12. The one worker that was woken is kept from searching: a burst must
-// wake nobody else. Then it wakes the next one, and so on, until there are as many
-// as the burst needs.
+// The one worker that was woken is kept from searching: then a burst must wake no
+// other worker. Once it searches, it wakes the next one, and so on, until as many are awake as the
+// burst needs.
 func TestABurstWakesOneWorkerWhichWakesTheNext(t *testing.T) {
 	for _, workers := range []int{2, 4, 8} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestABurstWakesOneWorkerWhichWakesTheNext(t *testing.T) {
 			}
 			before := wakes()
 			gated.Store(true)
-			var meet sync.WaitGroup // each task needs a worker for itself
+			var meet sync.WaitGroup // each task needs its own worker
 			meet.Add(workers)
 			spawn := func() {
 				sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) {
@@ -84,7 +84,7 @@ func TestABurstWakesOneWorkerWhichWakesTheNext(t *testing.T) {
 	}
 }
 
-// Scenario 12: bursts of all sizes, sampled.
+// Bursts of all sizes, sampled.
 func TestNeverMoreThanHalfOfTheWorkersSearch(t *testing.T) {
 	for _, workers := range []int{2, 4, 5} {
 		rt := start(t, sched.Config{Workers: workers}.Endless())
@@ -119,8 +119,8 @@ func TestNeverMoreThanHalfOfTheWorkersSearch(t *testing.T) {
 	}
 }
 
-// Scenario 6, live. No task's length is known, but the interval is that of the
-// average that is published with it.
+// With running workers. The length of tasks is unknown, but the interval must match
+// the mean length that is published with it.
 func TestTheIntervalIsThatOfTheMeanRun(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		for _, spin := range []time.Duration{0, 5 * time.Microsecond, 300 * time.Microsecond} {
@@ -147,9 +147,9 @@ func TestTheIntervalIsThatOfTheMeanRun(t *testing.T) {
 	})
 }
 
-// A burst from a driver is shared if running it takes longer than a wake-up costs,
-// and not if it does not.
-func TestAPeerIsWokenForABacklogOfIO(t *testing.T) {
+// A burst from a driver is shared if running it takes longer than a wake-up costs, and otherwise
+// not.
+func TestAPeerIsWokenForALongQueueOfIO(t *testing.T) {
 	for name, c := range map[string]struct {
 		cost   time.Duration
 		shared bool

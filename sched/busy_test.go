@@ -8,7 +8,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A worker that is being woken has not begun its tick yet, and the one before began long ago.
+// A worker that is being woken has not begun its tick yet, and its last tick began long ago.
 func TestBusyLeavesOutAWorkerThatIsBeingWoken(t *testing.T) {
 	rt, fakes := startFakes(t, sched.Config{Workers: 1})
 	d := fakes[0]

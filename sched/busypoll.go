@@ -2,19 +2,19 @@ package sched
 
 import "time"
 
-// A busyPoller looks for news before its worker waits, while that has been of use lately. What comes meanwhile finds
-// a worker that is awake.
+// A busyPoller polls the driver for a while before its worker waits, if that has succeeded often
+// of late. An event that arrives during the busy-poll finds the worker awake.
 type busyPoller struct {
-	hits float64 // the share of waits that ended within Config.BusyPoll, the last ones counting for more
+	hits float64 // the share of waits that ended within Config.BusyPoll, recent ones weigh more
 }
 
 const (
 	maxBusyPoll = time.Millisecond
 
-	// leastHits is the share below which it only waits, and goes on to count.
+	// leastHits is the share below which the worker does not busy-poll, but goes on counting.
 	leastHits = 0.25
 
-	// maxBusyPolls is for a clock that stands still: no call takes less than the time that this allows for it.
+	// maxBusyPolls bounds the loop when the clock stands still: no call takes less than 10 ns.
 	maxBusyPolls = int(maxBusyPoll / (10 * time.Nanosecond))
 )
 
@@ -25,7 +25,7 @@ func (b *busyPoller) learn(hit bool) {
 	}
 }
 
-// busyWait is a wait that begins with looking.
+// busyWait busy-polls first, and then waits.
 func (w *worker) busyWait() (n int, err error) {
 	began := w.rt.Now()
 	over := false
@@ -39,7 +39,7 @@ func (w *worker) busyWait() (n int, err error) {
 	return n, err
 }
 
-// busyPoll looks until there is something, or the time is over.
+// busyPoll polls until there is an event, or the time is over.
 func (w *worker) busyPoll(began time.Duration) (n int, over bool, err error) {
 	until := began + w.rt.cfg.BusyPoll
 	if limit := w.untilTimer(); limit >= 0 {

@@ -11,10 +11,10 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// In a bubble time stands still for a worker that looks, so it does so as often as ever it may.
+// In a bubble time stands still for a worker that busy-polls, so it polls as often as it may.
 const manyPolls = 1000
 
-// pollsOf is how often a driver is asked in vain, without waiting, while something happens.
+// pollsOf is how often a driver was polled without waiting and without an event, while happen ran.
 func pollsOf(d *fake, happen func()) int {
 	d.takeCalls()
 	before := d.count(&d.polls)
@@ -29,11 +29,13 @@ func busyBubble(t *testing.T, busy time.Duration, test func(t *testing.T, rt *sc
 	})
 }
 
-func TestAWorkerLooksForNewsBeforeItWaits(t *testing.T) {
+func TestAWorkerPollsForEventsBeforeItWaits(t *testing.T) {
 	busyBubble(t, 20*time.Microsecond, func(t *testing.T, rt *sched.Runtime, d *fake) {
 		looked := false
-		for range 10 { // now and then a goroutine waits for the processor, and then a worker does not look
-			looked = looked || pollsOf(d, wakeUp(rt, 0, 0)) > manyPolls
+		for range 200 { // now and then a goroutine waits for the processor, and then a worker does not busy-poll
+			if looked = pollsOf(d, wakeUp(rt, 0, 0)) > manyPolls; looked {
+				break
+			}
 		}
 		require.True(t, looked)
 		require.True(t, d.waitsIn(blocking), "in the end")
@@ -45,7 +47,7 @@ func TestAWorkerLooksForNewsBeforeItWaits(t *testing.T) {
 
 func TestWhatComesWhileAWorkerLooksIsNotWaitedFor(t *testing.T) {
 	busyBubble(t, 20*time.Microsecond, func(t *testing.T, rt *sched.Runtime, d *fake) {
-		for range 10 { // as above
+		for range 200 { // as above
 			come, polls := false, 0
 			var calls []call
 			d.onPoll = func(*sched.Context) {

@@ -17,7 +17,6 @@ type badLease struct{}
 
 func (badLease) Release() { panic("in Release") }
 
-// Scenario 20.
 func TestAPanicInReleaseIsLoggedAndTheWorkerLives(t *testing.T) {
 	log := new(lockedBuffer)
 	rt := start(t, sched.Config{Workers: 1, Logger: slog.New(slog.NewTextHandler(log, nil))})
@@ -30,7 +29,6 @@ func TestAPanicInReleaseIsLoggedAndTheWorkerLives(t *testing.T) {
 	require.Contains(t, log.String(), "badLease")
 }
 
-// Scenario 20.
 func TestAPanicInCancelIsTheTasksError(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		bad := errors.New("in Cancel")
@@ -49,7 +47,7 @@ func TestAPanicInCancelIsTheTasksError(t *testing.T) {
 	})
 }
 
-// Scenario 20: in both.
+// Both Poll and Cancel panic.
 func TestAPanicInPollGoesBeforeOneInCancel(t *testing.T) {
 	log := new(lockedBuffer)
 	rt := start(t, sched.Config{Workers: 1, Logger: slog.New(slog.NewTextHandler(log, nil))})
@@ -64,7 +62,6 @@ func TestAPanicInPollGoesBeforeOneInCancel(t *testing.T) {
 	pass(t, rt, 0)
 }
 
-// Scenario 22.
 func TestATaskThatSleepsLongIsGoneAtOnceWhenAborted(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
 		const d = 100 * time.Second
@@ -81,7 +78,7 @@ func TestATaskThatSleepsLongIsGoneAtOnceWhenAborted(t *testing.T) {
 			require.False(t, h.Done())
 			h.Abort()
 			_, err := h.Wait(t.Context())
-			require.Equal(t, sched.ErrCancelled, err)
+			require.Equal(t, sched.ErrCanceled, err)
 		}
 		require.True(t, cleaned)
 		require.EqualValues(t, 1, p.cancels.Load())
@@ -90,7 +87,6 @@ func TestATaskThatSleepsLongIsGoneAtOnceWhenAborted(t *testing.T) {
 	})
 }
 
-// Scenario 23.
 func TestAnAbortThatRacesWithTheEndHasOneOutcome(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var values, aborts int
@@ -103,7 +99,7 @@ func TestAnAbortThatRacesWithTheEndHasOneOutcome(t *testing.T) {
 			}
 			calls := []func(){func() { p.finish(1, nil) }, h.Abort}
 			var both sync.WaitGroup
-			both.Go(calls[round%2]) // the one that is started first is often second
+			both.Go(calls[round%2]) // the goroutine that is started first is often second
 			both.Go(calls[1-round%2])
 			v, err := outcome(t, h)
 			awaitAll(t, &both)
@@ -113,7 +109,7 @@ func TestAnAbortThatRacesWithTheEndHasOneOutcome(t *testing.T) {
 				require.Zero(t, p.cancels.Load())
 			} else {
 				aborts++
-				require.Equal(t, sched.ErrCancelled, err)
+				require.Equal(t, sched.ErrCanceled, err)
 				require.Zero(t, v)
 				require.EqualValues(t, 1, p.cancels.Load())
 			}
@@ -138,14 +134,14 @@ func TestAnAbortedTaskThatHasNotRunNeverDoes(t *testing.T) {
 	release()
 	for _, h := range []*sched.JoinHandle[int]{h, g} {
 		_, err := outcome(t, h)
-		require.Equal(t, sched.ErrCancelled, err)
+		require.Equal(t, sched.ErrCanceled, err)
 	}
 	require.Zero(t, p.polls.Load())
 	require.EqualValues(t, 1, p.cancels.Load())
 	require.False(t, called)
 }
 
-// What it holds is given back as if it had been aborted, wherever it is polled.
+// A future gives back its resources as if it had been aborted, wherever it is polled.
 func TestAFutureWhosePollPanickedIsTold(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	holder := func(p *probe[int]) sched.Future[int] {
@@ -171,7 +167,7 @@ func TestAFutureWhosePollPanickedIsTold(t *testing.T) {
 		"stackful": func(t *testing.T, f sched.Future[int]) {
 			h := sched.Go(rt, func(cx *sched.Context) (any, error) {
 				v := caught(func() { _, _ = sched.Await(cx, f) })
-				defer func() { // no shield is up
+				defer func() { // checks that no shield is up
 					if recover() == nil {
 						panic("a shield was left")
 					}

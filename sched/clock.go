@@ -7,53 +7,50 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// A clock is a runtime's time when that is virtual (Config.Paused): it stands still
-// while anything can run, and goes to the next timer when nothing can.
+// A clock is a runtime's time when that is virtual (Config.Paused). It stands still while anything
+// can run, and moves to the next timer when nothing can.
 //
-// Whichever worker is about to wait looks whether the runtime is at rest, and then
-// moves the clock. At rest means that at one moment no worker runs or has been told
-// to, no queue holds a task, and nobody holds the clock.
+// A worker that is about to wait checks whether the runtime is at rest, and then moves the clock.
+// At rest means that at one moment no worker runs or has been told to run, no queue holds a task,
+// and nobody holds the clock.
 //
-// It is one moment although the look is not. A worker is still if it is announced as
-// parked and its parker says parked. It ceases to be by an unpark or a claim, which
-// others see at once, and before it is still again it has left its park, which
-// counts in left. So if all workers are seen still, then all once more, and nobody has
-// left meanwhile, every one of them was still between the two. The queues and the
-// holds are looked at there.
+// The check covers one moment although it takes several steps. A worker is still if it is
+// announced as parked and its parker says parked. It stops being still by an unpark or a claim,
+// which others see at once. Before it can be still again it leaves its park, and that is counted
+// in left. The check first sees all workers still, then sees them still once more, with left
+// unchanged. So all of them were still in between, and there it looks at the queues and the holds.
 //
-// No timer fires early: the clock is moved to the tick of the wheel's first entry
-// and never back, under the wheel's lock, so that none can be started before that tick
-// meanwhile; and a timer fires when the clock has reached it.
+// No timer fires early. The clock moves to the tick of the wheel's first entry, and never back. It
+// moves under the wheel's lock, so no timer before that tick can be started meanwhile. A timer
+// fires when the clock has reached it.
 //
-// No wake is overtaken. A task wakes others while its worker runs. Whoever is to be
-// waited for besides holds the clock, and lets go of it after its wake: if the hold is
-// not seen, the wake has come before, and has left a worker that is not still, or a
-// queue that is not empty. What other goroutines do has no order with the clock
-// unless they hold it.
+// No wake-up is overtaken. A task wakes others while its worker runs. A goroutine that the clock
+// must wait for holds the clock, and releases it after its wake-up. If the check does not see the
+// hold, the wake-up has already happened: a worker is not still, or a queue is not empty. The
+// clock is not ordered with goroutines that do not hold it.
 //
-// No advance is forgotten. Whenever a worker ceases to be still it parks again, and
-// looks again; of several that park, the last to announce itself sees all the others.
-// The end of the last hold, and a timer that becomes the first, unpark a worker to
-// have it look.
+// No advance is forgotten. A worker that stops being still parks again later, and checks again. Of
+// several workers that park, the last to announce itself sees all the others. The end of the last
+// hold, and a timer that becomes the first, unpark a worker so that it checks.
 type clock struct {
 	paused bool         // the time is virtual; fixed by New
 	now    atomic.Int64 // nanoseconds; changes under the lock of timers
 	holds  atomics.Int64
-	left   atomics.Uint64 // ends of workers' parks
+	left   atomics.Uint64 // counts workers that have left their park
 }
 
-// HoldClock keeps a virtual clock (see Config.Paused) from going to the next timer
-// until as many calls of ReleaseClock: for the time during which a goroutine that the
-// runtime does not know of works for its tasks. A task that starts such a goroutine
-// calls it before, and the goroutine ReleaseClock after it has woken the task. Advance
-// goes on to work. With a real clock it does nothing. Any goroutine.
+// HoldClock stops a virtual clock (see Config.Paused) from moving to the next timer until
+// ReleaseClock is called as often. It is for the time during which a goroutine outside the runtime
+// works for one of its tasks. A task calls HoldClock before it starts such a goroutine. The
+// goroutine calls ReleaseClock after it has woken the task. Advance works despite a hold. With a
+// real clock HoldClock does nothing. Any goroutine may call it.
 func (rt *Runtime) HoldClock() {
 	if rt.clock.paused {
 		rt.clock.holds.Add(1)
 	}
 }
 
-// ReleaseClock takes back one HoldClock. It panics if there was none.
+// ReleaseClock ends one HoldClock. It panics if there was none.
 func (rt *Runtime) ReleaseClock() {
 	if !rt.clock.paused {
 		return
@@ -67,13 +64,17 @@ func (rt *Runtime) ReleaseClock() {
 	}
 }
 
-// Advance moves a virtual clock (see Config.Paused) on by d, and has the timers fire
-// that are due then, in the order of their times, all of them at the new time. It
-// does not wait for what they wake. d of 0 or less does nothing. It panics if the
-// clock is real. Any goroutine, tasks included.
+// Advance moves a virtual clock (see Config.Paused) on by d. The timers that are due then fire in
+// the order of their times, all of them at the new time. Advance does not wait for the tasks that
+// they wake. With d of 0 or less it does nothing. It panics if the clock is real. Any goroutine
+// may call it, and so may tasks.
 func (rt *Runtime) Advance(d time.Duration) {
 	if !rt.clock.paused {
 		panic("sched: Advance of a runtime whose clock is real: Config.Paused makes it virtual")
+	}
+	if rt.slow.limit > 0 {
+		rt.slow.look()
+		defer rt.slow.look()
 	}
 	rt.timers.mu.Lock()
 	now := rt.clock.now.Load()
@@ -84,8 +85,8 @@ func (rt *Runtime) Advance(d time.Duration) {
 	rt.lookAtClock(len(rt.workers))
 }
 
-// lookAtClock has so many workers look whether timers are due or the clock may move.
-// For the latter one is enough, because it moves for nobody while any is stuck.
+// lookAtClock makes the given number of workers check whether timers are due or the clock may
+// move. To move it one worker is enough, because it does not move while any worker is stuck.
 func (rt *Runtime) lookAtClock(workers int) {
 	select {
 	case <-rt.started:
@@ -94,12 +95,12 @@ func (rt *Runtime) lookAtClock(workers int) {
 				w.unpark()
 			}
 		}
-	default: // they look when they start
+	default: // workers check when they start
 	}
 }
 
-// advanceIfAtRest moves the clock to the next timer if nothing can run, and reports
-// whether one is due now. The worker is about to wait.
+// advanceIfAtRest moves the clock to the next timer if nothing can run, and reports whether a
+// timer is due now. The worker is about to wait.
 func (w *worker) advanceIfAtRest() (due bool) {
 	rt := w.rt
 	ts := &rt.timers
@@ -117,7 +118,7 @@ func (w *worker) advanceIfAtRest() (due bool) {
 	return true
 }
 
-// atRest is the look: see clock.
+// atRest is the check that clock describes.
 func (rt *Runtime) atRest() bool {
 	left := rt.clock.left.Load()
 	return rt.allStill() && rt.nothingQueued() && rt.clock.holds.Load() == 0 && rt.allStill() && rt.clock.left.Load() == left

@@ -8,19 +8,20 @@ import (
 	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
-// A restTest is workers of a runtime with a virtual clock: the production code of
-// atRest, idleState and parker, and the steps of park.go that use them. Something to do
-// goes from worker to worker; whoever takes the runtime to be at rest while it is under
-// way has overtaken a wake. Waits are endless: at the end somebody must have seen rest.
+// A restTest is a model of workers of a runtime with a virtual clock. It uses the production code
+// of atRest, idleState and parker, and the steps of park.go that call them. A piece of work goes
+// from worker to worker. A worker that finds the runtime at rest while the work is under way has
+// overtaken a wake-up. Waits are endless: at the end some worker must have found the runtime at
+// rest.
 type restTest struct {
 	x       *explorer.Execution
 	rt      *Runtime
-	wake    []bool // of the drivers
+	wake    []bool // wake-ups of the drivers
 	inbox   []int
-	among   int                   // so many workers it goes around
-	hops    int                   // that are left
-	looks   func(worker int) bool // nil: all do
-	advance int                   // times the runtime was taken to be at rest
+	among   int                   // number of workers that the work goes around
+	hops    int                   // hops that are left
+	looks   func(worker int) bool // whether the worker checks for rest; nil: all do
+	advance int                   // times that the runtime was found at rest
 }
 
 func newRestTest(x *explorer.Execution, workers, hops int) *restTest {
@@ -79,7 +80,7 @@ func (m *restTest) sleep(w *worker) {
 	m.rt.idle.unpark(w.index)
 }
 
-// hop passes on what there is to do to the next worker.
+// hop passes the work on to the next worker.
 func (m *restTest) hop(from int) {
 	if m.hops--; m.hops > 0 {
 		m.send((from + 1) % m.among)
@@ -97,7 +98,7 @@ func (m *restTest) unpark(to int) {
 	}
 }
 
-// What is to be done goes from one worker to the other, each of which parks behind it.
+// The work goes from one worker to the other, and each parks after it has passed the work on.
 func TestExploreRestIsNotSeenWhileAWakeGoesFromWorkerToWorker(t *testing.T) {
 	for _, workers := range []int{2, 3} {
 		explorer.Explore(t, explorer.Options{Preemptions: 5 - workers}, func(x *explorer.Execution) {
@@ -110,8 +111,8 @@ func TestExploreRestIsNotSeenWhileAWakeGoesFromWorkerToWorker(t *testing.T) {
 	}
 }
 
-// A worker looks at two others, each of which has parked whenever it is looked at,
-// because the other has what there is to do.
+// A worker checks two others. Each of them is parked whenever it is checked, because the other one
+// has the work.
 func TestExploreRestIsNotSeenByAnOnlookerWhereTwoTakeTurns(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 3}, func(x *explorer.Execution) {
 		m := newRestTest(x, 3, 4)
@@ -124,7 +125,7 @@ func TestExploreRestIsNotSeenByAnOnlookerWhereTwoTakeTurns(t *testing.T) {
 	})
 }
 
-// A goroutine that holds the clock wakes a worker, lets go, and has one look.
+// A goroutine that holds the clock wakes a worker, releases the clock, and makes a worker check.
 func TestExploreRestIsNotSeenWhileTheClockIsHeld(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		m := newRestTest(x, 2, 2)

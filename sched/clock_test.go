@@ -15,8 +15,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// onPaused runs a test on runtimes with a virtual clock, in which nothing but a wake-up
-// ends a wait.
+// onPaused runs a test on runtimes with a virtual clock, in which only a wake-up ends a wait.
 func onPaused(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 	for _, workers := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("sleeper/%d", workers), func(t *testing.T) {
@@ -29,7 +28,7 @@ func onPaused(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 	}
 }
 
-// await awaits what does not fail.
+// await awaits a future that must not fail.
 func await[T any](cx *sched.Context, f sched.Future[T]) T {
 	v, err := sched.Await(cx, f)
 	if err != nil {
@@ -38,7 +37,7 @@ func await[T any](cx *sched.Context, f sched.Future[T]) T {
 	return v
 }
 
-// inTask runs a test's steps in a task, whose panics fail the test.
+// inTask runs the steps of a test in a task. A panic there fails the test.
 func inTask(t *testing.T, rt *sched.Runtime, steps func(cx *sched.Context)) {
 	t.Helper()
 	_, err := outcome(t, sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
@@ -63,7 +62,7 @@ func TestAVirtualClockGoesToTheNextTimerWhenNothingCanRun(t *testing.T) {
 	})
 }
 
-// Scenario 33, with a runtime: the wheel's overflow list is crossed.
+// With a runtime. the times go beyond the wheel's overflow list.
 func TestYearlyTimersFireInTurnWithAVirtualClock(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	onPaused(t, func(t *testing.T, rt *sched.Runtime) {
@@ -86,8 +85,8 @@ func TestYearlyTimersFireInTurnWithAVirtualClock(t *testing.T) {
 	})
 }
 
-// The clock must not go on while tasks have still to run that earlier timers woke, nor
-// leave a timer out: each sleeper checks the time whenever it runs.
+// The clock must not move on before tasks that earlier timers woke have run, and must leave out no
+// timer. Each sleeper checks the time whenever it runs.
 func TestManySleepersEachWakeExactlyAtTheirTick(t *testing.T) {
 	onPaused(t, func(t *testing.T, rt *sched.Runtime) {
 		n := rounds(300)
@@ -153,12 +152,12 @@ func TestAVirtualClockDoesNotGoToATimerThatWasStopped(t *testing.T) {
 			if rt.Now() != time.Second {
 				panic(rt.Now())
 			}
-			await(cx, sched.Sleep(2*time.Minute)) // a later one, though next was earlier
+			await(cx, sched.Sleep(2*time.Minute)) // a later timer, though next was earlier
 			if rt.Now() != 2*time.Minute+time.Second {
 				panic(rt.Now())
 			}
 		})
-		// And from outside, where nobody but the start of the timer has a worker look.
+		// And from outside, where only the start of the timer makes a worker check the clock.
 		a := freeAlarm(rt)
 		rt.HoldClock()
 		a.start(rt, 10*time.Minute)
@@ -208,7 +207,7 @@ func TestNoTimerMakesAVirtualClockGoOnForEver(t *testing.T) {
 
 func TestAdvanceMovesAVirtualClockByHand(t *testing.T) {
 	onPaused(t, func(t *testing.T, rt *sched.Runtime) {
-		rt.HoldClock() // by hand alone
+		rt.HoldClock() // only Advance moves the clock
 		defer rt.ReleaseClock()
 		var mu sync.Mutex
 		var order []int
@@ -242,8 +241,8 @@ func TestAdvanceMovesAVirtualClockByHand(t *testing.T) {
 	require.Panics(t, func() { start(t, sched.Config{Workers: 1}).Advance(1) })
 }
 
-// One worker is stuck, the others wait: time that goes on by hand, and a timer that is
-// due when it is started, are for them.
+// One worker is stuck, and the others wait. They must handle a call of Advance, and a timer that
+// is due when it is started.
 func TestAdvanceFiresTimersWhicheverWorkerIsStuck(t *testing.T) {
 	for _, workers := range []int{2, 4} {
 		for stuck := range workers {
@@ -262,11 +261,11 @@ func TestAdvanceFiresTimersWhicheverWorkerIsStuck(t *testing.T) {
 	}
 }
 
-// Two goroutines in Block and a task, all with steps of their own: none of them may
-// find that it is later than its step.
+// Two goroutines in Block and a task take steps at times of their own. None of them may find that
+// its time has already passed.
 func TestAVirtualClockWaitsForGoroutinesInBlock(t *testing.T) {
 	onPaused(t, func(t *testing.T, rt *sched.Runtime) {
-		rt.HoldClock() // until all are there
+		rt.HoldClock() // until all of them wait
 		steps := func(period time.Duration) sched.Future[struct{}] {
 			s, n := new(sched.SleepFuture), 0
 			return sched.FutureFunc[struct{}](func(cx *sched.Context) (struct{}, error) {
@@ -307,13 +306,13 @@ func TestAVirtualClockWaitsForGoroutinesInBlock(t *testing.T) {
 	})
 }
 
-// Tasks that wake each other across workers between their sleeps: a wake that is on
-// its way must stop the clock.
+// Tasks wake each other across workers between their sleeps. A wake-up that is on its way must
+// stop the clock.
 func TestAVirtualClockDoesNotOvertakeAWakeBetweenWorkers(t *testing.T) {
 	for _, workers := range []int{2, 4} {
 		rt := start(t, sched.Config{Workers: workers, Paused: true}.Endless())
 		ticker := sched.Spawn(rt, sched.FutureFunc[struct{}](func() func(cx *sched.Context) (struct{}, error) {
-			every := sched.NewInterval(time.Millisecond) // there is always a timer to go to
+			every := sched.NewInterval(time.Millisecond) // so there is always a timer to move to
 			return func(cx *sched.Context) (struct{}, error) {
 				for {
 					if _, err := every.Poll(cx); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A probe is a future that is pending until it is told its result, and counts.
+// A probe is a future that is pending until it gets its result, and counts its calls.
 type probe[T any] struct {
 	polls, cancels atomic.Int64
 	onCancel       func()
@@ -56,7 +56,7 @@ func (p *probe[T]) polled(t testing.TB) {
 	eventually(t, "a future is polled", func() bool { return p.polls.Load() > 0 })
 }
 
-// outcome is a task's result, whatever the error is.
+// outcome is a task's result, with any error.
 func outcome[T any](t testing.TB, h *sched.JoinHandle[T]) (T, error) {
 	t.Helper()
 	type result struct {
@@ -72,7 +72,7 @@ func outcome[T any](t testing.TB, h *sched.JoinHandle[T]) (T, error) {
 	return r.v, r.err
 }
 
-// do is the outcome of a task with that future.
+// do is the outcome of a task that runs the future.
 func do[T any](t testing.TB, rt *sched.Runtime, f sched.Future[T]) (T, error) {
 	t.Helper()
 	return outcome(t, sched.Spawn(rt, f))
@@ -86,7 +86,7 @@ func probes[T any](n int) (ps []*probe[T], fs []sched.Future[T]) {
 	return ps, fs
 }
 
-// A lease is a result that is to be given back.
+// A lease is a result that must be released.
 type lease struct{ released *atomic.Int64 }
 
 func (l lease) Release() { l.released.Add(1) }
@@ -148,7 +148,7 @@ func TestSelectOfNothingIsAnError(t *testing.T) {
 func TestSelectPrefersNoFuture(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	wins := [3]int{}
-	for range 900 { // each new: a loop would do so
+	for range 900 { // a new one each time, as a loop would make
 		got, err := do(t, rt, sched.Select(ready(1, nil), ready(2, nil), ready(3, nil)))
 		require.NoError(t, err)
 		wins[got.Index]++
@@ -199,7 +199,7 @@ func TestAnAbandonedSelectAbandonsAll(t *testing.T) {
 	ps[0].polled(t)
 	h.Abort()
 	_, err := outcome(t, h)
-	require.ErrorIs(t, err, sched.ErrCancelled)
+	require.ErrorIs(t, err, sched.ErrCanceled)
 	for _, p := range ps {
 		require.EqualValues(t, 1, p.cancels.Load())
 	}

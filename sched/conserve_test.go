@@ -13,28 +13,28 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A population is tasks that spawn others until there are enough, and are pending
-// a few times each. Whoever is pending has arranged for one wake, in one of
-// several ways, so that each task is to run exactly as often as it was woken.
+// A population is a set of tasks that spawn others until there are enough, and that are pending a
+// few times each. A pending task has arranged for one wake-up, in one of several ways. So each
+// task must run exactly as often as it was woken.
 type population struct {
 	rt      *sched.Runtime
 	enough  int64
 	spawned atomic.Int64
-	wakes   atomic.Int64 // that have been arranged, spawns included
+	wakes   atomic.Int64 // wake-ups that were arranged, including spawns
 	polls   atomic.Int64
 	ended   atomic.Int64
 	wrong   atomic.Int64 // runs without a wake
 
-	slots   [8]atomic.Pointer[person] // those who wait for the next one to come by
-	outside chan *person              // those who are woken by a goroutine
+	slots   [8]atomic.Pointer[person] // tasks that wait until another task sweeps
+	outside chan *person              // tasks that a goroutine wakes
 }
 
 type person struct {
 	all   *population
 	rng   rand.PCG
-	due   atomic.Int64 // wakes that no run has followed yet: 1 at most
+	due   atomic.Int64 // wake-ups that no run has followed yet: at most 1
 	waker sched.Waker
-	left  int // times to be pending
+	left  int // how often it will still be pending
 	child int
 }
 
@@ -54,9 +54,9 @@ func (q *person) wakeDue() {
 	q.due.Add(1)
 }
 
-// wake is a wake from wherever; cx may be nil.
+// wake wakes the task from any place; cx may be nil.
 func (q *person) wake(cx *sched.Context) {
-	w := q.waker // the task may go on as soon as it is due
+	w := q.waker // copied: the task may go on as soon as due is set
 	if cx != nil {
 		cx.Wake(w)
 	} else {
@@ -64,7 +64,7 @@ func (q *person) wake(cx *sched.Context) {
 	}
 }
 
-// Poll is the task's, if it is stackless.
+// Poll is the run of a stackless task.
 func (q *person) Poll(cx *sched.Context) (int, error) {
 	q.begin()
 	q.spawn(cx)
@@ -77,7 +77,7 @@ func (q *person) Poll(cx *sched.Context) (int, error) {
 	return 0, sched.ErrPending
 }
 
-// call is the same if it is stackful.
+// call is the run of a stackful task.
 func (q *person) call(cx *sched.Context) (int, error) {
 	for range q.left {
 		q.begin()
@@ -120,7 +120,7 @@ func (q *person) spawn(cx *sched.Context) {
 	}
 }
 
-// arrange has the task woken once.
+// arrange arranges for one wake-up of the task.
 func (q *person) arrange(cx *sched.Context) {
 	q.waker = cx.Waker()
 	q.wakeDue()
@@ -145,7 +145,7 @@ func (q *person) arrange(cx *sched.Context) {
 	}
 }
 
-// sweep wakes those who wait for somebody to come by.
+// sweep wakes the tasks that wait in slots.
 func (p *population) sweep() {
 	for i := range p.slots {
 		if q := p.slots[i].Swap(nil); q != nil {
@@ -172,7 +172,7 @@ func (p *population) run(t *testing.T) {
 	}
 	rng := rand.NewPCG(uint64(p.enough), 5)
 	eventually(t, "every task ends", func() bool {
-		for range 100 { // a population may die out before there are enough
+		for range 100 { // a population may end before there are enough
 			if q := p.person(rng); q != nil {
 				sched.Spawn(p.rt, sched.Future[int](q)).Detach()
 			}
@@ -186,7 +186,7 @@ func (p *population) run(t *testing.T) {
 	require.Equal(t, p.wakes.Load(), p.polls.Load())
 }
 
-// Scenario 13. Nothing but a wake-up ends a wait.
+// Only a wake-up ends a wait.
 func TestEachTaskRunsAsOftenAsItIsWoken(t *testing.T) {
 	most := 2 * runtime.GOMAXPROCS(0)
 	for workers := 1; workers <= most; workers++ {
@@ -208,7 +208,7 @@ func TestEachTaskRunsAsOftenAsItIsWoken(t *testing.T) {
 	}
 }
 
-// The last wake of a burst is the one that nothing makes up for if it is lost.
+// If the last wake-up of a burst is lost, no later one makes up for it.
 func TestASmallBurstOnAnIdlePoolLeavesNothingLying(t *testing.T) {
 	onEndless(t, func(t *testing.T, rt *sched.Runtime) {
 		for i := range rounds(80) {

@@ -2,11 +2,10 @@ package sched
 
 import "time"
 
-// Deadline is TimeoutAt for a time of package time, as a context's Deadline and a
-// connection's are: f has until t to come to its end. The zero time is no deadline.
-// It is turned into the time of the runtime that polls it first (see Runtime.At), by
-// its monotonic reading if it has one. With a virtual clock that is the time since
-// the runtime was made.
+// Deadline is TimeoutAt for a time of package time, as the deadlines of contexts and connections
+// are: f must be done by t. The zero time is no deadline. The runtime that polls it first converts
+// t into its own time (see Runtime.At), by the monotonic reading of t if it has one. With a
+// virtual clock the result is the time since the runtime was made.
 func Deadline[T any](t time.Time, f Future[T]) Future[T] {
 	if t.IsZero() {
 		return f
@@ -15,7 +14,7 @@ func Deadline[T any](t time.Time, f Future[T]) Future[T] {
 }
 
 type deadline[T any] struct {
-	t       time.Time // zero: it is in timeout
+	t       time.Time // zero: it has been moved to timeout
 	timeout TimeoutFuture[T]
 }
 

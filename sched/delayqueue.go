@@ -9,18 +9,17 @@ import (
 	"github.com/suiro-go/suiro/timer"
 )
 
-// A DelayQueue gives out each value that was put into it when its delay has passed:
-// in order of their times to the millisecond, never early, and those of the same
-// millisecond in order of insertion. Entries of a cache that expire, retries, leases
-// are kept in one, as in tokio-util's.
+// A DelayQueue gives out each value after its delay. Values come in the order of their times, to
+// the millisecond, and never early. Values of the same millisecond come in the order of insertion.
+// Use it for cache entries that expire, for retries, and for leases, as tokio-util's.
 //
-// Inserting, moving and removing cost the same however many there are, and nothing is
-// allocated for them once there were as many before. A queue is some 15 KB of a timing
-// wheel of its own. It uses one timer of its runtime, and that only while somebody
-// waits. All methods may be called from any goroutine, and at once.
+// Inserting, moving and removing take constant time. They allocate nothing while the queue is not
+// longer than before. A queue takes some 15 KB for its own timing wheel. It uses one timer of its
+// runtime, and only while somebody waits. All methods may be called from any goroutine, and
+// concurrently.
 //
-// One of those who wait is woken for a value, the one that has waited longest, and it
-// has the next one woken if there is more to take. See arm.
+// A value wakes one waiter, the one that has waited longest. That waiter wakes the next one if
+// there are more values to take. See arm.
 type DelayQueue[T any] struct {
 	rt      *Runtime
 	futures sync.Pool // of *ExpiredFuture[T]
@@ -28,23 +27,23 @@ type DelayQueue[T any] struct {
 	mu      sync.Mutex
 	wheel   *timer.Wheel
 	nodes   []*delayNode[T]
-	free    []uint32 // indices of nodes that hold nothing
+	free    []uint32 // indices of unused nodes
 	waiters waitList
-	alarm   Timer         // for the first of waiters
+	alarm   Timer         // wakes the first waiter
 	armed   bool          // it was started and not stopped
 	at      time.Duration // the time that it was started for
-	target  Waker         // and for whom; none: it is to be started anew
+	target  Waker         // the waker that it was started with; none: it must be started again
 }
 
-// A DelayKey names a value in the queue that gave it out. It stays void when the value
-// has left the queue. The zero value names none.
+// A DelayKey names a value in the queue that returned the key. It becomes void when the value
+// leaves the queue, and stays void. The zero value names no value.
 type DelayKey struct{ index, generation uint32 }
 
-// Expired is a value whose time has come.
+// Expired is a value whose time has passed.
 type Expired[T any] struct {
 	Value    T
-	Key      DelayKey      // as Insert returned it; it names nothing any more
-	Deadline time.Duration // the runtime's time that was asked for
+	Key      DelayKey      // as Insert returned it; it is void now
+	Deadline time.Duration // the runtime's time that was passed to InsertAt or follows from Insert
 }
 
 type delayNode[T any] struct {
@@ -54,21 +53,21 @@ type delayNode[T any] struct {
 	value    T
 }
 
-// NewDelayQueue is an empty queue in the runtime's time.
+// NewDelayQueue returns an empty queue that uses the runtime's time.
 func NewDelayQueue[T any](rt *Runtime) *DelayQueue[T] {
 	q := &DelayQueue[T]{rt: rt, wheel: timer.New(uint64(int64(rt.Now()) / oneTick))}
 	q.futures.New = func() any { return q.ExpiredFuture() }
 	return q
 }
 
-// Insert adds a value that expires when d has passed from now on. The key is for
-// moving or removing it.
+// Insert adds a value that expires when d has passed from now on. The returned key serves to move
+// or remove it.
 func (q *DelayQueue[T]) Insert(v T, d time.Duration) DelayKey {
 	return q.InsertAt(v, saturate.Add(q.rt.Now(), d))
 }
 
-// InsertAt adds a value that expires at a point in the runtime's time; if that has
-// passed, at once.
+// InsertAt adds a value that expires at a point in the runtime's time, or at once if that has
+// passed.
 func (q *DelayQueue[T]) InsertAt(v T, at time.Duration) DelayKey {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +77,7 @@ func (q *DelayQueue[T]) InsertAt(v T, at time.Duration) DelayKey {
 	return n.key
 }
 
-// node is one that holds nothing.
+// node returns an unused node.
 func (q *DelayQueue[T]) node() *delayNode[T] {
 	if last := len(q.free) - 1; last >= 0 {
 		n := q.nodes[q.free[last]]
@@ -91,14 +90,14 @@ func (q *DelayQueue[T]) node() *delayNode[T] {
 	return n
 }
 
-// place has a node expire at a time. It brings the alarm forward if need be.
+// place makes a node expire at a time. It brings the alarm forward if necessary.
 func (q *DelayQueue[T]) place(n *delayNode[T], at time.Duration) {
 	n.deadline = at
 	q.wheel.Insert(&n.entry, tickOf(at))
 	q.arm()
 }
 
-// find is the node that a key names, nil if it is void.
+// find returns the node that a key names, or nil if the key is void.
 func (q *DelayQueue[T]) find(key DelayKey) *delayNode[T] {
 	if int(key.index) >= len(q.nodes) {
 		return nil
@@ -109,7 +108,7 @@ func (q *DelayQueue[T]) find(key DelayKey) *delayNode[T] {
 	return nil
 }
 
-// empty takes the value out of a node that is in the wheel no more.
+// empty takes the value out of a node that has left the wheel.
 func (q *DelayQueue[T]) empty(n *delayNode[T]) Expired[T] {
 	e := Expired[T]{Value: n.value, Key: n.key, Deadline: n.deadline}
 	n.value = *new(T)
@@ -118,8 +117,7 @@ func (q *DelayQueue[T]) empty(n *delayNode[T]) Expired[T] {
 	return e
 }
 
-// Reset has a value expire when d has passed from now on instead; false: the key is
-// void.
+// Reset makes a value expire when d has passed from now on. false: the key is void.
 func (q *DelayQueue[T]) Reset(key DelayKey, d time.Duration) bool {
 	return q.ResetAt(key, saturate.Add(q.rt.Now(), d))
 }
@@ -135,8 +133,7 @@ func (q *DelayQueue[T]) ResetAt(key DelayKey, at time.Duration) bool {
 	return n != nil
 }
 
-// Remove takes a value out before its time, or before somebody has taken it; false:
-// the key is void.
+// Remove takes a value out of the queue before somebody has taken it. false: the key is void.
 func (q *DelayQueue[T]) Remove(key DelayKey) (v T, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -150,14 +147,14 @@ func (q *DelayQueue[T]) Remove(key DelayKey) (v T, ok bool) {
 	return v, true
 }
 
-// Len is the number of values in the queue, those included whose time has come.
+// Len is the number of values in the queue. It includes expired ones that nobody has taken.
 func (q *DelayQueue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.wheel.Len()
 }
 
-// Clear drops all values. It costs as much as there were at most.
+// Clear drops all values. Its cost grows with the largest number of values that the queue has had.
 func (q *DelayQueue[T]) Clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -169,11 +166,36 @@ func (q *DelayQueue[T]) Clear() {
 	q.arm()
 }
 
-// TryNext takes the first value whose time has come; false: there is none.
+// TryNext takes the first expired value. false: there is none.
 func (q *DelayQueue[T]) TryNext() (Expired[T], bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.take()
+}
+
+// Peek returns the key of the value that expires next, or has already expired. The value stays in
+// the queue. Of several values of one millisecond it is the one that was inserted first. false:
+// the queue is empty. It looks at each value of one slot of the wheel. Another goroutine may take
+// the value meanwhile: then the key is void.
+func (q *DelayQueue[T]) Peek() (DelayKey, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	first := q.wheel.First()
+	if first == nil {
+		return DelayKey{}, false
+	}
+	return first.Value.(*delayNode[T]).key, true
+}
+
+// Deadline is the runtime's time at which a value expires, as it was set. false: the key is void.
+func (q *DelayQueue[T]) Deadline(key DelayKey) (at time.Duration, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.find(key)
+	if n == nil {
+		return 0, false
+	}
+	return n.deadline, true
 }
 
 // take is TryNext with the lock held.
@@ -185,13 +207,14 @@ func (q *DelayQueue[T]) take() (e Expired[T], ok bool) {
 	return q.empty(entry.Value.(*delayNode[T])), true
 }
 
-// arm has the first of those who wait woken when there is a value for it, or at a
-// turn of the wheel before. It is called with the lock held after every change of the
-// waiters, of the wheel, or of the wheel's time. So whenever the lock is free: if
-// somebody waits and there is a value, the alarm runs for the first waiter, or has
-// fired for it and the waiter, being woken, has still to poll. The poll of any waiter
-// that finds the alarm fired has it started anew, so it is never taken to run when it
-// does not; and a waiter that goes away is not the first any more.
+// arm sets the alarm so that the first waiter is woken when there is a value for it, or earlier at
+// a turn of the wheel. It is called with the lock held after every change of the waiters, of the
+// wheel, or of the wheel's time.
+//
+// So this holds whenever the lock is free. If somebody waits and there is a value, the alarm runs
+// for the first waiter; or it has fired for that waiter, which was woken and has not polled yet.
+// Any waiter's poll that finds the alarm fired starts it again, so an alarm that does not run is
+// never assumed to run. A waiter that gives up is no longer the first one.
 func (q *DelayQueue[T]) arm() {
 	first := q.waiters.Front()
 	tick, ok := q.wheel.Next()
@@ -210,7 +233,7 @@ func (q *DelayQueue[T]) arm() {
 	q.rt.StartTimer(&q.alarm, at, first.Value)
 }
 
-// tickOf is the first tick that is not before a time.
+// tickOf is the first tick that is not before the time.
 func tickOf(at time.Duration) uint64 {
 	return (uint64(max(0, at)) + uint64(oneTick) - 1) / uint64(oneTick)
 }
@@ -223,34 +246,33 @@ func timeOf(tick uint64) time.Duration {
 	return time.Duration(tick) * time.Millisecond
 }
 
-// Next awaits the next value whose time has come, in a stackful task. If there is no
-// value at all it waits for one.
+// Next awaits the next expired value, in a stackful task. While the queue is empty it waits for an
+// insertion.
 func (q *DelayQueue[T]) Next(cx *Context) (Expired[T], error) {
 	f := q.futures.Get().(*ExpiredFuture[T])
 	defer q.futures.Put(f)
 	return Await(cx, f)
 }
 
-// NextContext is Next for a goroutine, which must not be a worker's: ctx's error if
-// that ends first, ErrClosed if the runtime closes.
+// NextContext is Next for a goroutine, which must not be a worker's. It returns ctx's error if ctx
+// ends first, and ErrClosed if the runtime closes.
 func (q *DelayQueue[T]) NextContext(ctx context.Context) (Expired[T], error) {
 	f := q.futures.Get().(*ExpiredFuture[T])
 	defer q.futures.Put(f)
 	return Block(ctx, q.rt, f)
 }
 
-// ExpiredFuture is Next as a future, which can be polled again for one value after the
-// other.
+// ExpiredFuture is Next as a future. It can be polled again for each further value.
 func (q *DelayQueue[T]) ExpiredFuture() *ExpiredFuture[T] { return &ExpiredFuture[T]{queue: q} }
 
-// An ExpiredFuture is a place among those who wait for a DelayQueue. It belongs to one
-// task at a time and must not be copied.
+// An ExpiredFuture waits for values of a DelayQueue. It belongs to one task at a time and must not
+// be copied.
 type ExpiredFuture[T any] struct {
 	queue *DelayQueue[T]
 	node  waitNode
 }
 
-// Poll takes a value if there is one whose time has come.
+// Poll takes an expired value if there is one.
 func (f *ExpiredFuture[T]) Poll(cx *Context) (e Expired[T], err error) {
 	q := f.queue
 	q.mu.Lock()
@@ -269,7 +291,7 @@ func (f *ExpiredFuture[T]) Poll(cx *Context) (e Expired[T], err error) {
 	return e, ErrPending
 }
 
-// Cancel gives the place back. What it was woken for is the next one's.
+// Cancel ends the wait. If it was woken for a value, the next waiter gets that value.
 func (f *ExpiredFuture[T]) Cancel() {
 	q := f.queue
 	q.mu.Lock()

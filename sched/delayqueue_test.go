@@ -43,7 +43,7 @@ func TestADelayQueueGivesOutItsValuesInOrderOfTheirTimesAndNoneEarly(t *testing.
 				must(e.Value == d && e.Deadline == d && rt.Now() == expiry(d), "%v at %v instead of %v", e.Value, rt.Now(), d)
 			}
 			must(q.Len() == 0 && rt.Timers() == 0, "left: %d values, %d timers", q.Len(), rt.Timers())
-			for i := range time.Duration(20) { // of equal times
+			for i := range time.Duration(20) { // values with the same time
 				q.Insert(i, time.Second)
 			}
 			for i := range time.Duration(20) {
@@ -65,7 +65,7 @@ func TestAValueInADelayQueueCanBeMovedAndRemovedByItsKey(t *testing.T) {
 			must(!ok && !q.Reset(b, 1), "removed twice")
 			e := next(cx, q)
 			must(e.Value == "c" && e.Key == c && rt.Now() == time.Second, "%v at %v", e.Value, rt.Now())
-			d := q.Insert("d", time.Second) // has the place of one that is gone
+			d := q.Insert("d", time.Second) // uses the node of a removed value
 			must(!q.Reset(b, 1) && !q.Reset(c, 1), "an old key names a new value")
 			_, ok = q.Remove(sched.DelayKey{})
 			must(!ok, "the zero key names a value")
@@ -85,7 +85,7 @@ func TestAValueInADelayQueueCanBeMovedAndRemovedByItsKey(t *testing.T) {
 	})
 }
 
-// Whatever changes the first expiry has the waiting task's timer moved.
+// A change of the first expiry moves the timer of the waiting task.
 func TestATaskThatWaitsForADelayQueueHearsOfEarlierValues(t *testing.T) {
 	onPaused(t, func(t *testing.T, rt *sched.Runtime) {
 		q := sched.NewDelayQueue[string](rt)
@@ -116,14 +116,14 @@ func TestATaskThatWaitsForADelayQueueHearsOfEarlierValues(t *testing.T) {
 		})
 		consumer.Abort()
 		_, err := outcome(t, consumer)
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 		require.Equal(t, []string{"early 3s", "late 1m4.001s"}, got)
 		q.Insert("for nobody", time.Second)
 		require.Zero(t, rt.Timers(), "nobody waits")
 	})
 }
 
-// Of two that wait the first is woken, and gives up: the value is the other's.
+// Of two waiters the first one is woken, and gives up: the other one gets the value.
 func TestAnAbandonedWaitForADelayQueueIsTheNextOnes(t *testing.T) {
 	onPaused(t, func(t *testing.T, rt *sched.Runtime) {
 		inTask(t, rt, func(cx *sched.Context) {
@@ -131,7 +131,7 @@ func TestAnAbandonedWaitForADelayQueueIsTheNextOnes(t *testing.T) {
 			first, woken := q.ExpiredFuture(), 0
 			h1 := sched.Spawn(cx, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 				if woken++; woken == 2 {
-					first.Cancel() // with the value there
+					first.Cancel() // while the value is available
 					return 0, nil
 				}
 				_, err := first.Poll(cx)
@@ -164,8 +164,8 @@ func TestAGoroutineTakesFromADelayQueue(t *testing.T) {
 	require.Equal(t, sched.ErrClosed, err)
 }
 
-// Every value once, and not early, with workers that race for them, in real time and in
-// virtual.
+// Workers compete for the values, in real time and in virtual time. Each value is taken once, and
+// not early.
 func TestManyTasksTakeEachValueOfADelayQueueOnce(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		for _, workers := range []int{1, 2, 4} {
@@ -191,7 +191,7 @@ func TestManyTasksTakeEachValueOfADelayQueueOnce(t *testing.T) {
 					}))
 				}
 				var impatient []*sched.JoinHandle[int]
-				for range 2 { // whose waits end all the time
+				for range 2 { // their waits end again and again
 					impatient = append(impatient, sched.Go(rt, func(cx *sched.Context) (int, error) {
 						f := q.ExpiredFuture()
 						for left.Load() > 0 {
@@ -251,7 +251,7 @@ func TestADelayQueueInSteadyStateAllocatesNothing(t *testing.T) {
 			next(cx, q)
 		}
 		round()
-		n := testing.AllocsPerRun(100, round)
-		must(n < 0.1 || sched.Slow, "%v allocations", n) // sync.Pool forgets some under the race detector
+		n := testing.AllocsPerRun(1000, round)
+		must(n < 0.1 || sched.Slow, "%v allocations", n) // under the race detector sync.Pool drops some of its items
 	})
 }

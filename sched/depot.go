@@ -8,39 +8,39 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/dumptext"
 )
 
-// A depot makes and recycles a runtime's envelopes of one type. They come in
-// slabs, which the depot keeps: so it knows every task there is, without a list
-// that each spawn would have to enter. What was needed at the same time stays for
-// reuse as long as it is needed again now and then (trim.go).
+// A depot makes and recycles a runtime's envelopes of one type. It allocates them in slabs and
+// keeps the slabs. So it knows every task without a list that each spawn would have to enter. It
+// keeps as many cells as were recently needed at the same time (trim.go).
 //
-// Free cells are kept by their addresses, in magazines (Bonwick and Adams,
-// "Magazines and Vmem", 2001): whoever takes or gives one touches no cell, which
-// another processor may have in its cache, and full ones change hands whole.
+// Free cells are kept by their addresses, in magazines (Bonwick and Adams, "Magazines and Vmem",
+// 2001). To take or return a cell's address does not touch the cell, which may be in another
+// processor's cache. Full magazines are exchanged as a whole.
 type depot[T any] struct {
 	rt       *Runtime
-	local    []localCells[T] // one per worker, its goroutine's alone
+	local    []localCells[T] // one per worker, used only by its goroutine
 	releases bool            // a T may be a Releaser
 
 	mu          atomics.Mutex
-	outside     *magazine[T] // for those who are no worker
+	outside     *magazine[T] // for callers that are no worker
 	full, empty *magazine[T]
-	fulls       int // how many are full
-	least       int // the smallest number of them since trimming was set
+	fulls       int // the number of full magazines
+	least       int // the smallest such number since the last trim was scheduled
 	trimming    bool
-	seen        int // how many were full when it was set
+	seen        int // the number of full magazines when the trim was scheduled
 	slabs       [][]cell[T]
 }
 
-// localCells are two magazines, so that a worker that goes to and fro between one
-// cell too few and one too many does not exchange one each time.
+// localCells has two magazines. So a worker that alternates between one cell too few and one too
+// many does not exchange a magazine each time.
 type localCells[T any] struct {
 	loaded, spare *magazine[T]
 	_             [2]cpu.CacheLinePad
 }
 
-// A magazine has up to slabCells free cells.
+// A magazine holds up to slabCells free cells.
 type magazine[T any] struct {
 	next  *magazine[T]
 	len   int
@@ -59,7 +59,7 @@ func (m *magazine[T]) pop() *cell[T] {
 	return m.cells[m.len]
 }
 
-// get is an unused cell. w is the calling worker, or nil.
+// get returns an unused cell. w is the calling worker, or nil.
 func (d *depot[T]) get(w *worker) *cell[T] {
 	if w == nil {
 		d.mu.Lock()
@@ -81,7 +81,7 @@ func (d *depot[T]) get(w *worker) *cell[T] {
 	return l.loaded.pop()
 }
 
-// put takes a cell back to which there is no reference.
+// put takes back a cell that nothing refers to.
 func (d *depot[T]) put(w *worker, c *cell[T]) {
 	c.value, c.err = *new(T), nil
 	if c.waited {
@@ -100,7 +100,7 @@ func (d *depot[T]) put(w *worker, c *cell[T]) {
 	l := &d.local[w.index]
 	if l.loaded.len == slabCells {
 		l.loaded, l.spare = l.spare, l.loaded
-		if l.loaded.len == slabCells { // others spawn what this worker only runs
+		if l.loaded.len == slabCells { // others spawn the tasks that this worker only runs
 			d.mu.Lock()
 			l.loaded = d.unload(l.loaded)
 			d.mu.Unlock()
@@ -109,7 +109,7 @@ func (d *depot[T]) put(w *worker, c *cell[T]) {
 	l.loaded.push(c)
 }
 
-// load is a full magazine for an empty one. The lock is held.
+// load exchanges an empty magazine for a full one. The lock is held.
 func (d *depot[T]) load(m *magazine[T]) *magazine[T] {
 	if full := d.full; full != nil {
 		d.full, full.next = full.next, nil
@@ -131,7 +131,7 @@ func (d *depot[T]) load(m *magazine[T]) *magazine[T] {
 	return m
 }
 
-// unload is an empty magazine for a full one. The lock is held.
+// unload exchanges a full magazine for an empty one. The lock is held.
 func (d *depot[T]) unload(m *magazine[T]) *magazine[T] {
 	m.next, d.full = d.full, m
 	d.fulls++
@@ -144,8 +144,8 @@ func (d *depot[T]) unload(m *magazine[T]) *magazine[T] {
 	return empty
 }
 
-// endAll ends every task that is not complete. The workers have ended. If a
-// task's Cancel exits the goroutine, it can be called again for the rest.
+// endAll ends every task that is not complete. The workers have ended. If a task's Cancel calls
+// runtime.Goexit, endAll can be called again for the rest.
 func (d *depot[T]) endAll(err error) {
 	d.mu.Lock()
 	slabs := d.slabs
@@ -171,9 +171,9 @@ func (d *depot[T]) living() (n int) {
 	return n
 }
 
-// depots are a runtime's, by the type of the result.
+// depots are the depots of a runtime, by the type of the result.
 type depots struct {
-	last   atomic.Pointer[anyDepot] // the one used last from outside the workers
+	last   atomic.Pointer[anyDepot] // the last one used from outside the workers
 	mu     sync.Mutex
 	byType map[reflect.Type]anyDepot
 }
@@ -181,6 +181,7 @@ type depots struct {
 type anyDepot interface {
 	endAll(err error)
 	living() int
+	survey(text *dumptext.Text, s *survey) bool
 }
 
 func (ds *depots) each(f func(anyDepot)) {
@@ -236,7 +237,7 @@ func depotOf[T any](rt *Runtime) *depot[T] {
 	if d, ok := rt.depots.byType[t].(*depot[T]); ok {
 		return d
 	}
-	d := &depot[T]{rt: rt, local: make([]localCells[T], len(rt.workers)), outside: new(magazine[T])}
+	d := &depot[T]{rt: rt, local: make([]localCells[T], rt.cfg.Workers+rt.cfg.Spares), outside: new(magazine[T])}
 	for i := range d.local {
 		d.local[i].loaded, d.local[i].spare = new(magazine[T]), new(magazine[T])
 	}

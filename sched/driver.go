@@ -2,37 +2,40 @@ package sched
 
 import "time"
 
-// A Driver is a worker's connection with the outside world. Poll and Close are
-// called by the worker's goroutine alone, Wake by any. It may be a Rescuer.
+// A Driver is a worker's connection with the outside world. Only the worker's goroutine calls Poll
+// and Close; any goroutine may call Wake. A Driver may also be a Rescuer. It may have a method
+// Trim, which frees memory that it keeps for later use. A spare worker's goroutine calls Trim when
+// the spare is out of service and about to rest (see Config.Spares).
 type Driver interface {
-	// Poll submits what has been queued since the last call, takes what has
-	// completed, wakes the tasks concerned through cx, and returns the number
-	// of things that happened: at least 1 if it has woken a task, since a worker that sleeps goes
-	// on polling until it is told of something. If there is nothing it waits: not at all for
-	// wait 0, without bound for wait < 0. With hold the wait must keep the Go
-	// scheduler's processor; it is then Config.Hold at most. Poll returns early, with 0 if
-	// need be, after Wake. An error is final: the runtime stops.
+	// Poll submits the operations queued since the last call, takes completed ones, and wakes
+	// their tasks through cx. It returns the number of events: at least 1 if it has woken a task,
+	// since a worker that sleeps polls again until there is an event. If there is no event it
+	// waits: not at all for wait 0, without bound for wait < 0. With hold, the wait must keep the
+	// Go scheduler's processor; it is then Config.Hold at most. After Wake, Poll returns early,
+	// with 0 if there is no event. An error is final: the runtime stops.
 	Poll(cx *Context, wait time.Duration, hold bool) (int, error)
 
-	// Wake makes a Poll that waits, or the next one that would, return. It may
-	// come after Close, and then does nothing.
+	// Wake makes a waiting Poll return, or else the next Poll that would wait. It may be called
+	// after Close, and then does nothing.
 	Wake()
 
 	// Close frees what the driver owns, after the last Poll.
 	Close() error
 }
 
-// A Rescuer is a Driver that others can look after while its worker is stuck in
-// a task. Any worker's goroutine may call it, outside its own driver's Poll.
+// A Rescuer is a Driver whose completions others can take while its worker is stuck in a task. Any
+// worker's goroutine may call it, outside its own driver's Poll.
 type Rescuer interface {
-	// Rescue takes what has completed on the driver, wakes the tasks concerned
-	// through cx, which is the caller's context, on another worker, and returns
-	// the number of things that happened. It never waits: it returns 0 at once
-	// if the owner is in Poll, or somebody else in Rescue.
+	// Rescue takes completed operations of the driver, wakes their tasks through cx, and returns
+	// the number of events. cx is the caller's context, on another worker. Rescue never waits: it
+	// returns 0 at once if the owner is in Poll or another caller is in Rescue.
 	Rescue(cx *Context) int
 }
 
-// A sleeper is the driver of a runtime that has no I/O: it only waits.
+// A trimmer is a Driver that keeps memory for later use.
+type trimmer interface{ Trim() }
+
+// A sleeper is the driver of a runtime without I/O: it only waits.
 type sleeper struct{ wake chan struct{} }
 
 func newSleeper() *sleeper { return &sleeper{wake: make(chan struct{}, 1)} }
@@ -56,7 +59,7 @@ func (s *sleeper) Poll(_ *Context, wait time.Duration, _ bool) (int, error) {
 func (s *sleeper) Wake() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // one is on its way
+	default: // a wake-up is already pending
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// asked has the driver do something in its Poll, and returns what it says.
+// asked runs a function in the driver's Poll, and returns its result.
 func asked[T any](t *testing.T, d *fake, do func(cx *sched.Context) T) T {
 	t.Helper()
 	said := make(chan T, 1)
@@ -21,7 +21,7 @@ func asked[T any](t *testing.T, d *fake, do func(cx *sched.Context) T) T {
 	return receive(t, "the driver does it", said)
 }
 
-// entered is a task that lets itself be entered and waits, and how often it has run.
+// entered returns a waiting task that has called LetEnter, and the number of its runs.
 func entered(t *testing.T, rt *sched.Runtime, prepare func(*sched.Task)) (*sched.Task, *atomic.Int32) {
 	t.Helper()
 	var task *sched.Task
@@ -43,7 +43,7 @@ func TestADriverEntersATaskThatWaits(t *testing.T) {
 	task, runs := entered(t, rt, func(*sched.Task) {})
 	could := asked(t, fakes[0], func(cx *sched.Context) (could [3]bool) {
 		could[0] = cx.Enter(task)
-		could[1] = cx.Enter(task) // it runs
+		could[1] = cx.Enter(task) // the task runs
 		cx.Leave(task)
 		could[2] = cx.Enter(task)
 		cx.Leave(task)
@@ -62,7 +62,7 @@ func TestATaskThatIsWokenWhileItIsEnteredRunsAfterwards(t *testing.T) {
 		task.Wake()
 		cx.Wake(task.Waker())
 		cx.Leave(task)
-		could[1] = cx.Enter(task) // it is to run
+		could[1] = cx.Enter(task) // the task is scheduled
 		return could
 	})
 	require.Equal(t, [2]bool{true, false}, could)
@@ -107,7 +107,8 @@ func TestADriverIsToldTheTimeOfItsPoll(t *testing.T) {
 	}
 }
 
-// A worker that polls while it waits has announced that it is idle: that is not another one.
+// A worker that polls in its wait has announced that it is idle. It does not count itself as
+// another idle worker.
 func TestAWorkerThatWaitsKeepsWhatNobodyElseCouldTake(t *testing.T) {
 	rt, fakes := startFakes(t, sched.Config{Workers: 2})
 	eventually(t, "both wait", func() bool { return rt.Stats().Parked == 2 })

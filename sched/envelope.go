@@ -7,7 +7,7 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// An envelope is the memory of a spawned task, whatever its result's type.
+// An envelope is the memory of a spawned task, with a result of any type.
 type envelope interface {
 	Body
 
@@ -17,28 +17,29 @@ type envelope interface {
 	taskID() TaskID
 	setID(id TaskID)
 
-	// completed comes once, after the state word has become complete; word is
-	// what it then was. The envelope may be another task's when it returns.
+	// completed is called once, after the state word has become complete. word is its value at
+	// that moment. When completed returns, the envelope may belong to another task.
 	completed(cx *Context, word uint64)
 }
 
-// A Releaser is a result that owns something. If nobody will take it because
-// the task's handle was detached, Release is called, once, by the later of the two:
-// the worker that ended the task, or whoever detached the handle.
+// A Releaser is a result that owns resources. If the task's handle was detached, nobody takes the
+// result, and Release is called once. The caller is the later of two goroutines: the worker that
+// ended the task, or the one that detached the handle. A Join, a JoinAll or a JoinSet that is
+// abandoned releases the results it has, on the goroutine that abandons it. Release must not
+// block.
 type Releaser interface{ Release() }
 
-// A cell is the envelope of a task with results of type T. Cells are recycled;
-// the references in the state word say when. The scheduler holds one from the
-// spawn until completed has returned, the JoinHandle one until it has taken the
-// result or was detached. Wakers hold none: they know the generation, and who has
-// scheduled a task finds it, since it cannot be over before it is queued; but at the
-// runtime's end it can, see state.seize.
+// A cell is the envelope of a task with results of type T. Cells are recycled; the reference count
+// in the state word decides when. The scheduler holds one reference from the spawn until completed
+// has returned. The JoinHandle holds one until it has taken the result or was detached. Wakers
+// hold none: they know the generation. A waker that has scheduled a task can still reach it, since
+// a task cannot end before it is queued. Only at the runtime's end it can: see state.seize.
 //
-// value and err are written before the state becomes complete and read after.
+// value and err are written before the state becomes complete, and read after.
 //
-// What every task touches comes first, on two or three lines of the cache: they
-// move between processors when one spawns what the other runs. The rest keeps them
-// apart from the next cell's.
+// The fields that every task uses come first, on two or three cache lines. These lines move
+// between processors when one processor spawns the task and another runs it. The other fields
+// separate them from those of the next cell.
 type cell[T any] struct {
 	task   Task
 	depot  *depot[T]
@@ -47,14 +48,14 @@ type cell[T any] struct {
 	err    error
 	value  T
 	waited bool // waiters is not empty
-	first  bool // of its slab
+	first  bool // it is the first cell of its slab
 
 	id      TaskID
 	mu      atomics.Mutex
-	waiters waiters // those to be woken on completion
+	waiters waiters // the wakers to wake on completion
 }
 
-// waiters are wakers, of which there is nearly always one at most.
+// waiters are wakers; usually there is at most one.
 type waiters struct {
 	one  Waker
 	more []Waker
@@ -69,13 +70,13 @@ func (ws *waiters) add(w Waker) {
 	ws.more = append(ws.more, w)
 }
 
-// Run polls the future. It is for the worker.
+// Run polls the future. Workers call it.
 func (c *cell[T]) Run(cx *Context) (done bool) {
 	if c.fn != nil {
 		return c.runStackful(cx)
 	}
 	if dueToEnd(cx.word) {
-		c.err = ErrCancelled
+		c.err = ErrCanceled
 		c.drop()
 		return true
 	}
@@ -91,8 +92,8 @@ func (c *cell[T]) taskID() TaskID { return c.id }
 
 func (c *cell[T]) setID(id TaskID) { c.id = id }
 
-// drop abandons the future, once. A panic or an exit of its Cancel is the result, unless
-// there is a panic already.
+// drop abandons the future, once. A panic or runtime.Goexit of its Cancel becomes the result,
+// unless there is a panic already.
 func (c *cell[T]) drop() {
 	f, returned := c.future, false
 	c.future = nil
@@ -121,7 +122,7 @@ func (c *cell[T]) crashed(err error) {
 	case c.future != nil:
 		c.err = err
 		c.drop()
-	} // else it was being dropped, and Cancel has ended the goroutine: drop has noted that
+	} // else Cancel has ended the goroutine during drop, which has stored the error
 }
 
 // end completes a task that no worker will run.
@@ -131,7 +132,7 @@ func (c *cell[T]) end(err error) {
 	}
 }
 
-// refuse completes a task that no queue takes. It is for launch.
+// refuse completes a task that no queue accepts. launch calls it.
 func (c *cell[T]) refuse(err error) {
 	if c.task.state.seizeNew() {
 		c.ends(err)
@@ -140,7 +141,7 @@ func (c *cell[T]) refuse(err error) {
 
 func (c *cell[T]) ends(err error) {
 	c.err = err
-	defer func() { c.completed(nil, c.task.state.complete()) }() // also if Cancel exits the goroutine
+	defer func() { c.completed(nil, c.task.state.complete()) }() // deferred, in case Cancel exits the goroutine
 	if c.fn == nil {
 		c.drop()
 	}
@@ -152,11 +153,12 @@ func (c *cell[T]) completed(cx *Context, word uint64) {
 		c.finish(cx, word)
 		return
 	}
-	defer c.finish(cx, word) // also if the hook ends the goroutine
+	defer c.finish(cx, word) // deferred, in case the hook exits the goroutine
+	defer cx.outsideRun()()
 	c.tellEnd()
 }
 
-// tellEnd calls the hook. A panic there concerns neither the task nor the worker.
+// tellEnd calls the hook. A panic of the hook affects neither the task nor the worker.
 func (c *cell[T]) tellEnd() {
 	defer func() {
 		if v := recover(); v != nil {
@@ -166,7 +168,7 @@ func (c *cell[T]) tellEnd() {
 	c.depot.rt.cfg.Hooks.TaskEnd(c.id, c.err)
 }
 
-// finish tells those who wait, and gives up the scheduler's reference.
+// finish wakes the waiters, and gives up the scheduler's reference.
 func (c *cell[T]) finish(cx *Context, word uint64) {
 	if word&joinInterest != 0 {
 		c.mu.Lock()
@@ -184,7 +186,10 @@ func (c *cell[T]) finish(cx *Context, word uint64) {
 	if word>>40 == 1 || c.task.state.unref() { // nobody else can add one
 		d.put(cx.on(d.rt), c)
 	}
-	if release { // last: it may not return
+	if release { // last, because it may not return
+		if d.releases {
+			defer cx.outsideRun()()
+		}
 		d.release(value)
 	}
 }
@@ -197,7 +202,7 @@ func wake(cx *Context, w Waker) {
 	}
 }
 
-// release gives back a result that nobody takes.
+// release releases a result that nobody takes.
 func (d *depot[T]) release(value T) {
 	if !d.releases {
 		return
@@ -225,7 +230,7 @@ func (c *cell[T]) unref(cx *Context) {
 	}
 }
 
-// on is the worker of a context, which may be nil, if it belongs to rt.
+// on is the worker of the context if that belongs to rt, else nil. cx may be nil.
 func (cx *Context) on(rt *Runtime) *worker {
 	if cx == nil || cx.rt != rt {
 		return nil

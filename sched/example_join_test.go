@@ -15,7 +15,7 @@ func ExampleJoinSet() {
 	defer rt.Close()
 	sum := sched.Go(rt, func(cx *sched.Context) (int, error) {
 		var set sched.JoinSet[int]
-		defer set.Close() // whatever happens, no task stays behind
+		defer set.Close() // no task stays behind, also after an error
 		for n := range 4 {
 			set.Go(cx, func(cx *sched.Context) (int, error) { return n * n, nil })
 		}
@@ -52,7 +52,7 @@ func ExampleSelect() {
 	token := sched.NewCancellationToken()
 	h := sched.Go(rt, func(cx *sched.Context) (string, error) {
 		work := sched.FutureFunc[int](func(*sched.Context) (int, error) { return 42, nil })
-		first, err := sched.Await(cx, sched.Select(sched.Any(token.Cancelled()), sched.Any(work)))
+		first, err := sched.Await(cx, sched.Select(sched.Any(token.Canceled()), sched.Any(work)))
 		if err != nil || first.Err != nil {
 			return "", errors.Join(err, first.Err)
 		}
@@ -71,7 +71,7 @@ func ExampleTaskTracker() {
 	var tracker sched.TaskTracker
 	token := sched.NewCancellationToken()
 	for range 3 {
-		sched.SpawnTracked(rt, &tracker, token.Child().Cancelled())
+		sched.SpawnTracked(rt, &tracker, token.Child().Canceled())
 	}
 	tracker.Close()
 	token.Cancel()

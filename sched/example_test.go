@@ -9,8 +9,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A countdown is a future that is polled until it has come to 0. It wakes
-// itself; usually somebody else does, when there is something new.
+// A countdown is a future that is polled until it reaches 0. It wakes itself; usually another
+// party wakes a future when there is an event.
 type countdown struct{ left int }
 
 func (c *countdown) Poll(cx *sched.Context) (string, error) {
@@ -53,7 +53,7 @@ func ExampleJoinHandle_Poll() {
 	h := sched.Spawn(rt, sched.FutureFunc[string](func(cx *sched.Context) (string, error) {
 		v, err := count.Poll(cx)
 		if err != nil {
-			return "", err // ErrPending: polled again when count is done
+			return "", err // ErrPending: polled again when h is done
 		}
 		return v + "!", nil
 	}))
@@ -61,7 +61,7 @@ func ExampleJoinHandle_Poll() {
 	// Output: lift-off! <nil>
 }
 
-// A nap is a future that ends at a time.
+// A nap is a future that is done at a given time.
 type nap struct {
 	timer sched.Timer
 	until time.Duration

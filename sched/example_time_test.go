@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// With a virtual clock, what takes an hour takes no time: for tests.
+// With a virtual clock, an hour's sleep takes no time: for tests.
 func ExampleConfig_paused() {
 	rt := sched.New(sched.Config{Workers: 1, Paused: true})
 	defer rt.Close()
@@ -23,7 +23,7 @@ func ExampleConfig_paused() {
 	// Output: 1h0m0s <nil>
 }
 
-// An idle limit: the sleep is put off whenever something happens.
+// An idle limit: each event postpones the end of the sleep.
 func ExampleSleepFuture_Reset() {
 	rt := sched.New(sched.Config{Workers: 1, Paused: true})
 	defer rt.Close()
@@ -79,7 +79,7 @@ func ExampleInterval() {
 	// tick of 1.2s at 1.2s
 }
 
-// Entries of a cache that expire unless they are used.
+// Cache entries expire unless they are used.
 func ExampleDelayQueue() {
 	rt := sched.New(sched.Config{Workers: 1, Paused: true})
 	defer rt.Close()
@@ -104,4 +104,21 @@ func ExampleDelayQueue() {
 	// Output:
 	// b expired at 20s
 	// a expired at 40s
+}
+
+// A lease that is not renewed in time is revoked.
+func ExampleRuntime_AfterFunc() {
+	rt := sched.New(sched.Config{Workers: 1, Paused: true})
+	defer rt.Close()
+	rt.HoldClock() // this goroutine is not a task of the runtime
+	expired := make(chan time.Duration)
+	lease := rt.AfterFunc(time.Minute, func() { expired <- rt.Now() })
+	fmt.Println(lease.Reset(time.Hour)) // renewed
+	rt.ReleaseClock()
+	fmt.Println(<-expired)
+	fmt.Println(lease.Stop()) // too late
+	// Output:
+	// true
+	// 1h0m0s
+	// false
 }

@@ -19,7 +19,7 @@ import (
 
 var quietly = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// exits is a future whose Cancel ends its goroutine.
+// exits is a future whose Cancel exits its goroutine.
 type exits struct {
 	atPoll         func()
 	polls, cancels atomic.Int64
@@ -71,7 +71,8 @@ func TestACancelThatEndsItsGoroutineEndsNoWorker(t *testing.T) {
 	}
 }
 
-// What is called when the workers have ended, or are about to, may exit as well.
+// Functions that are called when the workers have ended, or are about to, may also exit their
+// goroutine.
 func TestWhatExitsAtTheEndOfARuntimeDoesNotHoldItUp(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for name, hooks := range map[string]sched.Hooks{
@@ -143,7 +144,7 @@ func TestAHookThatPanicsWhenATaskEndsLeavesNobodyWaiting(t *testing.T) {
 	}
 }
 
-// A syncBuffer is written to by several.
+// A syncBuffer is a buffer that several goroutines may write to.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

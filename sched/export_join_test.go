@@ -9,7 +9,7 @@ func (rt *Runtime) Timers() int {
 	return rt.timers.wheel.Len()
 }
 
-// Memory is where the waker's task is, or was.
+// Memory is the address of the waker's task, which may have ended.
 func (w Waker) Memory() unsafe.Pointer { return unsafe.Pointer(w.task) }
 
 // Waiters is the number of futures that wait for the token.
@@ -19,7 +19,7 @@ func (t *CancellationToken) Waiters() int {
 	return t.waiters.Len()
 }
 
-// Children is the number of those that the token keeps.
+// Children is the number of children in the token's list.
 func (t *CancellationToken) Children() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

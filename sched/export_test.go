@@ -1,25 +1,28 @@
 package sched
 
-import "time"
+import (
+	"time"
 
-// Slow says that tests have to do with fewer rounds.
+	"github.com/suiro-go/suiro/internal/cputime"
+)
+
+// Slow says that tests should repeat less.
 var Slow bool
 
-// Endless is cfg with waits that nothing but a wake-up or a timer ends, so that a
-// wake-up that is lost hangs.
+// Endless is cfg with waits that only a wake-up or a timer ends, so that a lost wake-up hangs.
 func (cfg Config) Endless() Config { cfg.endless = true; return cfg }
 
-// QueueSize is cfg with workers' queues for so many tasks, a power of two.
+// QueueSize is cfg with the size of workers' queues, a power of two.
 func (cfg Config) QueueSize(n int) Config { cfg.queueSize = n; return cfg }
 
 // Batched is the number of tasks in a worker's batch buffer.
 func (rt *Runtime) Batched(worker int) int { return rt.workers[worker].batch.len() }
 
-// SetHold changes how long a worker that waits will hold next, HoldOf says it.
+// SetHold sets how long a worker's next hold lasts; HoldOf returns that.
 func (rt *Runtime) SetHold(worker int, d time.Duration) { rt.workers[worker].adapt.hold = d }
 func (rt *Runtime) HoldOf(worker int) time.Duration     { return rt.workers[worker].adapt.hold }
 
-// InOneTick is the first look of Busy; StillBusy is both, with f between them.
+// InOneTick is the first check of Busy. StillBusy does both checks, and calls f between them.
 func (rt *Runtime) InOneTick(least time.Duration) []Busy { return rt.inOneTick(least) }
 
 func (rt *Runtime) StillBusy(least time.Duration, f func()) []Busy {
@@ -28,10 +31,61 @@ func (rt *Runtime) StillBusy(least time.Duration, f func()) []Busy {
 	return rt.stillBusy(all)
 }
 
-// Slabs is how many the runtime has for tasks whose result is an int.
+// Slabs is the number of slabs that the runtime has for tasks whose result is an int.
 func (rt *Runtime) Slabs() int {
 	d := depotOf[int](rt)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.slabs)
+}
+
+// WatchRests reports that there are no looks for slow tasks, because nothing runs.
+func (rt *Runtime) WatchRests() bool { return rt.slow.resting.Load() == 1 }
+
+// LooksSinceStuck is the number of looks in a row that have found a worker that is not stuck.
+func (rt *Runtime) LooksSinceStuck() int {
+	rt.slow.mu.Lock()
+	defer rt.slow.mu.Unlock()
+	return rt.spares.movedLooks
+}
+
+// IsWatcher reports that the worker checks for stuck workers while it waits: see monitor.
+func (rt *Runtime) IsWatcher(worker int) bool {
+	return rt.workers[worker].watcher.state.Load() == watching
+}
+
+// ReadThreads replaces the kernel's counts of the workers' threads by the results of read.
+func (rt *Runtime) ReadThreads(read func(worker int) (cputime.Reading, bool)) {
+	s := &rt.slow
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.threads.of = func(id int) (cputime.Reading, bool) { return read(id - 1) }
+	for i, w := range rt.workers {
+		w.slow.thread.id.Store(int64(i + 1))
+	}
+}
+
+// FakeThreads replaces the kernel's counts. self is called for the calling worker, and of for
+// others. It is for a runtime with a driver that has not been started.
+func (rt *Runtime) FakeThreads(self func() (id int, r cputime.Reading), of func(id int) (cputime.Reading, bool)) {
+	ran := func(id int) (time.Duration, bool) { r, ok := of(id); return r.Ran, ok }
+	rt.slow.threads = threadReader{self, ran, of}
+}
+
+// ComputesAt is how long the thread of a stuck worker must have run within a run.
+const ComputesAt = ranAtMost
+
+// IsLong reports that the task's last run was long. The task must not run meanwhile.
+func (t *Task) IsLong() bool { return t.long }
+
+// Looks is the number of looks since the start.
+func (rt *Runtime) Looks() uint32 { return rt.slow.beat.Load() }
+
+// ForgetThreads makes the workers appear as workers without threads of their own.
+func (rt *Runtime) ForgetThreads() {
+	rt.slow.mu.Lock()
+	defer rt.slow.mu.Unlock()
+	for _, w := range rt.workers {
+		w.slow.thread.id.Store(0)
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// hogs starts tasks that wake themselves until the test ends, of each kind there is.
+// hogs starts tasks of each kind that wake themselves until the test ends.
 func hogs(t *testing.T, rt *sched.Runtime, n int) {
 	t.Helper()
 	var stop atomic.Bool
@@ -38,7 +38,7 @@ func hogs(t *testing.T, rt *sched.Runtime, n int) {
 	}
 }
 
-// Scenario 1. Each link of the chain is in the LIFO slot when its parent ends.
+// Each link of the chain is in the LIFO slot when its parent ends.
 func TestATaskThatRespawnsItselfLetsOthersRun(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var stop atomic.Bool
@@ -69,12 +69,12 @@ func TestATaskThatRespawnsItselfLetsOthersRun(t *testing.T) {
 	})
 }
 
-// pingPong starts two tasks that wake each other until told to stop.
+// pingPong starts two tasks that wake each other until stop is set.
 func pingPong(rt *sched.Runtime, stop *atomic.Bool, rallies *atomic.Int64, ended func()) {
 	var players [2]*sched.Task
 	for i := range players {
 		players[i] = freeTask(rt, func(cx *sched.Context) bool {
-			last := stop.Load() // before the wake: the other one is sure to see it too
+			last := stop.Load() // before the wake, so that the other task sees it too
 			cx.Wake(players[1-i].Waker())
 			if rallies.Add(1); last {
 				ended()
@@ -85,7 +85,6 @@ func pingPong(rt *sched.Runtime, stop *atomic.Bool, rallies *atomic.Int64, ended
 	players[0].Wake()
 }
 
-// Scenario 2.
 func TestPairsThatWakeEachOtherLetATaskYield(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		const pairs = 100
@@ -112,7 +111,6 @@ func TestPairsThatWakeEachOtherLetATaskYield(t *testing.T) {
 	})
 }
 
-// Scenario 10.
 func TestTwoTasksThatWakeEachOtherLetAThirdRun(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var stop atomic.Bool
@@ -136,10 +134,10 @@ func TestTwoTasksThatWakeEachOtherLetAThirdRun(t *testing.T) {
 	})
 }
 
-// Scenario 10, to the run: with one worker everything is known.
+// With one worker the order is known.
 func TestTheThirdRunsAfterThreeRunsFromTheLIFOSlot(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
-	var order []string // the worker alone, until all have ended
+	var order []string // only the worker uses it until all tasks have ended
 	var all sync.WaitGroup
 	all.Add(3)
 	release := occupy(t, rt, 0)
@@ -164,8 +162,8 @@ func TestTheThirdRunsAfterThreeRunsFromTheLIFOSlot(t *testing.T) {
 	require.Len(t, order, 11)
 }
 
-// An exchange is a peer behind a driver: each message is an event that wakes the
-// task, whose answer is the next message.
+// An exchange is a peer behind a driver. Each message is an event that wakes the task, and the
+// task's answer causes the next message.
 func exchange(t *testing.T, rt *sched.Runtime, drivers []*fake, times int) {
 	t.Helper()
 	done := make(chan struct{})
@@ -194,7 +192,7 @@ func exchange(t *testing.T, rt *sched.Runtime, drivers []*fake, times int) {
 	receive(t, "the exchange completes", done)
 }
 
-// Scenario 3, with a driver for the peer.
+// With a driver for the peer.
 func TestAnExchangeCompletesBesideTasksThatWakeThemselves(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
@@ -205,7 +203,6 @@ func TestAnExchangeCompletesBesideTasksThatWakeThemselves(t *testing.T) {
 	}
 }
 
-// Scenario 4.
 func TestATimerFiresBesideTasksThatWakeThemselves(t *testing.T) {
 	for _, tasks := range []int{1, 100} {
 		onEach(t, func(t *testing.T, rt *sched.Runtime) {
@@ -220,8 +217,8 @@ func TestATimerFiresBesideTasksThatWakeThemselves(t *testing.T) {
 	}
 }
 
-// Scenario 5, with a driver for the listener: what is ready when the task gives
-// way is seen before it has done so ten times.
+// With a driver for the listener. An event that is ready when the task yields is seen
+// before the task has yielded ten times.
 func TestWhatADriverHasIsSeenWithinTenYields(t *testing.T) {
 	for name, giveWay := range map[string]func(cx *sched.Context){
 		"yields":              func(cx *sched.Context) { _, _ = sched.Yield().Poll(cx) },
@@ -233,10 +230,10 @@ func TestWhatADriverHasIsSeenWithinTenYields(t *testing.T) {
 			d := fakes[0]
 			most := 10
 			if name == "wakes itself" {
-				most = 129 // a tick's share
+				most = 129 // the maximum of one tick, and one more
 			}
 			for range 20 {
-				accepted, runs := false, 0 // the worker alone
+				accepted, runs := false, 0 // only the worker uses these
 				took := make(chan int, 1)
 				freeTask(rt, func(cx *sched.Context) bool {
 					if runs == 0 {
@@ -263,7 +260,7 @@ func proceedToTheEnd(cx *sched.Context) (n int) {
 	return n
 }
 
-// A yield goes behind one poll of the driver, and no more than one.
+// A yield puts the task behind exactly one poll of the driver.
 func TestAYieldGoesBehindOnePollOfTheDriver(t *testing.T) {
 	rt, fakes := startFakes(t, sched.Config{Workers: 1}.Endless())
 	d := fakes[0]
@@ -293,9 +290,8 @@ func TestAYieldGoesBehindOnePollOfTheDriver(t *testing.T) {
 	}
 }
 
-// A worker lets a task that is alone and keeps waking itself go on without queueing
-// it. What others put into the global queue meanwhile must have its turn all the
-// same: after 255 tasks at most.
+// A task that is alone and wakes itself again and again goes on without being queued. Tasks in the
+// global queue must still run: after at most 255 runs of that task.
 func TestATaskThatKeepsWakingItselfAloneLeavesTheGlobalQueueItsTurn(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	const rounds = 50
@@ -308,7 +304,7 @@ func TestATaskThatKeepsWakingItselfAloneLeavesTheGlobalQueueItsTurn(t *testing.T
 			close(ended)
 			return true
 		}
-		if !waiting && runs-spawnedAt > 1000 { // as if from outside: it goes to the global queue
+		if !waiting && runs-spawnedAt > 1000 { // as if from outside, so the task goes to the global queue
 			waiting, spawnedAt = true, runs
 			sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) {
 				waiting, longest = false, max(longest, runs-spawnedAt)

@@ -8,25 +8,26 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A fake is a Driver without a kernel. It counts what is asked of it, and a
-// test scripts what happens.
+// A fake is a Driver without a kernel. It counts its calls, and a test scripts its events.
 type fake struct {
-	endless bool // a hold ends with an event alone, so that it cannot hide a lost wake-up
+	endless bool // only an event ends a hold, so that a hold cannot hide a lost wake-up
 	onPoll  func(cx *sched.Context)
 
 	wake   chan struct{}
 	events chan event
 
 	mu      sync.Mutex
-	calls   []call // the last of them
-	waits   phase  // what a call that has not returned is waiting in
+	calls   []call // the latest calls
+	within  bool   // a call has not returned
+	waits   phase  // the kind of wait of that call, until an event or Wake ends it
+	due     int    // calls of Wake that no call has taken
 	wakes   int
 	polls   int
 	closes  int
 	badCall string
 }
 
-// An event is something that happens to a driver, told by its Poll.
+// An event is an event of a driver. Poll calls it and returns its result.
 type event func(cx *sched.Context) (int, error)
 
 type phase string
@@ -37,7 +38,7 @@ const (
 	blocking phase = "block"
 )
 
-// A call is one of Poll.
+// A call is a call of Poll.
 type call struct {
 	phase phase
 	wait  time.Duration
@@ -78,11 +79,21 @@ func (d *fake) Poll(cx *sched.Context, wait time.Duration, hold bool) (int, erro
 	}
 	select {
 	case e := <-d.events:
+		d.waited(0)
 		return e(cx)
 	case <-d.wake:
+		d.waited(1)
 	case <-limit:
 	}
 	return 0, nil
+}
+
+// waited ends the wait of a call, which may have taken a wake-up.
+func (d *fake) waited(wakes int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waits = ""
+	d.due -= wakes
 }
 
 func (d *fake) begin(c call) {
@@ -91,11 +102,11 @@ func (d *fake) begin(c call) {
 	if d.closes > 0 {
 		d.badCall = "Poll after Close"
 	}
-	if d.waits != "" {
+	if d.within {
 		d.badCall = "two calls of Poll at once"
 	}
 	d.polls++
-	d.waits = c.phase
+	d.within, d.waits = true, c.phase
 	if len(d.calls) == 100 {
 		d.calls = append(d.calls[:0], d.calls[50:]...)
 	}
@@ -105,15 +116,16 @@ func (d *fake) begin(c call) {
 func (d *fake) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.waits = ""
+	d.within, d.waits = false, ""
 }
 
 func (d *fake) Wake() {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.wakes++
-	d.mu.Unlock()
 	select {
 	case d.wake <- struct{}{}:
+		d.due++
 	default:
 	}
 }
@@ -125,14 +137,14 @@ func (d *fake) Close() error {
 	return nil
 }
 
-// waitsIn reports that the driver waits in that phase and nothing ends that.
+// waitsIn reports that the driver waits in that phase and no event is due.
 func (d *fake) waitsIn(p phase) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.waits == p && len(d.wake) == 0 && len(d.events) == 0
+	return d.waits == p && d.due == 0 && len(d.events) == 0
 }
 
-// lastCall is the one of Poll that came last.
+// lastCall is the latest call of Poll.
 func (d *fake) lastCall() call {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,7 +160,7 @@ func (d *fake) count(what *int) int {
 	return *what
 }
 
-// takeCalls returns the calls since it was last called, 100 at most.
+// takeCalls returns the calls since the last takeCalls, at most 100.
 func (d *fake) takeCalls() []call {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,7 +169,7 @@ func (d *fake) takeCalls() []call {
 	return calls
 }
 
-// startFakes starts a runtime on fake drivers, one per worker.
+// startFakes starts a runtime with one fake driver per worker.
 func startFakes(t testing.TB, cfg sched.Config) (*sched.Runtime, []*fake) {
 	t.Helper()
 	fakes := make([]*fake, cfg.Workers)
@@ -170,7 +182,12 @@ func startFakes(t testing.TB, cfg sched.Config) (*sched.Runtime, []*fake) {
 func startOn(t testing.TB, cfg sched.Config, fakes []*fake) *sched.Runtime {
 	t.Helper()
 	cfg.Workers = len(fakes)
-	cfg.NewDriver = func(worker int) (sched.Driver, error) { return fakes[worker], nil }
+	cfg.NewDriver = func(worker int) (sched.Driver, error) {
+		if worker >= len(fakes) { // a spare
+			return newFake(), nil
+		}
+		return fakes[worker], nil
+	}
 	t.Cleanup(func() {
 		for i, d := range fakes {
 			if n := d.count(&d.closes); n != 1 {

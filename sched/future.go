@@ -6,23 +6,23 @@ import (
 	"fmt"
 )
 
-// A Future is a computation that is polled to its end. Poll returns ErrPending
-// after arranging for cx's waker to fire; any other result is final, and Poll
-// is not called again. It must not block.
+// A Future is a computation that is polled until it is done. Poll returns ErrPending after it has
+// arranged for cx's waker to fire. Any other result is final, and Poll is not called again. It
+// must not block.
 //
-// A future whose Poll did not come to its end is abandoned when its task is
-// aborted or it has lost a race. One that then has something to give back, a
-// place in a queue or a timer, implements [Canceler].
+// A future that is not done is abandoned when its task is aborted, or when another future of a
+// Select wins. A future that must then give something back, such as a place in a queue or a timer,
+// implements [Canceler].
 type Future[T any] interface {
 	Poll(cx *Context) (T, error)
 }
 
-// A Canceler is told that it will not be polled any more. Cancel comes at most
-// once, possibly before the first Poll, and never at the same time as Poll. It
-// must not block. If it panics, or calls runtime.Goexit, that is its task's error.
+// A Canceler is notified that it will not be polled again. Cancel is called at most once, possibly
+// before the first Poll, and never concurrently with Poll. It must not block. If it panics or
+// calls runtime.Goexit, that becomes its task's error.
 type Canceler interface{ Cancel() }
 
-// final is the error of a function as a result.
+// final is the error of a function as the result of its task.
 func final(err error) error {
 	if err == ErrPending {
 		return ErrPendingResult
@@ -30,55 +30,55 @@ func final(err error) error {
 	return err
 }
 
-// abandon tells a future that it will not be polled any more.
+// abandon calls Cancel if the future is a Canceler.
 func abandon(f any) {
 	if c, ok := f.(Canceler); ok {
 		c.Cancel()
 	}
 }
 
-// FutureFunc makes a Future of a function.
+// FutureFunc makes a Future from a function.
 type FutureFunc[T any] func(cx *Context) (T, error)
 
 // Poll calls f.
 func (f FutureFunc[T]) Poll(cx *Context) (T, error) { return f(cx) }
 
 var (
-	// ErrPending says that a future is not done. It is returned as it is, never
-	// wrapped, so comparing with == is right.
+	// ErrPending says that a future is not done. It is never wrapped, so a comparison with == is
+	// correct.
 	ErrPending = errors.New("sched: pending")
 
-	// ErrClosed is what is returned for work given to a runtime that has
-	// closed, and for what it had not done by then.
+	// ErrClosed is the error of work that was given to a closed runtime, or that was not done when
+	// the runtime closed.
 	ErrClosed = errors.New("sched: runtime closed")
 
-	// ErrCancelled is the result of a task that was aborted, and what Await
-	// returns in one. It matches context.Canceled.
-	ErrCancelled = fmt.Errorf("sched: task cancelled: %w", context.Canceled)
+	// ErrCanceled is the result of a task that was aborted. Await returns it in such a task. It
+	// matches context.Canceled.
+	ErrCanceled = fmt.Errorf("sched: task canceled: %w", context.Canceled)
 
-	// ErrGoexit is the result of a task that called runtime.Goexit, as FailNow of a
-	// test does. That leaves about a kilobyte on its worker's stack for good, so
-	// it is not a way to end tasks by the hundred thousand.
+	// ErrGoexit is the result of a task that called runtime.Goexit, as FailNow of a test does.
+	// Each such call leaves about a kilobyte on its worker's stack for good, so it is not a way to
+	// end hundreds of thousands of tasks.
 	ErrGoexit = errors.New("sched: task called runtime.Goexit")
 
-	// ErrPendingResult is the result of a function that returned ErrPending, which only
-	// the Poll of a future may: that has arranged for a wake.
+	// ErrPendingResult is the result of a function that returned ErrPending. Only the Poll of a
+	// future may return that, because it has arranged for a wake-up.
 	ErrPendingResult = errors.New("sched: a function returned ErrPending as its result; return another error, or await what is pending")
 
-	// ErrDetached is what a handle returns after Detach.
+	// ErrDetached is the error of a handle's methods after Detach.
 	ErrDetached = errors.New("sched: task was detached")
 )
 
 // A PanicError is the error of a task that panicked.
 type PanicError struct {
-	Value any    // what was given to panic
+	Value any    // the argument of panic
 	Stack []byte // as debug.Stack formats it
 }
 
-// Error is the value, and where it was raised is in Stack.
+// Error is the text of the value. The place of the panic is in Stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("sched: task panicked: %v", e.Value) }
 
-// Unwrap is the value if that is an error.
+// Unwrap returns the value if that is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -6,12 +6,12 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// A globalQueue takes what comes from outside the workers, and what does not
-// fit into a worker's ring.
+// A globalQueue takes tasks that are woken from outside the workers, and tasks that do not fit
+// into a worker's ring.
 //
-// It has two ends with a lock each, so that those who push never wait for a worker
-// that walks along a batch of tasks, which may be in another processor's cache. What
-// has come in moves to the other end whole.
+// It has two lists with a lock each. So a push never waits for a worker that walks along a batch
+// of tasks, which may be in another processor's cache. If the out list is empty, the in list moves
+// there as a whole.
 type globalQueue struct {
 	len atomics.Int64 // of both lists; read without the locks
 	_   [2]cpu.CacheLinePad
@@ -21,11 +21,11 @@ type globalQueue struct {
 	closed bool
 	_      [2]cpu.CacheLinePad
 
-	outMu atomics.Mutex // is locked before inMu
-	out   taskList      // older than what is in in
+	outMu atomics.Mutex // locked before inMu
+	out   taskList      // older than all tasks of in
 }
 
-// push queues a task; false: the queue is closed, and the task was not taken.
+// push queues a task. false: the queue is closed, and the task was not taken.
 func (q *globalQueue) push(t *Task) bool {
 	atomics.Lock(&q.inMu)
 	if q.closed {
@@ -38,8 +38,8 @@ func (q *globalQueue) push(t *Task) bool {
 	return true
 }
 
-// pushBatch queues all of a list. A closed queue drops it: those are tasks that
-// the end of the runtime finds elsewhere.
+// pushBatch queues all tasks of a list. A closed queue drops them: the end of the runtime finds
+// these tasks elsewhere.
 func (q *globalQueue) pushBatch(l *taskList) {
 	atomics.Lock(&q.inMu)
 	defer q.inMu.Unlock()
@@ -51,7 +51,7 @@ func (q *globalQueue) pushBatch(l *taskList) {
 	q.len.Add(int64(n))
 }
 
-// pop takes the oldest task, nil if there is none.
+// pop takes the oldest task, or nil if there is none.
 func (q *globalQueue) pop() *Task {
 	if q.len.Load() == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (q *globalQueue) pop() *Task {
 	return t
 }
 
-// oldest takes the oldest task, which stays counted. outMu is held.
+// oldest takes the oldest task, and leaves len unchanged. outMu is held.
 func (q *globalQueue) oldest() *Task {
 	if q.out.head == nil {
 		atomics.Lock(&q.inMu)
@@ -75,10 +75,9 @@ func (q *globalQueue) oldest() *Task {
 	return q.out.pop()
 }
 
-// popBatch moves the oldest tasks, at most n, to a ring that has room for them
-// and belongs to the caller. They are to be seen there before they cease to be
-// seen here: a worker that looks here and then into the rings, and goes to sleep
-// if there is nothing, must not miss them.
+// popBatch moves the oldest n tasks, or fewer, to a ring that belongs to the caller and has room
+// for them. They become visible there before they disappear here. Otherwise a worker that checks
+// here, then the rings, and then sleeps could miss them.
 func (q *globalQueue) popBatch(to *ring, n int) (moved int) {
 	if n <= 0 || q.len.Load() == 0 {
 		return 0
@@ -99,7 +98,7 @@ func (q *globalQueue) popBatch(to *ring, n int) (moved int) {
 	return moved
 }
 
-// close refuses further tasks and forgets those queued.
+// close refuses further tasks and drops the queued ones.
 func (q *globalQueue) close() {
 	q.outMu.Lock()
 	defer q.outMu.Unlock()
@@ -110,8 +109,8 @@ func (q *globalQueue) close() {
 	q.len.Store(0)
 }
 
-// fairBatch is how many tasks a worker fetches at a time: its share of the
-// queue, within bounds, and all there are if that is fewer.
+// fairBatch is the number of tasks that a worker fetches at a time: its share of the queue, within
+// bounds, and at most all of them.
 func fairBatch(queued, workers int) int {
 	return min(queued, max(4, min(queued/workers, batchSize)))
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// yieldEvery is how long a worker that never blocks keeps its processor before
-// it looks whether other goroutines want it.
+// yieldEvery is how long a worker that never blocks keeps its processor before it checks whether
+// other goroutines need it.
 const yieldEvery = time.Millisecond
 
-// yield lets other goroutines run if some are waiting to. Gosched is dear on a
-// locked thread, about 10 µs, so it is not called without a reason.
+// yield lets other goroutines run if some are ready. Gosched on a locked thread takes about 10 µs,
+// so it is called only then.
 func (w *worker) yield() {
 	if w.now-w.yielded < yieldEvery {
 		return
@@ -23,8 +23,8 @@ func (w *worker) yield() {
 	}
 }
 
-// wanted reports whether goroutines are waiting for a processor. Asking the
-// runtime costs about 0.1 µs.
+// wanted reports whether goroutines wait for a processor. This query of the Go runtime takes about
+// 0.1 µs.
 func (w *worker) wanted() bool {
 	if w.runnable[0].Name == "" {
 		w.runnable[0].Name = "/sched/goroutines/runnable:goroutines"

@@ -1,22 +1,27 @@
 package sched
 
-// Hooks are called on what happens in a runtime: for tracing and tests. They run
-// on the worker concerned, or the goroutine that spawns, in the middle of things:
+// Hooks are functions that a runtime calls at certain events, for tracing and tests. They run on
+// the worker concerned, or on the goroutine that spawns, in the middle of the scheduler's work. So
 // they must be quick and must not call into the runtime. Any may be nil.
 type Hooks struct {
 	WorkerStart  func(worker int) // before its first tick
 	WorkerStop   func(worker int) // after its last
 	WorkerPark   func(worker int) // it is about to wait in its driver
-	WorkerUnpark func(worker int) // and has stopped to
+	WorkerUnpark func(worker int) // its wait has ended
 
 	TaskSpawn     func(id TaskID)
 	TaskPollStart func(worker int, id TaskID)
-	TaskPollEnd   func(worker int, id TaskID) // not after a panic or an exit
+	TaskPollEnd   func(worker int, id TaskID) // not called after a panic or runtime.Goexit
 	TaskEnd       func(id TaskID, err error)  // err is the task's result
+
+	// SlowTask is called while a task runs, once its run has lasted for Config.SlowTask, and once
+	// for each such run. Unlike the other hooks it runs on a goroutine of its own, or on the
+	// goroutine that calls Runtime.Advance. Until it returns, no other slow task is noticed.
+	SlowTask func(SlowTask)
 }
 
-// A TaskID names a spawned task to hooks; 0 is a Task that nobody spawned. IDs are
-// given in the order of the spawns, from 1, and only while there are hooks.
+// A TaskID identifies a spawned task to hooks; 0 is a Task that was not spawned. IDs count spawns
+// from 1, and are assigned only while there are hooks.
 type TaskID uint64
 
 func (h *Hooks) ofTasks() bool {
@@ -49,7 +54,7 @@ func (w *worker) runHooked(t *Task) (done bool) {
 		hooks.TaskPollStart(w.index, id)
 	}
 	if t.coroutine != nil {
-		done = t.coroutine.goOn()
+		done = t.coroutine.resumeOn(w)
 	} else {
 		done = t.body.Run(&w.cx)
 	}

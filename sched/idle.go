@@ -8,28 +8,28 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// An idleState knows which workers are parked and how many are searching, that
-// is, looking for work in others' queues. It decides who is woken for work.
+// An idleState records which workers are parked and how many are searching, that is, looking for
+// work in others' queues. It decides which worker is woken for work.
 //
-// At most half of the workers search, and a parked one is claimed only when
-// nobody does: one searcher that finds work has the next one woken, so that a
-// burst wakes the workers one after the other and as many as it needs.
+// At most half of the workers search, and a parked worker is claimed only when nobody searches. A
+// searcher that finds work causes the next worker to be woken. So a burst wakes one worker after
+// the other, and as many as it needs.
 //
-// No work is left lying while a worker sleeps that was to be woken for it:
+// No work is left waiting while a worker that should be woken for it sleeps:
 //
-//	whoever queues work   1 queues it   2 loads searching; 0: claims a parked worker
-//	a worker that parks   1 sets its bit   2 stops searching   3 looks at all queues
-//	a searcher that finds 1 stops searching   2 if it was the last, and work is
-//	                        left anywhere: claims a parked worker
+//	who queues work        1 queues it   2 loads searching; 0: claims a parked worker
+//	a worker that parks    1 sets its bit   2 stops searching   3 checks all queues
+//	a searcher that finds  1 stops searching   2 if it was the last, and work is
+//	                         left anywhere: claims a parked worker
 //
-// All these are sequentially consistent. Say that work was queued and nobody was
-// claimed. If a searcher was seen, its end of searching comes after the queueing;
-// it then looks at all queues (parking, 3) or for work that is left (finding, 2)
-// and sees it. If no searcher was seen but no parked worker either, every worker
-// that parks later looks after it has set its bit, and sees it.
+// All these steps are sequentially consistent. Assume that work was queued and no worker was
+// claimed. If a searcher was seen, its search ends after the queueing. It then checks all queues
+// (parking, step 3) or looks for work that is left (finding, step 2), and sees the work. If
+// neither a searcher nor a parked worker was seen, every worker that parks later checks all queues
+// after it has set its bit, and sees the work.
 //
-// A claim that raises searching and then finds no bit may have misled others
-// meanwhile: it looks for a bit once more after taking searching back.
+// A claim that raises searching and then finds no bit may have misled others meanwhile. So after
+// it has lowered searching again, it looks for a bit once more.
 type idleState struct {
 	_         [2]cpu.CacheLinePad
 	searching atomics.Int32
@@ -38,7 +38,7 @@ type idleState struct {
 	workers   int32
 }
 
-// A parkedWord has a bit for each of 64 workers that is parked.
+// A parkedWord has a bit for each of 64 workers; the bits of parked workers are set.
 type parkedWord struct {
 	bits atomics.Uint64
 	_    [2]cpu.CacheLinePad
@@ -49,9 +49,8 @@ func (s *idleState) init(workers int) {
 	s.words = make([]parkedWord, (workers+63)/64)
 }
 
-// claim takes a worker off the parked ones for whoever has queued work. The
-// worker is searching from now on; the caller must unpark it. -1: nobody needs
-// to be woken.
+// claim takes a worker off the parked ones for a caller that has queued work. The worker counts as
+// searching from now on; the caller must unpark it. -1: no worker needs to be woken.
 func (s *idleState) claim() int {
 	for s.anyParked() {
 		if !s.searching.CompareAndSwap(0, 1) {
@@ -80,7 +79,7 @@ func (s *idleState) anyParked() bool {
 	return false
 }
 
-// anyParkedBut is anyParked for a worker that may have announced that it waits itself.
+// anyParkedBut is anyParked without one worker, which may have announced itself that it waits.
 func (s *idleState) anyParkedBut(worker int) bool {
 	for i := range s.words {
 		bits := s.words[i].bits.Load()
@@ -94,8 +93,8 @@ func (s *idleState) anyParkedBut(worker int) bool {
 	return false
 }
 
-// park announces that a worker is about to wait: it can be claimed now. It
-// must still look at all queues.
+// park announces that a worker is about to wait: it can be claimed from now on. The worker must
+// still check all queues.
 func (s *idleState) park(worker int, searching bool) {
 	s.words[worker/64].bits.Or(1 << (worker % 64))
 	if searching {
@@ -103,8 +102,8 @@ func (s *idleState) park(worker int, searching bool) {
 	}
 }
 
-// unpark takes the worker itself off the parked ones, and reports whether it
-// was claimed before: then it is searching.
+// unpark takes the worker itself off the parked ones. It reports whether the worker was claimed
+// before; if so, it counts as searching.
 func (s *idleState) unpark(worker int) (claimed bool) {
 	bit := uint64(1) << (worker % 64)
 	return s.words[worker/64].bits.And(^bit)&bit == 0
@@ -121,7 +120,7 @@ func (s *idleState) parked() (n int) {
 	return n
 }
 
-// startSearch makes a worker a searcher, unless half of them are already.
+// startSearch makes a worker a searcher, unless half of the workers are searching already.
 func (s *idleState) startSearch() bool {
 	for {
 		n := s.searching.Load()
@@ -134,6 +133,6 @@ func (s *idleState) startSearch() bool {
 	}
 }
 
-// stopSearch ends a worker's search because it has found work, and reports
-// whether it was the last searcher: then it must see to what is left.
+// stopSearch ends a worker's search because it has found work. It reports whether this was the
+// last searcher, which must then check for work that is left.
 func (s *idleState) stopSearch() (last bool) { return s.searching.Add(-1) == 0 }

@@ -20,7 +20,7 @@ func onIdleStates(t *testing.T, test func(t *testing.T, s *idleState, workers in
 	}
 }
 
-// Scenario 12: one is woken while it searches, then the next.
+// A worker is claimed only if no other one searches.
 func TestOneWorkerIsClaimedWhileNobodySearches(t *testing.T) {
 	onIdleStates(t, func(t *testing.T, s *idleState, workers int) {
 		require.Equal(t, -1, s.claim(), "nobody is parked")
@@ -77,8 +77,7 @@ func TestAWorkerThatWakesByItselfWasNotClaimed(t *testing.T) {
 	})
 }
 
-// Scenario 12, from many sides: a worker is claimed by one, and the count of those
-// that search comes back to nothing.
+// Each worker is claimed once, and the count of searchers returns to 0.
 func TestClaimsAtOnceAgree(t *testing.T) {
 	const workers = 6
 	n := 20_000

@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An answerer is a goroutine that answers at once whoever asks it, as a blocking pool does.
+// An answerer is a goroutine that answers each question at once, as a blocking pool does.
 type answerer struct{ questions chan sched.Waker }
 
 func newAnswerer(t *testing.T) *answerer {
@@ -25,7 +25,7 @@ func newAnswerer(t *testing.T) *answerer {
 	return a
 }
 
-// question is a future that is pending once, until it is answered.
+// question is a future that is pending until it is answered.
 func (a *answerer) question(asked *atomic.Int64) sched.Future[struct{}] {
 	pending := false
 	return sched.FutureFunc[struct{}](func(cx *sched.Context) (struct{}, error) {
@@ -61,14 +61,14 @@ func TestATaskThatWaitsForAGoroutineGoesOn(t *testing.T) {
 	})
 }
 
-// It does so in place: the worker runs the task far less often than that waits. While something
-// else takes processors it may not, so it is given more than one try.
+// The task waits in place: the worker runs it far less often than it waits. While other processes
+// use the processors it may not, so the test may try more than once.
 func TestATaskThatWaitsForAGoroutineIsNotRunAnewEachTime(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	rt := start(t, sched.Config{Workers: 1})
 	a := newAnswerer(t)
 	var asked atomic.Int64
-	const waits = 20_000 // what a worker counts it tells a millisecond late
+	const waits = 20_000 // a worker publishes its counts up to a millisecond late
 	eventually(t, "few runs for many waits", func() bool {
 		before := rt.Stats().Total.Polled
 		_, err := outcome(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
@@ -85,8 +85,8 @@ func TestATaskThatWaitsForAGoroutineIsNotRunAnewEachTime(t *testing.T) {
 	})
 }
 
-// A task whose waits end at once must keep the worker from nothing else: not from tasks that
-// come from outside, nor from timers, an abort or the runtime's end.
+// A task whose waits end at once must not keep its worker from other events: tasks from outside,
+// timers, an abort, and the runtime's end.
 func TestATaskWhoseWaitsEndAtOnceLetsOthersRun(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		a := newAnswerer(t)
@@ -114,7 +114,7 @@ func TestATaskWhoseWaitsEndAtOnceLetsOthersRun(t *testing.T) {
 		eventually(t, "it goes on itself", func() bool { return asked.Load() > before })
 		h.Abort()
 		_, err = outcome(t, h)
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 		again := sched.Go(rt, func(cx *sched.Context) (int64, error) {
 			for {
 				if err := ask(cx, a, &asked); err != nil {
@@ -126,6 +126,6 @@ func TestATaskWhoseWaitsEndAtOnceLetsOthersRun(t *testing.T) {
 		eventually(t, "another one goes on", func() bool { return asked.Load() > before+1000 })
 		require.NoError(t, shut(t, rt))
 		_, err = outcome(t, again)
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 	})
 }

@@ -6,33 +6,33 @@ import (
 	"github.com/suiro-go/suiro/internal/saturate"
 )
 
-// A MissedTick says what an Interval does after a tick that was taken late, by more
-// than 5 ms: those that are missed by then are not ticks of a regular beat any more.
+// A MissedTick is the behavior of an Interval after a tick that was taken more than 5 ms late. The
+// ticks that were due by then have been missed.
 type MissedTick int
 
 const (
-	// Burst makes up for what was missed: ticks come at once until it is caught up with,
-	// so that their number is right in the long run.
+	// Burst catches up: the missed ticks come at once, so that the number of ticks is right in the
+	// long run.
 	Burst MissedTick = iota
 
-	// Delay starts anew: the next tick comes a period after the late one was taken.
+	// Delay starts anew: the next tick comes one period after the late one was taken.
 	Delay
 
-	// Skip leaves out what was missed: the next tick comes at the next multiple of the
-	// period since the first.
+	// Skip leaves out the missed ticks: the next tick comes at the next multiple of the period
+	// since the first tick.
 	Skip
 )
 
-// lateTick is how late a tick may be taken without being taken for a missed one: more
-// than a timer is late on a busy machine.
+// lateTick is how late a tick may be taken without counting as late. It is more than the delay of
+// timers on a busy machine.
 const lateTick = 5 * time.Millisecond
 
-// An Interval ticks with a period. It is a future of the runtime's time at which the
-// next tick is due, done when that has come, never early. It is polled, or awaited,
-// again for the tick after that, and allocates nothing then. It fails never.
+// An Interval ticks with a period. It is a future that is done when the next tick is due, never
+// early. Its value is the runtime's time at which that tick was due. It can be polled, or awaited,
+// again for the following tick, without an allocation. It never fails.
 //
-// It belongs to one task at a time: its methods must not be called at once. Between
-// ticks that nobody waits for it costs nothing.
+// It belongs to one task at a time: its methods must not be called concurrently. It costs nothing
+// between two ticks while nobody waits.
 type Interval struct {
 	sleep  SleepFuture // to the next tick
 	period time.Duration
@@ -44,8 +44,8 @@ var (
 	_ Canceler              = (*Interval)(nil)
 )
 
-// NewInterval is an interval whose first tick comes with its first poll. It panics if
-// the period is not above 0.
+// NewInterval returns an interval whose first tick comes with its first poll. It panics unless the
+// period is above 0.
 func NewInterval(period time.Duration) *Interval {
 	return &Interval{period: checkPeriod(period), sleep: SleepFuture{relative: true}}
 }
@@ -62,8 +62,7 @@ func checkPeriod(period time.Duration) time.Duration {
 	return period
 }
 
-// OnMissed sets what happens after a tick that was taken late, and returns the
-// interval. Without it: Burst.
+// OnMissed sets the behavior after a late tick, and returns the interval. The default is Burst.
 func (i *Interval) OnMissed(m MissedTick) *Interval {
 	i.missed = m
 	return i
@@ -72,18 +71,18 @@ func (i *Interval) OnMissed(m MissedTick) *Interval {
 // Period is the time between two ticks.
 func (i *Interval) Period() time.Duration { return i.period }
 
-// Poll takes the next tick if its time has come.
+// Poll takes the next tick if it is due.
 func (i *Interval) Poll(cx *Context) (time.Duration, error) {
 	if _, err := i.sleep.Poll(cx); err != nil {
 		return 0, err
 	}
-	if !cx.Proceed() { // a burst may go on for long
+	if !cx.Proceed() { // a burst may have many ticks
 		return 0, ErrPending
 	}
 	return i.take(), nil
 }
 
-// take moves on from the tick whose time has come.
+// take moves on from a tick that is due.
 func (i *Interval) take() time.Duration {
 	tick := i.sleep.at
 	next := saturate.Add(tick, i.period)
@@ -99,11 +98,11 @@ func (i *Interval) take() time.Duration {
 	return tick
 }
 
-// Tick awaits the next tick, in a stackful task. It returns ErrCancelled as Await
-// does; the tick is then still to come.
+// Tick awaits the next tick, in a stackful task. It returns ErrCanceled as Await does; the tick
+// has then not been taken.
 func (i *Interval) Tick(cx *Context) (time.Duration, error) { return Await(cx, i) }
 
-// TryTick takes the next tick if its time has come.
+// TryTick takes the next tick if it is due.
 func (i *Interval) TryTick(cx *Context) (time.Duration, bool) {
 	if i.sleep.rt == nil {
 		i.sleep.begin(cx.rt, cx.rt.Now())
@@ -115,13 +114,12 @@ func (i *Interval) TryTick(cx *Context) (time.Duration, bool) {
 	return i.take(), true
 }
 
-// Cancel stops the timer. The interval may be polled again: the tick that was waited
-// for is still to come.
+// Cancel stops the timer. The interval may be polled again: the tick has not been taken.
 func (i *Interval) Cancel() { i.sleep.Cancel() }
 
-// Reset has the next tick come a period from now on, or if it has not been polled yet,
-// from its first poll.
+// Reset moves the next tick to one period from now on. If the interval has not been polled yet,
+// the period begins with its first poll.
 func (i *Interval) Reset() { i.sleep.Reset(i.period) }
 
-// ResetAt has the next tick come at a point in the runtime's time.
+// ResetAt moves the next tick to a point in the runtime's time.
 func (i *Interval) ResetAt(at time.Duration) { i.sleep.ResetAt(at) }

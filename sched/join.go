@@ -2,12 +2,12 @@ package sched
 
 import "context"
 
-// A JoinHandle is the other end of a spawned task. It is a Future of the task's
-// result itself. All methods may be called from any goroutine, and at once,
-// except that Detach must not be called at the same time as another.
+// A JoinHandle refers to a spawned task. It is a Future of the task's result. All methods may be
+// called from any goroutine, and concurrently, except that Detach must not run concurrently with
+// another method.
 type JoinHandle[T any] struct {
 	mu    spinLock
-	cell  *cell[T] // nil: the result has been taken, or the task detached
+	cell  *cell[T] // nil: the result has been taken, or the task was detached
 	value T
 	err   error
 }
@@ -23,7 +23,7 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 	if !c.task.state.isComplete() {
 		c.mu.Lock()
 		c.waited = true
-		c.waiters.add(cx.Waker()) // before asking to be woken: whoever completes then finds it
+		c.waiters.add(cx.Waker()) // before wantJoin: the goroutine that completes the task then finds the waker
 		c.mu.Unlock()
 		if c.task.state.wantJoin() {
 			return h.value, ErrPending
@@ -34,14 +34,14 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 	return h.value, h.err
 }
 
-// Wait blocks a goroutine, never a task, until the task is done and returns its
-// result; ctx's error if that ends first. A task uses Await or polls. In a bubble of
+// Wait blocks until the task is done and returns its result. If ctx ends first, it returns ctx's
+// error. It is for a goroutine that runs no task; a task uses Await or polls. In a bubble of
 // testing/synctest, ctx's deadline is real time if the task's runtime was made outside.
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 	return block(ctx, nil, h.runtime(), Future[T](h))
 }
 
-// runtime is the task's; nil: there is a result.
+// runtime is the task's runtime; nil: the result has been taken.
 func (h *JoinHandle[T]) runtime() *Runtime {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,21 +58,36 @@ func (h *JoinHandle[T]) Done() bool {
 	return h.cell == nil || h.cell.task.state.isComplete()
 }
 
-// Abort has the task end with ErrCancelled: a stackless one instead of its next
-// poll, a stackful one by what Await returns. It returns at once. A task that is
-// done before stays as it is. See Context.Shield for how a task defers it.
+// Abort makes the task end with ErrCanceled. A stackless task ends instead of its next poll; in a
+// stackful one, Await returns the error. Abort itself returns at once. It does not affect a task
+// that is already done. A task that has not begun never runs. A task can defer an abort: see
+// Context.Shield.
 func (h *JoinHandle[T]) Abort() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if c := h.cell; c != nil {
-		if c.task.state.cancel(c.task.generation()) {
-			c.task.schedule()
-		}
+	if t, generation := h.cancel(); t != nil { // without the lock: ending a context calls functions of users
+		t.rt.contexts.abort(t, generation)
 	}
 }
 
-// Detach gives up the result: the task goes on by itself, its result is released
-// (see Releaser), and every other method of the handle returns ErrDetached.
+// cancel is Abort without ending the task's context. It returns the task if there is one to end.
+func (h *JoinHandle[T]) cancel() (t *Task, generation uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.cell
+	if c == nil {
+		return nil, 0
+	}
+	t, generation = &c.task, c.task.generation()
+	if t.state.cancel(generation) {
+		t.schedule()
+	}
+	if !t.state.endsContext(generation) {
+		return nil, 0
+	}
+	return t, generation
+}
+
+// Detach gives up the result. The task goes on, its result is released (see Releaser), and every
+// other method of the handle returns ErrDetached.
 func (h *JoinHandle[T]) Detach() {
 	c := h.cell
 	if c == nil {
@@ -88,7 +103,7 @@ func (h *JoinHandle[T]) Detach() {
 	}
 }
 
-// forget takes the task, or its result, out of the handle.
+// forget removes the task, or its result, from the handle.
 func (h *JoinHandle[T]) forget() *cell[T] {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 19.
 func TestAResultNobodyTakesIsReleasedOnceHoweverDetachRacesWithTheEnd(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		const rounds = 150
@@ -160,8 +159,7 @@ func TestAWaitThatItsContextEndedLeavesTheTaskAndItsOtherWaiters(t *testing.T) {
 	}
 }
 
-// A turn is a task that expects to be polled twice: at its start, and when it is
-// its turn.
+// A turn is a task that expects to be polled twice: at its start, and in its turn.
 type turn struct {
 	due    bool
 	stale  int
@@ -182,20 +180,22 @@ func (f *turn) Poll(cx *sched.Context) (int, error) {
 	return 0, sched.ErrPending
 }
 
-// Scenario 28. A waker's word holds 16 bits of the generation, so the wakers of as
-// many tasks before are kept, among them the one with the same bits.
+// A waker compares 16 bits of the generation in the state word. So the test keeps the
+// wakers of as many earlier tasks, and one of these has the same bits.
 func TestNoStaleWakerPollsTheTaskThatHasItsMemory(t *testing.T) {
-	tasks := 1_000_000
-	if slow || testing.Short() {
-		tasks = 100_000
-	}
 	const kept = 1 << 16
+	tasks := 4 * kept
+	if slow || testing.Short() {
+		tasks = kept + kept/2
+	}
 	rt := start(t, sched.Config{Workers: 1})
 	var mu sync.Mutex
 	wakers := make([]sched.Waker, kept)
 	stop := make(chan struct{})
 	var others sync.WaitGroup
-	others.Go(func() { // in the middle of everything
+	t.Cleanup(others.Wait)
+	t.Cleanup(func() { close(stop) }) // before that wait
+	others.Go(func() {                // concurrently with everything else
 		for {
 			mu.Lock()
 			w := wakers[rand.IntN(kept)]
@@ -228,7 +228,7 @@ func TestNoStaleWakerPollsTheTaskThatHasItsMemory(t *testing.T) {
 			mu.Unlock()
 			cx.Wake(same)
 			same.Wake()
-			if i%16 == 0 { // whatever was woken runs
+			if i%16 == 0 { // lets all woken tasks run
 				_, _ = sched.Await(cx, sched.Yield())
 			}
 			f.due = true
@@ -245,8 +245,6 @@ func TestNoStaleWakerPollsTheTaskThatHasItsMemory(t *testing.T) {
 		return stale, nil
 	})
 	stale, err := outcome(t, h)
-	close(stop)
-	awaitAll(t, &others)
 	require.NoError(t, err)
 	require.Zero(t, stale)
 	require.Len(t, memories, 1, "every task has had the same memory")

@@ -54,7 +54,7 @@ func TestAnAbandonedJoinReleasesTheValuesItHas(t *testing.T) {
 	never.polled(t)
 	h.Abort()
 	_, err := outcome(t, h)
-	require.ErrorIs(t, err, sched.ErrCancelled)
+	require.ErrorIs(t, err, sched.ErrCanceled)
 	require.EqualValues(t, 2, released.Load())
 	require.EqualValues(t, 1, never.cancels.Load())
 }

@@ -1,21 +1,20 @@
 package sched
 
-// A member is a task of a set, and its future.
+// A member is a task of a set, and that task's future.
 type member[T any] struct {
 	observed[T]
 	set *JoinSet[T]
 
-	prev, next *member[T] // in the set; these and the next are under its mutex
+	prev, next *member[T] // in the set; the set's mutex guards these and the following fields
 	nextEnded  *member[T]
 	in         bool // it has entered the set
-	over       bool // it has ended before that
-	out        bool // it is not in the set any more
+	over       bool // it has ended before it entered the set
+	out        bool // it has left the set
 
 	handle JoinHandle[T]
 }
 
-// taskEnds tells the set, if the member is in it. The lock order is the set's, then the
-// handle's.
+// taskEnds notifies the set, if the member is in it. Lock order: the set's, then the handle's.
 func (m *member[T]) taskEnds(cx *Context) {
 	s := m.set
 	s.mu.Lock()
@@ -27,7 +26,7 @@ func (m *member[T]) taskEnds(cx *Context) {
 	s.mu.Unlock()
 }
 
-// take is the task's result, if it is there.
+// take returns the task's result if it is available, else ErrPending.
 func (m *member[T]) take(cx *Context) (T, error) {
 	v, err := m.handle.Poll(cx)
 	if err != ErrPending {
@@ -36,21 +35,21 @@ func (m *member[T]) take(cx *Context) (T, error) {
 	return v, err
 }
 
-// Abort makes the member an AbortHandle.
+// Abort aborts the task. With Done it makes the member usable in an AbortHandle.
 func (m *member[T]) Abort() { m.handle.Abort() }
 
-// Done is true as well if the result has been taken or given up.
+// Done reports whether the task is done, or its result has been taken or given up.
 func (m *member[T]) Done() bool { return m.handle.Done() }
 
-// giveUp aborts the task and has its result released.
+// giveUp aborts the task and releases its result.
 func (m *member[T]) giveUp() {
-	h := JoinHandle[T]{cell: m.handle.forget()} // of its own: Release is the user's
+	h := JoinHandle[T]{cell: m.handle.forget()} // a handle of its own, because Release is the user's code
 	h.Abort()
 	h.Detach()
 }
 
-// An AbortHandle stands for a task whose result goes elsewhere. The zero value
-// stands for one that is done.
+// An AbortHandle can abort a task whose result is taken elsewhere. The zero value refers to a task
+// that is done.
 type AbortHandle struct {
 	task interface {
 		Abort()

@@ -6,49 +6,48 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// ErrEmpty is the error of a JoinNext whose set has no tasks, and of a Select or
-// Race that has no futures: there is nothing that could ever be done.
+// ErrEmpty is the error of a JoinNext whose set has no tasks, and of a Select or Race without
+// futures: there is nothing to wait for.
 var ErrEmpty = errors.New("sched: nothing to wait for")
 
-// A JoinSet is tasks that belong together, whose results are taken in the order in
-// which they end. The zero value is an empty set. It must not be copied. Its
-// methods may be called from any goroutine, and at once.
+// A JoinSet is a group of tasks whose results are taken in the order in which the tasks end. The
+// zero value is an empty set. It must not be copied. Its methods may be called from any goroutine,
+// and concurrently.
 //
-// Every task's result is either taken by one JoinNext or released (see Releaser).
-// A set that is left with tasks in it leaves them running: defer Close. Apart from
-// AbortAll and Close, everything costs the same however many tasks there are. A
-// task costs one allocation more than one outside a set.
+// Every task's result is either taken by one JoinNext or released (see Releaser). Tasks of a set
+// that is no longer used go on running: defer Close. All operations except AbortAll and Close take
+// constant time. A task costs one allocation more than a task outside a set.
 type JoinSet[T any] struct {
-	mu      atomics.Mutex // held for some instructions; no function of others is called under it
+	mu      atomics.Mutex // held for some instructions; no user function is called under it
 	closed  bool
-	first   *member[T] // of those whose results have not been taken, in no order
+	first   *member[T] // a list, in no order, of the members whose results have not been taken
 	len     int        // their number
-	ended   *member[T] // those of them that have ended, oldest first
-	newest  *member[T] // the last of these
+	ended   *member[T] // the members of it that have ended, oldest first
+	newest  *member[T] // the last of the ended members
 	waiters waitList
 }
 
-// Spawn starts a stackless task in the set (see the function Spawn). If it cannot be
-// started, JoinNext gives the error. In a closed set it is abandoned instead.
+// Spawn starts a stackless task in the set (see the function Spawn). If it cannot be started,
+// JoinNext returns the error. In a closed set f is abandoned.
 func (s *JoinSet[T]) Spawn(sp Spawner, f Future[T]) AbortHandle {
 	return s.spawn(sp, &member[T]{observed: observed[T]{future: f}})
 }
 
-// Go starts a stackful task in the set (see the function Go). If it cannot be
-// started, JoinNext gives the error. In a closed set fn is not called.
+// Go starts a stackful task in the set (see the function Go). If it cannot be started, JoinNext
+// returns the error. In a closed set fn is not called.
 func (s *JoinSet[T]) Go(sp Spawner, fn func(cx *Context) (T, error)) AbortHandle {
 	return s.spawn(sp, &member[T]{observed: observed[T]{fn: fn}})
 }
 
-// spawn makes the task, puts it into the set, and launches it, in this order: whoever finds
-// the member in the set can abort it and take its result, and no lock is held when a task
-// that is refused calls the function of its future that may use the set.
+// spawn makes the task, puts it into the set, and launches it, in this order. So once the member
+// is in the set, it can be aborted and its result taken. No lock is held when a refused task calls
+// the Cancel of its future, which may use the set.
 func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 	m.set, m.observer = s, m
 	rt, w := sp.where()
-	// The third reference is the launch's: the result may have been taken before it returns.
+	// The third reference is for launch: the result may have been taken before launch returns.
 	c := newCell(rt, w, Future[T](m), nil, 3*oneRef)
-	defer c.unref(nil) // also if Cancel of a task that is refused ends the goroutine
+	defer c.unref(nil) // deferred, in case Cancel of a refused task exits the goroutine
 	m.handle.cell = c
 	if !s.enter(m) {
 		m.giveUp()
@@ -59,8 +58,8 @@ func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 	return AbortHandle{m}
 }
 
-// enter reports whether the member is in the set now. Its task, which is not launched, may
-// have ended by then because its runtime has.
+// enter puts the member into the set, and reports false if the set is closed. The task is not
+// launched yet. It may have ended already, because its runtime has ended.
 func (s *JoinSet[T]) enter(m *member[T]) bool {
 	s.mu.Lock()
 	if s.closed {
@@ -81,8 +80,8 @@ func (s *JoinSet[T]) enter(m *member[T]) bool {
 	return true
 }
 
-// end puts a member of the set at the end of those that have ended. The lock is held, and
-// is not any more when it returns.
+// end puts a member of the set behind those that have ended. The lock is held, and end releases
+// it.
 func (s *JoinSet[T]) end(cx *Context, m *member[T]) {
 	if s.ended == nil {
 		s.ended = m
@@ -93,20 +92,34 @@ func (s *JoinSet[T]) end(cx *Context, m *member[T]) {
 	s.waiters.wakeAll(cx, &s.mu)
 }
 
-// Len is the number of tasks whose results have not been taken, whether they are
-// done or not.
+// Len is the number of tasks whose results have not been taken, whether they are done or not.
 func (s *JoinSet[T]) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.len
 }
 
-// JoinNext takes the result of the next task that ends: its value and error are
-// the task's, ErrCancelled if it was aborted. In an empty set, or when the last
-// result has gone to somebody else, the error is ErrEmpty. One that is abandoned
-// has taken nothing. It takes budget (see Context.Proceed). Several may wait at
-// once, each for a result of its own; a task's end then wakes all of them.
+// JoinNext takes the result of the next task that ends. Its value and error are the task's; the
+// error is ErrCanceled if the task was aborted. In an empty set the error is ErrEmpty, also if
+// another caller has taken the last result. A JoinNext that is abandoned has taken nothing. It
+// uses budget (see Context.Proceed). Several may wait at once, each for a result of its own; the
+// end of a task wakes all of them.
 func (s *JoinSet[T]) JoinNext() Future[T] { return &joinNext[T]{set: s} }
+
+// TryJoinNext takes the result of a task that has ended. false: none has ended, or the set is
+// empty (see Len). It uses no budget. Any goroutine may call it, also while others wait in
+// JoinNext: each result is taken once.
+func (s *JoinSet[T]) TryJoinNext() (Result[T], bool) {
+	s.mu.Lock()
+	m := s.ended
+	if m == nil || !m.handle.Done() { // the last run of the task is about to return
+		s.mu.Unlock()
+		return Result[T]{}, false
+	}
+	v, err := m.take(nil)
+	s.took(nil, m)
+	return Result[T]{v, err}, true
+}
 
 type joinNext[T any] struct {
 	set  *JoinSet[T]
@@ -129,7 +142,7 @@ func (s *JoinSet[T]) forget(n *waitNode) {
 	s.waiters.remove(n)
 }
 
-// take is a poll of JoinNext, which waits with that node. empty: there is no task.
+// take is a poll of JoinNext, which waits with that node. empty: the set has no task.
 func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, empty bool, err error) {
 	if !cx.Proceed() {
 		return v, false, ErrPending
@@ -147,20 +160,25 @@ func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, empty bool, err error)
 	}
 	s.waiters.remove(n)
 	v, err = m.take(cx)
-	if err == ErrPending { // its last run is about to return, and wakes us
+	if err == ErrPending { // the last run of the task is about to return, and wakes us
 		s.mu.Unlock()
 		return v, false, err
 	}
+	s.took(cx, m)
+	return v, false, err
+}
+
+// took removes the first ended member from the set. The lock is held, and took releases it.
+func (s *JoinSet[T]) took(cx *Context, m *member[T]) {
 	if s.ended = m.nextEnded; s.ended == nil {
 		s.newest = nil
 	}
 	s.leave(m)
 	if s.len == 0 {
-		s.waiters.wakeAll(cx, &s.mu) // they wait for nothing
+		s.waiters.wakeAll(cx, &s.mu) // there is nothing to wait for any more
 	} else {
 		s.mu.Unlock()
 	}
-	return v, false, err
 }
 
 func (s *JoinSet[T]) leave(m *member[T]) {
@@ -176,8 +194,8 @@ func (s *JoinSet[T]) leave(m *member[T]) {
 	s.len--
 }
 
-// AbortAll aborts every task of the set (see JoinHandle.Abort). They stay in it
-// until their results are taken.
+// AbortAll aborts every task of the set (see JoinHandle.Abort). The tasks stay in the set until
+// their results are taken.
 func (s *JoinSet[T]) AbortAll() {
 	s.mu.Lock()
 	all := make([]*member[T], 0, s.len)
@@ -190,8 +208,8 @@ func (s *JoinSet[T]) AbortAll() {
 	}
 }
 
-// Close aborts every task, gives up its result and leaves the set empty for good. It
-// waits for no task. To wait for them, Shutdown comes first.
+// Close aborts every task, gives up its result and leaves the set empty for good. It does not wait
+// for the tasks. To wait for them, call Shutdown before.
 func (s *JoinSet[T]) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -201,7 +219,7 @@ func (s *JoinSet[T]) Close() {
 	}
 	s.first, s.ended, s.newest, s.len = nil, nil, nil, 0
 	s.waiters.wakeAll(nil, &s.mu)
-	for m != nil { // nobody else goes along this list any more
+	for m != nil { // nobody else uses this list any more
 		next := m.next
 		m.prev, m.next, m.nextEnded = nil, nil, nil
 		m.giveUp()
@@ -209,8 +227,8 @@ func (s *JoinSet[T]) Close() {
 	}
 }
 
-// Shutdown aborts every task, from its first poll on, and is done when all have
-// ended and their results been released. Others may be spawned afterwards.
+// Shutdown aborts every task at its first poll. It is done when all tasks have ended and their
+// results have been released. More tasks may be spawned afterwards.
 func (s *JoinSet[T]) Shutdown() Future[struct{}] { return &setShutdown[T]{set: s} }
 
 type setShutdown[T any] struct {

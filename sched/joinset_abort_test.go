@@ -9,7 +9,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 25.
 func TestAfterAbortAllEachJoinReturnsAndThenNone(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var set sched.JoinSet[int]
@@ -28,7 +27,7 @@ func TestAfterAbortAllEachJoinReturnsAndThenNone(t *testing.T) {
 		set.AbortAll()
 		for range 20 {
 			_, err := do(t, rt, set.JoinNext())
-			require.ErrorIs(t, err, sched.ErrCancelled)
+			require.ErrorIs(t, err, sched.ErrCanceled)
 		}
 		_, err := do(t, rt, set.JoinNext())
 		require.Equal(t, sched.ErrEmpty, err)
@@ -51,7 +50,7 @@ func TestTasksAbortedBeforeTheirFirstRunAreJoined(t *testing.T) {
 	release()
 	for range 2 {
 		_, err := do(t, rt, set.JoinNext())
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 	}
 	require.False(t, ran.Load())
 	require.True(t, h.Done())
@@ -66,7 +65,7 @@ func TestOneTaskOfASetCanBeAborted(t *testing.T) {
 	set.Spawn(rt, fs[1])
 	h.Abort()
 	_, err := do(t, rt, set.JoinNext())
-	require.ErrorIs(t, err, sched.ErrCancelled)
+	require.ErrorIs(t, err, sched.ErrCanceled)
 	require.True(t, h.Done())
 	ps[1].finish(5, nil)
 	v, err := do(t, rt, set.JoinNext())
@@ -74,7 +73,7 @@ func TestOneTaskOfASetCanBeAborted(t *testing.T) {
 	require.Equal(t, 5, v)
 }
 
-// Scenario 25: dropping the set aborts.
+// Dropping the set aborts.
 func TestCloseAbortsReleasesAndRefuses(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var set sched.JoinSet[lease]
@@ -143,7 +142,7 @@ func TestAnAbandonedShutdownOfASetLeavesTheRest(t *testing.T) {
 	eventually(t, "it waits", func() bool { return set.Waiters() == 1 })
 	h.Abort()
 	_, err := outcome(t, h)
-	require.Equal(t, sched.ErrCancelled, err)
+	require.Equal(t, sched.ErrCanceled, err)
 	require.Zero(t, set.Waiters())
 	p.finish(1, nil)
 	v, err := do(t, rt, set.JoinNext())
@@ -166,7 +165,7 @@ func TestTasksOfAClosedRuntimeAreJoinedWithErrClosed(t *testing.T) {
 		require.NoError(t, shut(t, rt))
 		_, err := outcome(t, h)
 		require.Error(t, err)
-		set.Spawn(rt, p) // too late
+		set.Spawn(rt, p) // after Close
 		set.Go(rt, func(*sched.Context) (int, error) { panic("never called") })
 		for range 5 {
 			_, err := do(t, other, set.JoinNext())

@@ -86,7 +86,7 @@ func TestTheCancelOfARefusedTaskMayUseItsSet(t *testing.T) {
 	}
 }
 
-// The end of a runtime may come to a task that is about to enter its set.
+// A runtime may end while a task is about to enter its set.
 func TestASetHasEveryTaskThatItsRuntimesEndCatches(t *testing.T) {
 	for range rounds(500) {
 		rt := sched.New(sched.Config{Workers: 1})
@@ -115,7 +115,7 @@ func TestASetHasEveryTaskThatItsRuntimesEndCatches(t *testing.T) {
 	}
 }
 
-// An abort, or the set's end, that comes while a task is being spawned concerns it too.
+// An abort, or the set's close, also affects a task that is being spawned at that time.
 func TestNoTaskEntersASetUnseen(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 2})
 	for name, end := range map[string]func(set *sched.JoinSet[int]){

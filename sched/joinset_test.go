@@ -72,7 +72,7 @@ func TestEachResultGoesToOneOfThoseWhoWait(t *testing.T) {
 		var mu sync.Mutex
 		seen := map[int]int{}
 		var waiting sync.WaitGroup
-		feeding := new(probe[int]) // so that the set is not empty before all have been spawned
+		feeding := new(probe[int]) // keeps the set from being empty until all have been spawned
 		set.Spawn(rt, feeding)
 		for range joiners {
 			h := sched.Go(rt, func(cx *sched.Context) (int, error) {
@@ -109,7 +109,7 @@ func TestAnAbandonedJoinNextHasTakenNothing(t *testing.T) {
 	eventually(t, "it waits", func() bool { return set.Waiters() == 1 })
 	h.Abort()
 	_, err := outcome(t, h)
-	require.ErrorIs(t, err, sched.ErrCancelled)
+	require.ErrorIs(t, err, sched.ErrCanceled)
 	require.Zero(t, set.Waiters())
 	p.finish(3, nil)
 	v, err := do(t, rt, set.JoinNext())
@@ -117,14 +117,14 @@ func TestAnAbandonedJoinNextHasTakenNothing(t *testing.T) {
 	require.Equal(t, 3, v)
 }
 
-// Polling every handle each time would be 10^10 polls.
+// To poll every handle each time would take 10^10 polls.
 func TestASetOfManyTasksIsJoinedInLinearTime(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 2})
 	const tasks = 100_000
 	var set sched.JoinSet[int]
 	var gate sched.CancellationToken
 	for range tasks {
-		opened := gate.Cancelled()
+		opened := gate.Canceled()
 		set.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 			_, err := opened.Poll(cx)
 			return 1, err
@@ -171,7 +171,7 @@ func TestATaskMaySpawnIntoItsSet(t *testing.T) {
 	})
 }
 
-// Its future has told the set already, but the result is not there yet.
+// The task's future has notified the set already, but the result is not stored yet.
 func TestJoinNextWaitsForATaskWhoseLastRunIsReturning(t *testing.T) {
 	hold, leave := make(chan struct{}), make(chan struct{})
 	var once sync.Once

@@ -10,10 +10,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A worker without a driver that has nothing else to do gives way to the goroutine again
-// and again, and most of its ticks then do not read the clock unless they are asked. With
-// one processor the goroutine runs between two ticks, but for the few times when it is
-// the worker's turn that ends in the middle of one.
+// A worker without a driver and without other work yields to the goroutine again and again. Most
+// of its ticks then read the clock only if a task asks for the time. With one processor the
+// goroutine runs between two ticks, except when the worker is preempted within a tick.
 func TestATaskFindsThatItIsNotEarlierThanItsWake(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, workers := range []int{1, 2} {

@@ -8,8 +8,8 @@ import (
 	"github.com/suiro-go/suiro/internal/explore/mutants"
 )
 
-// fullRings are tests in which a ring fills up, so that its owner comes around to
-// where a thief reads.
+// fullRings are tests in which a ring fills up, so that its owner reaches the slots that a thief
+// reads.
 const fullRings = "TestExplore(Push|ABatch|TwoThieves|Overflow)"
 
 var mistakes = map[string]mutants.Mutant{
@@ -41,6 +41,16 @@ var mistakes = map[string]mutants.Mutant{
 		"s.word.CompareAndSwap(old, old&^lifecycleMask|stateRunning)", "s.word.Swap(old&^lifecycleMask|stateRunning) == old"),
 	"an entry into a task that runs": mutants.In("state.go", "TestExploreAnEntry",
 		"old&(lifecycleMask|enterable) == stateIdle|enterable", "old&enterable != 0 && old&lifecycleMask != stateScheduled"),
+	"an inspection that stores instead of comparing": mutants.In("state.go", "TestExploreAnInspection",
+		"s.word.CompareAndSwap(old, old|stateRunning)", "s.word.Swap(old|stateRunning) == old"),
+	"an inspection of a task that runs": mutants.In("state.go", "TestExploreAnInspection",
+		"old&lifecycleMask == stateIdle && !dueToEnd(old)", "old&lifecycleMask != stateScheduled && !dueToEnd(old)"),
+	"a reader of events that trusts the slot being written": mutants.In("eventring.go", "TestExploreAnEventRing",
+		"n+size > now", "n+size >= now"),
+	"a reader of events that does not look again": mutants.In("eventring.go", "TestExploreAnEventRing",
+		"now := r.head.Load()", "now := head"),
+	"an event that is announced before it is written": mutants.In("eventring.go", "TestExploreAnEventRing",
+		"slot.when.Store(s)\n\tslot.what.Store(what)\n\tr.next++\n\tr.head.Store(r.next)", "r.next++\n\tr.head.Store(r.next)\n\tslot.when.Store(s)\n\tslot.what.Store(what)"),
 	"a wake that looks at no generation": mutants.In("state.go", "TestExploreAStale",
 		"if (old^generation)&generationMask != 0 {", "if false {"),
 	"a detach that stores instead of comparing": mutants.In("state.go", "TestExploreDetach",
@@ -48,6 +58,50 @@ var mistakes = map[string]mutants.Mutant{
 		"if s.word.Store((old | detached) - oneRef); true {"),
 	"an end that forgets wakers on their way": mutants.In("state.go", "TestExploreAWakerThatIsLate",
 		"next += stray", "_ = stray"),
+	"a context that does not look for an abort": mutants.In("state.go", "TestExploreAContext",
+		"return dueToEnd(s.word.Or(contexted))", "s.word.Or(contexted)\n\treturn false"),
+	"a context that looks for an abort first": mutants.In("state.go", "TestExploreAContext",
+		"return dueToEnd(s.word.Or(contexted))", "due = dueToEnd(s.word.Load())\n\ts.word.Or(contexted)\n\treturn due"),
+	"a shield that is lowered after an abort": mutants.In("state.go", "TestExploreAContext",
+		"return word&contexted != 0 && dueToEnd(word)\n}\n\n// addContext", "_ = word\n\treturn false\n}\n\n// addContext"),
+	"an abort that ends a context behind a shield": mutants.In("state.go", "TestExploreAContext",
+		"generationMask == 0 && word&contexted != 0 && dueToEnd(word)", "generationMask == 0 && word&contexted != 0"),
+	"a watch that rests without a second look": mutants.In("slow.go", "TestExploreAWatch",
+		"return s.rt.allParked() || !s.resting.CompareAndSwap(1, 0)", "return true"),
+	"a watch that looks before it rests": mutants.In("slow.go", "TestExploreAWatch",
+		"s.resting.Store(1)\n", "parked := s.rt.allParked()\n\ts.resting.Store(1)\n",
+		"return s.rt.allParked() ||", "return parked ||"),
+	"a spare that looks first, and waits whatever it was told": mutants.In("spareworker.go", "TestExploreASpare",
+		"	deployed := s.deployed.Load()\n", "",
+		"if !w.parker.tryPark() {", "deployed := s.deployed.Load()\n	if !w.parker.tryPark() && false {"),
+	"a deployment that wakes the spare first": mutants.In("spare.go", "TestExploreASpare",
+		"	w.spare.deployed.Store(true)\n	w.unpark()", "	w.unpark()\n	w.spare.deployed.Store(true)"),
+	"looks that rest beside a spare in service, which does not wake them": mutants.In("spareworker.go", "TestExploreASpare",
+		"w.spare.deployed.Load() || !w.spare.resting.Load()", "!w.spare.resting.Load()",
+		"	w.rt.slow.endRest()\n", ""),
+	"a recall that is forgotten": mutants.In("spare.go", "TestExploreASpare",
+		"w.spare.deployed.Store(false)\n", "_ = w\n"),
+	"a stack given away that its worker has still to leave": mutants.In("stacks.go", "TestExploreTheSharedStacks",
+		"	if own, _ := w.rt.bounds(); len(s.free) >= own {\n\t\ts.makeRoom(w.rt)\n\t}\n\ts.free = append(s.free, co)\n",
+		"	s.free = append([]*coroutine{co}, s.free...)\n\tif own, _ := w.rt.bounds(); len(s.free) > own {\n\t\ts.makeRoom(w.rt)\n\t}\n"),
+	"stacks that are given and kept": mutants.In("stacks.go", "TestExploreTheSharedStacks",
+		"left := copy(s.free, s.free[n:])", "left := len(s.free)"),
+	"stacks that are taken without the lock": mutants.In("stacks.go", "TestExploreTheSharedStacks",
+		"	all.mu.Lock()\n\tdefer all.mu.Unlock()\n\trest := max(0, len(all.free)-(own+1)/2)\n",
+		"	all.mu.Lock()\n\tlist := all.free\n\tall.mu.Unlock()\n\trest := max(0, len(list)-(own+1)/2)\n",
+		"s.free = append(s.free, all.free[rest:]...)\n\tclear(all.free[rest:])\n\tall.free = all.free[:rest]",
+		"s.free = append(s.free, list[rest:]...)\n\tall.free = list[:rest]"),
+	"stacks that are given without the lock": mutants.In("stacks.go", "TestExploreTheSharedStacks",
+		"	all.mu.Lock()\n\tdefer all.mu.Unlock()\n\tn := min((own+1)/2, shared-len(all.free))\n\tall.free = append(all.free, s.free[:n]...)",
+		"	all.mu.Lock()\n\tlist := all.free\n\tall.mu.Unlock()\n\tn := min((own+1)/2, shared-len(list))\n\tall.free = append(list, s.free[:n]...)"),
+	"a spare that enters a loop when all have left": mutants.In("stacks.go", "TestExploreTheLastLoop",
+		"for n := in.Load(); n > 0; n = in.Load() {\n\t\tif in.CompareAndSwap(n, n+1) {", "for n := in.Load(); n >= 0; n = in.Load() {\n\t\tif in.CompareAndSwap(n, n+1) {"),
+	"a spare that enters a loop without comparing": mutants.In("stacks.go", "TestExploreTheLastLoop",
+		"if in.CompareAndSwap(n, n+1) {", "if in.Add(1) > 0 {"),
+	"a worker that counts itself out and then looks": mutants.In("stacks.go", "TestExploreTheLastLoop",
+		"last := w.inLoop && w.rt.inLoops.Add(-1) == 0", "w.rt.inLoops.Add(-1)\n\tlast := w.inLoop && w.rt.inLoops.Load() == 0"),
+	"a spare that has not entered, and counts itself out": mutants.In("stacks.go", "TestExploreTheLastLoop",
+		"last := w.inLoop && w.rt.inLoops.Add(-1) == 0", "last := w.rt.inLoops.Add(-1) == 0"),
 	"a claim that does not look again": mutants.In("idle.go", "TestExploreParking/two_pushes",
 		"\t\ts.searching.Add(-1)\n\t}\n\treturn -1", "\t\ts.searching.Add(-1)\n\t\tbreak\n\t}\n\treturn -1"),
 	"a claim whoever searches": mutants.In("idle.go", "TestExploreParking/a_burst_onto_two",
@@ -74,6 +128,13 @@ var mistakes = map[string]mutants.Mutant{
 		"if n < len(batch) {\n\t\t\treturn", "if n <= len(batch) {\n\t\t\treturn"),
 	"a set that forgets who has ended before he entered": mutants.In("joinset.go", "TestExploreASetAgainst",
 		"if m.over {", "if false {"),
+	"a scope that closes without its lock": mutants.In("scope.go", "TestExploreAScope",
+		"s.Drain()\n\ts.mu.Lock()\n\ts.closed = true\n", "s.Drain()\n\ts.mu.Lock()\n\tdefer func() { s.closed = true }()\n"),
+	"a scope that refuses a task without a lock": mutants.In("scope.go", "TestExploreAScope",
+		"if s.enter(t) {", "closed := s.closed\n\ts.mu.Lock()\n\ts.mu.Unlock()\n\tif !closed && (s.enter(t) || true) {"),
+	"a scope that counts a task after it is in": mutants.In("scope.go", "TestExploreAScope",
+		"t.scope, t.observer = s, t\n\ts.tracker.state.Add(oneTracked)", "t.scope, t.observer = s, t",
+		"if s.enter(t) {", "entered := s.enter(t)\n\ts.tracker.state.Add(oneTracked)\n\tif entered {"),
 	"a set in which a task is found before its handle": mutants.In("joinset.go", "TestExploreASpawnAgainst",
 		"m.handle.cell = c\n\tif !s.enter(m) {", "if !s.enter(m) {",
 		"c.launch(rt, w)\n\treturn", "m.handle.cell = c\n\tc.launch(rt, w)\n\treturn"),
@@ -81,7 +142,7 @@ var mistakes = map[string]mutants.Mutant{
 		"return p.state.CompareAndSwap(unparked, parked)", "p.state.Store(parked); return true"),
 }
 
-// The explorer is worth what it finds: each of these mistakes.
+// The explorer must find each of these mistakes.
 func TestMutantsAreCaughtByTheExplorer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the package for each mutant")
@@ -91,7 +152,7 @@ func TestMutantsAreCaughtByTheExplorer(t *testing.T) {
 			if m.File() == "global.go" && !globalIsShimmed() {
 				t.Skip("each call of the global queue is one step")
 			}
-			t.Parallel() // nothing here uses a shim
+			t.Parallel() // no mutant here uses a shim
 			m.MustBeCaught(t)
 		})
 	}

@@ -1,12 +1,12 @@
 package sched
 
-// An observed future tells its observer, once, that it has come to its end: by its
-// result, or because it was abandoned. As the future of a task, that is however the
-// task ends: it was aborted, it panicked, its runtime closed or could not start.
-// The task's result is then about to be in its handle, but not yet there.
+// An observed future notifies its observer, once, when it has ended: it has returned its result,
+// or it was abandoned. As the future of a task it notifies however the task ends: aborted, with a
+// panic, or because its runtime closed or could not start. At that moment the task's result is not
+// yet in its handle.
 type observed[T any] struct {
 	future   Future[T]
-	fn       func(*Context) (T, error) // instead of future: a task of its own, stackful from its first run
+	fn       func(*Context) (T, error) // used instead of future: a task of its own, stackful from its first run
 	observer observer
 	told     bool
 }
@@ -26,7 +26,7 @@ func (o *observed[T]) Poll(cx *Context) (T, error) {
 	return v, err
 }
 
-// Cancel abandons the future. The function of a stackful task has not been called.
+// Cancel abandons the future. If this is a stackful task, its function has not been called.
 func (o *observed[T]) Cancel() {
 	defer o.tell(nil)
 	abandon(o.future)
@@ -44,9 +44,8 @@ func (o *observed[T]) tell(cx *Context) {
 	}
 }
 
-// becomeStackful has the task whose future is being polled call fn on a coroutine,
-// from this run on. Until then the task was a stackless one, whose future is told
-// when it is never run.
+// becomeStackful makes the polled task call fn on a coroutine, from this run on. Until then the
+// task is stackless, so its future is notified if the task never runs.
 func becomeStackful[T any](cx *Context, fn func(*Context) (T, error)) (T, error) {
 	c := cx.task.body.(*cell[T])
 	c.fn = fn

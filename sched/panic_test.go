@@ -60,7 +60,7 @@ func TestAPanicThatEscapesABodyEndsThatTaskAlone(t *testing.T) {
 			fakes[i] = newFake()
 		}
 		rt := startOn(t, sched.Config{Logger: slog.New(slog.NewTextHandler(log, nil))}, fakes)
-		var runs []string // worker 0 alone, until pass
+		var runs []string // only worker 0 uses it until pass
 		release := occupy(t, rt, 0)
 		wild := newTask(rt, 0, func(*sched.Context) bool {
 			runs = append(runs, "wild")
@@ -90,7 +90,7 @@ func TestEveryTaskOfATickMayPanic(t *testing.T) {
 	})
 }
 
-// Nothing stops runtime.Goexit: the worker goes on in a deferred call.
+// Nothing can stop runtime.Goexit: the worker goes on in a deferred call.
 func TestGoexitIsTheTasksError(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		before, other := sched.Spawn(rt, ready(1, nil)), new(gate)
@@ -139,8 +139,8 @@ func TestAPanicOrAnExitAfterAYieldIsTheEnd(t *testing.T) {
 				var polls atomic.Int64
 				_, err := wait(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 					polls.Add(1)
-					_, _ = sched.Yield().Poll(cx) // it is to run once more
-					cx.Waker().Wake()             // and once more
+					_, _ = sched.Yield().Poll(cx) // the task would run once more
+					cx.Waker().Wake()             // and is woken as well
 					end()
 					return 0, nil
 				})))
@@ -155,7 +155,7 @@ func TestAPanicOrAnExitAfterAYieldIsTheEnd(t *testing.T) {
 	}
 }
 
-// A lockedBuffer is a bytes.Buffer for several goroutines.
+// A lockedBuffer is a bytes.Buffer that several goroutines may use.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -2,11 +2,10 @@ package sched
 
 import "time"
 
-// park waits in the driver until something happens: it is announced, looked
-// once more everywhere where work may have appeared, and then waited. The order
-// is what keeps wake-ups from being lost: see parker and idleState. If it must
-// not wait it still polls: whoever keeps waking a worker must not keep it from
-// its driver.
+// park waits in the driver until there is an event. It announces the wait, then checks once more
+// every place where work may have appeared, and then waits. This order prevents lost wake-ups: see
+// parker and idleState. If it must not wait it still polls, so that frequent wake-ups do not keep
+// the worker from its driver.
 func (w *worker) park() (n int, err error) {
 	if !w.parker.tryPark() {
 		return w.driver.Poll(&w.cx, 0, false)
@@ -18,11 +17,18 @@ func (w *worker) park() (n int, err error) {
 		return w.driver.Poll(&w.cx, 0, false)
 	}
 	w.count.Parks++
+	w.beginIdle()
 	call(w.rt.cfg.Hooks.WorkerPark, w.index)
+	if w.events != nil {
+		w.note(EventPark, nil, 0)
+	}
 	if w.rt.cfg.BusyPoll > 0 {
 		n, err = w.busyWait()
 	} else {
 		n, err = w.sleep()
+	}
+	if w.events != nil {
+		w.note(EventUnpark, nil, 0)
 	}
 	call(w.rt.cfg.Hooks.WorkerUnpark, w.index)
 	w.count.Unparks++
@@ -31,8 +37,8 @@ func (w *worker) park() (n int, err error) {
 	return n, err
 }
 
-// leavePark ends the announcement. A worker that was claimed meanwhile is
-// counted as searching by whoever claimed it.
+// leavePark ends the announcement. If the worker was claimed meanwhile, the claim has counted it
+// as searching.
 func (w *worker) leavePark() {
 	if w.rt.clock.paused {
 		w.rt.clock.left.Add(1) // before anything else: see clock
@@ -41,14 +47,14 @@ func (w *worker) leavePark() {
 		return
 	}
 	w.count.Claimed++
-	if w.searching { // by itself as well
+	if w.searching { // it also searched by itself
 		w.rt.idle.searching.Add(-1)
 	}
 	w.searching = true
 }
 
-// mustNotSleep is the look after the announcement. If there is work for others
-// and half of the workers search for it already, that is their business.
+// mustNotSleep is the check after the announcement. If there is work for others, but half of the
+// workers search already, the worker may sleep.
 func (w *worker) mustNotSleep() bool {
 	if w.inbox.len.Load() > 0 || w.rt.stopping.Load() {
 		return true
@@ -60,23 +66,25 @@ func (w *worker) mustNotSleep() bool {
 	return true
 }
 
-// sleep holds first, then blocks. A worker on watch interrupts that to look after
-// the others.
+// sleep holds first, then blocks. A watcher interrupts the blocking to check for stuck
+// workers.
 func (w *worker) sleep() (int, error) {
-	began := w.now // the tasks since then were few, or measured
+	began := w.now // since then few tasks have run, or they were measured
 	if w.mayHold() {
 		hold := w.adapt.hold
 		for left := hold; left > 0; left = hold - (w.rt.Now() - began) { // a hold may end early
 			n, err := w.driver.Poll(&w.cx, left, true)
 			if n > 0 || err != nil || !w.parker.isParked() {
-				w.adapt.held(true)
+				w.adapt.holdEnded(true)
 				return n, err
 			}
 		}
-		w.adapt.held(false)
+		w.adapt.holdEnded(false)
 	}
 	w.publish()
-	if w.rt.clock.paused { // the kernel gets what the last tasks have queued before time goes on
+	w.slow.shown.Store(nil) // so that its task can be freed
+
+	if w.rt.clock.paused { // the kernel gets the I/O of the last tasks before time goes on
 		if n, err := w.driver.Poll(&w.cx, 0, false); n > 0 || err != nil || w.hasWork() {
 			return n, err
 		}
@@ -86,31 +94,32 @@ func (w *worker) sleep() (int, error) {
 		if limit == 0 || w.rt.stopping.Load() || !w.parker.isParked() {
 			return w.driver.Poll(&w.cx, 0, false)
 		}
-		if post := w.takePost(); post > 0 && (limit < 0 || post < limit) {
-			limit = post
+		if most := w.parkLimit(); most > 0 && (limit < 0 || most < limit) {
+			limit = most
 		}
 		n, err := w.driver.Poll(&w.cx, limit, false)
-		w.wakeUp()
+		w.endSleep()
 		w.now = w.rt.Now()
 		w.yielded = w.now
-		if n > 0 || err != nil || !w.parker.isParked() || w.rt.timers.due(w.now) || w.watch() {
-			w.adapt.blocked(w.now - began)
+		if n > 0 || err != nil || !w.parker.isParked() || w.rt.timers.due(w.now) || w.rescueStuck() {
+			w.adapt.blockEnded(w.now - began)
 			return n, err
 		}
 	}
 }
 
-// askEvery is how often a worker asks whether goroutines wait for a processor:
-// under load it goes to park more often than that.
+// askEvery is how often a worker checks whether goroutines wait for a processor. Under load it
+// parks more often than that.
 const askEvery = 50 * time.Microsecond
 
-// longHold is what is more than that question costs: before a longer hold it is asked each time, as whoever a task has
-// just started would wait for all of it. And so often it is asked in any case.
+// longHold is a hold that lasts much longer than that check. The worker checks before each longer
+// hold, because a goroutine that a task has just started would wait for all of it. It also checks
+// at least this often.
 const longHold = time.Millisecond
 
-// mayHold reports whether the worker may keep its processor while it waits: not
-// with goroutines waiting for one, such as one that a task has just started,
-// and not when a timer is due, for which a hold is too rough.
+// mayHold reports whether the worker may keep its processor while it waits. It may not while
+// goroutines wait for a processor, such as one that a task has just started. It may not when a
+// timer is due soon, because a hold is not precise enough.
 func (w *worker) mayHold() bool {
 	if w.adapt.hold <= 0 {
 		return false
@@ -125,12 +134,12 @@ func (w *worker) mayHold() bool {
 	return limit < 0 || limit > w.adapt.hold
 }
 
-// longestWait is within what every system's time-out can say, in 32-bit milliseconds too. A
-// worker that waits for a later timer looks at nothing once in a while.
+// longestWait is within the range of every system's time-outs, including 32-bit milliseconds. A
+// worker that waits for a later timer wakes up once in a while and finds nothing.
 const longestWait = 7 * 24 * time.Hour
 
-// untilTimer is how long the worker may wait for the sake of timers, below 0:
-// for ever. Exactly one parked worker sleeps until the next one.
+// untilTimer is how long the worker may wait before the next timer. Below 0: without a limit.
+// Exactly one parked worker sleeps until the next timer.
 func (w *worker) untilTimer() time.Duration {
 	ts := &w.rt.timers
 	if w.rt.clock.paused {

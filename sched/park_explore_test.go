@@ -10,9 +10,8 @@ import (
 	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
-// parking are the scenarios, each with the number of preemptions that is
-// affordable. Waits are endless: what a lost wake-up leaves lying is found when
-// everything has come to rest.
+// parking are the scenarios, each with an affordable number of preemptions. Waits are endless: a
+// task that a lost wake-up leaves behind is found when all threads wait.
 var parking = map[string]struct {
 	preemptions, workers, awake int
 	start                       func(m *parkTest)
@@ -80,9 +79,8 @@ var parking = map[string]struct {
 	}},
 }
 
-// Scenarios 11 and 12: nothing that was pushed lies about while a worker sleeps
-// that could run it, one worker at a time is woken, at most half of them search,
-// and in the end all are parked and none searches.
+// No queued task waits while a worker that could run it sleeps. One worker at
+// a time is woken, and at most half of them search. In the end all are parked and none searches.
 func TestExploreParkingLosesNoWakeUp(t *testing.T) {
 	for name, c := range parking {
 		t.Run(name, func(t *testing.T) {
@@ -92,9 +90,8 @@ func TestExploreParkingLosesNoWakeUp(t *testing.T) {
 	}
 }
 
-// What is put down for one worker alone, such as a timer, needs the parker only.
-// It must not be lost either if a hold, which takes the driver's wake, comes
-// before the wait.
+// Work for one particular worker, such as a timer, needs only the parker. It must also not be lost
+// if a hold, which consumes the driver's wake-up, precedes the wait.
 func TestExploreTheParkerAloneLosesNoWakeUp(t *testing.T) {
 	c := parking["things for one worker while it parks"]
 	for name, order := range map[string]parkingOrder{

@@ -12,14 +12,14 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// These tests run in a bubble, where time stands still until everybody waits:
-// every wait is known to the nanosecond. What is not known is whether a
-// goroutine waits for a processor when a worker parks, which then does not hold.
+// These tests run in a bubble, where time stands still until all goroutines wait. So every wait is
+// exact to the nanosecond. It is not known whether a goroutine waits for a processor when a worker
+// parks; such a worker does not hold.
 
 const hold = 50 * time.Microsecond
 
-// inBubble runs a test on one fake driver per worker, parked. No worker stands on
-// post: see the tests of the watch.
+// inBubble runs a test with one fake driver per worker, parked. No worker is a watcher: see
+// the tests of the monitor.
 func inBubble(t *testing.T, cfg sched.Config, test func(t *testing.T, rt *sched.Runtime, fakes []*fake)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,12 +31,12 @@ func inBubble(t *testing.T, cfg sched.Config, test func(t *testing.T, rt *sched.
 	})
 }
 
-// requireCalls has something happen to a driver until its calls of Poll are the
-// wanted ones. They may also be one of the others, which are the same without
-// some of the holds, and nothing else.
+// requireCalls makes an event happen on a driver until the driver's calls of Poll are the wanted
+// ones. One of the others is accepted, too; these lack some of the holds, but have the other
+// calls.
 func requireCalls(t *testing.T, d *fake, happen func(), wanted []call, others ...[]call) {
 	t.Helper()
-	for range 500_000 { // some seconds: time cannot be told here
+	for range 500_000 { // some seconds; time cannot be measured here
 		d.takeCalls()
 		happen()
 		synctest.Wait()
@@ -52,8 +52,7 @@ func requireCalls(t *testing.T, d *fake, happen func(), wanted []call, others ..
 	t.Fatalf("never %v", wanted)
 }
 
-// wakeUp gives a worker that is to hold as long as ever a moment's work and time
-// to park.
+// wakeUp gives a worker a moment's work, and time to park. The worker's hold is at its maximum.
 func wakeUp(rt *sched.Runtime, home int, hold time.Duration) func() {
 	return func() {
 		rt.SetHold(home, hold)
@@ -83,7 +82,7 @@ func TestAWorkerHoldsByDefault(t *testing.T) {
 func TestWithoutHoldAWorkerBlocksAtOnce(t *testing.T) {
 	inBubble(t, sched.Config{Workers: 1, Hold: -1}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		requireCalls(t, fakes[0], wakeUp(rt, 0, 0), []call{{blocking, -1}})
-		for range 100 { // nor does it begin to
+		for range 100 { // it does not begin to hold, either
 			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
 			time.Sleep(time.Microsecond)
 			synctest.Wait()
@@ -157,7 +156,7 @@ func TestAHoldComesBackWhenBlocksTurnOutShort(t *testing.T) {
 	const most = 8 * hold
 	inBubble(t, sched.Config{Workers: 1, Hold: most}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		rt.SetHold(0, 0)
-		for range 20 { // blocks that would have outlasted the hold do not bring it back
+		for range 20 { // blocking for longer than a hold does not bring the hold back
 			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
 			time.Sleep(most)
 			synctest.Wait()
@@ -167,14 +166,14 @@ func TestAHoldComesBackWhenBlocksTurnOutShort(t *testing.T) {
 		rounds := 0
 		for last := time.Duration(0); last < most; rounds++ {
 			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
-			time.Sleep(hold / 10) // the hold lasts, or the block is short
+			time.Sleep(hold / 10) // the hold lasts, or the worker blocks for a short time
 			synctest.Wait()
 			now := rt.HoldOf(0)
 			require.GreaterOrEqual(t, now, last)
 			last = now
 			require.Less(t, rounds, 100)
 		}
-		for range 1000 { // then it holds for so long unless a goroutine waits for a processor
+		for range 1000 { // then it holds for that long unless a goroutine waits for a processor
 			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
 			time.Sleep(hold / 10)
 			synctest.Wait()
@@ -186,12 +185,12 @@ func TestAHoldComesBackWhenBlocksTurnOutShort(t *testing.T) {
 	})
 }
 
-// The hold's length doubles, since it has been of use.
+// The length of the hold doubles after a hold with success.
 func TestWhatHappensInAHoldIsFollowedByAHold(t *testing.T) {
 	inBubble(t, sched.Config{Workers: 1, Hold: 4 * hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		d := fakes[0]
 		for range 1000 {
-			time.Sleep(time.Minute) // until it blocks
+			time.Sleep(time.Minute) // until the worker blocks
 			synctest.Wait()
 			rt.SetHold(0, hold)
 			d.takeCalls()
@@ -260,14 +259,14 @@ func TestOneWorkerWaitsNoLongerThanTheNextTimer(t *testing.T) {
 				keepers := 0
 				for _, d := range fakes {
 					switch calls := d.takeCalls(); {
-					case len(calls) == 0: // sleeps on
+					case len(calls) == 0: // the worker sleeps on
 					default:
 						require.Equal(t, []call{{blocking, in}}, calls)
 						keepers++
 					}
 				}
 				require.Equal(t, 1, keepers)
-				newTask(rt, int(rt.Now()), func(*sched.Context) bool { return true }).Wake() // the office may change hands
+				newTask(rt, int(rt.Now()), func(*sched.Context) bool { return true }).Wake() // another worker may become the keeper
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				require.True(t, timer.Fired())

@@ -36,3 +36,24 @@ func TestATaskThatPinsItselfElsewhereRunsThere(t *testing.T) {
 		require.Equal(t, receive(t, "the task runs again", p.ran), p.want)
 	}
 }
+
+// A task cannot be pinned to a spare: it runs on the worker that the spare's index names.
+func TestATaskThatASparePinsRunsOnAWorker(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1, Spares: 1})
+	release := occupy(t, rt, 0)
+	ran := make(chan int, 2)
+	task := new(sched.Task)
+	task.Init(rt, body(func(cx *sched.Context) bool {
+		ran <- cx.Worker()
+		if cx.Worker() == 0 {
+			return true
+		}
+		task.Pin(cx.Worker())
+		cx.Wake(cx.Waker())
+		return false
+	}))
+	task.Wake()
+	require.Equal(t, 1, receive(t, "it runs on the spare", ran))
+	release()
+	require.Equal(t, 0, receive(t, "it runs on the worker", ran))
+}

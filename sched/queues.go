@@ -1,12 +1,12 @@
 package sched
 
-// hasWork reports that there is something to run without searching.
+// hasWork reports that there is a task to run without searching.
 func (w *worker) hasWork() bool {
 	return w.first != nil || w.pinned.head != nil || w.deferred.head != nil ||
 		w.queue.len() > 0 || w.lifo.Load() != nil || w.batch.len() > 0
 }
 
-// drainInbox takes what others gave this worker.
+// drainInbox queues the tasks that others gave this worker.
 func (w *worker) drainInbox() {
 	if w.inbox.len.Load() == 0 {
 		return
@@ -31,7 +31,7 @@ func (w *worker) enqueue(t *Task) {
 	switch {
 	case t.home == w:
 		w.pinned.push(t)
-	case t.home != nil: // its run has pinned it elsewhere
+	case t.home != nil: // its run has pinned it to another worker
 		t.home.inject(t)
 	case w.queue.push(t, &w.rt.global):
 		w.count.Overflows++
@@ -39,8 +39,8 @@ func (w *worker) enqueue(t *Task) {
 	}
 }
 
-// enqueueYielded queues a task that is not to run before the next poll of the
-// driver. In the queue others can take it, should this worker get stuck.
+// enqueueYielded queues a task that must not run before the next poll of the driver. In the queue
+// others can steal it, should this worker get stuck.
 func (w *worker) enqueueYielded(t *Task) {
 	if t.home == w {
 		w.deferred.push(t)
@@ -53,10 +53,14 @@ func (w *worker) enqueueYielded(t *Task) {
 	w.enqueue(t)
 }
 
-// wake queues a task that this worker's goroutine has woken, for the running
-// task in lifo: it runs next. What was there has been waiting and goes to the
-// queue, where others may take it.
+// wake queues a task that this worker's goroutine has woken. If a running task has woken it, it
+// goes to lifo and runs next. The task that was in lifo has been waiting, and goes to the queue,
+// where others may steal it.
 func (w *worker) wake(t *Task) {
+	w.wakes(t)
+	if w.events != nil {
+		w.note(EventWake, t, 0)
+	}
 	if t.home != nil || !w.running {
 		w.enqueue(t)
 		return
@@ -67,21 +71,21 @@ func (w *worker) wake(t *Task) {
 	}
 }
 
-// offer has others take from the queue, if any have nothing to do.
+// offer lets others steal from the queue, and wakes an idle worker for that.
 func (w *worker) offer() {
 	w.beUrgent()
 	w.rt.notify()
 }
 
 func (w *worker) beUrgent() {
-	if !w.urgent.Load() { // others read it often
+	if !w.urgent.Load() { // others read it often, so it is written only if it changes
 		w.urgent.Store(true)
 	}
 }
 
-// next takes the task to run. The order: what was fetched from the global queue,
-// lifo (at most maxLIFO times in a row: two tasks that wake each other would
-// keep everybody else from running, tokio #5686), then the queues by turns.
+// next takes the next task to run. The order is: tasks fetched from the global queue, lifo, then
+// the queues in turns. lifo is used at most maxLIFO times in a row; otherwise two tasks that wake
+// each other would keep all others from running (tokio #5686).
 func (w *worker) next() *Task {
 	if w.adapt.globalDue() {
 		w.fetch(fairBatch(int(w.rt.global.len.Load()), len(w.rt.workers)))
@@ -101,7 +105,7 @@ func (w *worker) next() *Task {
 				w.count.LIFOHits++
 				return t
 			}
-			w.enqueue(t) // where it is found below if there is nothing else
+			w.enqueue(t) // it is found below if there is nothing else
 		}
 	}
 	w.lifoRuns = 0
@@ -127,7 +131,7 @@ func (w *worker) next() *Task {
 
 const (
 	maxLIFO   = 3
-	idleBatch = 32 // tasks fetched from the global queue by a worker that has none
+	idleBatch = 32 // tasks that a worker without tasks fetches from the global queue
 )
 
 // fetch moves tasks from the global queue to the batch buffer.

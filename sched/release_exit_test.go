@@ -11,13 +11,13 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// exiting is a result whose release ends its goroutine, as FailNow of a test does.
+// exiting is a result whose Release exits its goroutine, as FailNow of a test does.
 type exiting struct{}
 
 func (exiting) Release() { runtime.Goexit() }
 
-// What goes wrong after a task's end is not the task's: it must not end twice, or
-// its memory would be that of two tasks.
+// A failure after a task's end does not belong to the task. The task must not end twice, or two
+// tasks would use its memory.
 func TestWhatGoesWrongAfterATasksEndDoesNotEndItTwice(t *testing.T) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	for name, c := range map[string]struct {
@@ -25,7 +25,7 @@ func TestWhatGoesWrongAfterATasksEndDoesNotEndItTwice(t *testing.T) {
 		spawn func(rt *sched.Runtime)
 	}{
 		"a release exits": {spawn: func(rt *sched.Runtime) {
-			detached := new(gate) // so that it is the worker that releases, and not who detaches
+			detached := new(gate) // so that the worker releases the result, and not Detach
 			sched.Spawn(rt, sched.FutureFunc[exiting](func(cx *sched.Context) (exiting, error) {
 				_, err := detached.Poll(cx)
 				return exiting{}, err
@@ -50,7 +50,7 @@ func TestWhatGoesWrongAfterATasksEndDoesNotEndItTwice(t *testing.T) {
 			}
 			var handles []*sched.JoinHandle[int]
 			gates := make([]gate, 200)
-			for i := range gates { // if one cell were free twice, two of these would have it
+			for i := range gates { // if one cell were free twice, two of these would share it
 				handles = append(handles, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 					if _, err := gates[i].Poll(cx); err != nil {
 						return 0, err

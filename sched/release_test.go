@@ -12,9 +12,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Every result that was made is taken or released, every tracked task leaves its
-// tracker, and no timer or waiter stays, whatever happens at once: aborts, detaches,
-// sets that close, and in the end the runtime.
+// Aborts, detaches, the close of sets, and in the end the close of the runtime happen
+// concurrently. Every result is taken or released, every tracked task leaves its tracker, and no
+// timer or waiter stays.
 func TestNothingIsLostOrReleasedTwiceWhenEverythingHappensAtOnce(t *testing.T) {
 	rounds, tasks := 20, 400
 	if slow || testing.Short() {
@@ -40,9 +40,9 @@ func TestNothingIsLostOrReleasedTwiceWhenEverythingHappensAtOnce(t *testing.T) {
 			case 1:
 				wait = sched.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
 			case 2:
-				wait = sched.Race(token.Child().Cancelled(), sched.Sleep(time.Millisecond))
+				wait = sched.Race(token.Child().Canceled(), sched.Sleep(time.Millisecond))
 			case 3:
-				wait = sched.Shield(sched.Timeout(time.Millisecond, token.Cancelled()))
+				wait = sched.Shield(sched.Timeout(time.Millisecond, token.Canceled()))
 			}
 			return sched.Track(&tracker, sched.Future[lease](&steps{wait: wait, then: made}))
 		}
@@ -106,7 +106,7 @@ func TestNothingIsLostOrReleasedTwiceWhenEverythingHappensAtOnce(t *testing.T) {
 	}
 }
 
-// steps is one future after another.
+// steps is a sequence of futures, polled one after the other.
 type steps struct {
 	wait   sched.Future[struct{}]
 	waited bool

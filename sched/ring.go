@@ -6,17 +6,17 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// ringSize is the capacity of a worker's queue, batchSize that of its batch
-// buffer. Powers of two.
+// ringSize is the capacity of a worker's queue, batchSize that of its batch buffer. Both are
+// powers of two.
 const (
 	ringSize  = 256
 	batchSize = 64
 )
 
-// A ring is a bounded queue that its owner fills and empties, and from which
-// others steal half at a time: Tokio's, with the two heads of blitz-io in one
-// 64-bit word (of 32 bits each, since 16 wrap around soon enough for a
-// compare-and-swap to mistake an old head for a new one, tokio #5041).
+// A ring is a bounded queue that its owner fills and empties. Other workers steal half of it at a
+// time. It is Tokio's queue, with the two heads of blitz-io in one 64-bit word. Each head has 32
+// bits: with 16 bits they wrap around so soon that a compare-and-swap could mistake an old head
+// for a new one (tokio #5041).
 //
 //	head = steal<<32 | real      steal <= real <= tail, modulo 2³²
 //
@@ -24,21 +24,18 @@ const (
 //	[steal, real)  claimed by the one thief at work, and by the pops since;
 //	               none is at work while steal == real
 //
-// Who writes what: tail is the owner's alone, and so are the slots outside
-// [steal, tail). The slots a thief has claimed are the thief's until it
-// releases them. head changes by compare-and-swap only.
+// Only the owner writes tail and the slots outside [steal, tail). Only the thief writes the slots
+// that it has claimed, until it releases them. head changes by compare-and-swap only.
 //
 // Each task is delivered once:
-//   - A pop takes the task at real, a claim those from real on. Both move real
-//     past what they take with a compare-and-swap of the word, so no two take
-//     the same one.
-//   - What a claim took stays in its slots until the thief has copied it: the
-//     owner writes to no slot before steal, and steal stays where it is until
-//     the thief's release. Pops move real meanwhile, which is why the release
-//     is a compare-and-swap in a loop that keeps their real, and is never given
-//     up: nobody else would bring steal forward again.
-//   - A slot's plain write happens before the store of tail that publishes it;
-//     whoever takes the slot has loaded that tail, or a later one.
+//   - A pop takes the task at real, a claim those from real on. Both move real past the tasks that
+//     they take, with a compare-and-swap of the word. So no two of them take the same task.
+//   - The claimed tasks stay in their slots until the thief has copied them. The owner writes to
+//     no slot before steal, and steal does not move until the thief's release. Pops move real
+//     meanwhile. So the release is a compare-and-swap in a loop that keeps the current real. It is
+//     never given up, because only the release brings steal forward again.
+//   - The plain write of a slot happens before the store of tail that publishes it. A taker of the
+//     slot has loaded that tail or a later one.
 type ring struct {
 	_     [2]cpu.CacheLinePad // two lines: the processor fetches them in pairs
 	head  atomics.Uint64
@@ -59,24 +56,23 @@ func heads(word uint64) (steal, real uint32) { return uint32(word >> 32), uint32
 
 func packHeads(steal, real uint32) uint64 { return uint64(steal)<<32 | uint64(real) }
 
-// len is the number of tasks queued. Any goroutine; to others than the owner it
-// may say too many, but never none of a queue that was not empty for a moment.
+// len is the number of queued tasks. Any goroutine may call it. To others than the owner it may
+// report too many, but never 0 for a queue that was not empty at any moment.
 func (r *ring) len() int {
 	_, real := heads(r.head.Load())
 	n := int32(r.tail.Load() - real) // the head first: a later tail can only be larger
 	return int(max(0, n))
 }
 
-// room is how many tasks can be pushed before the ring is full. Owner only.
+// room is how many tasks can be pushed before the ring is full. For the owner only.
 func (r *ring) room() int {
 	steal, _ := heads(r.head.Load())
 	return len(r.slots) - int(r.tail.Load()-steal)
 }
 
-// push queues a task. If the ring is full, the newer half of it and the task go
-// to the global queue instead, in one batch: the older half, which has waited
-// longer, stays next in line (tokio #8029). It reports whether that happened.
-// Owner only.
+// push queues a task. If the ring is full, the newer half of it and the task go to the global
+// queue instead, in one batch. The older half, which has waited longer, stays first in line (tokio
+// #8029). push reports whether that happened. For the owner only.
 func (r *ring) push(t *Task, global *globalQueue) (overflowed bool) {
 	for {
 		head := r.head.Load()
@@ -87,24 +83,23 @@ func (r *ring) push(t *Task, global *globalQueue) (overflowed bool) {
 			r.tail.Store(tail + 1)
 			return false
 		}
-		if steal != real { // a thief is about to make room; this one cannot wait for it
+		if steal != real { // a thief is about to make room; the owner cannot wait for it
 			global.push(t)
 			return true
 		}
 		if r.overflow(head, tail, t, global) {
 			return true
 		}
-		// A thief was quicker: now there is room, or it is at work.
+		// A thief was faster: now there is room, or the thief still copies.
 	}
 }
 
 // overflow moves the newer half of a full ring to the global queue.
 //
-// The owner claims all of it, as a thief would, so that nobody else takes
-// anything; takes the newer half away by moving tail back; and gives the older
-// half back by moving real to where it was. A thief that has loaded the same
-// head before, and a tail from before, may then still succeed with its claim:
-// it claims half of what was there, which is the older half or less.
+// The owner claims all tasks, as a thief would, so that nobody else takes any. It removes the
+// newer half by moving tail back. It returns the older half by moving real back to its old value.
+// A thief may have loaded the same head and an older tail before, and its claim may then still
+// succeed. Its claim is half of the tasks at that time, which is the older half or less.
 func (r *ring) overflow(head uint64, tail uint32, t *Task, global *globalQueue) bool {
 	_, real := heads(head)
 	if !r.head.CompareAndSwap(head, packHeads(real, tail)) {
@@ -118,13 +113,13 @@ func (r *ring) overflow(head uint64, tail uint32, t *Task, global *globalQueue) 
 	}
 	batch.push(t)
 	r.tail.Store(from)
-	r.head.Store(head) // nobody else moves the head of a ring that is claimed
+	r.head.Store(head) // nobody else changes the head of a claimed ring
 	global.pushBatch(&batch)
 	return true
 }
 
-// pushAll queues as many of a list as there is room for, and takes them off it.
-// Others see them all at once. Owner only.
+// pushAll queues the first tasks of a list, as many as there is room for, and removes them from
+// the list. They become visible to others all at once. For the owner only.
 func (r *ring) pushAll(list *taskList) {
 	tail := r.tail.Load()
 	room := r.room()
@@ -135,13 +130,13 @@ func (r *ring) pushAll(list *taskList) {
 	r.tail.Store(tail)
 }
 
-// before reports whether the oldest task lies before a place: what tail was.
+// before reports whether the oldest task lies before a place, which is a former value of tail.
 func (r *ring) before(place uint32) bool {
 	_, real := heads(r.head.Load())
 	return int32(real-place) < 0
 }
 
-// pop takes the oldest task, nil if there is none. Owner only.
+// pop takes the oldest task, or nil if there is none. For the owner only.
 func (r *ring) pop() *Task {
 	head := r.head.Load()
 	for {
@@ -162,10 +157,9 @@ func (r *ring) pop() *Task {
 	}
 }
 
-// stealInto moves the older half of the tasks, rounded up, to dst, which the
-// caller owns, and returns the newest of them instead of queueing it, with the
-// number taken. nil: there is none, another thief is at work, or dst is more
-// than half full. Any goroutine.
+// stealInto moves the older half of the tasks, rounded up, to dst, which the caller owns. It
+// returns the newest of them instead of queueing it, and the number of tasks taken. nil: there is
+// no task, another thief is at work, or dst is more than half full. Any goroutine may call it.
 func (r *ring) stealInto(dst *ring) (*Task, int) {
 	to := dst.tail.Load()
 	if steal, _ := heads(dst.head.Load()); int(to-steal) > len(dst.slots)/2 {
@@ -189,7 +183,7 @@ func (r *ring) stealInto(dst *ring) (*Task, int) {
 	return t, int(n)
 }
 
-// claim makes the older half, at most so many, the caller's.
+// claim gives the older half of the tasks to the caller, but no more than most.
 func (r *ring) claim(most uint32) (from, n uint32) {
 	head := r.head.Load()
 	for {

@@ -8,19 +8,19 @@ import (
 	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
-// A ringTest is a ring of capacity 4, a global queue, and tasks that are to be
-// delivered once each. What a thread does between two atomic operations is a step
-// of its own, because the slots are plain memory.
+// A ringTest has a ring of capacity 4, a global queue, and tasks that must be delivered once each.
+// The code of a thread between two atomic operations is a step of its own, because the slots are
+// plain memory.
 type ringTest struct {
 	x      *explorer.Execution
 	r      *ring
 	rings  []*ring // all of them
 	global globalQueue
-	next   int // the task to be pushed next
+	next   int // the next task to push
 	times  [len(ringTestTasks)]int
 }
 
-var ringTestTasks [16]Task // their era is their number
+var ringTestTasks [16]Task // their era is used as their number
 
 func init() {
 	for i := range ringTestTasks {
@@ -28,8 +28,8 @@ func init() {
 	}
 }
 
-// exploreRing explores what the threads do that start makes on a ring of so many
-// tasks. Its indices begin where they soon wrap around.
+// exploreRing explores the threads that start makes. The ring begins with queued tasks, and with
+// indices that soon wrap around.
 func exploreRing(t *testing.T, preemptions, queued int, start func(m *ringTest)) {
 	o := explorer.Options{Preemptions: preemptions, Plain: true}
 	explorer.Explore(t, o, func(x *explorer.Execution) {
@@ -52,7 +52,7 @@ func (m *ringTest) newRing() *ring {
 	return r
 }
 
-// push queues the next task; only one thread of a test may.
+// push queues the next task. Only one thread of a test may call it.
 func (m *ringTest) push(r *ring) {
 	task := &ringTestTasks[m.next]
 	m.next++
@@ -70,7 +70,7 @@ func (m *ringTest) delivered(t *Task) {
 
 func (m *ringTest) pop(r *ring) { m.delivered(r.pop()) }
 
-// thief is a thread that steals so often, into a queue of its own.
+// thief is a thread that steals the given number of times, into its own queue.
 func (m *ringTest) thief(name string, times int) {
 	mine := m.newRing()
 	m.x.Go(name, func() {
@@ -100,7 +100,6 @@ func (m *ringTest) allDelivered() {
 	}
 }
 
-// Scenario 17, as are all in this file.
 func TestExploreOwnerPushesAndPopsWhileAThiefSteals(t *testing.T) {
 	exploreRing(t, 4, 2, func(m *ringTest) {
 		m.x.Go("owner", func() {
@@ -135,7 +134,7 @@ func TestExplorePopAgainstTheClaimOfTheLastTask(t *testing.T) {
 	})
 }
 
-// The owner pushes until there is no room but where a thief reads.
+// The owner pushes until the only free slots are those that a thief reads.
 func TestExplorePushWaitsForNoThiefAndOverwritesNothing(t *testing.T) {
 	exploreRing(t, 4, 2, func(m *ringTest) {
 		m.x.Go("owner", func() {
@@ -159,8 +158,8 @@ func TestExploreOverflowWhileAThiefSteals(t *testing.T) {
 	})
 }
 
-// After an overflow the head is what it was, and after two more pushes so is the
-// tail: a thief that has loaded both may claim tasks that came later.
+// After an overflow the head has its old value, and after two more pushes so has the tail. A thief
+// that has loaded both may claim tasks that were pushed later.
 func TestExploreTwoOverflowsWhileAThiefSteals(t *testing.T) {
 	exploreRing(t, 4, 4, func(m *ringTest) {
 		m.x.Go("owner", func() {
@@ -183,7 +182,7 @@ func TestExploreOverflowWhileTwoThievesSteal(t *testing.T) {
 	})
 }
 
-// Others take from the queue that a thief steals into.
+// A thief steals into its queue while another one steals from there.
 func TestExploreATheftFromAThief(t *testing.T) {
 	exploreRing(t, 3, 4, func(m *ringTest) {
 		mine := m.newRing()
@@ -217,8 +216,8 @@ func TestExploreABatchPushedWhileAThiefSteals(t *testing.T) {
 	})
 }
 
-// Whoever looks whether there is work must not overlook any: of a queue that is
-// not empty at any time, and does not overflow, len is not 0.
+// A check for work must miss none: len is not 0 for a queue that is never empty and does not
+// overflow.
 func TestExploreLenOverlooksNoTask(t *testing.T) {
 	exploreRing(t, 3, 3, func(m *ringTest) {
 		m.x.Go("owner", func() {
@@ -228,11 +227,11 @@ func TestExploreLenOverlooksNoTask(t *testing.T) {
 		})
 		mine := m.newRing()
 		m.x.Go("thief", func() {
-			got, _ := m.r.stealInto(mine) // half of them at most
+			got, _ := m.r.stealInto(mine) // at most half of them
 			m.delivered(got)
 		})
 		m.x.Go("looks", func() {
-			n := m.r.len() // perhaps too many: an early head and a late tail
+			n := m.r.len() // possibly too many: an early head and a late tail
 			m.x.Require(n > 0, "len is %d", n)
 		})
 	})

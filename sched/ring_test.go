@@ -30,7 +30,7 @@ func onCapacities(t *testing.T, test func(t *testing.T, capacity int)) {
 	}
 }
 
-// tasks are new ones, and where each is among them.
+// newTasks returns new tasks, and the index of each.
 func newTasks(n int) (tasks []*Task, index map[*Task]int) {
 	index = make(map[*Task]int, n)
 	for i := range n {
@@ -40,10 +40,10 @@ func newTasks(n int) (tasks []*Task, index map[*Task]int) {
 	return tasks, index
 }
 
-// Scenario 14. The ring keeps its older half, which has waited longer.
+// The ring keeps its older half, which has waited longer.
 func TestAFullRingGivesItsNewerHalfAway(t *testing.T) {
 	onCapacities(t, func(t *testing.T, capacity int) {
-		for _, start := range []int{0, 1, capacity / 2, capacity - 1, capacity, 2*capacity - 1} { // in its slots
+		for _, start := range []int{0, 1, capacity / 2, capacity - 1, capacity, 2*capacity - 1} { // the initial value of its indices
 			r, global := newRing(capacity), new(globalQueue)
 			for range start {
 				require.False(t, r.push(new(Task), global))
@@ -68,7 +68,6 @@ func TestAFullRingGivesItsNewerHalfAway(t *testing.T) {
 	})
 }
 
-// Scenario 15.
 func TestAThiefTakesTheOlderHalf(t *testing.T) {
 	for _, c := range []struct{ queued, taken int }{{0, 0}, {1, 1}, {2, 1}, {3, 2}, {4, 2}} {
 		for _, capacity := range []int{ringSize, 4} {
@@ -115,7 +114,7 @@ func TestAThiefWithAFullRingTakesNothing(t *testing.T) {
 	})
 }
 
-// While a thief is at work there is no room where it reads, and no other thief.
+// While a thief copies, the slots that it reads are not free, and no other thief can steal.
 func TestAClaimedPartIsLeftAloneUntilItsRelease(t *testing.T) {
 	onCapacities(t, func(t *testing.T, capacity int) {
 		r, dst, global := newRing(capacity), newRing(capacity), new(globalQueue)
@@ -178,7 +177,7 @@ func TestPushAllTakesAsManyAsThereIsRoomFor(t *testing.T) {
 	})
 }
 
-// Scenario 16, a million deliveries. What overflows comes back to the owner.
+// Tasks that overflow go back to the owner.
 func TestOwnerAndThievesDeliverEachTaskOnce(t *testing.T) {
 	onCapacities(t, func(t *testing.T, capacity int) {
 		const thieves = 3

@@ -2,7 +2,7 @@ package sched
 
 import "runtime/debug"
 
-// runTasks runs at most so many tasks, and returns how many those were.
+// runTasks runs up to limit tasks, and returns how many it has run.
 func (w *worker) runTasks(limit int) (ran int) {
 	for ran < limit && !w.runBatch(&ran, limit) {
 	}
@@ -11,17 +11,20 @@ func (w *worker) runTasks(limit int) (ran int) {
 	return ran
 }
 
-// runBatch runs tasks until the limit is reached or there are none. A panic ends
-// the batch and that task, not the worker.
+// runBatch runs tasks until the limit is reached or there are none. A panic ends the batch and the
+// task that panicked, not the worker.
 func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 	defer func() {
 		if finished {
 			return
 		}
+		if t := w.cx.task; t != nil && w.hasNewBeat() {
+			w.timeRun(t, *ran)
+		}
 		*ran++
 		v := recover()
 		switch t := w.cx.task; {
-		case v == nil: // an exit: see loop
+		case v == nil: // runtime.Goexit: see loop
 		case t == nil:
 			w.rt.cfg.Logger.Error("sched: a hook panicked", "worker", w.index, "panic", v, "stack", string(debug.Stack()))
 		default:
@@ -38,23 +41,35 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 		if t.long && !w.long.turn && w.setAside(t) {
 			continue
 		}
+		if w.rt.wander != nil && w.passesOn(t) {
+			continue
+		}
+		if w.wasParked { // the task is from the global queue, or a long one
+			w.endPark()
+		}
 		if w.searching {
 			w.found()
 		}
 		w.ran = true
 		cx.begin(t)
+		w.slow.shown.Store(t) // after begin: a look that sees t also sees the writes before the run
 	again:
+		w.beginRun(t)
 		var done bool
 		switch {
-		case w.hooked:
-			done = w.runHooked(t)
+		case w.observed:
+			done = w.runObserved(t)
 		case t.coroutine != nil:
-			done = t.coroutine.goOn()
+			done = t.coroutine.resumeOn(w)
 		default:
 			done = t.body.Run(cx)
 		}
-		if w.long.wary || w.long.turn {
-			w.timeRun(t)
+		w.endRun()
+		if w.long.timing || w.long.turn || w.hasNewBeat() {
+			w.timeRun(t, *ran)
+			if w.longCutsIn() {
+				limit = *ran + 1
+			}
 		}
 		*ran++
 		switch {
@@ -70,26 +85,26 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 	return true
 }
 
-// runsOn reports whether the running task, which has been woken meanwhile, is the
-// only one there is: then it need not be queued to be found again at once.
+// runsOn reports whether the running task has been woken meanwhile and no other task waits. If so,
+// it need not be queued, because it would be taken again at once.
 func (w *worker) runsOn(t *Task) bool {
 	word := t.state.word.Load()
-	if !w.woken && word&notified == 0 || w.yields || t.long || t.home != nil && t.home != w || w.pinned.head != nil ||
+	if !w.woken && word&notified == 0 || w.yields || t.long || w.rt.wander != nil || t.home != nil && t.home != w || w.pinned.head != nil ||
 		w.lifo.Load() != nil || w.queue.len() > 0 || w.batch.len() > 0 || w.rt.global.len.Load() > 0 {
 		return false
 	}
-	if w.woken && word&(notified|cancelled) == 0 {
+	if w.woken && word&(notified|canceled) == 0 {
 		w.woken = false
 		return true
 	}
-	if t.state.goOn() {
+	if t.state.keepRunning() {
 		w.woken = false
 		return true
 	}
 	return false
 }
 
-// suspend queues the running task again if it is to run once more.
+// suspend queues the running task again if it is to run again.
 func (w *worker) suspend(t *Task) {
 	switch {
 	case w.yields:
@@ -106,9 +121,13 @@ func (w *worker) suspend(t *Task) {
 }
 
 func (w *worker) complete(t *Task) {
-	w.cx.task, w.yields, w.woken = nil, false, false // what goes wrong from here on is not the task's run
+	w.cx.task, w.yields, w.woken = nil, false, false // a panic from here on is not the task's
+	w.count.Completed++
 	if t.coroutine != nil {
 		w.dismiss(t)
+	}
+	if t.state.word.Load()&contexted != 0 {
+		w.rt.contexts.end(t) // first: a joiner that sees the task done also sees its context ended
 	}
 	word := t.state.complete()
 	if e := t.envelope(); e != nil {
@@ -116,7 +135,7 @@ func (w *worker) complete(t *Task) {
 	}
 }
 
-// crash ends a task whose run did not return, unless it is to go on.
+// crash ends a task whose run did not return, unless its Body is a Survivor.
 func (w *worker) crash(t *Task, err error) {
 	if s, ok := t.body.(Survivor); ok && err == ErrGoexit {
 		s.Exited(&w.cx)

@@ -1,45 +1,59 @@
 package sched
 
 import (
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/atomics"
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/testmode"
 	"github.com/suiro-go/suiro/timer"
 )
 
-// A Runtime is a set of workers. Make one with New. There may be any number in
-// a process.
+// A Runtime is a set of workers. Make one with New. A process may have any number of them.
 type Runtime struct {
 	cfg     Config
-	real    bool // New was not called in a bubble of testing/synctest: its time is real
-	inside  bool // the workers are in one; set with the start
+	real    bool // New was not called in a bubble of testing/synctest, so the runtime's time is real
+	inside  bool // the workers are in such a bubble; set by the start
 	epoch   time.Time
 	workers []*worker
+	spares  spares
 	global  globalQueue
 	long    globalQueue // long tasks (long.go)
 	idle    idleState
 	timers  timers
 	clock   clock
-	watch   watch
+	monitor monitor
+	slow    slowWatch
 	depots  depots
+	probes  probes
+	shares  utilization
+	stacks  sharedStacks
+	wander  *wander // nil: tasks run on the worker that takes them
 
-	hooked        bool // there are hooks for tasks
+	contexts    taskContexts
+	inspections inspections
+
+	hooked        bool         // there are hooks for tasks
+	debug         *slog.Logger // of SUIRO_DEBUG=sched; nil: none
 	spawnedRemote atomic.Uint64
 	lastID        atomic.Uint64
 
 	startOnce sync.Once
 	startErr  error
-	started   chan struct{} // closed when every driver is there, or on the way out
+	started   chan struct{} // closed when every driver has been made or has failed
 	stopping  atomic.Bool
-	stopped   chan struct{}  // closed when every worker has ended, and every task
+	stopped   chan struct{}  // closed when every worker and every task has ended
+	inLoops   atomics.Int32  // workers that have not left their loops
 	looping   sync.WaitGroup // workers that may still run tasks
 	running   sync.WaitGroup // workers that have not ended
 
-	draining atomic.Bool   // Shutdown waits for tasks to end
-	late     atomic.Uint64 // tasks spawned since then
-	ended    chan struct{} // and hears of it here
+	leaving    CancellationToken
+	draining   atomic.Bool   // Shutdown waits for tasks to end
+	lateSpawns atomic.Uint64 // tasks spawned since draining was set
+	ended      chan struct{} // signals Shutdown that a task has ended
 
 	failMu sync.Mutex
 	failed error // the first driver error
@@ -55,6 +69,8 @@ func New(cfg Config) *Runtime {
 		stopped: make(chan struct{}),
 		ended:   make(chan struct{}, 1),
 	}
+	rt.debug = rt.cfg.newDebug()
+	rt.leaving.done = make(chan struct{}) // made here: the first caller may be in a bubble, and workers may close it
 	rt.timers.wheel = timer.New(0)
 	rt.timers.next.Store(never)
 	rt.clock.paused = rt.cfg.Paused
@@ -63,16 +79,25 @@ func New(cfg Config) *Runtime {
 	for i := range rt.cfg.Workers {
 		rt.workers = append(rt.workers, newWorker(rt, i))
 	}
+	if testmode.Wander.Load() {
+		rt.wander = &wander{last: make(map[*Task]*worker)}
+	}
+	rt.spares.init(rt)
+	rt.slow.init(rt)
 	return rt
 }
 
-// Workers is the number of workers.
+// Workers is the number of workers, without spare workers.
 func (rt *Runtime) Workers() int { return len(rt.workers) }
 
-// Now is the time since New, by the monotonic clock: the runtime's time. With
-// Config.Paused it is the virtual clock's, which begins with 0. In a bubble of testing/synctest it
-// is the bubble's time if New was called there, else real time: that costs a bubble's goroutine a
-// switch to another goroutine and back.
+// Spares is the maximum number of spare workers: see Config.Spares. Their indices follow those of
+// the workers.
+func (rt *Runtime) Spares() int { return rt.cfg.Spares }
+
+// Now is the runtime's time: the time since New, by the monotonic clock. With Config.Paused it is
+// the time of the virtual clock, which begins at 0. In a bubble of testing/synctest it is the
+// bubble's time if New was called there, otherwise real time. In the latter case a call from the
+// bubble costs a switch to another goroutine and back.
 func (rt *Runtime) Now() time.Duration {
 	if rt.clock.paused {
 		return time.Duration(rt.clock.now.Load())
@@ -89,10 +114,10 @@ func (rt *Runtime) realNow() (now time.Duration) {
 	return now
 }
 
-// Time is the wall clock's time, with a monotonic reading, at a runtime's time.
+// Time converts a runtime's time to the time of the wall clock, with a monotonic reading.
 func (rt *Runtime) Time(at time.Duration) time.Time { return rt.epoch.Add(at) }
 
-// At is the runtime's time at t: the reverse of Time.
+// At converts t to the runtime's time. It is the reverse of Time.
 func (rt *Runtime) At(t time.Time) time.Duration {
 	at := t.Sub(rt.epoch)
 	if at < 0 && rt.real {
@@ -101,17 +126,17 @@ func (rt *Runtime) At(t time.Time) time.Duration {
 	return at
 }
 
-// Start starts the workers, if that has not happened, and returns the error of
-// a driver that could not be made; then no worker runs. The first spawn calls
-// it. After Close it returns ErrClosed.
+// Start starts the workers unless they have been started. If a driver could not be made, it
+// returns that error, and no worker runs. The first spawn calls Start. After Close it returns
+// ErrClosed.
 //
-// In a bubble of testing/synctest the workers are goroutines of the bubble, if New was called there
-// or there is a Config.NewDriver.
+// In a bubble of testing/synctest the workers are goroutines of the bubble if New was called there
+// or Config.NewDriver is set.
 func (rt *Runtime) Start() error {
 	rt.startOnce.Do(func() {
 		if rt.real && rt.cfg.driverless {
 			bubble.Outside(rt.start)
-		} else { // a driver's tasks call functions of the user, which are to be where that is
+		} else { // a driver's tasks call functions of the user, which must run in the user's bubble
 			rt.start()
 		}
 	})
@@ -123,9 +148,13 @@ func (rt *Runtime) Start() error {
 
 func (rt *Runtime) start() {
 	rt.inside = bubble.In()
+	if rt.inside {
+		rt.spares.limit.Store(0) // their goroutines would belong to no bubble
+	}
 	ready := make(chan error, len(rt.workers))
 	rt.running.Add(len(rt.workers))
 	rt.looping.Add(len(rt.workers))
+	rt.inLoops.Store(int32(len(rt.workers)))
 	for _, w := range rt.workers {
 		go func() {
 			defer rt.running.Done()
@@ -134,30 +163,36 @@ func (rt *Runtime) start() {
 	}
 	for range rt.workers {
 		if err := <-ready; rt.startErr == nil {
-			rt.startErr = err // the others' would say the same
+			rt.startErr = err // the errors of the others would say the same
 		}
 	}
 	if rt.startErr != nil {
 		rt.stopping.Store(true)
 	}
 	close(rt.started)
+	quit := bubble.Chan[struct{}](0)
+	if rt.startErr == nil { // otherwise its timer would take descriptors; if there are none left, Go ends the process
+		rt.slow.start(quit)
+	}
 	release := func() {}
-	if rt.inside && rt.real { // each tick asks for the time outside
+	if rt.inside && rt.real { // each tick asks for the time outside the bubble
 		release = bubble.Hold()
 	}
 	go func() {
 		rt.running.Wait()
+		close(quit)
+		rt.spares.end()
 		rt.endTasks()
 		release()
 	}()
 }
 
-// worker is the one with that index, modulo their number.
+// worker is the worker with that index, modulo their number.
 func (rt *Runtime) worker(index int) *worker {
 	return rt.workers[uint(index)%uint(len(rt.workers))] // a counter may have wrapped around to below 0
 }
 
-// inject queues a task from outside the workers; false: the runtime has closed.
+// inject queues a task from outside the workers. false: the runtime has closed.
 func (rt *Runtime) inject(t *Task) bool {
 	if !rt.global.push(t) {
 		return false
@@ -166,8 +201,7 @@ func (rt *Runtime) inject(t *Task) bool {
 	return true
 }
 
-// notify has a parked worker look for work that has been queued, unless one is
-// looking.
+// notify makes a parked worker search for queued work, unless a worker already searches.
 func (rt *Runtime) notify() {
 	if i := rt.idle.claim(); i >= 0 {
 		rt.workers[i].unpark()

@@ -104,7 +104,7 @@ func TestCloseWhileTasksWakeThemselvesAndEachOther(t *testing.T) {
 		tasks[0].Wake()
 		eventually(t, "the tasks run", func() bool { return runs.Load() > 1000 })
 		var wakers sync.WaitGroup
-		wakers.Go(func() { // and goroutines that do not know yet
+		wakers.Go(func() { // and goroutines that have not seen the close
 			for i := range 1000 {
 				tasks[i%len(tasks)].Wake()
 			}
@@ -160,7 +160,7 @@ func TestSeveralRuntimesAreApart(t *testing.T) {
 	}
 	g := new(gate)
 	inner := sched.Spawn(all[0], g)
-	outer := sched.Spawn[string](all[1], inner) // a task that awaits one of another runtime
+	outer := sched.Spawn[string](all[1], inner) // a task that awaits a task of another runtime
 	require.NoError(t, shut(t, all[2]))
 	g.Open("across")
 	v, err := wait(t, outer)

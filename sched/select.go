@@ -5,40 +5,50 @@ import (
 	"slices"
 )
 
-// Selected says which future of a Select was the first to be done, counted from
-// 0, and its result.
+// Selected is the first future of a Select that was done: its index, counted from 0, and its
+// result.
 type Selected[T any] struct {
 	Index int
 	Value T
 	Err   error
 }
 
-// Select is done with the first of the futures that is, whether with a value or
-// with an error, and abandons the others. Its own error is nil; ErrEmpty if there
-// are no futures. Nil ones are passed over, as select does with nil channels.
+// Select is done with the first future that is done, with a value or with an error, and abandons
+// the others. Its own error is nil, or ErrEmpty if there are no futures. Nil futures are ignored,
+// as select ignores nil channels. Use Any for futures of different types.
 //
-// A task that a JoinHandle stands for is not aborted when the handle loses.
+// If the future is a JoinHandle and another one wins, its task is not aborted.
 //
-// Every poll polls each future until one is done. It starts with any of them and
-// at the next poll with the next, so that one which is always ready does not keep
-// the others from their turn, even if a loop makes a new Select each time.
+// Every poll polls each future until one is done. The first poll starts with a random future, and
+// each further poll with the next one. So a future that is always ready does not starve the
+// others, even if a loop makes a new Select each time.
 func Select[T any](fs ...Future[T]) Future[Selected[T]] { return newSelecting(fs) }
 
-// Race is Select for those whom it does not concern which future it was: its
-// value and error are those of the first that is done.
+// SelectBiased is Select in a fixed order: every poll begins with the first future, so that of two
+// ready futures the earlier one wins. (Tokio's biased select.) Put a shutdown signal before a
+// source that may always be ready, and never after it: a future that is always ready starves the
+// futures after it. It needs no random number.
+func SelectBiased[T any](fs ...Future[T]) Future[Selected[T]] {
+	return &selecting[T]{fs: slices.Clone(fs), biased: true}
+}
+
+// Race is Select without the index: its value and error are those of the first future that is
+// done.
 func Race[T any](fs ...Future[T]) Future[T] { return &racing[T]{newSelecting(fs)} }
 
-// Any is f with its value as any: futures of different types can then be given
-// to Select, Race and Join together. The value is boxed once, at the end.
+// Any is f with its value as any, so that futures of different types can be given to Select, Race
+// and Join. The value is boxed once, at the end.
 func Any[T any](f Future[T]) Future[any] { return &anyFuture[T]{f} }
 
 type selecting[T any] struct {
-	fs   []Future[T] // nil: passed over, done, or abandoned
-	from int         // that is polled first
+	fs   []Future[T] // nil: ignored, done, or abandoned
+	from int         // the index of the future that is polled first
+
+	biased bool // from stays 0
 }
 
 func newSelecting[T any](fs []Future[T]) *selecting[T] {
-	s := &selecting[T]{fs: slices.Clone(fs)} // it is written to
+	s := &selecting[T]{fs: slices.Clone(fs)} // a copy, because Poll writes to it
 	if len(fs) > 1 {
 		s.from = rand.IntN(len(fs))
 	}
@@ -63,15 +73,17 @@ func (s *selecting[T]) Poll(cx *Context) (Selected[T], error) {
 	if empty {
 		return Selected[T]{}, ErrEmpty
 	}
-	s.from = (s.from + 1) % n
+	if !s.biased {
+		s.from = (s.from + 1) % n
+	}
 	return Selected[T]{}, ErrPending
 }
 
 // Cancel abandons the futures that are not done.
 func (s *selecting[T]) Cancel() { abandonAll(s.fs) }
 
-// abandonAll abandons futures and forgets them. If a Cancel panics, the others are
-// told before that goes on.
+// abandonAll abandons futures and forgets them. If a Cancel panics, the others are abandoned
+// before the panic continues.
 func abandonAll[T any](fs []Future[T]) {
 	i := 0
 	defer func() {

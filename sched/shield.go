@@ -1,31 +1,31 @@
 package sched
 
-// Shield defers an abort of the task that polls it while f is pending, from the
-// first poll on: for a future that must not be left half done. When it is done, the
-// task goes on and ends at its next suspension. A task that was aborted before the
-// first poll does not get there; one that wants to wait after that, to clean up,
-// calls Context.Shield. At most 255 may be up in a task at a time; one more panics.
+// Shield defers an abort of the task that polls it while f is pending, from the first poll on. Use
+// it for a future that must not be left half done. When f is done, the task goes on and ends at
+// its next suspension. A task that was aborted before the first poll does not poll it. If a task
+// must wait after an abort, to clean up, it calls Context.Shield. A task may have at most 255
+// shields at a time; one more panics.
 //
-// The shield is the task's: what is polled beside f, by Select or Join, is kept
-// from the abort as well while f is pending. And it is against aborts alone.
-// Whoever abandons a Shield, because another future has won or a Timeout around it
-// has expired, lowers it and abandons f: so Timeout(d, Shield(f)) bounds how long
-// an abort may be deferred, and Shield(Timeout(d, f)) has the deadline shielded
-// too. A future that must go on when nobody waits for it is to be spawned. Closing
-// the runtime is not deferred, nor is the end of Block's context.
+// The shield belongs to the task. So futures that are polled beside f, by Select or Join, are also
+// protected while f is pending. It protects against aborts only. If a Shield is abandoned, because
+// another future has won or a Timeout around it has expired, the shield ends and f is abandoned.
+// So Timeout(d, Shield(f)) bounds how long an abort may be deferred, and Shield(Timeout(d, f))
+// also shields the deadline. Spawn a future that must go on when nobody waits for it. A shield
+// defers neither the close of the runtime nor the end of Block's context.
 //
-// It is to be polled by one task only.
+// Only one task may poll it.
 func Shield[T any](f Future[T]) Future[T] { return &shielded[T]{f: f} }
 
 type shielded[T any] struct {
 	f    Future[T]
-	task *Task // whose shield is up; nil: not up
+	task *Task // the task that is shielded; nil: no shield is up
+	co   *coroutine
 }
 
 func (s *shielded[T]) Poll(cx *Context) (T, error) {
 	if s.task == nil {
 		cx.Shield()
-		s.task = cx.task
+		s.task, s.co = cx.task, cx.coroutine
 	}
 	v, err := s.f.Poll(cx)
 	if err != ErrPending {
@@ -34,16 +34,16 @@ func (s *shielded[T]) Poll(cx *Context) (T, error) {
 	return v, err
 }
 
-// lower takes the shield down. The task is the one that runs, or that is being
-// ended: not another one in its memory.
+// lower ends the shield. The task runs, or is being ended, so its memory does not belong to
+// another task yet.
 func (s *shielded[T]) lower() {
 	if t := s.task; t != nil {
 		s.task = nil
-		t.state.unshield()
+		t.lowered(s.co, t.state.unshield())
 	}
 }
 
-// Cancel abandons f, and then lowers the shield.
+// Cancel abandons f, and then ends the shield.
 func (s *shielded[T]) Cancel() {
 	defer s.lower()
 	abandon(s.f)

@@ -13,7 +13,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Scenario 24.
 func TestAnAbortTakesEffectWhenTheLastShieldIsLowered(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var depth, polls atomic.Int64
@@ -25,8 +24,8 @@ func TestAnAbortTakesEffectWhenTheLastShieldIsLowered(t *testing.T) {
 				cx.Shield()
 			case 3, 4:
 				cx.Unshield()
-				if cx.Cancelled() != (polls.Load() == 4) {
-					return 0, errors.New("wrong time to be cancelled")
+				if cx.Canceled() != (polls.Load() == 4) {
+					return 0, errors.New("wrong time to be canceled")
 				}
 			}
 			depth.Add(1)
@@ -38,7 +37,7 @@ func TestAnAbortTakesEffectWhenTheLastShieldIsLowered(t *testing.T) {
 			eventually(t, "it is polled", func() bool { return depth.Load() == n })
 		}
 		wait(1)
-		h.Abort() // a wake too
+		h.Abort() // an abort is also a wake-up
 		wait(2)
 		require.False(t, h.Done())
 		waker.Load().(sched.Waker).Wake()
@@ -49,12 +48,11 @@ func TestAnAbortTakesEffectWhenTheLastShieldIsLowered(t *testing.T) {
 		require.False(t, h.Done(), "one shield is up still")
 		waker.Load().(sched.Waker).Wake()
 		_, err := outcome(t, h)
-		require.Equal(t, sched.ErrCancelled, err)
+		require.Equal(t, sched.ErrCanceled, err)
 		require.EqualValues(t, 4, polls.Load(), "it ends without another poll")
 	})
 }
 
-// Scenario 24.
 func TestAStackfulTaskAwaitsBehindItsShields(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		inside, after := new(probe[int]), new(probe[int])
@@ -81,7 +79,7 @@ func TestAStackfulTaskAwaitsBehindItsShields(t *testing.T) {
 		require.False(t, h.Done())
 		inside.finish(7, nil)
 		v, err := outcome(t, h)
-		require.Equal(t, sched.ErrCancelled, err)
+		require.Equal(t, sched.ErrCanceled, err)
 		require.Equal(t, 7, v)
 		require.Zero(t, after.polls.Load())
 		require.EqualValues(t, 1, after.cancels.Load())
@@ -108,7 +106,7 @@ func TestAShieldDefersAnAbortUntilItsFutureIsDone(t *testing.T) {
 		require.False(t, h.Done())
 		p.finish(1, nil)
 		_, err := outcome(t, h)
-		require.Equal(t, sched.ErrCancelled, err)
+		require.Equal(t, sched.ErrCanceled, err)
 		require.EqualValues(t, 1, after.polls.Load(), "the run in which it is done goes on")
 		require.Zero(t, p.cancels.Load())
 	})
@@ -130,7 +128,7 @@ func TestAShieldThatIsAbandonedIsLowered(t *testing.T) {
 		synctest.Wait()
 		require.False(t, h.Done(), "the abort is deferred")
 		v, err := h.Wait(t.Context())
-		require.Equal(t, sched.ErrCancelled, err)
+		require.Equal(t, sched.ErrCanceled, err)
 		require.Equal(t, 1, v, "until the timeout")
 		require.EqualValues(t, 1, p.cancels.Load())
 	})
@@ -159,7 +157,7 @@ func TestShieldsBesideOneAnotherAreCounted(t *testing.T) {
 	require.False(t, h.Done(), "one is up still")
 	ps[1].finish(0, nil)
 	_, err := outcome(t, h)
-	require.Equal(t, sched.ErrCancelled, err)
+	require.Equal(t, sched.ErrCanceled, err)
 	require.EqualValues(t, 1, ps[2].cancels.Load())
 
 	h = sched.Spawn(rt, sched.Join(sched.Shield(new(probe[int])), sched.Shield(ready(0, io.EOF)), new(probe[int])))

@@ -9,12 +9,12 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A goroutine gives up a shielded wait. What it has waited with must not be another
-// goroutine's before the shield is lowered.
+// A goroutine gives up a shielded wait. Another goroutine must not get its blocker before the
+// shield has ended.
 func TestAGoroutinesShieldIsItsOwnUntilItIsLowered(t *testing.T) {
 	for range rounds(200) {
-		cancelling, goOn := make(chan struct{}), make(chan struct{})
-		first := &probe[int]{onCancel: func() { close(cancelling); <-goOn }}
+		canceling, goOn := make(chan struct{}), make(chan struct{})
+		first := &probe[int]{onCancel: func() { close(canceling); <-goOn }}
 		ended := make(chan error, 1)
 		go func() {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -22,13 +22,13 @@ func TestAGoroutinesShieldIsItsOwnUntilItIsLowered(t *testing.T) {
 			_, err := sched.Wait(ctx, sched.Shield[int](first))
 			ended <- err
 		}()
-		receive(t, "the first gives up", cancelling)
+		receive(t, "the first gives up", canceling)
 
 		waits, cancel := context.WithCancel(context.Background())
 		second := new(probe[int])
 		result := make(chan error, 1)
 		go func() {
-			_, err := sched.Wait(waits, sched.Shield[int](second)) // panics if its shield has been lowered
+			_, err := sched.Wait(waits, sched.Shield[int](second)) // panics if its shield has ended
 			result <- err
 		}()
 		second.polled(t)
@@ -41,7 +41,7 @@ func TestAGoroutinesShieldIsItsOwnUntilItIsLowered(t *testing.T) {
 	}
 }
 
-// A future that panics when it is abandoned leaves nothing behind for the next wait.
+// A future that panics when it is abandoned must not affect the next wait.
 func TestAWaitWhoseCancelPanicsSpoilsNoOther(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -10,29 +10,27 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
-// How a runtime ends. Each step relies on those before.
+// How a runtime ends. Each step relies on the earlier ones.
 //
-//  1. stopping is set and every worker unparked. One that parks afterwards sees
-//     the flag in its look after the announcement.
-//  2. Each worker leaves its loop at the end of its tick. Nothing but that ends a
-//     worker, so from here on tasks are found in queues only.
-//  3. Each worker unwinds its own suspended stackful tasks, on its own thread: to
-//     them Await fails. When all have, each closes its driver and ends: until
-//     then one's tasks may use another's driver.
-//  4. When all have ended, the global queue is closed: what is spawned or woken
-//     from outside is refused. Before that it may still have been queued, which
-//     is why the next step looks at all tasks and not at the queues.
-//  5. Every task that is not complete is ended: its future is abandoned, its
-//     result is ErrClosed, whoever waits for it is woken. No worker runs, so each
-//     is ended by whoever seizes its state: this step, or the spawn that was
-//     refused.
+//  1. Draining is canceled, stopping is set and every worker unparked. A worker that parks
+//     afterwards sees the flag in its check after the announcement.
+//  2. Each worker leaves its loop at the end of its tick. Only this ends a worker, so from here on
+//     tasks are in queues only.
+//  3. Each worker unwinds its own suspended stackful tasks, on its own thread: their Await fails.
+//     When all workers have done so, each closes its driver and ends. Until then the tasks of one
+//     may use the driver of another.
+//  4. When all workers have ended, the global queue is closed. From then on tasks that are spawned
+//     or woken from outside are refused. Before that they may still have been queued, so the next
+//     step looks at all tasks and not at the queues.
+//  5. Every task that is not complete is ended: its future is abandoned, its result is ErrClosed,
+//     and its waiters are woken. No worker runs. So each task is ended by the first caller that
+//     seizes its state: this step, or the spawn that was refused.
 //  6. Done is closed.
 
-// Close stops the workers, each at the end of its tick (at most 128 runs of
-// tasks later), and waits for them. Tasks that are not done end with ErrClosed;
-// stackful ones are unwound first, to which Await returns ErrCancelled. It
-// returns the error that ended a worker early, if one did. It must not be called
-// by a task of this runtime.
+// Close stops the workers, each at the end of its tick (after at most 128 runs of tasks), and
+// waits for them. Tasks that are not done end with ErrClosed. Before that, stackful tasks are
+// unwound: their Await returns ErrCanceled. If an error ended a worker early, Close returns it. A
+// task of this runtime must not call Close.
 func (rt *Runtime) Close() error {
 	rt.stop()
 	<-rt.stopped
@@ -41,17 +39,18 @@ func (rt *Runtime) Close() error {
 	return rt.failed
 }
 
-// Shutdown waits until every spawned task is done, or ctx ends, and then closes.
-// Spawning goes on to be allowed meanwhile: tasks need it to come to an end. If
-// ctx ends first, the error matches its error and says what was left. A task that
-// does not return keeps its worker: Shutdown does not wait for that. In a bubble of
-// testing/synctest, ctx's deadline is real time if the runtime was made outside.
+// Shutdown cancels Draining, waits until every spawned task is done or ctx ends, and then closes
+// the runtime. Tasks may spawn further tasks meanwhile, since they may need them in order to end.
+// If ctx ends first, the error wraps ctx's error and says how many tasks were left. Shutdown does
+// not wait for a worker whose task does not return. In a bubble of testing/synctest, ctx's
+// deadline is real time if the runtime was made outside.
 func (rt *Runtime) Shutdown(ctx context.Context) error {
 	if rt.real {
 		var release func()
 		ctx, release = bubble.Context(ctx)
 		defer release()
 	}
+	rt.leaving.Cancel()
 	rt.draining.Store(true)
 	left := rt.living()
 	for ; left > 0 && ctx.Err() == nil; left = rt.living() {
@@ -75,8 +74,8 @@ func (rt *Runtime) Shutdown(ctx context.Context) error {
 	}
 }
 
-// stopGrace is how long Shutdown waits for workers when its time is over: enough
-// for all that are not stuck.
+// stopGrace is how long Shutdown waits for workers after ctx has ended. It is enough for all
+// workers that are not stuck.
 const stopGrace = 100 * time.Millisecond
 
 func (rt *Runtime) after(d time.Duration) <-chan time.Time {
@@ -88,7 +87,7 @@ func (rt *Runtime) after(d time.Duration) <-chan time.Time {
 
 func (rt *Runtime) stuck() string {
 	var names []string
-	for _, w := range rt.workers {
+	for _, w := range rt.team() {
 		if !w.gone.Load() {
 			names = append(names, fmt.Sprintf("worker %d, in a task for %v", w.index, rt.Now()-time.Duration(w.tickAt.Load())))
 		}
@@ -98,56 +97,59 @@ func (rt *Runtime) stuck() string {
 
 // living is the number of spawned tasks that are not done.
 //
-// It is not of one moment: a task that the count has still to come to may spawn
-// one where the count has been, and end. So a count of none is believed only if
-// nothing was spawned meanwhile. A spawn stores the task's state and then looks
-// whether anybody is draining; Shutdown says so and then counts. A spawn that is
-// not in late was therefore there to be counted.
+// The count is not of a single moment. A task that is not counted yet may spawn a task where
+// counting is already done, and end. So a count of 0 is trusted only if nothing was spawned
+// meanwhile. A spawn stores the task's state and then checks draining; Shutdown sets draining and
+// then counts. So a spawn that is not in lateSpawns was visible to the count.
 func (rt *Runtime) living() int {
 	for {
-		n, before := 0, rt.late.Load()
+		n, before := 0, rt.lateSpawns.Load()
 		rt.depots.each(func(d anyDepot) { n += d.living() })
-		if n > 0 || rt.late.Load() == before {
+		if n > 0 || rt.lateSpawns.Load() == before {
 			return n
 		}
 	}
 }
 
-// taskEnded tells Shutdown to count again.
+// taskEnded makes Shutdown count again.
 func (rt *Runtime) taskEnded() {
 	if rt.draining.Load() {
 		select {
 		case rt.ended <- struct{}{}:
-		default: // it has not counted since the last one
+		default: // Shutdown has not counted since the last signal
 		}
 	}
 }
 
-// Done is closed when the workers have ended: after Close, or after a driver's
-// error, which Close then returns.
+// Done is closed when the workers have ended: after Close, or after a driver's error, which Close
+// then returns.
 func (rt *Runtime) Done() <-chan struct{} { return rt.stopped }
 
 // stop is step 1.
 func (rt *Runtime) stop() {
-	rt.startOnce.Do(func() { // never started: there is nobody to wait for
+	rt.leaving.Cancel()
+	rt.startOnce.Do(func() { // never started: there are no workers to wait for
 		rt.stopping.Store(true)
 		rt.startErr = ErrClosed
 		close(rt.started)
 		rt.endTasks()
 	})
 	<-rt.started
-	rt.stopping.Store(true)
+	rt.spares.stop()
+	rt.inspections.end()
+	rt.contexts.close()
 	if rt.startErr != nil {
 		return
 	}
-	for _, w := range rt.workers {
+	for _, w := range rt.team() {
 		w.unpark()
 	}
 }
 
-// endTasks are steps 4 to 6.
+// endTasks does steps 4 to 6.
 func (rt *Runtime) endTasks() {
 	defer close(rt.stopped)
+	rt.inspections.end()
 	rt.global.close()
 	rt.long.close()
 	err := rt.startErr
@@ -159,7 +161,8 @@ func (rt *Runtime) endTasks() {
 	endEach(all, err)
 }
 
-// endEach goes on in a deferred call if a task's Cancel exits the goroutine.
+// endEach ends the tasks of all depots. If a task's Cancel exits the goroutine, it goes on in a
+// deferred call.
 func endEach(all []anyDepot, err error) {
 	defer func() {
 		if len(all) > 0 {

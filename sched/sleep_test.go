@@ -56,7 +56,7 @@ func TestSleepForNoTimeIsDoneAtOnce(t *testing.T) {
 
 func TestSleepForEverIsNotDone(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
-		time.Sleep(time.Second) // so that the sum would overflow
+		time.Sleep(time.Second) // otherwise the sum does not overflow
 		h := sched.Spawn(rt, sched.Sleep(math.MaxInt64))
 		time.Sleep(1000 * time.Hour)
 		synctest.Wait()
@@ -68,7 +68,7 @@ func TestSleepForEverIsNotDone(t *testing.T) {
 	})
 }
 
-// The tick's time is then long past.
+// The time of the tick is then long past.
 func TestSleepCountsFromItsFirstPollInALongTask(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
 		s := sched.Sleep(10 * time.Millisecond)
@@ -134,7 +134,7 @@ func TestSleepWakesTheTaskThatPolledItLast(t *testing.T) {
 
 func TestSleepStaysWithTheRuntimeThatPolledItFirst(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
-		time.Sleep(time.Hour) // the other's time begins now
+		time.Sleep(time.Hour) // the time of the second runtime begins now
 		other := start(t, sched.Config{Workers: 1})
 		s, began := sched.Sleep(time.Second), rt.Now()
 		first := sched.Spawn(rt, sched.FutureFunc[struct{}](s.Poll))
@@ -166,7 +166,6 @@ func TestTimeoutGivesTheResultOfAFutureThatIsInTime(t *testing.T) {
 	})
 }
 
-// Scenario 37.
 func TestAValueThatIsReadyAtTheDeadlineIsTheTimeoutsResult(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
 		h := sched.Spawn(rt, sched.Timeout(time.Second, sched.Sleep(time.Second)))
@@ -190,7 +189,7 @@ func TestAValueThatIsReadyAtTheDeadlineIsTheTimeoutsResult(t *testing.T) {
 	})
 }
 
-// Scenario 37. In real time: what yields for ever does not let a bubble's go on.
+// While a task yields all the time, a bubble's time stands still.
 func TestATimeoutExpiresThoughTheFutureIsAlwaysOutOfBudget(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		eater := sched.FutureFunc[int](func(cx *sched.Context) (int, error) {

@@ -1,7 +1,7 @@
 package sched
 
-// A Spawner is where a task can be spawned: a *Runtime, from anywhere, or the
-// *Context of the task that spawns it, which is faster.
+// A Spawner is a place where a task can be spawned. It is a *Runtime, from any goroutine, or the
+// *Context of the running task, which is faster.
 type Spawner interface {
 	where() (*Runtime, *worker)
 }
@@ -11,17 +11,21 @@ var (
 	_ Spawner = (*Context)(nil)
 )
 
-// Spawn starts a stackless task that polls f to its end, on any worker and not
-// always the same. A runtime that cannot start, or has closed, shows in the
-// handle's error, and f is then told by Cancel if it is a Canceler. The task goes
-// on when the handle is forgotten; Detach allows its memory to be used again.
+// Spawn starts a stackless task that polls f until it is done. Each poll may be on a different
+// worker. If the runtime cannot start or has closed, the handle returns that error, and f is
+// canceled if it is a Canceler. The task goes on if nobody uses the handle; Detach allows its
+// memory to be used again.
 func Spawn[T any](s Spawner, f Future[T]) *JoinHandle[T] {
 	return &JoinHandle[T]{cell: spawn(s, f, nil)}
 }
 
-// Go starts a stackful task: a plain function, which may use Await. It runs on a
-// coroutine of the worker that runs it first, and stays on that worker. The
-// context is fn's until it returns.
+// Go starts a stackful task: a plain function, which may use Await. It runs on a coroutine. Like a
+// stackless task it may move to another worker at each wait: to an idle one, or away from a stuck
+// one. So the results of cx.Worker and cx.Driver are valid until the next wait. fn must not be
+// locked to its thread (runtime.LockOSThread) when it waits or returns: the process would die.
+//
+// On workers that are locked to their threads (see Config.AnyThread) the task stays on the worker
+// that runs it first, and waits for that worker. fn may use its context until it returns.
 func Go[T any](s Spawner, fn func(cx *Context) (T, error)) *JoinHandle[T] {
 	return &JoinHandle[T]{cell: spawn(s, nil, fn)}
 }
@@ -33,8 +37,8 @@ func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell
 	return c
 }
 
-// newCell is a task that is to be launched. Of its references one is the scheduler's, one
-// the handle's.
+// newCell returns a task that is to be launched. One of its references is the scheduler's, one the
+// handle's.
 func newCell[T any](rt *Runtime, w *worker, f Future[T], fn func(*Context) (T, error), refs uint64) *cell[T] {
 	c := depotFor[T](rt, w).get(w)
 	c.future, c.fn = f, fn
@@ -43,20 +47,25 @@ func newCell[T any](rt *Runtime, w *worker, f Future[T], fn func(*Context) (T, e
 	}
 	c.task.renew(refs | stateScheduled)
 	if rt.draining.Load() {
-		rt.late.Add(1)
+		rt.lateSpawns.Add(1)
 	}
 	return c
 }
 
-// launch queues a new task, or ends it if its runtime takes none. The caller has a reference.
+// launch queues a new task, or ends it if its runtime does not accept it. The caller has a
+// reference.
 func (c *cell[T]) launch(rt *Runtime, w *worker) {
 	t := &c.task
 	if w != nil {
 		w.count.SpawnedLocal++
+		if w.events != nil {
+			w.note(EventSpawn, t, 0)
+		}
 		w.wake(t)
 		return
 	}
 	rt.spawnedRemote.Add(1)
+	rt.probes.fromOutside(t, rt)
 	if err := rt.Start(); err != nil {
 		c.refuse(err)
 	} else if !rt.inject(t) {

@@ -15,7 +15,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// wait is h.Wait, which must not take for ever.
+// wait is h.Wait, and fails the test if it does not return in time.
 func wait[T any](t testing.TB, h *sched.JoinHandle[T]) (T, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -120,7 +120,7 @@ func TestWaitEndsWithItsContextAndLeavesTheTaskAlone(t *testing.T) {
 	v, err := wait(t, h)
 	require.NoError(t, err)
 	require.Equal(t, "still there", v)
-	for range 100 { // a result that is there goes before a context that has ended
+	for range 100 { // an available result wins over a context that has ended
 		v, err = h.Wait(ctx)
 		require.NoError(t, err)
 		require.Equal(t, "still there", v)
@@ -139,7 +139,7 @@ func TestATaskMayAwaitAnother(t *testing.T) {
 				if v, err := inner.Poll(cx); err != nil {
 					return v, err
 				}
-				return inner.Poll(cx) // a result stays
+				return inner.Poll(cx) // a result stays available
 			})))
 		}
 		eventually(t, "the tasks wait", func() bool { return polls.Load() == 5 })
@@ -153,7 +153,7 @@ func TestATaskMayAwaitAnother(t *testing.T) {
 	})
 }
 
-// Others may steal it, so they are kept busy.
+// Others may steal the task, so they are kept busy.
 func TestATaskSpawnedByATaskRunsOnItsWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		for home := range rt.Workers() {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// A spinLock guards a few instructions. Unlike a sync.Mutex it leaves a handle
-// that nobody keeps on the stack.
+// A spinLock guards a few instructions. Unlike a sync.Mutex it allows a handle that nobody keeps
+// to stay on the stack.
 type spinLock struct{ held atomic.Bool }
 
 func (l *spinLock) Lock() {

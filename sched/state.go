@@ -4,38 +4,38 @@ import "github.com/suiro-go/suiro/internal/atomics"
 
 // The state word of a task:
 //
-//	bits 40-63  references: who may still touch the envelope (see envelope.go)
+//	bits 40-63  references that keep the envelope in use (see envelope.go)
 //	bits 32-39  shield depth: cancellation waits while it is not 0
 //	bits 24-31  flags
 //	bits 16-23  lifecycle
 //	bits  0-15  the low bits of the generation
 //
-// Lifecycle, and who may leave each state:
+// Lifecycle, and which goroutine makes each change:
 //
-//	idle      → scheduled  whoever wakes the task; that one must queue it
-//	idle      → running    whoever enters the task (enter.go), in a worker's stead
-//	scheduled → running    the worker that took it from a queue
-//	running   → idle       that worker, if no wake arrived meanwhile
+//	idle      → scheduled  the goroutine that wakes the task; it must queue the task
+//	idle      → running    a goroutine on a worker that enters the task (enter.go), or any
+//	                       goroutine that inspects it (inspect.go)
+//	scheduled → running    the worker that took the task from a queue
+//	running   → idle       that worker, if no wake-up arrived meanwhile
 //	running   → scheduled  that worker, if one did; it must queue the task
 //	running   → complete   that worker
 //
-// A wake is never lost: the waker first publishes what it has to tell and then
-// changes this word or finds it complete. Idle: it schedules the task, which
-// will look. Scheduled: the task has still to start, and will look then.
-// Running: it may have looked already, so notified is set, and the worker cannot
-// leave running for idle past that bit, because both go through a
-// compare-and-swap of this word. A wake that changes nothing still writes the
-// word, so that what was published before it is seen by the run after it.
+// A wake-up is never lost. The waker first publishes its event, and then changes this word or
+// finds the task complete. If the task is idle, the waker schedules it, and it will see the event.
+// If the task is scheduled, it has not started, and will see the event then. If the task is
+// running, it may have checked already. So the waker sets notified, and the worker cannot change
+// running to idle without seeing that bit, because both use a compare-and-swap of this word. A
+// wake-up that changes no bit still writes the word, so that the next run sees the data that was
+// published before it.
 //
-// A cancellation is a wake that also sets cancelled. The worker that would leave
-// running for idle with cancelled set, and no shield up, schedules instead.
+// A cancellation is a wake-up that also sets canceled. If canceled is set and no shield is up, the
+// worker changes running to scheduled instead of idle.
 //
-// The generation goes up when an envelope is used for another task. A waker
-// knows which one it means. It compares the high bits first, which are kept beside
-// the word and seldom change, and then changes the word by a compare-and-swap that
-// contains the low 16: to mistake a new task for its own, it would have to stand
-// still between these two instructions while the envelope is used exactly a
-// multiple of 65,536 times, and would then cause one poll too many.
+// The generation increases when an envelope is used for another task. A waker knows the generation
+// of its task. It first compares the high bits, which are kept beside the word and seldom change.
+// Then it changes the word by a compare-and-swap that includes the low 16 bits. A waker could
+// mistake a new task for its own only if it paused between these two instructions, while the
+// envelope was used a multiple of 65,536 times. The effect would be one poll too many.
 const (
 	generationBits = 16
 	generationMask = 1<<generationBits - 1
@@ -47,10 +47,11 @@ const (
 	stateComplete  = 3 << 16
 
 	notified     = 1 << 24 // a wake arrived while running: run once more
-	cancelled    = 1 << 25 // the task is to end at its next suspension
-	joinInterest = 1 << 26 // somebody is to be woken when it completes
+	canceled     = 1 << 25 // the task must end at its next suspension
+	joinInterest = 1 << 26 // a joiner must be woken when the task completes
 	detached     = 1 << 27 // nobody will take its result
 	enterable    = 1 << 28 // it may be entered
+	contexted    = 1 << 29 // the runtime has a context of it (taskcontext.go)
 
 	oneShield  = 1 << 32
 	shieldMask = 0xff << 32
@@ -60,15 +61,15 @@ const (
 
 type state struct{ word atomics.Uint64 }
 
-// dueToEnd reports that the task of a word is cancelled and not shielded.
-func dueToEnd(word uint64) bool { return word&cancelled != 0 && word&shieldMask == 0 }
+// dueToEnd reports that the task of a state word is canceled and not shielded.
+func dueToEnd(word uint64) bool { return word&canceled != 0 && word&shieldMask == 0 }
 
-// wake notes a wake of the task with that generation and reports whether the
-// caller must queue the task.
+// wake records a wake-up of the task with that generation, and reports whether the caller must
+// queue the task.
 func (s *state) wake(generation uint64) (mustQueue bool) { return s.notify(generation, 0) }
 
-// cancel notes a wish that the task end, like a wake.
-func (s *state) cancel(generation uint64) (mustQueue bool) { return s.notify(generation, cancelled) }
+// cancel records an abort of the task. It is a wake-up, too.
+func (s *state) cancel(generation uint64) (mustQueue bool) { return s.notify(generation, canceled) }
 
 func (s *state) notify(generation uint64, flag uint64) (mustQueue bool) {
 	for {
@@ -91,20 +92,27 @@ func (s *state) notify(generation uint64, flag uint64) (mustQueue bool) {
 	}
 }
 
-// start is the way from scheduled to running. Nobody else leaves scheduled, and
-// notified is not set there, so adding the difference is enough.
+// start changes scheduled to running. Nobody else leaves scheduled, and notified is not set there,
+// so it only needs to add the difference.
 func (s *state) start() uint64 { return s.word.Add(stateRunning - stateScheduled) }
 
-// enter is the way from idle to running, past scheduled, of a task that may be entered: if it reports true, the caller is
-// the one that runs it, until suspend.
+// enter changes idle directly to running, for a task that may be entered. If it reports true, the
+// caller runs the task until suspend.
 func (s *state) enter() bool {
 	old := s.word.Load()
 	return old&(lifecycleMask|enterable) == stateIdle|enterable && !dueToEnd(old) &&
 		s.word.CompareAndSwap(old, old&^lifecycleMask|stateRunning)
 }
 
-// suspend leaves running. It reports whether the caller must queue the task: a
-// wake arrived meanwhile, or the task is due to end.
+// inspect changes idle to running, for a report that reads the task's state. If it reports true,
+// the caller calls suspend.
+func (s *state) inspect() bool {
+	old := s.word.Load()
+	return old&lifecycleMask == stateIdle && !dueToEnd(old) && s.word.CompareAndSwap(old, old|stateRunning)
+}
+
+// suspend leaves running. It reports whether the caller must queue the task, because a wake-up
+// arrived meanwhile or the task is due to end.
 func (s *state) suspend() (mustQueue bool) {
 	for {
 		old := s.word.Load()
@@ -118,9 +126,10 @@ func (s *state) suspend() (mustQueue bool) {
 	}
 }
 
-// goOn stays running, as if the task had left it, had been scheduled by the wake
-// that has arrived, and had been started: false if none has, or it is due to end.
-func (s *state) goOn() bool {
+// keepRunning keeps the task running. The effect is that of suspending it, scheduling it by the
+// wake-up that has arrived, and starting it again. false: there was no wake-up, or the task is due
+// to end.
+func (s *state) keepRunning() bool {
 	for {
 		old := s.word.Load()
 		if old&notified == 0 || dueToEnd(old) {
@@ -132,7 +141,7 @@ func (s *state) goOn() bool {
 	}
 }
 
-// reschedule leaves running for scheduled: the caller must queue the task.
+// reschedule changes running to scheduled: the caller must queue the task.
 func (s *state) reschedule() {
 	for {
 		old := s.word.Load()
@@ -142,8 +151,7 @@ func (s *state) reschedule() {
 	}
 }
 
-// complete leaves running for good, and returns the word. It keeps the
-// caller's reference.
+// complete changes running to complete, and returns the word. It keeps the caller's reference.
 func (s *state) complete() uint64 {
 	for {
 		old := s.word.Load()
@@ -154,16 +162,16 @@ func (s *state) complete() uint64 {
 	}
 }
 
-// seize is the way to running for whoever ends a task that no worker will run
-// any more; false: somebody else has done so, or it is complete.
+// seize changes the state to running in order to end a task that no worker will run any more.
+// false: another caller has seized the task, or it is complete.
 //
-// A task that is scheduled is not only in a queue: its waker may not have got to
-// that yet, and looks at the task when it does. So that it finds this one, the envelope
-// gets a reference that nobody gives up, and is not used again.
+// A scheduled task is not necessarily in a queue: its waker may not have queued it yet, and will
+// access the task when it does. So the envelope gets a reference that nobody gives up, and is not
+// used again.
 func (s *state) seize() bool { return s.end(oneRef) }
 
-// seizeNew is seize for who has made the task and not told of it: nobody else has
-// woken it.
+// seizeNew is seize for the creator of a task that nobody else knows, and so nobody else has
+// woken.
 func (s *state) seizeNew() bool { return s.end(0) }
 
 func (s *state) end(stray uint64) bool {
@@ -182,7 +190,7 @@ func (s *state) end(stray uint64) bool {
 	}
 }
 
-// wantJoin asks for joiners to be woken; false: the task is complete.
+// wantJoin requests a wake-up of the joiners at the end of the task. false: the task is complete.
 func (s *state) wantJoin() bool {
 	for {
 		old := s.word.Load()
@@ -203,9 +211,15 @@ func (s *state) isLive(generation uint64) bool {
 	return (word^generation)&generationMask == 0 && word&lifecycleMask != stateComplete
 }
 
-// detach says that nobody will take the result, and gives up the reference of
-// who would have, unless the task is complete. It returns the word before. Of it
-// and complete, the later one sees the other and releases the result.
+// isRunning reports whether the task has that generation and runs.
+func (s *state) isRunning(generation uint64) bool {
+	word := s.word.Load()
+	return (word^generation)&generationMask == 0 && word&lifecycleMask == stateRunning
+}
+
+// detach records that nobody will take the result. Unless the task is complete, it also gives up
+// the handle's reference. It returns the word before. Of detach and complete, the later one sees
+// the effect of the other, and its caller releases the result.
 func (s *state) detach() uint64 {
 	for {
 		old := s.word.Load()
@@ -215,13 +229,13 @@ func (s *state) detach() uint64 {
 	}
 }
 
-// unref gives up a reference, and reports whether it was the last.
+// unref gives up a reference, and reports whether it was the last one.
 func (s *state) unref() bool {
 	word := s.word.Add(^uint64(oneRef - 1))
 	return word>>40 == 0
 }
 
-// shield defers cancellation until as many calls of unshield; at most 255 deep.
+// shield defers cancellation until unshield is called as often; at most 255 deep.
 func (s *state) shield() {
 	if s.word.Load()&shieldMask == shieldMask {
 		panic("sched: more than 255 shields in one another")
@@ -229,9 +243,21 @@ func (s *state) shield() {
 	s.word.Add(oneShield)
 }
 
-func (s *state) unshield() {
+// unshield ends one shield. It reports whether the task has a context and is due to end now.
+func (s *state) unshield() (ends bool) {
 	if s.word.Load()&shieldMask == 0 {
 		panic("sched: more shields lowered than raised")
 	}
-	s.word.Add(^uint64(oneShield - 1))
+	word := s.word.Add(^uint64(oneShield - 1))
+	return word&contexted != 0 && dueToEnd(word)
+}
+
+// addContext notes that the task has a context, and reports whether it is due to end.
+func (s *state) addContext() (due bool) { return dueToEnd(s.word.Or(contexted)) }
+
+// endsContext reports whether the task has a context and is due to end. It is called
+// after cancel, with the same generation.
+func (s *state) endsContext(generation uint64) bool {
+	word := s.word.Load()
+	return (word^generation)&generationMask == 0 && word&contexted != 0 && dueToEnd(word)
 }

@@ -9,13 +9,13 @@ import (
 	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
-// A taskTest is a task, a queue of one worker, and what wakers have to tell.
+// A taskTest has a task, the queue of one worker, and the events of wakers.
 type taskTest struct {
 	x         *explorer.Execution
 	state     state
 	queued    int // entries of the task
-	published int // what wakers have told
-	told      int // how much of it a run has seen
+	published int // events that wakers have published
+	told      int // events that a run has seen
 	runs      int
 	ended     bool
 }
@@ -43,8 +43,8 @@ func (m *taskTest) cancels() {
 	}
 }
 
-// worker runs the task whenever it is queued. run leaves running and says
-// whether the task is to be queued again.
+// worker runs the task whenever it is queued. run leaves the state running, and reports whether
+// the task must be queued again.
 func (m *taskTest) worker(run func(word uint64) (again bool)) {
 	for !m.ended {
 		explorer.Rest(m.x, "dequeues", &m.queued, func() bool { return m.queued > 0 }, func() { m.queued-- })
@@ -63,10 +63,9 @@ func (m *taskTest) complete() {
 	m.state.complete()
 }
 
-// No wake is lost, none queues the task twice, and a task that has been done is
-// not queued.
+// No wake-up is lost, none queues the task twice, and a complete task is not queued.
 func TestExploreWakersAgainstRunSuspendAndComplete(t *testing.T) {
-	for _, doneAfter := range []int{0, 1, 2} { // 0: never
+	for _, doneAfter := range []int{0, 1, 2} { // 0: it is never done
 		t.Run(fmt.Sprintf("done after %d runs", doneAfter), func(t *testing.T) {
 			explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 				m := &taskTest{x: x}
@@ -91,8 +90,8 @@ func TestExploreWakersAgainstRunSuspendAndComplete(t *testing.T) {
 	}
 }
 
-// Whoever ends a task at the runtime's end must not have its memory used again while a waker
-// that is to queue it has not got to that.
+// When a task is ended at the runtime's end, its memory must not be used again while a waker that
+// must queue it has not done so.
 func TestExploreAWakerThatIsLateAtTheEndFindsItsTask(t *testing.T) {
 	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 		var s state
@@ -128,7 +127,8 @@ func TestExploreAWakerThatIsLateAtTheEndFindsItsTask(t *testing.T) {
 	})
 }
 
-// Who enters a task runs it alone, and wakes that come meanwhile are seen by a run after it.
+// The goroutine that enters a task runs it alone, and a run after it sees wake-ups that arrive
+// meanwhile.
 func TestExploreAnEntryAgainstWakersAndRuns(t *testing.T) {
 	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 		m := &taskTest{x: x}
@@ -158,6 +158,42 @@ func TestExploreAnEntryAgainstWakersAndRuns(t *testing.T) {
 	})
 }
 
+// A report inspects the task beside wake-ups and runs: nobody else has the task meanwhile, and no
+// wake-up is lost.
+func TestExploreAnInspectionAgainstWakersAndRuns(t *testing.T) {
+	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+		m := &taskTest{x: x}
+		inside := 0
+		alone := func() {
+			explorer.Step(x, "has it", &m.published, func() {
+				inside++
+				x.Require(inside == 1, "%d have it at once", inside)
+			})
+			explorer.Step(x, "leaves it", &m.published, func() { inside-- })
+		}
+		x.Go("worker", func() {
+			m.worker(func(uint64) bool {
+				alone()
+				return m.state.suspend()
+			})
+		})
+		x.Go("report", func() {
+			if m.state.inspect() {
+				alone()
+				if m.state.suspend() {
+					m.queue()
+				}
+			}
+		})
+		x.Go("waker", m.wakes)
+		x.Go("other", m.wakes)
+		x.Finally(func() {
+			x.Require(m.told == 2, "%d of 2 wakes were seen", m.told)
+			x.Require(m.state.word.Load() == stateIdle, "left in state %#x", m.state.word.Load())
+		})
+	})
+}
+
 func TestExploreAWakeOfATaskThatYields(t *testing.T) {
 	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 		m := &taskTest{x: x}
@@ -179,8 +215,8 @@ func TestExploreAWakeOfATaskThatYields(t *testing.T) {
 	})
 }
 
-// A task that raises a shield waits behind it until it is woken, lowers it and
-// waits for ever. It is cancelled at some time, and must notice.
+// A task that raises a shield waits behind it until it is woken. It then ends the shield and waits
+// without end. It is canceled at some time, and must notice.
 func TestExploreCancelAgainstSuspendWithAShield(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 4}, func(x *explorer.Execution) {
 		m := &taskTest{x: x}
@@ -205,15 +241,55 @@ func TestExploreCancelAgainstSuspendWithAShield(t *testing.T) {
 			})
 		})
 		x.Go("waker", m.wakes)
-		x.Go("canceller", m.cancels)
+		x.Go("canceler", m.cancels)
 		x.Finally(func() { x.Require(m.ended, "the cancellation went unnoticed, state %#x", m.state.word.Load()) })
 	})
 }
 
-// The envelope of a task that is complete becomes that of another task while a
-// waker of the first is at work. It must do nothing to the second one; a waker
-// of the second must do its work. The era is no shim: hence Plain, and a bound,
-// which is more than these few steps need.
+// A task makes a context while it is aborted, with a shield or without. The later of the two ends
+// the context once the task is due to end, and neither ends it earlier.
+func TestExploreAContextAgainstAnAbort(t *testing.T) {
+	for _, shields := range []bool{false, true} {
+		t.Run(fmt.Sprintf("shield %v", shields), func(t *testing.T) {
+			explorer.Explore(t, allOrders, func(x *explorer.Execution) {
+				var s state
+				s.word.Store(stateRunning)
+				ended, up := false, shields
+				ends := func() {
+					explorer.Step(x, "ends the context", &ended, func() {
+						x.Require(!up, "it ends behind a shield")
+						ended = true
+					})
+				}
+				if shields {
+					s.shield()
+				}
+				x.Go("task", func() {
+					if s.addContext() {
+						ends()
+					}
+					if shields {
+						explorer.Step(x, "is to lower its shield", &up, func() { up = false })
+						if s.unshield() {
+							ends()
+						}
+					}
+				})
+				x.Go("aborter", func() {
+					s.cancel(0)
+					if s.endsContext(0) {
+						ends()
+					}
+				})
+				x.Finally(func() { x.Require(ended, "the context has not ended, state %#x", s.word.Load()) })
+			})
+		})
+	}
+}
+
+// The envelope of a complete task becomes that of another task while a waker of the first one is
+// active. That waker must not affect the second task; a waker of the second task must work. The
+// era is not a shim. So the test uses Plain, and a bound that is higher than these few steps need.
 func TestExploreAStaleWakerAgainstARecycledEnvelope(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 6, Plain: true}, func(x *explorer.Execution) {
 		task := new(Task)
@@ -239,7 +315,7 @@ func TestExploreAStaleWakerAgainstARecycledEnvelope(t *testing.T) {
 	})
 }
 
-// Both sides as in JoinHandle.Detach and cell.completed.
+// Both sides do the same as JoinHandle.Detach and cell.completed.
 func TestExploreDetachAgainstComplete(t *testing.T) {
 	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 		var s state
@@ -294,7 +370,7 @@ func TestExploreTheLastReferenceIsGivenUpOnce(t *testing.T) {
 	})
 }
 
-// Whoever wants to be woken on completion is, or is told that it has happened.
+// A joiner is woken when the task completes, or learns that it is complete.
 func TestExploreWantJoinAgainstComplete(t *testing.T) {
 	explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 		var s state

@@ -5,63 +5,99 @@ import (
 	"time"
 )
 
+// SlowPollRanges is the number of ranges of durations in WorkerStats.SlowPollTimes.
+const SlowPollRanges = 12
+
 // WorkerStats are one worker's counts since its start.
 type WorkerStats struct {
 	SpawnedLocal     uint64 // tasks spawned by tasks on this worker
 	Polled           uint64 // runs of tasks
-	LIFOHits         uint64 // of them, those taken from the LIFO slot
+	LIFOHits         uint64 // runs of tasks that were taken from the LIFO slot
 	BatchFetches     uint64 // fetches from the global queue
-	Overflows        uint64 // times the queue was full
-	StealAttempts    uint64 // queues looked into
-	Steals           uint64 // of them, those something was taken from
-	Stolen           uint64 // tasks taken
+	Overflows        uint64 // times that the queue was full
+	StealAttempts    uint64 // queues that were checked for tasks to steal
+	Steals           uint64 // checks that took at least one task
+	Stolen           uint64 // tasks taken from other workers
 	Parks            uint64 // waits in the driver
-	Unparks          uint64 // and ends of them
-	Claimed          uint64 // of those, the ones for work elsewhere
-	WakesSpared      uint64 // times I/O had queued too little to wake a peer for it
-	Rescues          uint64 // times a stuck worker's driver had something for this one
-	Rescued          uint64 // how much
+	Unparks          uint64 // ends of such waits
+	Claimed          uint64 // ends of waits because there was work elsewhere
+	WakesSpared      uint64 // times that I/O had queued too little work to wake another worker
+	Rescues          uint64 // times that a stuck worker's driver had events for this worker
+	Rescued          uint64 // number of these events
 	CoroutinesReused uint64 // stackful tasks that needed no new stack
+	Completed        uint64 // tasks that have ended
+	Events           uint64 // events that its polls of the driver have returned
+	TimersFired      uint64 // timers that it has found to be due
+	SlowPolls        uint64 // runs that took Config.SlowTask or longer; counted when they end
 
-	// As of the snapshot.
+	// SlowPollTimes counts the runs of SlowPolls by duration. The first range is up to twice
+	// Config.SlowTask, the next one up to four times, and so on. The last range is unbounded.
+	SlowPollTimes [SlowPollRanges]uint64
+
+	// PollEvents counts the polls of the driver by their events: none, 1, 2 to 3, 4 to 7, and so
+	// on. The last range is unbounded.
+	PollEvents [PollRanges]uint64
+
+	// Busy is the time in which the worker has not waited in its driver. It has a run once that has
+	// ended.
+	Busy time.Duration
+
+	MaxPoll time.Duration // the longest run of SlowPolls
+
+	// The following values are those at the time of the snapshot. Coroutines is the number of
+	// stacks in use by stackful tasks and sequential handlers. Where these move between workers, a
+	// worker's value is the number begun on it minus the number ended on it.
+	Coroutines     int
 	Queued         int           // tasks in its queues
 	GlobalInterval int           // tasks between two looks at the global queue
-	MeanPoll       time.Duration // of a task's run: a moving average
+	MeanPoll       time.Duration // mean duration of a task's run: a moving average
 	Hold           time.Duration // how long it holds before it blocks
+
+	asOf time.Duration // Runtime.Now when the worker published
 }
 
 // Stats are a runtime's counts since New.
 type Stats struct {
-	Workers []WorkerStats
-	Total   WorkerStats // their sum; of GlobalInterval, MeanPoll and Hold the mean
+	Workers []WorkerStats // by index; existing spare workers come after the others
+	Total   WorkerStats   // their sum; for GlobalInterval, MeanPoll and Hold the mean, for MaxPoll the maximum
 
 	SpawnedRemote uint64 // tasks spawned from outside the workers
+	Deployments   uint64 // times that a spare worker was put into service
+	Exhausted     uint64 // times that all workers and Config.Spares spare workers were stuck
 
-	// As of the snapshot.
+	// The following values are those at the time of the snapshot.
 	GlobalQueued int // tasks in the global queue
-	LongQueued   int // tasks set aside because their last run was long
-	Searching    int // workers that look for work
-	Parked       int // workers that wait
+	LongQueued   int // tasks set aside because their last run was long, without pinned ones
+	Searching    int // workers that search for work
+	Parked       int // workers that wait, without spare workers
+	Deployed     int // spare workers in service
+
+	// For Metrics.
+	base        int // workers without spares
+	timers      int
+	remoteWakes uint64
 }
 
-// publishedCounts is the copy of a worker's counts that others may read.
+// publishedCounts is the copy of a worker's counts that other goroutines read.
 type publishedCounts struct {
 	mu     sync.Mutex
 	counts WorkerStats
 }
 
-// publish is called when the worker parks and about once a millisecond.
+// publish updates that copy when the worker parks and about once a millisecond.
 func (w *worker) publish() {
 	w.count.GlobalInterval = w.adapt.interval
 	w.count.MeanPoll = time.Duration(w.adapt.cost)
 	w.count.Hold = w.adapt.hold
+	w.addBusy()
+	w.count.asOf = w.now
 	w.counts.mu.Lock()
 	w.counts.counts = w.count
 	w.counts.mu.Unlock()
 }
 
-// Stats is a snapshot. Workers publish their counts when they park and about once
-// a millisecond while they run. It is cheap.
+// Stats returns a snapshot. Workers publish their counts when they park, and about once a
+// millisecond while they run. The call is cheap.
 func (rt *Runtime) Stats() Stats {
 	s := Stats{
 		SpawnedRemote: rt.spawnedRemote.Load(),
@@ -70,7 +106,12 @@ func (rt *Runtime) Stats() Stats {
 		Searching:     int(rt.idle.searching.Load()),
 		Parked:        rt.idle.parked(),
 	}
-	for _, w := range rt.workers {
+	all := rt.team()
+	s.Deployments, s.Exhausted = rt.spares.deployments.Load(), rt.spares.exhaustions.Load()
+	for _, w := range all {
+		if w.isSpare() && w.spare.deployed.Load() {
+			s.Deployed++
+		}
 		w.counts.mu.Lock()
 		c := w.counts.counts
 		w.counts.mu.Unlock()
@@ -78,12 +119,17 @@ func (rt *Runtime) Stats() Stats {
 		s.Workers = append(s.Workers, c)
 		s.Total.add(&c)
 	}
-	n := len(rt.workers)
+	n := len(all)
+	s.Total.Coroutines = max(0, s.Total.Coroutines) // an end may be published before its begin
 	s.Total.GlobalInterval /= n
 	s.Total.MeanPoll /= time.Duration(n)
 	s.Total.Hold /= time.Duration(n)
 	return s
 }
+
+// Tasks is the number of spawned tasks that are not done. It looks at each task, so it is for
+// reports and tests. Any goroutine may call it. Connections do not count.
+func (rt *Runtime) Tasks() int { return rt.living() }
 
 func (s *WorkerStats) add(c *WorkerStats) {
 	s.SpawnedLocal += c.SpawnedLocal
@@ -101,6 +147,19 @@ func (s *WorkerStats) add(c *WorkerStats) {
 	s.Rescues += c.Rescues
 	s.Rescued += c.Rescued
 	s.CoroutinesReused += c.CoroutinesReused
+	s.Coroutines += c.Coroutines
+	s.Completed += c.Completed
+	s.Events += c.Events
+	s.TimersFired += c.TimersFired
+	for i, n := range c.PollEvents {
+		s.PollEvents[i] += n
+	}
+	s.Busy += c.Busy
+	s.SlowPolls += c.SlowPolls
+	for i, n := range c.SlowPollTimes {
+		s.SlowPollTimes[i] += n
+	}
+	s.MaxPoll = max(s.MaxPoll, c.MaxPoll)
 	s.Queued += c.Queued
 	s.GlobalInterval += c.GlobalInterval
 	s.MeanPoll += c.MeanPoll

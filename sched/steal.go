@@ -2,13 +2,13 @@ package sched
 
 import "time"
 
-// stealCost is the backlog, in time, from which a worker that has nothing to do
-// takes tasks that I/O has woken from another: below, moving them costs more
-// than the other one needs to run them.
+// stealCost is the least length, in time, of the queue of a worker from which an idle worker steals
+// tasks that I/O has woken. With a shorter queue, to move the tasks costs more than the other
+// worker needs to run them.
 const stealCost = 5 * time.Microsecond
 
-// search looks for work in the global queue and then in other workers' queues.
-// The worker is counted as searching.
+// search looks for work in the global queue and then in other workers' queues. The worker counts
+// as searching.
 func (w *worker) search() {
 	if !w.fetch(idleBatch) && !w.steal() {
 		return
@@ -16,8 +16,8 @@ func (w *worker) search() {
 	w.found()
 }
 
-// found ends the worker's search. The last searcher to find something has the
-// next worker woken if there is more: see idleState.
+// found ends the worker's search. If this was the last searcher and there is more work, the next
+// worker is woken: see idleState.
 func (w *worker) found() {
 	w.searching = false
 	if w.rt.idle.stopSearch() && w.rt.workFor(nil) {
@@ -25,8 +25,7 @@ func (w *worker) found() {
 	}
 }
 
-// mayFind reports that there is work elsewhere and that the worker may look
-// for it.
+// mayFind reports that there is work elsewhere and that the worker may search for it.
 func (w *worker) mayFind() bool {
 	if !w.rt.workFor(w) {
 		return false
@@ -37,14 +36,13 @@ func (w *worker) mayFind() bool {
 	return w.searching
 }
 
-// workFor reports whether there is work for others than the worker it was given
-// to: in the global queue, or in the queue of one that has more than it will
-// soon have run.
+// workFor reports whether there is work for workers other than w: in the global queue, or in the
+// queue of a worker with more than it will soon have run.
 func (rt *Runtime) workFor(w *worker) bool {
 	if rt.global.len.Load() > 0 || rt.long.len.Load() > 0 {
 		return true
 	}
-	for _, v := range rt.workers {
+	for _, v := range rt.team() {
 		if v != w && v.offers() {
 			return true
 		}
@@ -60,13 +58,14 @@ func (w *worker) offers() bool {
 	return w.batch.len() > 0
 }
 
-// steal takes half of what another worker has queued. It tries a few of them
-// (kcoro's bound on the scan), starting anywhere.
+// steal takes half of another worker's queue. It tries a few workers (kcoro's bound on the scan),
+// beginning with a random one.
 func (w *worker) steal() bool {
-	n := len(w.rt.workers)
+	all := w.rt.team()
+	n := len(all)
 	at := int(w.next64() % uint64(n))
 	for range min(n, w.rt.cfg.StealScan+1) {
-		if v := w.rt.workers[at]; v != w {
+		if v := all[at]; v != w {
 			if w.takeFrom(&v.queue) || w.takeFrom(&v.batch) {
 				return true
 			}
@@ -84,14 +83,17 @@ func (w *worker) takeFrom(r *ring) bool {
 	}
 	w.first = t
 	if n > 1 {
-		w.beUrgent() // as they may have been where they come from
+		w.beUrgent() // they may have been urgent in the other worker's queue
 	}
 	w.count.Steals++
 	w.count.Stolen += uint64(n)
+	if w.events != nil {
+		w.note(EventSteal, t, n)
+	}
 	return true
 }
 
-// next64 is xorshift64.
+// next64 is the next number of xorshift64.
 func (w *worker) next64() uint64 {
 	w.random ^= w.random << 13
 	w.random ^= w.random >> 7

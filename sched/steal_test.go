@@ -19,9 +19,9 @@ func atRest(t *testing.T, rt *sched.Runtime) {
 	eventually(t, "all workers park", func() bool { return rt.Stats().Parked == rt.Workers() })
 }
 
-// inBed has all workers sleep without a limit, as they do when nobody has run for
-// a while.
-func inBed(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+// awaitParked makes all workers sleep without a limit, as they do when no worker has run for a
+// while.
+func awaitParked(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 	t.Helper()
 	eventually(t, "all workers sleep without a limit", func() bool {
 		for _, d := range fakes {
@@ -33,8 +33,8 @@ func inBed(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 	})
 }
 
-// Scenario 8. The stuck task ends only when all that waits behind it has run
-// elsewhere: in the ring, the LIFO slot, the inbox, or put off by a yield.
+// The stuck task ends only when all tasks behind it have run elsewhere: tasks in the
+// ring, the LIFO slot and the inbox, and tasks that have yielded.
 func TestWhatWaitsBehindAStuckTaskIsRunByOthers(t *testing.T) {
 	const behind = 100
 	type count = *sync.WaitGroup
@@ -74,7 +74,7 @@ func TestWhatWaitsBehindAStuckTaskIsRunByOthers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
 				rt, fakes := startFakes(t, sched.Config{Workers: workers})
 				for home, fromDriver := range []bool{false, true} {
-					inBed(t, rt, fakes)
+					awaitParked(t, rt, fakes)
 					var ran sync.WaitGroup
 					ran.Add(behind)
 					stuck, leave := make(chan struct{}), make(chan struct{})
@@ -101,7 +101,7 @@ func TestWhatWaitsBehindAStuckTaskIsRunByOthers(t *testing.T) {
 func TestWhatHasYieldedBehindAStuckTaskIsRunByOthers(t *testing.T) {
 	for _, workers := range []int{2, 4} {
 		rt, fakes := startFakes(t, sched.Config{Workers: workers})
-		inBed(t, rt, fakes)
+		awaitParked(t, rt, fakes)
 		release := occupy(t, rt, 0)
 		yielded, stuck, leave := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		leaveOnce := sync.OnceFunc(func() { close(leave) })
@@ -119,7 +119,7 @@ func TestWhatHasYieldedBehindAStuckTaskIsRunByOthers(t *testing.T) {
 			cx.Wake(first.Waker()) // it runs next
 			return true
 		}).Wake()
-		newTask(rt, 0, func(*sched.Context) bool { close(stuck); <-leave; return true }).Wake() // and then this
+		newTask(rt, 0, func(*sched.Context) bool { close(stuck); <-leave; return true }).Wake() // and this one after that
 		release()
 		receive(t, "a task gets stuck", stuck)
 		receive(t, "the task that yielded runs again", yielded)
@@ -127,10 +127,49 @@ func TestWhatHasYieldedBehindAStuckTaskIsRunByOthers(t *testing.T) {
 	}
 }
 
-// What only one worker may run stays there, however long it takes.
+// A watcher leaves its park for an event that wakes no task. It takes a task of the global queue
+// before the worker that was woken for that task. It may get stuck in the task, so it stops
+// watching.
+func TestAWatcherStopsWatchingForATaskThatAnotherWasWokenFor(t *testing.T) {
+	var armed atomic.Bool
+	leave := make(chan struct{})
+	rt, fakes := startFakes(t, sched.Config{Workers: 3, Hooks: sched.Hooks{WorkerUnpark: func(worker int) {
+		if worker == 0 && armed.Load() {
+			<-leave
+		}
+	}}})
+	t.Cleanup(sync.OnceFunc(func() { close(leave) }))
+	occupy(t, rt, 2) // so that there is a worker to look after
+	eventually(t, "worker 1 is a watcher beside worker 0", func() bool {
+		if rt.IsWatcher(1) && fakes[1].waitsIn(blocking) {
+			return rt.Stats().Parked == 2
+		}
+		if fakes[1].waitsIn(blocking) { // it sleeps without a limit, and must check again
+			fakes[1].events <- func(*sched.Context) (int, error) { return 1, nil }
+		}
+		return false
+	})
+	armed.Store(true)
+	type run struct {
+		worker   int
+		watching bool
+	}
+	ran := make(chan run, 1)
+	task := freeTask(rt, func(cx *sched.Context) bool {
+		ran <- run{cx.Worker(), rt.IsWatcher(cx.Worker())}
+		return true
+	})
+	fakes[1].events <- func(*sched.Context) (int, error) {
+		task.Wake() // into the global queue; worker 0, the first parked one, is woken
+		return 1, nil
+	}
+	require.Equal(t, run{worker: 1}, receive(t, "the task runs", ran))
+}
+
+// A pinned task stays with its worker, however long that takes.
 func TestWhatIsPinnedWaitsForItsWorker(t *testing.T) {
 	rt, fakes := startFakes(t, sched.Config{Workers: 4})
-	inBed(t, rt, fakes)
+	awaitParked(t, rt, fakes)
 	release := occupy(t, rt, 2)
 	var at sync.Map
 	var ran sync.WaitGroup
@@ -143,7 +182,7 @@ func TestWhatIsPinnedWaitsForItsWorker(t *testing.T) {
 			task.WakeOn(1)
 		}
 	}
-	for range 20 { // the others have every chance
+	for range 20 { // time for the others to steal
 		eventually(t, "others run", func() bool {
 			_, err := wait(t, sched.Spawn(rt, ready(1, nil)))
 			return err == nil
@@ -155,10 +194,10 @@ func TestWhatIsPinnedWaitsForItsWorker(t *testing.T) {
 	at.Range(func(_, worker any) bool { require.Equal(t, 2, worker); return true })
 }
 
-// A rescued is a fake whose events others may take.
+// A rescued is a fake with events that others may take.
 type rescued struct {
 	*fake
-	mu      sync.Mutex // of the consumer
+	mu      sync.Mutex // of the consumer of events
 	rescues atomic.Int64
 }
 
@@ -185,8 +224,8 @@ func (r *rescued) Rescue(cx *sched.Context) (n int) {
 	}
 }
 
-// Scenario 9, with drivers for the connections: each has a task that its driver
-// wakes with a request.
+// With drivers for the connections. each connection has a task that its driver wakes
+// for a request.
 func TestWhatAStuckWorkersDriverHasIsDoneByOthers(t *testing.T) {
 	const connections = 100
 	for _, workers := range []int{2, 4} {
@@ -200,7 +239,7 @@ func TestWhatAStuckWorkersDriverHasIsDoneByOthers(t *testing.T) {
 			for home := range workers {
 				atRest(t, rt)
 				release := occupy(t, rt, home)
-				for range 3 { // requests one after the other
+				for range 3 { // requests, one after the other
 					var answered sync.WaitGroup
 					for range connections {
 						answered.Add(1)
@@ -215,7 +254,7 @@ func TestWhatAStuckWorkersDriverHasIsDoneByOthers(t *testing.T) {
 					}
 					awaitAll(t, &answered)
 				}
-				require.EqualValues(t, 3*connections, drivers[home].rescues.Load())
+				eventually(t, "all were rescued", func() bool { return drivers[home].rescues.Load() == 3*connections }) // counted after the wake-up
 				release()
 				pass(t, rt, home)
 			}
@@ -227,8 +266,8 @@ func TestWhatAStuckWorkersDriverHasIsDoneByOthers(t *testing.T) {
 	}
 }
 
-// Scenario 11. The worker is kept between its last look and the wait while
-// something is put down for it. Nothing but the wake-up ends the wait.
+// The worker is delayed between its last check and the wait, and meanwhile gets work.
+// Only the wake-up ends the wait.
 func TestWhatComesBetweenTheLastLookAndTheWaitIsNoticed(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		for name, put := range map[string]func(t *testing.T, rt *sched.Runtime, ran func()){
@@ -243,7 +282,7 @@ func TestWhatComesBetweenTheLastLookAndTheWaitIsNoticed(t *testing.T) {
 			},
 			"a timer": func(_ *testing.T, rt *sched.Runtime, ran func()) {
 				task := freeTask(rt, func(*sched.Context) bool { ran(); return true })
-				rt.StartTimer(new(sched.Timer), 0, task.Waker()) // an endless wait cannot end in time for a later one
+				rt.StartTimer(new(sched.Timer), 0, task.Waker()) // an endless wait does not end in time for a later timer
 			},
 			"a close": func(_ *testing.T, rt *sched.Runtime, ran func()) {
 				go func() { _ = rt.Close(); ran() }()
@@ -280,7 +319,7 @@ func TestWhatComesBetweenTheLastLookAndTheWaitIsNoticed(t *testing.T) {
 	}
 }
 
-// Scenario 18. The worker leaves at the end of a tick, with tasks in its batch
+// The worker leaves at the end of a tick, with tasks in its batch
 // buffer, its queue and the global queue.
 func TestTasksLeftInABatchBufferAreEnded(t *testing.T) {
 	for _, workers := range []int{1, 2} {
@@ -298,7 +337,7 @@ func TestTasksLeftInABatchBufferAreEnded(t *testing.T) {
 			f := func(*sched.Context) (int, error) {
 				if done.Add(1) == int64(30+attempt) {
 					go func() { closed <- rt.Close() }()
-					for rt.Start() == nil { // until it is on its way
+					for rt.Start() == nil { // until the close has begun
 						runtime.Gosched()
 					}
 				}
@@ -339,7 +378,7 @@ func TestABatchBufferBehindAStuckTaskIsEmptiedByOthers(t *testing.T) {
 	for range n {
 		freeTask(rt, func(*sched.Context) bool {
 			if ran.Add(1) == 5 {
-				<-leave // with the rest of what was fetched behind it
+				<-leave // with the rest of the fetched tasks behind it
 			} else {
 				left.Done()
 			}
@@ -356,7 +395,7 @@ func TestABatchBufferBehindAStuckTaskIsEmptiedByOthers(t *testing.T) {
 func TestWakeOnSpreadsTasks(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		n := rt.Workers()
-		var all sync.WaitGroup // so that nobody has time to steal
+		var all sync.WaitGroup // so that no worker is free to steal
 		all.Add(n)
 		at := make([]atomic.Int64, n)
 		for i := range n {
@@ -389,7 +428,7 @@ func TestWakeOnIsAWake(t *testing.T) {
 	})
 }
 
-// A queue of four overflows all the time.
+// A queue of four overflows again and again.
 func TestSmallQueuesLoseNothing(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		rt := start(t, sched.Config{Workers: workers}.Endless().QueueSize(4))

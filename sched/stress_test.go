@@ -11,8 +11,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A mailbox is a task to which goroutines give numbers: every one must be seen
-// by a run that comes after its wake. Every other one is pinned.
+// A mailbox is a task to which goroutines give numbers. A run after the wake-up must see each
+// number. Every second mailbox is pinned.
 type mailbox struct {
 	task      sched.Task
 	published atomic.Int64
@@ -49,8 +49,8 @@ func (m *mailbox) await(v int64) {
 	}
 }
 
-// onEndless runs a test where nothing ends a wait but a wake-up, whichever
-// phase it is in, so that one that is lost hangs.
+// onEndless runs a test in which only a wake-up ends a wait, in any phase, so that a lost one
+// hangs.
 func onEndless(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 	for _, workers := range []int{1, 2, 4} {
 		for name, c := range map[string]struct {
@@ -91,7 +91,7 @@ func TestEveryWakeIsSeenByALaterRun(t *testing.T) {
 					m := boxes[rng.IntN(tasks)]
 					v := m.published.Add(1)
 					m.task.Wake()
-					if rng.IntN(4) > 0 { // else the next one comes close behind
+					if rng.IntN(4) > 0 { // otherwise the next one follows closely
 						m.await(v)
 					}
 				}
@@ -106,8 +106,7 @@ func TestEveryWakeIsSeenByALaterRun(t *testing.T) {
 	})
 }
 
-// Workers that wake each other's tasks and then park are what a wake-up can
-// slip between.
+// A wake-up could be lost between workers that wake each other's tasks and then park.
 func TestNoWakeIsLostBetweenWorkersThatPark(t *testing.T) {
 	onEndless(t, func(t *testing.T, rt *sched.Runtime) {
 		const ring = 6
@@ -126,7 +125,7 @@ func TestNoWakeIsLostBetweenWorkersThatPark(t *testing.T) {
 				return false
 			}))
 			if i%3 > 0 {
-				tasks[i].Pin(i) // with an even number of workers, and two in a row: on another one than the last
+				tasks[i].Pin(i) // with an even number of workers, two tasks in a row are on different workers
 			}
 		}
 		tasks[0].Wake()
@@ -142,7 +141,7 @@ func TestWakesFromEverywhereAtOnce(t *testing.T) {
 		for i := range boxes {
 			boxes[i] = newMailbox(rt, i)
 		}
-		// Tasks that wake tasks, themselves included, beside goroutines that do.
+		// Tasks wake tasks, including themselves, while goroutines do so, too.
 		for i := range boxes {
 			newTask(rt, i, func(cx *sched.Context) bool {
 				m := boxes[(i+int(runs.Add(1)))%len(boxes)]

@@ -1,6 +1,6 @@
 package sched
 
-// A taskList is a FIFO queue of tasks linked through them.
+// A taskList is a FIFO queue of tasks, linked through Task.next.
 type taskList struct {
 	head, tail *Task
 	len        int

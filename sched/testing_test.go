@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -14,10 +15,10 @@ import (
 
 const patience = schedtest.Patience
 
-// slow says that tests have to do with fewer rounds.
+// slow says that tests should repeat less.
 var slow = sched.Slow
 
-// rounds scales what a stress test repeats.
+// rounds scales the number of repetitions of a stress test.
 func rounds(n int) int {
 	if slow || testing.Short() {
 		return n / 10
@@ -25,7 +26,7 @@ func rounds(n int) int {
 	return n
 }
 
-// TestMain leaves parks as they are: tests here set their own.
+// TestMain leaves parks unchanged: tests here set their own.
 func TestMain(m *testing.M) { schedtest.Main(m, "sched.(*worker)") }
 
 func stacks() string { return schedtest.Stacks() }
@@ -40,7 +41,14 @@ func receive[T any](t testing.TB, what string, ch <-chan T) T {
 	return schedtest.Receive(t, what, ch)
 }
 
-// A body is a task's body made of a function.
+// hasFewGoroutines waits until there are fewer goroutines than bound. NumGoroutine may count too
+// many for a moment: ended goroutines whose stacks a garbage collection is freeing.
+func hasFewGoroutines(t testing.TB, bound int) {
+	t.Helper()
+	eventually(t, "there are few goroutines", func() bool { return runtime.NumGoroutine() < bound })
+}
+
+// A body is a task's body that is a function.
 type body func(cx *sched.Context) (done bool)
 
 func (f body) Run(cx *sched.Context) bool { return f(cx) }
@@ -59,7 +67,7 @@ func freeTask(rt *sched.Runtime, f body) *sched.Task {
 	return t
 }
 
-// pass waits until the worker has run everything that was queued before.
+// pass waits until the worker has run all tasks that were queued before.
 func pass(t testing.TB, rt *sched.Runtime, home int) {
 	t.Helper()
 	ran := make(chan struct{})
@@ -93,8 +101,8 @@ func shut(t testing.TB, rt *sched.Runtime) error {
 	return receive(t, "a runtime closes", closed)
 }
 
-// onEach runs a test on runtimes with few workers and many, without I/O and
-// with a driver that holds and one that only blocks.
+// onEach runs a test on runtimes with few and with many workers. They have no I/O, a driver that
+// holds, or a driver that only blocks.
 func onEach(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 	for _, workers := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("sleeper/%d", workers), func(t *testing.T) {
@@ -103,6 +111,10 @@ func onEach(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 		for name, hold := range map[string]time.Duration{"holding": 0, "blocking": -1} {
 			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
 				rt, _ := startFakes(t, sched.Config{Workers: workers, Hold: hold})
+				test(t, rt)
+			})
+			t.Run(fmt.Sprintf("%s on any thread/%d", name, workers), func(t *testing.T) {
+				rt, _ := startFakes(t, sched.Config{Workers: workers, Hold: hold, AnyThread: true})
 				test(t, rt)
 			})
 		}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ErrTimeout is the error of a Timeout that has expired. It matches
-// os.ErrDeadlineExceeded, as an expired deadline of a connection does, and
-// context.DeadlineExceeded, and is a net.Error whose Timeout method reports true.
+// ErrTimeout is the error of a Timeout that has expired. It matches os.ErrDeadlineExceeded, as an
+// expired deadline of a connection does, and context.DeadlineExceeded. It is a net.Error whose
+// Timeout method reports true.
 var ErrTimeout error = timeoutError{}
 
 type timeoutError struct{}
@@ -20,30 +20,28 @@ func (timeoutError) Unwrap() []error {
 	return []error{os.ErrDeadlineExceeded, context.DeadlineExceeded}
 }
 
-// Timeout is f with at most d to come to its end, counted from its first poll.
-// Then f is abandoned, and the error is ErrTimeout. An f that is done by the time
-// the deadline is looked at wins: a result that is there is not lost, and with d of
-// 0 or less, f is polled once. The deadline needs no budget, so that an f which is
-// always out of it expires all the same. An f that is done at its first poll has
-// cost no timer.
+// Timeout is f with a time limit of d, counted from its first poll. When d has passed, f is
+// abandoned, and the error is ErrTimeout. If f is done when the deadline is checked, its result is
+// returned: no available result is lost. With d of 0 or less, f is polled once. The deadline needs
+// no budget, so an f that always uses up the budget still times out. If f is done at its first
+// poll, no timer is needed.
 func Timeout[T any](d time.Duration, f Future[T]) *TimeoutFuture[T] {
 	return &TimeoutFuture[T]{f: f, sleep: SleepFuture{at: d, relative: true}}
 }
 
-// TimeoutAt is Timeout with a deadline in the runtime's time (see Runtime.Now and
-// Runtime.At).
+// TimeoutAt is Timeout with a deadline in the runtime's time (see Runtime.Now and Runtime.At).
 func TimeoutAt[T any](at time.Duration, f Future[T]) *TimeoutFuture[T] {
 	return &TimeoutFuture[T]{f: f, sleep: SleepFuture{at: at}}
 }
 
-// A TimeoutFuture is a future with a deadline, which can be moved while it waits. Its
-// methods must not be called at once.
+// A TimeoutFuture is a future with a deadline, which can be moved while it waits. Its methods must
+// not be called concurrently.
 type TimeoutFuture[T any] struct {
 	f     Future[T] // nil: done or abandoned
 	sleep SleepFuture
 }
 
-// Poll is f's result, or ErrTimeout.
+// Poll returns f's result, or ErrTimeout.
 func (t *TimeoutFuture[T]) Poll(cx *Context) (T, error) {
 	v, err := t.f.Poll(cx)
 	if err != ErrPending {
@@ -58,14 +56,14 @@ func (t *TimeoutFuture[T]) Poll(cx *Context) (T, error) {
 	return *new(T), ErrTimeout
 }
 
-// Reset gives f another d from now on, or if it has not been polled yet, from its
-// first poll: for what may go on as long as there is progress.
+// Reset sets the deadline to d from now on. If f has not been polled yet, d counts from its first
+// poll. Use it for work that may go on as long as there is progress.
 func (t *TimeoutFuture[T]) Reset(d time.Duration) { t.sleep.Reset(d) }
 
 // ResetAt moves the deadline to a point in the runtime's time.
 func (t *TimeoutFuture[T]) ResetAt(at time.Duration) { t.sleep.ResetAt(at) }
 
-// Deadline is SleepFuture.Deadline.
+// Deadline is the deadline in the runtime's time: see SleepFuture.Deadline.
 func (t *TimeoutFuture[T]) Deadline() (at time.Duration, ok bool) { return t.sleep.Deadline() }
 
 // Cancel abandons f and stops the timer.

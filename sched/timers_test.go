@@ -15,11 +15,11 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An alarm is a task with a timer, and when it ran.
+// An alarm is a task with a timer. It records when it ran.
 type alarm struct {
 	task  sched.Task
 	timer sched.Timer
-	at    time.Duration // what the timer was started with
+	at    time.Duration // the time that the timer was started with
 
 	mu  sync.Mutex
 	ran []time.Duration
@@ -58,8 +58,8 @@ func expiry(at time.Duration) time.Duration {
 	return (at + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// onBubbles runs a test in bubbles, where time stands still until everybody
-// waits, so that a timer fires at its tick to the nanosecond.
+// onBubbles runs a test in bubbles, where time stands still until all goroutines wait. So a timer
+// fires exactly at its tick.
 func onBubbles(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 	for _, workers := range []int{1, 2, 4} {
 		for _, withDriver := range []bool{false, true} {
@@ -134,7 +134,7 @@ func TestTimersFireInOrder(t *testing.T) {
 		var order []int
 		timers := make([]sched.Timer, 50)
 		begin := expiry(rt.Now()) + time.Millisecond
-		for i := range timers { // each second one late, so that they are not started in order
+		for i := range timers { // the second half of them late, so that they are not started in order
 			tick := i/2 + (i%2)*100
 			task := newTask(rt, 0, func(*sched.Context) bool { order = append(order, tick); return true })
 			rt.StartTimer(&timers[i], begin+time.Duration(tick)*time.Millisecond, task.Waker())
@@ -230,8 +230,8 @@ func TestAnEarlierTimerShortensASleepThatHasBegun(t *testing.T) {
 	})
 }
 
-// Stopping does not tell worker 0, which wakes once for nothing; then a timer
-// between the two must still be in time.
+// A stop does not notify worker 0, which then wakes up once for nothing. A timer that is due
+// before that must still fire in time.
 func TestATimerStartedAfterAStopFires(t *testing.T) {
 	onBubbles(t, func(t *testing.T, rt *sched.Runtime) {
 		a := newAlarm(rt, 0)
@@ -305,7 +305,7 @@ func TestTenThousandTimers(t *testing.T) {
 	})
 }
 
-// In real time, with the workers parking and racing for the wheel.
+// In real time, while the workers park and compete for the wheel.
 func TestTimersStartedFromEverywhereFireNotEarly(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var starters sync.WaitGroup
@@ -350,7 +350,7 @@ func TestATimerFiresThoughWorkerZeroIsStuckWhenAnotherIsAwake(t *testing.T) {
 		rt, _ := startFakes(t, sched.Config{Workers: workers})
 		release := occupy(t, rt, 0)
 		stop := make(chan struct{})
-		newTask(rt, 1, func(cx *sched.Context) bool { // keeps worker 1 going around
+		newTask(rt, 1, func(cx *sched.Context) bool { // keeps worker 1 running
 			select {
 			case <-stop:
 				return true
@@ -367,7 +367,7 @@ func TestATimerFiresThoughWorkerZeroIsStuckWhenAnotherIsAwake(t *testing.T) {
 	}
 }
 
-// Whoever keeps the timers is stuck, and all others sleep.
+// The keeper of the timers is stuck, and all other workers sleep.
 func TestATimerFiresWhicheverWorkerIsStuck(t *testing.T) {
 	for _, workers := range []int{2, 4} {
 		rt := start(t, sched.Config{Workers: workers})

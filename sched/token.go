@@ -8,49 +8,56 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// A CancellationToken asks any number of tasks and goroutines to stop. Tokens form a
-// tree: cancelling one cancels its descendants, never its parent. Once cancelled, it
-// stays so. The zero value is a root. It must not be copied. Its methods may be
-// called from any goroutine, and at once.
+// A CancellationToken asks any number of tasks and goroutines to stop. Tokens form a tree:
+// canceling a token cancels its descendants, never its parent. A canceled token stays canceled.
+// The zero value is a root. It must not be copied. Its methods may be called from any goroutine,
+// and concurrently.
 //
-// A token keeps its children until they are cancelled. So that those which are not
-// needed any more do not pile up in one that lives long, cancel them, as with
-// context.WithCancel; it costs the same however many siblings there are.
+// A token refers to its children until they are canceled. So cancel children that are no longer
+// needed, as with context.WithCancel. Otherwise they accumulate in a long-lived token. The cost
+// does not depend on the number of siblings.
 type CancellationToken struct {
-	parent    *CancellationToken // nil: a root
-	cancelled atomic.Bool        // set under mu
+	parent   *CancellationToken // nil: a root
+	canceled atomic.Bool        // set under mu
 
 	mu       atomics.Mutex
 	children *CancellationToken // the first of the list
 	waiters  waitList
-	done     chan struct{} // nil: nobody has asked for it
+	done     chan struct{} // nil: Done has not been called
 
-	linked     bool // in the parent's list; it and prev, next are under the parent's mu
+	linked     bool // in the parent's list; it and prev, next are guarded by the parent's mu
 	prev, next *CancellationToken
 }
 
-// NewCancellationToken is a root.
+// NewCancellationToken returns a new root.
 func NewCancellationToken() *CancellationToken { return new(CancellationToken) }
 
-// Child is a new token that is cancelled with this one: at once, if this one is.
+// Child returns a new token that is canceled with this one: at once, if this one is already
+// canceled.
 func (t *CancellationToken) Child() *CancellationToken {
-	c := &CancellationToken{parent: t}
+	c := new(CancellationToken)
+	t.adopt(c)
+	return c
+}
+
+// adopt makes a new token, which nobody else knows yet, a child.
+func (t *CancellationToken) adopt(c *CancellationToken) {
+	c.parent = t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.cancelled.Load() {
-		c.cancelled.Store(true)
-		return c
+	if t.canceled.Load() {
+		c.canceled.Store(true)
+		return
 	}
 	if c.next = t.children; c.next != nil {
 		c.next.prev = c
 	}
 	t.children, c.linked = c, true
-	return c
 }
 
-// Cancel cancels the token and its descendants, and then wakes those who wait for
-// them: whoever sees one cancelled by that sees all of them so. It costs as much as
-// there are descendants and waiters.
+// Cancel cancels the token and its descendants, and then wakes their waiters. So a waiter that is
+// woken sees all of them canceled. The cost is proportional to the number of descendants and
+// waiters.
 func (t *CancellationToken) Cancel() {
 	t.leave()
 	if !t.cancel() {
@@ -90,15 +97,15 @@ func (t *CancellationToken) unlink(c *CancellationToken) {
 	c.linked, c.prev, c.next = false, nil, nil
 }
 
-// cancel sets the token itself, and reports whether this call has.
+// cancel sets the token itself, and reports whether it was not canceled before.
 func (t *CancellationToken) cancel() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.cancelled.Swap(true)
+	return !t.canceled.Swap(true)
 }
 
-// cancelChildren cancels the children, of which there will be no more, and adds them
-// to the family.
+// cancelChildren cancels the children and adds them to the family. No child can be added after
+// that.
 func (t *CancellationToken) cancelChildren(family []*CancellationToken) []*CancellationToken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +118,7 @@ func (t *CancellationToken) cancelChildren(family []*CancellationToken) []*Cance
 	return family
 }
 
-// announce tells those who wait.
+// announce wakes the waiters.
 func (t *CancellationToken) announce() {
 	t.mu.Lock()
 	if t.done != nil && t.done != closedChan {
@@ -120,12 +127,12 @@ func (t *CancellationToken) announce() {
 	t.waiters.wakeAll(nil, &t.mu)
 }
 
-// IsCancelled reports whether the token is cancelled.
-func (t *CancellationToken) IsCancelled() bool { return t.cancelled.Load() }
+// IsCanceled reports whether the token is canceled.
+func (t *CancellationToken) IsCanceled() bool { return t.canceled.Load() }
 
-// Cancelled is done when the token is cancelled. It fails never. It waits without an
-// allocation, and leaves nothing in the token when it is abandoned.
-func (t *CancellationToken) Cancelled() Future[struct{}] { return &tokenWait{token: t} }
+// Canceled is done when the token is canceled. It never fails. It waits without an allocation, and
+// leaves nothing in the token when it is abandoned.
+func (t *CancellationToken) Canceled() Future[struct{}] { return &tokenWait{token: t} }
 
 type tokenWait struct {
 	token   *CancellationToken
@@ -135,12 +142,12 @@ type tokenWait struct {
 
 func (w *tokenWait) Poll(cx *Context) (struct{}, error) {
 	t := w.token
-	if !w.entered && t.cancelled.Load() {
+	if !w.entered && t.canceled.Load() {
 		return struct{}{}, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.cancelled.Load() {
+	if t.canceled.Load() {
 		t.waiters.remove(&w.node)
 		return struct{}{}, nil
 	}
@@ -156,20 +163,20 @@ func (w *tokenWait) Cancel() {
 	t.waiters.remove(&w.node)
 }
 
-// closedChan is what Done returns for tokens that were cancelled before anybody
-// asked.
+// closedChan is the result of Done for tokens that were canceled before the first call.
 var closedChan = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// Done is closed when the token is cancelled: for goroutines. Tasks use Cancelled.
+// Done returns a channel that is closed when the token is canceled. It is for goroutines; tasks
+// use Canceled.
 func (t *CancellationToken) Done() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done == nil {
-		if t.cancelled.Load() {
+		if t.canceled.Load() {
 			t.done = closedChan
 		} else {
 			t.done = make(chan struct{})
@@ -178,10 +185,9 @@ func (t *CancellationToken) Done() <-chan struct{} {
 	return t.done
 }
 
-// Context is a context that ends when the token is cancelled, with context.Canceled:
-// for functions that take one. It has no deadline and no values. A context derived
-// from it costs a goroutine until it is cancelled. For the other direction there is
-// context.AfterFunc(ctx, token.Cancel).
+// Context returns a context that ends when the token is canceled, with context.Canceled. It has no
+// deadline and no values. A context derived from it costs a goroutine until it is canceled. For
+// the other direction use context.AfterFunc(ctx, token.Cancel).
 func (t *CancellationToken) Context() context.Context { return tokenContext{t} }
 
 type tokenContext struct{ token *CancellationToken }
@@ -191,7 +197,7 @@ func (c tokenContext) Done() <-chan struct{}       { return c.token.Done() }
 func (c tokenContext) Value(any) any               { return nil }
 
 func (c tokenContext) Err() error {
-	if c.token.IsCancelled() {
+	if c.token.IsCanceled() {
 		return context.Canceled
 	}
 	return nil

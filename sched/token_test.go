@@ -14,22 +14,22 @@ func TestCancelWakesAllThatWaitForTheToken(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		token := sched.NewCancellationToken()
 		var waits []*sched.JoinHandle[struct{}]
-		for range 100 { // more than are woken at a time
+		for range 100 { // more than one batch of wake-ups
 			waits = append(waits,
-				sched.Spawn(rt, token.Cancelled()),
-				sched.Go(rt, func(cx *sched.Context) (struct{}, error) { return sched.Await(cx, token.Cancelled()) }))
+				sched.Spawn(rt, token.Canceled()),
+				sched.Go(rt, func(cx *sched.Context) (struct{}, error) { return sched.Await(cx, token.Canceled()) }))
 		}
 		eventually(t, "they wait", func() bool { return token.Waiters() == 200 })
-		require.False(t, token.IsCancelled())
+		require.False(t, token.IsCanceled())
 		token.Cancel()
-		require.True(t, token.IsCancelled())
+		require.True(t, token.IsCanceled())
 		for _, h := range waits {
 			_, err := outcome(t, h)
 			require.NoError(t, err)
 		}
 		require.Zero(t, token.Waiters())
-		_, err := do(t, rt, token.Cancelled())
-		require.NoError(t, err, "once cancelled, at once")
+		_, err := do(t, rt, token.Canceled())
+		require.NoError(t, err, "once canceled, at once")
 		token.Cancel()
 	})
 }
@@ -39,19 +39,19 @@ func TestAParentCancelsItsDescendantsAndNotTheOtherWayRound(t *testing.T) {
 	a, b := root.Child(), root.Child()
 	aa, ab := a.Child(), a.Child()
 	aa.Cancel()
-	require.True(t, aa.IsCancelled())
-	require.False(t, a.IsCancelled())
-	require.False(t, ab.IsCancelled())
+	require.True(t, aa.IsCanceled())
+	require.False(t, a.IsCanceled())
+	require.False(t, ab.IsCanceled())
 	a.Cancel()
-	require.True(t, ab.IsCancelled())
-	require.False(t, root.IsCancelled())
-	require.False(t, b.IsCancelled())
-	require.True(t, a.Child().IsCancelled(), "a child of a cancelled token")
+	require.True(t, ab.IsCanceled())
+	require.False(t, root.IsCanceled())
+	require.False(t, b.IsCanceled())
+	require.True(t, a.Child().IsCanceled(), "a child of a canceled token")
 	root.Cancel()
-	require.True(t, b.IsCancelled())
+	require.True(t, b.IsCanceled())
 }
 
-func TestWhoeverIsWokenByAParentSeesTheChildrenCancelled(t *testing.T) {
+func TestWhoeverIsWokenByAParentSeesTheChildrenCanceled(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		for range 50 {
 			root := new(sched.CancellationToken)
@@ -60,8 +60,8 @@ func TestWhoeverIsWokenByAParentSeesTheChildrenCancelled(t *testing.T) {
 				leaf = leaf.Child()
 			}
 			h := sched.Go(rt, func(cx *sched.Context) (bool, error) {
-				_, err := sched.Await(cx, root.Cancelled())
-				return leaf.IsCancelled(), err
+				_, err := sched.Await(cx, root.Canceled())
+				return leaf.IsCanceled(), err
 			})
 			eventually(t, "it waits", func() bool { return root.Waiters() == 1 })
 			root.Cancel()
@@ -72,7 +72,7 @@ func TestWhoeverIsWokenByAParentSeesTheChildrenCancelled(t *testing.T) {
 	})
 }
 
-func TestACancelledChildIsNotKept(t *testing.T) {
+func TestACanceledChildIsNotKept(t *testing.T) {
 	root := new(sched.CancellationToken)
 	var children []*sched.CancellationToken
 	for range 10 {
@@ -94,13 +94,13 @@ func TestAnAbandonedWaitLeavesTheToken(t *testing.T) {
 	var token sched.CancellationToken
 	var waits []*sched.JoinHandle[struct{}]
 	for range 5 {
-		waits = append(waits, sched.Spawn(rt, token.Cancelled()))
+		waits = append(waits, sched.Spawn(rt, token.Canceled()))
 	}
 	eventually(t, "they wait", func() bool { return token.Waiters() == 5 })
 	for i, at := range []int{2, 0, 4, 1, 3} {
 		waits[at].Abort()
 		_, err := outcome(t, waits[at])
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 		require.Equal(t, 4-i, token.Waiters())
 	}
 }
@@ -108,12 +108,12 @@ func TestAnAbandonedWaitLeavesTheToken(t *testing.T) {
 func TestWaitingForATokenAllocatesNothing(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var token sched.CancellationToken
-	f := token.Cancelled().(interface {
+	f := token.Canceled().(interface {
 		sched.Future[struct{}]
 		sched.Canceler
 	})
 	allocs, err := do(t, rt, sched.FutureFunc[float64](func(cx *sched.Context) (float64, error) {
-		return testing.AllocsPerRun(100, func() {
+		return testing.AllocsPerRun(1000, func() {
 			_, _ = f.Poll(cx)
 			f.Cancel()
 		}), nil
@@ -129,7 +129,7 @@ func TestATokenTellsGoroutines(t *testing.T) {
 	require.Equal(t, done, child.Done())
 	select {
 	case <-done:
-		t.Fatal("not cancelled yet")
+		t.Fatal("not canceled yet")
 	default:
 	}
 	root.Cancel()
@@ -172,7 +172,7 @@ func TestCancelChildAndWaitRaceSafely(t *testing.T) {
 				all.Go(func() {
 					for i := range 20 {
 						c := root.Child()
-						h := sched.Spawn(rt, c.Child().Cancelled())
+						h := sched.Spawn(rt, c.Child().Canceled())
 						if i%3 == 0 {
 							c.Cancel()
 						}

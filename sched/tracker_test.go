@@ -108,7 +108,7 @@ func TestAClosedTrackerTakesTasksAndCanBeReopened(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// It was closed and empty while somebody waited: that is enough.
+// The tracker was closed and empty at some time during the wait: that is enough.
 func TestATrackersWaitIsDoneThoughItWasReopenedMeanwhile(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var tracker sched.TaskTracker
@@ -130,7 +130,7 @@ func TestAnAbandonedTrackersWaitLeavesNothing(t *testing.T) {
 	eventually(t, "it waits", func() bool { return tracker.Waiters() == 1 })
 	waits.Abort()
 	_, err := outcome(t, waits)
-	require.ErrorIs(t, err, sched.ErrCancelled)
+	require.ErrorIs(t, err, sched.ErrCanceled)
 	require.Zero(t, tracker.Waiters())
 }
 
@@ -152,7 +152,7 @@ func TestManyTasksAndManyWaitersOfATracker(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var tracker sched.TaskTracker
 		var waits []*sched.JoinHandle[struct{}]
-		for range 100 { // more than are woken at a time
+		for range 100 { // more than one batch of wake-ups
 			waits = append(waits, sched.Spawn(rt, tracker.Wait()))
 		}
 		var spawners sync.WaitGroup
@@ -174,8 +174,9 @@ func TestManyTasksAndManyWaitersOfATracker(t *testing.T) {
 	})
 }
 
-// The tracker's end wakes many, in batches. Some of them give up meanwhile, a task is
-// tracked, and only then another one begins to wait: the tracker has not been empty since.
+// The tracker's end wakes many waiters, in batches. Meanwhile some of them give up, a task is
+// tracked, and then another waiter arrives. The tracker has not been empty since that waiter's
+// first poll.
 func TestAWaitThatBeginsWhileOthersAreToldIsNotDone(t *testing.T) {
 	const many = 100_000
 	for range rounds(20) {
@@ -205,8 +206,8 @@ func TestAWaitThatBeginsWhileOthersAreToldIsNotDone(t *testing.T) {
 	}
 }
 
-// pollAll polls futures once, as a goroutine does that does not wait, and returns the last
-// one's error.
+// pollAll polls futures once, as a goroutine that does not wait, and returns the error of the last
+// one.
 func pollAll[T any](t testing.TB, fs ...sched.Future[T]) error {
 	t.Helper()
 	last, err := sched.Wait(context.Background(), sched.FutureFunc[error](func(cx *sched.Context) (last, err error) {

@@ -7,17 +7,17 @@ import (
 	"unsafe"
 )
 
-// The memory of tasks is given back when it has not been needed for a while. Every trimAfter,
-// as long as there is anything to trim, a depot looks how many full magazines it has had at
-// least since the last time: those are more than its load needs. Of their cells it forgets
-// the slabs that are free as a whole, and keeps the others. A waker that has outlived its
-// task keeps its cell's memory, which is complete for good, from being used otherwise.
+// The memory of tasks is freed when it has not been needed for a while. Every trimAfter, as long
+// as there is anything to trim, a depot takes the smallest number of full magazines since the last
+// trim. Its load does not need these magazines. The depot frees the slabs whose cells are all in
+// them, and keeps the other cells. A waker whose task has ended keeps its cell in memory: the cell
+// stays complete for good, and that memory is not used for anything else.
 const (
 	trimAfter = time.Second
-	trimAbove = 16 // magazines: less is not worth it
+	trimAbove = 16 // magazines; fewer are not worth a trim
 )
 
-// trimLater has the depot trimmed, if that is not on its way. The lock is held.
+// trimLater schedules a trim, unless one is scheduled. The lock is held.
 func (d *depot[T]) trimLater() {
 	if d.trimming || d.fulls <= trimAbove {
 		return
@@ -26,8 +26,8 @@ func (d *depot[T]) trimLater() {
 	time.AfterFunc(trimAfter, d.trim)
 }
 
-// trim takes what was not needed out of the depot, sorts it while the lock is free, and
-// puts back what is to be kept. Until then the cells are the trimmer's.
+// trim takes unneeded magazines out of the depot, sorts their cells without the lock, and puts
+// back the cells to keep. Until then these cells belong to trim.
 func (d *depot[T]) trim() {
 	d.mu.Lock()
 	changes := d.fulls != d.seen
@@ -51,7 +51,7 @@ func (d *depot[T]) trim() {
 	d.empty = nil
 	d.trimming = false
 	if len(gone) > 0 {
-		slabs := make([][]cell[T], 0, len(d.slabs)-len(gone)) // endAll may be going along the old ones
+		slabs := make([][]cell[T], 0, len(d.slabs)-len(gone)) // a copy, because endAll may be reading the old slice
 		for _, slab := range d.slabs {
 			if !gone[&slab[0]] {
 				slabs = append(slabs, slab)
@@ -59,13 +59,13 @@ func (d *depot[T]) trim() {
 		}
 		d.slabs = slabs
 	}
-	if changes || len(gone) > 0 { // else what is left shares slabs with what is in use
+	if changes || len(gone) > 0 { // otherwise all that is left shares slabs with cells in use
 		d.trimLater()
 	}
 }
 
-// wholeSlabs tells the cells of slabs that are all there, which it names by their first
-// cells, from the others. Cells of a slab lie side by side, so their order by address shows it.
+// wholeSlabs separates the cells of complete slabs from the others. It names a slab by its first
+// cell. The cells of a slab lie side by side, so sorting them by address shows complete slabs.
 func wholeSlabs[T any](cells []*cell[T]) (others []*cell[T], whole map[*cell[T]]bool) {
 	slices.SortFunc(cells, func(a, b *cell[T]) int {
 		return cmp.Compare(uintptr(unsafe.Pointer(a)), uintptr(unsafe.Pointer(b)))

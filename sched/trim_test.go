@@ -9,7 +9,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// heap is what is alive on it.
+// heap is the size of the live objects on the heap.
 func heap() int {
 	runtime.GC()
 	var m runtime.MemStats
@@ -48,11 +48,11 @@ func TestTheMemoryOfTasksIsGivenBackWhenItIsNotNeeded(t *testing.T) {
 	live(tasks)()
 	left := func() int { return heap() - before }
 	eventually(t, "the memory is given back", func() bool { return left() < tasks*20 })
-	live(1000)() // in what is kept, and in what is new
+	live(1000)() // in kept cells, and in new ones
 	t.Logf("%d bytes are left of %d tasks", left(), tasks)
 }
 
-// A task's memory may be forgotten while others that lie beside it live on.
+// A task's memory may be freed while tasks in adjacent memory are alive.
 func TestMemoryIsGivenBackBesideTasksThatLive(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 2})
 	const tasks, every = 50_000, 1000

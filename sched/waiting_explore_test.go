@@ -9,8 +9,8 @@ import (
 	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
-// A waitTest is a thread that waits as a goroutine does in Wait: with the production code
-// of blocker and its task's state, but for the channel, on which it waits as a thread.
+// A waitTest has threads that wait as a goroutine does in Wait. It uses the production code of
+// blocker and its task's state, but a thread's wait instead of the channel.
 type waitTest struct {
 	x *explorer.Execution
 	b *blocker
@@ -22,7 +22,7 @@ func newWaitTest(x *explorer.Execution) *waitTest {
 	return &waitTest{x, b}
 }
 
-// wait polls f until it is done. If the thread may rest, it need not be woken.
+// wait polls f until it is done. If rests is set, the thread need not be woken.
 func wait[T any](s *waitTest, f Future[T], rests bool) (T, error) {
 	sleep := explorer.Wait[blocker]
 	if rests {
@@ -40,7 +40,7 @@ func wait[T any](s *waitTest, f Future[T], rests bool) (T, error) {
 	}
 }
 
-// stepping is a future that is never done. To abandon it is a step.
+// stepping is a future that is never done. Abandoning it is a step of the exploration.
 type stepping struct {
 	x       *explorer.Execution
 	cancels int
@@ -52,7 +52,7 @@ func (s *stepping) Cancel() {
 	explorer.Step(s.x, "is abandoned", &s.cancels, func() { s.cancels++ })
 }
 
-// Two goroutines give up a shielded wait. Each lowers its own shield, once.
+// Two goroutines give up a shielded wait. Each ends its own shield, once.
 func TestExploreShieldsOfGoroutines(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -73,8 +73,9 @@ func TestExploreShieldsOfGoroutines(t *testing.T) {
 	})
 }
 
-// Four wait for a tracker, which is more than are woken at a time. While they are, one of
-// them gives up, a task is tracked, and one more begins to wait: for the task's end.
+// Four waiters wait for a tracker, which is more than one batch of wake-ups. While they are woken,
+// one of them gives up, a task is tracked, and one more waiter arrives. That waiter must wait for
+// the task's end.
 func TestExploreATrackersWaitIsForWhatIsTracked(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		tracker := new(TaskTracker)
@@ -109,16 +110,16 @@ func TestExploreATrackersWaitIsForWhatIsTracked(t *testing.T) {
 	})
 }
 
-// withoutWorkers is a runtime that has started, and takes tasks that nobody runs.
+// withoutWorkers is a runtime that has started, and accepts tasks that no worker runs.
 func withoutWorkers() *Runtime {
 	rt := &Runtime{stopped: make(chan struct{})}
 	rt.startOnce.Do(func() {})
-	depotOf[int](rt).put(nil, depotOf[int](rt).get(nil)) // the memory is there
+	depotOf[int](rt).put(nil, depotOf[int](rt).get(nil)) // so that the memory has been allocated
 	return rt
 }
 
-// A set has a task that lives, and some that wait for the next; another task is refused.
-// One of them gets that. A Cancel that uses the set meets no lock.
+// A set has a running task, and several callers wait for its next result. Another task is refused,
+// and one of the callers gets that error. A Cancel that uses the set meets no lock.
 func TestExploreARefusedTaskOfASet(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 1}, func(x *explorer.Execution) {
 		refuses, set := withoutWorkers(), new(JoinSet[int])
@@ -146,7 +147,7 @@ type abandoned struct{ f func() }
 func (abandoned) Poll(*Context) (int, error) { return 0, ErrPending }
 func (a abandoned) Cancel()                  { a.f() }
 
-// The end of a runtime meets the spawn of a task into a set, and a waiter for that task.
+// A runtime ends while a task is spawned into a set and a caller waits for that task.
 func TestExploreASetAgainstItsRuntimesEnd(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		rt, set := withoutWorkers(), new(JoinSet[int])
@@ -168,8 +169,7 @@ func TestExploreASetAgainstItsRuntimesEnd(t *testing.T) {
 	})
 }
 
-// An abort of all comes while a task is spawned: if it finds the task in the set, it
-// aborts it.
+// AbortAll runs while a task is spawned: if it finds the task in the set, it aborts it.
 func TestExploreASpawnAgainstAnAbortOfAll(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2, Plain: true}, func(x *explorer.Execution) {
 		rt, set := withoutWorkers(), new(JoinSet[int])
@@ -180,7 +180,7 @@ func TestExploreASpawnAgainstAnAbortOfAll(t *testing.T) {
 			set.AbortAll()
 		})
 		x.Finally(func() {
-			x.Require(!found || set.first.handle.cell.task.state.word.Load()&cancelled != 0, "it was found and not aborted")
+			x.Require(!found || set.first.handle.cell.task.state.word.Load()&canceled != 0, "it was found and not aborted")
 		})
 	})
 }

@@ -52,7 +52,7 @@ func TestWakesThatComeBeforeARunAreOne(t *testing.T) {
 
 func TestTasksRunInTheOrderOfTheirWakes(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		var order []int // worker 0 alone, until pass
+		var order []int // only worker 0 uses it until pass
 		release := occupy(t, rt, 0)
 		for i := range 10 {
 			newTask(rt, 0, func(*sched.Context) bool { order = append(order, i); return true }).Wake()
@@ -69,7 +69,7 @@ func TestAWakeAfterTheEndDoesNothing(t *testing.T) {
 	var late sched.Waker
 	task := newTask(rt, 0, func(cx *sched.Context) bool {
 		late = cx.Waker()
-		cx.Waker().Wake() // comes while the task runs, which then is done
+		cx.Waker().Wake() // arrives while the task runs; the task is done then
 		return runs.Add(1) > 0
 	})
 	task.Wake()
@@ -142,7 +142,7 @@ func TestWakingAParkedWorkerWakesItsDriverOnce(t *testing.T) {
 				return d.waitsIn(p)
 			})
 
-			// The worker is kept in its wait, so that it stays parked for all of the wakes.
+			// The worker is kept in its wait, so that it stays parked for all of the wake-ups.
 			inside, leave := make(chan struct{}), make(chan struct{})
 			d.events <- func(*sched.Context) (int, error) { close(inside); <-leave; return 0, nil }
 			receive(t, "the driver has an event", inside)
@@ -174,7 +174,7 @@ func TestSelfWakingTasksDoNotStarveTheDriver(t *testing.T) {
 	const perTick = 128
 	for _, tasks := range []int{1, 3, 500} {
 		d := newFake()
-		var ran, most int // the worker's alone, until stop is seen
+		var ran, most int // only the worker uses these until stop is seen
 		d.onPoll = func(*sched.Context) { most = max(most, ran); ran = 0 }
 		var left atomic.Int64
 		var stop atomic.Bool
@@ -201,7 +201,7 @@ func TestSelfWakingTasksDoNotStarveTheDriver(t *testing.T) {
 			}
 		}
 		receive(t, "the driver is polled", happened)
-		pass(t, rt, 0) // nor the inbox
+		pass(t, rt, 0) // the inbox does not, either
 		stop.Store(true)
 		eventually(t, "the tasks end", func() bool { return left.Load() == 0 })
 		pass(t, rt, 0)

@@ -15,25 +15,27 @@ import (
 	"github.com/suiro-go/suiro/internal/atomics"
 )
 
-// tasksPerTick bounds the tasks between two polls of the driver.
+// tasksPerTick is the largest number of tasks between two polls of the driver.
 const tasksPerTick = 128
 
-// A worker runs tasks, on a thread of its own if it has a driver. What a task's run queues goes to this
-// worker; others take it from there when they have nothing to do (steal.go), or
-// when this one is stuck in a task (watch.go).
+// A worker runs tasks. Tasks that a run wakes are queued on the same worker. Other workers take
+// them from there when they are idle (steal.go), or when this one is stuck in a task (monitor.go).
 type worker struct {
 	rt     *Runtime
 	index  int
 	driver Driver
 
-	// What others look at or take from:
+	goroutine uint64 // its number in the output of runtime.Stack
+
+	// Other workers read these or take tasks from them:
 	queue  ring // FIFO
 	batch  ring // fetched from the global queue; runs before all else
 	_      [2]cpu.CacheLinePad
-	lifo   atomics.Pointer[Task] // what the running task has woken last: its data is still in the cache
-	urgent atomic.Bool           // queue holds tasks that no I/O woke: others are to take them however few
+	lifo   atomics.Pointer[Task] // the task that the running task has woken last: its data is still in the cache
+	urgent atomic.Bool           // queue holds tasks that no I/O woke: others should take even a few of them
 	cost   atomic.Int64          // average nanoseconds of a task's run
 	tickAt atomic.Int64          // Runtime.Now when the tick began
+	slow   slowMark
 	_      [2]cpu.CacheLinePad
 	parker parker
 	inbox  inbox
@@ -41,41 +43,49 @@ type worker struct {
 	gone   atomic.Bool // it has left its loop
 	_      [2]cpu.CacheLinePad
 
-	// The worker's goroutine alone:
-	cx        Context
-	now       time.Duration // of the tick
-	first     *Task         // stolen, to be run next
-	pinned    taskList      // tasks that only this worker may run
-	deferred  taskList      // pinned tasks that yielded: they run after the next poll of the driver
-	marked    bool          // a task in queue has yielded since the last poll:
-	mark      uint32        // tasks from this place on run after the next
-	running   bool          // a task is running, so that what is woken is woken by it
-	yields    bool          // the running task yields
-	woken     bool          // it has woken itself: no need to tell its state, which others look at
-	searching bool          // counted by idle
-	late      bool          // now is that of an earlier tick
-	gaveWay   bool          // the last poll has let other goroutines run, and did not wait
-	owesWay   bool          // it has run tasks since it last let other goroutines run, which costs it little
-	wasParked bool          // until the tick that follows
-	lifoRuns  int           // tasks run from lifo since the last from elsewhere
-	pinnedDue bool          // pinned goes before queue
-	adapt     adaptive
-	busy      busyPoller
-	long      longTasks
-	post      post
-	inPlace   inPlace
-	random    uint64
-	stacks    coroutines
-	depots    depotCache
-	count     WorkerStats   // published now and then
-	hooked    bool          // there are hooks for the runs of tasks
-	ran       bool          // a task has run since wanted was last asked
-	asked     time.Duration // when wanted was last asked
-	yielded   time.Duration // when other goroutines last had a chance to run
-	runnable  [1]metrics.Sample
+	// Only the worker's goroutine uses these:
+	cx          Context
+	now         time.Duration // Runtime.Now as of the tick
+	first       *Task         // stolen, to be run next
+	pinned      taskList      // tasks that only this worker may run
+	deferred    taskList      // pinned tasks that yielded: they run after the next poll of the driver
+	marked      bool          // a task in queue has yielded since the last poll
+	mark        uint32        // if marked: tasks from this place on run after the next poll
+	running     bool          // a task is running, so it has woken the tasks that are woken now
+	yields      bool          // the running task yields
+	woken       bool          // the running task has woken itself; its state word, which others read, need not change
+	searching   bool          // counted by idle
+	nowStale    bool          // now belongs to an earlier tick
+	justYielded bool          // the last poll let other goroutines run, and did not wait
+	shouldYield bool          // it has run tasks since it last let other goroutines run, which is cheap for this worker
+	wasParked   bool          // it has run nothing since its last park: endPark has still to be called
+	lifoRuns    int           // tasks run from lifo in a row
+	pinnedDue   bool          // pinned goes before queue
+	adapt       adaptive
+	meter       meter
+	busy        busyPoller
+	long        longTasks
+	watcher     watcher
+	inPlace     inPlace
+	random      uint64
+	stacks      stacks
+	inLoop      bool        // it is counted in Runtime.inLoops
+	scopes      *localScope // of the stackless task that runs
+	depots      depotCache
+	count       WorkerStats   // published now and then
+	spare       *spare        // nil: this is no spare worker
+	hooked      bool          // there are hooks for the runs of tasks
+	observed    bool          // hooked, or there are events or labels
+	labels      *labels       // of SUIRO_DEBUG=labels; nil: none
+	stackLabels *labels       // the same for goroutines of sequential code
+	events      *eventRing    // nil: events are not recorded
+	ran         bool          // a task has run since wanted was last asked
+	asked       time.Duration // when wanted was last asked
+	yielded     time.Duration // when other goroutines last had a chance to run
+	runnable    [1]metrics.Sample
 }
 
-// An inbox takes what is meant for one worker.
+// An inbox takes tasks for one worker.
 type inbox struct {
 	len atomic.Int64 // of list; read without the lock
 	sync.Mutex
@@ -88,7 +98,13 @@ func newWorker(rt *Runtime, index int) *worker {
 	w.queue.init(rt.cfg.queueSize)
 	w.batch.init(min(batchSize, rt.cfg.queueSize))
 	w.hooked = rt.cfg.Hooks.TaskPollStart != nil || rt.cfg.Hooks.TaskPollEnd != nil
+	if w.events = newEventRing(rt.cfg.Events); w.events != nil {
+		w.events.log = rt.debug
+	}
+	w.observed = w.hooked || w.events != nil
+	w.labelWith()
 	w.adapt.init(w)
+	w.meter.init()
 	w.busy.hits = 1
 	return w
 }
@@ -108,23 +124,32 @@ func (w *worker) unpark() {
 	}
 }
 
-// run is the worker's goroutine. It reports on ready once, when the driver is
-// there or cannot be.
+// run is the worker's goroutine. It sends on ready once, when the driver has been made or has
+// failed.
 func (w *worker) run(ready chan<- error) {
-	if w.rt.cfg.ownThreads {
-		// Never unlocked: the thread ends with the goroutine, and with it whatever
-		// the driver tied to the thread.
-		runtime.LockOSThread()
-	}
+	w.settle()
 	if !w.makeDriver(ready) {
 		return
 	}
 	<-w.rt.started
+	w.inLoop = true
 	defer w.end()
 	w.loop(false)
 }
 
-// makeDriver reports on ready. A NewDriver that panics, or ends the goroutine, has failed.
+// settle prepares the worker's goroutine. It is called first.
+func (w *worker) settle() {
+	if w.rt.cfg.locked {
+		// Never unlocked: the thread ends with the goroutine, and so do the resources that the
+		// driver tied to the thread.
+		runtime.LockOSThread()
+	}
+	w.noteThread()
+	w.goroutine = goroutineID()
+}
+
+// makeDriver sends its error on ready. A NewDriver that panics, or exits the goroutine, has
+// failed.
 func (w *worker) makeDriver(ready chan<- error) (ok bool) {
 	err := ErrGoexit
 	defer func() {
@@ -143,10 +168,10 @@ func (w *worker) makeDriver(ready chan<- error) (ok bool) {
 	return
 }
 
-// loop ticks until the runtime stops. A function of others that ends the goroutine
-// (runtime.Goexit) cannot be stopped from that, but while the goroutine's
-// deferred calls run it is alive: the worker goes on in one of them. exited says that it
-// does; to end the task that has exited may exit again.
+// loop ticks until the runtime stops. If a user's function exits the goroutine (runtime.Goexit),
+// that cannot be stopped. But the goroutine is alive while its deferred calls run, so the worker
+// goes on in one of them. exited is true in that case; ending the task that has exited may exit
+// again.
 func (w *worker) loop(exited bool) {
 	ended := false
 	defer func() {
@@ -170,7 +195,8 @@ func (w *worker) loop(exited bool) {
 	ended = true
 }
 
-// survive makes a task's exit that task's error; false: it was none of a task.
+// survive makes a runtime.Goexit the error of the task that called it. false: the worker cannot go
+// on.
 func (w *worker) survive() bool {
 	t := w.cx.task
 	if t == nil && w.running {
@@ -187,10 +213,10 @@ func (w *worker) survive() bool {
 	return true
 }
 
-// end is the last thing the worker does. The tasks it leaves in its queues are
-// ended by the runtime. Each step comes even if one before it ends the goroutine.
+// end is the last call of the worker's goroutine. The runtime ends the tasks that are left in its
+// queues. Each step runs even if an earlier one exits the goroutine.
 func (w *worker) end() {
-	defer w.stacks.closeExited() // last: it may end the goroutine
+	defer w.stacks.endExited() // last, because it may exit the goroutine
 	defer w.closeDriver()
 	defer func() {
 		w.rt.looping.Done()
@@ -199,10 +225,10 @@ func (w *worker) end() {
 		call(w.rt.cfg.Hooks.WorkerStop, w.index)
 	}()
 	w.gone.Store(true)
-	w.inbox.Lock() // who looks through it (relieveInbox) either has done so, or sees that the worker has gone
+	w.inbox.Lock() // rescueInbox, in another worker, has either finished or sees that this worker has gone
 	w.inbox.list = taskList{}
 	w.inbox.Unlock()
-	w.stacks.close()
+	w.endStacks()
 }
 
 func (w *worker) closeDriver() {
@@ -212,35 +238,40 @@ func (w *worker) closeDriver() {
 }
 
 func (w *worker) tick() error {
-	w.late = true // for whom the driver calls
+	w.nowStale = true // for the tasks and functions that the driver calls
+	w.meter.fresh = false
 	n, err := w.poll()
 	if err != nil {
 		return err
 	}
+	w.countPoll(n)
 	w.parker.looking()
 	w.drainInbox()
-	if w.late = w.mayBeLate(); !w.late {
-		w.now = w.rt.Now() // not before: a task that a timer has sent here is not to find itself too early
+	if w.nowStale = w.nowMayBeStale(); !w.nowStale {
+		w.now = w.rt.Now() // not before: a task that a timer has sent here must not find that it is early
 		w.tickAt.Store(int64(w.now))
+		w.acknowledge()
+		w.endIdle()
+	}
+	if w.events != nil && n > 0 {
+		w.notePoll(n)
 	}
 	w.pinned.pushAll(&w.deferred)
 	w.marked = false
 	w.rt.timers.fire(&w.cx)
-	if w.wasParked {
-		w.wasParked = false
-		if w.searching || w.hasWork() {
-			w.toWork()
-		}
+	if w.wasParked && (w.searching || w.hasWork()) {
+		w.endPark()
 	}
 	if n > 0 {
-		w.shareBacklog()
+		w.shareQueue()
 	}
-	w.long.lastRun = w.now
+	w.timesFrom(w.now, 0)
+	w.slow.startUnknown = w.nowStale
 	if ran := w.runTasks(tasksPerTick); ran > 0 {
-		w.owesWay = !w.rt.cfg.ownThreads
+		w.shouldYield = !w.rt.cfg.holds
 		w.adapt.measure(w, ran)
 	}
-	w.look()
+	w.maybeRescue()
 	if w.longDue() {
 		err = w.runLong()
 	}
@@ -248,20 +279,22 @@ func (w *worker) tick() error {
 	return err
 }
 
-// mayBeLate reports whether the tick can go without reading the clock, which costs as
-// much as a part of a short one: as most of those can that come when others had been
-// given way, with no timer to look after. A task that asks for the time has it read.
-func (w *worker) mayBeLate() bool {
-	return w.gaveWay && w.adapt.skipped < lateEvery-1 && !w.long.wary &&
+// nowMayBeStale reports whether the tick may skip reading the clock, which costs as much as a part
+// of a short tick. It may if the worker has just let other goroutines run, and there is no timer.
+// Most such ticks are short. If a task asks for the time, the clock is read.
+func (w *worker) nowMayBeStale() bool {
+	return w.justYielded && w.adapt.skipped < lateEvery-1 && !w.long.timing && !w.hasNewBeat() &&
 		w.rt.timers.next.Load() == never && !w.rt.clock.paused
 }
 
-// poll submits what the last tick queued and takes what has completed. With
-// nothing to run it searches for work in others' queues, or parks.
+// poll submits the I/O that the last tick queued, and takes completions. A worker without tasks
+// searches for work in others' queues, or parks.
 func (w *worker) poll() (int, error) {
-	w.gaveWay = false
+	w.justYielded = false
 	switch {
-	case w.hasWork(), w.rt.long.len.Load() > 0:
+	case w.isSpare():
+		return w.pollAsSpare()
+	case w.hasWork(), w.hasLong():
 		return w.driver.Poll(&w.cx, 0, false)
 	case w.mayFind():
 		n, err := w.driver.Poll(&w.cx, 0, false)
@@ -269,11 +302,10 @@ func (w *worker) poll() (int, error) {
 			w.search()
 		}
 		return n, err
-	case w.owesWay:
-		// Whoever has been given something to do by the last tasks may be waiting
-		// for this processor: it has it at once, and what it wakes is found without
-		// parking.
-		w.owesWay, w.gaveWay = false, true
+	case w.shouldYield:
+		// A goroutine that the last tasks have woken may be waiting for this processor. It gets
+		// the processor at once, and the tasks that it wakes are found without parking.
+		w.shouldYield, w.justYielded = false, true
 		runtime.Gosched()
 		return w.driver.Poll(&w.cx, 0, false)
 	default:

@@ -4,18 +4,18 @@ package sched
 
 import explorer "github.com/suiro-go/suiro/internal/explore"
 
-// A parkTest is the workers of a runtime with what they park, search and are
-// woken by: the production code of ring, globalQueue, idleState and parker, and
-// the steps of worker.go, park.go and steal.go that use them. Waits are endless.
+// A parkTest is a model of a runtime's workers: how they park, search and are woken. It uses the
+// production code of ring, globalQueue, idleState and parker, and the steps of worker.go, park.go
+// and steal.go that call them. Waits are endless.
 type parkTest struct {
 	x       *explorer.Execution
 	order   parkingOrder
 	idle    idleState
 	global  globalQueue
 	workers []*workerTest
-	coming  int // workers that were claimed and search still
+	coming  int // workers that were claimed and still search
 	runs    [len(ringTestTasks)]int
-	body    map[int]func(w *workerTest) // of a task, by number
+	body    map[int]func(w *workerTest) // the body of each task, by number
 }
 
 type workerTest struct {
@@ -24,30 +24,30 @@ type workerTest struct {
 	name      string
 	queue     *ring
 	parker    parker
-	wake      bool // the driver's: kept until a wait takes it
-	inbox     int  // things for this worker alone
+	wake      bool // of the driver: kept until a wait consumes it
+	inbox     int  // work for this worker only
 	taken     int
 	searching bool
 	stuck     bool
 }
 
-// A parkingOrder is what a worker may do otherwise, most of it wrong.
+// A parkingOrder lists variants of a worker's steps; most of them are wrong.
 type parkingOrder struct {
-	trustsParker   bool // does not look into its inbox before it sleeps: this is right
-	holds          bool // holds before it blocks: this is right
-	waitsAnyhow    bool // blocks after a hold whatever has happened
-	looksFirst     bool // looks at the queues before it says that it parks
-	waitsAtOnce    bool // does not look
-	saysSoLast     bool // stops searching, looks, and only then says that it parks
-	takesTooEarly  bool // looks into its inbox before it forgets what was announced
-	leavesTheRest  bool // the last searcher does not see to what is left
-	keepsSearching bool // and does not say so when it is claimed meanwhile
+	trustsParker   bool // does not check its inbox before it sleeps: this is correct
+	holds          bool // holds before it blocks: this is correct
+	waitsAnyhow    bool // blocks after a hold even if there was an event
+	looksFirst     bool // checks the queues before it announces that it parks
+	waitsAtOnce    bool // does not check
+	saysSoLast     bool // stops searching, checks the queues, and only then announces that it parks
+	takesTooEarly  bool // checks its inbox before it clears earlier unparks
+	leavesTheRest  bool // the last searcher does not check for work that is left
+	keepsSearching bool // a searcher that is claimed counts twice
 }
 
 func (o parkingOrder) looksLast() bool { return !o.looksFirst && !o.waitsAtOnce && !o.saysSoLast }
 
-// parkingScenario is workers of which the first so many are awake when it
-// begins, and what start adds.
+// parkingScenario has some workers, the first awake of them running at its beginning, and the
+// threads that start adds.
 func parkingScenario(preemptions, workers, awake int, order parkingOrder, start func(m *parkTest)) (explorer.Options, func(*explorer.Execution)) {
 	return explorer.Options{Preemptions: preemptions}, func(x *explorer.Execution) {
 		m := &parkTest{x: x, order: order, body: make(map[int]func(*workerTest))}
@@ -74,7 +74,8 @@ func (m *parkTest) fewSearch() {
 	m.x.Require(m.coming <= 1, "%d workers were woken at once", m.coming)
 }
 
-// atRest: everything that could be run was, and who is not stuck is parked.
+// atRest checks the end: every task that could run has run, and all workers that are not stuck are
+// parked.
 func (m *parkTest) atRest() {
 	for i, n := range m.runs[:m.pushed()] {
 		m.x.Require(n == 1, "task %d was run %d times: a wake-up was lost", i, n)
@@ -86,7 +87,7 @@ func (m *parkTest) atRest() {
 	m.x.Require(m.idle.searching.Load() == 0, "%d workers search at the end", m.idle.searching.Load())
 }
 
-// pushed is how many tasks there have been: those whose body is known.
+// pushed is the number of tasks so far, which is the number of known bodies.
 func (m *parkTest) pushed() int { return len(m.body) }
 
 // task gives a new task its body.
@@ -114,7 +115,7 @@ func (m *parkTest) outside(name string, tasks ...*Task) {
 	})
 }
 
-// injector is a thread that has something for one worker.
+// injector is a thread with work for one worker.
 func (m *parkTest) injector(name string, w *workerTest) {
 	m.x.Go(name, func() {
 		explorer.Step(m.x, "puts into the inbox", &w.inbox, func() { w.inbox++ })
@@ -145,7 +146,7 @@ func globalIsShimmed() bool {
 	return shim
 }
 
-// onGlobal is a call of the global queue: one step unless its lock is a shim.
+// onGlobal is a call of the global queue. It is one step unless the queue's lock is a shim.
 func (m *parkTest) onGlobal(what string, f func()) {
 	if globalIsShimmed() {
 		f()
@@ -166,7 +167,7 @@ func (m *parkTest) workFor(w *workerTest) bool {
 	return false
 }
 
-// The worker's loop.
+// This is the loop of a worker.
 
 func (w *workerTest) loop(asleep bool) {
 	if asleep {
@@ -242,7 +243,7 @@ func (w *workerTest) poll() *Task {
 		t, _ = w.workers[(w.index+i)%len(w.workers)].queue.stealInto(w.queue)
 	}
 	if t == nil {
-		w.x.Yield() // somebody else has been quicker, or is at it
+		w.x.Yield() // another worker was faster, or is about to take the task
 	}
 	return t
 }
@@ -296,7 +297,7 @@ func (w *workerTest) park() {
 }
 
 func (w *workerTest) sleep() {
-	if w.order.holds { // the driver ends a hold at a time of its own, and with it takes a wake
+	if w.order.holds { // the driver ends a hold at any time, and then consumes a wake-up
 		explorer.Step(w.x, "holds no longer", &w.wake, func() { w.wake = false })
 		if !w.order.waitsAnyhow && !w.parker.isParked() {
 			w.leavePark()

@@ -10,8 +10,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Two goroutines that hand a token to and fro need the one processor again and
-// again, beside a worker that never has nothing to do.
+// Two goroutines that pass a token to each other need the only processor again and again, beside a
+// worker that is always busy.
 func TestABusyWorkerLetsGoroutinesRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, cfg := range map[string]sched.Config{

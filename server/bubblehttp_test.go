@@ -33,7 +33,7 @@ func clientInside() (*http.Client, *http.Transport) {
 	return &http.Client{Transport: tr}, tr
 }
 
-// The handlers of server.HTTP run in the bubble, in the clear and over TLS, and may use its channels.
+// The handlers of server.HTTP run in the bubble, without and with TLS, and may use its channels.
 func TestServerHTTPInABubble(t *testing.T) {
 	cert, _ := certificate(t)
 	for scheme, config := range map[string]*tls.Config{"http": nil, "https": {Certificates: []tls.Certificate{cert}}} {

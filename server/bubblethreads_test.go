@@ -28,7 +28,8 @@ func dialByName(t *testing.T, d *server.Dialer, port string) {
 	}
 }
 
-// A pool of threads that was made outside bubbles resolves names for Dialers in several and outside.
+// A pool of threads that was made outside bubbles resolves names for Dialers in several bubbles and
+// outside.
 func TestThreadsOfOutsideResolveNamesInBubbles(t *testing.T) {
 	threads := blocking.New(blocking.Config{MaxThreads: 2, KeepAlive: time.Hour})
 	defer func() { require.NoError(t, threads.Shutdown(context.Background())) }()

@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-func TestToLetNewsGatherMeansEpollUnlessABackendIsForced(t *testing.T) {
+func TestCoalesceMeansEpollUnlessABackendIsForced(t *testing.T) {
 	t.Setenv(reactor.EnvBackend, "")
 	s := run(t, &server.Server{Handler: echo{}, Coalesce: time.Millisecond})
 	require.Equal(t, "epoll", s.Group().Backend())

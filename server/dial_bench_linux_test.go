@@ -39,8 +39,8 @@ func (r *replies) OnClose(_ *server.Conn, err error) {
 	}
 }
 
-// cpu reports what the process has used since, both ends together: that says more than
-// the time, most of which is waiting for threads to wake.
+// cpu reports the CPU time that the process has used since, for both ends together. The elapsed
+// time says less: most of it is spent waiting for threads to wake.
 func cpu(b *testing.B) func() {
 	used := func() time.Duration {
 		var u syscall.Rusage

@@ -48,7 +48,7 @@ func TestTimeIsOverInEveryPhase(t *testing.T) {
 	})
 }
 
-func TestADialThatIsCancelledInAnyPhaseLeavesNothing(t *testing.T) {
+func TestADialThatIsCanceledInAnyPhaseLeavesNothing(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		six, four := both(t)
 		six.Swallow(t)
@@ -79,13 +79,13 @@ func TestADialThatIsCancelledInAnyPhaseLeavesNothing(t *testing.T) {
 						require.ErrorIs(t, h.(*told).failed(t), net.ErrClosed)
 						return nil
 					},
-					"DialHandler": func(ctx context.Context, h server.Handler) error {
-						_, err := d.DialHandler(ctx, "tcp", at(addr, six.Port()), h)
+					"DialHandlerContext": func(ctx context.Context, h server.Handler) error {
+						_, err := d.DialHandlerContext(ctx, "tcp", at(addr, six.Port()), h)
 						return err
 					},
-					"Dial": func(ctx context.Context, h server.Handler) error {
+					"DialHandler": func(ctx context.Context, h server.Handler) error {
 						task := sched.Go(d.group.Runtime(), func(cx *sched.Context) (server.Handle, error) {
-							return d.Dial(cx, "tcp", at(addr, six.Port()), h)
+							return d.DialHandler(cx, "tcp", at(addr, six.Port()), h)
 						})
 						<-ctx.Done()
 						task.Abort()
@@ -124,7 +124,7 @@ func TestAContextsDeadlineIsATimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		for range 2 { // while it runs, and when it is over
-			_, err := d.DialHandler(ctx, "tcp", at("127.0.0.1", four.Port()), newTold())
+			_, err := d.DialHandlerContext(ctx, "tcp", at("127.0.0.1", four.Port()), newTold())
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			var ne net.Error
@@ -152,8 +152,8 @@ func TestADatagramSocketIsNotMadeOnceTheContextIsOver(t *testing.T) {
 					_, err := d.DialContext(ctx, "udp", "127.0.0.1:9")
 					return err
 				},
-				"DialPacketHandler": func() error {
-					_, err := d.DialPacketHandler(ctx, "udp", "127.0.0.1:9", &packet.Sessions{})
+				"DialPacketContext": func() error {
+					_, err := d.DialPacketContext(ctx, "udp", "127.0.0.1:9", &packet.Sessions{})
 					return err
 				},
 			} {

@@ -14,96 +14,115 @@ import (
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/conn/proxyproto"
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Dialer connects to others by name. The zero value is useful. It may be copied, and
-// used by any number of goroutines and handlers at once while it does not change.
+// A Dialer connects to other servers by name. The zero value is useful. It may be copied. Any
+// number of goroutines and handlers may use it at once, as long as its fields do not change.
 //
-// Networks are "tcp", "tcp4", "tcp6" and "unix", and for what has Packet in its name, and
-// DialContext, "udp", "udp4" and "udp6". Addresses are as those of net.Dial: "host:port",
-// where the host may be a name or an IP address, and nothing means this machine; and
-// the port a number or the name of a service. Names are resolved anew for each
-// connection: nothing is kept.
+// The name of a method says what it dials for. Its suffix says how it waits, as in package syncx:
 //
-// With several addresses for a name the connection is to whichever answers first, as RFC
-// 8305 (Happy Eyeballs) has it: the first that the Resolver returned is tried, a quarter
-// of a second later the first of the other family, and so on in turn; the next is tried
-// at once when those before have failed. Names are resolved into both families by one
-// call, so that what RFC 8305 says of answers that come separately is the Resolver's.
+//	for                 a task       a goroutine                  a future           neither waits
+//	a Handler           DialHandler  DialHandlerContext           DialHandlerFuture  Start
+//	a PacketHandler     DialPacket   DialPacketContext            DialPacketFuture
+//	a task (Stream)     DialStream   DialStreamContext            DialStreamFuture
+//	a task (UDPSocket)  DialUDP      DialUDPContext               DialUDPFuture
+//	a goroutine         -            DialContext, DialTLSContext
 //
-// Errors are *net.OpError with Op "dial". They match *net.DNSError when a name was not
-// found, the error of each attempt, such as syscall.ECONNREFUSED, when all have
-// failed, and os.ErrDeadlineExceeded when the time was over.
+// DialContext and DialTLSContext have the names and signatures of http.Transport's fields, and
+// return a net.Conn. Start is no TryX of package syncx: a TryX returns the result or an error,
+// while Start only begins. The Handler gets the result: OnOpen, or OnClose with the error.
+//
+// Networks are "tcp", "tcp4", "tcp6" and "unix". For DialUDP, DialContext and the methods with
+// Packet in their names they are "udp", "udp4" and "udp6". Addresses are those of net.Dial:
+// "host:port". The host is a name, an IP address, or empty for this machine. The port is a number
+// or the name of a service. Names are resolved for each connection; no result is kept.
+//
+// If a name has several addresses, the connection is to the first one that answers, as RFC 8305
+// (Happy Eyeballs) says. The first address that the Resolver returned is tried. After FallbackDelay
+// the first of the other family is tried, and so on in turn. The next one is tried at once if all
+// before have failed. One call of the Resolver finds the addresses of both families.
+//
+// All errors are *net.OpError with Op "dial", also those of a future's Poll and of OnClose. They
+// match:
+//
+//   - *net.DNSError, if a name was not found;
+//   - the error of each attempt, such as syscall.ECONNREFUSED, if all have failed;
+//   - os.ErrDeadlineExceeded and context.DeadlineExceeded, if Timeout, Deadline or the deadline of
+//     ctx has passed;
+//   - context.Canceled, if ctx was canceled;
+//   - sched.ErrCanceled and context.Canceled, if the task was aborted;
+//   - net.ErrClosed, if the Group or its Server has ended.
 type Dialer struct {
-	// Group has the connections: a Server's Group method, to have them on that
-	// server's workers and ended with it, or another function that returns one. nil:
-	// one that all such Dialers of the process share, made with the first use, as
-	// Server.Listen makes its own, and never ended. Near goes before it.
+	// Group returns the group to which the connections belong. Set it to a Server's Group method,
+	// and they run on that server's workers and end with it. nil: a group that all such Dialers of
+	// the process share. It is made at the first use, as Server.Listen makes its own, and never
+	// ends. Near has precedence.
 	Group func() *conn.Group
 
-	// Near has connections begin on the worker of another one, in whose handler's
-	// methods the Dialer must then be used, by Start: a proxy's two sides cost less
-	// on the same worker.
+	// Near is a connection on whose worker the new ones begin. The Dialer must then be used in
+	// methods of that connection's handler, by Start. The two sides of a proxy cost less on one
+	// worker.
 	Near *Conn
 
-	// Timeout bounds all of it: resolving, and attempts. 0: Server.Conn.ConnectTimeout.
+	// Timeout bounds a dial: the resolution of the name and all attempts. 0:
+	// Server.Conn.ConnectTimeout.
 	Timeout time.Duration
 
-	// Deadline is until when a connection must be there. Zero: none.
+	// Deadline is the time by which a connection must be established. Zero: none.
 	Deadline time.Time
 
-	// FallbackDelay is the time between attempts at different addresses. 0: 250 ms; at
-	// least 10 ms. Negative: one after the other, each when the one before has failed,
-	// with an equal share of the time, as net.Dialer divides it.
+	// FallbackDelay is the time between attempts at different addresses. 0: 250 ms. At least 10 ms.
+	// Negative: an attempt begins when the one before has failed, with an equal share of the time,
+	// as net.Dialer divides it.
 	FallbackDelay time.Duration
 
-	// LocalAddr is the address to dial from: a *net.TCPAddr, *net.UDPAddr or
-	// *net.UnixAddr, as the network is. Remote addresses of another family are left
-	// out; an unspecified IP address (0.0.0.0, ::) is of both. With port 0, ports are used up for each peer on its own. nil: the system
-	// chooses.
+	// LocalAddr is the address to dial from: a *net.TCPAddr, *net.UDPAddr or *net.UnixAddr, as the
+	// network is. Remote addresses of another family are left out. An unspecified IP address
+	// (0.0.0.0, ::) is of both families. With port 0 a port may serve several peers at once. nil:
+	// the system chooses.
 	LocalAddr net.Addr
 
-	// KeepAlive is as that of a Server: after how much silence, and then how often,
-	// the kernel probes the peer, in whole seconds. 0: 15 s. Negative: never.
+	// KeepAlive is the silence after which the kernel probes the peer, and the interval of its
+	// probes, in whole seconds. 0: 15 s. Negative: it does not probe.
 	KeepAlive time.Duration
 
-	// Nagle has the kernel gather small writes while others are unacknowledged.
-	// false: TCP_NODELAY.
+	// Nagle makes the kernel gather small writes while earlier ones are not acknowledged. false:
+	// TCP_NODELAY.
 	Nagle bool
 
-	// ReadBuffer and WriteBuffer are the sizes of the kernel's buffers, in bytes. 0: the
-	// system's choice.
+	// ReadBuffer and WriteBuffer are the sizes of the kernel's buffers, in bytes. 0: the system
+	// chooses.
 	ReadBuffer, WriteBuffer int
 
-	// FastOpen has what OnOpen writes go with the first packet, where both systems
-	// are willing (TCP Fast Open): OnOpen then comes before the peer has answered,
-	// and a refusal as an error of the connection. Only for addresses that are no
-	// names, so that there is no choice.
+	// FastOpen sends what OnOpen writes with the first packet, if both systems allow it (TCP Fast
+	// Open). OnOpen is then called before the peer has answered, and a refusal is an error of the
+	// connection. It is for IP addresses only, so that there is one address to try.
 	FastOpen bool
 
-	// Control, if not nil, is called with each socket before it is bound, as
-	// net.Dialer.Control is, perhaps on a worker: it must not block.
+	// Control, if not nil, is called with each socket before it is bound, as net.Dialer.Control is.
+	// It may be called on a worker, so it must not block.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// Proxy, if not nil, is sent before anything else, as a header of the PROXY
-	// protocol of version 1 if its Version is 1, else 2. For datagrams it is an error.
+	// Proxy, if not nil, is sent first, as a header of the PROXY protocol: version 1 if its Version
+	// is 1, else version 2. For datagrams it is an error.
 	Proxy *proxyproto.Header
 
-	// TLS, if not nil, has connections with a Handler speak TLS: OnOpen is called when
-	// hands are shaken, and what is read and written is plaintext, see
-	// conn.ConnectTLS. Without a ServerName that is the host of the address dialled.
-	// For DialContext and for datagrams it is an error; for DialTLSContext it is not.
+	// TLS, if not nil, makes connections with a Handler speak TLS. OnOpen is called after the
+	// handshake, and the handler reads and writes plaintext, see conn.ConnectTLS. Without a
+	// ServerName it is the host of the dialed address. DialContext and dials of datagrams then
+	// return an error that matches errors.ErrUnsupported; use DialTLSContext for a net.Conn.
 	TLS *tls.Config
 
-	// HandshakeTimeout bounds TLS handshakes, from the connection's establishment
-	// on. 0: 10 s. Negative: not at all.
+	// HandshakeTimeout bounds a TLS handshake, that of DialTLSContext too, from the connection's
+	// establishment on. 0: 10 s. Negative: no bound.
 	HandshakeTimeout time.Duration
 
-	// Resolver finds what names mean. nil: net.DefaultResolver.
+	// Resolver resolves names. nil: net.DefaultResolver.
 	Resolver Resolver
 
-	// Threads is where names are resolved, since that may block. nil: a pool of up to
+	// Threads is the pool on which names are resolved, because that may block. nil: a pool of up to
 	// 64 goroutines that such Dialers of the process share. A pool that was made in a bubble of
 	// testing/synctest needs a Group whose workers are in that bubble too.
 	Threads *blocking.Pool
@@ -111,7 +130,7 @@ type Dialer struct {
 
 var errNotServing = errors.New("server: Dialer.Group returned nil: dial when the server serves, as Server.Listening tells")
 
-// resolving is where names are resolved by Dialers that do not say.
+// resolving is the pool on which Dialers without Threads resolve names.
 var resolving = blocking.New(blocking.Config{MaxThreads: 64, KeepAlive: time.Second})
 
 var sharedGroup = sync.OnceValues(func() (*conn.Group, error) {
@@ -119,7 +138,7 @@ var sharedGroup = sync.OnceValues(func() (*conn.Group, error) {
 	forGoroutines(&rc)
 	g, err := conn.NewGroup(conn.Config{Logger: defaultLogger()}, rc)
 	if err == nil {
-		err = bubble.Call(g.Runtime().Start) // it outlives the bubble of the first to use it
+		err = bubble.Call(g.Runtime().Start) // the runtime outlives the bubble that first uses it
 	}
 	return g, err
 })
@@ -144,16 +163,17 @@ func (d *Dialer) threads() *blocking.Pool {
 	return d.Threads
 }
 
-// Start starts connecting, and returns at once: it may be called from a handler. When the
-// connection is established, h.OnOpen is called; if that fails, h.OnClose alone, with the
-// error, also that of a name that is not found. The handle is good from now on: what is
-// sent waits for the connection, and Close ends the attempt. With an error, which is that
-// of an address that cannot be one or of a Dialer that cannot be used, h is not called.
+// Start starts connecting, and returns at once, so a handler may call it. When the connection is
+// established, h.OnOpen is called. If that fails, h.OnClose alone is called, with the error.
+//
+// The handle may be used at once. Bytes that are sent wait for the connection, and Close ends the
+// attempt. Start returns an error if the address is malformed or the Dialer cannot be used. Then h
+// is not called.
 func (d *Dialer) Start(network, addr string, h Handler) (Handle, error) {
 	return d.start(context.Background(), network, addr, h)
 }
 
-// start is Start, with a context whose values the Resolver gets.
+// start is Start with a context, whose values the Resolver gets.
 func (d *Dialer) start(ctx context.Context, network, addr string, h Handler) (Handle, error) {
 	p, err := d.plan(ctx, network, addr)
 	if err != nil {
@@ -162,7 +182,7 @@ func (d *Dialer) start(ctx context.Context, network, addr string, h Handler) (Ha
 	return p.group.DialWith(&p.DialConfig, d.overTLS(network, addr, h))
 }
 
-// A plan is what one dial needs to know.
+// A plan holds the settings of one dial.
 type plan struct {
 	conn.DialConfig
 	group *conn.Group
@@ -188,7 +208,7 @@ func (d *Dialer) plan(ctx context.Context, network, addr string) (p plan, err er
 		return p, nil
 	}
 	if isPacketNetwork(network) {
-		return p, fmt.Errorf("server: %w; use DialContext or what has Packet in its name", unknownNetwork(network))
+		return p, fmt.Errorf("server: %w; datagrams have DialUDP, DialPacket and DialContext", unknownNetwork(network))
 	}
 	name, err := parse(network, addr)
 	if err != nil {
@@ -215,16 +235,16 @@ func appendHeader(h *proxyproto.Header) ([]byte, error) {
 	return proxyproto.AppendV2(nil, h)
 }
 
-// remaining is how long it may take; 0: as the group's configuration has it.
+// remaining returns how long the dial may take. 0: the group's configuration decides.
 func (d *Dialer) remaining() (time.Duration, error) {
 	if d.Timeout < 0 {
-		return 0, errTimeout
+		return 0, sock.ErrTimeout
 	}
 	limit := d.Timeout
 	if !d.Deadline.IsZero() {
 		left := time.Until(d.Deadline)
 		if left <= 0 {
-			return 0, errTimeout
+			return 0, sock.ErrTimeout
 		}
 		if limit == 0 || left < limit {
 			limit = left
@@ -233,7 +253,7 @@ func (d *Dialer) remaining() (time.Duration, error) {
 	return limit, nil
 }
 
-// A target is an address that is not resolved.
+// A target is an address whose name is not resolved yet.
 type target struct{ network, addr string }
 
 func (t target) Network() string { return t.network }

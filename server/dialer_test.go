@@ -29,7 +29,7 @@ func TestANameIsResolvedAndTheHandlerHearsOfOneConnection(t *testing.T) {
 		c := conntest.Receive(t, h.opened)
 		h.next(t, "before")
 		require.Equal(t, handle, c.Handle())
-		require.Equal(t, l.Addr().String(), handle.Remote().String())
+		require.Equal(t, l.Addr().String(), handle.RemoteAddr().String())
 		require.NoError(t, handle.Close())
 		require.NoError(t, conntest.Receive(t, h.closed))
 		require.Equal(t, 1, d.names.questions())
@@ -56,7 +56,7 @@ func TestEachDialResolvesAnew(t *testing.T) {
 	})
 }
 
-// Whatever the form, one that waits for it gets the connection.
+// Each form of a dial returns the connection to the caller that waits.
 func TestTasksAndGoroutinesWaitForTheirConnection(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		l := listenEcho(t, "tcp", "127.0.0.1:0")
@@ -65,11 +65,11 @@ func TestTasksAndGoroutinesWaitForTheirConnection(t *testing.T) {
 		for name, dial := range map[string]func(addr string, h server.Handler) (server.Handle, error){
 			"task": func(addr string, h server.Handler) (server.Handle, error) {
 				return sched.Go(d.group.Runtime(), func(cx *sched.Context) (server.Handle, error) {
-					return d.Dial(cx, "tcp", addr, h)
+					return d.DialHandler(cx, "tcp", addr, h)
 				}).Wait(t.Context())
 			},
 			"goroutine": func(addr string, h server.Handler) (server.Handle, error) {
-				return d.DialHandler(t.Context(), "tcp", addr, h)
+				return d.DialHandlerContext(t.Context(), "tcp", addr, h)
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -216,18 +216,18 @@ func TestTheProxyHeaderArrivesFirst(t *testing.T) {
 	})
 }
 
-func TestUnixSocketsAreDialled(t *testing.T) {
+func TestUnixSocketsAreDialed(t *testing.T) {
 	conntest.Need(t, "unix")
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		path := t.TempDir() + "/socket"
 		listenEcho(t, "unix", path)
 		d := newClient(t, backend, 2, false)
 		h := newTold()
-		handle, err := d.DialHandler(t.Context(), "unix", path, h)
+		handle, err := d.DialHandlerContext(t.Context(), "unix", path, h)
 		require.NoError(t, err)
 		require.NoError(t, handle.Send([]byte("hello")))
 		h.next(t, "hello")
-		_, err = d.DialHandler(t.Context(), "unix", path+"x", newTold())
+		_, err = d.DialHandlerContext(t.Context(), "unix", path+"x", newTold())
 		require.ErrorIs(t, conn.Portable(err), syscall.ENOENT)
 	})
 }
@@ -246,7 +246,7 @@ func TestAddressesAreReadAsNetDialReadsThem(t *testing.T) {
 		} {
 			network, _, _ := cutSpace(network)
 			h := newTold()
-			_, err := d.DialHandler(t.Context(), network, addr, h)
+			_, err := d.DialHandlerContext(t.Context(), network, addr, h)
 			require.NoError(t, err, "%s %s", network, addr)
 			want := l4.Addr().String()
 			if network == "tcp6" || addr == "[::]"+port {
@@ -266,7 +266,7 @@ func TestAddressesAreReadAsNetDialReadsThem(t *testing.T) {
 			require.Equal(t, bad.network[0] != 't', errors.As(err, &unknown))
 		}
 		d.names.hosts["six.test"] = []string{"::1"}
-		_, err := d.DialHandler(t.Context(), "tcp4", "six.test:1", newTold())
+		_, err := d.DialHandlerContext(t.Context(), "tcp4", "six.test:1", newTold())
 		var none *net.AddrError
 		require.ErrorAs(t, err, &none)
 	})

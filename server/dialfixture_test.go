@@ -68,6 +68,14 @@ func (n *names) LookupPort(_ context.Context, network, service string) (int, err
 	return 0, &net.DNSError{Err: "unknown port", Name: network + "/" + service, IsNotFound: true}
 }
 
+// over reports whether the context of the last question has ended. A dial that ends soon may ask
+// late or not at all.
+func (n *names) over() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.last == nil || n.last.Err() != nil
+}
+
 func (n *names) questions() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,8 +90,8 @@ type client struct {
 	t     *testing.T
 }
 
-// newClient makes one, whose workers wait without a limit, so that a lost wake-up hangs:
-// there are tests in this package that need the limit. With a paused clock time goes on by Advance alone.
+// newClient makes a client whose workers wait without a limit, so that a lost wake-up hangs the
+// test. (Other tests of this package need the limit.) With a paused clock only Advance moves time.
 func newClient(t *testing.T, backend string, workers int, paused bool) *client {
 	t.Helper()
 	c := &client{names: &names{hosts: map[string][]string{}}, t: t}

@@ -4,41 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"net"
 	"sync"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
-var (
-	// errTimeout is a time-out as package net has it.
-	errTimeout error = timeoutError{}
-	// errCanceled is the end of a dial whose context was cancelled.
-	errCanceled = fmt.Errorf("the dial was given up: %w", context.Canceled)
-)
+// errCanceled is the error of a dial whose context was canceled.
+var errCanceled = fmt.Errorf("the dial was given up: %w", context.Canceled)
 
-type timeoutError struct{}
-
-func (timeoutError) Error() string   { return os.ErrDeadlineExceeded.Error() }
-func (timeoutError) Timeout() bool   { return true }
-func (timeoutError) Temporary() bool { return true }
-func (timeoutError) Unwrap() []error {
-	return []error{os.ErrDeadlineExceeded, context.DeadlineExceeded}
+// groupError adds net.ErrClosed to an error of a group whose workers have stopped.
+func groupError(err error) error {
+	if errors.Is(err, sched.ErrClosed) && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("the group is closed: %w: %w", net.ErrClosed, err)
+	}
+	return err
 }
 
-// Dial connects and awaits the outcome, in a stackful task. When it returns a handle,
-// h.OnOpen has been called. With an error h is not called; but if the task is
-// aborted when the connection has just been established, h is told of that and of its
-// end.
-func (d *Dialer) Dial(cx *sched.Context, network, addr string, h Handler) (Handle, error) {
-	handle, err := sched.Await(cx, d.DialFuture(network, addr, h))
+// DialHandler connects and awaits the outcome, in a stackful task. When it returns a handle,
+// h.OnOpen has been called. With an error h is not called, except in this case: the task is
+// aborted when the connection has just been established. Then h.OnOpen and h.OnClose are called.
+func (d *Dialer) DialHandler(cx *sched.Context, network, addr string, h Handler) (Handle, error) {
+	handle, err := sched.Await(cx, d.DialHandlerFuture(network, addr, h))
 	return handle, d.ended(network, addr, err)
 }
 
-// DialHandler is Dial for ordinary goroutines, until ctx ends.
-func (d *Dialer) DialHandler(ctx context.Context, network, addr string, h Handler) (Handle, error) {
+// DialHandlerContext is DialHandler for ordinary goroutines, until ctx ends.
+func (d *Dialer) DialHandlerContext(ctx context.Context, network, addr string, h Handler) (Handle, error) {
 	if err := ctx.Err(); err != nil {
 		return Handle{}, d.ended(network, addr, err)
 	}
@@ -48,56 +43,63 @@ func (d *Dialer) DialHandler(ctx context.Context, network, addr string, h Handle
 	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
-	handle, err := sched.Block(ctx, g.Runtime(), d.dialFuture(ctx, network, addr, h))
+	handle, err := sched.Block(ctx, g.Runtime(), d.dialHandlerFuture(ctx, network, addr, h))
 	return handle, d.ended(network, addr, err)
 }
 
-// ended makes an error of package net of what ends a wait.
+// ended returns the error that ended a wait, in the form of package net.
 func (d *Dialer) ended(network, addr string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case err == context.DeadlineExceeded:
-		err = errTimeout
 	case err == context.Canceled:
 		err = errCanceled
 	}
-	return d.opError(network, addr, conn.Portable(err))
+	return d.opError(network, addr, conn.Portable(groupError(sock.ContextError(err))))
 }
 
-// DialFuture is Dial as a future, for one connection: its first poll starts it.
-// Abandoned, it ends the attempt, or the connection.
-func (d *Dialer) DialFuture(network, addr string, h Handler) *DialFuture {
-	return d.dialFuture(context.Background(), network, addr, h)
+// DialHandlerFuture is DialHandler as a future, for one connection. Its first poll starts the dial.
+// Canceling the future ends the attempt, or the connection.
+func (d *Dialer) DialHandlerFuture(network, addr string, h Handler) *DialHandlerFuture {
+	return d.dialHandlerFuture(context.Background(), network, addr, h)
 }
 
-func (d *Dialer) dialFuture(ctx context.Context, network, addr string, h Handler) *DialFuture {
-	f := &DialFuture{}
+func (d *Dialer) dialHandlerFuture(ctx context.Context, network, addr string, h Handler) *DialHandlerFuture {
+	f := &DialHandlerFuture{ctx: ctx, dialer: d, to: target{network, addr}}
 	f.opening.inner = h
-	f.start = func(h Handler) (Handle, error) { return d.start(ctx, network, addr, h) }
 	return f
 }
 
-// A DialFuture is a connection that is being established.
-type DialFuture struct {
+// A DialHandlerFuture is a connection with a Handler that is being established.
+type DialHandlerFuture struct {
 	opening opening
-	start   func(Handler) (Handle, error)
+	ctx     context.Context // the Resolver gets its values
+	dialer  *Dialer
+	to      target
 	handle  Handle
 	started bool
 }
 
 var (
-	_ sched.Future[Handle] = (*DialFuture)(nil)
-	_ sched.Canceler       = (*DialFuture)(nil)
+	_ sched.Future[Handle] = (*DialHandlerFuture)(nil)
+	_ sched.Canceler       = (*DialHandlerFuture)(nil)
 	_ conn.Handler         = (*opening)(nil)
 )
 
-// Poll is the handle, once OnOpen has been called, or the error.
-func (f *DialFuture) Poll(cx *sched.Context) (Handle, error) {
+// Poll returns the handle, once OnOpen has been called, or the error.
+func (f *DialHandlerFuture) Poll(cx *sched.Context) (Handle, error) {
+	handle, err := f.poll(cx)
+	if err == sched.ErrPending {
+		return handle, err
+	}
+	return handle, f.dialer.ended(f.to.network, f.to.addr, err)
+}
+
+func (f *DialHandlerFuture) poll(cx *sched.Context) (Handle, error) {
 	if !f.started {
 		f.started = true
-		f.opening.waker = cx.Waker() // nobody else knows of it yet
-		handle, err := f.start(&f.opening)
+		f.opening.waker = cx.Waker() // no other goroutine knows the opening yet
+		handle, err := f.dialer.start(f.ctx, f.to.network, f.to.addr, &f.opening)
 		if err != nil {
 			return Handle{}, err
 		}
@@ -117,14 +119,14 @@ func (f *DialFuture) Poll(cx *sched.Context) (Handle, error) {
 }
 
 // Cancel ends the attempt.
-func (f *DialFuture) Cancel() {
+func (f *DialHandlerFuture) Cancel() {
 	if f.started {
 		_ = f.handle.Abort() // it may have ended
 	}
 }
 
-// An opening is the handler of a connection until that is established, and tells who
-// waits for it.
+// An opening is the handler of a connection that is being established. It reports the outcome to
+// the waiting future.
 type opening struct {
 	Base
 	inner Handler
@@ -135,20 +137,25 @@ type opening struct {
 	waker sched.Waker
 }
 
-// OnData is not called: OnOpen comes first, and changes the handler.
+// OnData is not called: OnOpen comes first and changes the handler.
 func (o *opening) OnData(*Conn) error { return errors.ErrUnsupported }
 
 func (o *opening) OnOpen(c *Conn) error {
-	defer o.finish(nil) // also if it panics: then the handler is told of the end
+	defer o.finish(nil) // also if it panics: then the handler's OnClose is called
 	_ = c.SetHandler(o.inner)
 	return o.inner.OnOpen(c)
 }
 
 func (o *opening) OnClose(_ *Conn, err error) { o.finish(err) }
 
+// Abandoned is called by package conn if the workers stop during the dial.
+func (o *opening) Abandoned(err error) { o.finish(err) }
+
 func (o *opening) finish(err error) {
 	o.mu.Lock()
-	o.done, o.err = true, err
+	if !o.done {
+		o.done, o.err = true, err
+	}
 	w := o.waker
 	o.waker = sched.Waker{}
 	o.mu.Unlock()

@@ -44,7 +44,7 @@ func TestLocalAddressesMatchAsNetDialers(t *testing.T) {
 		c := newClient(t, backend, 1, false)
 		for name, ip := range locals {
 			hosts := []string{"127.0.0.1", "::1"}
-			if runtime.GOOS != "windows" && runtime.GOOS != "openbsd" { // there net.Dialer takes 127.0.0.1, whatever is local
+			if runtime.GOOS != "windows" && runtime.GOOS != "openbsd" { // on those net.Dialer takes 127.0.0.1 for any local address
 				hosts = append(hosts, "0.0.0.0", "::", "")
 			}
 			for _, network := range []string{"tcp", "tcp4", "tcp6"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-func TestTheOptionsOfADialledSocketAreSet(t *testing.T) {
+func TestTheOptionsOfADialedSocketAreSet(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		l := listenEcho(t, "tcp", "127.0.0.1:0")
 		d := newClient(t, backend, 2, false)

@@ -10,8 +10,8 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// control sets the options of a socket before it is bound or connected. FastOpen goes
-// without: here it is for those who have the first bytes when they connect.
+// control sets the options of a socket before it is bound or connected. It ignores FastOpen: on
+// Windows TCP Fast Open needs the first bytes together with the call that connects.
 func (d *Dialer) control(bool) func(network, addr string, raw syscall.RawConn) error {
 	dialer := *d
 	return func(network, addr string, raw syscall.RawConn) error {

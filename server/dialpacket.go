@@ -16,52 +16,65 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// DialPacket makes a UDP socket that is connected to an address, and has h told of what
-// comes from there; in a stackful task, which awaits that the name is resolved. Nothing
-// is sent, so it takes the first address to which there is a route. With an error h is
-// not called. Dialer.Near and FastOpen do not count; TLS and Proxy, which datagrams do not
-// have, are errors that match errors.ErrUnsupported.
+// DialPacket makes a UDP socket that is connected to an address. h gets the datagrams that arrive
+// from there. It must be called in a stackful task, and waits until the name is resolved. Nothing
+// is sent, so it takes the first address to which there is a route. If it returns an error, h is
+// not called.
+//
+// Dialer.Near and FastOpen have no effect. TLS and Proxy do not exist for datagrams: the error
+// matches errors.ErrUnsupported.
 func (d *Dialer) DialPacket(cx *sched.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
-	return sched.Await(cx, d.DialPacketFuture(network, addr, h))
+	handle, err := sched.Await(cx, d.DialPacketFuture(network, addr, h))
+	return handle, d.ended(network, addr, err)
 }
 
-// DialPacketHandler is DialPacket for ordinary goroutines, until ctx ends.
-func (d *Dialer) DialPacketHandler(ctx context.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
+// DialPacketContext is DialPacket for ordinary goroutines, until ctx ends.
+func (d *Dialer) DialPacketContext(ctx context.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
 	return dialPacketContext(ctx, d, network, addr, d.attachPacket(h))
 }
 
-// DialPacketFuture is DialPacket as a future, for one socket: its first poll starts it.
-// Abandoned, it makes none.
+// DialPacketFuture is DialPacket as a future, for one socket. Its first poll starts the dial. A
+// dropped future makes no socket.
 func (d *Dialer) DialPacketFuture(network, addr string, h PacketHandler) *DialPacketFuture {
-	return &DialPacketFuture{dialer: d, network: network, addr: addr, attach: d.attachPacket(h)}
+	return &DialPacketFuture{packetDial[PacketHandle]{dialer: d, network: network, addr: addr, attach: d.attachPacket(h)}}
 }
 
-// A DialPacketFuture is a socket for whose peer a name may have to be resolved.
-type DialPacketFuture struct {
-	dialer        *Dialer
-	network, addr string
-	attach        func(*conn.Group, *net.UDPConn) (PacketHandle, error)
-
-	plan   packetPlan
-	call   *sched.TimeoutFuture[[]netip.AddrPort] // nil: it is not being resolved
-	cancel context.CancelFunc                     // with call
-}
+// A DialPacketFuture is a connected packet socket that is being made. It may have to resolve the
+// peer's name first.
+type DialPacketFuture struct{ dial packetDial[PacketHandle] }
 
 var (
 	_ sched.Future[PacketHandle] = (*DialPacketFuture)(nil)
 	_ sched.Canceler             = (*DialPacketFuture)(nil)
 )
 
-// Poll is the handle of the socket, or the error.
-func (f *DialPacketFuture) Poll(cx *sched.Context) (PacketHandle, error) {
-	handle, err := f.poll(cx)
-	if err == sched.ErrPending {
-		return handle, err
-	}
-	return handle, f.dialer.ended(f.network, f.addr, err)
+// Poll returns the handle of the socket, or the error.
+func (f *DialPacketFuture) Poll(cx *sched.Context) (PacketHandle, error) { return f.dial.Poll(cx) }
+
+// Cancel ends the resolution of the name.
+func (f *DialPacketFuture) Cancel() { f.dial.Cancel() }
+
+// A packetDial is a future that makes a connected socket and attaches a T to it.
+type packetDial[T any] struct {
+	dialer        *Dialer
+	network, addr string
+	attach        func(*conn.Group, *net.UDPConn) (T, error)
+
+	plan   packetPlan
+	call   *sched.TimeoutFuture[[]netip.AddrPort] // nil: no name is being resolved
+	cancel context.CancelFunc                     // with call
 }
 
-func (f *DialPacketFuture) poll(cx *sched.Context) (handle PacketHandle, err error) {
+// Poll implements sched.Future.
+func (f *packetDial[T]) Poll(cx *sched.Context) (T, error) {
+	v, err := f.poll(cx)
+	if err == sched.ErrPending {
+		return v, err
+	}
+	return v, f.dialer.ended(f.network, f.addr, err)
+}
+
+func (f *packetDial[T]) poll(cx *sched.Context) (handle T, err error) {
 	if f.call == nil {
 		if f.plan, err = f.dialer.planPacket(f.network, f.addr); err != nil {
 			return handle, err
@@ -88,8 +101,8 @@ func (f *DialPacketFuture) poll(cx *sched.Context) (handle PacketHandle, err err
 	return connectPacket(f.plan, f.attach)
 }
 
-// Cancel ends the resolving.
-func (f *DialPacketFuture) Cancel() {
+// Cancel implements sched.Canceler.
+func (f *packetDial[T]) Cancel() {
 	if f.call != nil {
 		f.cancel()
 		f.call.Cancel()
@@ -98,13 +111,13 @@ func (f *DialPacketFuture) Cancel() {
 
 // dialPacketSocket is DialContext for UDP.
 func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*packet.Socket, error) {
-	return dialPacketContext(ctx, d, network, addr, func(g *conn.Group, pc *net.UDPConn) (*packet.Socket, error) { return packet.Open(g, pc) })
+	return dialPacketContext(ctx, d, network, addr, func(g *conn.Group, pc *net.UDPConn) (*packet.Socket, error) { return packet.ListenSocket(g, pc) })
 }
 
 // dialPacketContext is DialPacket for ordinary goroutines, until ctx ends.
 func dialPacketContext[T any](ctx context.Context, d *Dialer, network, addr string, attach func(*conn.Group, *net.UDPConn) (T, error)) (handle T, err error) {
 	defer func() { err = d.ended(network, addr, err) }()
-	if err := ctx.Err(); err != nil { // of an address that needs no resolving nothing else would look at it
+	if err := ctx.Err(); err != nil { // an address that needs no resolution is not checked elsewhere
 		return handle, err
 	}
 	plan, err := d.planPacket(network, addr)
@@ -121,24 +134,26 @@ func (d *Dialer) attachPacket(h PacketHandler) func(*conn.Group, *net.UDPConn) (
 	return func(g *conn.Group, pc *net.UDPConn) (PacketHandle, error) { return packet.Listen(g, pc, h) }
 }
 
-// A packetPlan is what is known of a socket to be made without waiting for anything.
+// A packetPlan holds the settings of a socket to be made that are known without waiting.
 type packetPlan struct {
 	dialer *Dialer
 	group  *conn.Group
 	name   hostPort
 	addrs  []netip.AddrPort
-	known  bool          // addrs is what the name means
-	limit  time.Duration // for finding that out
+	known  bool          // addrs holds the resolved addresses
+	limit  time.Duration // of the resolution
 }
+
+var errDatagrams = fmt.Errorf("server: datagrams are plaintext: use a Dialer without TLS and DialContext, or tcp: %w", errors.ErrUnsupported)
 
 // planPacket checks the arguments and the Dialer.
 func (d *Dialer) planPacket(network, addr string) (p packetPlan, err error) {
 	p.dialer = d
 	switch {
 	case !isPacketNetwork(network):
-		return p, unknownNetwork(network)
+		return p, fmt.Errorf("server: %w; streams have DialStream, DialHandler and DialContext", unknownNetwork(network))
 	case d.TLS != nil:
-		return p, fmt.Errorf("server: Dialer.TLS is set, and datagrams are plaintext: use a Dialer without it: %w", errors.ErrUnsupported)
+		return p, errDatagrams
 	case d.Proxy != nil:
 		return p, fmt.Errorf("server: Dialer.Proxy is set, and datagrams have no such header: use a Dialer without it: %w", errors.ErrUnsupported)
 	}
@@ -158,12 +173,12 @@ func (d *Dialer) planPacket(network, addr string) (p packetPlan, err error) {
 	return p, err
 }
 
-// resolve may block.
+// resolve resolves the name. It may block.
 func (p *packetPlan) resolve(ctx context.Context) ([]netip.AddrPort, error) {
 	return p.name.resolve(withoutConnects(ctx), p.dialer.resolver(), p.dialer.local())
 }
 
-// resolveUntil has a thread resolve, and waits for it until ctx ends.
+// resolveUntil resolves the name on a thread, and waits for it until ctx ends.
 func (p *packetPlan) resolveUntil(ctx context.Context) ([]netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
@@ -177,15 +192,15 @@ func (p *packetPlan) resolveUntil(ctx context.Context) ([]netip.AddrPort, error)
 	})
 }
 
-// connectPacket makes the socket and attaches it to the group. Connecting takes no time, and
-// makes no goroutine wait.
+// connectPacket makes the socket and attaches it to the group. Connecting a datagram socket does
+// not wait.
 func connectPacket[T any](p packetPlan, attach func(*conn.Group, *net.UDPConn) (T, error)) (handle T, first error) {
 	for _, a := range p.addrs {
 		nd := net.Dialer{LocalAddr: p.dialer.LocalAddr, Control: p.dialer.control(false)}
 		c, err := nd.Dial("udp", a.String())
 		if err == nil {
 			pc := c.(*net.UDPConn)
-			defer pc.Close() // the group has a descriptor of its own
+			defer func() { _ = pc.Close() }() // the group has a descriptor of its own
 			return attach(p.group, pc)
 		}
 		if first == nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Resolver finds what names mean. A *net.Resolver is one. Its methods are called from
-// several goroutines at once, and may block; they should return when ctx ends.
+// A Resolver resolves names. A *net.Resolver is one. Its methods are called from several goroutines
+// at once, and may block. They should return when ctx ends.
 type Resolver interface {
 	// LookupNetIP returns the addresses of a host, the best first (RFC 6724). network
 	// is "ip", "ip4" or "ip6".
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-	// LookupPort returns the port of a service. network is "tcp" or "udp", perhaps
-	// with 4 or 6 behind.
+	// LookupPort returns the port of a service. network is "tcp" or "udp", or one of them followed
+	// by 4 or 6.
 	LookupPort(ctx context.Context, network, service string) (int, error)
 }
 
@@ -33,7 +33,7 @@ func (d *Dialer) resolver() Resolver {
 	return d.Resolver
 }
 
-// A hostPort is an address in words.
+// A hostPort is an address as text, split into host and port.
 type hostPort struct {
 	network    string
 	host, port string
@@ -50,8 +50,8 @@ func parse(network, addr string) (n hostPort, err error) {
 	return n, err
 }
 
-// fits reports whether the network has addresses such as ip, and one bound to local can reach
-// it. An invalid local address is none, and an unspecified one is of both families.
+// fits reports whether ip is of a family of the network, and whether a socket bound to local can
+// reach it. An invalid local address sets no bound, and an unspecified one is of both families.
 func (n hostPort) fits(ip, local netip.Addr) bool {
 	switch {
 	case strings.HasSuffix(n.network, "4") && (!ip.Is4() || local.Is6()), strings.HasSuffix(n.network, "6") && ip.Is4():
@@ -61,8 +61,8 @@ func (n hostPort) fits(ip, local netip.Addr) bool {
 	}
 }
 
-// literal is the host's address if it is one. None at all, or an unspecified one, is this
-// machine, by the family that net.Dialer takes.
+// literal returns the host's address if the host is a literal IP address. An empty host or an
+// unspecified address is this machine, in the family that net.Dialer takes.
 func (n hostPort) literal(local netip.Addr) (ip netip.Addr, ok bool) {
 	if n.host != "" {
 		var err error
@@ -88,13 +88,13 @@ func (n hostPort) literal(local netip.Addr) (ip netip.Addr, ok bool) {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1}), true
 }
 
-// number is the port if it is a number.
+// number returns the port if it is a number.
 func (n hostPort) number() (port uint16, ok bool, err error) {
 	switch v, perr := strconv.Atoi(n.port); {
 	case n.port == "":
 		return 0, true, nil
 	case perr != nil:
-		return 0, false, nil
+		return 0, false, nil //nolint:nilerr // the port is a name, to be looked up
 	case v < 0 || v > 65535:
 		return 0, false, &net.AddrError{Err: "invalid port; use 0 to 65535", Addr: n.port}
 	default:
@@ -102,7 +102,7 @@ func (n hostPort) number() (port uint16, ok bool, err error) {
 	}
 }
 
-// known is the addresses if nobody needs to be asked for them.
+// known returns the addresses if no query is needed for them.
 func (n hostPort) known(local netip.Addr) (addrs []netip.AddrPort, ok bool, err error) {
 	port, ok, err := n.number()
 	if !ok {
@@ -122,7 +122,7 @@ func (n hostPort) unsuitable() error {
 	return &net.AddrError{Err: "no suitable address for the network " + n.network + " and the local address", Addr: n.host}
 }
 
-// resolve asks for what is not known. It may block.
+// resolve queries the resolver for the host and the port that are not literal. It may block.
 func (n hostPort) resolve(ctx context.Context, r Resolver, local netip.Addr) ([]netip.AddrPort, error) {
 	port, ok, err := n.number()
 	if err == nil && !ok {
@@ -157,11 +157,10 @@ func (n hostPort) resolve(ctx context.Context, r Resolver, local netip.Addr) ([]
 	return interleave(addrs), nil
 }
 
-// interleave has the families of addresses take turns, beginning with that of the first,
-// and leaves out what comes again (RFC 8305, section 4, with a First Address Family Count
-// of 1).
+// interleave alternates the families of the addresses, beginning with that of the first, and
+// removes duplicates. This is RFC 8305, section 4, with a First Address Family Count of 1.
 func interleave(addrs []netip.AddrPort) []netip.AddrPort {
-	var families [2][]netip.AddrPort // that of the first, and the other
+	var families [2][]netip.AddrPort // the family of the first address, and the other family
 	for _, a := range addrs {
 		f := &families[0]
 		if a.Addr().Is4() != addrs[0].Addr().Is4() {
@@ -190,7 +189,7 @@ func tcpAddrs(all []netip.AddrPort) []net.Addr {
 	return addrs
 }
 
-// local is the IP address of LocalAddr, or invalid: any will do.
+// local returns the IP address of LocalAddr, or an invalid one if any will do.
 func (d *Dialer) local() netip.Addr {
 	var ip netip.Addr
 	switch a := d.LocalAddr.(type) {
@@ -202,9 +201,8 @@ func (d *Dialer) local() netip.Addr {
 	return ip.Unmap()
 }
 
-// find is DialConfig.Find for a name. A task waits for the call, rather than the call
-// itself telling what came of it: so it is told also of one that panics, or that the pool
-// does not make. The context ends with the dial.
+// find returns DialConfig.Find for a name. A task waits for the call and reports the result, so
+// that it also reports a call that panics or that the pool refuses. The context ends with the dial.
 func (d *Dialer) find(ctx context.Context, rt *sched.Runtime, name hostPort) func(func([]net.Addr, error)) func() {
 	resolver, threads, local := d.resolver(), d.threads(), d.local()
 	ctx = withoutConnects(ctx)

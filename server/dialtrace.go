@@ -6,8 +6,8 @@ import (
 	"net/http/httptrace"
 )
 
-// tracedAttempts tells the trace in ctx of attempts to connect, as net.Dialer does; nil: there
-// is none that wants to know.
+// tracedAttempts returns a function that reports attempts to connect to the trace in ctx, as
+// net.Dialer does. It returns nil if there is no trace with such a hook.
 func tracedAttempts(ctx context.Context, network string) func(net.Addr) func(error) {
 	t := httptrace.ContextClientTrace(ctx)
 	if t == nil || t.ConnectStart == nil && t.ConnectDone == nil {
@@ -24,14 +24,14 @@ func tracedAttempts(ctx context.Context, network string) func(net.Addr) func(err
 	}
 }
 
-// withoutConnects is a context for resolving: to its trace the resolver's own connections are
-// no attempts to connect. net.Dialer does the same.
+// withoutConnects returns a context for name resolution. It hides the connections of the resolver
+// itself from the trace in ctx, as net.Dialer does.
 func withoutConnects(ctx context.Context) context.Context {
 	t := httptrace.ContextClientTrace(ctx)
 	if t == nil {
 		return ctx
 	}
-	// Without a hook for package net the trace in ctx would not be hidden from that.
+	// Without a hook for package net it would still see the trace in ctx.
 	dns := &httptrace.ClientTrace{DNSStart: t.DNSStart, DNSDone: func(i httptrace.DNSDoneInfo) {
 		if t.DNSDone != nil {
 			t.DNSDone(i)
@@ -40,8 +40,8 @@ func withoutConnects(ctx context.Context) context.Context {
 	return resolveContext{ctx, httptrace.WithClientTrace(context.Background(), dns)}
 }
 
-// A resolveContext is a context with another one's trace. httptrace.WithClientTrace on it would keep
-// the hooks of its own.
+// A resolveContext is a context with another context's trace. httptrace.WithClientTrace would keep
+// the hooks of the first one.
 type resolveContext struct {
 	context.Context
 	trace context.Context

@@ -145,7 +145,7 @@ func TestEndlessDurationsOfAServerNeverPass(t *testing.T) {
 func TestEndlessDurationsOfADialerNeverPass(t *testing.T) {
 	cert, pool := certificate(t)
 	fresh := func(t *testing.T) *server.Dialer {
-		return &server.Dialer{TLS: &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}}
+		return &server.Dialer{TLS: &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}, FallbackDelay: conntest.Patience}
 	}
 	endlessly(t, fresh, func(t *testing.T, backend, _ string, d *server.Dialer) {
 		c := newClient(t, backend, 1, false)
@@ -180,7 +180,7 @@ func TestEndlessDurationsOfADialerNeverPass(t *testing.T) {
 }
 
 func TestEndlessDurationsOfADialNeverPass(t *testing.T) {
-	for name, delay := range map[string]time.Duration{"beside each other": 0, "in turn": -1} {
+	for name, delay := range map[string]time.Duration{"beside each other": conntest.Patience, "in turn": -1} {
 		t.Run(name, func(t *testing.T) {
 			fresh := func(*testing.T) *conn.DialConfig { return &conn.DialConfig{Delay: delay} }
 			endlessly(t, fresh, func(t *testing.T, backend, _ string, cfg *conn.DialConfig) {

@@ -129,7 +129,8 @@ func TestAServerEndsInOrderThoughItsHandlersExitOrPanic(t *testing.T) {
 	})
 }
 
-// They return although a handler blocks. What it may use ends when it returns.
+// Shutdown and Close return although a handler blocks. The handler's resources are released when it
+// returns.
 func TestAServerEndsWhereverAHandlerBlocks(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		var all []func()

@@ -25,7 +25,6 @@ func requireAdvice(t *testing.T, err error, advice string) {
 	require.LessOrEqual(t, strings.Count(err.Error(), "server: "), 1, err)
 }
 
-// Scenario 58, first third.
 func TestErrorsOfListenAndServeSayWhatToDo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		taken, err := net.Listen("tcp", "127.0.0.1:0")

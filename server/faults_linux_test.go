@@ -19,7 +19,7 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// large answers whatever comes first with a megabyte.
+// large answers the first bytes with a megabyte.
 type large struct {
 	server.Base
 	answer []byte
@@ -34,9 +34,8 @@ func (l large) OnData(c *server.Conn) error {
 	return err
 }
 
-// Scenario 71 under faults: what was written before the shutdown arrives, whatever
-// the kernel says meanwhile, and then the FIN; new connections are refused; nothing is
-// left.
+// Under faults. Bytes that were written before the shutdown arrive, whatever errors the
+// kernel returns meanwhile, and then the FIN. New connections are refused. No resources are left.
 func TestShutdownLosesNothingUnderFaults(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		calls := []faults.Call{faults.Accept, faults.Recv, faults.Send}

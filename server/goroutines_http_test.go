@@ -29,7 +29,7 @@ var body, bodySum = func() ([]byte, string) {
 }()
 
 // web is a handler of what net/http offers.
-func web(cancelled chan<- struct{}) http.Handler {
+func web(canceled chan<- struct{}) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.RemoteAddr) })
 	mux.HandleFunc("/sum", func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func web(cancelled chan<- struct{}) http.Handler {
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-		cancelled <- struct{}{}
+		canceled <- struct{}{}
 	})
 	mux.HandleFunc("/hijack", func(w http.ResponseWriter, _ *http.Request) {
 		c, rw, err := http.NewResponseController(w).Hijack()
@@ -61,8 +61,8 @@ func web(cancelled chan<- struct{}) http.Handler {
 func TestNetHTTPServesAndAsksOverSockets(t *testing.T) {
 	onListeners(t, func(t *testing.T, s *server.Server) {
 		ln := listen(t, s)
-		cancelled := make(chan struct{}, 1)
-		hs := &http.Server{Handler: web(cancelled), ReadTimeout: conntest.Patience, IdleTimeout: conntest.Patience}
+		canceled := make(chan struct{}, 1)
+		hs := &http.Server{Handler: web(canceled), ReadTimeout: conntest.Patience, IdleTimeout: conntest.Patience}
 		served := make(chan error, 1)
 		go func() { served <- hs.Serve(ln) }()
 		dial := dialVia(s)
@@ -142,7 +142,7 @@ func TestNetHTTPServesAndAsksOverSockets(t *testing.T) {
 		r, err = client.Do(req)
 		require.NoError(t, err)
 		cancel()
-		conntest.Receive(t, cancelled)
+		conntest.Receive(t, canceled)
 		_, err = io.ReadAll(r.Body)
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, r.Body.Close())

@@ -51,7 +51,7 @@ func dialVia(s *server.Server) func(ctx context.Context, network, addr string) (
 		if err != nil {
 			return nil, err
 		}
-		return s.Group().DialSocket(ctx, a)
+		return s.Group().DialSocketContext(ctx, a)
 	}
 }
 

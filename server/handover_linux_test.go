@@ -42,7 +42,7 @@ func accepted(ln net.Listener) {
 	}
 }
 
-// What Listen has opened is handed over, and what was inherited can be listened on.
+// Sockets that Listen has opened are handed over, and inherited sockets can be listened on.
 func TestHandOverOfListen(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		path := t.TempDir() + "/socket"

@@ -9,46 +9,47 @@ import (
 	"time"
 )
 
-// HTTP is a Handler that serves HTTP by h, with net/http's own server; nil is
-// http.DefaultServeMux. It is HTTPServer with nothing else set.
+// HTTP is a Handler that serves HTTP by h, with net/http's own server. nil: http.DefaultServeMux.
+// It is HTTPServer of an http.Server with no other field set.
 func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) }
 
-// HTTPServer is a Handler that serves HTTP with srv, which does all that it does over
-// a net.Listener, for requests and for connections with one in progress. A connection
-// that waits for its next request is the workers' alone: it costs no goroutine and no
-// buffer, only what an idle Conn does. Between two requests that are less than 200 ms
-// apart it stays with its goroutine, which is cheaper; 20 ms, if a thousand do.
+// HTTPServer is a Handler that serves HTTP with srv. Requests, and connections with a request in
+// progress, are served as over a net.Listener. The workers hold a connection that waits for its
+// next request. It then costs no goroutine and no buffer, only as much as an idle Conn. A
+// connection stays with its goroutine for up to 200 ms between two requests, which is cheaper. If
+// more than a thousand connections do so, it is 20 ms.
 //
-// srv is the Server's from then on: its ConnState is replaced (and called by what
-// replaces it), its ConnContext and Handler may be, and neither Serve nor Shutdown or Close
-// of srv may be called. What ends it is the Server's Shutdown, which does what srv's does and
-// calls what RegisterOnShutdown has; unlike that, it waits for hijacked connections too. A
-// request that begins after that is served by a second http.Server with srv's fields, which
-// closes the connection with the answer. A request of HTTP/2 has that one as its
-// http.ServerContextKey.
+// srv belongs to the Server from then on. Its ConnState is replaced, and the replacement calls it.
+// Its ConnContext and Handler may be replaced. Do not call Serve, Shutdown or Close of srv:
+// Shutdown of the Server ends it. That does what srv's Shutdown does, calls the functions of
+// RegisterOnShutdown, and also waits for hijacked connections. A second http.Server, with srv's
+// fields, serves a request that begins after that, and closes the connection with the answer. An
+// HTTP/2 request has the second one as its http.ServerContextKey.
 //
-// With Server.TLS it serves HTTPS: an idle connection then costs what an idle Conn with TLS
-// does. ALPN offers what srv.Protocols says, which by default is HTTP/2, too. A connection
-// that speaks that stays with net/http and its goroutines from the handshake to its end.
+// A Handler of HTTP or HTTPServer is for one Server. If two Servers have the same one, Shutdown of
+// either stops it for both: make one for each.
 //
-// What differs from srv over package net's connections:
+// With Server.TLS it serves HTTPS. An idle connection then costs what an idle Conn with TLS costs.
+// ALPN offers the protocols of srv.Protocols, by default HTTP/2 too. An HTTP/2 connection stays
+// with net/http and its goroutines from the handshake to its end.
 //
-//   - Handler's connections, as Hijack returns them, and ConnContext's are neither
-//     *net.TCPConn nor the Socket itself, but have the methods of *Socket; nor *tls.Conn,
-//     but have its methods.
-//   - ConnContext is called whenever a connection leaves the workers, not once for each.
-//   - ConnState is told the same states of each connection in the same order, by a
-//     worker where no request is in progress: it must not block. It is told of no connection
-//     before hands are shaken. Its net.Conn is good
-//     for addresses, Close, and as a key. With ConnState an idle connection costs some
-//     hundred bytes more.
-//   - SetKeepAlivesEnabled(false) closes idle connections soon after it has returned, and
-//     leaves those that have had no request.
+// Differences from srv over package net's connections:
+//
+//   - The connections that Hijack returns and that ConnContext gets are neither *net.TCPConn nor
+//     *Socket, but have the methods of *Socket. With TLS they are no *tls.Conn, but have its
+//     methods.
+//   - ConnContext is called each time a connection leaves the workers, not once per connection.
+//   - ConnState gets the same states of each connection in the same order. Where no request is in
+//     progress a worker calls it, so it must not block. It gets no state of a connection before the
+//     TLS handshake is complete. Its net.Conn is good for addresses, Close, and as a key. With
+//     ConnState an idle connection costs some hundred bytes more.
+//   - SetKeepAlivesEnabled(false) closes idle connections soon after it has returned. It leaves
+//     connections open that have had no request.
 //   - Empty lines before a request are skipped after any request, not only after a POST.
-//   - Server.Addr and TLSConfig of srv mean nothing. How long a handshake may take says
-//     Server.HandshakeTimeout, and failed ones are told to Server.Logger.
+//   - Server.Addr and TLSConfig of srv have no effect. Server.HandshakeTimeout bounds a handshake,
+//     and Server.Logger gets the failed ones.
 //
-// A Server whose Handler this is has, by default, fewer workers: see Listen.
+// A Server with this Handler has, by default, fewer workers: see Listen.
 func HTTPServer(srv *http.Server) Handler {
 	h := &httpHandler{srv: srv, states: srv.ConnState, linger: httpLinger, grace: httpGrace, http2: srv.Protocols != nil && srv.Protocols.UnencryptedHTTP2()}
 	srv.ConnState = h.connState
@@ -59,9 +60,9 @@ func HTTPServer(srv *http.Server) Handler {
 	return h
 }
 
-// httpLinger is how long a connection stays with its goroutine after a request, as long
-// as no more than httpLingering do; then it is a tenth of that. To leave it and come
-// back costs about half of a small request.
+// httpLinger is how long a connection stays with its goroutine after a request, while no more than
+// httpLingering connections do. Above that number it is a tenth. To leave net/http and come back
+// costs about half of a small request.
 const (
 	httpLinger    = 200 * time.Millisecond
 	httpLingering = 1000
@@ -70,7 +71,7 @@ const (
 // An httpHandler is the handler of the connections on which no request is in progress.
 type httpHandler struct {
 	srv    *http.Server
-	states func(net.Conn, http.ConnState) // nil: nobody wants to know
+	states func(net.Conn, http.ConnState) // nil: srv has no ConnState
 	http2  bool                           // a connection may turn out to speak HTTP/2
 
 	linger    time.Duration // httpLinger
@@ -78,11 +79,11 @@ type httpHandler struct {
 
 	ready    sync.Once
 	before   httpServing // srv
-	after    httpServing // what begins when the server stops
+	after    httpServing // serves requests that begin when the server stops
 	watch    atomic.Pointer[httpSentry]
-	hadOne   *httpIdle // of a connection that has had a request, without ConnState
+	hadOne   *httpIdle // shared by all connections that have had a request, without ConnState
 	stopping atomic.Bool
-	told     chan struct{} // closed once srv's functions for Shutdown have been started
+	told     chan struct{} // closed once the functions of RegisterOnShutdown have been started
 	grace    time.Duration // httpGrace
 
 	configured bool // before a connection is accepted
@@ -97,12 +98,12 @@ func (h *httpHandler) Configure(n *Needs) {
 	*n = Needs{Goroutines: true, TLS: h.overTLS, Shutdown: h.stop, Stopped: h.stopped}
 }
 
-// An httpIdle is what is known of a connection between requests, its Value: nil is one
-// that has had none, which nobody waits for and nobody watches.
+// An httpIdle describes a connection between requests. It is the connection's Value. nil: a
+// connection that has had no request, without a time limit and without ConnState.
 type httpIdle struct {
 	h      *httpHandler
 	opened time.Time    // zero: it has had a request
-	state  *httpWatched // what ConnState is told of; nil: nothing
+	state  *httpWatched // the connection as ConnState knows it; nil: there is no ConnState
 }
 
 func idleOf(c *Conn) httpIdle {
@@ -112,13 +113,13 @@ func idleOf(c *Conn) httpIdle {
 	return httpIdle{}
 }
 
-// headerTimeout is http.Server's own rule.
+// headerTimeout follows http.Server's own rule.
 func (h *httpHandler) headerTimeout() time.Duration {
 	return cmp.Or(h.srv.ReadHeaderTimeout, h.srv.ReadTimeout)
 }
 
-// OnOpen has the time for the first request's header begin, as net/http has it. What is not
-// HTTP/1 begins at once.
+// OnOpen starts the time limit of the first request's header, as net/http does. A connection that
+// does not speak HTTP/1 goes to net/http at once.
 func (h *httpHandler) OnOpen(c *Conn) error {
 	if !h.configured {
 		h.unasked.Do(func() {
@@ -147,8 +148,9 @@ func (h *httpHandler) OnOpen(c *Conn) error {
 	return c.SetReadDeadline(idle.opened.Add(d))
 }
 
-// OnData begins a request. Of one that is not the first net/http wants four bytes before
-// the time for its header begins, with the idle time-out until then; the same here.
+// OnData passes the connection to net/http with the first bytes of a request. For a request after
+// the first, net/http starts the time limit of the header only after four bytes, and applies the
+// idle time-out until then. OnData does so too.
 func (h *httpHandler) OnData(c *Conn) error {
 	if !h.first(c) {
 		skipEmptyLines(c)
@@ -161,18 +163,18 @@ func (h *httpHandler) OnData(c *Conn) error {
 
 func (h *httpHandler) first(c *Conn) bool { return c.Value() == nil || !idleOf(c).opened.IsZero() }
 
-// skipEmptyLines skips what http.Server does after a POST: old clients send a line more
-// than its body.
+// skipEmptyLines skips empty lines, as http.Server does after a POST: old clients send one line
+// more than the body.
 func skipEmptyLines(c *Conn) {
 	p, _ := c.Peek(min(4, c.Buffered()))
 	n := 0
 	for n < len(p) && (p[n] == '\r' || p[n] == '\n') {
 		n++
 	}
-	_, _ = c.Discard(n) // there are as many
+	_, _ = c.Discard(n) // that many are buffered
 }
 
-// begin gives the connection to net/http.
+// begin passes the connection to net/http.
 func (h *httpHandler) begin(c *Conn) error {
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return err
@@ -200,7 +202,7 @@ func (h *httpHandler) begin(c *Conn) error {
 	return nil
 }
 
-// lend makes it what net/http serves.
+// lend makes a net.Conn of the connection, for net/http.
 func (h *httpHandler) lend(c *Conn) httpFed {
 	if c.TLS() != nil {
 		return h.lendTLS(c)
@@ -214,8 +216,8 @@ func (h *httpHandler) lend(c *Conn) httpFed {
 	return httpFed{hc, &hc.httpStay}
 }
 
-// OnEOF is a client that goes away between requests, or one that goes away within the
-// first bytes of its first, which net/http has an answer to.
+// OnEOF closes a connection whose client went away between requests. If the client went away within
+// the first bytes of its first request, net/http has an answer to that.
 func (h *httpHandler) OnEOF(c *Conn) error {
 	if c.Buffered() > 0 && h.first(c) {
 		return h.begin(c)
@@ -223,9 +225,9 @@ func (h *httpHandler) OnEOF(c *Conn) error {
 	return c.Close()
 }
 
-// OnDeadline is a client that has said nothing for too long. It is told nothing.
+// OnDeadline closes a connection whose client was silent for too long. Nothing is sent.
 func (h *httpHandler) OnDeadline(c *Conn) error {
-	if h.stopping.Load() && c.Buffered() == 0 && !c.Fresh() { // what it has said is about to be seen
+	if h.stopping.Load() && c.Buffered() == 0 && !c.Fresh() { // received bytes are about to be read
 		return h.endIdle(c)
 	}
 	return c.Close()
@@ -234,7 +236,7 @@ func (h *httpHandler) OnDeadline(c *Conn) error {
 // OnWritable implements Handler.
 func (h *httpHandler) OnWritable(*Conn) error { return nil }
 
-// OnClose tells ConnState. Of a connection that is lent it is net/http that does.
+// OnClose reports the end to ConnState. While net/http has the connection, net/http reports it.
 func (h *httpHandler) OnClose(c *Conn, _ error) {
 	if c.Lent() {
 		return

@@ -24,8 +24,8 @@ func closing(state http.ConnState, got, ended chan net.Conn, h http.Handler) *ht
 	}}
 }
 
-// What ConnState was given can be closed: then StateClosed is told at once, though the peer
-// does nothing about it, in each state of the connection.
+// Close of a connection that ConnState got reports StateClosed at once, in each state of the
+// connection, though the peer does nothing.
 func TestClosingWhatConnStateGaveIsToldAtOnce(t *testing.T) {
 	of, client := httpsConfig(t)
 	for _, state := range []http.ConnState{http.StateNew, http.StateIdle, http.StateActive} {

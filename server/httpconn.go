@@ -10,56 +10,55 @@ import (
 	"time"
 )
 
-// An httpStay is a connection's time with net/http: some requests, from a first byte on
-// until nothing follows within httpLinger. Then it gives the connection back to the workers,
-// and its Read ends with an error, so that net/http lets go of it. The next byte makes
-// another one.
+// An httpStay is a connection's stay with net/http: some requests, from a first byte on until
+// nothing follows within httpLinger. Then the connection returns to the workers: its Read ends with
+// an error, so that net/http lets go of it. The next byte begins another stay.
 //
-// When that may be, net/http itself tells. At the end of a request, with all of its body
-// read and all of the answer written, conn.serve in net/http does this, in one goroutine:
+// The order of calls in net/http shows when it may return. At the end of a request, with all of its
+// body read and all of the answer written, conn.serve in net/http does this, in one goroutine:
 //
-//  1. ConnState(StateIdle). The read that watches for a client that goes away is over.
-//  2. SetReadDeadline for IdleTimeout, or for none.
-//  3. Peek of four bytes, which reads only if fewer are in its buffer.
-//  4. SetReadDeadline for the next header.
+// 1. ConnState(StateIdle). The background read that watches for a client that goes away is over.
+// 2. SetReadDeadline for IdleTimeout, or for none.
+// 3. Peek of four bytes, which reads only if fewer are in its buffer.
+// 4. SetReadDeadline for the next header.
 //
-// So a Read between 2 and 4 is that of 3, and it may end if the buffer is empty: then
-// its slice is as long as that of the first Read of all, when the buffer was empty too,
-// because a bufio.Reader moves what it has to the front and reads into the rest. All
-// this is looked at, nothing assumed: were net/http to change, a connection would stay
-// with its goroutine. The tests compare what comes of it with net/http over package net.
+// So a Read between 2 and 4 is that of 3. It may end the stay if net/http's buffer is empty. Then
+// its slice is as long as that of the very first Read, for which the buffer was empty too: a
+// bufio.Reader moves its bytes to the front and reads into the rest. All of this is checked at run
+// time. If net/http changed, a connection would stay with its goroutine. The tests compare the
+// result with net/http over package net.
 type httpStay struct {
 	socket  *Socket
-	conn    net.Conn // what is read: the socket, or TLS over it
-	early   []byte   // what was read of that before
+	conn    net.Conn // the connection to read: the socket, or TLS over it
+	early   []byte   // bytes that were read from conn before the stay
 	h       *httpHandler
 	at      *httpServing
-	watched *httpWatched  // what ConnState is told of
-	late    time.Duration // after accept began the first header
+	watched *httpWatched  // the connection as ConnState knows it
+	late    time.Duration // time from accept to the first header
 
 	mayBeHTTP2 bool
-	seen       int // bytes read, as far as mayBeHTTP2 wants to know
+	seen       int // bytes read, as far as mayBeHTTP2 needs them
 	phase      atomic.Int32
 	size       int       // of net/http's buffer
-	idleUntil  time.Time // what 2 said
+	idleUntil  time.Time // the deadline that step 2 set
 	unread     atomic.Bool
 
-	// inUse is held for reading by whoever uses the tls.Conn of an httpsConn, and for writing
-	// while it is given back: a Close, of http.Server.SetKeepAlivesEnabled, say, that is
-	// under way on another goroutine then would go on with what is a worker's. Without TLS
-	// the Socket's own lock does that.
+	// inUse guards the tls.Conn of an httpsConn. Its users hold it for reading, and the return to
+	// the workers holds it for writing. Otherwise a Close on another goroutine, for example of
+	// http.Server.SetKeepAlivesEnabled, would go on with a tls.Conn that belongs to a worker.
+	// Without TLS the Socket's own lock does this.
 	inUse sync.RWMutex
 }
 
-// headerRead is for one whose first header net/http has read, and has looked since whether
-// it stops: it reads on, or the connection is idle or at its end.
+// headerRead is called when net/http has read the first header and has since checked whether it
+// stops: it reads on, or the connection is idle or at its end.
 func (c *httpStay) headerRead() {
 	if c.unread.Load() && c.unread.Swap(false) {
 		c.at.headerRead()
 	}
 }
 
-// An httpConn is the net.Conn that net/http has for that time. httpsConn is another.
+// An httpConn is the net.Conn that net/http has during a stay. httpsConn is the one for HTTPS.
 type httpConn struct {
 	*Socket
 	httpStay
@@ -75,15 +74,15 @@ func (c *httpConn) SetReadDeadline(t time.Time) error { return c.setReadDeadline
 const (
 	httpFirst     = iota // net/http has read no header yet
 	httpBusy             // a request is in progress, or it is not HTTP/1
-	httpIdleState        // 1 was
-	httpWaits            // and 2
+	httpIdleState        // step 1 is done
+	httpWaits            // steps 1 and 2 are done
 	httpReturned         // the workers have the connection
 )
 
-// errHTTPIdle is what Read ends with when the connection is given back. Nobody sees it.
+// errHTTPIdle is the error of the Read at which the connection is given back. No user sees it.
 var errHTTPIdle = errors.New("server: no request is in progress")
 
-// read is Read.
+// read implements Read.
 func (c *httpStay) read(p []byte) (int, error) {
 	phase := c.phase.Load()
 	if phase == httpFirst && c.size == 0 {
@@ -105,7 +104,7 @@ func (c *httpStay) read(p []byte) (int, error) {
 		if len(p) == c.size && c.size > 0 {
 			return c.await(p)
 		}
-		_ = c.socket.SetReadDeadline(c.idleUntil) // fails if it is closed: so does Read
+		_ = c.socket.SetReadDeadline(c.idleUntil) // fails if the connection is closed, and so does Read
 	case httpReturned:
 		return c.socket.Read(p)
 	}
@@ -113,7 +112,7 @@ func (c *httpStay) read(p []byte) (int, error) {
 	return c.conn.Read(p)
 }
 
-// lookForHTTP2 looks for the first word of an HTTP/2 connection, which is no method.
+// lookForHTTP2 looks for the first word of the HTTP/2 preface, which is no method.
 func (c *httpStay) lookForHTTP2(p []byte) {
 	const word = "PRI "
 	for _, b := range p {
@@ -123,14 +122,14 @@ func (c *httpStay) lookForHTTP2(p []byte) {
 		}
 		if c.seen++; c.seen == len(word) {
 			c.mayBeHTTP2 = false
-			c.phase.Store(httpBusy) // for good: connState leaves it
+			c.phase.Store(httpBusy) // for good: connState does not change it
 			c.size = 0
 			return
 		}
 	}
 }
 
-// await waits for a next request for a little while.
+// await waits for the next request, for at most httpLinger.
 func (c *httpStay) await(p []byte) (int, error) {
 	linger := c.h.linger
 	if c.h.lingering.Add(1) > httpLingering {
@@ -150,16 +149,16 @@ func (c *httpStay) await(p []byte) (int, error) {
 		if c.giveBack() {
 			return 0, errHTTPIdle
 		}
-		_ = c.socket.SetReadDeadline(c.idleUntil) // something has come, or the connection ended
+		_ = c.socket.SetReadDeadline(c.idleUntil) // bytes have arrived, or the connection ended
 		return c.conn.Read(p)
 	}
 	if n > 0 {
-		_ = c.socket.SetReadDeadline(c.idleUntil) // until four bytes have come
+		_ = c.socket.SetReadDeadline(c.idleUntil) // until four bytes have arrived
 	}
 	return n, err
 }
 
-// giveBack gives the connection back if it may be, and nobody uses it.
+// giveBack gives the connection back to the workers if this is allowed and it is not in use.
 func (c *httpStay) giveBack() bool {
 	if !c.inUse.TryLock() {
 		return false
@@ -176,7 +175,7 @@ func (c *httpStay) giveBack() bool {
 			if h.stopping.Load() {
 				return h.endIdle(c)
 			}
-			if sentry == nil || sentry.ended() { // connections are not kept any more
+			if sentry == nil || sentry.ended() { // keep-alives are disabled, or the server stops
 				return c.Close()
 			}
 			return c.SetReadDeadline(until)
@@ -194,10 +193,10 @@ func (c *httpStay) giveBack() bool {
 	return ok
 }
 
-// setReadDeadline is SetReadDeadline.
+// setReadDeadline implements SetReadDeadline.
 func (c *httpStay) setReadDeadline(t time.Time) error {
 	switch c.phase.Load() {
-	case httpFirst: // what net/http counts from accept on has begun before
+	case httpFirst: // the time limit that net/http starts at accept has begun before
 		if c.late > 0 && t.After(time.Unix(1, 0)) {
 			t = t.Add(-c.late)
 		}
@@ -211,7 +210,7 @@ func (c *httpStay) setReadDeadline(t time.Time) error {
 	return c.socket.SetReadDeadline(t)
 }
 
-// refuse ends a connection that net/http is not going to see.
+// refuse ends a connection that net/http will not get.
 func (c *httpStay) refuse() {
 	c.headerRead()
 	_ = c.socket.Close()
@@ -230,7 +229,7 @@ func (h *httpHandler) connState(nc net.Conn, state http.ConnState) {
 		c = &nc.httpStay
 	case *httpSentry:
 		return
-	default: // it never leaves net/http
+	default: // an HTTP/2 connection never leaves net/http
 		if h.states != nil {
 			h.states(nc, state)
 		}

@@ -42,7 +42,7 @@ func ExampleHTTP() {
 	// server: closed by Shutdown or Close
 }
 
-// What http.Server can be told, it is told as ever.
+// The fields of http.Server work as usual.
 func ExampleHTTPServer() {
 	hs := &http.Server{
 		Handler:           http.NotFoundHandler(),

@@ -8,11 +8,11 @@ import (
 // An httpFed is a connection on its way to net/http.
 type httpFed struct {
 	net.Conn
-	stay *httpStay // nil: of an httpSentry
+	stay *httpStay // nil: the connection is an httpSentry
 }
 
-// An httpFeed is the net.Listener from which net/http has connections with a request on
-// the way. There is no more in it than there are connections.
+// An httpFeed is the net.Listener from which net/http accepts connections on which a request has
+// begun. Its queue holds at most one entry for each connection.
 type httpFeed struct {
 	addr net.Addr
 	over <-chan struct{} // the workers have stopped
@@ -21,11 +21,11 @@ type httpFeed struct {
 	queue  []httpFed
 	head   int
 	ended  bool
-	ready  chan struct{} // has an entry when the queue has one and Accept may not know
+	ready  chan struct{} // has an entry when the queue has one that Accept may not have seen
 	closed chan struct{}
 }
 
-// put is for workers. It reports false if nobody accepts any more.
+// put is called by workers. It returns false if the feed is closed.
 func (f *httpFeed) put(c httpFed) bool {
 	f.mu.Lock()
 	if f.ended {
@@ -36,7 +36,7 @@ func (f *httpFeed) put(c httpFed) bool {
 	f.mu.Unlock()
 	select {
 	case f.ready <- struct{}{}:
-	default: // then Accept is going to look, after this
+	default: // Accept is going to look at the queue after this
 	}
 	return true
 }
@@ -70,7 +70,7 @@ func (f *httpFeed) take() (c httpFed) {
 	return c
 }
 
-// Close implements net.Listener: what was not accepted is closed.
+// Close implements net.Listener. It closes connections that were not accepted.
 func (f *httpFeed) Close() error {
 	f.mu.Lock()
 	if f.ended {

@@ -26,15 +26,15 @@ import (
 // less long than elsewhere, for tests that wait for it.
 const httpLinger = time.Millisecond
 
-// An httpSide serves an http.Server: over package net's connections, which say what is
-// right, or as a Handler.
+// An httpSide serves an http.Server: over package net's connections, as the reference, or as a
+// Handler.
 type httpSide struct {
 	*testing.T
 	ours bool
 	addr string
 	s    *server.Server // nil: it is package net's
 	tls  *tls.Config    // of its clients; nil: it is without
-	stop func() error   // in order, waiting for what is active
+	stop func() error   // in order, waiting for requests in progress
 }
 
 // onHTTP runs a test on both sides, ours on each backend. configure makes the server, for one.
@@ -161,10 +161,11 @@ func (h *httpSide) tryDial() (*httpWire, error) {
 	return &httpWire{c, h, bufio.NewReader(c)}, nil
 }
 
-// prompt is how it ends for a client that says first, waits for the answer to that if it is a
-// whole request, and says then, to a server that has a limit on each silence. Where the client
-// was late itself, since the machine is busy, there is another one.
-func (h *httpSide) prompt(limit time.Duration, first, then string) string {
+// punctual returns how the connection ends for a client that keeps its times. The client sends
+// first, waits for the answer if that is a whole request, and sends then. The server limits each
+// silence.
+// If the client itself was late because the machine is busy, another client tries.
+func (h *httpSide) punctual(limit time.Duration, first, then string) string {
 	h.Helper()
 	for end := time.Now().Add(conntest.Patience); ; {
 		began, late := time.Now(), false
@@ -213,7 +214,7 @@ func (w *httpWire) slowly(text string) {
 // shut says that nothing more is going to be said.
 func (w *httpWire) shut() { _ = w.Conn.(interface{ CloseWrite() error }).CloseWrite() }
 
-// answer is one answer to a request by that method, or what came instead.
+// answer returns one answer to a request with that method, or the failure in its place.
 func (w *httpWire) answer(method string) string {
 	r, err := http.ReadResponse(w.br, &http.Request{Method: method})
 	if err != nil {

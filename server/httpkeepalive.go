@@ -10,24 +10,25 @@ import (
 	"time"
 )
 
-// An httpSentry is a connection of net/http's that nobody has dialed. It stays idle once one
-// request, which is not the Handler's, was answered. http.Server.SetKeepAlivesEnabled(false)
-// closes all idle connections that net/http knows, so its Close tells that the workers' idle
-// ones are to be closed, too. It costs a goroutine for each http.Server.
+// An httpSentry is a connection of net/http without a client. It tells when keep-alives are
+// disabled: http.Server.SetKeepAlivesEnabled(false) closes all idle connections that net/http
+// knows, and so the sentry. Its Close then closes the idle connections of the workers, too. A
+// sentry becomes idle by one request, which net/http answers and the Handler does not see. It costs
+// a goroutine for each http.Server.
 //
-// No connection is missed. Before one is given back a sentry is seen to (sentry), and on the
-// worker, where it is idle from then on, it is closed if that sentry has been closed
-// meanwhile. A sentry that is closed after that finds it idle.
+// No connection is missed. Before a connection is given back, sentry makes sure that there is a
+// sentry. The worker, where it is idle from then on, closes it if that sentry has been closed
+// meanwhile. A sentry that is closed after that finds the connection idle.
 //
-// One that was closed is replaced when the next connection is given back. While keep-alives
-// are disabled net/http ends each connection with its request, and none is given back.
+// A closed sentry is replaced when the next connection is given back. While keep-alives are
+// disabled, net/http ends each connection with its request, and none is given back.
 type httpSentry struct {
 	h *httpHandler
 
 	mu      sync.Mutex
 	changed sync.Cond
-	request string // what is left of it
-	expired bool   // Read is to return
+	request string // the part of the request that is not read yet
+	expired bool   // the read deadline has passed: Read returns
 	over    bool
 }
 
@@ -41,8 +42,8 @@ func (httpSentryAddr) String() string  { return "http sentry" }
 
 var _ net.Conn = (*httpSentry)(nil)
 
-// sentry is one that is there, which it makes if need be; nil when the server stops, which
-// ends idle connections itself.
+// sentry returns the current sentry, and makes one if need be. It returns nil when the server
+// stops, which ends idle connections itself.
 func (h *httpHandler) sentry() *httpSentry {
 	for {
 		if h.stopping.Load() {
@@ -75,7 +76,8 @@ func (h *httpHandler) closeIdle() {
 	}
 }
 
-// hide keeps sentries from what the http.Server calls. It is called before that serves.
+// hide hides sentries from the user's functions that the http.Server calls. It is called before the
+// http.Server serves.
 func (h *httpHandler) hide() {
 	if of := h.srv.ConnContext; of != nil {
 		h.srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -105,7 +107,7 @@ func (s *httpSentry) ended() bool {
 	return s.over
 }
 
-// end reports whether it had not ended.
+// end ends the sentry, and reports whether it had not ended before.
 func (s *httpSentry) end() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +144,8 @@ func (s *httpSentry) Read(p []byte) (int, error) {
 	}
 }
 
-// SetReadDeadline implements net.Conn: one in the past ends a Read, as net/http has it do. It
-// is idle for as long as the server is there, so any other is ignored.
+// SetReadDeadline implements net.Conn. A deadline in the past ends a Read, as net/http uses it. All
+// others are ignored, because the sentry is idle as long as the server runs.
 func (s *httpSentry) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// SetKeepAlivesEnabled(false) ends what is idle, each time, and has each later answer be the
-// last one of its connection. Nothing but the clients' requests reaches the http.Server's
-// functions.
+// SetKeepAlivesEnabled(false) ends idle connections, each time, and makes each later answer the
+// last one of its connection. Only the clients' requests reach the http.Server's functions.
 func TestDisablingKeepAlivesClosesIdleConnections(t *testing.T) {
 	for name, off := range map[string]bool{"general OPTIONS": false, "OPTIONS to the handler": true} {
 		t.Run(name, func(t *testing.T) {

@@ -12,15 +12,15 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// An httpsConn is the httpConn of HTTPS: between requests the workers have the tls.Conn
-// that it embeds, and it has none. net/http asks ConnectionState for Request.TLS.
+// An httpsConn is the httpConn of HTTPS. Between requests the workers have the embedded tls.Conn,
+// and the httpsConn has none. net/http asks ConnectionState for Request.TLS.
 type httpsConn struct {
 	*tls.Conn
 	httpStay
 }
 
-// now is the tls.Conn, or once that is the workers' again the Socket, which says that it is
-// closed. The caller holds inUse, so that it stays what it is.
+// now returns the tls.Conn. Once the workers have that back, it returns the Socket, which reports
+// that it is closed. The caller holds inUse, so that the result stays valid.
 func (c *httpsConn) now() interface {
 	net.Conn
 	CloseWrite() error
@@ -31,11 +31,11 @@ func (c *httpsConn) now() interface {
 	return c.Conn
 }
 
-// Read implements net.Conn. It may give the connection back, so it is not under inUse: of
-// all that net/http does at that time, only Close comes from another goroutine.
+// Read implements net.Conn. It may give the connection back, so it does not hold inUse. At that
+// time net/http calls only Close from another goroutine.
 func (c *httpsConn) Read(p []byte) (int, error) { return c.read(p) }
 
-// SetReadDeadline implements net.Conn. It is the Socket's alone.
+// SetReadDeadline implements net.Conn. It concerns only the Socket.
 func (c *httpsConn) SetReadDeadline(t time.Time) error { return c.setReadDeadline(t) }
 
 // Write implements net.Conn.
@@ -52,7 +52,7 @@ func (c *httpsConn) Close() error {
 	return c.now().Close()
 }
 
-// CloseWrite is that of *tls.Conn.
+// CloseWrite does what that of *tls.Conn does.
 func (c *httpsConn) CloseWrite() error {
 	c.inUse.RLock()
 	defer c.inUse.RUnlock()
@@ -73,8 +73,8 @@ func (c *httpsConn) SetWriteDeadline(t time.Time) error {
 	return c.now().SetWriteDeadline(t)
 }
 
-// lendTLS makes what has come over TLS what net/http serves: what is not HTTP/1 for good,
-// which wants a *tls.Conn itself.
+// lendTLS makes a connection over TLS one that net/http serves. A connection that does not speak
+// HTTP/1 stays with net/http, which wants a *tls.Conn itself.
 func (h *httpHandler) lendTLS(c *Conn) httpFed {
 	p, _ := c.Next(-1)
 	early := slices.Clone(p)
@@ -90,7 +90,7 @@ func (h *httpHandler) lendTLS(c *Conn) httpFed {
 	return httpFed{hc, &hc.httpStay}
 }
 
-// tlsNextProto reports whether what was agreed on is http.Server.TLSNextProto's affair:
+// tlsNextProto reports whether http.Server.TLSNextProto handles the negotiated protocol, by
 // net/http's rule.
 func tlsNextProto(c *Conn) bool {
 	state := c.TLS()
@@ -104,11 +104,11 @@ func tlsNextProto(c *Conn) bool {
 	return true
 }
 
-// overTLS has TLS be as http.Server.ServeTLS has it.
+// overTLS sets the TLS configuration as http.Server.ServeTLS does.
 func (h *httpHandler) overTLS(cfg *conn.TLSConfig) {
 	cfg.Config.NextProtos = nextProtos(cfg.Config.NextProtos, h.protocols())
-	cfg.Refuse = func(begin [5]byte) string {
-		switch string(begin[:]) {
+	cfg.PlaintextReply = func(recordHeader [5]byte) string {
+		switch string(recordHeader[:]) {
 		case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO":
 			return "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 		}
@@ -116,7 +116,7 @@ func (h *httpHandler) overTLS(cfg *conn.TLSConfig) {
 	}
 }
 
-// protocols are those that srv serves over TLS, by its own rules.
+// protocols returns the protocols that srv serves over TLS, by its own rules.
 func (h *httpHandler) protocols() (p http.Protocols) {
 	if h.srv.Protocols != nil {
 		return *h.srv.Protocols
@@ -128,7 +128,8 @@ func (h *httpHandler) protocols() (p http.Protocols) {
 	return p
 }
 
-// nextProtos is what ALPN offers: what is wanted, with what is missing.
+// nextProtos returns the protocols that ALPN offers: those of the configuration, and missing ones
+// of p.
 func nextProtos(wanted []string, p http.Protocols) []string {
 	all := slices.Clone(wanted)
 	for _, of := range []struct {

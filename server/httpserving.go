@@ -11,17 +11,17 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// An httpServing is an http.Server and the connections that it is given. There are two. One
-// is the user's, until the server stops: its Shutdown then calls what RegisterOnShutdown has,
-// at once, and from then on it drops each request whose header it has just read. So what
-// begins later is the other's, which has the same settings and stops when nothing can be
-// under way any more.
+// An httpServing is an http.Server and the connections that it gets. There are two. The first has
+// the user's http.Server and serves until the server stops. Then its Shutdown calls the functions
+// of RegisterOnShutdown at once, and from then on drops each request whose header it has just read.
+// So the second one serves requests that begin later. It has the same settings, and stops when no
+// request can be under way any more.
 type httpServing struct {
 	srv    *http.Server
 	begun  sync.Once
-	group  *conn.Group // of the connections; fixed with begun
+	group  *conn.Group // of the connections; begun makes it fixed
 	feed   httpFeed
-	unread atomic.Int64 // connections that net/http has, or is about to have, without a whole header
+	unread atomic.Int64 // connections that net/http has or is about to get, without a whole header
 	none   chan bool    // has an entry when that falls to 0
 }
 
@@ -31,7 +31,7 @@ func (s *httpServing) init() {
 	s.none = make(chan bool, 1)
 }
 
-// headerRead is for one that was counted in unread.
+// headerRead is called for a connection that was counted in unread.
 func (s *httpServing) headerRead() {
 	if s.unread.Add(-1) > 0 {
 		return
@@ -42,7 +42,7 @@ func (s *httpServing) headerRead() {
 	}
 }
 
-// serve has srv accept what feed is given. c is the first connection.
+// serve starts srv, which accepts the connections of feed. c is the first connection.
 func (s *httpServing) serve(h *httpHandler, c *Conn) {
 	s.begun.Do(func() {
 		s.group = c.Group()
@@ -57,7 +57,7 @@ func (s *httpServing) serve(h *httpHandler, c *Conn) {
 	})
 }
 
-// prepare is called before either is used: net/http reads srv from then on.
+// prepare is called before either http.Server is used: net/http reads srv from then on.
 func (h *httpHandler) prepare() {
 	h.ready.Do(func() {
 		h.after.srv = twin(h.srv)
@@ -66,8 +66,8 @@ func (h *httpHandler) prepare() {
 	})
 }
 
-// serving is where a connection goes. One that is counted before it looks is waited for by
-// stop, or sees that the server stops.
+// serving returns the httpServing for a connection. The connection is counted before serving looks
+// whether the server stops: either stop waits for it, or serving sees that the server stops.
 func (h *httpHandler) serving(c *httpStay) *httpServing {
 	for _, s := range []*httpServing{&h.before, &h.after} {
 		c.at = s
@@ -83,14 +83,15 @@ func (h *httpHandler) serving(c *httpStay) *httpServing {
 	return c.at
 }
 
-// late is for what is not HTTP/1, which nobody counts: the server may have stopped meanwhile.
+// late returns the httpServing for a connection that does not speak HTTP/1. Such a connection is
+// not counted: the server may have stopped meanwhile.
 func (h *httpHandler) late(c *Conn) *httpServing {
 	h.after.serve(h, c)
 	return &h.after
 }
 
-// twin is an http.Server with what a user has set in srv, whose answers are each the last one
-// of their connection.
+// twin returns an http.Server with the settings of srv that closes each connection with its first
+// answer.
 func twin(srv *http.Server) *http.Server {
 	t := new(http.Server)
 	from, to := reflect.ValueOf(srv).Elem(), reflect.ValueOf(t).Elem()

@@ -10,38 +10,38 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// An httpWatched is a connection as http.Server.ConnState knows it, from the first state
-// to the last, while httpConns come and go, each of which net/http begins with StateNew
-// and ends with StateClosed. It exists only if there is a ConnState.
+// An httpWatched is a connection as http.Server.ConnState knows it, from the first state to the
+// last. Meanwhile it has several httpConns, one after the other. net/http begins each of them with
+// StateNew and ends it with StateClosed. It exists only if there is a ConnState.
 type httpWatched struct {
 	handle        conn.Handle
 	states        func(net.Conn, http.ConnState)
 	local, remote net.Addr
 
 	mu     sync.Mutex
-	spare  int       // StateClosed that are to come of httpConns that were given back
-	over   bool      // the last state was told
+	spare  int       // number of StateClosed to ignore, of httpConns that were given back
+	over   bool      // the last state was reported
 	closed bool      // Close was called
 	stay   *httpStay // net/http has it; nil: the workers do
 }
 
 var _ net.Conn = (*httpWatched)(nil)
 
-// tell is for the workers, for which there is no httpConn.
+// tell reports a state for the workers, which have no httpConn.
 func (w *httpWatched) tell(states func(net.Conn, http.ConnState), state http.ConnState) {
 	if w.pass(state, false) {
 		states(w, state)
 	}
 }
 
-// tellOf is for net/http.
+// tellOf reports a state of net/http.
 func (w *httpWatched) tellOf(states func(net.Conn, http.ConnState), state http.ConnState) {
-	if state != http.StateNew && w.pass(state, true) { // the workers have told that
+	if state != http.StateNew && w.pass(state, true) { // the workers have reported StateNew
 		states(w, state)
 	}
 }
 
-// pass reports whether a state is news.
+// pass reports whether a state has not been reported yet.
 func (w *httpWatched) pass(state http.ConnState, fromHTTP bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +57,7 @@ func (w *httpWatched) pass(state http.ConnState, fromHTTP bool) bool {
 	return true
 }
 
-// lend notes that net/http is about to have the connection, unless it was closed.
+// lend notes that net/http is about to get the connection, unless it was closed.
 func (w *httpWatched) lend(to *httpStay) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,9 +67,9 @@ func (w *httpWatched) lend(to *httpStay) bool {
 	return !w.closed
 }
 
-// handBack gives the connection back by giveBack, unless it was closed. Then one
-// StateClosed of net/http, of the httpConn, means nothing. The lock is held throughout, so
-// that Close sees which side has the connection.
+// handBack gives the connection back by giveBack, unless it was closed. net/http then ends the
+// httpConn with a StateClosed, which is ignored. The lock is held throughout, so that Close sees
+// which side has the connection.
 func (w *httpWatched) handBack(giveBack func() bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,9 +81,9 @@ func (w *httpWatched) handBack(giveBack func() bool) bool {
 	return true
 }
 
-// Close implements net.Conn. When it has returned, no answer begins to leave: either
-// net/http has the connection, whose Write fails from now on, or it does not get it any
-// more. StateClosed is told soon, whatever the peer does, by net/http or by a worker.
+// Close implements net.Conn. When it has returned, no answer begins to be sent: either net/http has
+// the connection, whose Write fails from now on, or it does not get the connection any more.
+// StateClosed is reported soon, whatever the peer does, by net/http or by a worker.
 func (w *httpWatched) Close() error {
 	w.mu.Lock()
 	if w.closed {
@@ -108,7 +108,7 @@ func (w *httpWatched) LocalAddr() net.Addr { return w.local }
 // RemoteAddr implements net.Conn.
 func (w *httpWatched) RemoteAddr() net.Addr { return w.remote }
 
-// Read implements net.Conn: whoever is told of a state must not.
+// Read implements net.Conn. It returns an error: a function that gets a state must not read.
 func (w *httpWatched) Read([]byte) (int, error) { return 0, w.refuse("read") }
 
 // Write implements net.Conn, as Read does.

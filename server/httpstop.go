@@ -8,23 +8,22 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// httpGrace is how long a connection without a request waits for its first one when the
-// server stops: who connects usually asks at once, and nothing but the kernel of a client
-// knows whether a request is under way.
+// httpGrace is how long a connection without a request waits for its first one when the server
+// stops. A client that connects usually sends a request at once, and the server cannot see whether
+// one is in flight.
 const httpGrace = 250 * time.Millisecond
 
-// httpMoment is how long one that has had a request is looked at for bytes that have come
-// and that the worker has not seen.
+// httpMoment is how long the server looks for unread bytes of a connection that has had a request.
 const httpMoment = 20 * time.Millisecond
 
-// httpSweep is how often a server that stops looks whether a first request is under way.
+// httpSweep is how often a stopping server looks whether a first request has begun.
 const httpSweep = 50 * time.Millisecond
 
 // httpPatience is how long net/http waits for a first request's header when it stops.
 const httpPatience = 5 * time.Second
 
-// OnDrain ends a connection on which no request is in progress; one on which there is,
-// the server's end ends afterwards.
+// OnDrain ends a connection on which no request is in progress. A connection with a request in
+// progress ends after its answer.
 func (h *httpHandler) OnDrain(c *Conn) {
 	if !h.stopping.Load() { // a handler around this one hides it from the server
 		go h.stop(c.Group())
@@ -34,9 +33,10 @@ func (h *httpHandler) OnDrain(c *Conn) {
 	}
 }
 
-// endIdle ends a connection without a request when the server stops, unless one is under
-// way: bytes have come that nobody has seen, or it is a new one, from which they may be
-// about to come. Such a request is served, and its answer says that the connection ends.
+// endIdle ends a connection without a request when the server stops, unless a request may have
+// begun. It may have in two cases: unread bytes have arrived, or the connection is new and its
+// first bytes may be about to arrive. Such a request is served, and its answer says that the
+// connection ends.
 func (h *httpHandler) endIdle(c *Conn) error {
 	grace := h.grace
 	if !h.first(c) {
@@ -45,10 +45,11 @@ func (h *httpHandler) endIdle(c *Conn) error {
 	return c.SetReadDeadline(time.Now().Add(grace))
 }
 
-// stop is the server's end: requests in progress are served, and their answers say that
-// the connection ends with them. So are those that begin now, by another http.Server. When it
-// returns, the functions of RegisterOnShutdown have been started, unless a request's
-// header has come in part: then they are when it is whole, or not for httpPatience.
+// stop is called when the server stops. Requests in progress are served, and their answers say that
+// the connection ends. A second http.Server serves requests that begin now in the same way. When
+// stop returns, the functions of RegisterOnShutdown have been started, except in one case: a
+// request's header has arrived in part. Then they start when the header is whole, at the latest
+// after httpPatience.
 func (h *httpHandler) stop(g *conn.Group) {
 	if h.stopping.Swap(true) {
 		return
@@ -59,7 +60,7 @@ func (h *httpHandler) stop(g *conn.Group) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		select {
-		case <-g.Runtime().Done(): // connections are over, whatever handlers still do
+		case <-g.Runtime().Done(): // connections have ended, even if handlers still run
 		case <-ctx.Done():
 		}
 		cancel()
@@ -82,25 +83,25 @@ func (h *httpHandler) stop(g *conn.Group) {
 	}()
 }
 
-// stopAfter stops the http.Server of what begins while the server stops.
+// stopAfter stops the http.Server for requests that begin while the server stops.
 func (h *httpHandler) stopAfter(ctx context.Context) {
 	h.await(ctx, &h.after, 2*h.grace+httpSweep+2*conn.DrainHandshake)
 	_ = h.after.srv.Shutdown(ctx)
 }
 
 // stopped is called once no connection is left. After Shutdown it waits for the functions of
-// RegisterOnShutdown. After Close it ends net/http's Serve, because the workers, whose end
-// does so too, may belong to a group that goes on.
+// RegisterOnShutdown. After Close it ends net/http's Serve. The end of the workers would do so too,
+// but they may belong to a group that goes on.
 func (h *httpHandler) stopped() {
 	if h.stopping.Load() {
 		<-h.told
 		return
 	}
-	_ = h.before.feed.Close() // nothing has begun in the other one, which stop begins to use
+	_ = h.before.feed.Close() // no connection has begun in the second one: only stop begins to use it
 }
 
-// await waits until net/http has read the header of each request that is under way, at least
-// for as long as one may begin, and for as long as net/http itself waits for a first one.
+// await waits until net/http has read the header of each request that has begun. It waits for at
+// least as long as a request may begin, and for as long as net/http itself waits for a first one.
 func (h *httpHandler) await(ctx context.Context, s *httpServing, least time.Duration) {
 	begun := time.Now()
 	look := time.NewTicker(httpSweep)

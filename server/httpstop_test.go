@@ -107,7 +107,7 @@ func TestShutdownStartsItsFunctionsAtOnce(t *testing.T) {
 				}
 				stopped := make(chan error, 1)
 				go func() { stopped <- h.stop() }()
-				conntest.Receive(h.T, told) // although Shutdown waits for what is active
+				conntest.Receive(h.T, told) // although Shutdown waits for requests in progress
 				close(release)
 				if begin != "" || h.ours { // net/http waits 5 s for a first request
 					require.NoError(h.T, conntest.Receive(h.T, stopped))
@@ -157,7 +157,7 @@ func TestARequestThatBeginsDuringTheDrainIsServed(t *testing.T) {
 	})
 }
 
-// Whatever can be set in an http.Server is so in its twin.
+// The twin has each field of an http.Server that can be set.
 func TestATwinHasAllThatIsSet(t *testing.T) {
 	hs := &http.Server{Addr: "x", ReadTimeout: 1, Handler: site(), ErrorLog: log.New(io.Discard, "", 0), DisableGeneralOptionsHandler: true}
 	twin := server.Twin(hs)

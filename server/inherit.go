@@ -9,13 +9,14 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // An Inherited is a descriptor that the process was started with: one of the three is
 // not nil.
 type Inherited struct {
-	// Name is what whoever passed it on calls it: FileDescriptorName of a
-	// systemd socket unit; of Server.HandOver, its address. It may be "".
+	// Name is the name that the passing program gave it. From a systemd socket unit this is
+	// FileDescriptorName, from Server.HandOver the address. It may be "".
 	Name string
 
 	Listener   net.Listener   // of a socket that listens: for Server.Serve
@@ -25,20 +26,20 @@ type Inherited struct {
 
 const firstInherited = 3 // SD_LISTEN_FDS_START
 
-// Listeners returns what the process was started with: by systemd's socket activation
-// (sd_listen_fds(3)), or by Server.HandOver of the program that it replaces. None is no
-// error. The environment variables that tell of them are unset and the descriptors
-// close-on-exec, so children do not take them for theirs; a second call finds none. On
-// Windows nothing is inherited so: to be told of some is an error that matches
-// errors.ErrUnsupported, as is HandOver's.
+// Listeners returns the sockets and files that the process was started with. They come from
+// systemd's socket activation (sd_listen_fds(3)), or from Server.HandOver of the program that this
+// one replaces. None is no error. It unsets the environment variables that name them and makes the
+// descriptors close-on-exec, so that children do not use them. A second call returns none. Windows
+// has no such inheritance: if the variables are set there, the error matches errors.ErrUnsupported,
+// as does HandOver's.
 func Listeners() ([]Inherited, error) {
 	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	names := strings.Split(os.Getenv("LISTEN_FDNAMES"), ":")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
 		_ = os.Unsetenv(name)
 	}
-	if count == "" || pid != "" && pid != strconv.Itoa(os.Getpid()) {
-		return nil, nil // not for this process
+	if !activated(pid, count) {
+		return nil, nil
 	}
 	if runtime.GOOS == "windows" {
 		return nil, fmt.Errorf("server: LISTEN_FDS on Windows, where processes inherit no numbered descriptors: %w", errors.ErrUnsupported)
@@ -59,7 +60,30 @@ func Listeners() ([]Inherited, error) {
 	return all, nil
 }
 
-// take finds out what a descriptor is. Package net works on copies, close-on-exec.
+// activated reports whether these values of LISTEN_PID and LISTEN_FDS are for this process.
+func activated(pid, count string) bool {
+	return count != "" && (pid == "" || pid == strconv.Itoa(os.Getpid()))
+}
+
+var warnUntaken sync.Once // Run warns once per process
+
+// warnOfUntakenSockets warns if the process was started with sockets that Listeners has not taken.
+func (s *Server) warnOfUntakenSockets() {
+	count := os.Getenv("LISTEN_FDS")
+	if count == "0" || !activated(os.Getenv("LISTEN_PID"), count) {
+		return
+	}
+	log := s.Logger
+	if s.On != nil {
+		log = s.On.Logger()
+	} else if log == nil {
+		log = defaultLogger()
+	}
+	log.Warn("server: Run listens on Addr, and not on the sockets of systemd's socket activation; serve those of Listeners instead",
+		"sockets", count, "addr", s.Addr)
+}
+
+// take finds out the type of a descriptor. Package net works on copies, which are close-on-exec.
 func (in *Inherited) take(f *os.File) {
 	if ln, err := net.FileListener(f); err == nil {
 		in.Listener = ln
@@ -73,15 +97,15 @@ func (in *Inherited) take(f *os.File) {
 	_ = f.Close()
 }
 
-// HandOver has a command that is not started yet inherit the server's listening
-// sockets, those of Listen and of UDP too, where Listeners finds them: for a restart without a
-// refused connection. A server without any returns an error.
-// Start the command, wait until it says that it serves, and then call Shutdown. Until
-// then both accept; what is in the backlog after that is the new one's.
+// HandOver makes a command that is not started yet inherit the server's listening sockets, those of
+// Listen and of UDP too. The new program gets them from Listeners: a restart without a refused
+// connection. A server without sockets returns an error. Start the command, wait until it reports
+// that it serves, and then call Shutdown. Until then both programs accept. Connections that are in
+// the backlog afterwards go to the new one.
 //
-// cmd.ExtraFiles must be empty: the first descriptors are for these. They are copies, to
-// be closed once the command has started. Paths of Unix sockets are not removed any more
-// when this server ends.
+// cmd.ExtraFiles must be empty: the sockets are the first descriptors. They are copies: close them
+// once the command has started. This server no longer removes the paths of its Unix sockets when it
+// ends.
 func (s *Server) HandOver(cmd *exec.Cmd) error {
 	if runtime.GOOS == "windows" {
 		return fmt.Errorf("server: HandOver on Windows, where a command inherits no sockets so: %w", errors.ErrUnsupported)
@@ -115,8 +139,8 @@ func (s *Server) HandOver(cmd *exec.Cmd) error {
 	return nil
 }
 
-// files are copies of the sockets on which the server listens, named by their addresses. mu
-// is held. With an error, those that there are so far.
+// files returns copies of the sockets on which the server listens, named by their addresses. mu is
+// held. With an error, it returns the copies made so far.
 func (s *Server) files() (all []*os.File, err error) {
 	for l := range s.listeners {
 		f, err := l.File()
@@ -126,16 +150,16 @@ func (s *Server) files() (all []*os.File, err error) {
 		all = append(all, f)
 	}
 	for l := range s.sockets {
-		some, err := l.Files()
+		some, err := l.inner.Files()
 		if err != nil {
-			return all, fmt.Errorf("server: handing over %v: %w", l.Addr(), err)
+			return all, fmt.Errorf("server: handing over %v: %w", l.inner.Addr(), err)
 		}
 		all = append(all, some...)
 	}
 	for _, p := range s.packets {
 		f, err := p.File()
 		switch {
-		case errors.Is(err, net.ErrClosed): // its handler has closed it
+		case errors.Is(err, net.ErrClosed): // its handler has closed the socket
 		case err != nil:
 			return all, fmt.Errorf("server: handing over a UDP socket: %w", err)
 		default:
@@ -145,7 +169,7 @@ func (s *Server) files() (all []*os.File, err error) {
 	return all, nil
 }
 
-// keepPaths leaves the paths of Unix sockets to the command. mu is held.
+// keepPaths leaves the paths of Unix sockets for the command. mu is held.
 func (s *Server) keepPaths() {
 	var all []net.Listener
 	for _, ln := range s.listeners {

@@ -108,7 +108,10 @@ func TestARestartRefusesNoConnection(t *testing.T) {
 		require.FileExists(t, path)
 		close(stop)
 		clients.Wait()
-		require.Empty(t, failed)
+		close(failed)
+		for err := range failed {
+			t.Errorf("a client: %v", err)
+		}
 		require.NoError(t, in.Close())
 		_, _ = io.Copy(io.Discard, out)
 		require.NoError(t, cmd.Wait())
@@ -130,7 +133,7 @@ func exchange(addr net.Addr) error {
 	return err
 }
 
-// What is no listening socket is handed out as what it is, and not closed.
+// A descriptor that is no listening socket is returned by its type, and not closed.
 func TestWhateverIsInheritedIsHandedOut(t *testing.T) {
 	if os.Getenv("SERVER_TEST_INHERITED") != "" {
 		all, err := server.Listeners()

@@ -9,9 +9,9 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
-// The kernel keeps the sockets of an io_uring for some milliseconds after its process was
-// killed, so an address in use is tried again for a while. Whether the old socket belongs to
-// a living process cannot be told.
+// The kernel keeps the sockets of an io_uring for some milliseconds after its process was killed.
+// So an address in use is tried again for a while. There is no way to tell whether the old socket
+// belongs to a living process.
 const (
 	inUsePatience = 500 * time.Millisecond
 	inUsePause    = 5 * time.Millisecond

@@ -55,8 +55,7 @@ func (s *Server) listenOne(network, addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// control sets the options of a socket before it is bound. Accepted ones inherit
-// them.
+// control sets the options of a socket before it is bound. Accepted sockets inherit them.
 func (s *Server) control(network, addr string, raw syscall.RawConn) error {
 	var err error
 	if cerr := raw.Control(func(fd uintptr) { err = s.setOptions(network, int(fd)) }); cerr != nil {
@@ -68,7 +67,7 @@ func (s *Server) control(network, addr string, raw syscall.RawConn) error {
 	return err
 }
 
-// hint says what to do about an error, where that is known.
+// hint says how to fix an error, if that is known.
 func hint(err error) string {
 	var dns *net.DNSError
 	var bad *net.AddrError

@@ -25,7 +25,6 @@ func stale(t *testing.T, path string) {
 	require.NoError(t, err)
 }
 
-// Scenario 78.
 func TestAStaleUnixPathIsCleanedAndOthersAreNot(t *testing.T) {
 	conntest.Need(t, "unix")
 	conntest.Backends(t, func(t *testing.T, backend string) {

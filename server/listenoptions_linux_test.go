@@ -16,7 +16,6 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// Scenario 78.
 func TestAUnixPathHasTheModeThatWasAskedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for _, mode := range []os.FileMode{0o600, 0o660, 0o666} {
@@ -30,7 +29,6 @@ func TestAUnixPathHasTheModeThatWasAskedFor(t *testing.T) {
 	})
 }
 
-// Scenario 78.
 func TestAnAbstractNameNeedsNoPath(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		name := "@suiro-test-" + filepath.Base(t.TempDir()) + "-" + backend + "-" + time.Now().Format("150405.000000000")
@@ -62,7 +60,8 @@ func TestListeningSocketsHaveTheOptionsThatWereAskedFor(t *testing.T) {
 	})
 }
 
-// Who came first and is silent would have been accepted before the one who came later and was served.
+// Without DeferAccept the first, silent client would have been accepted before the second one,
+// which was served.
 func TestADeferredConnectionIsAcceptedWithItsFirstBytes(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		s := run(t, &server.Server{Handler: echo{}, Backend: backend, DeferAccept: time.Hour})

@@ -16,7 +16,7 @@ import (
 // defaultLogger writes to the standard error, from warnings up.
 func defaultLogger() *slog.Logger { return lineLogger(os.Stderr) }
 
-// lineLogger is zerolog as people read it: a line for each record, and below it the stack of
+// lineLogger is zerolog in its form for people: one line for each record, and below it the stack of
 // a panic.
 func lineLogger(w io.Writer) *slog.Logger {
 	out := zerolog.ConsoleWriter{Out: w, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: []string{"stack"}, FormatExtra: formatStack}
@@ -30,7 +30,8 @@ func formatStack(fields map[string]any, out *bytes.Buffer) error {
 	return nil
 }
 
-// textValues gives zerolog addresses and durations as text: it writes others' types as JSON.
+// textValues passes addresses and durations to zerolog as text. zerolog writes types that it does
+// not know as JSON.
 type textValues struct{ slog.Handler }
 
 // Handle implements slog.Handler.

@@ -36,7 +36,7 @@ func TestTheDefaultLoggerWritesPlainLines(t *testing.T) {
 	require.Equal(t, []string{"goroutine 1 [running]:", "main.main()"}, lines[1:])
 }
 
-// Groups of attributes are flattened, and what is in them is text as well.
+// Groups of attributes are flattened, and their attributes are text as well.
 func TestTheDefaultLoggerWritesGroupsAsText(t *testing.T) {
 	var out bytes.Buffer
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}

@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// haveReusePort: sockets that share a port have connections spread over them.
+// haveReusePort says whether the kernel spreads connections over sockets that share a port.
 const haveReusePort = sock.HaveReusePort
 
 // setOptions is called before the socket is bound.
@@ -50,7 +50,7 @@ func (s *Server) setOptions(network string, fd int) error {
 	return keepAlive(fd, s.KeepAlive)
 }
 
-// listening sets what can only be set of a socket that listens.
+// listening sets the options that only a listening socket takes.
 func (s *Server) listening(ln net.Listener) error {
 	tcp, ok := ln.(*net.TCPListener)
 	if !ok || s.FastOpen <= 0 || !sock.FastOpenLate {
@@ -78,7 +78,7 @@ func setBuffers(fd, read, write int) error {
 	return nil
 }
 
-// keepAlive turns keep-alive probes on, every so often; 0: 15 s; negative: not.
+// keepAlive enables keep-alive probes at this interval. 0: 15 s. Negative: off.
 func keepAlive(fd int, every time.Duration) error {
 	if every < 0 {
 		return nil

@@ -33,7 +33,7 @@ func (s *Server) setOptions(network string, fd int) error {
 	return keepAlive(fd, s.KeepAlive)
 }
 
-// listening is for systems that take some options only of a socket that listens.
+// listening is for systems where only a listening socket takes some options.
 func (s *Server) listening(net.Listener) error { return nil }
 
 func setBuffers(fd, read, write int) error {
@@ -48,7 +48,7 @@ func setBuffers(fd, read, write int) error {
 	return nil
 }
 
-// keepAlive turns keep-alive probes on, every so often; 0: 15 s; negative: not.
+// keepAlive enables keep-alive probes at this interval. 0: 15 s. Negative: off.
 func keepAlive(fd int, every time.Duration) error {
 	if every < 0 {
 		return nil
@@ -57,4 +57,4 @@ func keepAlive(fd int, every time.Duration) error {
 	return conn.Portable(sock.KeepAlive(fd, net.KeepAliveConfig{Enable: true, Idle: every, Interval: every}))
 }
 
-func closeOnExec(*os.File) {} // handles are, unless one asks for something else
+func closeOnExec(*os.File) {} // handles are not inherited by default

@@ -33,11 +33,11 @@ func (s *Server) listenPackets(network, addr string, workers int) (all []*net.UD
 	return all, nil
 }
 
-// ServePacket serves a UDP socket with Packets until Shutdown or Close, as Serve does
-// connections. It takes the socket over: pc itself is closed soon after the call, so
-// that Go's own poller is not woken by what arrives. It may be called for several
-// sockets, which with SO_REUSEPORT may share an address. If the handler closes the
-// socket, ServePacket goes on waiting for the server's end.
+// ServePacket serves a UDP socket with Packets until Shutdown or Close, as Serve does for
+// connections. It takes the socket over: pc itself is closed soon after the call, so that datagrams
+// do not wake Go's own poller. It may be called for several sockets. With SO_REUSEPORT they may
+// share an address. If the handler closes the socket, ServePacket still waits for the end of the
+// server.
 func (s *Server) ServePacket(pc *net.UDPConn) error { return s.servePackets(pc) }
 
 func (s *Server) servePackets(all ...*net.UDPConn) error {
@@ -54,13 +54,13 @@ func (s *Server) servePackets(all ...*net.UDPConn) error {
 		if err := s.attach(group, pc); err != nil {
 			return err
 		}
-		_ = pc.Close() // the group has a descriptor of its own
+		_ = pc.Close() // the group has its own descriptor
 	}
 	return s.wait(group)
 }
 
-// attach has the group serve a socket, unless the server is stopping: one that came
-// after stop would not be told.
+// attach makes the group serve a socket, unless the server is stopping: stop would miss a socket
+// that joins later.
 func (s *Server) attach(group *conn.Group, pc *net.UDPConn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,15 +76,19 @@ func TestShutdownEndsAPacketSocketThatStays(t *testing.T) {
 // One server, one handler each for connections and for packets, on the same port.
 func TestServesTCPAndUDPBesideEachOther(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		s := run(t, &server.Server{Handler: echo{}, Packets: packetEcho{}, Backend: backend})
-		pc, err := net.ListenPacket("udp", s.addr.String())
-		require.NoError(t, err)
+		var s *running
+		var pc net.PacketConn
+		for err := error(syscall.EADDRINUSE); errors.Is(err, syscall.EADDRINUSE); { // until both are free
+			s = run(t, &server.Server{Handler: echo{}, Packets: packetEcho{}, Backend: backend})
+			pc, err = net.ListenPacket("udp", s.addr.String())
+			require.True(t, err == nil || errors.Is(err, syscall.EADDRINUSE), "%v", err)
+		}
 		served := make(chan error, 1)
 		go func() { served <- s.ServePacket(pc.(*net.UDPConn)) }()
 		c, err := net.Dial("udp", s.addr.String())
 		require.NoError(t, err)
 		defer c.Close()
-		roundTrip(t, c, "by packet") // what arrives before it is served waits in the socket
+		roundTrip(t, c, "by packet") // datagrams that arrive before the socket is served wait in it
 		roundTrip(t, s.dial(), "by stream")
 		require.NoError(t, s.Shutdown(t.Context()))
 		require.Equal(t, server.ErrServerClosed, conntest.Receive(t, served))
@@ -134,13 +138,15 @@ func TestSessionsServeTheSocketsOfAllWorkers(t *testing.T) {
 		h := &sessionTalker{}
 		s := run(t, &server.Server{Packets: &packet.Sessions{Handler: h}, Network: "udp", ReusePort: true, Backend: backend, Workers: 4})
 		const peers = 200
-		conntest.Each(t, peers, func(int) error {
+		var all []net.Conn // until the end: a port that is free again may be another's, whose session it joins
+		for range peers {
 			c, err := net.Dial("udp", s.addr.String())
-			if err != nil {
-				return err
-			}
+			require.NoError(t, err)
 			defer c.Close()
-			p := make([]byte, 10)
+			all = append(all, c)
+		}
+		conntest.Each(t, peers, func(i int) error {
+			c, p := all[i], make([]byte, 10)
 			for range 5 {
 				for answered := false; !answered; { // datagrams may get lost
 					if _, err := c.Write([]byte("x")); err != nil {

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -16,78 +14,72 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-var (
-	// ErrPoolClosed is what a Pool answers after Close. It matches net.ErrClosed.
-	ErrPoolClosed error = fmt.Errorf("server: pool: %w", net.ErrClosed)
-
-	// ErrPoolFull is what a Pool answers when MaxWaiting wait already.
-	ErrPoolFull = errors.New("server: pool: too many wait for a connection to this address")
-
-	// ErrBackOff is what a Pool answers while it leaves an address alone that has
-	// failed. The error also matches that of the last dial.
-	ErrBackOff = errors.New("server: pool: the address has failed a moment ago")
-)
-
-// A Pool keeps connections to others that nobody uses, and gives the one used last to
-// whoever next wants one to the same address. The zero value is useful. The fields must
-// not change once it is used, and it must not be copied. Its methods may be called from
-// any goroutine and handler, but where they say otherwise.
+// A Pool keeps idle connections to other servers, and gives them out again, the most recently
+// used one first. The zero value is useful. The fields must not change once the Pool is used,
+// and it must not be copied. Its methods may be called from any goroutine and handler, unless
+// they say otherwise.
 //
-// An idle connection is watched: one whose peer has closed it, or has sent anything, is
-// closed at once, and whether it has is asked once more when it is given out. So a
-// connection that is given out was open at that moment; that it stays so until a request
-// has been answered, nobody can promise.
+// The Pool watches its idle connections. One that the peer closes, or on which it sends
+// anything, is closed at once. This is checked again when a connection is given out, so it was
+// open at that moment. It may still end before a request is answered.
 //
-// Who has a connection gives it back by Put, or ends it. Then its handle must not be
-// used any more: it still means the connection, which is somebody else's. A Lease ends with
-// the use: a call that may be canceled late ends itself by that.
+// Get, GetContext, GetFuture and Start give a connection to a Handler. They differ as the
+// methods of Dialer do. GetLease and its forms return a Lease of the connection, GetStream and
+// its forms a Stream. Tasks and goroutines wait for a connection, an error, or the end of the
+// group.
+//
+// Errors are *net.OpError with Op "dial", as those of Dialer. They also match ErrPoolClosed,
+// ErrPoolFull and ErrBackOff. The error of a failed dial goes to the first caller in the queue.
+//
+// The user of a connection gives it back by Put, or ends it, and must not use its Handle
+// afterwards: the Handle then means a connection of another user. A Lease ends with the use
+// instead, so a call that comes too late does nothing.
 type Pool struct {
-	// Dialer makes the connections. Its Near does not count.
+	// Dialer makes the connections. Its Near is ignored.
 	Dialer Dialer
 
-	// MaxIdle is how many idle connections are kept for each address, and
-	// MaxIdleTotal for all together: of more, the one that has not been used for
-	// longest is closed. 0: 16, and no limit. Negative: none are kept.
+	// MaxIdle is how many idle connections are kept for each address, and MaxIdleTotal for all
+	// addresses together. Above it the least recently used one is closed. 0: 16, and no limit.
+	// Negative: none are kept.
 	MaxIdle, MaxIdleTotal int
 
-	// MaxConns is how many connections there may be to one address, idle, in use
-	// and being dialled. Those who want more wait, first come first served. 0: no
-	// limit.
+	// MaxConns is how many connections there may be to one address: idle, in use and being dialed.
+	// Further callers wait in a queue. 0: no limit.
 	MaxConns int
 
-	// MaxWaiting is how many may wait for one address beside those for whom it is
-	// being dialled. 0: 1024.
+	// MaxWaiting is how many callers may wait for one address, beside those for which a dial is in
+	// progress. Further ones get ErrPoolFull. 0: 1024.
 	MaxWaiting int
 
-	// IdleTimeout is after how long an idle connection is closed. 0: 90 s. Negative:
-	// never.
+	// IdleTimeout is the time after which an idle connection is closed. 0: 90 s. Negative: never.
 	IdleTimeout time.Duration
 
-	// MaxLifetime is after how long a connection is not given out any more. 0: never.
+	// MaxLifetime is the age from which a connection is not given out any more. 0: never.
 	MaxLifetime time.Duration
 
-	// Check, if not nil, is called with an idle connection before it is given out,
-	// on a worker. It must neither block nor write. After an error the
-	// connection is closed, and another one given out.
+	// Check, if not nil, is called on a worker with an idle connection before it is given out. It
+	// must neither block nor write. After an error the connection is closed, and another one is
+	// given out.
 	Check func(*Conn) error
 
-	// BackOff is how long an address is left alone after a dial has failed: twice as
-	// long after each more in a row, up to MaxBackOff, and then each time a random
-	// part between a half and all of that. Meanwhile those for whom there is no
-	// connection get ErrBackOff. After it, one dial at a time is tried until one
-	// succeeds. 0: 100 ms, and 30 s. Negative: not at all.
+	// BackOff is the time for which an address is not dialed after a dial has failed. Each further
+	// failure in a row doubles it, up to MaxBackOff, and a random part between half and all of it
+	// is taken. During it callers get ErrBackOff if no connection is idle. After it one dial
+	// at a time is tried, until one succeeds. 0: 100 ms, and 30 s. Negative: no back-off.
 	BackOff, MaxBackOff time.Duration
 
 	mu      sync.Mutex
 	hosts   map[target]*poolHost
-	purgeAt int                // how many hosts make it worth looking for useless ones
+	purgeAt int                // number of hosts at which unused ones are removed
 	open    map[Handle]*pooled // established, unless retired
 	idle    list.List[*pooled] // all of them, the one that has not been used for longest first
 	total   int                // sum of the hosts' conns
 	counts  PoolCounts
-	clock   func() time.Duration // the runtime's; nil: nobody has asked for anything yet
+	clock   func() time.Duration // the runtime's; nil: the pool was not used yet
 	closed  bool
-	drained chan struct{} // closed when the pool is, and total 0; nil: nobody has asked
+	watched *conn.Group   // its end answers the requests; nil: no request has waited yet
+	shut    chan struct{} // closed by Close, if watched is set
+	drained chan struct{} // closed when the pool is closed and total is 0; nil: no Shutdown waits
 }
 
 const (
@@ -98,7 +90,7 @@ const (
 	defaultMaxBackOff  = 30 * time.Second
 )
 
-// or is v, and the default for 0; negative: none.
+// or returns v, the default if v is 0, or none if v is negative.
 func or[T int | time.Duration](v, byDefault, none T) T {
 	switch {
 	case v == 0:
@@ -109,18 +101,18 @@ func or[T int | time.Duration](v, byDefault, none T) T {
 	return v
 }
 
-// Start asks for a connection, and returns at once: it may be called from a handler. When
-// there is one, h has it and h.OnOpen is called, as for a new one; if there will be none,
-// h.OnClose alone, with the error. cancel gives the place in the queue back: then h is
-// told nothing, but that of a connection that it has been given already, which is reset,
-// unless it has been given back. With an
-// error h is not called. There is no TryGet, since whether an idle connection is still open
-// is asked on its worker.
+// Start asks for a connection and returns at once, so a handler may call it. When h gets the
+// connection, h.OnOpen is called, as for a new one. If there will be none, only h.OnClose is
+// called, with the error. If Start returns an error, h is not called.
+//
+// cancel gives up the place in the queue, and h is not called any more. If h has the connection
+// already and has not given it back, cancel resets it. There is no TryGet, because only an idle
+// connection's worker can tell whether it is still open.
 func (p *Pool) Start(network, addr string, h Handler) (cancel func(), err error) {
 	f := p.GetFuture(network, addr, h)
 	g, err := p.Dialer.group()
 	if err != nil {
-		return nil, err
+		return nil, f.failed(err)
 	}
 	f.refuse = func(err error) {
 		_, _ = g.DialWith(&conn.DialConfig{Target: f.to, Find: func(found func([]net.Addr, error)) func() {
@@ -129,23 +121,24 @@ func (p *Pool) Start(network, addr string, h Handler) (cancel func(), err error)
 		}}, h)
 	}
 	if err := p.ask(f); err != nil {
-		return nil, err
+		return nil, f.failed(err)
 	}
 	return f.Cancel, nil
 }
 
-// Get gives h a connection, and awaits that, in a stackful task. When it returns a
-// handle, h.OnOpen has been called. With an error h is not called; but if the task is
-// aborted when h has just been given a connection, that is reset.
+// Get gives h a connection, and waits for it in a stackful task. When it returns a Handle,
+// h.OnOpen has been called. If it returns an error, h is not called, except when the task is
+// aborted just after h got a connection: that connection is reset.
 func (p *Pool) Get(cx *sched.Context, network, addr string, h Handler) (Handle, error) {
-	return sched.Await(cx, p.GetFuture(network, addr, h))
+	handle, err := sched.Await(cx, p.GetFuture(network, addr, h))
+	return handle, p.Dialer.ended(network, addr, err)
 }
 
 // GetContext is Get for ordinary goroutines, until ctx ends.
 func (p *Pool) GetContext(ctx context.Context, network, addr string, h Handler) (Handle, error) {
 	g, err := p.Dialer.group()
 	if err != nil {
-		return Handle{}, err
+		return Handle{}, p.Dialer.ended(network, addr, err)
 	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
@@ -153,19 +146,18 @@ func (p *Pool) GetContext(ctx context.Context, network, addr string, h Handler) 
 	return handle, p.Dialer.ended(network, addr, err)
 }
 
-// GetFuture is Get as a future, for one connection. Its place in the queue is from its
-// first poll.
+// GetFuture is Get as a future, for one connection. It takes its place in the queue at its first
+// poll.
 func (p *Pool) GetFuture(network, addr string, h Handler) *GetFuture {
 	f := &GetFuture{pool: p, to: target{network, addr}, handler: h}
 	f.node.Value = f
 	return f
 }
 
-// Put gives back a connection that the pool has given out. It is for the connection's
-// handler, while a method of that runs, which then is told of nothing any more; others
-// say handle.Do(pool.Put). What was written is still sent. A connection with bytes that
-// are unread, or that is not open in both directions, is closed. Put panics if the pool
-// has not given the connection out.
+// Put gives back a connection that the Pool has given out. It may be called in a method of the
+// connection's handler, and elsewhere by handle.Do(pool.Put). The handler gets no more events.
+// Written bytes are still sent. A connection with unread bytes, or one that is not open in both
+// directions, is closed. Put panics if the Pool has not given the connection out.
 func (p *Pool) Put(c *Conn) {
 	h := c.Handle()
 	p.mu.Lock()
@@ -190,10 +182,10 @@ func (p *Pool) Put(c *Conn) {
 	do.run(p)
 }
 
-// poolUnsent is what may be unsent of a connection that is kept, in bytes.
+// poolUnsent is how many unsent bytes a connection may have when it is kept.
 const poolUnsent = 64 << 10
 
-// jittered is how long to leave an address alone that has failed so often.
+// jittered returns the back-off after this number of failures in a row.
 func (p *Pool) jittered(failures int) time.Duration {
 	d := or(p.BackOff, defaultBackOff, defaultBackOff)
 	limit := or(p.MaxBackOff, defaultMaxBackOff, defaultMaxBackOff)

@@ -162,7 +162,7 @@ func TestHandlersGetAndGiveBackWhileTheyRun(t *testing.T) {
 			require.NoError(t, conntest.Receive(t, ended))
 		}
 		require.LessOrEqual(t, p.l.accepted(), 3)
-		conntest.Eventually(t, func() bool { s := p.Stats(); return s.InUse == 0 && s.Dialling == 0 && s.Waiting == 0 })
+		conntest.Eventually(t, func() bool { s := p.Stats(); return s.InUse == 0 && s.Dialing == 0 && s.Waiting == 0 })
 	})
 }
 
@@ -252,7 +252,7 @@ func TestAConnectionThatCannotBeKeptIsClosedWhenItIsGivenBack(t *testing.T) {
 			"half closed": func(c *server.Conn) { _ = c.CloseWrite() },
 			"closing":     func(c *server.Conn) { _ = c.Close() },
 			"aborted":     func(c *server.Conn) { c.Abort() },
-			"deaf":        func(c *server.Conn) { _ = c.CloseRead() },
+			"read closed": func(c *server.Conn) { _ = c.CloseRead() },
 		} {
 			p := newPooling(t, backend, 2, false, &server.Pool{MaxConns: 1})
 			h := newTold()
@@ -272,7 +272,7 @@ func TestAConnectionThatCannotBeKeptIsClosedWhenItIsGivenBack(t *testing.T) {
 	})
 }
 
-// keeper leaves what has come unread.
+// keeper leaves received bytes unread.
 type keeper struct{ *told }
 
 func (k keeper) OnData(c *server.Conn) error { k.data <- ""; return nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// Who cancels what it has asked for, after it has given that back, does no harm to
-// whoever has it by then.
+// A caller that cancels its request after it has given the connection back does not affect the next
+// user.
 func TestALateCancelEndsNobodyElsesConnection(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		p := newPooling(t, backend, workers, false, &server.Pool{})

@@ -7,42 +7,42 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
-// PoolCounts are what has happened in a pool so far.
+// PoolCounts are the counters of a pool, from its first use on.
 type PoolCounts struct {
 	Dials      uint64 // dials that were begun
-	DialErrors uint64 // of them, those that failed
-	Unused     uint64 // those that nobody was waiting for any more when they had succeeded
+	DialErrors uint64 // dials that failed
+	Unused     uint64 // dials that succeeded when no caller waited any more
 	Reused     uint64 // how often an idle connection was given out
-	Stale      uint64 // idle connections of which the peer or Check has made an end
-	Expired    uint64 // those that were idle, or there, for too long
-	Evicted    uint64 // those that were too many, or in the way of a shutdown
+	Stale      uint64 // idle connections that the peer or Check ended
+	Expired    uint64 // connections that exceeded IdleTimeout or MaxLifetime
+	Evicted    uint64 // idle connections closed because of MaxIdle, MaxIdleTotal or a shutdown
 }
 
-// PoolStats are a pool's state at a moment.
+// PoolStats are the state of a pool at one moment.
 type PoolStats struct {
-	Idle     int // connections that nobody has
-	InUse    int // those that somebody has, or is about to have
-	Dialling int
-	Waiting  int // requests that are not answered, those that are being dialled for included
+	Idle    int // idle connections
+	InUse   int // connections that are given out, or about to be
+	Dialing int
+	Waiting int // requests without an answer, including those with a dial in progress
 	PoolCounts
 }
 
-// Stats is the state of all addresses together. It costs as much as there are addresses.
+// Stats returns the state of all addresses together. Its cost grows with the number of addresses.
 func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := PoolStats{Idle: p.idle.Len(), PoolCounts: p.counts}
 	for _, h := range p.hosts {
-		s.Dialling += len(h.dialling)
+		s.Dialing += len(h.dialing)
 		s.Waiting += h.waiting.Len()
 	}
-	s.InUse = p.total - s.Idle - s.Dialling
+	s.InUse = p.total - s.Idle - s.Dialing
 	return s
 }
 
-// Close closes the idle connections, gives up dials, and answers all who wait with
-// ErrPoolClosed. Connections that are in use are closed when they are given back. A
-// second call returns ErrPoolClosed.
+// Close closes the idle connections, cancels dials, and answers all waiting calls with
+// ErrPoolClosed. Connections in use are closed when they are given back. A second call returns
+// ErrPoolClosed.
 func (p *Pool) Close() error {
 	var do todo
 	p.mu.Lock()
@@ -51,6 +51,9 @@ func (p *Pool) Close() error {
 		return ErrPoolClosed
 	}
 	p.closed = true
+	if p.shut != nil {
+		close(p.shut)
+	}
 	for _, h := range p.hosts {
 		p.serve(h, &do)
 		p.trim(h, &do)
@@ -63,9 +66,9 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// Shutdown is Close, unless that was called before, and waits until the connections in
-// use have been given back or have ended, or until ctx ends, whose error it then returns
-// with how many there still are. A handler must not call it.
+// Shutdown calls Close, unless the pool is closed already. Then it waits until the connections in
+// use have been given back or have ended. If ctx ends before, it returns the error of ctx with the
+// number of connections that are left. A handler must not call it.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	_ = p.Close()
 	p.mu.Lock()

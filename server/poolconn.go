@@ -10,32 +10,33 @@ import (
 	"github.com/suiro-go/suiro/internal/saturate"
 )
 
-// A pooled is a connection of a pool, and its handler while nobody has it.
+// A pooled is a connection of a pool. It is the connection's handler while no user has the
+// connection.
 type pooled struct {
 	pool *Pool
 	host *poolHost
-	node list.Node[*pooled] // among all idle ones
-	born time.Duration      // when it was established; the connection's task's
+	node list.Node[*pooled] // in the list of all idle connections
+	born time.Duration      // when it was established; only the connection's task uses it
 
-	state   poolState // the pool's mu guards it, as what follows
+	state   poolState // the pool's mu guards this field and those below
 	handle  Handle    // zero: not known yet
 	wanted  *GetFuture
-	user    *GetFuture // by which whoever has it got it
-	givenUp bool       // a dial that nobody wants
+	user    *GetFuture // the request of its present user
+	givenUp bool       // a dial that no request waits for
 }
 
-// A poolState is what a pooled connection is doing. Its end, from wherever, is retired.
+// A poolState is the state of a pooled connection. From each state it may end: retired.
 //
-//	dialling ─► inUse ─► returning ─► idle ─► leaving ─► inUse
-//	   └─► idle                         ▲────────┘ whom it was for has gone
+//	dialing ─► inUse ─► returning ─► idle ─► leaving ─► inUse
+//	   └─► idle                         ▲────────┘ its request was canceled
 type poolState uint8
 
 const (
-	dialling  poolState = iota
-	idle                // it may be taken by whoever has mu
-	leaving             // its task is to give it to wanted
-	inUse               // whoever has it gives it back or ends it
-	returning           // its task is in Put
+	dialing   poolState = iota
+	idle                // any holder of mu may take it
+	leaving             // its task will give it to wanted
+	inUse               // its user gives it back or ends it
+	returning           // its task runs Put
 	retired             // the pool has forgotten it
 )
 
@@ -52,7 +53,7 @@ func (p *Pool) dial(pc *pooled) {
 	}
 	p.mu.Lock()
 	givenUp := pc.givenUp
-	if pc.state == dialling {
+	if pc.state == dialing {
 		pc.handle = handle
 	}
 	p.mu.Unlock()
@@ -61,20 +62,20 @@ func (p *Pool) dial(pc *pooled) {
 	}
 }
 
-// failed is the end of a dial without a connection.
+// failed is called when a dial ends without a connection.
 func (pc *pooled) failed(err error) {
 	p, h := pc.pool, pc.host
 	var do todo
 	p.mu.Lock()
-	if pc.state == dialling {
+	if pc.state == dialing {
 		p.counts.DialErrors++
-		h.dialling = slices.DeleteFunc(h.dialling, func(o *pooled) bool { return o == pc })
+		h.dialing = slices.DeleteFunc(h.dialing, func(o *pooled) bool { return o == pc })
 		if p.BackOff >= 0 {
 			h.failures++
 			h.until, h.err = saturate.Add(p.now(), p.jittered(h.failures)), err
 		}
 		if h.waiting.Len() > 0 {
-			p.answer(h.pop(), Handle{}, err, &do)
+			p.answer(h.pop(), err, &do)
 		}
 		p.retire(pc, &do)
 	}
@@ -82,7 +83,7 @@ func (pc *pooled) failed(err error) {
 	do.run(p)
 }
 
-// OnOpen is called when it has been dialled, and by Put.
+// OnOpen is called when the connection has been dialed, and by Put.
 func (pc *pooled) OnOpen(c *Conn) error {
 	p, h := pc.pool, pc.host
 	var do todo
@@ -91,8 +92,8 @@ func (pc *pooled) OnOpen(c *Conn) error {
 	case returning:
 		p.mu.Unlock()
 		return nil
-	case dialling:
-	default: // given up
+	case dialing:
+	default: // canceled
 		p.mu.Unlock()
 		c.Abort()
 		return nil
@@ -100,13 +101,13 @@ func (pc *pooled) OnOpen(c *Conn) error {
 	pc.born = p.now()
 	pc.handle = c.Handle()
 	p.open[pc.handle] = pc
-	h.dialling = slices.DeleteFunc(h.dialling, func(o *pooled) bool { return o == pc })
+	h.dialing = slices.DeleteFunc(h.dialing, func(o *pooled) bool { return o == pc })
 	h.failures, h.until, h.err = 0, 0, nil
 	c.NotifyClose(pc.ended)
 	if h.waiting.Len() > 0 {
 		f := h.pop()
 		pc.state, pc.user, f.state, f.handle = inUse, f, granted, pc.handle
-		p.serve(h, &do) // the address is well again: more may be dialled
+		p.serve(h, &do) // the address works again: more may be dialed
 		p.mu.Unlock()
 		do.run(p)
 		pc.hand(c, f)
@@ -119,7 +120,7 @@ func (pc *pooled) OnOpen(c *Conn) error {
 	return nil
 }
 
-// give gives an idle connection to whom it is for. It is a command to its task.
+// give gives an idle connection to the request in wanted. It is a command to the connection's task.
 func (pc *pooled) give(c *Conn) {
 	p := pc.pool
 	left, limited := pc.lifetime()
@@ -157,16 +158,16 @@ func (pc *pooled) give(c *Conn) {
 	do.run(p)
 }
 
-// hand makes the connection that of a handler, and tells who waits for that.
+// hand gives the connection to a handler, and answers the request.
 func (pc *pooled) hand(c *Conn, f *GetFuture) {
-	defer f.done() // also if OnOpen panics: then the handler is told of the end
+	defer f.done() // also if OnOpen panics: then OnClose of the handler is called
 	if err := c.HandOver(f.handler); err != nil {
-		_ = c.SetHandler(f.handler) // cannot be: it has just been looked at
+		_ = c.SetHandler(f.handler) // cannot fail: the connection was just checked
 		c.Abort()
 	}
 }
 
-// park makes a connection idle that nobody wants. Its state is returning.
+// park makes a connection idle for which no request waits. Its state is returning.
 func (pc *pooled) park(c *Conn) {
 	p := pc.pool
 	pc.watch(c)
@@ -188,7 +189,7 @@ func (pc *pooled) park(c *Conn) {
 	do.run(p)
 }
 
-// watch has OnDeadline called when the connection has been idle, or there, for too long.
+// watch sets the deadline for IdleTimeout and MaxLifetime, at which OnDeadline is called.
 func (pc *pooled) watch(c *Conn) {
 	left, limited := pc.lifetime()
 	if d := or(pc.pool.IdleTimeout, defaultIdleTimeout, 0); d > 0 && (!limited || d < left) {
@@ -199,13 +200,13 @@ func (pc *pooled) watch(c *Conn) {
 	}
 }
 
-// lifetime is what is left of MaxLifetime.
+// lifetime returns the rest of MaxLifetime.
 func (pc *pooled) lifetime() (left time.Duration, limited bool) {
 	p := pc.pool
 	return p.MaxLifetime - (p.now() - pc.born), p.MaxLifetime > 0
 }
 
-// spoiled is for an idle connection of which the peer, or time, makes an end.
+// spoiled closes an idle connection that the peer or a time limit ended.
 func (pc *pooled) spoiled(count *uint64) {
 	p := pc.pool
 	var do todo
@@ -218,21 +219,21 @@ func (pc *pooled) spoiled(count *uint64) {
 	do.run(p)
 }
 
-// OnData: a peer that speaks unasked means something that nobody would understand.
+// OnData closes the connection: no request is in progress, so no user could interpret the bytes.
 func (pc *pooled) OnData(c *Conn) error {
 	pc.spoiled(&pc.pool.counts.Stale)
 	c.Abort()
 	return nil
 }
 
-// OnEOF: the peer has closed it.
+// OnEOF closes the connection: the peer has closed it.
 func (pc *pooled) OnEOF(c *Conn) error {
 	pc.spoiled(&pc.pool.counts.Stale)
 	return c.Close()
 }
 
-// OnDeadline: it has been idle, or there, for too long. One that is about to be given
-// out is looked at then.
+// OnDeadline closes the connection, because IdleTimeout or MaxLifetime has passed. A connection
+// that is about to be given out is checked then instead.
 func (pc *pooled) OnDeadline(*Conn) error {
 	p := pc.pool
 	var do todo
@@ -255,15 +256,21 @@ func (pc *pooled) OnDrain(c *Conn) {
 	_ = c.Close()
 }
 
-// OnClose is the end of a dial, or of an idle connection, of which ended is told as well.
+// OnClose is called at the end of a dial or of an idle connection, which also calls ended.
 func (pc *pooled) OnClose(_ *Conn, err error) {
 	if err == nil {
-		err = errors.New("server: pool: closed while it was being dialled")
+		err = errors.New("server: pool: closed while it was being dialed")
 	}
 	pc.failed(err)
 }
 
-// ended is called when the connection has ended, whoever had it.
+// Abandoned is called by package conn if the workers stop while the pool has the connection.
+func (pc *pooled) Abandoned(err error) {
+	pc.failed(err)
+	pc.ended() // it was established
+}
+
+// ended is called when the connection has ended, in whatever state it was.
 func (pc *pooled) ended() {
 	p := pc.pool
 	var do todo

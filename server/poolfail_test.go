@@ -76,7 +76,7 @@ func TestAnAddressThatFailsIsLeftAloneForAWhile(t *testing.T) {
 	})
 }
 
-// After the back-off one is dialled, not as many as wait.
+// After the back-off one is dialed, not as many as wait.
 func TestAnAddressThatHasFailedIsTriedByOneDialAtATime(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		_, four := both(t)
@@ -92,7 +92,7 @@ func TestAnAddressThatHasFailedIsTriedByOneDialAtATime(t *testing.T) {
 			require.NoError(t, err)
 			cancels = append(cancels, cancel)
 		}
-		require.Equal(t, 1, p.Stats().Dialling)
+		require.Equal(t, 1, p.Stats().Dialing)
 		require.Equal(t, 5, p.Stats().Waiting)
 		for _, cancel := range cancels {
 			cancel()
@@ -134,10 +134,10 @@ func TestClosingAPool(t *testing.T) {
 		unused, _ := p.get(newTold())
 		p.put(unused)
 		third, _ := p.get(newTold())
-		waits, dialled := newTold(), newTold()
+		waits, dialed := newTold(), newTold()
 		_, err := p.Start("tcp", p.l.Addr().String(), waits)
 		require.NoError(t, err)
-		_, err = p.Start("tcp", at("127.0.0.1", four.Port()), dialled)
+		_, err = p.Start("tcp", at("127.0.0.1", four.Port()), dialed)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		defer cancel()
@@ -145,7 +145,7 @@ func TestClosingAPool(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "2 connections")
 		require.ErrorIs(t, waits.failed(t), server.ErrPoolClosed)
-		require.ErrorIs(t, dialled.failed(t), net.ErrClosed)
+		require.ErrorIs(t, dialed.failed(t), net.ErrClosed)
 		_, err = p.Start("tcp", p.l.Addr().String(), waits)
 		require.ErrorIs(t, err, server.ErrPoolClosed)
 		require.ErrorIs(t, p.Close(), net.ErrClosed)

@@ -3,33 +3,35 @@ package server
 import (
 	"time"
 
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A GetFuture is a connection that a Pool is asked for.
+// A GetFuture is a request to a Pool for a connection.
 type GetFuture struct {
 	pool    *Pool
 	to      target
 	handler Handler
-	refuse  func(error) // of Start: tells the handler; nil: somebody polls
+	refuse  func(error) // calls the handler's OnClose, for Start; nil: a caller polls
 
-	node   list.Node[*GetFuture] // in the host's queue; the pool's mu guards it, as what follows
+	node   list.Node[*GetFuture] // in the host's queue; the pool's mu guards this field and those below
 	state  getState
 	handle Handle
 	err    error
 	waker  sched.Waker
 }
 
-// A getState is how far a request has come.
+// A getState is the state of a request.
 type getState uint8
 
 const (
-	asking    getState = iota // not in the queue yet
-	queued                    // in the queue, or promised a connection that may still prove bad
-	granted                   // the handler has a connection, and its OnOpen is called
-	answered                  // and was, or there is an error
-	cancelled                 // nobody wants to know
+	asking   getState = iota // not in the queue yet
+	queued                   // in the queue, or assigned a connection that may still prove closed
+	granted                  // the handler has a connection, and its OnOpen is called
+	answered                 // OnOpen has returned, or there is an error
+	canceled                 // the caller has canceled
 )
 
 var (
@@ -37,7 +39,7 @@ var (
 	_ sched.Canceler       = (*GetFuture)(nil)
 )
 
-// Poll is the handle, once OnOpen has been called, or the error.
+// Poll returns the handle, once OnOpen has been called, or the error.
 func (f *GetFuture) Poll(cx *sched.Context) (Handle, error) {
 	p := f.pool
 	p.mu.Lock()
@@ -45,7 +47,7 @@ func (f *GetFuture) Poll(cx *sched.Context) (Handle, error) {
 		f.waker = cx.Waker()
 		p.mu.Unlock()
 		if err := p.ask(f); err != nil {
-			return Handle{}, err
+			return Handle{}, f.failed(err)
 		}
 		p.mu.Lock()
 	}
@@ -55,29 +57,34 @@ func (f *GetFuture) Poll(cx *sched.Context) (Handle, error) {
 		f.waker = cx.Waker()
 		return Handle{}, sched.ErrPending
 	case f.err != nil:
-		return Handle{}, f.err
+		return Handle{}, f.failed(f.err)
 	}
 	return f.handle, nil
 }
 
-// Cancel gives the place in the queue back. A connection that the handler has been given
-// is reset, unless it has given that back.
+// failed gives an error of the request the form of a Dialer's error.
+func (f *GetFuture) failed(err error) error {
+	return f.pool.Dialer.ended(f.to.network, f.to.addr, err)
+}
+
+// Cancel leaves the queue. If the handler has got a connection and not given it back, the
+// connection is reset.
 func (f *GetFuture) Cancel() {
 	p := f.pool
 	var do todo
 	p.mu.Lock()
 	was := f.state
-	f.state = cancelled
+	f.state = canceled
 	f.waker = sched.Waker{}
 	if was == queued {
 		h := p.hosts[f.to]
 		if h.waiting.Remove(&f.node) {
 			p.trim(h, &do)
-			p.serve(h, &do) // it may be of no use any more
+			p.serve(h, &do) // a dial may be useless now
 		} else {
 			for _, pc := range p.open { // rare, so a search will do
 				if pc.wanted == f {
-					pc.wanted = nil // give finds somebody else
+					pc.wanted = nil // give looks for another request
 				}
 			}
 		}
@@ -102,6 +109,10 @@ func (p *Pool) ask(f *GetFuture) error {
 		p.mu.Unlock()
 		return ErrPoolClosed
 	}
+	if isClosed(g.Runtime().Done()) {
+		p.mu.Unlock()
+		return groupError(sched.ErrClosed)
+	}
 	if p.clock == nil {
 		p.clock = g.Runtime().Now
 	}
@@ -109,35 +120,71 @@ func (p *Pool) ask(f *GetFuture) error {
 	f.state = queued
 	h.waiting.PushBack(&f.node)
 	p.serve(h, &do)
-	if f.node.Listed() && h.waiting.Len()-len(h.dialling) > or(p.MaxWaiting, defaultMaxWaiting, 0) {
+	if f.node.Listed() && h.waiting.Len()-len(h.dialing) > or(p.MaxWaiting, defaultMaxWaiting, 0) {
 		h.waiting.Remove(&f.node)
 		f.state = asking
 		p.mu.Unlock()
 		do.run(p)
 		return ErrPoolFull
 	}
+	if h.waiting.Len() > len(h.dialing) {
+		p.watch(g)
+	}
 	p.mu.Unlock()
 	do.run(p)
 	return nil
 }
 
-// now is the runtime's time.
+// watch answers all requests if the workers of g stop before Close: no connection in use comes back
+// then. mu is held.
+func (p *Pool) watch(g *conn.Group) {
+	if p.watched == g {
+		return
+	}
+	p.watched = g
+	if p.shut == nil {
+		p.shut = bubble.Chan[struct{}](0)
+	}
+	over := p.shut
+	bubble.Go(func() {
+		select {
+		case <-g.Runtime().Done():
+			p.abandon(g)
+		case <-over:
+		}
+	})
+}
+
+// abandon answers all requests, because the workers of g have stopped.
+func (p *Pool) abandon(g *conn.Group) {
+	var do todo
+	p.mu.Lock()
+	for _, h := range p.hosts {
+		for p.watched == g && h.waiting.Len() > 0 {
+			p.answer(h.pop(), groupError(sched.ErrClosed), &do)
+		}
+	}
+	p.mu.Unlock()
+	do.run(p)
+}
+
+// now returns the runtime's time.
 func (p *Pool) now() time.Duration { return p.clock() }
 
-// queueAgain puts a request before the others: it was promised a connection that has
-// proved bad. mu is held.
+// queueAgain puts a request at the front of the queue: the connection assigned to it has proved
+// closed. mu is held.
 func (f *GetFuture) queueAgain() {
 	w := &f.pool.hosts[f.to].waiting
 	n := w.Len()
 	w.PushBack(&f.node)
-	for range n { // few wait while there are idle connections
+	for range n { // the queue is short while there are idle connections
 		first := w.Front()
 		w.Remove(first)
 		w.PushBack(first)
 	}
 }
 
-// done is called when OnOpen was.
+// done is called after OnOpen.
 func (f *GetFuture) done() {
 	p := f.pool
 	p.mu.Lock()
@@ -150,7 +197,7 @@ func (f *GetFuture) done() {
 	w.Wake()
 }
 
-// tell passes an error on.
+// tell reports an error to the handler or to the waiting caller.
 func (f *GetFuture) tell() {
 	if f.refuse != nil {
 		f.refuse(f.err)

@@ -8,32 +8,32 @@ import (
 	"github.com/suiro-go/suiro/internal/list"
 )
 
-// A poolHost is what a pool knows of one address. The pool's mu guards it.
+// A poolHost is the state of one address. The pool's mu guards it.
 //
-// Those who want a connection are in a queue. A connection that becomes free, whether it
-// was given back or has been dialled, is for the first of them. There are never more
-// dials under way than there are in the queue, except that the queue may get shorter
-// meanwhile; and a dial that fails is bad news for the first, since the others may still
-// get theirs. So nobody stands in the queue for nothing: for each there is a dial, or
-// connections in use that will come back or end; what may change that calls serve.
+// Requests for a connection are in a queue. A connection that becomes free, given back or newly
+// dialed, goes to the first of them. A dial starts only if fewer dials are in progress than
+// requests are in the queue. The queue may get shorter afterwards. If a dial fails, its error goes
+// to the first request, since the others may still get a connection. So no request waits in vain:
+// for each there is a dial in progress, or a connection in use that will come back or end. Every
+// event that may change this calls serve.
 type poolHost struct {
-	to       target
-	idle     []*pooled // the one used last is the last
-	dialling []*pooled
-	conns    int // connections, in whatever state before retired
-	waiting  list.List[*GetFuture]
+	to      target
+	idle    []*pooled // the most recently used one is the last
+	dialing []*pooled
+	conns   int // connections in all states before retired
+	waiting list.List[*GetFuture]
 
-	failures int           // dials that have failed in a row
-	until    time.Duration // until when to leave the address alone
-	err      error         // of the last
+	failures int           // failed dials in a row
+	until    time.Duration // end of the back-off
+	err      error         // of the last failed dial
 }
 
-// A todo is what is to be done when mu is free again.
+// A todo is a list of actions for the time after mu is unlocked.
 type todo struct {
 	give   []*pooled
 	dial   []*pooled
-	end    []Handle // idle ones to be closed
-	abort  []Handle // dials to be given up
+	end    []Handle // idle connections to be closed
+	abort  []Handle // dials to be canceled
 	answer []*GetFuture
 }
 
@@ -42,20 +42,20 @@ func (do *todo) run(p *Pool) {
 		_ = h.Close() // it may have ended
 	}
 	for _, h := range do.abort {
-		_ = h.Abort() // the same
+		_ = h.Abort() // it may have ended
 	}
 	for _, f := range do.answer {
 		f.tell()
 	}
 	for _, pc := range do.give {
-		_ = pc.handle.Do(pc.give) // if it has ended, that is told to ended
+		_ = pc.handle.Do(pc.give) // if it has ended, ended was called
 	}
 	for _, pc := range do.dial {
 		p.dial(pc)
 	}
 }
 
-// host is what is known of an address.
+// host returns the state of an address.
 func (p *Pool) host(to target, now time.Duration) *poolHost {
 	if h := p.hosts[to]; h != nil {
 		return h
@@ -78,10 +78,10 @@ func (p *Pool) host(to target, now time.Duration) *poolHost {
 
 func (h *poolHost) useless() bool { return h.conns == 0 && h.waiting.Len() == 0 }
 
-// serve has everything done that can be for those in the queue. mu is held.
+// serve assigns free connections to the queue and starts dials, as far as possible. mu is held.
 func (p *Pool) serve(h *poolHost, do *todo) {
 	for p.closed && h.waiting.Len() > 0 {
-		p.answer(h.pop(), Handle{}, ErrPoolClosed, do)
+		p.answer(h.pop(), ErrPoolClosed, do)
 	}
 	for h.waiting.Len() > 0 && len(h.idle) > 0 {
 		pc := h.idle[len(h.idle)-1]
@@ -96,18 +96,18 @@ func (p *Pool) serve(h *poolHost, do *todo) {
 		return
 	}
 	if left := h.until - p.now(); left > 0 {
-		if h.conns == 0 { // nothing will come
-			err := fmt.Errorf("%w, and is not dialled for %v: %w", ErrBackOff, left.Round(time.Millisecond), h.err)
+		if h.conns == 0 { // no connection will become free
+			err := fmt.Errorf("%w, and is not dialed for %v: %w", ErrBackOff, left.Round(time.Millisecond), h.err)
 			for h.waiting.Len() > 0 {
-				p.answer(h.pop(), Handle{}, err, do)
+				p.answer(h.pop(), err, do)
 			}
 		}
 		return
 	}
-	for len(h.dialling) < h.waiting.Len() && (p.MaxConns <= 0 || h.conns < p.MaxConns) && (h.failures == 0 || len(h.dialling) == 0) {
+	for len(h.dialing) < h.waiting.Len() && (p.MaxConns <= 0 || h.conns < p.MaxConns) && (h.failures == 0 || len(h.dialing) == 0) {
 		pc := &pooled{pool: p, host: h}
 		pc.node.Value = pc
-		h.dialling = append(h.dialling, pc)
+		h.dialing = append(h.dialing, pc)
 		h.conns++
 		p.total++
 		p.counts.Dials++
@@ -121,18 +121,18 @@ func (h *poolHost) pop() *GetFuture {
 	return n.Value
 }
 
-// answer has a request end. mu is held.
-func (p *Pool) answer(f *GetFuture, handle Handle, err error, do *todo) {
-	f.state, f.handle, f.err = answered, handle, err
+// answer ends a request with an error. mu is held.
+func (p *Pool) answer(f *GetFuture, err error, do *todo) {
+	f.state, f.err = answered, err
 	do.answer = append(do.answer, f)
 }
 
-// trim gives up dials that nobody in the queue is left for. mu is held.
+// trim cancels dials for which no request is left in the queue. mu is held.
 func (p *Pool) trim(h *poolHost, do *todo) {
-	for len(h.dialling) > h.waiting.Len() {
-		last := len(h.dialling) - 1
-		pc := h.dialling[last]
-		h.dialling = h.dialling[:last]
+	for len(h.dialing) > h.waiting.Len() {
+		last := len(h.dialing) - 1
+		pc := h.dialing[last]
+		h.dialing = h.dialing[:last]
 		pc.givenUp = true
 		p.retire(pc, do)
 		if pc.handle != (Handle{}) {
@@ -141,7 +141,7 @@ func (p *Pool) trim(h *poolHost, do *todo) {
 	}
 }
 
-// evict closes idle connections that are too many. mu is held.
+// evict closes idle connections above the limits. mu is held.
 func (p *Pool) evict(h *poolHost, do *todo) {
 	for len(h.idle) > or(p.MaxIdle, defaultMaxIdle, 0) {
 		p.counts.Evicted++
@@ -153,7 +153,7 @@ func (p *Pool) evict(h *poolHost, do *todo) {
 	}
 }
 
-// takeOut takes a connection out of the idle ones. mu is held.
+// takeOut removes a connection from the idle ones. mu is held.
 func (p *Pool) takeOut(pc *pooled) {
 	p.idle.Remove(&pc.node)
 	h := pc.host
@@ -162,9 +162,8 @@ func (p *Pool) takeOut(pc *pooled) {
 	}
 }
 
-// retire is the end of a connection as far as the pool is concerned: its place is
-// free, and who was to have it is the first in the queue again. An idle one is to be
-// closed. mu is held.
+// retire removes a connection from the pool. Its place becomes free. A request to which it was
+// assigned goes to the front of the queue again. An idle connection will be closed. mu is held.
 func (p *Pool) retire(pc *pooled, do *todo) {
 	if pc.state == retired {
 		return

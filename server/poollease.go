@@ -9,10 +9,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Lease is one use of a pooled connection, from when the Pool gives it out until Put. A
-// Handle goes on to mean the connection when that is somebody else's; a Lease ends with
-// its use, and cannot touch another one. So it is what a call that is canceled ends
-// itself by, at whatever moment:
+// A Lease is one use of a pooled connection, from when the Pool gives it out until Put. After Put a
+// Handle refers to the connection of another user. A Lease ends with its use, and cannot affect
+// another one. So a canceled call can use it to end itself at any moment:
 //
 //	stop := context.AfterFunc(ctx, func() { _ = lease.Abort() })
 //
@@ -25,25 +24,53 @@ type Lease struct {
 
 var errLeaseOver = fmt.Errorf("server: pool: this use of the connection has ended: %w", net.ErrClosed)
 
-// LeaseContext is GetContext that returns the use.
-func (p *Pool) LeaseContext(ctx context.Context, network, addr string, h Handler) (Lease, error) {
+// GetLease gives h a connection, waits for it as Get does, and returns the Lease of this use.
+func (p *Pool) GetLease(cx *sched.Context, network, addr string, h Handler) (Lease, error) {
+	lease, err := sched.Await(cx, p.GetLeaseFuture(network, addr, h))
+	return lease, p.Dialer.ended(network, addr, err)
+}
+
+// GetLeaseContext is GetLease for ordinary goroutines, until ctx ends.
+func (p *Pool) GetLeaseContext(ctx context.Context, network, addr string, h Handler) (Lease, error) {
 	g, err := p.Dialer.group()
+	if err != nil {
+		return Lease{}, p.Dialer.ended(network, addr, err)
+	}
+	ctx, release := bubble.Context(ctx)
+	defer release()
+	lease, err := sched.Block(ctx, g.Runtime(), p.GetLeaseFuture(network, addr, h))
+	return lease, p.Dialer.ended(network, addr, err)
+}
+
+// GetLeaseFuture is GetLease as a future, for one use. It takes its place in the queue at its first
+// poll.
+func (p *Pool) GetLeaseFuture(network, addr string, h Handler) *GetLeaseFuture {
+	return &GetLeaseFuture{p.GetFuture(network, addr, h)}
+}
+
+// A GetLeaseFuture is a request to a Pool for one use of a connection.
+type GetLeaseFuture struct{ get *GetFuture }
+
+var (
+	_ sched.Future[Lease] = (*GetLeaseFuture)(nil)
+	_ sched.Canceler      = (*GetLeaseFuture)(nil)
+)
+
+// Poll returns the Lease, once OnOpen has been called, or the error.
+func (f *GetLeaseFuture) Poll(cx *sched.Context) (Lease, error) {
+	handle, err := f.get.Poll(cx)
 	if err != nil {
 		return Lease{}, err
 	}
-	f := p.GetFuture(network, addr, h)
-	ctx, release := bubble.Context(ctx)
-	defer release()
-	handle, err := sched.Block(ctx, g.Runtime(), f)
-	if err = p.Dialer.ended(network, addr, err); err != nil {
-		return Lease{}, err
-	}
-	return Lease{f, handle}, nil
+	return Lease{f.get, handle}, nil
 }
 
-// Lease is the present use of a connection that the pool has given out. It is for the
-// connection's handler, while a method of that runs: in OnOpen at the earliest. Of any other
-// connection it is the zero value.
+// Cancel leaves the queue, as GetFuture.Cancel does.
+func (f *GetLeaseFuture) Cancel() { f.get.Cancel() }
+
+// Lease returns the present use of a connection that the pool has given out. Only the connection's
+// handler may call it, while one of its methods runs, from OnOpen on. For any other connection it
+// is the zero value.
 func (p *Pool) Lease(c *Conn) Lease {
 	h := c.Handle()
 	p.mu.Lock()
@@ -54,13 +81,13 @@ func (p *Pool) Lease(c *Conn) Lease {
 	return Lease{}
 }
 
-// Do has f called on a worker, as Handle.Do does, if the use has not ended by then.
+// Do makes a worker call f, as Handle.Do does, if the use has not ended by then.
 func (l Lease) Do(f func(*Conn)) error {
 	if !l.lasts() {
 		return errLeaseOver
 	}
 	return l.handle.Do(func(c *Conn) {
-		if l.lasts() { // and does until f returns: only the connection's task ends it
+		if l.lasts() { // and lasts until f returns: only the connection's task ends it
 			f(c)
 		}
 	})
@@ -68,6 +95,10 @@ func (l Lease) Do(f func(*Conn)) error {
 
 // Abort resets the connection, if the use has not ended by then.
 func (l Lease) Abort() error { return l.Do((*Conn).Abort) }
+
+// Release implements sched.Releaser, for a Lease that is the result of a task and that no caller
+// takes, for example because the task was detached. It is Abort.
+func (l Lease) Release() { _ = l.Abort() } // the use may have ended
 
 // Put gives the connection back, as Pool.Put does, if the use has not ended by then.
 func (l Lease) Put() error {
@@ -77,9 +108,8 @@ func (l Lease) Put() error {
 	return l.Do(l.use.pool.Put)
 }
 
-// lasts reports whether the connection is still this use's. A connection is given out,
-// given back and ended by its own task: so what that task sees stays true for as long as
-// it runs.
+// lasts reports whether the connection is still in this use. Only the connection's own task gives
+// it out, takes it back and ends it, so the result stays true while that task runs.
 func (l Lease) lasts() bool {
 	if l.use == nil {
 		return false

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -63,8 +64,15 @@ func TestCanceledCallsEndNoOthers(t *testing.T) {
 			_, err := p.Start("tcp", p.l.Addr().String(), h)
 			return func() { _ = lease.Abort() }, err
 		},
-		"LeaseContext": func(p *pooling, h *call) (func(), error) {
-			lease, err := p.LeaseContext(p.t.Context(), "tcp", p.l.Addr().String(), h)
+		"GetLease": func(p *pooling, h *call) (func(), error) {
+			task := sched.Go(p.group.Runtime(), func(cx *sched.Context) (server.Lease, error) {
+				return p.GetLease(cx, "tcp", p.l.Addr().String(), h)
+			})
+			lease, err := task.Wait(p.t.Context())
+			return func() { _ = lease.Abort() }, err
+		},
+		"GetLeaseContext": func(p *pooling, h *call) (func(), error) {
+			lease, err := p.GetLeaseContext(p.t.Context(), "tcp", p.l.Addr().String(), h)
 			return func() { _ = lease.Abort() }, err
 		},
 		"cancel of Start": func(p *pooling, h *call) (func(), error) {
@@ -111,12 +119,12 @@ func TestALeaseEndsWithItsUse(t *testing.T) {
 		p := newPooling(t, backend, workers, false, &server.Pool{MaxConns: 1})
 		addr := p.l.Addr().String()
 		h := newTold()
-		first, err := p.LeaseContext(t.Context(), "tcp", addr, h)
+		first, err := p.GetLeaseContext(t.Context(), "tcp", addr, h)
 		require.NoError(t, err)
 		require.NoError(t, first.Do(func(c *server.Conn) { require.Equal(t, first, p.Lease(c)) }))
 		require.NoError(t, first.Put())
 		other := newTold()
-		second, err := p.LeaseContext(t.Context(), "tcp", addr, other)
+		second, err := p.GetLeaseContext(t.Context(), "tcp", addr, other)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, p.Stats().Dials, "it is the same connection")
 		for _, over := range []server.Lease{first, {}} {

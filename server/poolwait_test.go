@@ -86,7 +86,7 @@ func TestWhoStopsWaitingLosesNoPlace(t *testing.T) {
 		task.Abort()
 		require.ErrorIs(t, conntest.Receive(t, ended), context.Canceled)
 		_, err := task.Wait(t.Context())
-		require.ErrorIs(t, err, sched.ErrCancelled)
+		require.ErrorIs(t, err, sched.ErrCanceled)
 		require.Equal(t, 1, p.Stats().Waiting)
 		p.put(first)
 		c := conntest.Receive(t, handlers[2].opened)
@@ -115,10 +115,10 @@ func TestADialThatNobodyWaitsForAnyMoreIsGivenUp(t *testing.T) {
 			require.NoError(t, err)
 			cancels = append(cancels, cancel)
 		}
-		require.Equal(t, 3, p.Stats().Dialling)
+		require.Equal(t, 3, p.Stats().Dialing)
 		for i, cancel := range cancels {
 			cancel()
-			require.Equal(t, min(3, 4-i), p.Stats().Dialling)
+			require.Equal(t, min(3, 4-i), p.Stats().Dialing)
 		}
 		conntest.Eventually(t, func() bool { return p.group.Len() == 0 && sockets() == before })
 		require.Empty(t, h.closed)
@@ -200,7 +200,7 @@ func TestAPoolUnderStress(t *testing.T) {
 		})
 		conntest.Eventually(t, func() bool {
 			s := p.Stats()
-			return s.InUse == 0 && s.Waiting == 0 && s.Dialling == 0 && s.Idle == p.group.Len()
+			return s.InUse == 0 && s.Waiting == 0 && s.Dialing == 0 && s.Idle == p.group.Len()
 		}, func() string { return fmt.Sprintf("%+v, %d connections", p.Stats(), p.group.Len()) })
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 	"github.com/suiro-go/suiro/conn/proxyproto"
 )
 
-// A ProxyProtocol has a server read the PROXY protocol's header before anything else of
-// a connection, so that Conn.RemoteAddr is the client's address and not the proxy's.
-// The handler learns of the connection when the header has come, and of none whose
-// header does not: that is closed, and the log tells why.
+// A ProxyProtocol makes a server read the PROXY protocol's header at the beginning of each
+// connection, so that Conn.RemoteAddr is the client's address and not the proxy's. The handler gets
+// its first event after the header. A connection without a header is closed, the handler gets no
+// event, and the log gives the reason.
 type ProxyProtocol struct {
-	// Trust says from whom a header is believed. Its zero value rejects everybody.
+	// Trust says which addresses may send a header. Its zero value rejects all.
 	Trust proxyproto.Trust
 
-	// Timeout is how long the header may take. 0: 5 s.
+	// Timeout bounds the time until the header is complete. 0: 5 s.
 	Timeout time.Duration
 
 	// Header, if not nil, is called with each header before Handler.OnOpen. Its
@@ -28,22 +28,25 @@ type ProxyProtocol struct {
 	Header func(*Conn, *proxyproto.Header) error
 }
 
-// Handler is a Handler that reads the header of each connection and then makes it h's, as
-// Server.Proxy does for all of a server: for a conn.Listener, or where only some
-// connections have one. p must not change any more.
-func (p *ProxyProtocol) Handler(h Handler) Handler { return &gate{inner: h, protocol: p} }
+// Handler is a Handler that reads the header of each connection and then passes the connection to
+// h. Server.Proxy does this for all connections of a server. Handler is for a conn.Listener, or if
+// only some connections have a header. p must not change any more.
+func (p *ProxyProtocol) Handler(h Handler) Handler { return &headerReader{inner: h, protocol: p} }
 
-// A gate is the handler of connections whose header has not come yet.
-type gate struct {
+// A headerReader is the handler of connections whose header is not complete.
+type headerReader struct {
 	Base
 	inner    Handler
 	protocol *ProxyProtocol
 }
 
-func (g *gate) OnOpen(c *Conn) error {
-	switch p := g.protocol; p.Trust.For(c.RemoteAddr()) {
+// Stackful implements Stackful.
+func (r *headerReader) Stackful() bool { return isStackful(r.inner) }
+
+func (r *headerReader) OnOpen(c *Conn) error {
+	switch p := r.protocol; p.Trust.For(c.RemoteAddr()) {
 	case proxyproto.Ignore:
-		return g.enter(c)
+		return r.enter(c)
 	case proxyproto.Reject:
 		return proxyproto.ErrUntrusted
 	default:
@@ -51,8 +54,8 @@ func (g *gate) OnOpen(c *Conn) error {
 	}
 }
 
-func (g *gate) OnData(c *Conn) error {
-	p := g.protocol
+func (r *headerReader) OnData(c *Conn) error {
+	p := r.protocol
 	b, _ := c.Peek(-1)
 	h, n, err := p.Trust.Parse(p.Trust.For(c.RemoteAddr()), b)
 	switch {
@@ -75,50 +78,50 @@ func (g *gate) OnData(c *Conn) error {
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	return g.enter(c)
+	return r.enter(c)
 }
 
-// enter makes the connection the handler's, which is told as well if the connection is to come
-// to its end: by the group if that shuts down, else here.
-func (g *gate) enter(c *Conn) error {
+// enter passes the connection to the handler. If the connection is to end, the handler's OnDrain is
+// called as well: by the group if that shuts down, else here.
+func (r *headerReader) enter(c *Conn) error {
 	draining := c.Draining()
-	_ = c.SetHandler(g.inner)
-	if err := g.inner.OnOpen(c); err != nil || !draining || c.Draining() {
+	_ = c.SetHandler(r.inner)
+	if err := r.inner.OnOpen(c); err != nil || !draining || c.Draining() {
 		return err
 	}
 	return c.Handle().Drain()
 }
 
-// OnDrain waits for a header that is under way, or may be, since proxies send one at once: the
-// handler is told to come to an end when the header has come.
-func (g *gate) OnDrain(c *Conn) {
+// OnDrain waits for a header that has begun, or that may be in flight since proxies send it at
+// once. The handler's OnDrain is called when the header is complete.
+func (r *headerReader) OnDrain(c *Conn) {
 	patience := conn.DrainHandshake
 	if c.Buffered() == 0 {
 		patience /= 4
 	}
-	if t := g.protocol.Timeout; t > 0 {
+	if t := r.protocol.Timeout; t > 0 {
 		patience = min(patience, t)
 	}
 	_ = c.SetReadDeadline(time.Now().Add(patience)) // it is open
 }
 
-// OnDeadline ends a connection whose header has not come. While the server stops nobody is to
-// blame for that.
-func (g *gate) OnDeadline(c *Conn) error {
+// OnDeadline ends a connection whose header is not complete. While the server stops this is no
+// error of the peer.
+func (r *headerReader) OnDeadline(c *Conn) error {
 	if c.Draining() {
 		return c.Close()
 	}
 	return fmt.Errorf("server: no PROXY header: %w", os.ErrDeadlineExceeded)
 }
 
-func (g *gate) OnEOF(*Conn) error {
+func (r *headerReader) OnEOF(*Conn) error {
 	return fmt.Errorf("server: no PROXY header: %w", io.ErrUnexpectedEOF)
 }
 
-func (g *gate) OnClose(c *Conn, err error) {
+func (r *headerReader) OnClose(c *Conn, err error) {
 	if err != nil {
 		c.Group().Logger().Warn("server: connection without a valid PROXY header", "remote", c.RemoteAddr(), "error", err)
 	}
 }
 
-var _ conn.Handler = (*gate)(nil)
+var _ conn.Handler = (*headerReader)(nil)

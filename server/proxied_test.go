@@ -22,7 +22,7 @@ type whoami struct {
 }
 
 func (w whoami) OnOpen(c *server.Conn) error {
-	w.opened <- c.RemoteAddr().String() + " " + c.Handle().Remote().String()
+	w.opened <- c.RemoteAddr().String() + " " + c.Handle().RemoteAddr().String()
 	return nil
 }
 
@@ -159,8 +159,8 @@ func (r reserved) OnData(c *server.Conn) error {
 	return nil
 }
 
-// What has come with the header is the handler's as if it had come on its own: not
-// after Close, and not before ResumeRead.
+// The handler gets bytes that arrived with the header as if they had arrived alone: not after
+// Close, and not before ResumeRead.
 func TestBytesBehindTheHeaderWaitForAHandlerThatPauses(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for _, closes := range []bool{false, true} {

@@ -14,152 +14,199 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/procs"
 	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// ErrServerClosed is what Serve and ListenAndServe return after Shutdown or
-// Close. It matches net.ErrClosed.
-var ErrServerClosed error = serverClosed{}
+// The errors of a server that has ended, or is not ready, and of a Pool.
+var (
+	// ErrServerClosed is the error of Serve and ListenAndServe after Shutdown or Close. It matches
+	// net.ErrClosed.
+	ErrServerClosed error = serverClosed{}
+	// ErrPoolClosed is matched by a Pool's errors after Close. It matches net.ErrClosed.
+	ErrPoolClosed error = fmt.Errorf("server: pool: %w", net.ErrClosed)
+	// ErrPoolFull is matched by a Pool's error if MaxWaiting callers wait already.
+	ErrPoolFull = errors.New("server: pool: too many wait for a connection to this address")
+	// ErrBackOff is matched by a Pool's error while it does not dial an address, see Pool.BackOff.
+	// The error also matches that of the last dial.
+	ErrBackOff = errors.New("server: pool: the address has failed a moment ago")
+	// ErrInterrupted is matched by the error of Run if a signal ended an orderly shutdown that ctx
+	// or an earlier signal had started. After a server has failed, Run returns that server's error.
+	ErrInterrupted = errors.New("server: a signal came before the end in order was over")
+	// ErrNotServing is the error of Ready before the server serves.
+	ErrNotServing = errors.New("server: does not serve yet")
+	// ErrDraining is the error of Ready from the beginning of Shutdown or Close on.
+	ErrDraining = errors.New("server: is shutting down")
+)
 
 type serverClosed struct{}
 
 func (serverClosed) Error() string { return "server: closed by Shutdown or Close" }
 func (serverClosed) Unwrap() error { return net.ErrClosed }
 
-// A Server serves connections with a Handler. The fields must not change once
-// it serves; the zero value of each but Handler is useful. A server serves once:
-// after Shutdown or Close, make another. It must not be copied.
+// A Server accepts connections and calls its Handler for them, or serves datagrams with Packets.
+// All other fields may be zero. They must not change once the server serves. A Server serves once:
+// after Shutdown or Close, make another. It must not be copied. Its methods may be called from any
+// goroutine. A handler must not call those that wait: Serve, ListenAndServe, Shutdown and Close.
 type Server struct {
-	// Addr is what ListenAndServe listens on: "host:port", or a path for
-	// Network "unix"; ":0" is any free port of every interface. "": an error.
+	// Addr is the address that ListenAndServe listens on: "host:port", or a path for Network
+	// "unix". ":0" is any free port of every interface. "" is an error.
 	Addr string
 
-	// Network is "tcp", "tcp4", "tcp6" or "unix", for which Handler is needed, or
-	// "udp", "udp4" or "udp6", for which Packets is. "": "tcp".
+	// Network is "tcp", "tcp4", "tcp6" or "unix", which need a Handler, or "udp", "udp4" or "udp6",
+	// which need Packets. "": "tcp".
 	Network string
 
-	// Handler is told what happens to each connection.
+	// Handler gets the events of each connection. nil: the server accepts none, and needs Packets
+	// or a call of Listen, ListenStream, ListenUnix or ListenUDP.
 	Handler Handler
 
-	// Packets is told what happens to each packet socket. nil: there are none.
+	// Packets gets the events of each packet socket. nil: there are none.
 	Packets PacketHandler
 
-	// On is the group on whose workers the server runs, perhaps beside other servers, made
-	// by conn.NewGroup. nil: the server makes workers of its own. Fields
-	// that are the group's business must not be set then: Backend, Workers, Hold, BusyPoll,
-	// Coalesce, Conn, Logger and Tickers. Shutdown and Close end the server's own listeners,
-	// connections and packet sockets, and leave the workers, what was dialed, and everything
-	// of others: the group is closed by whoever made it, after its servers.
+	// On is a group made by conn.NewGroup, on whose workers the server runs. Other servers may run
+	// on it too. nil: the server makes its own workers. With On, these fields must be zero:
+	// Backend, Workers, Hold, BusyPoll, SlowTask, Spares, Events, Coalesce, Conn, Logger, Tickers.
+	// Shutdown and Close then end the server's own listeners, connections and packet sockets. The
+	// workers, dialed connections and other servers go on: close the group after its servers.
 	On *conn.Group
 
-	// Backend forces one, see reactor.Config. "": the environment variable
-	// SUIRO_BACKEND, else the best one that starts, which the log tells.
+	// Backend is the name of a backend: see reactor.Config. "": the environment variable
+	// SUIRO_BACKEND. If neither is set, it is the best one that starts. On Linux it is epoll in
+	// these cases: for handlers that are Stackful, as those of Sequential and SessionTasks are, for
+	// HTTP, for Listen, ListenStream, ListenUnix and ListenUDP, and with Coalesce. A debug line of
+	// the log names it.
 	Backend string
 
-	// Workers is the number of workers. 0: GOMAXPROCS; with neither Handler nor
-	// Packets, or with that of HTTP, see Listen.
+	// Workers is the number of workers. 0: GOMAXPROCS when the server starts. With neither Handler
+	// nor Packets, and with the handler of HTTP, zero means what Listen says. Go sets GOMAXPROCS by
+	// the CPU limit of the container if the program's go.mod says go 1.25 or later. A warning is
+	// logged once if GOMAXPROCS was set above such a limit by hand.
 	Workers int
 
-	// Hold is how long a worker without work keeps its processor before it
-	// blocks. 0: 1 ms; negative: not at all. See sched.Config.
+	// Hold is how long an idle worker keeps its processor before it blocks. 0: 1 ms. Negative: it
+	// blocks at once. See sched.Config.
 	Hold time.Duration
 
-	// BusyPoll is how long a worker without work looks for news before it waits, while that
-	// is of use. 0: not at all; at most a millisecond. See sched.Config.
+	// BusyPoll is how long an idle worker polls for events before it waits, as long as polling
+	// finds some. 0: it does not. At most 1 ms. See sched.Config.
 	BusyPoll time.Duration
 
-	// Coalesce is for how long a worker without work, to which nothing has come yet, lets it
-	// gather, while much comes: less CPU time for so much latency. 0: not at all; at most a
-	// millisecond. It has epoll taken on Linux if no backend is forced, and does nothing with
-	// another one, and where workers only wake goroutines (see Listen). See reactor.Config.
+	// Coalesce delays the wake-ups of idle workers under load by up to this time, so that one
+	// wake-up serves several events: less CPU time for more latency. 0: no delay. At most 1 ms. It
+	// is for epoll, which Linux then uses unless a backend is named. It has no effect on other
+	// backends, nor where workers only wake goroutines (see Listen). See reactor.Config.
 	Coalesce time.Duration
 
-	// ReusePort has each worker listen on a socket of its own (SO_REUSEPORT), among
-	// which the kernel spreads new connections by a hash of their addresses, and
-	// keep those it accepts. It spares connections a way between workers, and
-	// spreads few of them less evenly. For UDP it spreads peers. Not for Network "unix",
-	// and not on Windows, where one socket is all the workers', as without it.
+	// ReusePort makes each worker listen on its own socket (SO_REUSEPORT). The kernel chooses the
+	// socket by a hash of the addresses, and a connection stays on the worker that accepts it. That
+	// saves a hand-over between workers, but spreads a small number of connections less evenly. For
+	// UDP it spreads peers. It has no effect on Windows, and none for Network "unix": there is one
+	// socket for all workers.
 	ReusePort bool
 
-	// FastOpen is the length of the queue of connections that begin with data (TCP
-	// Fast Open). 0: none. On Windows its length is the system's.
+	// FastOpen is the length of the queue of connections that begin with data (TCP Fast Open). 0:
+	// none. On Windows the system chooses the length.
 	FastOpen int
 
-	// DeferAccept, if above 0, has the kernel keep a TCP connection until its first bytes are there, so that the server is
-	// woken once for both, and who connects and says nothing costs no more than the kernel's note of it (Linux's
-	// TCP_DEFER_ACCEPT, the "deferred" and "defer-accept" of nginx and haproxy). It is for servers whose clients
-	// speak first, as those of HTTP and TLS do: OnOpen comes later for others. Who is still silent then, from a second
-	// on and in steps of 1, 3, 7, 15 seconds and so on, is accepted all the same, soon after; once the listener is
-	// closed, who then speaks is reset. 0: not at all. Elsewhere it does nothing.
+	// DeferAccept, if above 0, makes the kernel accept a TCP connection only once its first bytes
+	// have arrived (Linux's TCP_DEFER_ACCEPT). One wake-up then serves both, and a client that
+	// connects and stays silent costs the server nothing. It is for protocols in which the client
+	// speaks first, such as HTTP and TLS; elsewhere it delays OnOpen. The kernel rounds the time up
+	// to 1, 3, 7, 15 seconds and so on. A client that is still silent after it is accepted anyway.
+	// If the listener is closed before, the client is reset when it speaks. 0: off. It has no
+	// effect on other systems.
 	DeferAccept time.Duration
 
-	// KeepAlive is after how much silence, and then how often, the kernel probes
-	// the peer of a TCP connection, in whole seconds. 0: 15 s. Negative: never.
+	// KeepAlive is the silence after which the kernel probes the peer of a TCP connection, and the
+	// interval of its probes, in whole seconds. 0: 15 s. Negative: it does not probe.
 	KeepAlive time.Duration
 
-	// ReadBuffer and WriteBuffer are the sizes of the kernel's buffers of each
-	// connection, in bytes. 0: the system's choice, which adapts them.
+	// ReadBuffer and WriteBuffer are the sizes of the kernel's buffers for each connection, in
+	// bytes. 0: the system chooses and adapts them.
 	ReadBuffer, WriteBuffer int
 
-	// UnixMode is the mode of a Unix socket's path, such as 0o660. 0: what the
-	// umask leaves. Not on Windows, where a path has none.
+	// UnixMode is the mode of a Unix socket's path, such as 0o660. 0: the umask decides. It has no
+	// effect on Windows.
 	UnixMode fs.FileMode
 
-	// Control, if not nil, is called with each listening socket that
-	// ListenAndServe makes before it is bound, as net.ListenConfig.Control is.
+	// Control, if not nil, is called with each listening socket of ListenAndServe before it is
+	// bound, as net.ListenConfig.Control is.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// Proxy, if not nil, has each connection begin with a PROXY protocol header.
+	// Proxy, if not nil, expects a PROXY protocol header at the beginning of each connection.
 	Proxy *ProxyProtocol
 
-	// TLS, if not nil, has connections speak TLS: Handler is called when hands are
-	// shaken, and sees plaintext; Stream.TLS and Conn.TLS have the state. It must have
-	// a certificate, or a function that finds one, and must not be changed while the
-	// server serves. See conn.ServeTLS. Packets are as they are without it.
+	// TLS, if not nil, makes connections speak TLS. The first event of Handler comes after the
+	// handshake, and it reads and writes plaintext. Stream.TLS and Conn.TLS return the state. The
+	// configuration must have a certificate, or a function that finds one, and must not change
+	// while the server serves. It does not apply to Packets. See conn.ServeTLS.
 	TLS *tls.Config
 
-	// HandshakeTimeout bounds TLS handshakes. 0: 10 s. Negative: not at all.
+	// HandshakeTimeout bounds a TLS handshake. 0: 10 s. Negative: no bound.
 	HandshakeTimeout time.Duration
 
-	// MaxHandshakes bounds the TLS handshakes that compute at a time; others wait for
-	// their turn, within the time-out. One that waits for its client does not count.
-	// 0: 256 for each worker. Negative: no bound.
+	// MaxHandshakes bounds the number of TLS handshakes that compute at the same time. Further ones
+	// wait, within HandshakeTimeout. A handshake that waits for its client does not count. 0: 256
+	// for each worker. Negative: no bound.
 	MaxHandshakes int
 
-	// Tickers are what the server does at intervals.
+	// SlowTask is how long a run of a handler may take before it is logged, while it still runs,
+	// and counted by Group().Stats(): see sched.Config.SlowTask. 0: 10 ms. Negative: never.
+	SlowTask time.Duration
+
+	// Spares is the greatest number of spare workers, which serve while handlers keep all workers
+	// busy: see sched.Config.Spares. 0: 4. Negative: none.
+	Spares int
+
+	// Events is the number of events that each worker keeps for Group().Runtime().Events(): see
+	// sched.Config.Events. 0: none.
+	Events int
+
+	// Tickers are functions that the server calls at intervals. nil: none.
 	Tickers []Ticker
 
-	// Conn configures connections: water marks, limits, the linger time.
+	// Conn configures connections: water marks, limits, the linger time. Its Reactor.Backend,
+	// Reactor.Coalesce and Logger must be zero; Server has fields with these names. Otherwise the
+	// server does not start.
 	Conn conn.Config
 
-	// Logger hears of accept errors, of panics in handlers and of a fall-back
-	// to another backend; at debug level also of the errors that handlers return, which
-	// Group().Stats() counts. nil: zerolog to the standard error, from warnings up.
+	// Logger gets accept errors, panics of handlers, and the reason why another backend was taken.
+	// At debug level it also gets the errors that handlers return, which Group().Stats() counts.
+	// nil: zerolog on the standard error, from level warn.
 	Logger *slog.Logger
 
-	// Listening, if not nil, is called with each address that the server
-	// listens on, before it accepts the first connection there.
+	// ShutdownTimeout is how long Run waits for an orderly shutdown before it ends the rest at
+	// once. 0: 8 s, below the 10 s after which Docker kills a program. Negative: no bound. Shutdown
+	// has a context for this.
+	ShutdownTimeout time.Duration
+
+	// Listening, if not nil, is called with each address that the server listens on, before it
+	// accepts the first connection there.
 	Listening func(net.Addr)
 
 	mu         sync.Mutex
 	group      *conn.Group
 	serving    int      // calls of Serve and ListenAndServe that use group
-	handler    Handler  // within TLS, if there is one
+	handler    Handler  // within the TLS handler, if there is one
 	needs      Needs    // of Handler
 	members    *members // nil: the group is the server's own
 	listeners  map[*conn.Listener]net.Listener
-	sockets    map[*socketListener]bool
+	sockets    map[*keptListener]bool
 	packets    []packet.Handle
 	goroutines bool // Listen was called: a handler is not needed
+	tasks      bool // ListenStream, ListenUnix or ListenUDP was called: a handler is not needed
 	stopping   bool
 	stopped    chan struct{} // closed when the server starts to stop
+	ended      chan struct{} // closed when it has stopped
+	scope      sched.TaskScope
 }
 
-// ListenAndServe listens on Addr and serves until Shutdown or Close, and then
-// returns ErrServerClosed; another error says why it could not start. An address in use is
-// tried again for half a second, because io_uring frees the sockets of a killed program late.
-// When it returns after Shutdown or Close, it listens no more.
+// ListenAndServe listens on Addr and serves until Shutdown or Close. Then it returns
+// ErrServerClosed, and the address is free. Any other error says why the server could not start or
+// go on. An address in use is tried again for half a second, because io_uring frees the sockets of
+// a killed program late.
 func (s *Server) ListenAndServe() error {
 	network := s.Network
 	if network == "" {
@@ -187,12 +234,12 @@ func (s *Server) ListenAndServe() error {
 	return s.serve(all...)
 }
 
-// Serve serves the connections of a *net.TCPListener or *net.UnixListener,
-// which it closes on return. It may be called for several listeners.
+// Serve accepts the connections of a *net.TCPListener or *net.UnixListener, as ListenAndServe does,
+// and closes the listener when it returns. It may be called for several listeners.
 func (s *Server) Serve(ln net.Listener) error { return s.serve(ln) }
 
-// serve accepts from several listeners on the same address, each on a worker of its
-// own, or from one on any.
+// serve accepts from several listeners on the same address, each on its own worker, or from one
+// listener on any worker.
 func (s *Server) serve(all ...net.Listener) error {
 	defer closeAll(all)
 	group, err := s.start()
@@ -216,12 +263,12 @@ func (s *Server) serve(all ...net.Listener) error {
 	return s.wait(group)
 }
 
-// wait is what Serve does while it serves.
+// wait blocks while Serve serves.
 func (s *Server) wait(group *conn.Group) error {
 	select {
 	case <-s.stopped:
 		return ErrServerClosed
-	case <-group.Runtime().Done(): // a driver failed, and said why
+	case <-group.Runtime().Done(): // a driver failed, and has set its error
 		if err := group.Close(); err != nil {
 			return fmt.Errorf("server: %w", err)
 		}
@@ -229,8 +276,8 @@ func (s *Server) wait(group *conn.Group) error {
 	}
 }
 
-// Group is what the server's connections belong to, for dialling others on the
-// same workers and for what runs; nil before it serves.
+// Group returns the workers and connections of the server, to dial other connections on the same
+// workers and to read statistics. It is nil before the server serves. Any goroutine may call it.
 func (s *Server) Group() *conn.Group {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,62 +294,61 @@ func (s *Server) start() (*conn.Group, error) {
 	case s.group != nil:
 		s.serving++
 		return s.group, nil
-	case s.Handler == nil && s.Packets == nil && !s.goroutines:
+	case s.Handler == nil && s.Packets == nil && !s.goroutines && !s.tasks:
 		return nil, errors.New("server: Handler is nil; set one")
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
 	}
-	for _, check := range []func() error{s.checkTickers, s.checkTLS, s.checkShared} {
+	for _, check := range []func() error{s.checkTickers, s.checkTLS, s.checkShared, s.checkConn} {
 		if err := check(); err != nil {
 			return nil, err
 		}
 	}
 	s.needs = needsOf(s.Handler)
+	goProcs := procs.Own()
 	group, err := s.workers()
-	if err == nil && s.Handler == nil && s.Packets == nil && s.On == nil {
-		err = bubble.Call(group.Runtime().Start) // no function of a handler is called by the workers
+	if err == nil && s.On == nil {
+		checkLimit(group.Logger(), goProcs)
+	}
+	if err == nil && s.Handler == nil && s.Packets == nil && s.On == nil && !s.tasks {
+		err = bubble.Call(group.Runtime().Start) // the workers call no function of a handler
 	} else if err == nil {
 		err = group.Runtime().Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("server: %w", err)
+		return nil, fmt.Errorf("server: %w", groupError(err))
 	}
 	s.handler = s.overTLS(s.Handler)
-	s.group, s.stopped = group, make(chan struct{})
+	s.group, s.stopped, s.ended = group, make(chan struct{}), make(chan struct{})
 	s.listeners = make(map[*conn.Listener]net.Listener)
 	s.serving = 1
 	s.startTickers(group)
+	noteStart(s)
+	dumpOnSignal(group.Logger())
 	return group, nil
 }
 
-// workers is the group: that which is given, or a new one.
+// workers returns the group: Server.On, or a new one.
 func (s *Server) workers() (*conn.Group, error) {
 	if s.On != nil {
 		s.members = newMembers()
 		return s.On, nil
 	}
 	cfg := s.Conn
-	if s.Backend != "" {
-		cfg.Reactor.Backend = s.Backend
-	}
-	if s.Coalesce != 0 {
-		cfg.Reactor.Coalesce = s.Coalesce
-	}
-	if s.Logger != nil {
-		cfg.Logger = s.Logger
-	}
+	cfg.Reactor.Backend, cfg.Reactor.Coalesce, cfg.Logger = s.Backend, s.Coalesce, s.Logger
+	cfg.Reactor.AnyThread = cfg.Reactor.AnyThread || s.stackful()
 	if cfg.Logger == nil {
 		cfg.Logger = defaultLogger()
 	}
-	rc := sched.Config{Workers: s.Workers, Hold: s.Hold, BusyPoll: s.BusyPoll}
-	if (s.Handler == nil || s.needs.Goroutines) && s.Packets == nil {
+	rc := sched.Config{Workers: s.Workers, Hold: s.Hold, BusyPoll: s.BusyPoll, SlowTask: s.SlowTask, Spares: s.Spares, Events: s.Events}
+	if (s.Handler == nil || s.needs.Goroutines) && s.Packets == nil && !s.tasks {
 		forGoroutines(&rc)
 	}
 	return conn.NewGroup(cfg, rc)
 }
 
-// release ends what start began: it stops the workers again if nothing is
-// served after all. If the server is stopping, stop does that.
+// release undoes start: it stops the workers if nothing is served. If the server is stopping, stop
+// does that.
 func (s *Server) release() {
 	s.mu.Lock()
 	s.serving--
@@ -311,29 +357,34 @@ func (s *Server) release() {
 		group = nil
 	} else {
 		s.group = nil
+		noteEnd(s)
 	}
 	s.mu.Unlock()
 	if group != nil && s.On == nil {
-		if err := group.Close(); errors.Is(err, conn.ErrStuck) { // nobody else hears of it
+		if err := group.Close(); errors.Is(err, conn.ErrStuck) { // no caller gets this error
 			group.Logger().Warn("server: the workers go on until a task returns", "error", err)
 		}
 	}
 }
 
-// stopAccepting takes accept back, for some that share an address with one that failed.
+// stopAccepting undoes accept for listeners that share an address with one that failed.
 func (s *Server) stopAccepting(some []net.Listener) {
+	var closing []*conn.Listener // each may wait for a worker that is stuck
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for l, ln := range s.listeners {
 		if slices.Contains(some, ln) && !s.stopping {
 			delete(s.listeners, l)
-			_ = l.Close()
+			closing = append(closing, l)
 		}
+	}
+	s.mu.Unlock()
+	for _, l := range closing {
+		_ = l.Close()
 	}
 }
 
-// accept accepts from a listener, unless the server is stopping: a connection
-// that came after stop would not be told.
+// accept accepts from a listener, unless the server is stopping: stop would miss a listener that is
+// added later.
 func (s *Server) accept(group *conn.Group, ln net.Listener, worker int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

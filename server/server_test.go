@@ -14,6 +14,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
@@ -48,7 +49,6 @@ func TestNetworkIsTCPByDefault(t *testing.T) {
 	require.Equal(t, server.ErrServerClosed, conntest.Receive(t, served))
 }
 
-// Scenario 78, its beginning.
 func TestServesOnEveryNetwork(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for network, addr := range map[string]string{
@@ -149,41 +149,60 @@ func TestDefaultLogger(t *testing.T) {
 	require.NoError(t, w.Close())
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
-	line, stack, _ := strings.Cut(string(text), "\n")
+	line, stack, _ := strings.Cut(conntest.Complaints(string(text)), "\n")
 	for _, part := range []string{" ERR conn: handler panicked ", `panic="what the default logger tells"`, "remote=" + c.LocalAddr().String()} {
 		require.Contains(t, line, part)
 	}
 	require.True(t, strings.HasPrefix(stack, "goroutine "), "from warnings up: %s", text)
 }
 
-func TestALoggerOfConnIsUsedUnlessTheServerHasOne(t *testing.T) {
-	conntest.Guard(t)
-	var mine, conns conntest.Log
-	for _, logger := range []*slog.Logger{nil, mine.Logger()} {
-		listening := make(chan net.Addr, 1)
-		s := &server.Server{Handler: panics{}, Addr: "127.0.0.1:0", Logger: logger,
-			Conn: conn.Config{Logger: conns.Logger()}, Listening: func(a net.Addr) { listening <- a }}
-		served := make(chan error, 1)
-		go func() { served <- s.ListenAndServe() }()
-		c, err := net.Dial("tcp", conntest.Receive(t, listening).String())
-		require.NoError(t, err)
-		_, err = c.Write([]byte("x"))
-		require.NoError(t, err)
-		_, _ = io.Copy(io.Discard, c)
-		require.NoError(t, c.Close())
-		require.NoError(t, s.Shutdown(context.Background()))
-		conntest.Receive(t, served)
+// A setting has one place: the server's own field.
+func TestAServerRefusesSettingsOfConnThatItHasItself(t *testing.T) {
+	logger := slog.New(slog.DiscardHandler)
+	for name, test := range map[string]struct {
+		conn   conn.Config
+		server *server.Server
+	}{
+		"Backend":  {conn.Config{Reactor: reactor.Config{Backend: "epoll"}}, &server.Server{Backend: "epoll"}},
+		"Coalesce": {conn.Config{Reactor: reactor.Config{Coalesce: 1}}, &server.Server{Coalesce: 1}},
+		"Logger":   {conn.Config{Logger: logger}, &server.Server{Logger: logger}},
+	} {
+		for _, s := range []*server.Server{{}, test.server} {
+			s.Handler, s.Addr, s.Conn = echo{}, "127.0.0.1:0", test.conn
+			s.Listening = func(net.Addr) { go s.Close() } // it should not serve
+			err := s.ListenAndServe()
+			require.ErrorContains(t, err, name+" is set; set Server."+name+" instead")
+			require.NotErrorIs(t, err, server.ErrServerClosed)
+		}
 	}
-	require.Equal(t, 1, conns.Count("panicked"))
-	require.Equal(t, 1, mine.Count("panicked"))
 }
 
-// Workers that look for news, and those that let it gather, are told of it as ever: by the kernel, by goroutines and by timers.
-func TestWorkersThatLookForNewsServeAsEver(t *testing.T) {
+func TestPanicsGoToTheServersLogger(t *testing.T) {
+	conntest.Guard(t)
+	var log conntest.Log
+	listening := make(chan net.Addr, 1)
+	s := &server.Server{Handler: panics{}, Addr: "127.0.0.1:0", Logger: log.Logger(),
+		Listening: func(a net.Addr) { listening <- a }}
+	served := make(chan error, 1)
+	go func() { served <- s.ListenAndServe() }()
+	c, err := net.Dial("tcp", conntest.Receive(t, listening).String())
+	require.NoError(t, err)
+	_, err = c.Write([]byte("x"))
+	require.NoError(t, err)
+	_, _ = io.Copy(io.Discard, c)
+	require.NoError(t, c.Close())
+	require.NoError(t, s.Shutdown(context.Background()))
+	conntest.Receive(t, served)
+	require.Equal(t, 1, log.Count("panicked"))
+}
+
+// Workers that busy-poll, and workers that coalesce wake-ups, serve events of the kernel, of
+// goroutines and of timers as usual.
+func TestWorkersThatBusyPollServeAsBefore(t *testing.T) {
 	servesAsEver(t, func(s *server.Server) { s.BusyPoll = 50 * time.Microsecond })
 }
 
-func TestWorkersThatLetNewsGatherServeAsEver(t *testing.T) {
+func TestWorkersThatCoalesceWakeUpsServeAsBefore(t *testing.T) {
 	servesAsEver(t, func(s *server.Server) { s.Coalesce = 50 * time.Microsecond })
 }
 

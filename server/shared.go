@@ -13,7 +13,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
-// checkShared refuses what the group that is given has decided already.
+// checkShared refuses settings that the given group has fixed already.
 func (s *Server) checkShared() error {
 	if s.On == nil {
 		return nil
@@ -24,6 +24,7 @@ func (s *Server) checkShared() error {
 		value any
 	}{
 		{"Backend", s.Backend}, {"Workers", s.Workers}, {"Hold", s.Hold}, {"BusyPoll", s.BusyPoll},
+		{"SlowTask", s.SlowTask}, {"Spares", s.Spares}, {"Events", s.Events},
 		{"Coalesce", s.Coalesce}, {"Conn", s.Conn}, {"Logger", s.Logger}, {"Tickers", s.Tickers},
 	} {
 		if !reflect.ValueOf(f.value).IsZero() {
@@ -36,15 +37,31 @@ func (s *Server) checkShared() error {
 	return nil
 }
 
-// members are what a server has on a group that others use as well.
+// checkConn refuses settings of Conn for which Server has its own fields.
+func (s *Server) checkConn() error {
+	var name string
+	switch {
+	case s.Conn.Reactor.Backend != "":
+		name = "Reactor.Backend"
+	case s.Conn.Reactor.Coalesce != 0:
+		name = "Reactor.Coalesce"
+	case s.Conn.Logger != nil:
+		name = "Logger"
+	default:
+		return nil
+	}
+	return fmt.Errorf("server: Conn.%s is set; set Server.%s instead", name, strings.TrimPrefix(name, "Reactor."))
+}
+
+// members are the connections and packet sockets of a server on a group that it shares.
 type members struct {
 	mu    sync.Mutex
 	all   map[*member]bool
 	phase phase
-	left  chan struct{} // has room for one: some have left since it was received from
+	left  chan struct{} // has an entry if a member has left since the last receive
 }
 
-// A phase is how far the server's end is; what joins later is treated so, too.
+// A phase is the state of the server's shutdown. It also applies to members that join later.
 type phase int
 
 const (
@@ -56,7 +73,7 @@ const (
 // A member is a connection or a packet socket.
 type member struct{ drain, abort func() error }
 
-// stay has a new member treated as the phase asks.
+// stay drains or aborts a new member, as the phase demands.
 func (m *member) stay(p phase) {
 	switch p {
 	case draining:
@@ -91,7 +108,7 @@ func (m *members) len() int {
 	return len(m.all)
 }
 
-// enter begins a phase: who has joined is told now, the others when they join.
+// enter begins a phase: it drains or aborts the present members. Later ones follow when they join.
 func (m *members) enter(p phase) {
 	m.mu.Lock()
 	m.phase = p
@@ -105,35 +122,29 @@ func (m *members) enter(p phase) {
 	}
 }
 
-// end ends all members, in order until ctx ends and by resets then. The listeners have been told
-// to close; one whose worker is busy may still bring connections. When all have ended in order,
-// the phase stays draining: a connection whose OnOpen has not been called joins late, and is
-// drained as well, but not waited for.
-func (m *members) end(ctx context.Context, group *conn.Group, listeners map[*conn.Listener]net.Listener) error {
+// drain drains all members until ctx ends, and reports whether all have ended. The listeners have
+// been told to close. A listener whose worker is busy may still bring connections. When all members
+// have ended in order, the phase stays draining. A connection whose OnOpen has not been called
+// joins late: it is drained as well, but drain does not wait for it. The error is ctx's, or nil if
+// the workers have stopped.
+func (m *members) drain(ctx context.Context, group *conn.Group, listeners map[*conn.Listener]net.Listener) (ended bool, err error) {
 	m.enter(draining)
 	ctx, release := bubble.Context(ctx)
 	defer release()
-	var err error
 	for l := range listeners {
 		if late := l.Wait(ctx); late != nil && ctx.Err() != nil {
 			err = late
-		} // else the workers have stopped
+		} // otherwise the workers have stopped
 	}
 	m.await(group, ctx.Done())
 	if err == nil && m.len() == 0 {
-		return nil
+		return true, nil
 	}
-	err = ctx.Err()
-	if stuck := m.abort(group); stuck != nil && err != nil {
-		return fmt.Errorf("server: %w; %w", err, stuck)
-	} else if stuck != nil {
-		return fmt.Errorf("server: %w", stuck)
-	}
-	return err
+	return false, ctx.Err()
 }
 
-// stuckAfter is how long nothing may have ended. As for conn.Group.Stop, it is counted in looks,
-// since no handler can return while the process stands still.
+// stuckAfter is how long the shutdown goes on while no member ends. It is counted in polls, as
+// conn.Group.Stop does: no handler can return while the process is suspended.
 const (
 	stuckAfter = time.Second
 	lookEvery  = stuckAfter / 50
@@ -144,19 +155,19 @@ func (m *members) abort(group *conn.Group) error {
 	m.enter(aborting)
 	look, stop := bubble.Tick(lookEvery)
 	defer stop()
-	least, quiet := m.len(), time.Duration(0)
-	stopped := group.Runtime().Done() // which has ended them
+	least, unchanged := m.len(), time.Duration(0)
+	stopped := group.Runtime().Done() // the end of the workers has ended the members
 	for n := least; n > 0 && !isClosed(stopped); n = m.len() {
 		if n < least {
-			least, quiet = n, 0
+			least, unchanged = n, 0
 		}
-		if quiet >= stuckAfter {
+		if unchanged >= stuckAfter {
 			return stuckError(group, n)
 		}
 		select {
 		case <-m.left:
 		case <-look:
-			quiet += lookEvery
+			unchanged += lookEvery
 		case <-stopped:
 		}
 	}
@@ -193,7 +204,7 @@ func stuckError(group *conn.Group, n int) error {
 	return err
 }
 
-// of is the handler of connections that are members; nil members: h itself.
+// of returns the handler for connections that are members. nil members: h itself.
 func (m *members) of(h Handler) Handler {
 	if m == nil {
 		return h
@@ -211,10 +222,10 @@ type newcomer struct {
 func (n *newcomer) OnOpen(c *Conn) error {
 	x := &member{c.Handle().Drain, c.Handle().Abort}
 	p := n.members.join(x)
-	c.NotifyClose(func() { // the handler's own functions come before leave
+	c.NotifyClose(func() { // the handler's own functions are called before leave
 		c.NotifyClose(func() { n.members.leave(x) })
 	})
-	x.stay(p) // once this has returned
+	x.stay(p) // after inner has been called
 	_ = c.SetHandler(n.inner)
 	return n.inner.OnOpen(c)
 }
@@ -228,7 +239,7 @@ type memberSocket struct {
 	leave func()
 }
 
-// HandlerName is what the log calls the handler: the name of the one within.
+// HandlerName returns the name of the inner handler for the log.
 func (m *memberSocket) HandlerName() string {
 	if n, ok := m.PacketHandler.(interface{ HandlerName() string }); ok {
 		return n.HandlerName()
@@ -256,7 +267,7 @@ func (s *Server) listenPacket(listen func(PacketHandler) (PacketHandle, error)) 
 		m.leave(x)
 		return handle, err
 	}
-	m.mu.Lock() // the server is not stopping: attach has its lock
+	m.mu.Lock() // the server is not stopping: attach holds its lock
 	x.drain, x.abort = handle.Drain, handle.Abort
 	m.mu.Unlock()
 	return handle, nil

@@ -32,7 +32,7 @@ func sharedGroup(t *testing.T, backend string, workers int) *conn.Group {
 	return g
 }
 
-// runOn has a server serve on a group until the end of the test.
+// runOn serves s on a group until the end of the test.
 func runOn(t *testing.T, g *conn.Group, s *server.Server) *running {
 	t.Helper()
 	r := &running{Server: s, t: t, served: make(chan error, 1)}

@@ -113,7 +113,7 @@ func TestShutdownLeavesUpstreamCallsInFlight(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		b := newLateBackend(t)
 		for name, ask := range map[string]func(*server.Pool, server.Handle){
-			"dialled": func(pool *server.Pool, client server.Handle) {
+			"dialed": func(pool *server.Pool, client server.Handle) {
 				_, _ = pool.Dialer.Start("tcp", b.addr, &upstream{client: client})
 			},
 			"pooled": func(pool *server.Pool, client server.Handle) {

@@ -31,8 +31,8 @@ func backlog(t *testing.T, ln net.Listener) (n uint32) {
 	return n
 }
 
-// A worker may be so slow that the listeners are closed without it. What its reactor had
-// accepted by then is served in order all the same.
+// A worker may be so slow that the listeners are closed without it. Connections that its reactor
+// had accepted by then are served in order nevertheless.
 func TestShutdownServesWhatASlowWorkerHadAccepted(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		shutdownWithASlowWorker(t, backend, &server.Server{

@@ -210,6 +210,7 @@ func TestShutdownEndsWhatItCanBesideAStuckWorker(t *testing.T) {
 		h := newTrap()
 		s := run(t, &server.Server{Handler: h, Backend: backend, Workers: 2})
 		idle := s.dial()
+		conntest.Eventually(t, func() bool { return s.Group().Len() == 1 })
 		writeByte(t, s.dial())
 		conntest.Receive(t, h.caught)
 		err := shutdownSoon(s)

@@ -10,14 +10,14 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Ticker has something done again and again on one of the server's workers, from
-// when it starts to when it has stopped.
+// A Ticker calls a function at intervals on one of the server's workers, from the start of the
+// server to its end.
 type Ticker struct {
-	// Every is the period, above 0. A time that is missed is skipped.
+	// Every is the period, above 0. A tick that is missed is skipped.
 	Every time.Duration
 
-	// Do must not block, but may Await. A panic is logged, and the next time comes
-	// all the same.
+	// Do is the function. It must not block, but may Await. A panic is logged, and the next tick
+	// follows as usual.
 	Do func(cx *sched.Context)
 }
 
@@ -31,7 +31,7 @@ func (s *Server) checkTickers() error {
 	return nil
 }
 
-// startTickers starts tasks that the end of the workers ends.
+// startTickers starts the tasks of the Tickers, which end with the workers.
 func (s *Server) startTickers(group *conn.Group) {
 	rt := group.Runtime()
 	for _, t := range s.Tickers {

@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
-// checkTLS looks for what tls.Listen looks for.
+// checkTLS makes the checks of tls.Listen.
 func (s *Server) checkTLS() error {
 	if c := s.TLS; c == nil || len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil {
 		return nil
@@ -20,8 +20,8 @@ func (s *Server) checkTLS() error {
 	return errors.New("server: TLS has no certificate; set Certificates, GetCertificate or GetConfigForClient")
 }
 
-// overTLS is the handler within TLS, if that is wanted. There is one for all of the server's
-// listeners, so that they have MaxHandshakes together.
+// overTLS returns the handler with TLS around it, if TLS is set. All of the server's listeners
+// share one, so that MaxHandshakes applies to them together.
 func (s *Server) overTLS(h Handler) Handler {
 	if s.TLS == nil || h == nil {
 		return h
@@ -34,7 +34,7 @@ func (s *Server) overTLS(h Handler) Handler {
 	return conn.ServeTLS(cfg, h)
 }
 
-// overTLS is the same for a connection that is dialled.
+// overTLS returns the handler of a dialed connection with TLS around it, if TLS is set.
 func (d *Dialer) overTLS(network, addr string, h Handler) Handler {
 	if d.TLS == nil {
 		return h
@@ -42,7 +42,7 @@ func (d *Dialer) overTLS(network, addr string, h Handler) Handler {
 	return conn.ConnectTLS(conn.TLSConfig{Config: d.configFor(network, addr), Timeout: d.HandshakeTimeout}, h)
 }
 
-// configFor is TLS with a ServerName.
+// configFor returns the TLS configuration with a ServerName.
 func (d *Dialer) configFor(network, addr string) *tls.Config {
 	cfg := d.TLS
 	switch {
@@ -59,10 +59,14 @@ func (d *Dialer) configFor(network, addr string) *tls.Config {
 	return cfg
 }
 
-// DialTLSContext is DialContext with crypto/tls over it, hands shaken: the connection is a
-// *tls.Conn, of Dialer.TLS, or the zero tls.Config, whose ServerName is the host of the
-// address unless it is set. It is what http.Transport.DialTLSContext wants.
+// DialTLSContext is DialContext with a TLS handshake, which is complete when it returns. The
+// connection is a *tls.Conn, configured by Dialer.TLS or the zero tls.Config. Without a ServerName
+// it is the host of the address. The method fits http.Transport.DialTLSContext. For UDP the error
+// matches errors.ErrUnsupported.
 func (d *Dialer) DialTLSContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if isPacketNetwork(network) {
+		return nil, d.opError(network, addr, errDatagrams)
+	}
 	raw, err := d.dialPlain(ctx, network, addr)
 	if err != nil {
 		return nil, err
@@ -78,9 +82,9 @@ func (d *Dialer) DialTLSContext(ctx context.Context, network, addr string) (net.
 	if err := c.HandshakeContext(hctx); err != nil {
 		_ = raw.Close()
 		if hctx.Err() != nil {
-			return nil, d.ended(network, addr, hctx.Err())
+			err = hctx.Err()
 		}
-		return nil, err
+		return nil, d.ended(network, addr, err)
 	}
 	return c, nil
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// listenUnix listens on a path, or on Linux on an abstract name, which begins with
-// @ and needs no cleaning.
+// listenUnix listens on a path, or on Linux on an abstract name. That begins with @ and needs no
+// cleanup.
 //
-// A path at which a socket is left behind by a program that has ended is removed
-// first: one to which connecting is refused, because nobody listens there. Anything
-// else at the path, a socket somebody listens on or a file, stays, and is an error.
-// Two programs that start at once on the same stale path can both think it theirs;
-// the one that binds later has it.
+// A socket that a program left behind at the path when it ended is removed first. The test is that
+// connecting to it is refused, because no program listens there. Anything else at the path stays,
+// and is an error: a file, or a socket on which a program listens. If two programs start at the
+// same time on such a path, both may remove it and listen; the one that binds later gets the path.
 func (s *Server) listenUnix(path string) (net.Listener, error) {
 	abstract := strings.HasPrefix(path, "@")
 	if abstract && runtime.GOOS != "linux" {
@@ -38,7 +37,7 @@ func (s *Server) listenUnix(path string) (net.Listener, error) {
 	if err != nil || abstract || s.UnixMode == 0 {
 		return ln, err
 	}
-	if err := os.Chmod(path, s.UnixMode.Perm()); err != nil { // the umask took its part before
+	if err := os.Chmod(path, s.UnixMode.Perm()); err != nil { // the umask was applied before
 		_ = ln.Close()
 		return nil, err
 	}

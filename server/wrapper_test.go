@@ -16,7 +16,7 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// tallied counts what happens to the connections of the handler within.
+// tallied counts the events of connections of the inner handler.
 type tallied struct {
 	server.Handler
 	opens, drains, closes atomic.Int32

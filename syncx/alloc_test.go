@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// A yielder is pending once each time it is awaited. Unlike sched.Yield it is used again.
+// A yielder is pending once for each Await. Unlike sched.Yield it can be used again.
 type yielder struct{ pending bool }
 
 func (y *yielder) Poll(cx *sched.Context) (struct{}, error) {
@@ -22,7 +22,7 @@ func (y *yielder) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// A turn takes something, lets others run, and gives it back.
+// A turn takes a primitive, lets others run, and gives it back.
 type turn struct {
 	op
 	back  func(cx *sched.Context)
@@ -71,7 +71,7 @@ var turns = map[string]func() *turn{
 	},
 }
 
-// Two take turns, so that each waits for the other; what both allocate is counted.
+// Two parties take turns, so that each waits for the other. The allocations of both are counted.
 func TestWaitingAllocatesNothing(t *testing.T) {
 	if slow {
 		t.Skip("under the race detector a pool forgets")
@@ -97,7 +97,7 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 			require.Zero(t, allocs)
 			partner.Abort()
 			_, err = outcome(t, partner)
-			require.ErrorIs(t, err, sched.ErrCancelled)
+			require.ErrorIs(t, err, sched.ErrCanceled)
 		})
 		t.Run(name+"/goroutine", func(t *testing.T) {
 			one := make()
@@ -147,7 +147,7 @@ func TestAFutureThatIsPolledAgainAllocatesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rt := start(t, sched.Config{Workers: 1})
 			run := sched.FutureFunc[float64](func(cx *sched.Context) (float64, error) {
-				return testing.AllocsPerRun(100, func() {
+				return testing.AllocsPerRun(1000, func() {
 					c.take(cx)
 					require.Equal(t, sched.ErrPending, c.poll(cx))
 					c.give(cx)

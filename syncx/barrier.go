@@ -8,19 +8,19 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Barrier has so many wait for one another, again and again. The one that comes last
-// is the leader of the generation, and the next one begins. Make one with NewBarrier. All
-// methods may be called from any goroutine.
+// A Barrier makes a fixed number of tasks or goroutines wait for one another, again and again. The
+// last one to arrive is the leader of the generation, and the next generation begins. Make one
+// with NewBarrier. All methods may be called from any goroutine.
 //
-// Who gives up has not come: the others wait for somebody else in his place.
+// A canceled wait does not count: the others wait for one more arrival.
 type Barrier struct {
 	size       int
-	generation atomics.Uint64 // that have been complete; changes under queue.mu
-	arrived    int            // of this one; under queue.mu
-	queue      queue          // of this one and, until they are told, of those before
+	generation atomics.Uint64 // complete generations; changes under queue.mu
+	arrived    int            // arrivals of this generation; under queue.mu
+	queue      queue          // waiters of this generation, and of earlier ones until they are woken
 }
 
-// NewBarrier returns a barrier for n. It panics if n is less than 1.
+// NewBarrier returns a barrier for n parties. It panics if n is less than 1.
 func NewBarrier(n int) *Barrier {
 	if n < 1 {
 		panic(fmt.Sprintf("syncx: a barrier for %d: it needs at least 1", n))
@@ -28,9 +28,8 @@ func NewBarrier(n int) *Barrier {
 	return &Barrier{size: n}
 }
 
-// Wait waits, in a stackful task, until the generation is complete, and reports whether
-// this is its leader. Its error is sched.ErrCancelled when the task is aborted
-// meanwhile.
+// Wait waits, in a stackful task, until the generation is complete, and reports whether the caller
+// is its leader. Its error is sched.ErrCanceled if the task is aborted meanwhile.
 func (b *Barrier) Wait(cx *sched.Context) (leader bool, err error) {
 	f := arrivals.get()
 	f.b = b
@@ -39,8 +38,7 @@ func (b *Barrier) Wait(cx *sched.Context) (leader bool, err error) {
 	return leader, err
 }
 
-// WaitContext is Wait for a goroutine, which must not be a worker's. Its error is that
-// of ctx.
+// WaitContext is Wait for a goroutine, which must not be a worker's. Its error is ctx's.
 func (b *Barrier) WaitContext(ctx context.Context) (leader bool, err error) {
 	f := arrivals.get()
 	f.b = b
@@ -49,8 +47,9 @@ func (b *Barrier) WaitContext(ctx context.Context) (leader bool, err error) {
 	return leader, err
 }
 
-// A BarrierFuture comes to a barrier with its first poll, is done when all have come, and
-// says whether it was the last. It fails never, and may be polled again to come once more.
+// A BarrierFuture arrives at a barrier with its first poll, and is done when all have arrived. Its
+// value says whether it was the last one. It never fails, and may be polled again to arrive once
+// more.
 type BarrierFuture struct {
 	b     *Barrier
 	place place
@@ -63,10 +62,10 @@ var (
 	arrivals pool[BarrierFuture]
 )
 
-// WaitFuture is a future that comes to the barrier.
+// WaitFuture returns a future that arrives at the barrier.
 func (b *Barrier) WaitFuture() *BarrierFuture { return &BarrierFuture{b: b} }
 
-// Poll makes it a future.
+// Poll implements sched.Future.
 func (f *BarrierFuture) Poll(cx *sched.Context) (leader bool, err error) {
 	w := cx.Waker()
 	if waits(&f.place, w) {
@@ -75,14 +74,14 @@ func (f *BarrierFuture) Poll(cx *sched.Context) (leader bool, err error) {
 	return f.b.poll(cx, &f.place, w)
 }
 
-// Cancel takes the arrival back, unless the generation is complete.
+// Cancel reverts the arrival, unless the generation is complete.
 func (f *BarrierFuture) Cancel() { f.b.leave(&f.place) }
 
 func (b *Barrier) poll(cx *sched.Context, p *place, w sched.Waker) (leader bool, err error) {
 	b.queue.mu.Lock()
 	switch now := b.generation.Load(); {
 	case p.Value.state.Load() == idle:
-		if b.arrived+1 == b.size && !cx.Proceed() { // a leader has not waited, and may be the next one too
+		if b.arrived+1 == b.size && !cx.Proceed() { // a leader does not wait, and may be the next leader as well
 			err = sched.ErrPending
 			break
 		}
@@ -96,7 +95,7 @@ func (b *Barrier) poll(cx *sched.Context, p *place, w sched.Waker) (leader bool,
 	case p.Value.need == now:
 		p.Value.waker = w
 		err = sched.ErrPending
-	default: // told, or about to be
+	default: // woken, or about to be
 		b.queue.list.Remove(p)
 		settle(p)
 	}
@@ -104,8 +103,7 @@ func (b *Barrier) poll(cx *sched.Context, p *place, w sched.Waker) (leader bool,
 	return false, err
 }
 
-// tell wakes those who wait for generations before that one. The lock is held, and is
-// not any more when it returns.
+// tell wakes the waiters of generations before now. The lock is held, and tell releases it.
 func (b *Barrier) tell(cx *sched.Context, now uint64) {
 	for ; ; b.queue.mu.Lock() {
 		var due batch

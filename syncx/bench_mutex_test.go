@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// Lock and unlock with nobody else about: per pair. Compare with /sync.
+// Lock and unlock without contention: the cost per pair. Compare with /sync.
 func BenchmarkMutexUncontended(b *testing.B) {
 	b.Run("sync", func(b *testing.B) {
 		var mu sync.Mutex
@@ -79,7 +79,7 @@ func inPolls(b *testing.B, f sched.Future[struct{}]) {
 	}
 }
 
-// A locker is a stackless task that locks, works and unlocks so many times.
+// A locker is a stackless task that locks, works and unlocks a number of times.
 type locker struct {
 	lock *syncx.LockFuture
 	mu   *syncx.Mutex
@@ -98,8 +98,7 @@ func (l *locker) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Tasks, or goroutines, that do nothing but take one lock, work under it and free it:
-// per time it is taken by any of them.
+// Tasks, or goroutines, only take one lock, work under it and free it: the cost per locking.
 func BenchmarkMutexContended(b *testing.B) {
 	for _, work := range []int{1, 10, 50} {
 		for _, n := range []int{2, 8, 100} {

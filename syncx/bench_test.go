@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// share is how much of b.N falls to one of n.
+// share is the part of b.N for one of n parties.
 func share(b *testing.B, i, n int) int {
 	if i == 0 {
 		return b.N/n + b.N%n
@@ -29,7 +29,7 @@ func inGoroutines(b *testing.B, n int, run func(i int)) {
 	all.Wait()
 }
 
-// loop has a stackful task do something so many times.
+// loop makes a stackful task call once a number of times.
 func loop(rt *sched.Runtime, times int, once func(cx *sched.Context) error) *sched.JoinHandle[struct{}] {
 	return sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
 		for range times {
@@ -41,8 +41,7 @@ func loop(rt *sched.Runtime, times int, once func(cx *sched.Context) error) *sch
 	})
 }
 
-// A permit is acquired and released when there is one. What goroutines have for that is a
-// channel.
+// A free permit is acquired and released. Goroutines have a channel for that.
 func BenchmarkSemaphoreUncontended(b *testing.B) {
 	b.Run("channel", func(b *testing.B) {
 		c := make(chan struct{}, 1)
@@ -65,7 +64,7 @@ func BenchmarkSemaphoreUncontended(b *testing.B) {
 	})
 }
 
-// Two permits for many who do nothing but acquire and release one.
+// Many tasks only acquire and release one of two permits.
 func BenchmarkSemaphoreContended(b *testing.B) {
 	for _, n := range []int{8, 100} {
 		b.Run(fmt.Sprintf("n=%d/channel", n), func(b *testing.B) {
@@ -110,8 +109,8 @@ func BenchmarkSemaphoreOfOneHandsOver(b *testing.B) {
 	}
 }
 
-// A convoy is a task that acquires, lets others run, and releases, so that there is
-// always somebody who waits.
+// A convoy is a task that acquires, lets others run, and releases, so that there is always a
+// waiter.
 type convoy struct {
 	s       *syncx.Semaphore
 	acquire *syncx.AcquireFuture

@@ -1,32 +1,31 @@
-// Package syncx is synchronisation for tasks: a semaphore, a mutex, a reader/writer
-// lock, a barrier, notifications and a cell that is initialised once. What has to
-// wait parks its task, not its thread.
+// Package syncx provides synchronization for tasks: a semaphore, a mutex, a reader/writer lock, a
+// barrier, notifications and a cell that is initialized once. A task that waits on one blocks no
+// thread.
 //
-// Every operation that may wait comes in the same forms, so that tasks of either
-// kind and ordinary goroutines can share one primitive:
+// Every operation that may wait has these forms. So tasks of either kind and ordinary goroutines
+// can share one primitive:
 //
-//	Lock(cx)           a stackful task waits; one that is aborted meanwhile gets sched.ErrCancelled
-//	LockContext(ctx)   a goroutine waits, at most until ctx ends, whose error it then gets
-//	LockFuture()       a stackless task polls; so do sched.Select, sched.Timeout and the like
-//	TryLock()          nobody waits
+//	Lock(cx)           a stackful task waits; if it is aborted, it gets sched.ErrCanceled
+//	LockContext(ctx)   a goroutine waits, at most until ctx ends, and then gets ctx's error
+//	LockFuture()       a stackless task polls; also for sched.Select, sched.Timeout and so on
+//	TryLock()          does not wait
 //
-// A goroutine that has a result at hand when its context ends gets the result, and a
-// Lock(cx) that need not wait does not ask whether its task was aborted.
+// If a result is available when a goroutine's context ends, the goroutine gets the result. A
+// Lock(cx) that need not wait does not check whether its task was aborted.
 //
-// Waiting allocates nothing: the place in the queue is part of the future, and the
-// first two forms take theirs from a pool. A future may be polled again after it was
-// done, for the next wait, and one that is abandoned gives its place back: what had
-// been given to it already goes to the next that waits. A future belongs to one task
-// at a time. It must not be copied.
+// Waiting allocates nothing: the node in the queue is part of the future, and the first two forms
+// use pooled futures. A future that is done may be polled again, for the next wait. An abandoned
+// future leaves the queue. A lock or permit that it has already got goes to the next waiter. A
+// future belongs to one task at a time. It must not be copied.
 //
-// What gives something back has a form for anybody, Unlock, and one for tasks,
-// UnlockFrom(cx): the task that is woken then runs on the same worker next, which costs
-// a few instructions where Unlock goes through the runtime's shared queue. It takes any
-// task's context; nil is allowed and the same as Unlock.
+// Each release has a form for any goroutine, Unlock, and one for tasks, UnlockFrom(cx). With the
+// latter the woken task runs next on the same worker. That costs a few instructions, while Unlock
+// uses the runtime's shared queue. UnlockFrom takes the context of any task; with nil it is
+// Unlock.
 //
-// Waits take from the task's budget (see sched.Context.Proceed) when they are done, so
-// that a loop which never finds a lock taken lets others run all the same.
+// A wait uses the task's budget (see sched.Context.Proceed) when it is done. So a loop that never
+// finds a lock taken still lets other tasks run.
 //
-// As with package sync, values must not be copied after first use, and what one
-// goroutine did before it released something is seen by whoever acquires it then.
+// As with package sync, values must not be copied after first use, and a release happens
+// before the acquisition that it allows.
 package syncx

@@ -40,7 +40,7 @@ func ExampleMutex() {
 	// Output: 11
 }
 
-// A stackless task keeps a future of its own, and with it waits as often as it likes.
+// A stackless task keeps one future, and waits with it again and again.
 func ExampleMutex_LockFuture() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
@@ -60,7 +60,7 @@ func ExampleMutex_LockFuture() {
 	// Output: three times <nil>
 }
 
-// A lock that is not to be had in time.
+// A lock is not available in time.
 func ExampleMutex_timeout() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
@@ -75,7 +75,7 @@ func ExampleMutex_timeout() {
 	// Output: true
 }
 
-// At most two downloads at a time, of which a large one counts for two.
+// At most two downloads at a time; a large one counts as two.
 func ExampleSemaphore() {
 	rt := sched.New(sched.Config{Workers: 2})
 	defer rt.Close()
@@ -152,7 +152,7 @@ func ExampleNotify() {
 			if v, ok := pop(); ok {
 				return v, nil
 			}
-			if err := more.Wait(cx); err != nil { // what came since pop is stored
+			if err := more.Wait(cx); err != nil { // a notification since pop is stored
 				return "", err
 			}
 		}
@@ -165,7 +165,7 @@ func ExampleNotify() {
 	// Output: a letter <nil>
 }
 
-// Three tasks work in rounds; the leader of each says that it is over.
+// Three tasks work in rounds; the leader of each round announces its end.
 func ExampleBarrier() {
 	rt := sched.New(sched.Config{Workers: 2})
 	defer rt.Close()
@@ -197,8 +197,7 @@ func ExampleBarrier() {
 	// round 2
 }
 
-// A connection that is made when it is needed first, by whoever needs it; when that fails,
-// the next one tries.
+// A connection is made when a task first needs it. If that fails, the next task tries.
 func ExampleOnceCell() {
 	rt := sched.New(sched.Config{Workers: 2})
 	defer rt.Close()
@@ -221,4 +220,24 @@ func ExampleOnceCell() {
 	// connected <nil>
 	// connected <nil>
 	// 2
+}
+
+// A writer goes on as a reader: no other writer comes between.
+func ExampleRWMutex_Downgrade() {
+	rt := sched.New(sched.Config{})
+	defer rt.Close()
+	var rw syncx.RWMutex
+	version := 0
+	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		if err := rw.Lock(cx); err != nil {
+			return 0, err
+		}
+		version++
+		rw.DowngradeFrom(cx)
+		defer rw.RUnlockFrom(cx)
+		_, err := sched.Await(cx, sched.Yield()) // others read meanwhile
+		return version, err
+	})
+	fmt.Println(h.Wait(context.Background()))
+	// Output: 1 <nil>
 }

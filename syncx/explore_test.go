@@ -7,15 +7,15 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A waitTest is threads that wait for one another with the production code of a primitive,
-// and are woken by wakers of tasks that nobody runs.
+// A waitTest has threads that wait for one another. It uses the production code of a primitive,
+// and wakers of tasks that nobody runs.
 type waitTest struct {
 	x    *explorer.Execution
 	who  map[sched.Waker]*sleeper
-	held int // how many have what is there for so many: see hold
+	held int // how many shares are held: see hold
 }
 
-// A sleeper is what a thread is woken by.
+// A sleeper is the waker of a thread, and its state.
 type sleeper struct {
 	x     *explorer.Execution
 	task  sched.Task
@@ -33,7 +33,7 @@ func newWaitTest(x *explorer.Execution) *waitTest {
 	return m
 }
 
-// sleeper is one for a thread. Only the scenario's function calls it.
+// sleeper returns a sleeper for a thread. Only the scenario's function calls it.
 func (m *waitTest) sleeper() *sleeper {
 	s := &sleeper{x: m.x}
 	m.who[s.waker()] = s
@@ -42,14 +42,14 @@ func (m *waitTest) sleeper() *sleeper {
 
 func (s *sleeper) waker() sched.Waker { return s.task.Waker() }
 
-// until polls whenever it has been woken, as a task does, until that is done.
+// until polls each time it has been woken, as a task does, until poll reports true.
 func (s *sleeper) until(poll func() bool) {
 	for !s.poll(poll) {
 		explorer.Wait(s.x, "to be woken", &s.woken, func() bool { return s.woken }, func() { s.woken = false })
 	}
 }
 
-// orRest is until, for one that need not be woken.
+// orRest is until, but the thread need not be woken.
 func (s *sleeper) orRest(poll func() bool) {
 	for !s.poll(poll) {
 		explorer.Rest(s.x, "to be woken", &s.woken, func() bool { return s.woken }, func() { s.woken = false })
@@ -58,7 +58,7 @@ func (s *sleeper) orRest(poll func() bool) {
 
 func (s *sleeper) poll(poll func() bool) bool { return !waits(&s.place, s.waker()) && poll() }
 
-// hold is a critical section of which there may be so many at a time.
+// hold is a critical section that at most so many threads may be in at a time.
 func (m *waitTest) hold(share, most int) {
 	explorer.Step(m.x, "enters", &m.held, func() {
 		m.held += share

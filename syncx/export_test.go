@@ -1,6 +1,6 @@
 package syncx
 
-// waiting is how many wait.
+// waiting is the number of waiters.
 func (q *queue) waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -14,10 +14,10 @@ func (n *Notify) Waiters() int      { return n.queue.waiting() }
 func (b *Barrier) Waiters() int     { return b.queue.waiting() }
 func (c *OnceCell[T]) Waiters() int { return c.mu.Waiters() }
 
-// MutexPasses is how often those who wait for a Mutex may be overtaken.
+// MutexPasses is how often the waiters of a Mutex may be overtaken.
 func MutexPasses() int { return int(mutexPasses) }
 
-// At rest a word says nothing.
+// AtRest reports whether nobody holds it or waits.
 func (m *Mutex) AtRest() bool    { return m.word.Load() == 0 && m.Waiters() == 0 }
 func (rw *RWMutex) AtRest() bool { return rw.word.Load() == 0 && rw.Waiters() == 0 }
 func (s *Semaphore) AtRest(permits int) bool {

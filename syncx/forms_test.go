@@ -9,7 +9,7 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// A form is who waits, and how.
+// A form is a kind of waiter: a task or a goroutine, and how it waits.
 type form int
 
 const (
@@ -22,7 +22,7 @@ var forms = []form{stackless, stackful, goroutine}
 
 func (f form) String() string { return [...]string{"stackless", "stackful", "goroutine"}[f] }
 
-// An op is something to wait for, in each form.
+// An op is an operation that waits, in each form.
 type op struct {
 	future func() sched.Future[struct{}]
 	await  func(cx *sched.Context) error
@@ -53,7 +53,7 @@ func waiting(n *syncx.Notify) op {
 	return op{func() sched.Future[struct{}] { return n.WaitFuture() }, n.Wait, n.WaitContext}
 }
 
-// arriving tells led when it was the leader.
+// arriving calls led if it was the leader.
 func arriving(b *syncx.Barrier, led func()) op {
 	tell := func(leader bool, err error) error {
 		if leader {
@@ -87,15 +87,14 @@ func (m *mapped[T]) Poll(cx *sched.Context) (struct{}, error) {
 
 func (m *mapped[T]) Cancel() { m.f.Cancel() }
 
-// A wait is one that has begun.
+// A wait is a wait that has begun.
 type wait struct {
 	handle *sched.JoinHandle[struct{}] // nil: a goroutine's
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-// begin has somebody wait, and then do something. It gets no context when it is a
-// goroutine's.
+// begin starts a waiter, which then calls then. A goroutine passes no context.
 func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait {
 	w := new(wait)
 	switch f {
@@ -124,7 +123,7 @@ func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait
 	return w
 }
 
-// A followed future does something at its end.
+// A followed future calls a function when it is done.
 type followed struct {
 	f    sched.Future[struct{}]
 	then func(cx *sched.Context)
@@ -140,7 +139,7 @@ func (f *followed) Poll(cx *sched.Context) (struct{}, error) {
 
 func (f *followed) Cancel() { f.f.(sched.Canceler).Cancel() }
 
-// giveUp ends the wait, if it has not come to its end.
+// giveUp ends the wait, unless it has ended.
 func (w *wait) giveUp() {
 	if w.handle != nil {
 		w.handle.Abort()
@@ -149,7 +148,7 @@ func (w *wait) giveUp() {
 	}
 }
 
-// result is what the wait came to.
+// result is the result of the wait.
 func (w *wait) result(t testing.TB) error {
 	t.Helper()
 	if w.handle != nil {

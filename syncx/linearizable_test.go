@@ -15,8 +15,7 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// A call is one of an operation that takes, tries or gives back, of so many, or to
-// write.
+// A call is an operation that takes, tries or gives back a number of permits, perhaps for writing.
 type call struct {
 	kind  callKind
 	n     int
@@ -31,7 +30,7 @@ const (
 	back
 )
 
-// A subject is what is looked at. Take never fails.
+// A subject is a primitive under test. Take never fails.
 type subject interface {
 	take(c call) sched.Future[struct{}]
 	try(c call) bool
@@ -74,11 +73,11 @@ func (s semaphoreSubject) take(c call) sched.Future[struct{}] { return s.s.Acqui
 func (s semaphoreSubject) try(c call) bool                    { return s.s.TryAcquire(c.n) }
 func (s semaphoreSubject) back(c call)                        { s.s.Release(c.n) }
 
-// permits there are of the semaphores here.
+// permits is the number of permits of the semaphores here.
 const permits = 3
 
-// The models. A state is how many are out: those of a semaphore, or readers, with a
-// writer standing for all there could be.
+// The state of a model is the number of permits that are taken. For a lock these are its readers,
+// and a writer counts as all of them.
 func model(all int, share func(c call) int, tryIsExact bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return 0 },
@@ -98,14 +97,14 @@ func model(all int, share func(c call) int, tryIsExact bool) porcupine.Model {
 	}
 }
 
-// linearizable is what is looked at, each with its model and one that is wrong.
+// linearizable lists the primitives under test, each with its model and a wrong implementation.
 var linearizable = map[string]struct {
 	model porcupine.Model
 	right func() subject
 	wrong func() subject
 }{
 	"Mutex": {
-		// Nobody gives up here, so that whoever the lock is handed over to has it.
+		// Nobody gives up here, so a waiter that the lock is handed over to has it.
 		model(1, func(call) int { return 1 }, true),
 		func() subject { return new(mutexSubject) },
 		func() subject { return alwaysOne{semaphoreSubject{syncx.NewSemaphore(2)}} },
@@ -116,12 +115,12 @@ var linearizable = map[string]struct {
 				return 1000
 			}
 			return 1
-		}, false), // a try does not overtake
+		}, false), // a try does not overtake waiters
 		func() subject { return new(rwSubject) },
 		func() subject { return writesAsReader{new(rwSubject)} },
 	},
 	"Semaphore": {
-		model(permits, func(c call) int { return c.n }, false), // nor does it here
+		model(permits, func(c call) int { return c.n }, false), // a try does not overtake waiters here, either
 		func() subject { return semaphoreSubject{syncx.NewSemaphore(permits)} },
 		func() subject { return forgetsOne{semaphoreSubject{syncx.NewSemaphore(permits)}} },
 	},
@@ -148,7 +147,7 @@ func (s forgetsOne) take(c call) sched.Future[struct{}] { return s.subject.take(
 func (s forgetsOne) try(c call) bool                    { return s.subject.try(call{n: c.n - 1}) }
 func (s forgetsOne) back(c call)                        { s.subject.back(call{n: c.n - 1}) }
 
-// A client takes and gives back, and writes down when.
+// A client takes and gives back, and records its operations.
 type client struct {
 	id      int
 	clock   *atomic.Int64
@@ -157,14 +156,14 @@ type client struct {
 	left    int
 	history []porcupine.Operation
 
-	current call                   // is being made
-	began   int64                  // when it was
-	future  sched.Future[struct{}] // is waited for; nil: nothing
-	has     bool                   // what current took
+	current call                   // the call in progress
+	began   int64                  // when it began
+	future  sched.Future[struct{}] // the future it waits for; nil: none
+	has     bool                   // the permits that current has taken
 }
 
-// step goes on until the client has to wait for future, or is done. What it has got it
-// keeps for a turn of others, every other time.
+// step goes on until the client has to wait for future, or is done. Every other time it keeps its
+// permits while others run.
 func (c *client) step(poll func(f sched.Future[struct{}]) error) error {
 	for c.left > 0 || c.future != nil || c.has {
 		if c.future != nil {
@@ -229,7 +228,7 @@ func (c *client) op() op {
 	}
 }
 
-// record has clients in all forms use a subject, and returns what they wrote down.
+// record runs clients in all forms, and returns their records.
 func record(t *testing.T, rt *sched.Runtime, s subject, seed uint64) (history []porcupine.Operation) {
 	t.Helper()
 	var clock atomic.Int64
@@ -260,7 +259,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	}
 }
 
-// The checkers are worth what they reject: each of these is, sooner or later.
+// The checkers must reject each of these implementations, sooner or later.
 func TestHistoriesOfWhatIsWrongAreNotLinearizable(t *testing.T) {
 	for name, l := range linearizable {
 		t.Run(name, func(t *testing.T) {

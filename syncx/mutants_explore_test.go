@@ -45,9 +45,13 @@ var mistakes = map[string]mutants.Mutant{
 		"if p.Value.need != n.calls() {\n\t\tn.due.Remove(p)\n\t\treturn\n\t}\n", ""),
 	"a reader behind a writer who has given up": mutants.In("rwmutex_queue.go", "TestExploreAReader",
 		"rw.give(nil)", "rw.queue.mu.Unlock()"),
+	"a downgrade that stores instead of comparing": mutants.In("rwmutex_queue.go", "TestExploreADowngrade",
+		"if rw.word.CompareAndSwap(old, old-rwWriter+rwReader) {", "if rw.word.Store(old - rwWriter + rwReader); true {"),
+	"a downgrade that tells no reader": mutants.In("rwmutex_queue.go", "TestExploreADowngradeLetsReaders",
+		"if old&rwWaited != 0 {\n\t\t\t\trw.handOver(cx)\n\t\t\t}\n\t\t\treturn\n\t\t}\n\t}\n}\n\nfunc (rw *RWMutex) runlock", "return\n\t\t}\n\t}\n}\n\nfunc (rw *RWMutex) runlock"),
 	"one who comes to wait for an RWMutex that has become free": mutants.In("rwmutex_queue.go", "TestExploreAnRWMutex",
 		"} else if rw.word.CompareAndSwap(old, old|rwWaited) {", "} else if rw.word.Or(rwWaited); true {"),
 }
 
-// The explorer is worth what it finds: each of these mistakes.
+// The explorer must find each of these mistakes.
 func TestMutantsAreCaughtByTheExplorer(t *testing.T) { mutants.MustAllBeCaught(t, mistakes) }

@@ -7,31 +7,30 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Mutex is a lock that tasks and goroutines can hold across whatever they wait for.
-// The zero value is not locked. Whoever locks it need not be who unlocks it.
+// A Mutex is a lock that tasks and goroutines can hold while they wait for something else. The
+// zero value is unlocked. A task or goroutine may unlock it that has not locked it.
 //
-// Those who wait get it in the order in which they came. When it is unlocked, the first
-// of them is woken, and until that one runs, tasks that are running may take the lock
-// and give it back, at most 1024 times in all; then, or when the first has come and
-// found it taken, it is handed over, and nobody else can have it in between. (Handing
-// over each time costs a switch of tasks for each time the lock is taken, as soon as
-// somebody waits and for as long as there is always somebody who does: a lock convoy.
-// sync.Mutex has the same rule with a millisecond for a bound. Who needs the exact order
-// of all calls uses a Semaphore with one permit.)
+// Waiters get the lock in the order of their arrival. An unlock wakes the first waiter. Until that
+// one runs, running tasks may take and release the lock, at most 1024 times in all. After that, or
+// if the first waiter runs and finds the lock taken, the lock is handed over: the next unlock
+// gives it to the first waiter, and no other task gets it in between.
 //
-// Locking and unlocking when nobody waits cost one compare-and-swap each. All methods may
-// be called from any goroutine.
+// (Always handing over would cost a switch of tasks for each locking while there is always a
+// waiter: a lock convoy. sync.Mutex has the same rule, with a bound of a millisecond. For the
+// exact order of all calls use a Semaphore with one permit.)
+//
+// Locking and unlocking without waiters cost one compare-and-swap each. All methods may be called
+// from any goroutine.
 type Mutex struct {
 	word  atomics.Uint32 // see mutex_queue.go
 	queue queue
 }
 
-// TryLock locks the mutex if that is possible now, and reports whether it was.
+// TryLock locks the mutex if that is possible now, and reports whether it did.
 func (m *Mutex) TryLock() bool { return m.word.CompareAndSwap(0, mutexLocked) || m.barge() }
 
-// Lock locks the mutex for the stackful task that calls it. Its error is
-// sched.ErrCancelled when the task is aborted while it waits; then the mutex is not
-// locked.
+// Lock locks the mutex for the stackful task that calls it. If the task is aborted while it waits,
+// the error is sched.ErrCanceled, and the mutex is not locked.
 func (m *Mutex) Lock(cx *sched.Context) error {
 	if cx.Proceed() && m.TryLock() {
 		return nil
@@ -43,8 +42,8 @@ func (m *Mutex) Lock(cx *sched.Context) error {
 	return err
 }
 
-// LockContext locks the mutex for the goroutine that calls it, which must not be a
-// worker's. Its error is that of ctx; then the mutex is not locked.
+// LockContext locks the mutex for the goroutine that calls it, which must not be a worker's. If
+// ctx ends first, it returns ctx's error, and the mutex is not locked.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if m.TryLock() {
 		return nil
@@ -56,12 +55,12 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return err
 }
 
-// Unlock unlocks the mutex. It panics if that is not locked.
+// Unlock unlocks the mutex. It panics if the mutex is not locked.
 func (m *Mutex) Unlock() { m.UnlockFrom(nil) }
 
-// UnlockFrom is Unlock from a task, and wakes at less cost.
+// UnlockFrom is Unlock from a task, with a cheaper wake-up.
 func (m *Mutex) UnlockFrom(cx *sched.Context) {
-	if !m.word.CompareAndSwap(mutexLocked, 0) { // no load before it: that costs more than it spares
+	if !m.word.CompareAndSwap(mutexLocked, 0) { // without a load before it, which would cost more than it saves
 		m.unlock(cx)
 	}
 }

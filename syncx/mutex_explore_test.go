@@ -9,8 +9,8 @@ import (
 	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
-// overtaking runs a test with bounds on how often those who wait may be overtaken: 0 is
-// handing over each time.
+// overtaking runs a test with bounds on how often waiters may be overtaken. 0: each unlock hands
+// over.
 func overtaking(t *testing.T, test func(t *testing.T)) {
 	before := mutexPasses
 	defer func() { mutexPasses = before }()
@@ -34,7 +34,7 @@ func newMutexTest(x *explorer.Execution) *mutexTest {
 	return m
 }
 
-// locks locks so many times and unlocks.
+// locks locks and unlocks a number of times.
 func (m *mutexTest) locks(name string, times int) {
 	s := m.sleeper()
 	m.x.Go(name, func() {
@@ -46,7 +46,7 @@ func (m *mutexTest) locks(name string, times int) {
 	})
 }
 
-// givesUp polls so many times, whether it is woken or not, and gives up.
+// givesUp polls a number of times, whether it is woken or not, and gives up.
 func (m *mutexTest) givesUp(name string, polls int) {
 	s := m.sleeper()
 	m.x.Go(name, func() {
@@ -71,7 +71,7 @@ func (m *mutexTest) tries(name string) {
 	})
 }
 
-// One holds the lock at a time, and whoever waits for it gets it.
+// One thread holds the lock at a time, and every waiter gets it.
 func TestExploreAMutexLosesNoWaiter(t *testing.T) {
 	overtaking(t, func(t *testing.T) {
 		for name, c := range map[string]struct {

@@ -2,8 +2,8 @@ package syncx
 
 import "github.com/suiro-go/suiro/sched"
 
-// A LockFuture locks a Mutex. It is done when that is locked, fails never, and may be
-// polled again to lock it once more.
+// A LockFuture locks a Mutex. It is done when the mutex is locked. It never fails, and may be
+// polled again to lock the mutex once more.
 type LockFuture struct {
 	m     *Mutex
 	place place
@@ -16,13 +16,12 @@ var (
 	locks pool[LockFuture]
 )
 
-// LockFuture is a future that locks the mutex. Its place in the queue is from its first
-// poll.
+// LockFuture returns a future that locks the mutex. It enters the queue at its first poll.
 func (m *Mutex) LockFuture() *LockFuture { return &LockFuture{m: m} }
 
-// Poll makes it a future.
+// Poll implements sched.Future.
 func (f *LockFuture) Poll(cx *sched.Context) (struct{}, error) {
-	if f.place.Value.state.Load() == idle && f.m.word.Load() == 0 { // nearly always
+	if f.place.Value.state.Load() == idle && f.m.word.Load() == 0 { // the usual case
 		if !cx.Proceed() {
 			return struct{}{}, sched.ErrPending
 		}
@@ -50,10 +49,9 @@ func (f *LockFuture) poll(cx *sched.Context) (struct{}, error) {
 	}
 }
 
-// spin tries to lock for a little while if the holder is likely to be at work on another
-// thread: when nobody waits, or the first has been summoned and others pass the lock
-// around until it comes. Whoever can be done takes from the budget; not to go on means
-// that there was nothing left of it.
+// spin tries to lock for a short time if the holder probably runs on another thread. That is so
+// when no task waits, or when the first waiter has been summoned and others take the lock in turns
+// until it runs. A poll that may succeed uses budget. mayGoOn is false if the budget is used up.
 func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 	state, word := f.place.Value.state.Load(), f.m.word.Load()
 	if state == queued {
@@ -78,7 +76,7 @@ func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 			return false, false
 		}
 		paid = true
-		if state == summoned { // under the queue's lock
+		if state == summoned { // it must be taken under the queue's lock
 			break
 		}
 		if f.m.barge() {
@@ -88,9 +86,9 @@ func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 	return false, true
 }
 
-// handedOver waits a little for the lock if it was asked for that the holder hand it
-// over: that is likely to happen soon, and dear to miss, because then nobody has the
-// lock until this task runs again.
+// handedOver waits a short time for the lock if the holder was asked to hand it over. That will
+// probably happen soon. To miss it is expensive, because then no task has the lock until this one
+// runs again.
 func (f *LockFuture) handedOver() bool {
 	state := &f.place.Value.state
 	for i := 0; i < mutexSpins && state.Load() == summoned; i++ {
@@ -103,5 +101,5 @@ func (f *LockFuture) handedOver() bool {
 	return true
 }
 
-// Cancel gives the place back, and the lock if it has that.
+// Cancel ends the wait, and releases the lock if it has got the lock.
 func (f *LockFuture) Cancel() { f.m.leave(&f.place) }

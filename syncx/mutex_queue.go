@@ -9,29 +9,29 @@ import (
 // The word of a mutex:
 //
 //	bit 0    it is locked
-//	bit 1    somebody waits: the list is not empty; changes under queue.mu
-//	bit 2    the first of them has been summoned; changes under queue.mu
+//	bit 1    a task waits: the list is not empty; changes under queue.mu
+//	bit 2    the first waiter has been summoned; changes under queue.mu
 //	bits 3-  how often the lock was taken since then
 //
-// No wake-up is lost, because when somebody waits, then somebody is bound to look after
-// them: whoever holds the lock, or if nobody does, the first, who has been summoned. In
-// detail:
+// No wake-up is lost. While a task waits, there is always another party that must look at the
+// queue. It is the holder of the lock; or, if there is no holder, the first waiter, which has been
+// summoned. To summon a waiter is to wake it so that it takes the lock itself. In detail:
 //
-//   - Who comes to wait sets bit 1 in a compare-and-swap that finds the lock taken. The
-//     holder's unlock therefore finds it, be it by its own compare-and-swap that fails.
-//   - An unlock that finds bit 1 and nobody summoned summons the first: it frees the
-//     lock, sets bit 2 and wakes the first.
-//   - An unlock that finds bit 2 has somebody else's summons to rely on, and just frees
-//     the lock. That one has been woken or is about to be, and has not been here since, or
-//     it would have the lock or bits 3- would be at their limit.
-//   - An unlock that finds bits 3- at their limit leaves the lock taken, by the first.
-//   - One that was summoned and comes takes the lock and leaves the list, with bits 2 and
-//     3-; its own unlock is the next to see to the others. If the lock is taken it sets bits
-//     3- to their limit: the holder's unlock hands over.
-//   - One that was summoned and leaves summons the next, or leaves that to the holder.
+//   - A newcomer sets bit 1 in a compare-and-swap that finds the lock taken. So the holder's
+//     unlock finds the bit, at the latest when its own compare-and-swap fails.
+//   - An unlock that finds bit 1 and no summoned waiter summons the first one: it frees the lock,
+//     sets bit 2 and wakes the first waiter.
+//   - An unlock that finds bit 2 relies on an earlier summons, and just frees the lock. The
+//     summoned waiter has been woken or is about to be, and has not polled since. Otherwise it
+//     would have the lock, or bits 3- would be at their limit.
+//   - An unlock that finds bits 3- at their limit leaves the lock taken, now by the first waiter.
+//   - A summoned waiter that polls takes the lock, leaves the list, and clears bits 2 and 3-. Its
+//     own unlock will look after the other waiters. If the lock is taken, it sets bits 3- to their
+//     limit: the holder's unlock then hands over.
+//   - A summoned waiter that gives up summons the next one, or leaves that to the holder.
 //
-// Under queue.mu, with the lock taken by the caller, nobody else changes the word; with
-// the lock free or somebody else's, others may take it and free it.
+// While the caller holds queue.mu and the lock, nobody else changes the word. If the lock is free
+// or held by others, others may take it and free it.
 const (
 	mutexLocked   = 1 << 0
 	mutexWaited   = 1 << 1
@@ -39,16 +39,15 @@ const (
 	mutexPass     = 1 << 3
 )
 
-// mutexPasses is how often those who wait may be overtaken while the first is on its
-// way. It should cover what a few tasks do in one run, that is their budget, so that one
-// which has woken another need not switch to it at once; and what another worker needs to
-// wake up, some tens of microseconds. With 0 the lock is handed over each time. Tests
-// change it.
+// mutexPasses is how often the waiters may be overtaken while the first one is about to run. It
+// should cover the runs of a few tasks, each with its full budget, so that a task that has woken
+// another one need not switch to it at once. It should also cover the wake-up of another worker,
+// some tens of microseconds. With 0 the lock is always handed over. Tests change it.
 var mutexPasses uint32 = 1024
 
-// mutexSpins is how often whoever finds the lock taken looks whether it has become free:
-// for one or two microseconds in all, which covers a short critical section on another thread,
-// and is less than what it costs to wake another worker. Tests change it.
+// mutexSpins is how often a task that finds the lock taken checks again: for one or two
+// microseconds in all. That covers a short critical section on another thread, and costs less than
+// waking another worker. Tests change it.
 var mutexSpins = spins()
 
 func spins() int {
@@ -58,8 +57,8 @@ func spins() int {
 	return 40
 }
 
-// pause is what passes between two looks, some tens of nanoseconds: each of them takes
-// the word away from the holder's processor, which then waits for it to unlock.
+// pause waits some tens of nanoseconds between two checks. Each check takes the word's cache line
+// away from the holder's processor, which then waits for it in order to unlock.
 func pause() {
 	for range 50 {
 	}
@@ -72,7 +71,7 @@ func free(word uint32) bool {
 	return word&mutexLocked == 0 && (word == 0 || passes(word) < mutexPasses)
 }
 
-// taken is the word after that.
+// taken is the word after the lock has been taken.
 func taken(word uint32) uint32 {
 	if word != 0 {
 		word += mutexPass
@@ -80,7 +79,7 @@ func taken(word uint32) uint32 {
 	return word | mutexLocked
 }
 
-// barge takes the lock if it is free, whoever waits.
+// barge takes the lock if it is free, even if others wait.
 func (m *Mutex) barge() bool {
 	for {
 		old := m.word.Load()
@@ -113,8 +112,8 @@ func (m *Mutex) unlock(cx *sched.Context) {
 	wake(cx, w)
 }
 
-// pass does what the word says, and returns whom to wake. The lock is the caller's, and
-// so is that of the queue.
+// pass unlocks or hands over, as the word says, and returns the waker to wake. The caller holds
+// the lock, and queue.mu.
 func (m *Mutex) pass() sched.Waker {
 	old := m.word.Load()
 	switch {
@@ -141,14 +140,14 @@ func (m *Mutex) pass() sched.Waker {
 	}
 }
 
-// summon has the first come for the lock, and returns whom to wake for that.
+// summon tells the first waiter to take the lock, and returns its waker.
 func (m *Mutex) summon() sched.Waker {
 	first := &m.queue.list.Front().Value
 	first.state.Store(summoned)
 	return first.waker
 }
 
-// poll takes the lock for a place, or has it wait with that waker.
+// poll takes the lock for a place, or enqueues the place with that waker.
 func (m *Mutex) poll(p *place, w sched.Waker) bool {
 	switch p.Value.state.Load() {
 	case idle:
@@ -175,7 +174,7 @@ func (m *Mutex) poll(p *place, w sched.Waker) bool {
 	}
 }
 
-// enter takes the lock or waits.
+// enter takes the lock, or enqueues the place.
 func (m *Mutex) enter(p *place, w sched.Waker) bool {
 	for {
 		old := m.word.Load()
@@ -190,7 +189,8 @@ func (m *Mutex) enter(p *place, w sched.Waker) bool {
 	}
 }
 
-// claim takes the lock for the first, who was summoned, or has it handed over next.
+// claim takes the lock for the first waiter, which was summoned, or requests that it be handed
+// over next.
 func (m *Mutex) claim(p *place, w sched.Waker) bool {
 	for {
 		old := m.word.Load()
@@ -217,7 +217,7 @@ func (m *Mutex) claim(p *place, w sched.Waker) bool {
 	}
 }
 
-// leave has a place wait no more. What it was given goes to the next.
+// leave ends the wait of a place. If it has got the lock, the lock goes to the next waiter.
 func (m *Mutex) leave(p *place) {
 	if p.Value.state.Load() == idle {
 		return
@@ -236,7 +236,7 @@ func (m *Mutex) leave(p *place) {
 	wake(nil, w)
 }
 
-// left has the word say who waits now that one has gone, and returns whom to wake.
+// left updates the word after a waiter has left, and returns the waker to wake.
 func (m *Mutex) left(wasSummoned bool) sched.Waker {
 	for {
 		old := m.word.Load()

@@ -63,8 +63,8 @@ func TestAMutexIsLockedInTheOrderInWhichTheyCameToWait(t *testing.T) {
 	})
 }
 
-// While the first that waits is on its way others may take the lock, but not for ever; and
-// when it has come in vain, the next unlock is for it.
+// While the first waiter is about to run, others may take the lock, but not forever. If the waiter
+// polls in vain, the next unlock hands over to it.
 func TestAMutexHandsOverWhenItHasBeenOvertakenOftenEnough(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var mu syncx.Mutex
@@ -187,7 +187,7 @@ func TestUnlockOfWhatIsNotLockedPanics(t *testing.T) {
 	require.True(t, mu.AtRest() && rw.AtRest(), "the panics changed nothing")
 }
 
-// One that another one's wake-up was for.
+// The wake-up goes to the task that polled last.
 func TestAFutureThatMovesToAnotherTaskWakesThatOne(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var mu syncx.Mutex

@@ -8,25 +8,25 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Notify tells tasks that something has happened, and not what: they look for that
-// themselves. It is a semaphore that has one permit at most, to begin with none (as that
-// of Tokio). The zero value is ready for use. All methods may be called from any goroutine.
+// A Notify tells tasks that an event has happened, but not which one: they check that themselves.
+// It is a semaphore with at most one permit, and none at the beginning (as Tokio's Notify). The
+// zero value is ready for use. All methods may be called from any goroutine.
 //
-// Of those who wait the one that came first is told first.
+// The waiter that came first is notified first.
 type Notify struct {
-	// Bits 0 and 1 are the state, the others count the calls of NotifyWaiters. The state
-	// is notifyWaited exactly when the list is not empty; from and to that it changes only
+	// Bits 0 and 1 are the state; the other bits count the calls of NotifyWaiters. The state is
+	// notifyWaited exactly when the list is not empty. It changes from and to that value only
 	// under queue.mu, and so does the count.
 	//
-	// No notification is lost: who comes to wait changes notifyNothing to notifyWaited under
-	// the lock, in a compare-and-swap. A NotifyOne that came before has stored its
-	// permit, so that it fails; one that comes after goes to the list, under the lock.
+	// No notification is lost: a newcomer changes notifyNothing to notifyWaited under the lock, in
+	// a compare-and-swap. An earlier NotifyOne has stored its permit, so that the swap fails. A
+	// later one uses the list, under the lock.
 	word  atomics.Uint64
 	queue queue
 
-	// Those whom NotifyWaiters has told, and who have not been woken yet. They need no
-	// other notification: NotifyOne is for those in the queue, or for the next to come.
-	// Their count is smaller than the one of now. Under queue.mu.
+	// due holds the waiters that NotifyWaiters has notified and that are not woken yet. They need
+	// no further notification: NotifyOne is for waiters in the queue, or for the next one to
+	// arrive. Their count is smaller than the current one. queue.mu guards it.
 	due list.List[waiter]
 }
 
@@ -38,22 +38,22 @@ const (
 	notifyCall    = 4
 )
 
-// NotifyOne tells the first that waits. If nobody does, the next wait is done at once;
-// that is so for one, however often NotifyOne was called. Who was told, and gives up
-// before he has seen it, has the next one told.
+// NotifyOne notifies the first waiter. If there is none, the next wait is done at once; that holds
+// for one wait, however often NotifyOne was called. A notified waiter that is canceled before it
+// runs passes the notification on.
 func (n *Notify) NotifyOne() { n.one(nil) }
 
-// NotifyOneFrom is NotifyOne from a task, and wakes at less cost.
+// NotifyOneFrom is NotifyOne from a task, with a cheaper wake-up.
 func (n *Notify) NotifyOneFrom(cx *sched.Context) { n.one(cx) }
 
-// NotifyWaiters tells all that wait, and every WaitFuture there is that has not been
-// done since. For those who come later it stores nothing. It costs as much as there are.
+// NotifyWaiters notifies all waiters, and every WaitFuture that exists and has not been done
+// since. It stores nothing for later waits. Its cost is proportional to the number of waiters.
 func (n *Notify) NotifyWaiters() { n.all(nil) }
 
-// NotifyWaitersFrom is NotifyWaiters from a task, and wakes at less cost.
+// NotifyWaitersFrom is NotifyWaiters from a task, with cheaper wake-ups.
 func (n *Notify) NotifyWaitersFrom(cx *sched.Context) { n.all(cx) }
 
-// TryWait takes what NotifyOne has stored, and reports whether there was anything.
+// TryWait takes the permit that NotifyOne has stored, and reports whether there was one.
 func (n *Notify) TryWait() bool {
 	for {
 		old := n.word.Load()
@@ -66,8 +66,8 @@ func (n *Notify) TryWait() bool {
 	}
 }
 
-// Wait waits until the stackful task that calls it is told. Its error is
-// sched.ErrCancelled when the task is aborted meanwhile.
+// Wait waits until the stackful task that calls it is notified. Its error is sched.ErrCanceled if
+// the task is aborted meanwhile.
 func (n *Notify) Wait(cx *sched.Context) error {
 	f := notifies.get()
 	f.reset(n)
@@ -80,8 +80,8 @@ func (n *Notify) Wait(cx *sched.Context) error {
 	return err
 }
 
-// WaitContext waits until the goroutine that calls it, which must not be a worker's, is
-// told. Its error is that of ctx.
+// WaitContext waits until the goroutine that calls it is notified. The goroutine must not be a
+// worker's. Its error is ctx's.
 func (n *Notify) WaitContext(ctx context.Context) error {
 	f := notifies.get()
 	f.reset(n)
@@ -90,8 +90,8 @@ func (n *Notify) WaitContext(ctx context.Context) error {
 	return err
 }
 
-// A NotifyFuture waits to be told by a Notify. It fails never, and may be polled again to
-// wait once more.
+// A NotifyFuture waits for a notification. It never fails, and may be polled again to wait once
+// more.
 type NotifyFuture struct {
 	n     *Notify
 	since uint64 // the count of NotifyWaiters when it was made, or last done
@@ -105,9 +105,9 @@ var (
 	notifies pool[NotifyFuture]
 )
 
-// WaitFuture is a future that waits to be told. NotifyWaiters tells it from when it was
-// made, so that a condition which is looked at between that and its first poll is not
-// missed; for NotifyOne, its place in the queue is from its first poll.
+// WaitFuture returns a future of a notification. NotifyWaiters reaches it from its creation on. So
+// a change of a condition that is checked between the creation and the first poll is not missed.
+// For NotifyOne, it enters the queue at its first poll.
 func (n *Notify) WaitFuture() *NotifyFuture {
 	f := new(NotifyFuture)
 	f.reset(n)
@@ -116,7 +116,7 @@ func (n *Notify) WaitFuture() *NotifyFuture {
 
 func (f *NotifyFuture) reset(n *Notify) { f.n, f.since = n, n.calls() }
 
-// Poll makes it a future.
+// Poll implements sched.Future.
 func (f *NotifyFuture) Poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) || f.ready() && !cx.Proceed() || !f.n.poll(&f.place, &f.since, w) {
@@ -138,5 +138,5 @@ func (f *NotifyFuture) ready() bool {
 	}
 }
 
-// Cancel gives the place back. If NotifyOne has told it already, the next one is told.
+// Cancel ends the wait. If NotifyOne has already notified it, the next waiter is notified.
 func (f *NotifyFuture) Cancel() { f.n.leave(&f.place) }

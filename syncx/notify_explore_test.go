@@ -20,7 +20,7 @@ func (m *notifyTest) poll(s *sleeper, since *uint64) func() bool {
 	return func() bool { return m.n.poll(&s.place, since, s.waker()) }
 }
 
-// waits has a thread wait once; it need not be told.
+// waits is a thread that waits once; it need not be notified.
 func (m *notifyTest) waits(name string) {
 	s, since := m.sleeper(), m.n.calls()
 	m.x.Go(name, func() {
@@ -29,7 +29,7 @@ func (m *notifyTest) waits(name string) {
 	})
 }
 
-// givesUp has one look so many times, whether it is woken or not.
+// givesUp polls a number of times, whether it is woken or not, and gives up.
 func (m *notifyTest) givesUp(name string, polls int) {
 	s, since := m.sleeper(), m.n.calls()
 	m.x.Go(name, func() {
@@ -43,9 +43,9 @@ func (m *notifyTest) givesUp(name string, polls int) {
 	})
 }
 
-// Each notification reaches one, or is there for the next; that of a waiter who gives up
-// goes to another. How many can be kept is one, so there are never two at a time that
-// nobody waits for.
+// Each notification reaches one waiter, or is stored for the next. If a notified waiter gives up,
+// its notification goes to another. Only one can be stored, so there are never two at a time
+// without a waiter.
 func TestExploreANotificationReachesExactlyOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		threads func(m *notifyTest)
@@ -76,7 +76,7 @@ func TestExploreANotificationReachesExactlyOne(t *testing.T) {
 	}
 }
 
-// Who looks at a condition, and then waits for a change, sees it.
+// A task that checks a condition and then waits for a change sees the change.
 func TestExploreNotifyWaitersIsNotMissedAfterALook(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		m := &notifyTest{waitTest: newWaitTest(x)}
@@ -100,8 +100,8 @@ func TestExploreNotifyWaitersIsNotMissedAfterALook(t *testing.T) {
 	})
 }
 
-// Both kinds at once: nobody is told twice, and the one notification is not used up by
-// who was told by the other.
+// Both kinds of notification run concurrently. Nobody is notified twice, and a waiter that
+// NotifyWaiters has notified does not use up the permit of NotifyOne.
 func TestExploreNotifyWaitersAgainstNotifyOne(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		m := &notifyTest{waitTest: newWaitTest(x)}
@@ -137,8 +137,8 @@ func (m *notifyTest) atRest() (stored bool) {
 	return is == notifyStored
 }
 
-// NotifyWaiters tells more than are woken at a time. The first of them notifies one: that
-// is not for those who were told, so it is there for the next.
+// NotifyWaiters notifies more than one batch. The first waiter that runs calls NotifyOne. The
+// notified waiters do not need that, so it is stored for the next wait.
 func TestExploreNotifyOneAmongThoseWhoAreTold(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		m := &notifyTest{waitTest: newWaitTest(x)}
@@ -152,13 +152,13 @@ func TestExploreNotifyOneAmongThoseWhoAreTold(t *testing.T) {
 	})
 }
 
-// The same, by one who was notified and gives up.
+// The same happens when a notified waiter gives up.
 func TestExploreANotificationGivenUpAmongThoseWhoAreTold(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		m := &notifyTest{waitTest: newWaitTest(x)}
 		first, _ := m.waiting(4)
 		m.n.NotifyOne()
-		told := false // the others, when it gives up
+		told := false // whether the others were notified when it gives up
 		x.Go("notifies all", m.n.NotifyWaiters)
 		x.Go("gives up", func() {
 			told = m.n.calls() > 0
@@ -168,7 +168,7 @@ func TestExploreANotificationGivenUpAmongThoseWhoAreTold(t *testing.T) {
 	})
 }
 
-// One who was told, and not woken yet, gives up; another one comes to wait.
+// A waiter that was notified, but not woken yet, gives up; another one arrives.
 func TestExploreNotifyWaitersToOneWhoLeaves(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
 		m := &notifyTest{waitTest: newWaitTest(x)}

@@ -4,14 +4,14 @@ import "github.com/suiro-go/suiro/sched"
 
 func (n *Notify) calls() uint64 { return n.word.Load() / notifyCall }
 
-// one tells the first that waits, or stores that.
+// one notifies the first waiter, or stores a permit.
 func (n *Notify) one(cx *sched.Context) {
 	for {
 		old := n.word.Load()
 		if old&notifyState == notifyWaited {
 			break
 		}
-		// Even if it is stored: who takes it after this must see what came before it.
+		// Also if one is stored: a later taker must see the writes before this call.
 		if n.word.CompareAndSwap(old, old&^notifyState|notifyStored) {
 			return
 		}
@@ -22,11 +22,11 @@ func (n *Notify) one(cx *sched.Context) {
 	wake(cx, w)
 }
 
-// pass is one with the lock held, and returns whom to wake.
+// pass is one with the lock held, and returns the waker to wake.
 func (n *Notify) pass() sched.Waker {
 	for {
 		old := n.word.Load()
-		if old&notifyState == notifyWaited { // until the lock is free
+		if old&notifyState == notifyWaited { // it stays so until the lock is free
 			if n.queue.list.Len() == 1 {
 				n.word.Store(old &^ notifyState)
 			}
@@ -38,14 +38,14 @@ func (n *Notify) pass() sched.Waker {
 	}
 }
 
-// all tells those who wait now, at once: the queue is empty then. They are woken in
-// batches, between which the lock is free.
+// all notifies all current waiters at once: the queue is empty after that. They are woken in
+// batches. The lock is free between two batches.
 func (n *Notify) all(cx *sched.Context) {
 	n.queue.mu.Lock()
 	if n.queue.empty() {
 		n.word.Add(notifyCall)
 	} else {
-		n.word.Store(n.word.Load()&^notifyState + notifyCall) // somebody waits: nobody else changes it
+		n.word.Store(n.word.Load()&^notifyState + notifyCall) // a task waits, so nobody else changes the word
 	}
 	n.due.PushBackList(&n.queue.list)
 	now := n.calls()
@@ -64,8 +64,8 @@ func (n *Notify) all(cx *sched.Context) {
 	}
 }
 
-// poll looks for what a place is to be told, or has it wait with that waker. When it is
-// done, since is the count of now.
+// poll takes a place's notification, or enqueues the place with that waker. When it is done, since
+// is the current count.
 func (n *Notify) poll(p *place, since *uint64, w sched.Waker) bool {
 	switch p.Value.state.Load() {
 	case granted, noticed:
@@ -85,7 +85,7 @@ func (n *Notify) poll(p *place, since *uint64, w sched.Waker) bool {
 			p.Value.waker = w
 			return false
 		}
-		n.due.Remove(p) // NotifyWaiters would wake it
+		n.due.Remove(p) // otherwise NotifyWaiters would wake it
 		settle(p)
 	default:
 		settle(p)
@@ -94,12 +94,12 @@ func (n *Notify) poll(p *place, since *uint64, w sched.Waker) bool {
 	return true
 }
 
-// enter takes what is stored, or waits.
+// enter takes a stored permit, or enqueues the place.
 func (n *Notify) enter(p *place, since uint64, w sched.Waker) bool {
 	for {
 		old := n.word.Load()
 		switch {
-		case old/notifyCall != since: // it is not to take what is stored for another
+		case old/notifyCall != since: // it must not take a permit stored for another waiter
 			return true
 		case old&notifyState == notifyStored:
 			if n.word.CompareAndSwap(old, old&^notifyState) {
@@ -112,7 +112,7 @@ func (n *Notify) enter(p *place, since uint64, w sched.Waker) bool {
 	}
 }
 
-// remove takes a place that is queued out of its list. The lock is held.
+// remove takes a queued place out of its list. The lock is held.
 func (n *Notify) remove(p *place) {
 	if p.Value.need != n.calls() {
 		n.due.Remove(p)
@@ -124,7 +124,7 @@ func (n *Notify) remove(p *place) {
 	}
 }
 
-// leave has a place wait no more.
+// leave ends the wait of a place.
 func (n *Notify) leave(p *place) {
 	if p.Value.state.Load() == idle {
 		return

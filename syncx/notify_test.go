@@ -30,7 +30,7 @@ func TestNotifyWaitersWakesAllAndStoresNone(t *testing.T) {
 	inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
 		var n syncx.Notify
 		var waits []*wait
-		for range 100 { // more than are woken at a time
+		for range 100 { // more than one batch of wake-ups
 			waits = append(waits, waiting(&n).begin(rt, f, nothing))
 		}
 		eventually(t, "they wait", func() bool { return n.Waiters() == 100 })
@@ -118,7 +118,7 @@ func TestAFutureIsToldByNotifyWaitersFromWhenItWasMade(t *testing.T) {
 	require.True(t, n.AtRest())
 }
 
-// Each value is looked at before the wait, and none is missed.
+// Each value is checked before the wait, and none is missed.
 func TestAChangeThatIsNotifiedIsNotMissed(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var changed, seen syncx.Notify
@@ -155,8 +155,8 @@ func TestAChangeThatIsNotifiedIsNotMissed(t *testing.T) {
 	})
 }
 
-// NotifyWaiters tells many, in batches. The first of them that runs calls NotifyOne. All
-// of them were told by the other call, so it is kept for the next.
+// NotifyWaiters notifies many waiters, in batches. The first one that runs calls NotifyOne. All of
+// them were notified by the other call, so that notification is stored for the next wait.
 func TestANotificationDuringNotifyWaitersIsForTheNext(t *testing.T) {
 	for _, waiters := range []int{8, 32, 33, 64, 200} {
 		for range rounds(200) {

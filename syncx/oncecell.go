@@ -7,19 +7,19 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A OnceCell is a value that is set once. Whoever needs it first makes it; the others
-// wait for that one, and when he fails, panics or gives up, the next of them makes it with
-// his own function, first come first. The zero value is an empty cell. All methods may be
-// called from any goroutine.
+// A OnceCell is a value that is set once. The first caller makes it, and the others wait. If the
+// first one fails, panics or is canceled, the next one makes the value with its own function, in
+// the order of arrival. The zero value is an empty cell. All methods may be called from any
+// goroutine.
 //
-// A function that asks for its own cell's value waits for itself.
+// An initializer that waits for the value of its own cell waits forever.
 type OnceCell[T any] struct {
 	full  atomics.Uint32 // 1: value is there, and will not change
-	mu    Mutex          // is held by who makes it
+	mu    Mutex          // held while the value is made
 	value T
 }
 
-// Get is the value, if there is one. It costs a load.
+// Get returns the value, if there is one. It costs a load.
 func (c *OnceCell[T]) Get() (v T, ok bool) {
 	if c.full.Load() == 0 {
 		return v, false
@@ -27,8 +27,8 @@ func (c *OnceCell[T]) Get() (v T, ok bool) {
 	return c.value, true
 }
 
-// Set sets the value, unless there is one or somebody is making it, and reports whether it
-// has.
+// Set sets the value, unless there is one or another caller is making it. It reports whether it
+// has set the value.
 func (c *OnceCell[T]) Set(v T) bool {
 	if !c.mu.TryLock() {
 		return false
@@ -46,9 +46,9 @@ func (c *OnceCell[T]) fill(v T) {
 	c.full.Store(1)
 }
 
-// GetOrInit is the value for the stackful task that calls it: that of init if there is
-// none. Its error is init's, which leaves the cell empty, or sched.ErrCancelled when the
-// task is aborted while it waits.
+// GetOrInit returns the value for the stackful task that calls it. If there is none, it calls init
+// to make it. If init fails, its error is returned, and the cell stays empty. If the task is
+// aborted while it waits, the error is sched.ErrCanceled.
 func (c *OnceCell[T]) GetOrInit(cx *sched.Context, init func(cx *sched.Context) (T, error)) (T, error) {
 	if v, ok := c.Get(); ok {
 		return v, nil
@@ -63,8 +63,8 @@ func (c *OnceCell[T]) GetOrInit(cx *sched.Context, init func(cx *sched.Context) 
 	return c.keep(init(cx))
 }
 
-// GetOrInitContext is GetOrInit for a goroutine, which must not be a worker's. Its error
-// is init's, or that of ctx, which is also given to init.
+// GetOrInitContext is GetOrInit for a goroutine, which must not be a worker's. Its error is
+// init's, or that of ctx, which is also passed to init.
 func (c *OnceCell[T]) GetOrInitContext(ctx context.Context, init func(ctx context.Context) (T, error)) (T, error) {
 	if v, ok := c.Get(); ok {
 		return v, nil
@@ -87,9 +87,9 @@ func (c *OnceCell[T]) keep(v T, err error) (T, error) {
 	return v, err
 }
 
-// A OnceFuture is done with the value of a OnceCell, or with the error of its own
-// initialiser. It may then be polled again, with the same result; one whose initialiser
-// failed asks for no other's value.
+// A OnceFuture is done with the value of a OnceCell, or with the error of its own initializer. It
+// may then be polled again, with the same result. If its initializer has failed, it does not wait
+// for the value of others.
 type OnceFuture[T any] struct {
 	c      *OnceCell[T]
 	init   sched.Future[T] // nil: done or abandoned
@@ -103,13 +103,13 @@ var (
 	_ sched.Canceler    = (*OnceFuture[int])(nil)
 )
 
-// GetOrInitFuture is a future of the value: that of init if there is none. An init that is
+// GetOrInitFuture returns a future of the value. If there is none, init makes it. An init that is
 // not needed is abandoned.
 func (c *OnceCell[T]) GetOrInitFuture(init sched.Future[T]) *OnceFuture[T] {
 	return &OnceFuture[T]{c: c, init: init, lock: LockFuture{m: &c.mu}}
 }
 
-// Poll makes it a future.
+// Poll implements sched.Future.
 func (o *OnceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	if o.err != nil {
 		return v, o.err
@@ -129,7 +129,7 @@ func (o *OnceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 		}
 		o.making = true
 	}
-	ended := true // or it panics
+	ended := true // also if init panics
 	defer func() {
 		if ended {
 			o.init, o.making = nil, false
@@ -145,11 +145,11 @@ func (o *OnceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	return o.c.keep(v, err)
 }
 
-// Cancel abandons the initialiser; the next that waits uses its own.
+// Cancel abandons the initializer. The next waiter uses its own.
 func (o *OnceFuture[T]) Cancel() {
 	init := o.init
 	o.init = nil
-	defer func() { // after the initialiser is gone, even if its Cancel panics
+	defer func() { // after the initializer has been abandoned, even if its Cancel panics
 		o.lock.Cancel()
 		if o.making {
 			o.making = false

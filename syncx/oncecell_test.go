@@ -14,7 +14,7 @@ import (
 
 var errMaking = errors.New("it cannot be made")
 
-// A maker makes a value, in each form: it waits for leave, and then does what f does.
+// A maker makes a value, in each form: it waits for leave, and then calls f.
 type maker struct {
 	began, leave chan struct{}
 	f            func() (int, error)
@@ -24,7 +24,7 @@ func newMaker(f func() (int, error)) *maker {
 	return &maker{began: make(chan struct{}), leave: make(chan struct{}), f: f}
 }
 
-// asking is an op that makes a value with m, and gives it to got.
+// asking is an op that gets the value, made by m if there is none, and passes it to got.
 func asking(c *syncx.OnceCell[int], m *maker, got func(v int)) op {
 	tell := func(v int, err error) error {
 		if err == nil {
@@ -71,11 +71,11 @@ func (m *maker) future() sched.Future[int] {
 	})
 }
 
-func TestWhenAnInitialiserFailsPanicsOrIsCancelledTheNextOneRuns(t *testing.T) {
+func TestWhenAnInitializerFailsPanicsOrIsCanceledTheNextOneRuns(t *testing.T) {
 	for name, fails := range map[string]func() (int, error){
-		"fails":        func() (int, error) { return 1, errMaking },
-		"panics":       func() (int, error) { panic(errMaking) },
-		"is cancelled": nil,
+		"fails":       func() (int, error) { return 1, errMaking },
+		"panics":      func() (int, error) { panic(errMaking) },
+		"is canceled": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
@@ -122,7 +122,7 @@ func TestWhenAnInitialiserFailsPanicsOrIsCancelledTheNextOneRuns(t *testing.T) {
 	}
 }
 
-// A panic in a goroutine is the caller's.
+// A panic in a goroutine reaches the caller.
 func testPanicInAGoroutine(t *testing.T, rt *sched.Runtime) {
 	var c syncx.OnceCell[int]
 	func() {
@@ -156,7 +156,7 @@ func TestOneOfManyMakesTheValue(t *testing.T) {
 	})
 }
 
-func TestAnInitialiserThatIsNotNeededIsAbandoned(t *testing.T) {
+func TestAnInitializerThatIsNotNeededIsAbandoned(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var c syncx.OnceCell[int]
 	require.True(t, c.Set(5))
@@ -167,15 +167,15 @@ func TestAnInitialiserThatIsNotNeededIsAbandoned(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 5, v)
 	}
-	require.Equal(t, 1, f.cancelled)
+	require.Equal(t, 1, f.canceled)
 }
 
-type abandoned struct{ cancelled int }
+type abandoned struct{ canceled int }
 
 func (*abandoned) Poll(*sched.Context) (int, error) { return 0, errMaking }
-func (a *abandoned) Cancel()                        { a.cancelled++ }
+func (a *abandoned) Cancel()                        { a.canceled++ }
 
-func TestAnInitialiserThatFailedStaysFailed(t *testing.T) {
+func TestAnInitializerThatFailedStaysFailed(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var c syncx.OnceCell[int]
 	once := c.GetOrInitFuture(&abandoned{})

@@ -2,8 +2,8 @@ package syncx
 
 import "sync"
 
-// A pool has futures for those who have none of their own. When one is put back it was
-// done or cancelled; one whose wait panicked is not put back.
+// A pool holds futures for the methods that wait. A future that is put back was done or canceled.
+// If its wait panicked, it is not put back.
 type pool[F any] struct{ p sync.Pool }
 
 func (p *pool[F]) get() *F {

@@ -6,45 +6,45 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// The states of a place in a queue. It leaves idle, and returns there, by what its own
-// future does. All changes are made under the queue's lock, except that from granted,
-// noticed or refused to idle: those are out of the queue and the future's alone.
+// The states of a place in a queue. Only its own future's methods move it out of idle and back to
+// idle. All changes are made under the queue's lock, except those from granted, noticed or refused
+// to idle. In these states the place is out of the queue, and only the future uses it.
 const (
 	idle     uint32 = iota // in no queue, with nothing
-	queued                 // waits
-	summoned               // waits still, and was woken to help itself (Mutex alone)
-	granted                // has what it waited for
-	noticed                // was told by a broadcast: has nothing that could be passed on
+	queued                 // waits in the queue
+	summoned               // still waits, and was woken to take the lock itself (Mutex only)
+	granted                // has got what it waited for
+	noticed                // was woken by a broadcast: it has nothing to pass on
 	refused                // will never get it
 )
 
-// A waiter is one who waits.
+// A waiter is the state of a wait.
 type waiter struct {
 	waker sched.Waker    // of its last poll; only its own poll writes it, under the lock
-	need  uint64         // what it waits for still; under the lock
-	got   uint64         // what it has already; under the lock while it is queued
+	need  uint64         // what it still waits for; under the lock
+	got   uint64         // what it has got so far; under the lock while it is queued
 	state atomics.Uint32 // read without the lock
 }
 
-// A place in a queue is part of the future that waits.
+// A place is a node of a queue, and part of the future that waits.
 type place = list.Node[waiter]
 
-// A queue is those who wait for one thing, first come first.
+// A queue is a FIFO list of waiters for one object.
 type queue struct {
-	mu   atomics.Mutex // held for some instructions; nobody is woken under it
+	mu   atomics.Mutex // held for some instructions; no waiter is woken under it
 	list list.List[waiter]
 }
 
-// push has p wait.
+// push enqueues p.
 func (q *queue) push(p *place, w sched.Waker, need uint64) {
 	p.Value.waker, p.Value.need, p.Value.got = w, need, 0
 	p.Value.state.Store(queued)
 	q.list.PushBack(p)
 }
 
-// pop takes the first out, and returns whom to wake. From the store of the state on,
-// the place is its future's, and may be anything: this is the last that is done to it,
-// and whatever else its owner is to find must have been done before.
+// pop takes out the first place, and returns its waker. After the state has been stored, the place
+// belongs to its future, and may change at once. So this store is the last one, after all other
+// writes for the owner.
 func (q *queue) pop(state uint32) sched.Waker { return pop(&q.list, state) }
 
 func pop(l *list.List[waiter], state uint32) sched.Waker {
@@ -57,19 +57,19 @@ func pop(l *list.List[waiter], state uint32) sched.Waker {
 
 func (q *queue) empty() bool { return q.list.Len() == 0 }
 
-// waits reports whether p waits and will wake w: then there is nothing to be done,
-// and no lock to be taken. Only p's own poll may ask.
+// waits reports whether p waits and will wake w. Then there is nothing to do, and no lock to take.
+// Only p's own poll may call it.
 func waits(p *place, w sched.Waker) bool {
 	return p.Value.state.Load() == queued && p.Value.waker == w
 }
 
-// settle makes a place ready to be used again. It is in no queue.
+// settle makes a place ready for the next wait. The place is in no queue.
 func settle(p *place) {
 	p.Value.waker = sched.Waker{}
 	p.Value.state.Store(idle)
 }
 
-// A batch is wakers to be woken when the lock is free.
+// A batch collects wakers, to wake them without the lock.
 type batch struct {
 	wakers [list.Batch]sched.Waker
 	n      int

@@ -2,5 +2,5 @@
 
 package syncx_test
 
-// The race detector makes everything about ten times slower.
+// The race detector makes all code about ten times slower.
 func init() { slow = true }

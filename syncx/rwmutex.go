@@ -7,30 +7,29 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An RWMutex is a lock that any number of readers hold at a time, or one writer. The zero
-// value is not locked. Whoever locks it need not be who unlocks it.
+// An RWMutex is a lock that any number of readers, or one writer, may hold at a time. The zero
+// value is unlocked. A task or goroutine may unlock it that has not locked it.
 //
-// It is handed over strictly in the order in which it was asked for: a reader does not
-// overtake a writer that waits, nor anybody else, so neither kind starves. It follows
-// that a task must not read-lock again what it holds for reading: a writer that waits in
-// between would wait for the first lock, and the second for the writer.
+// The lock is handed over strictly in the order of the calls: a reader overtakes neither a waiting
+// writer nor another reader, so neither kind starves. So a task that holds a read lock must not
+// take another one. A writer that waits in between would wait for the first lock, and the second
+// one for the writer.
 //
-// Handing over costs a switch of tasks each time, and where the next one is a stackful task
-// of another worker, which may have to be woken, some microseconds: for what is locked all
-// the time, for moments, by many, use a Mutex, which is not handed over each time.
+// Each hand-over costs a switch of tasks. If the next waiter is a stackful task of another worker,
+// which may have to be woken, it costs some microseconds. For a lock that many tasks take all the
+// time for moments, use a Mutex: it is not handed over each time.
 //
-// Locking and unlocking when nobody waits cost one compare-and-swap each. All methods may
-// be called from any goroutine.
+// Locking and unlocking without waiters cost one compare-and-swap each. All methods may be called
+// from any goroutine.
 type RWMutex struct {
 	word  atomics.Uint64 // see rwmutex_queue.go
 	queue queue
 }
 
-// TryLock locks it for writing if that is possible now, and reports whether it was.
+// TryLock locks for writing if that is possible now, and reports whether it did.
 func (rw *RWMutex) TryLock() bool { return rw.word.CompareAndSwap(0, rwWriter) }
 
-// TryRLock locks it for reading if that is possible now, and nobody waits, and reports
-// whether it was.
+// TryRLock locks for reading if that is possible now and nobody waits. It reports whether it did.
 func (rw *RWMutex) TryRLock() bool {
 	for {
 		old := rw.word.Load()
@@ -43,8 +42,8 @@ func (rw *RWMutex) TryRLock() bool {
 	}
 }
 
-// Lock locks it for writing for the stackful task that calls it. Its error is
-// sched.ErrCancelled when the task is aborted while it waits; then it is not locked.
+// Lock locks for writing, for the stackful task that calls it. If the task is aborted while it
+// waits, the error is sched.ErrCanceled, and the RWMutex is not locked.
 func (rw *RWMutex) Lock(cx *sched.Context) error {
 	if cx.Proceed() && rw.TryLock() {
 		return nil
@@ -68,8 +67,8 @@ func (rw *RWMutex) await(cx *sched.Context, kind uint64) error {
 	return err
 }
 
-// LockContext locks it for writing for the goroutine that calls it, which must not be a
-// worker's. Its error is that of ctx; then it is not locked.
+// LockContext locks for writing, for the goroutine that calls it, which must not be a worker's. If
+// ctx ends first, it returns ctx's error, and the RWMutex is not locked.
 func (rw *RWMutex) LockContext(ctx context.Context) error {
 	if rw.TryLock() {
 		return nil
@@ -93,20 +92,28 @@ func (rw *RWMutex) wait(ctx context.Context, kind uint64) error {
 	return err
 }
 
-// Unlock unlocks it for writing. It panics if it is not locked so.
+// Unlock unlocks for writing. It panics if there is no write lock.
 func (rw *RWMutex) Unlock() { rw.unlock(nil) }
 
-// UnlockFrom is Unlock from a task, and wakes at less cost.
+// UnlockFrom is Unlock from a task, with a cheaper wake-up.
 func (rw *RWMutex) UnlockFrom(cx *sched.Context) { rw.unlock(cx) }
 
-// RUnlock takes back one lock for reading. It panics if there is none.
+// Downgrade turns the write lock into a read lock, atomically: no other writer gets the lock in
+// between. RUnlock releases it. Waiting readers get the lock, too, unless a writer waits before
+// them. Downgrade never waits. It panics if there is no write lock.
+func (rw *RWMutex) Downgrade() { rw.downgrade(nil) }
+
+// DowngradeFrom is Downgrade from a task, with cheaper wake-ups.
+func (rw *RWMutex) DowngradeFrom(cx *sched.Context) { rw.downgrade(cx) }
+
+// RUnlock releases one read lock. It panics if there is none.
 func (rw *RWMutex) RUnlock() { rw.runlock(nil) }
 
-// RUnlockFrom is RUnlock from a task, and wakes at less cost.
+// RUnlockFrom is RUnlock from a task, with a cheaper wake-up.
 func (rw *RWMutex) RUnlockFrom(cx *sched.Context) { rw.runlock(cx) }
 
-// An RWLockFuture locks an RWMutex, for reading or for writing. It is done when that is
-// locked, fails never, and may be polled again to lock it once more.
+// An RWLockFuture locks an RWMutex, for reading or for writing. It is done when the lock is taken.
+// It never fails, and may be polled again to lock once more.
 type RWLockFuture struct {
 	rw    *RWMutex
 	kind  uint64
@@ -120,14 +127,13 @@ var (
 	rwLocks pool[RWLockFuture]
 )
 
-// LockFuture is a future that locks it for writing. Its place in the queue is from its
-// first poll.
+// LockFuture returns a future that locks for writing. It enters the queue at its first poll.
 func (rw *RWMutex) LockFuture() *RWLockFuture { return &RWLockFuture{rw: rw, kind: rwWrite} }
 
 // RLockFuture is LockFuture for reading.
 func (rw *RWMutex) RLockFuture() *RWLockFuture { return &RWLockFuture{rw: rw, kind: rwRead} }
 
-// Poll makes it a future.
+// Poll implements sched.Future.
 func (f *RWLockFuture) Poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) || f.ready() && !cx.Proceed() || !f.rw.poll(&f.place, f.kind, w) {
@@ -148,5 +154,5 @@ func (f *RWLockFuture) ready() bool {
 	}
 }
 
-// Cancel gives the place back, and the lock if it has that.
+// Cancel ends the wait, and releases the lock if it has got the lock.
 func (f *RWLockFuture) Cancel() { f.rw.leave(&f.place, f.kind) }

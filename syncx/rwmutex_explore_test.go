@@ -22,7 +22,7 @@ func newRWTest(x *explorer.Execution) *rwTest {
 	return m
 }
 
-// all is what a writer holds, and a reader one of.
+// all is the number of shares of a writer; a reader has one share.
 const all = 8
 
 func (m *rwTest) use(kind uint64) {
@@ -54,7 +54,57 @@ func (m *rwTest) givesUp(name string, kind uint64) {
 	})
 }
 
-// A writer has it alone, and whoever waits gets it.
+// downgrades writes a value, and must read that value as a reader.
+func (m *rwTest) downgrades(name string, written *string) {
+	s := m.sleeper()
+	m.x.Go(name, func() {
+		s.until(func() bool { return m.rw.poll(&s.place, rwWrite, s.waker()) })
+		m.hold(all, all)
+		explorer.Step(m.x, "writes", written, func() { *written = name })
+		m.rw.Downgrade()
+		m.hold(1, all-1)
+		explorer.Step(m.x, "reads", written, func() { m.x.Require(*written == name, "%s has written in between", *written) })
+		m.rw.RUnlock()
+	})
+}
+
+func TestExploreADowngradeLetsNoWriterInAndLosesNoWaiter(t *testing.T) {
+	for name, others := range map[string]func(m *rwTest, written *string){
+		"another":              func(m *rwTest, written *string) { m.downgrades("another", written) },
+		"a reader":             func(m *rwTest, _ *string) { m.locks("reads", rwRead) },
+		"another and a reader": func(m *rwTest, written *string) { m.downgrades("another", written); m.locks("reads", rwRead) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			explorer.Explore(t, explorer.Options{Preemptions: 3}, func(x *explorer.Execution) {
+				m, written := newRWTest(x), new(string)
+				m.downgrades("one", written)
+				others(m, written)
+			})
+		})
+	}
+}
+
+// A waiting reader gets the lock at the downgrade, and not only when the writer has left.
+func TestExploreADowngradeLetsReadersIn(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 3}, func(x *explorer.Execution) {
+		m := newRWTest(x)
+		m.rw.TryLock()
+		reads := false
+		x.Go("writes", func() {
+			m.rw.Downgrade()
+			explorer.Wait(x, "the reader", &reads, func() bool { return reads }, nil)
+			m.rw.RUnlock()
+		})
+		s := m.sleeper()
+		x.Go("reads", func() {
+			s.until(func() bool { return m.rw.poll(&s.place, rwRead, s.waker()) })
+			explorer.Step(x, "reads", &reads, func() { reads = true })
+			m.rw.RUnlock()
+		})
+	})
+}
+
+// A writer is alone, and every waiter gets the lock.
 func TestExploreAnRWMutexLosesNoWaiter(t *testing.T) {
 	for name, c := range map[string]struct {
 		preemptions int
@@ -91,8 +141,8 @@ func TestExploreAnRWMutexLosesNoWaiter(t *testing.T) {
 	}
 }
 
-// Two readers that need each other: the one behind a writer must come in when that gives
-// up, and not only when the other has left.
+// Two readers need each other. The one behind a writer must get the lock when the writer gives up,
+// and not only when the other reader has left.
 func TestExploreAReaderComesInWhenTheWriterBeforeItGivesUp(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 3}, func(x *explorer.Execution) {
 		m := newRWTest(x)

@@ -4,26 +4,25 @@ import "github.com/suiro-go/suiro/sched"
 
 // The word of an RWMutex:
 //
-//	bit 0    a writer has it
-//	bit 1    somebody waits: the list is not empty; changes under queue.mu
-//	bits 2-  so many readers have it
+//	bit 0    a writer holds it
+//	bit 1    a task waits: the list is not empty; changes under queue.mu
+//	bits 2-  the number of readers that hold it
 //
-// While somebody waits, bit 0 is set and readers are added only under queue.mu, by who
-// hands over; anybody who holds it takes himself off without.
+// While a task waits, only a hand-over sets bit 0 and adds readers, under queue.mu. A holder
+// releases the lock, or changes from writer to reader, without queue.mu.
 //
-// No wake-up is lost: who comes to wait sets bit 1 in a compare-and-swap that finds it
-// held, and comes again if the word has changed. Who then leaves as the last finds bit 1,
-// and hands over under the lock, which he gets when the newcomer is in the list. Who
-// gives up a place hands over as well, because those behind may have waited for that
-// place alone. Handing over does what the word and the list allow, however
-// often it is done.
+// No wake-up is lost. A newcomer sets bit 1 in a compare-and-swap that finds the lock held, and
+// tries again if the word has changed. So the last holder finds bit 1, and hands over under
+// queue.mu, which it gets after the newcomer has entered the list. A canceled waiter hands over as
+// well, because those behind may have waited only for its place. A hand-over grants all that the
+// word and the list allow, so one too many does no harm.
 const (
 	rwWriter = 1 << 0
 	rwWaited = 1 << 1
 	rwReader = 1 << 2
 )
 
-// What a place waits for.
+// The kinds of locks that a place waits for.
 const (
 	rwRead uint64 = iota
 	rwWrite
@@ -62,6 +61,22 @@ func (rw *RWMutex) unlock(cx *sched.Context) {
 	}
 }
 
+// downgrade turns the writer into a reader. Readers at the head of the list may then get the lock.
+func (rw *RWMutex) downgrade(cx *sched.Context) {
+	for {
+		old := rw.word.Load()
+		if old&rwWriter == 0 {
+			panic("syncx: Downgrade of an RWMutex that is not locked for writing")
+		}
+		if rw.word.CompareAndSwap(old, old-rwWriter+rwReader) {
+			if old&rwWaited != 0 {
+				rw.handOver(cx)
+			}
+			return
+		}
+	}
+}
+
 func (rw *RWMutex) runlock(cx *sched.Context) {
 	for {
 		old := rw.word.Load()
@@ -77,13 +92,13 @@ func (rw *RWMutex) runlock(cx *sched.Context) {
 	}
 }
 
-// handOver gives the lock to those who can have it, in their order.
+// handOver gives the lock to the waiters that may have it, in their order.
 func (rw *RWMutex) handOver(cx *sched.Context) {
 	rw.queue.mu.Lock()
 	rw.give(cx)
 }
 
-// give is handOver with the lock held, which is not held any more when it returns.
+// give is handOver with queue.mu held, and releases it.
 func (rw *RWMutex) give(cx *sched.Context) {
 	w, one := rw.grant()
 	if !one || rw.queue.empty() {
@@ -111,7 +126,7 @@ func (rw *RWMutex) give(cx *sched.Context) {
 	}
 }
 
-// grant gives the lock to the first that waits, if he can have it.
+// grant gives the lock to the first waiter, if that may have it.
 func (rw *RWMutex) grant() (sched.Waker, bool) {
 	for !rw.queue.empty() {
 		old, kind := rw.word.Load(), rw.queue.list.Front().Value.need
@@ -122,14 +137,14 @@ func (rw *RWMutex) grant() (sched.Waker, bool) {
 		if rw.queue.list.Len() == 1 {
 			next &^= rwWaited
 		}
-		if rw.word.CompareAndSwap(old, next) { // before the first knows, and unlocks
+		if rw.word.CompareAndSwap(old, next) { // before the first waiter learns of it, and unlocks
 			return rw.queue.pop(granted), true
 		}
 	}
 	return sched.Waker{}, false
 }
 
-// poll takes the lock for a place, or has it wait with that waker.
+// poll takes the lock for a place, or enqueues the place with that waker.
 func (rw *RWMutex) poll(p *place, kind uint64, w sched.Waker) bool {
 	switch p.Value.state.Load() {
 	case idle:
@@ -154,7 +169,7 @@ func (rw *RWMutex) poll(p *place, kind uint64, w sched.Waker) bool {
 	}
 }
 
-// enter takes the lock or waits.
+// enter takes the lock, or enqueues the place.
 func (rw *RWMutex) enter(p *place, kind uint64, w sched.Waker) bool {
 	for {
 		old := rw.word.Load()
@@ -169,7 +184,7 @@ func (rw *RWMutex) enter(p *place, kind uint64, w sched.Waker) bool {
 	}
 }
 
-// leave has a place wait no more. What it was given goes to the next.
+// leave ends the wait of a place. If it has got the lock, the lock goes to the next waiter.
 func (rw *RWMutex) leave(p *place, kind uint64) {
 	if p.Value.state.Load() == idle {
 		return

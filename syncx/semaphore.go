@@ -10,32 +10,30 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// ErrClosed is the error of an Acquire of a semaphore that is closed. It matches
-// fs.ErrClosed, which is also os.ErrClosed.
+// ErrClosed is the error of an Acquire of a closed semaphore. It matches fs.ErrClosed, which is
+// also os.ErrClosed.
 var ErrClosed = fmt.Errorf("syncx: semaphore closed: %w", fs.ErrClosed)
 
-// MaxPermits is the most permits a semaphore can have.
+// MaxPermits is the largest number of permits of a semaphore.
 const MaxPermits = math.MaxInt >> 3
 
-// A Semaphore has a number of permits, which are acquired and released, any number of
-// them at a time. Those who wait get them strictly in the order in which they came: one
-// that needs many is not overtaken by others that need few. What is released goes to
-// the first, which keeps what it has got so far until it has all (the algorithm is that
-// of Tokio's batch_semaphore).
+// A Semaphore has permits, which are acquired and released, any number of them at a time. Waiters
+// get them strictly in the order of their arrival: one that needs many permits is not overtaken by
+// others that need few. Released permits go to the first waiter, which keeps them until it has all
+// (the algorithm of Tokio's batch_semaphore).
 //
-// The zero value is one without permits. Acquiring and releasing when nobody waits costs
-// one compare-and-swap. All methods may be called from any goroutine.
+// The zero value has no permits. Acquiring and releasing without waiters cost one
+// compare-and-swap. All methods may be called from any goroutine.
 type Semaphore struct {
-	// Bit 0 says that the semaphore is closed, bit 1 that somebody waits, the others
-	// count the permits that are free.
+	// Bit 0 says that the semaphore is closed, bit 1 that a task waits. The other bits count the
+	// free permits.
 	//
-	// Somebody waits exactly when the list is not empty, and then no permit is free:
-	// they are with those who wait. The bit changes only under queue.mu. No wake-up is
-	// lost, because whoever comes to wait takes what is free and sets the bit in one
-	// compare-and-swap, under the lock. A release that came before it has changed
-	// the word, so that it fails and looks again; one that comes after finds the bit,
-	// changes nothing, and gives its permits to the list under the lock, which it gets
-	// when the newcomer is in it.
+	// Bit 1 is set exactly when the list is not empty. Then no permit is free, because the waiters
+	// have them. The bit changes only under queue.mu. No wake-up is lost, because a newcomer takes
+	// the free permits and sets the bit in one compare-and-swap, under the lock. An earlier
+	// release has changed the word, so the swap fails and the newcomer checks again. A later
+	// release finds the bit, changes nothing, and gives its permits to the list under the lock. It
+	// gets the lock after the newcomer has entered the list.
 	word  atomics.Uint64
 	queue queue
 }
@@ -47,15 +45,15 @@ const (
 	semPermits = ^uint64(semClosed | semWaited)
 )
 
-// NewSemaphore returns a semaphore with so many permits. It panics unless there are
-// from 0 to MaxPermits.
+// NewSemaphore returns a semaphore with that many permits. It panics unless permits is from 0 to
+// MaxPermits.
 func NewSemaphore(permits int) *Semaphore {
 	s := new(Semaphore)
 	s.word.Store(count(permits) * semPermit)
 	return s
 }
 
-// count checks a number of permits.
+// count checks and converts a number of permits.
 func count(n int) uint64 {
 	if n < 0 || n > MaxPermits {
 		panic(fmt.Sprintf("syncx: %d permits: there can be from 0 to %d", n, MaxPermits))
@@ -63,11 +61,11 @@ func count(n int) uint64 {
 	return uint64(n)
 }
 
-// Available is the number of permits that are free. It is 0 while anybody waits.
+// Available is the number of free permits. It is 0 while a task waits.
 func (s *Semaphore) Available() int { return int(s.word.Load() / semPermit) }
 
-// TryAcquire acquires n permits if there are so many and nobody waits. None are always
-// there, unless the semaphore is closed.
+// TryAcquire acquires n permits if that many are free and nobody waits. For n of 0 it succeeds
+// unless the semaphore is closed.
 func (s *Semaphore) TryAcquire(n int) bool {
 	ok, _ := s.try(count(n))
 	return ok
@@ -87,9 +85,9 @@ func (s *Semaphore) try(n uint64) (ok bool, err error) {
 	}
 }
 
-// Acquire acquires n permits for the stackful task that calls it. Its error is
-// ErrClosed, or sched.ErrCancelled when the task is aborted while it waits; then it
-// has acquired none. For more permits than there will ever be it waits for ever.
+// Acquire acquires n permits for the stackful task that calls it. Its error is ErrClosed, or
+// sched.ErrCanceled if the task is aborted while it waits; then it has acquired none. If n is more
+// than there will ever be, it waits forever.
 func (s *Semaphore) Acquire(cx *sched.Context, n int) error {
 	if cx.Proceed() {
 		if ok, err := s.try(count(n)); ok || err != nil {
@@ -103,8 +101,8 @@ func (s *Semaphore) Acquire(cx *sched.Context, n int) error {
 	return err
 }
 
-// AcquireContext acquires n permits for the goroutine that calls it, which must not be
-// a worker's. Its error is ErrClosed, or that of ctx; then it has acquired none.
+// AcquireContext acquires n permits for the goroutine that calls it, which must not be a worker's.
+// Its error is ErrClosed, or ctx's; then it has acquired none.
 func (s *Semaphore) AcquireContext(ctx context.Context, n int) error {
 	if ok, err := s.try(count(n)); ok || err != nil {
 		return err
@@ -116,15 +114,15 @@ func (s *Semaphore) AcquireContext(ctx context.Context, n int) error {
 	return err
 }
 
-// Release gives n permits back, or adds new ones: nobody asks who acquired them. They
-// go to those who wait first. It panics when there would be more than MaxPermits free.
-// A semaphore that is closed takes them and stays closed.
+// Release releases n permits, or adds new ones: it does not check who acquired them. They go to
+// waiters first. It panics if more than MaxPermits would be free. A closed semaphore accepts them
+// and stays closed.
 func (s *Semaphore) Release(n int) { s.release(nil, count(n)) }
 
-// ReleaseFrom is Release from a task, and wakes at less cost.
+// ReleaseFrom is Release from a task, with cheaper wake-ups.
 func (s *Semaphore) ReleaseFrom(cx *sched.Context, n int) { s.release(cx, count(n)) }
 
-// Forget takes up to n permits that are free away for good, and returns how many.
+// Forget removes up to n free permits for good, and returns their number.
 func (s *Semaphore) Forget(n int) int {
 	for most := count(n); ; {
 		old := s.word.Load()
@@ -135,8 +133,8 @@ func (s *Semaphore) Forget(n int) int {
 	}
 }
 
-// Close has those who wait, and all who will try to acquire, get ErrClosed. Permits
-// that are out can still be released, and are free then, but cannot be acquired.
+// Close makes all waiting and future acquires fail with ErrClosed. Acquired permits can still be
+// released, and are free then, but cannot be acquired.
 func (s *Semaphore) Close() {
 	s.queue.mu.Lock()
 	for {
@@ -145,7 +143,7 @@ func (s *Semaphore) Close() {
 			break
 		}
 	}
-	for { // nobody comes to wait any more
+	for { // no further waiters arrive
 		var b batch
 		back := uint64(0)
 		for !b.full() && !s.queue.empty() {

@@ -11,8 +11,8 @@ import (
 type semaphoreTest struct {
 	*waitTest
 	s      Semaphore
-	most   int // permits there are in all
-	atRest int // so many are free at the end
+	most   int // number of permits
+	atRest int // free permits at the end
 }
 
 func newSemaphoreTest(x *explorer.Execution, permits int) *semaphoreTest {
@@ -25,7 +25,7 @@ func newSemaphoreTest(x *explorer.Execution, permits int) *semaphoreTest {
 	return m
 }
 
-// acquires has a thread acquire so many and, if it gives them back, release them.
+// acquires is a thread that acquires n permits and, if back is set, releases them.
 func (m *semaphoreTest) acquires(name string, n int, back bool) {
 	if !back {
 		m.atRest -= n
@@ -68,7 +68,7 @@ func (m *semaphoreTest) releases(name string, each ...int) {
 	})
 }
 
-// No permit is lost or made, and whoever waits gets what he needs.
+// No permit is lost or made, and every waiter gets its permits.
 func TestExploreASemaphoreLosesNoPermitAndNoWaiter(t *testing.T) {
 	for name, c := range map[string]struct {
 		preemptions, permits int
@@ -112,7 +112,7 @@ func TestExploreASemaphoreLosesNoPermitAndNoWaiter(t *testing.T) {
 	}
 }
 
-// Whoever comes to wait while it is closed is refused; none waits on.
+// Each waiter that arrives while the semaphore is closed is refused; none waits on.
 func TestExploreClosingASemaphoreRefusesAllThatWait(t *testing.T) {
 	explorer.Explore(t, explorer.Options{Preemptions: 4}, func(x *explorer.Execution) {
 		m := newSemaphoreTest(x, 1)

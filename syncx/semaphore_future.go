@@ -2,8 +2,8 @@ package syncx
 
 import "github.com/suiro-go/suiro/sched"
 
-// An AcquireFuture acquires permits of a semaphore. It is done when it has them all, or
-// with ErrClosed, and then may be polled again to acquire as many once more.
+// An AcquireFuture acquires permits of a semaphore. It is done when it has all of them, or with
+// ErrClosed. Then it may be polled again to acquire the same number once more.
 type AcquireFuture struct {
 	s     *Semaphore
 	n     uint64
@@ -17,13 +17,12 @@ var (
 	acquires pool[AcquireFuture]
 )
 
-// AcquireFuture is a future that acquires n permits. Its place in the queue is from its
-// first poll.
+// AcquireFuture returns a future that acquires n permits. It enters the queue at its first poll.
 func (s *Semaphore) AcquireFuture(n int) *AcquireFuture {
 	return &AcquireFuture{s: s, n: count(n)}
 }
 
-// Poll makes it a future.
+// Poll implements sched.Future.
 func (f *AcquireFuture) Poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) || f.ready() && !cx.Proceed() {
@@ -36,9 +35,9 @@ func (f *AcquireFuture) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, err
 }
 
-// ready reports whether a poll is likely to be the last: that is what takes from the
-// budget. One that finds nothing takes none, or a task with many futures would use its
-// budget up before it has asked all of them, and run again and again.
+// ready reports whether this poll will probably be the last one. Only such a poll uses budget.
+// Otherwise a task with many futures would use up its budget before it has polled all of them, and
+// run again and again.
 func (f *AcquireFuture) ready() bool {
 	switch f.place.Value.state.Load() {
 	case idle:
@@ -51,5 +50,5 @@ func (f *AcquireFuture) ready() bool {
 	}
 }
 
-// Cancel gives the place back, and what has been acquired.
+// Cancel ends the wait, and gives back the permits that it has got.
 func (f *AcquireFuture) Cancel() { f.s.leave(&f.place) }

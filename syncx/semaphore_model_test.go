@@ -21,7 +21,7 @@ type semaphoreModel struct {
 
 type modelWaiter struct {
 	future *syncx.AcquireFuture
-	need   int // still
+	need   int // what it still needs
 	got    int
 }
 
@@ -49,12 +49,12 @@ func (m *semaphoreModel) release(n int) {
 	}
 }
 
-// A modelRun is a semaphore and its model under the same operations.
+// A modelRun applies the same operations to a semaphore and its model.
 type modelRun struct {
 	*rand.Rand
 	semaphoreModel
 	s       *syncx.Semaphore
-	futures []*modelWaiter // that wait, or have what they wait for and do not know
+	futures []*modelWaiter // futures that wait, or that have their permits and have not been polled since
 	refused int
 	wrong   string
 }

@@ -2,9 +2,9 @@ package syncx
 
 import "github.com/suiro-go/suiro/sched"
 
-// What a semaphore does when somebody waits.
+// These are the slow paths of a semaphore, in which a task waits.
 
-// release gives n permits back.
+// release releases n permits.
 func (s *Semaphore) release(cx *sched.Context, n uint64) {
 	for {
 		old := s.word.Load()
@@ -26,12 +26,11 @@ func tooMany() {
 	panic("syncx: more permits released than a semaphore can have: is something released twice?")
 }
 
-// give hands n permits to those who wait, in their order, and frees the rest. The lock
-// is held, and is not any more when it returns. Between two batches it is free: who
-// comes then goes behind those who wait, and the permits still to be given are seen by
-// nobody.
+// give hands n permits to the waiters, in their order, and frees the rest. The lock is held; give
+// releases it. It is free between two batches. A newcomer then goes behind the waiters, and cannot
+// see the permits that are still to be given.
 func (s *Semaphore) give(cx *sched.Context, n uint64) {
-	if n == 1 { // nearly always
+	if n == 1 { // the usual case
 		w, ok := s.grant(&n)
 		s.finish(n)
 		if ok {
@@ -62,8 +61,8 @@ func (s *Semaphore) give(cx *sched.Context, n uint64) {
 	}
 }
 
-// grant gives permits to the first that waits, and reports whether it has all now and
-// is to be woken. The lock is held.
+// grant gives permits to the first waiter. It reports whether that one now has all permits and
+// must be woken. The lock is held.
 func (s *Semaphore) grant(n *uint64) (sched.Waker, bool) {
 	if *n == 0 || s.queue.empty() || s.Closed() {
 		return sched.Waker{}, false
@@ -79,7 +78,7 @@ func (s *Semaphore) grant(n *uint64) (sched.Waker, bool) {
 	return s.queue.pop(granted), true
 }
 
-// finish frees n permits and the lock.
+// finish frees n permits, and releases the lock.
 func (s *Semaphore) finish(n uint64) {
 	ok := s.put(n)
 	s.queue.mu.Unlock()
@@ -88,8 +87,8 @@ func (s *Semaphore) finish(n uint64) {
 	}
 }
 
-// put frees n permits, and has the word say whether anybody waits. The lock is held.
-// false: there would be too many.
+// put frees n permits, and updates the word's bit for waiters. The lock is held. false: there
+// would be too many permits.
 func (s *Semaphore) put(n uint64) bool {
 	for {
 		old := s.word.Load()
@@ -106,7 +105,7 @@ func (s *Semaphore) put(n uint64) bool {
 	}
 }
 
-// poll acquires n permits for a place, or has it wait with that waker.
+// poll acquires n permits for a place, or enqueues the place with that waker.
 func (s *Semaphore) poll(p *place, n uint64, w sched.Waker) (ok bool, err error) {
 	switch p.Value.state.Load() {
 	case idle:
@@ -137,7 +136,7 @@ func (s *Semaphore) poll(p *place, n uint64, w sched.Waker) (ok bool, err error)
 	}
 }
 
-// enter acquires, or takes all there is and waits for the rest. The lock is held.
+// enter acquires n permits, or takes all free ones and waits for the rest. The lock is held.
 func (s *Semaphore) enter(p *place, n uint64, w sched.Waker) (ok bool, err error) {
 	for {
 		old := s.word.Load()
@@ -157,7 +156,7 @@ func (s *Semaphore) enter(p *place, n uint64, w sched.Waker) (ok bool, err error
 	}
 }
 
-// leave has a place wait no more. What it has got goes to the next.
+// leave ends the wait of a place. Its permits go to the next waiter.
 func (s *Semaphore) leave(p *place) {
 	if p.Value.state.Load() == idle {
 		return

@@ -33,7 +33,7 @@ func TestReleasedPermitsGoToTheFirstThatWaitsUntilItHasAll(t *testing.T) {
 	})
 }
 
-func TestAnAcquireThatIsCancelledGivesBackWhatItHasGot(t *testing.T) {
+func TestAnAcquireThatIsCanceledGivesBackWhatItHasGot(t *testing.T) {
 	inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
 		s := syncx.NewSemaphore(6)
 		w := acquiring(s, 8).begin(rt, f, nothing)
@@ -45,7 +45,7 @@ func TestAnAcquireThatIsCancelledGivesBackWhatItHasGot(t *testing.T) {
 	})
 }
 
-func TestWhatACancelledAcquireHadGoesToTheNext(t *testing.T) {
+func TestWhatACanceledAcquireHadGoesToTheNext(t *testing.T) {
 	inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
 		s := syncx.NewSemaphore(6)
 		eight := acquiring(s, 8).begin(rt, f, nothing)
@@ -114,7 +114,7 @@ func TestAPermitThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 			require.Equal(t, sched.ErrPending, err)
 			_, err = second.Poll(cx)
 			require.Equal(t, sched.ErrPending, err)
-			s.ReleaseFrom(cx, 2) // to the first
+			s.ReleaseFrom(cx, 2) // for the first waiter
 			first.Cancel()
 			_, err = second.Poll(cx)
 			require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestASemaphoreSaysWhatIsWrongWithANumberOfPermits(t *testing.T) {
 	require.True(t, s.AtRest(syncx.MaxPermits))
 }
 
-// panicOf is what a function panics with.
+// panicOf is the text of a function's panic.
 func panicOf(f func()) (text string) {
 	defer func() { text, _ = recover().(string) }()
 	f()
@@ -187,7 +187,7 @@ func TestAnAcquireIsBoundedByItsContextAndTakesWhatIsThereFirst(t *testing.T) {
 	require.True(t, s.AtRest(0))
 }
 
-// Two tasks on one worker: the first could go on for ever.
+// Two tasks on one worker: the first one could go on without end.
 func TestATaskThatNeverWaitsLetsOthersRun(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	var mu syncx.Mutex
@@ -222,7 +222,7 @@ func TestATaskThatNeverWaitsLetsOthersRun(t *testing.T) {
 	}
 }
 
-// A task with more futures than its budget has units asks all of them.
+// A task with more futures than units of budget polls all of them.
 func TestFuturesThatArePendingTakeNothingFromTheBudget(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	s := new(syncx.Semaphore)

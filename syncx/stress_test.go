@@ -30,9 +30,9 @@ func timedOut(o op, d time.Duration) op {
 	}
 }
 
-// Waits that are aborted, time out and are done, all at once, in all forms: what was
-// acquired is what is released, and at the end everything is where it was.
-func TestNothingIsLostWhenWaitsAreCancelled(t *testing.T) {
+// Waits are aborted, time out and are done, concurrently and in all forms. All acquired permits are
+// released, and at the end the primitive is in its initial state.
+func TestNothingIsLostWhenWaitsAreCanceled(t *testing.T) {
 	const all = 5
 	var mu syncx.Mutex
 	var rw syncx.RWMutex
@@ -99,7 +99,7 @@ func TestNothingIsLostWhenWaitsAreCancelled(t *testing.T) {
 	}
 }
 
-// lingering is an op that is held over a turn of others, so that they have to wait.
+// lingering is an op that is held while others run, so that they have to wait.
 func lingering(o op) op {
 	return op{
 		future: func() sched.Future[struct{}] { return &linger{f: o.future()} },
@@ -107,7 +107,7 @@ func lingering(o op) op {
 			if err := o.await(cx); err != nil {
 				return err
 			}
-			cx.Shield() // or it would be aborted with what it has
+			cx.Shield() // otherwise it would be aborted while it holds
 			_, err := sched.Await(cx, sched.Yield())
 			cx.Unshield()
 			return err

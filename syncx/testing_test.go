@@ -12,10 +12,10 @@ import (
 
 const patience = schedtest.Patience
 
-// slow says that tests have to do with fewer rounds.
+// slow says that tests should repeat less.
 var slow bool
 
-// rounds scales what a stress test repeats.
+// rounds scales the number of repetitions of a stress test.
 func rounds(n int) int {
 	if slow || testing.Short() {
 		return n / 10
@@ -51,7 +51,7 @@ func onEach(t *testing.T, test func(t *testing.T, rt *sched.Runtime)) {
 	}
 }
 
-// outcome is what a task comes to.
+// outcome is the result of a task.
 func outcome[T any](t testing.TB, h *sched.JoinHandle[T]) (T, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

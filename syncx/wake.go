@@ -4,7 +4,8 @@ package syncx
 
 import "github.com/suiro-go/suiro/sched"
 
-// wake wakes from a task, or with nil from anywhere. Not under a lock: it takes others.
+// wake wakes a task. cx is the context of the running task, or nil. It takes other locks, so it
+// must not be called under one.
 func wake(cx *sched.Context, w sched.Waker) {
 	if cx == nil {
 		w.Wake()

@@ -19,11 +19,10 @@ func pending(n int) *Wheel {
 	return w
 }
 
-// The life of most timers: started, and stopped before it expires, beside so many
-// others. Of ours this is the wheel alone, without a lock and a clock (sched has a
-// benchmark with both); of the standard library the whole timer, which has them, and
-// of which each start allocates one (afterfunc) or none (reset), beside as many
-// that are pending on the same processor.
+// Most timers are started, and stopped before they expire, while many others are pending. For this
+// package the benchmark measures only the wheel, without a lock and a clock (sched has a benchmark
+// with both). For the standard library it measures the whole timer, including these. Each start
+// allocates a timer (afterfunc) or none (reset). As many others are pending on the same processor.
 func BenchmarkInsertRemove(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
@@ -66,8 +65,8 @@ func BenchmarkInsertRemove(b *testing.B) {
 
 func nothing() {}
 
-// pendingAfterFuncs starts timers as far apart as those of pending, none of which
-// expires meanwhile. The runtime stops lazily, so each is stopped in the end.
+// pendingAfterFuncs starts timers spread like those of pending. None of them expires meanwhile.
+// The Go runtime removes stopped timers lazily, so stop stops each of them at the end.
 func pendingAfterFuncs(n int) (stop func()) {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	timers := make([]*time.Timer, n)
@@ -81,7 +80,7 @@ func pendingAfterFuncs(n int) (stop func()) {
 	}
 }
 
-// Time goes on by a tick; what expires is armed again.
+// Time advances by a tick; expired entries are started again.
 func BenchmarkTick(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// offsets reach into every level, to both sides of its borders, and beyond.
+// offsets are offsets for every level, at both sides of its borders, and beyond.
 func offsets() []uint64 {
 	all := []uint64{0, 1}
 	for level := 1; level <= levels; level++ {

@@ -34,7 +34,7 @@ func Example() {
 	// at 500 expired: a of tick 400
 }
 
-// Sleep until Next, and then call Expire: it never comes too late.
+// Sleep until Next, and then call Expire: that is never too late.
 func ExampleWheel_Next() {
 	w := timer.New(0)
 	var e timer.Entry

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An armed is an entry of the model: a list sorted by tick, and then by the order of
+// An armed is an entry of the model, which is a list sorted by tick, and then by the order of
 // insertion.
 type armed struct {
 	when, seq uint64
@@ -45,7 +45,7 @@ func (m *model) remove(e *Entry) bool {
 	return was
 }
 
-// first is what expires next, if that is due.
+// first is the entry that expires next, if it is due.
 func (m *model) first(now uint64) *Entry {
 	if len(m.sorted) == 0 || m.sorted[0].when > now {
 		return nil
@@ -55,7 +55,7 @@ func (m *model) first(now uint64) *Entry {
 	return e
 }
 
-// Scenario 38: a million operations, and each entry that expires is the very one that
+// A million operations, and each entry that expires is the very one that
 // the list has first.
 func TestTheWheelExpiresInTheOrderOfASortedListUnderAMillionRandomOperations(t *testing.T) {
 	const operations = 1_000_000
@@ -93,6 +93,9 @@ func TestTheWheelExpiresInTheOrderOfASortedListUnderAMillionRandomOperations(t *
 				t.Fatalf("Earliest: %d %v", tick, ok)
 			}
 			for done := false; !done; {
+				if first := w.First(); (first == nil) != (len(m.sorted) == 0) || first != nil && first != m.sorted[0].entry {
+					t.Fatalf("First: %+v", first)
+				}
 				want, got := m.first(now), w.Expire(now)
 				if want != got {
 					t.Fatalf("at %d: want %+v, got %+v", now, want, got)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever sleeps until Next wakes in time for every entry, and not too often.
+// A goroutine that sleeps until Next wakes in time for every entry, and not too often.
 func TestNextIsNeverLaterThanTheNextExpiry(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 200 {

@@ -6,17 +6,16 @@ const (
 	slotBits = 6
 	slots    = 1 << slotBits // per level
 	levels   = 5
-	span     = 1 << (slotBits * levels) // ticks the levels reach
+	span     = 1 << (slotBits * levels) // ticks that the levels cover
 )
 
-// An Entry is one timer, embedded in whatever it wakes, so that starting it
-// allocates nothing. The zero value is not in any wheel. An entry must not be
-// copied while it is in one.
+// An Entry is one timer. Embed it in the object that it wakes, so that starting it allocates
+// nothing. The zero value is in no wheel. An entry must not be copied while it is in a wheel.
 type Entry struct {
 	when       uint64 // tick of expiry
 	next, prev *Entry // nil: not in a wheel
 	at         int16  // level*slots + slot, or overflow, or due
-	// Value is the owner's: the wheel does not touch it.
+	// Value belongs to the owner: the wheel does not use it.
 	Value any
 }
 
@@ -31,7 +30,7 @@ func (e *Entry) Pending() bool { return e.next != nil }
 // When is the tick at which the entry expires, or last did.
 func (e *Entry) When() uint64 { return e.when }
 
-// A list is a ring of entries through a sentinel.
+// A list is a ring of entries with a sentinel.
 type list struct{ root Entry }
 
 func (l *list) init() { l.root.next, l.root.prev = &l.root, &l.root }
@@ -49,14 +48,16 @@ func (l *list) popFront() *Entry {
 	return e
 }
 
-// earliest is the first tick at which an entry of the list, which is not empty,
-// expires.
-func (l *list) earliest() uint64 {
-	tick := l.root.next.when
-	for e := l.root.next.next; e != &l.root; e = e.next {
-		tick = min(tick, e.when)
+// first is the entry that expires first. The list is not empty. Entries with equal ticks are in
+// the order of their insertion.
+func (l *list) first() *Entry {
+	first := l.root.next
+	for e := first.next; e != &l.root; e = e.next {
+		if e.when < first.when {
+			first = e
+		}
 	}
-	return tick
+	return first
 }
 
 func unlink(e *Entry) {
@@ -64,13 +65,13 @@ func unlink(e *Entry) {
 	e.next, e.prev = nil, nil
 }
 
-// A Wheel holds entries by the tick at which they expire. Make one with New.
-// Not safe for use by several goroutines at once.
+// A Wheel holds entries by the tick at which they expire. Make one with New. It is not safe for
+// concurrent use.
 type Wheel struct {
 	now      uint64         // every entry with when <= now is in due
-	occupied [levels]uint64 // a bit per slot that is not empty
+	occupied [levels]uint64 // a bit per slot, set if the slot is not empty
 	slots    [levels * slots]list
-	overflow list // further off than the levels reach
+	overflow list // beyond the range of the levels
 	due      list // expired, in order of expiry, not yet handed out by Expire
 	len      int
 }
@@ -86,16 +87,16 @@ func New(now uint64) *Wheel {
 	return w
 }
 
-// Now is the time the wheel was last advanced to.
+// Now is the time to which the wheel was last advanced.
 func (w *Wheel) Now() uint64 { return w.now }
 
-// Len is the number of entries in the wheel, expired ones that Expire has not
-// handed out included.
+// Len is the number of entries in the wheel, including expired ones that Expire has not returned
+// yet.
 func (w *Wheel) Len() int { return w.len }
 
-// Insert adds an entry that expires at tick when; one that is in the wheel
-// already is moved. A tick that is not in the future expires at the next
-// Expire. Entries with equal ticks expire in the order of their insertion.
+// Insert adds an entry that expires at tick when. If it is already in the wheel, it is moved. If
+// the tick is not in the future, the entry expires at the next Expire. Entries with equal ticks
+// expire in the order of their insertion.
 func (w *Wheel) Insert(e *Entry, when uint64) {
 	w.Remove(e)
 	e.when = when
@@ -116,15 +117,15 @@ func (w *Wheel) Remove(e *Entry) bool {
 	return true
 }
 
-// place puts an entry where its tick belongs as seen from now.
+// place puts an entry into the slot of its tick, relative to now.
 func (w *Wheel) place(e *Entry) {
 	if e.when <= w.now {
 		e.at = atDue
 		w.due.pushBack(e)
 		return
 	}
-	// The level is that of the highest bit in which the tick differs from now:
-	// below it, all of the tick's bits are still to come.
+	// The level is that of the highest bit in which the tick differs from now. All lower bits of
+	// the tick are still to come.
 	level := (bits.Len64(e.when^w.now) - 1) / slotBits
 	if level >= levels {
 		e.at = atOverflow
@@ -137,17 +138,16 @@ func (w *Wheel) place(e *Entry) {
 	w.occupied[level] |= 1 << slot
 }
 
-// Next is a tick at or before the next expiry, and false if the wheel is empty:
-// the tick at which Expire has something to do. Calling Expire then either
-// expires entries or makes Next later.
+// Next is a tick at or before the next expiry; false: the wheel is empty. At that tick Expire has
+// work to do: it either expires entries or makes Next later.
 func (w *Wheel) Next() (uint64, bool) {
 	if !w.due.empty() {
 		return w.now, true
 	}
 	for level := range levels {
-		// Every occupied slot of a level lies ahead of the level's current one
-		// within the same turn: a slot at or behind it would differ from now
-		// in a higher bit, and so belong to a higher level.
+		// Every occupied slot of a level is ahead of the level's current slot within the same
+		// turn. A slot at or behind the current one would differ from now in a higher bit, and so
+		// belong to a higher level.
 		if w.occupied[level] != 0 {
 			shift := level * slotBits
 			slot := uint64(bits.TrailingZeros64(w.occupied[level]))
@@ -161,28 +161,44 @@ func (w *Wheel) Next() (uint64, bool) {
 	return 0, false
 }
 
-// Earliest is the tick of the next expiry itself, and false if the wheel is empty.
-// It looks at each entry of the first slot that has any: Next is enough for
-// whoever sleeps, this is for a clock that is to stop nowhere in between. If time
-// then goes to that tick, no entry is looked at more than once per level.
+// Earliest is the exact tick of the next expiry; false: the wheel is empty. It looks at each entry
+// of the first occupied slot. To sleep, Next is enough. Earliest is for a clock that must not stop
+// in between. If time then advances to that tick, each entry is looked at once per level at most.
 func (w *Wheel) Earliest() (uint64, bool) {
 	if !w.due.empty() {
 		return w.now, true
 	}
 	for level, occupied := range w.occupied {
-		if occupied != 0 { // all of it expires before anything of a higher level
-			return w.slots[level*slots+bits.TrailingZeros64(occupied)].earliest(), true
+		if occupied != 0 { // all of it expires before any entry of a higher level
+			return w.slots[level*slots+bits.TrailingZeros64(occupied)].first().when, true
 		}
 	}
 	if w.overflow.empty() {
 		return 0, false
 	}
-	return w.overflow.earliest(), true
+	return w.overflow.first().when, true
 }
 
-// Expire advances the wheel's time to now, if that is later, and takes out the
-// first entry that has expired: nil when there is none (left). Call it until
-// it returns nil; entries may be inserted and removed in between.
+// First is the entry that expires next, which stays in the wheel; nil: the wheel is empty. Like
+// Earliest it looks at each entry of one slot.
+func (w *Wheel) First() *Entry {
+	if !w.due.empty() {
+		return w.due.root.next
+	}
+	for level, occupied := range w.occupied {
+		if occupied != 0 {
+			return w.slots[level*slots+bits.TrailingZeros64(occupied)].first()
+		}
+	}
+	if w.overflow.empty() {
+		return nil
+	}
+	return w.overflow.first()
+}
+
+// Expire advances the wheel's time to now, if that is later, and takes out the first expired
+// entry. nil: none is left. Call it until it returns nil; entries may be inserted and removed in
+// between.
 func (w *Wheel) Expire(now uint64) *Entry {
 	for w.due.empty() {
 		next, ok := w.Next()
@@ -196,9 +212,9 @@ func (w *Wheel) Expire(now uint64) *Entry {
 	return w.due.popFront()
 }
 
-// turnTo makes tick the current time and moves down what lies in the slots that
-// begin there: from the highest level that turns, so that entries of equal tick
-// keep their order (one inserted earlier was further off, and lies higher).
+// turnTo sets the current time to tick, and moves down the entries of the slots that begin there.
+// It starts at the highest level. So entries with equal ticks keep their order: one that was
+// inserted earlier was further away, and is on a higher level.
 func (w *Wheel) turnTo(tick uint64) {
 	w.now = tick
 	if tick%span == 0 {
@@ -217,8 +233,8 @@ func (w *Wheel) turnTo(tick uint64) {
 	}
 }
 
-// cascade places the entries of a list anew. One that is still too far off goes
-// back to the end of overflow, so the last one is known by its address.
+// cascade places the entries of a list again. An entry that is still too far away goes to the end
+// of overflow again, so the loop ends at the entry that was last at the beginning.
 func (w *Wheel) cascade(from *list) {
 	for last := from.root.prev; !from.empty(); {
 		e := from.popFront()

@@ -17,7 +17,7 @@ type churner struct {
 	poll     *poller
 	buf      []byte
 	begun    int       // connections
-	from     time.Time // of what is measured
+	from     time.Time // start of the measurement
 	latency  histogram
 	ended    int64
 	stopped  bool
@@ -32,8 +32,8 @@ type visit struct {
 	began    time.Time
 }
 
-// Churn has Conns connections at a time connect, send one message, receive its echo and close; then the next
-// begin. The client closes first, in order, when the echo is whole.
+// Churn has Conns connections at a time connect, send one message, receive its echo and close; then
+// the next begin. The client closes first, in order, when the echo is whole.
 func Churn(cfg Config) (Result, error) {
 	if err := cfg.only("churn"); err != nil {
 		return Result{}, err
@@ -120,7 +120,8 @@ func (c *churner) turn() error {
 	return nil
 }
 
-// receive reports whether the connection is over. ended: the server has ended it, behind what is to be read.
+// receive reports whether the connection is over. ended: the server has ended it, behind the unread
+// bytes.
 func (c *churner) receive(v *visit, ended bool) (bool, error) {
 	for {
 		n, err := read(v.fd, c.buf)

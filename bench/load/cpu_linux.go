@@ -14,8 +14,8 @@ import (
 // tick is the unit of times in /proc: USER_HZ is 100 on every Linux that Go runs on.
 const tick = time.Second / 100
 
-// ProcessCPU is the CPU time of a process so far, in user and kernel, of all threads there are and were, from its
-// CPU clock (clock_getcpuclockid(3)): exact where /proc/PID/stat counts ticks.
+// ProcessCPU is the CPU time of a process so far, in user and kernel, of all threads there are and
+// were, from its CPU clock (clock_getcpuclockid(3)): exact where /proc/PID/stat counts ticks.
 func ProcessCPU(pid int) (time.Duration, error) {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var ts unix.Timespec
@@ -25,8 +25,8 @@ func ProcessCPU(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// Ticks is the CPU time of a process so far by user and kernel, from proc_pid_stat(5). It refuses one that has
-// exited.
+// Ticks is the CPU time of a process so far by user and kernel, from proc_pid_stat(5). It refuses
+// one that has exited.
 func Ticks(pid int) (user, system time.Duration, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

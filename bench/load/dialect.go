@@ -12,15 +12,15 @@ import (
 type dialect interface {
 	// request is the message with that number.
 	request(number int) []byte
-	// accept takes in what has come of the answer to that message. It returns how much of got it has used, all of
-	// it unless the answer is whole.
+	// accept takes received bytes of the answer to that message. It returns how many of got it has
+	// used: all of them unless the answer is whole.
 	accept(a *answer, number int, got []byte) (used int, whole bool, err error)
 }
 
 // An answer is one that has begun to come.
 type answer struct {
-	received int    // bytes, of the parrot's
-	head     []byte // what there is, of the web's
+	received int    // bytes, of the parrot's and the keyspace's
+	head     []byte // the part that has arrived, for HTTP
 }
 
 // A parrot answers each message with one that is known.
@@ -32,7 +32,7 @@ func (d parrot) accept(a *answer, number int, got []byte) (int, bool, error) {
 	return a.match(d.answers.message(number), got)
 }
 
-// match compares what comes with what must.
+// match compares received bytes with the expected ones.
 func (a *answer) match(want, got []byte) (int, bool, error) {
 	want = want[a.received:]
 	n := min(len(got), len(want))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// greet exchanges one message on each connection, so that the server, and who is behind it, has them all before the
-// clock of an open loop starts.
+// greet exchanges one message on each connection. So the server and its upstream have accepted all
+// of them before the clock of an open loop starts.
 func (s *stream) greet() error {
 	for i := range s.clients {
 		s.pace = newPace(Config{})

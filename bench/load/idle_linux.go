@@ -14,8 +14,8 @@ const greetings = 64
 // patience bounds the wait for one echo.
 const patience = 10 * time.Second
 
-// Idle opens Conns connections, has each exchange one message, and holds them until hold returns. Of the
-// configuration it needs Addr, Conns and Size.
+// Idle opens Conns connections, has each exchange one message, and holds them until hold returns.
+// Of the configuration it needs Addr, Conns and Size.
 func Idle(cfg Config, hold func()) error {
 	tls := cfg.TLS
 	cfg.TLS = false

@@ -12,7 +12,8 @@ const longest = 10 * time.Minute
 // quantiles are where a curve of latencies is told.
 var quantiles = []float64{10, 25, 50, 75, 90, 95, 98, 99, 99.5, 99.9, 99.95, 99.99, 100}
 
-// A histogram counts latencies with three digits (an HDR histogram, by Tene), so that those of days fit into
+// A histogram counts latencies with three digits (an HDR histogram, by Tene), so that those of days
+// fit into
 // 300 KiB and none is lost.
 type histogram struct{ *hdrhistogram.Histogram }
 

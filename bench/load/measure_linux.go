@@ -14,7 +14,7 @@ const (
 	outEvents = unix.EPOLLOUT
 )
 
-// longestWait is how long a generator waits for news at most.
+// longestWait is how long a generator waits for events at most.
 const longestWait = time.Second
 
 // stall is for how long nothing may come back before the run has failed. Tests shorten it.
@@ -22,14 +22,15 @@ var stall = 10 * time.Second
 
 // A generator makes load.
 type generator interface {
-	turn() error                          // waits, at most longestWait, and does what there is to do
+	turn() error                          // waits, at most longestWait, and processes the events
 	progress() (count, slow, bytes int64) // since it began
 	window(d time.Duration)               // what it measures begins, for so long
 	stop()                                // it begins nothing more
 	open() int                            // how much that was begun has not come back
 }
 
-// ErrNothing says that there is nothing to divide by: the server, or the load, may have had no CPU in that time.
+// ErrNothing says that there is nothing to divide by: the server, or the load, may have had no CPU
+// in that time.
 var ErrNothing = errors.New("load: nothing came back whole")
 
 // measure runs a generator through its warm-up and the measurement.
@@ -60,14 +61,14 @@ func measure(cfg Config, g generator) (Result, error) {
 	r.Count -= count
 	r.Slow -= slow
 	r.Bytes -= bytes
-	err = drain(g) // first: what never comes says more than what has not come yet
+	err = drain(g) // first: a message that never comes back says more than a late one
 	if err == nil && r.Count == 0 {
 		err = fmt.Errorf("%w in %v, only %d bytes; all came later", ErrNothing, elapsed, r.Bytes)
 	}
 	return r, err
 }
 
-// drain waits for all that is under way: what never comes back would not show while others do.
+// drain waits for all messages in flight: a lost message would not show while others come back.
 func drain(g generator) error {
 	g.stop()
 	_, _, before := g.progress()

@@ -1,8 +1,10 @@
 package load
 
 import (
+	"bytes"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,11 +50,15 @@ func TestMessagesOwedAtTheEndOfTheWindowAreSent(t *testing.T) {
 	require.False(t, ok)
 }
 
-// stalling echoes, but rests for a while before what comes after it has served for so long.
+// stalling echoes. After it has served for a time, it rests once before the next message.
 func stalling(after, rest time.Duration) func(net.Conn) {
 	return func(c net.Conn) {
-		began, stalled := time.Now(), false
+		var began time.Time // the first message, which a busy machine may send late
+		stalled := false
 		change(func(p []byte) []byte {
+			if began.IsZero() {
+				began = time.Now()
+			}
 			if !stalled && time.Since(began) > after {
 				stalled = true
 				time.Sleep(rest)
@@ -62,8 +68,9 @@ func stalling(after, rest time.Duration) func(net.Conn) {
 	}
 }
 
-// While the server stalls, messages become due. Each must be counted with the whole of its wait, although only one was
-// under way when the stall began. A closed loop sends none of them, and hides the stall.
+// While the server stalls, messages become due. Each must be counted with the whole of its wait,
+// although only one was under way when the stall began. A closed loop sends none of them, and hides
+// the stall.
 func TestOpenLoopCountsAStallsLatencyFromTheIntendedStart(t *testing.T) {
 	const rest, rate = 300 * time.Millisecond, 200.
 	cfg := config(serve(t, stalling(100*time.Millisecond, rest)), 64)
@@ -72,7 +79,8 @@ func TestOpenLoopCountsAStallsLatencyFromTheIntendedStart(t *testing.T) {
 	open, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, open.Latency.Max, rest-5*time.Millisecond)
-	// Half of the 120 messages are due in the stall, evenly: a quarter of all wait for more than half of it.
+	// Half of the 120 messages are due in the stall, evenly: a quarter of all wait for more than
+	// half of it.
 	require.GreaterOrEqual(t, at(t, open.Latency, 75), rest/3, "of all that the stall held up: %+v", open.Latency)
 
 	cfg.Addr, cfg.Rate = serve(t, stalling(100*time.Millisecond, rest)), 0
@@ -93,7 +101,7 @@ func at(t *testing.T, l Latencies, percentile float64) time.Duration {
 	return 0
 }
 
-// A connection that cannot take what is due is no reason to send later: the wait counts.
+// A connection without room for a message that is due does not make it due later: the wait counts.
 func TestOpenLoopCountsTheWaitForRoomInTheConnection(t *testing.T) {
 	const rest = 400 * time.Millisecond
 	cfg := config(serve(t, func(c net.Conn) {
@@ -112,7 +120,7 @@ func TestOpenLoopCountsTheWaitForRoomInTheConnection(t *testing.T) {
 func TestOverloadShowsInOpenLoopLatencies(t *testing.T) {
 	slow := change(func(p []byte) []byte { time.Sleep(4 * time.Millisecond); return p })
 	cfg := config(serve(t, slow), 64)
-	cfg.Conns, cfg.Rate, cfg.For = 1, 1000, 200*time.Millisecond // the server echoes what has gathered, all at a time
+	cfg.Conns, cfg.Rate, cfg.For = 1, 1000, 200*time.Millisecond // the server echoes all gathered messages at a time
 	r, err := patiently(Echo, cfg)
 	require.NoError(t, err)
 	require.InDelta(t, 200, r.Count, 2)
@@ -140,4 +148,31 @@ func TestSlowConnectionsAreNotInTheLatencies(t *testing.T) {
 	cfg.Slow = cfg.Conns
 	_, err = patiently(Echo, cfg)
 	require.Error(t, err, "nobody is left for the open loop")
+}
+
+// One of so many messages is marked, on every connection, and it alone is not in the latencies.
+func TestMarkedMessagesAreNotInTheLatencies(t *testing.T) {
+	var marks, others atomic.Int64
+	addr := serve(t, change(func(p []byte) []byte {
+		n := bytes.Count(p, []byte{Mark})
+		marks.Add(int64(n))
+		others.Add(int64(len(p)/64 - n))
+		return p
+	}))
+	cfg := config(addr, 64)
+	cfg.Conns, cfg.Rate, cfg.Marked, cfg.Warmup, cfg.For = 7, 2000, 10, 0, 200*time.Millisecond
+	r, err := patiently(Echo, cfg)
+	require.NoError(t, err)
+	require.InDelta(t, 0.1, float64(marks.Load())/float64(marks.Load()+others.Load()), 0.04)
+	require.Equal(t, r.Count, r.Latency.Count)
+	require.LessOrEqual(t, r.Count+int64(cfg.Conns), others.Load(), "each connection is greeted, without a mark")
+	require.Positive(t, r.Slow)
+	require.LessOrEqual(t, r.Slow, marks.Load())
+
+	for _, odd := range []func(*Config){func(c *Config) { c.Rate = 0 }, func(c *Config) { c.Marked = -1 }} {
+		cfg := cfg
+		odd(&cfg)
+		_, err = Echo(cfg)
+		require.Error(t, err, "it is for an open loop")
+	}
 }

@@ -8,10 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An origin is the echo server behind a proxy, on the load's own thread. A process of its own would take turns with the
-// load on a CPU, and each would wait for the other to be switched away: that was most of what a proxy seemed to take.
+// An origin is the echo server behind a proxy, on the load's own thread. A process of its own would
+// take turns with the load on a CPU, and each would wait for the other to be switched away: that
+// was most of what a proxy seemed to take.
 //
-// It also knows when each message came and when it was sent back, so that what a proxy had it for is known by itself.
+// It also knows when each message came and when it was sent back, so that what a proxy had it for
+// is known by itself.
 type origin struct {
 	listener int
 	ends     []originEnd
@@ -23,7 +25,7 @@ type originEnd struct {
 	wire     wire
 	client   int    // whose messages come here, or nobody's yet: -1
 	received int    // bytes of the message that has begun to come
-	rest     []byte // what there was no room for
+	rest     []byte // bytes for which there was no room
 }
 
 // Tokens of a poll below 0 are the origin's: that of end i is originFirst-i.
@@ -76,7 +78,7 @@ func (s *stream) acceptBehind() error {
 	}
 }
 
-// serveBehind does what there is to do at the origin.
+// serveBehind processes an event at the origin.
 func (s *stream) serveBehind(ev unix.EpollEvent) error {
 	if ev.Fd == originAccepts {
 		return s.acceptBehind()
@@ -107,7 +109,7 @@ func (s *stream) serveBehind(ev unix.EpollEvent) error {
 	return nil
 }
 
-// send sends what there is room for, and keeps the rest.
+// send sends as many bytes as there is room for, and keeps the rest.
 func (e *originEnd) send(p []byte) error {
 	if len(e.rest) > 0 || len(p) == 0 {
 		e.rest = append(e.rest, p...)
@@ -138,9 +140,10 @@ func (s *stream) turns(e *originEnd, n int) {
 	c.turnedAt = s.pace.now()
 }
 
-// passage is how long the proxy had the client's message that has come back now: from the call that sent it until it was at
-// the origin, and from the call that sent it back until it was here. If another was under way on that connection
-// meanwhile the two cannot be told apart, and all of its latency counts.
+// passage is the time in the proxy of the client's message that has returned now. It has two parts:
+// from the call that sent it to its arrival at the origin, and from the call that sent it back to
+// its arrival here. If another message was under way on the connection, the two cannot be told
+// apart. Then the whole latency counts.
 func (c *client) passage(now, latency time.Duration) time.Duration {
 	if !c.alone {
 		return latency

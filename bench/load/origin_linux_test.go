@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// through starts a proxy that has each message for a while, both ways, in front of the origin whose socket is returned. The
-// first connection to it is a probe.
+// through starts a proxy that has each message for a while, both ways, in front of the origin whose
+// socket is returned. The first connection to it is a probe.
 func through(t *testing.T, hold time.Duration) (Config, *net.TCPListener) {
 	behind, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
@@ -84,8 +84,8 @@ func TestTheLoadIsTheServerBehindAProxy(t *testing.T) {
 	}
 }
 
-// While a message is under way on a connection another one is due: the origin cannot tell whose time it knows, so all of the
-// latency counts.
+// While a message is under way on a connection another one is due: the origin cannot tell whose
+// time it knows, so all of the latency counts.
 func TestWithTwoMessagesOnAConnectionAllOfTheLatencyIsTheProxys(t *testing.T) {
 	cfg, behind := through(t, 20*time.Millisecond)
 	cfg.Conns = 1

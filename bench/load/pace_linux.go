@@ -8,7 +8,7 @@ import (
 // A pace is when messages are to be sent. All times are since the generator began.
 type pace struct {
 	began  time.Time
-	from   time.Duration // what is measured begins
+	from   time.Duration // start of the measurement
 	to     time.Duration // and ends
 	gap    float64       // of an open loop: nanoseconds between two messages, on average; 0: a closed loop
 	random []float64     // nil: it is the same between all; else when each of so many is, and so on after the last
@@ -31,8 +31,9 @@ func newPace(cfg Config) pace {
 // manyArrivals is how many arrivals there are until they come again.
 const manyArrivals = 1 << 16
 
-// arrivals are those of a Poisson process, the same each time: who shares a server with many others finds it as busy as it is
-// on average, and now and then two come at once, which they never do at even intervals.
+// arrivals are those of a Poisson process, the same in each run. A message then finds the server as
+// busy as it is on average. Now and then two messages arrive at once, which never happens at even
+// intervals.
 func arrivals(gap float64) []float64 {
 	rng := rand.New(rand.NewPCG(1, 2))
 	all := make([]float64, manyArrivals+1)
@@ -50,13 +51,14 @@ func (p *pace) open() bool { return p.gap > 0 }
 
 func (p *pace) now() time.Duration { return time.Since(p.began) }
 
-// window is told when the measurement begins, and to what end.
+// window gets the start of the measurement, and its length.
 func (p *pace) window(d time.Duration) {
 	p.from = p.now()
 	p.to = p.from + d
 }
 
-// measured reports whether a message counts that was to be sent at that time, and is now back or sent.
+// measured reports whether a message counts that was to be sent at that time, and is now back or
+// sent.
 func (p *pace) measured(intended, now time.Duration) bool {
 	if p.open() {
 		return intended >= p.from && intended < p.to
@@ -72,7 +74,8 @@ func (p *pace) at(number int) time.Duration {
 	return time.Duration(float64(number) * p.gap)
 }
 
-// owed is how many messages of the window were not begun when it ended: the generator was late, and they count.
+// owed is how many messages of the window were not begun when it ended: the generator was late, and
+// they count.
 func (p *pace) owed() int {
 	if !p.open() || !p.halted {
 		return 0

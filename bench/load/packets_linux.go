@@ -22,8 +22,8 @@ const (
 	mostLost      = 1. / 1000 // of all: more fails the run
 )
 
-// lossTime is for how long nothing may come back before what is under way counts as lost: longer than others
-// may keep a server from its CPU. Tests shorten it.
+// lossTime is the silence after which datagrams in flight count as lost. It is longer than other
+// processes may keep a server from its CPU. Tests shorten it.
 var lossTime = time.Second
 
 // An exchange is the state of a run of Packets.
@@ -41,7 +41,7 @@ type exchange struct {
 	lostInAll int64
 }
 
-// A socket sends datagrams and checks what comes back, in whatever order.
+// A socket sends datagrams and checks the answers, in any order.
 type socket struct {
 	fd, id  int
 	sent    int // datagrams
@@ -58,13 +58,14 @@ type mmsghdr struct {
 	n   uint32
 }
 
-// Packets has an echo server send datagrams back, from Conns sockets. In a closed loop each has Depth of them in
-// flight. What has not come back within a second of silence is lost; more than one in a thousand fails the run.
+// Packets sends datagrams to an echo server from Conns sockets. In a closed loop each has Depth of
+// them in flight. A datagram that is missing after a second of silence is lost. More than one lost
+// in a thousand fails the run.
 func Packets(cfg Config) (Result, error) {
 	if cfg.Size < leastDatagram || cfg.Size > mostDatagram {
 		return Result{}, fmt.Errorf("load: a datagram has %d to %d bytes", leastDatagram, mostDatagram)
 	}
-	if cfg.TLS || cfg.Slow > 0 {
+	if cfg.TLS || cfg.Slow > 0 || cfg.Marked > 0 {
 		return Result{}, fmt.Errorf("load: datagrams within TLS, or slow ones: %w", errors.ErrUnsupported)
 	}
 	runtime.LockOSThread()
@@ -154,7 +155,7 @@ func (x *exchange) open() int {
 	return n
 }
 
-// progress counts a loss as news: what was lost no longer holds up what follows.
+// progress counts a loss as progress: lost datagrams no longer hold up later ones.
 func (x *exchange) progress() (count, slow, bytes int64) {
 	return x.received, 0, x.received*int64(x.size) + x.lostInAll
 }
@@ -183,7 +184,7 @@ func (x *exchange) turn() error {
 	return nil
 }
 
-// begin sends what is due, and returns for how long nothing more is.
+// begin sends the datagrams that are due, and returns the time until the next one is due.
 func (x *exchange) begin() (wait time.Duration, err error) {
 	wait = longestWait
 	if x.pace.open() {
@@ -215,7 +216,7 @@ func (x *exchange) intended(s *socket, number int, now time.Duration) time.Durat
 	return now
 }
 
-// send sends what may be sent, until the socket has no room.
+// send sends the datagrams that may be sent, until the socket has no room.
 func (x *exchange) send(s *socket) error {
 	for s.sent < s.due && s.missing < remembered {
 		n := min(s.due-s.sent, burst, remembered-s.missing)
@@ -303,7 +304,7 @@ func (x *exchange) check(s *socket, p []byte, now time.Duration) error {
 	return nil
 }
 
-// giveUp takes what is under way for lost.
+// giveUp counts the datagrams in flight as lost.
 func (x *exchange) giveUp() {
 	x.heard = x.pace.now()
 	for _, s := range x.sockets {

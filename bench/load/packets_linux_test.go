@@ -74,7 +74,7 @@ func TestAWrongDatagramFailsTheRun(t *testing.T) {
 }
 
 func TestFewLossesAreCountedAndForgiven(t *testing.T) {
-	const many = 4000 // datagrams, of which one may be lost: a busy machine takes its time for them
+	const many = 4000 // datagrams; one of them may be lost: a busy machine is slow
 	for took := 250 * time.Millisecond; ; took *= 2 {
 		n := 0
 		cfg := config(packetServer(t, func(p []byte) []byte {

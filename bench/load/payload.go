@@ -6,8 +6,8 @@ const ChunkSize = 1 << 20
 // variants is how many different messages of a size there are.
 const variants = 256
 
-// payload is what all messages are pieces of. It does not repeat within less than a mebibyte, so a piece that
-// arrives in another's place shows.
+// payload is what all messages are pieces of. It does not repeat within less than a mebibyte, so a
+// piece that arrives in another's place shows.
 type payload []byte
 
 func newPayload(size int) payload {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raisePriority lets the load run as soon as it is woken, whatever the servers do, and returns what it got. It is
-// done for all threads there are, from which later ones inherit.
+// raisePriority lets the load run as soon as it is woken, whatever the servers do, and returns what
+// it got. It is done for all threads there are, from which later ones inherit.
 func raisePriority(how string) (string, error) {
 	set := map[string]func(tid int) error{"fifo": setFIFO, "nice": setNice}
 	switch how {

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Slice is a time whose messages have a 99th percentile of their own: what happens seldom is in few of them, what happens
-// always in each.
+// Slice is a time whose messages have their own 99th percentile. Rare events are in few slices,
+// frequent ones in each.
 const Slice = 100 * time.Millisecond
 
-// A series is the latencies of an open loop by the time at which messages were due. It does not grow.
+// A series is the latencies of an open loop by the time at which messages were due. It does not
+// grow.
 type series [][]time.Duration
 
 func newSeries(d time.Duration, gap float64) series {
@@ -20,8 +21,8 @@ func newSeries(d time.Duration, gap float64) series {
 	return s
 }
 
-// note adds the latency of a message that was due then, if that was in the window: of a closed loop, which has no series,
-// messages may have been due before.
+// note adds the latency of a message that was due then, if that was in the window: of a closed
+// loop, which has no series, messages may have been due before.
 func (s series) note(due, took time.Duration) {
 	if i := int(due / Slice); due >= 0 && i < len(s) && len(s[i]) < cap(s[i]) {
 		s[i] = append(s[i], took)

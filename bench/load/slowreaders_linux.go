@@ -16,8 +16,8 @@ const (
 	slowMSS    = 1400                  // bytes: as of an Ethernet
 )
 
-// narrow keeps the kernel, on both sides, from taking all there is, which would hide what the server does: the
-// other side's buffer grows with its segments.
+// narrow keeps the kernel, on both sides, from taking all there is, which would hide what the
+// server does: the other side's buffer grows with its segments.
 func narrow(fd int) error {
 	return errors.Join(
 		os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, slowBuffer)),
@@ -32,9 +32,10 @@ type reader struct {
 	over   bool
 }
 
-// SlowReaders opens Conns connections, each of which asks a server of chunks for one and takes ReadRate bytes of
-// it per second. After For, hold is called, and then all read what is left, as fast as it comes: what was held
-// back must be right, too. Of the configuration it needs Addr, Conns, ReadRate, For and PID.
+// SlowReaders opens Conns connections. Each requests one chunk from a server of chunks, and reads
+// ReadRate bytes of it per second. After For, hold is called. Then all connections read the rest as
+// fast as it arrives, and compare that as well. It uses Addr, Conns, ReadRate, For and PID of the
+// configuration.
 func SlowReaders(cfg Config, hold func()) (Result, error) {
 	if err := cfg.only("slow readers"); err != nil {
 		return Result{}, err
@@ -81,7 +82,7 @@ func SlowReaders(cfg Config, hold func()) (Result, error) {
 	return r, r.takeRest(d, readers)
 }
 
-// take has each reader read at most so much.
+// take makes each reader read at most this many bytes.
 func (r *Result) take(d dialect, readers []reader, most int) error {
 	p := make([]byte, most)
 	for i := range readers {
@@ -120,11 +121,12 @@ func (r *Result) takeRest(d dialect, readers []reader) error {
 		if err := r.take(d, readers, 64<<10); err != nil {
 			return err
 		}
-		if r.Bytes != before {
+		switch {
+		case r.Bytes != before:
 			before, alive = r.Bytes, time.Now()
-		} else if time.Since(alive) > stall {
+		case time.Since(alive) > stall:
 			return fmt.Errorf("load: %d chunks never came: %w", int64(len(readers))-r.Count, io.ErrNoProgress)
-		} else {
+		default:
 			time.Sleep(time.Millisecond)
 		}
 	}

@@ -12,12 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sources is how many addresses connections come from: each has some 28,000 ports, which stay taken for a while
-// after a connection.
+// sources is how many addresses connections come from: each has some 28,000 ports, which stay taken
+// for a while after a connection.
 const sources = 64
 
-// connect makes a connection, non-blocking. n chooses where it comes from. On the loopback a connect ends at
-// once, unless the server's backlog is full: then it waits. prepare sets options before.
+// connect makes a connection, non-blocking. n chooses where it comes from. On the loopback a
+// connect ends at once, unless the server's backlog is full: then it waits. prepare sets options
+// before.
 func connect(to netip.AddrPort, n int, prepare ...func(fd int) error) (fd int, err error) {
 	if !to.Addr().Is4() {
 		return -1, fmt.Errorf("load: the server's address is %v; use one of IPv4", to)

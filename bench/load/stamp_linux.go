@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stampClock knows when what is read had come: the kernel notes it when the other side's send delivers it
-// (SO_TIMESTAMPNS), so the time that the load takes to look is not in it.
+// A stampClock knows when bytes arrived. The kernel stamps them when the peer's send delivers them
+// (SO_TIMESTAMPNS), so the delay of the load's own read does not count.
 type stampClock struct {
-	arrived time.Time // of what was read last; of a read without a stamp the time of reading, which is later
+	arrived time.Time // of the last read; without a stamp the time of the read, which is later
 	header  unix.Msghdr
 	vector  unix.Iovec
 	control [64]byte
@@ -56,8 +56,8 @@ func (w stampedWire) read(p []byte, ended bool) (int, bool, error) {
 	}
 }
 
-// when is the time of the stamp: the system's clock says how long ago it was, so a step of that clock is no harm
-// unless it falls in between.
+// when is the time of the stamp: the system's clock says how long ago it was, so a step of that
+// clock is no harm unless it falls in between.
 func (k *stampClock) when(now time.Time) time.Time {
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&k.control[0]))
 	if int(k.header.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) || h.Level != unix.SOL_SOCKET || h.Type != unix.SCM_TIMESTAMPNS {

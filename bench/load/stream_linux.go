@@ -10,11 +10,11 @@ import (
 // batch is how many bytes of messages leave at once at most, unless one has more.
 const batch = 64 << 10
 
-// longestSpin is for how long an open loop looks for news rather than waits: to be woken takes longer than a message does, and a
-// wait that ends by its time is late by the timer's slack.
+// longestSpin is how long an open loop polls before it waits: a wake-up takes longer than a message
+// does, and a wait that times out is late by the timer's slack.
 const longestSpin = 5 * time.Millisecond
 
-// A client is one connection that sends messages and checks what comes back.
+// A client is one connection that sends messages and checks the answers.
 type client struct {
 	wire     wire
 	fd       int
@@ -29,21 +29,22 @@ type client struct {
 	writable bool
 	readable bool
 	unsent   bool // its wire has taken what it has not sent
-	ended    bool // it has: behind what is still to be read there is an end or an error
+	ended    bool // the server has ended it: an end or an error is behind the unread bytes
 
-	// With an origin: how long the proxy had its message on the way there, when that was sent back, and whether it is the
-	// only one under way.
+	// With an origin: how long the proxy had its message on the way there, when that was sent back,
+	// and whether it is the only one under way.
 	inProxy  time.Duration
 	turnedAt time.Duration
 	alone    bool
 }
 
-// A stream is the state of a run of Echo, HTTP or Chunks.
+// A stream is the state of a run of Echo, HTTP, Redis or Chunks.
 type stream struct {
 	pace     pace
 	dialect  dialect
-	marked   dialect // of the slow
+	marked   dialect // of messages that begin with Mark
 	slow     int     // of the clients, the first
+	oneOf    int     // messages of the others, one is marked; 0: none
 	clients  []client
 	poll     *poller
 	in, out  []byte
@@ -55,7 +56,7 @@ type stream struct {
 	late     histogram
 	series   series // of an open loop
 
-	origin  *origin // or nil: then what follows says nothing
+	origin  *origin // nil: the fields below are unused
 	size    int     // of a message
 	stamps  stampClock
 	greeted int // the client whose first message is under way
@@ -68,7 +69,8 @@ func Echo(cfg Config) (Result, error) {
 	return run(cfg, parrot{p, p}, slowpoke(p.marked()))
 }
 
-// Chunks has a server send mebibytes: for each byte it receives, Chunker.Chunk of that. Config.Size is ignored.
+// Chunks requests mebibytes: the server answers each byte with Chunker.Chunk of that byte.
+// Config.Size is ignored.
 func Chunks(cfg Config) (Result, error) { return run(cfg, chunks(), nil) }
 
 func chunks() dialect {
@@ -79,7 +81,8 @@ func chunks() dialect {
 	return parrot{requests, newPayload(ChunkSize)}
 }
 
-// HTTP has a server answer Config.Request, all of it, with a status of 200 and Config.Reply as the body.
+// HTTP has a server answer Config.Request, all of it, with a status of 200 and Config.Reply as the
+// body.
 func HTTP(cfg Config) (Result, error) {
 	return run(cfg, &web{ask: []byte(cfg.Request), body: []byte(cfg.Reply)}, nil)
 }
@@ -92,6 +95,9 @@ func run(cfg Config, d, marked dialect) (Result, error) {
 	}
 	if cfg.Slow < 0 || cfg.Slow > cfg.Conns || cfg.Slow > 0 && marked == nil || cfg.Slow == cfg.Conns && cfg.Rate > 0 {
 		return Result{}, fmt.Errorf("load: %d slow connections of %d: only Echo has some, and an open loop needs others", cfg.Slow, cfg.Conns)
+	}
+	if cfg.Marked < 0 || cfg.Marked > 0 && (marked == nil || cfg.Rate == 0) {
+		return Result{}, fmt.Errorf("load: one of %d messages marked: that is for Echo in an open loop", cfg.Marked)
 	}
 	s := &stream{dialect: d, marked: marked, slow: cfg.Slow, spins: cfg.Spin, size: cfg.Size,
 		in: make([]byte, 256<<10), latency: newHistogram(), late: newHistogram(), passage: newHistogram()}
@@ -115,6 +121,7 @@ func run(cfg Config, d, marked dialect) (Result, error) {
 			return Result{}, err
 		}
 	}
+	s.oneOf = cfg.Marked // from now on: the greetings are not marked
 	got, err := raisePriority(cfg.Priority)
 	if err != nil {
 		return Result{}, err
@@ -133,7 +140,7 @@ func run(cfg Config, d, marked dialect) (Result, error) {
 	if s.pace.open() {
 		r.Latency.Counts, r.Passage.Counts, r.Slices = s.latency.counts(), s.passage.counts(), s.series.p99s()
 		if r.Count = r.Latency.Count; r.Count > 0 && errors.Is(err, ErrNothing) {
-			err = nil // what came later has its latency
+			err = nil // later messages have their latency
 		}
 	}
 	return r, err
@@ -230,7 +237,8 @@ func (s *stream) turn() error {
 	return nil
 }
 
-// begin sends what is due, and returns for how long nothing more is. The clients that are not slow take turns.
+// begin sends the messages that are due, and returns the time until the next one is due. The
+// clients that are not slow take turns.
 func (s *stream) begin() (time.Duration, error) {
 	for {
 		number, wait, ok := s.pace.next(s.pace.now())
@@ -248,9 +256,14 @@ func (s *stream) begin() (time.Duration, error) {
 // intended is when the client's message with that number was to be sent.
 func (s *stream) intended(c *client, number int) time.Duration {
 	if s.pace.open() && !c.slow {
-		return s.pace.at(number*(len(s.clients)-s.slow) + c.first - s.slow)
+		return s.pace.at(s.place(c, number))
 	}
 	return c.sentAt
+}
+
+// place is a message's number among those of all clients that are not slow.
+func (s *stream) place(c *client, number int) int {
+	return number*(len(s.clients)-s.slow) + c.first - s.slow
 }
 
 // allow lets a closed loop's client send its next batch, when the last one is back.
@@ -262,7 +275,8 @@ func (s *stream) allow(c *client) {
 	c.allowed = c.answered + depth
 }
 
-// serve sends and receives until neither can go on. Reading first lets an answer make room for the next message.
+// serve sends and receives until neither can go on. Reading first lets an answer make room for the
+// next message.
 func (s *stream) serve(c *client) error {
 	for {
 		if c.readable {
@@ -282,13 +296,6 @@ func (s *stream) serve(c *client) error {
 			return nil
 		}
 	}
-}
-
-func (s *stream) speaks(c *client) dialect {
-	if c.slow {
-		return s.marked
-	}
-	return s.dialect
 }
 
 func (s *stream) send(c *client) error {
@@ -323,16 +330,16 @@ func (s *stream) send(c *client) error {
 	return nil
 }
 
-// gather is what the client is to send next: the rest of a message and those that may leave with it.
+// gather is what the client is to send next: the rest of a message and those that may leave with
+// it.
 func (s *stream) gather(c *client) []byte {
-	d := s.speaks(c)
-	one := d.request(c.first + c.sent)[c.offset:]
+	one := s.speaks(c, c.sent).request(c.first + c.sent)[c.offset:]
 	if c.sent+1 == c.allowed || len(one) >= batch {
 		return one
 	}
 	s.out = append(s.out[:0], one...)
 	for number := c.sent + 1; number < c.allowed && len(s.out) < batch; number++ {
-		s.out = append(s.out, d.request(c.first+number)...)
+		s.out = append(s.out, s.speaks(c, number).request(c.first+number)...)
 	}
 	return s.out
 }
@@ -340,7 +347,7 @@ func (s *stream) gather(c *client) []byte {
 // advance notes that n bytes have left.
 func (s *stream) advance(c *client, n int) {
 	for n > 0 {
-		rest := len(s.speaks(c).request(c.first+c.sent)) - c.offset
+		rest := len(s.speaks(c, c.sent).request(c.first+c.sent)) - c.offset
 		if n < rest {
 			c.offset += n
 			return
@@ -350,14 +357,14 @@ func (s *stream) advance(c *client, n int) {
 	}
 }
 
-// check compares what has come with what must.
+// check compares received bytes with the expected ones.
 func (s *stream) check(c *client, got []byte) error {
 	s.bytes += int64(len(got))
 	for len(got) > 0 {
 		if c.answered > c.sent || c.answered == c.sent && c.offset == 0 {
 			return fmt.Errorf("%d bytes more came back than were asked for", len(got))
 		}
-		used, whole, err := s.speaks(c).accept(&c.answer, c.first+c.answered, got)
+		used, whole, err := s.speaks(c, c.answered).accept(&c.answer, c.first+c.answered, got)
 		if err != nil {
 			return err
 		}
@@ -375,8 +382,9 @@ func (s *stream) count(c *client) {
 	if s.origin != nil {
 		now = s.stamps.arrived.Sub(s.pace.began)
 	}
+	marked := s.isMarked(c, c.answered)
 	c.answered++
-	if c.slow {
+	if marked {
 		s.slowly++
 	} else {
 		s.messages++

@@ -10,12 +10,12 @@ import (
 
 // A wire is a connection, non-blocking.
 type wire interface {
-	// read returns 0 and no error when there is nothing to read. more: there may be more at once. ended: the server
-	// has ended the connection, behind what is to be read.
+	// read returns 0 and no error when there is nothing to read. more: there may be more at once.
+	// ended: the server has ended the connection, behind the unread bytes.
 	read(p []byte, ended bool) (n int, more bool, err error)
 	// write returns less than it was given when there is no room for more.
 	write(p []byte) (int, error)
-	// flush sends what write has taken, and reports whether it is gone.
+	// flush sends the written bytes, and reports whether all are sent.
 	flush() (bool, error)
 }
 
@@ -23,14 +23,15 @@ type tcpWire int
 
 func (fd tcpWire) read(p []byte, ended bool) (int, bool, error) {
 	n, err := read(int(fd), p)
-	return n, n == len(p) || ended && n > 0, err // a short read has emptied it: what comes later makes an edge
+	return n, n == len(p) || ended && n > 0, err // a short read has emptied it: later bytes make an edge
 }
 
 func (fd tcpWire) write(p []byte) (int, error) { return write(int(fd), p) }
 
 func (fd tcpWire) flush() (bool, error) { return true, nil }
 
-// A tlsWire is crypto/tls over a descriptor that is not waited for: it takes errWait for an error that passes.
+// A tlsWire is crypto/tls over a descriptor that is not waited for: it takes errWait for an error
+// that passes.
 type tlsWire struct {
 	*tls.Conn
 	transport *transport

@@ -4,11 +4,13 @@
 //	go run ./bench/micro -bench 'Spawn|Mutex' ./sched ./syncx
 //	go run ./bench/micro -samples 50 -time 100ms -json micro.json ./timer
 //
-// Each benchmark runs -samples times for -time each, after one run that warms up and does not count. The table has
-// the median of the samples, their 95th and 99th percentile (nearest rank: with 20 samples both are close to the
-// worst) and allocations. A percentile is of samples, each a mean of many iterations, and not of iterations.
+// Each benchmark runs -samples times for -time each, after one run that warms up and does not
+// count. The table has the median of the samples, their 95th and 99th percentile (nearest rank:
+// with 20 samples both are close to the worst) and allocations. A percentile is of samples, each a
+// mean of many iterations, and not of iterations.
 //
-// The exit status is 1 if a package does not build or a benchmark fails; what others have come to is still printed.
+// The exit status is 1 if a package does not build or a benchmark fails; what others have come to
+// is still printed.
 package main
 
 import (

@@ -45,7 +45,8 @@ func (b *benchmark) units() []string {
 	return units
 }
 
-// parse reads what go test prints, and passes on what is no sample. Benchmarks come in the order of their first run.
+// parse reads the output of go test, and passes on lines that are no sample. Benchmarks come in the
+// order of their first run.
 func parse(r io.Reader, rest io.Writer) ([]benchmark, error) {
 	var all []*benchmark
 	pkg := ""

@@ -13,7 +13,7 @@ type Decoder interface {
 	// arrived and was not consumed. The error says which of three it is.
 	//
 	// nil: the frame is found, and takes the first n bytes of b, 1 or more.
-	// The next call is given what follows them.
+	// The next call is given the bytes behind them.
 	//
 	// ErrIncomplete: b is a beginning of a frame, or empty. The frame takes n
 	// bytes or more, n > len(b): with fewer there is nothing to gain but an

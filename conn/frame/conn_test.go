@@ -53,7 +53,39 @@ func (framed) OnEOF(c *conn.Conn) error {
 	return c.Close()
 }
 
-func answer(c *conn.Conn, d *frame.Delimiter, f []byte) error {
+// framedStream is framed as sequential code.
+func framedStream(s *conn.Stream) error {
+	d := &frame.Delimiter{Delim: []byte("\r\n.\r\n"), Unterminated: true}
+	for {
+		for f, err := range frame.Each(s, d) {
+			if err != nil {
+				return err
+			}
+			if err := answer(s, d, f); err != nil {
+				return err
+			}
+			if len(f) == 0 {
+				break // the next loop goes on behind the frame
+			}
+		}
+		if _, err := s.Peek(1); err == io.EOF {
+			return nil
+		}
+	}
+}
+
+var framers = map[string]conn.Handler{
+	"callbacks":  framed{},
+	"sequential": conn.Sequential(func(_ *sched.Context, s *conn.Stream) error { return framedStream(s) }),
+	"a task": conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
+		_, err := sched.Await(cx, sched.Go(cx, func(cx *sched.Context) (struct{}, error) {
+			return struct{}{}, framedStream(s.Bind(cx))
+		}))
+		return err
+	}),
+}
+
+func answer(c io.Writer, d *frame.Delimiter, f []byte) error {
 	out, err := d.Append(nil, append([]byte("did "), f...))
 	if err == nil {
 		_, err = c.Write(out)
@@ -62,6 +94,12 @@ func answer(c *conn.Conn, d *frame.Delimiter, f []byte) error {
 }
 
 func TestFramesOverAConnectionHoweverTheyArrive(t *testing.T) {
+	for name, h := range framers {
+		t.Run(name, func(t *testing.T) { testFrames(t, h) })
+	}
+}
+
+func testFrames(t *testing.T, h conn.Handler) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		cfg := conn.Config{}
 		cfg.Reactor.Backend = backend
@@ -69,7 +107,7 @@ func TestFramesOverAConnectionHoweverTheyArrive(t *testing.T) {
 		require.NoError(t, err)
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		l, err := g.Listen(ln, framed{})
+		l, err := g.Listen(ln, h)
 		require.NoError(t, err)
 		defer func() {
 			require.NoError(t, l.Close())

@@ -6,9 +6,9 @@ import "bytes"
 // them. It belongs to one stream: copy a configured one that has not been used
 // for each.
 type Delimiter struct {
-	// Delim is what ends a frame: one byte or more, not changed meanwhile.
+	// Delim ends a frame: one byte or more, not changed meanwhile.
 	// It is meant to be short: each Decode that finds no frame compares its
-	// beginnings with the end of what is there.
+	// beginnings with the end of the bytes.
 	Delim []byte
 
 	// Max is the longest frame in bytes, its delimiter included.
@@ -22,8 +22,8 @@ type Delimiter struct {
 	seen int // no delimiter begins in the first so many bytes
 }
 
-// Decode implements Decoder. It searches what is new, and of what it has seen
-// only an end that may be the beginning of a delimiter.
+// Decode implements Decoder. It searches new bytes, and the last old ones if a
+// delimiter may begin there.
 func (d *Delimiter) Decode(b []byte) (frame []byte, n int, err error) {
 	limit := d.check()
 	window := b[:min(len(b), limit)]
@@ -73,8 +73,8 @@ func (d *Delimiter) DecodeEOF(b []byte) (frame []byte, n int, err error) {
 	return b[:len(b):len(b)], len(b), nil
 }
 
-// Reset forgets what has been seen: the next Decode is of another stream, or of
-// one whose bytes were read past the decoder.
+// Reset forgets the bytes seen so far: the next Decode is of another stream, or
+// of one whose bytes were read past the decoder.
 func (d *Delimiter) Reset() { d.seen = 0 }
 
 // Append implements Encoder. A payload that would not come back as it is, one

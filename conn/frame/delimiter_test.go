@@ -53,7 +53,7 @@ func TestALongDelimiterIsFoundAcrossPieces(t *testing.T) {
 	}
 }
 
-// What was searched is overwritten with delimiters: a decoder that searched it
+// The searched bytes are overwritten with delimiters: a decoder that searched it
 // again would find them. Only the end that may begin one must stay.
 func TestDelimiterSearchesNothingTwice(t *testing.T) {
 	d := frame.Delimiter{Delim: []byte("\r\n\r\n")}

@@ -20,8 +20,8 @@
 //		return nil
 //	}
 //
-// What is left of an unfinished frame stays buffered in the connection, which
-// calls OnData again when there is more. No byte is copied here: a frame is
+// The bytes of an unfinished frame stay buffered in the connection, which calls
+// OnData again when more arrive. No byte is copied here: a frame is
 // valid as long as the slice it was cut from, for a connection until the
 // handler's method returns.
 //
@@ -32,9 +32,9 @@
 //
 // # Limits
 //
-// Every codec has a limit, Max, to what it waits for: the length of a frame on
-// the wire, with its header or its end, so that it can be compared with what a
-// connection buffers at most (conn.Config.MaxRead). A frame of Max bytes is
+// Every codec has a limit, Max: the length of a frame on the wire, with its
+// header or its end. It can be compared with the most that a connection buffers
+// (conn.Config.MaxRead). A frame of Max bytes is
 // fine; the first byte that shows that it will be longer is an error.
 //
 // # Errors

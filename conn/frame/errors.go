@@ -22,7 +22,7 @@ var (
 	// end in CRLF.
 	ErrLineEnd = errors.New("frame: CR or LF alone where lines end in CRLF")
 
-	// ErrPayload is a payload that holds what would end its frame early.
+	// ErrPayload is a payload that contains the end of a frame.
 	ErrPayload = errors.New("frame: the payload contains the end of a frame")
 )
 

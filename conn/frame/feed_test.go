@@ -21,8 +21,8 @@ type record struct {
 	Left   int    // bytes not consumed
 }
 
-// feed gives a stream to d in pieces. It checks what every decoder promises:
-// frames are inside of what was given, and none is shorter than it had said.
+// feed gives a stream to d in pieces. It checks the promises of every decoder: frames lie within
+// the given bytes, and none is shorter than announced.
 func feed(t testing.TB, d frame.Decoder, pieces [][]byte) (r record) {
 	t.Helper()
 	var pending []byte

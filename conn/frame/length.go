@@ -4,7 +4,7 @@ import "math/bits"
 
 // Length is frames that say how long they are: a header with a length field,
 // then that many bytes. The zero value is a big-endian field of four bytes
-// that counts what follows it, and frames without the header.
+// that counts the bytes behind it, and frames without the header.
 //
 //	┌─ Offset ─┬─ Width ─┬─ the field's value + Adjust ─┐
 //	│  header  │ length  │                              │
@@ -24,9 +24,9 @@ type Length struct {
 	// LittleEndian is the order of the field's bytes; false: big-endian.
 	LittleEndian bool
 
-	// Adjust is added to the field's value to get the number of bytes behind
-	// the field: negative if the field counts itself or what is before it,
-	// positive if there is more header that it does not count.
+	// Adjust is added to the field's value. The sum is the number of bytes behind the field. It is
+	// negative if the field counts itself or bytes before it. It is positive if more header follows
+	// that the field does not count.
 	Adjust int
 
 	// Strip is the number of bytes that Decode drops from the front.
@@ -91,7 +91,7 @@ func (c *Length) strip(end int) int {
 	return c.Strip
 }
 
-// Append implements Encoder: payload is what follows the length field, and the
+// Append implements Encoder: payload follows the length field, and the
 // Offset bytes before the field are zeros. Unless Strip says otherwise, Decode
 // gives payload again.
 func (c *Length) Append(dst, payload []byte) ([]byte, error) {

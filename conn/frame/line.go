@@ -2,12 +2,12 @@ package frame
 
 import "bytes"
 
-// A LineEnd is what ends a line.
+// A LineEnd says how a line ends.
 type LineEnd uint8
 
 const (
-	// AnyEnd is LF, with or without a CR before it, neither of which is part
-	// of the frame. A CR elsewhere is. Lines are written with LF.
+	// AnyEnd is LF, with or without a CR before it. Neither is part of the
+	// frame. A CR elsewhere is. Lines are written with LF.
 	AnyEnd LineEnd = iota
 
 	// LF is LF alone: a CR before it is part of the frame.
@@ -22,7 +22,7 @@ const (
 // takes LF and CRLF. It belongs to one stream: copy a configured one that has
 // not been used for each.
 type Line struct {
-	// End is what ends a line.
+	// End says how a line ends.
 	End LineEnd
 
 	// Max is the longest line in bytes, its end included. 0: DefaultMax.
@@ -35,8 +35,8 @@ type Line struct {
 	seen int // nothing in the first so many bytes needs to be looked at again
 }
 
-// Decode implements Decoder. What was searched is not searched again, however the
-// stream is cut into pieces.
+// Decode implements Decoder. No byte is searched twice, however the stream is cut
+// into pieces.
 func (l *Line) Decode(b []byte) (frame []byte, n int, err error) {
 	limit := limitOf(l.Max)
 	window := b[:min(len(b), limit)]
@@ -48,7 +48,7 @@ func (l *Line) Decode(b []byte) (frame []byte, n int, err error) {
 	case err == nil:
 		l.seen = 0
 		return b[:to:to], n, nil
-	case n > limit: // what came before the last byte said so already
+	case n > limit: // the bytes before the last one said so already
 		return nil, 0, endless(limit)
 	case err != ErrIncomplete:
 		return nil, 0, err
@@ -57,9 +57,9 @@ func (l *Line) Decode(b []byte) (frame []byte, n int, err error) {
 	return nil, n, ErrIncomplete
 }
 
-// find looks for the end of the line behind what was seen. The frame ends at
-// to, the line at n. With an error, to is what need not be seen again and n the
-// least length the line could have had.
+// find looks for the end of the line behind the bytes seen so far. The frame ends
+// at to, the line at n. With an error, the bytes before to need no second look,
+// and n is the least length the line could have had.
 func (l *Line) find(b []byte) (to, n int, err error) {
 	rest := b[l.seen:]
 	i := bytes.IndexByte(rest, '\n')
@@ -76,8 +76,8 @@ func (l *Line) find(b []byte) (to, n int, err error) {
 	return i, i + 1, nil
 }
 
-// findCRLF judges the first CR or LF. lf is the place of the first LF behind
-// what was seen.
+// findCRLF judges the first CR or LF. lf is the place of the first LF behind the
+// bytes seen so far.
 func (l *Line) findCRLF(b []byte, lf int) (to, n int, err error) {
 	rest := b[l.seen:]
 	if lf >= 0 {
@@ -112,8 +112,8 @@ func (l *Line) DecodeEOF(b []byte) (frame []byte, n int, err error) {
 	return frame[:len(frame):len(frame)], len(b), nil
 }
 
-// Reset forgets what has been seen: the next Decode is of another stream, or of
-// one whose bytes were read past the decoder.
+// Reset forgets the bytes seen so far: the next Decode is of another stream, or
+// of one whose bytes were read past the decoder.
 func (l *Line) Reset() { l.seen = 0 }
 
 // Append implements Encoder. A payload that would not come back as it is, one

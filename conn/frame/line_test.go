@@ -122,7 +122,7 @@ func TestLineRefusesAPayloadWithAnEndInIt(t *testing.T) {
 	require.Equal(t, &frame.TooLongError{Length: 6, Max: 5}, err)
 }
 
-// What was searched is overwritten with ends of lines: a decoder that searched
+// The searched bytes are overwritten with ends of lines: a decoder that searched
 // it again would find them.
 func TestLineLooksAtEachByteOnce(t *testing.T) {
 	for _, end := range []frame.LineEnd{frame.AnyEnd, frame.LF, frame.CRLF} {

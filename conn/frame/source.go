@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// A Source is a stream with a buffer: a *conn.Conn, or a *bufio.Reader.
+// A Source is a stream with a buffer: a *conn.Conn, a *conn.Stream or a *bufio.Reader.
 type Source interface {
 	// Buffered is the number of bytes that can be had without waiting.
 	Buffered() int
@@ -20,11 +20,11 @@ type Source interface {
 	Discard(n int) (int, error)
 }
 
-// All is an iterator over the frames that src has buffered. It ends when what
-// is left is incomplete or nothing, or after it has given an error.
+// All is an iterator over the frames that src has buffered. It ends when no
+// complete frame is left, or after an error.
 //
 // A frame is read from src when the loop's body sees it: the body may leave the
-// loop, or use src itself for what follows the frame. A frame is valid until
+// loop, or use src itself for the bytes behind the frame. A frame is valid until
 // src waits for more or, for a *conn.Conn, until the handler's method returns.
 func All(src Source, d Decoder) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -73,7 +73,7 @@ func Read(src Source, d Decoder) ([]byte, error) {
 		if err == nil || len(b) >= n {
 			continue
 		}
-		if err != io.EOF {
+		if err != io.EOF && err != io.ErrUnexpectedEOF {
 			return nil, err
 		}
 		frame, n, err = AtEOF(d, b)
@@ -85,9 +85,27 @@ func Read(src Source, d Decoder) ([]byte, error) {
 	}
 }
 
+// Each is an iterator over the frames of a src whose Peek waits: a *conn.Stream or a *bufio.Reader.
+// It waits for each frame as Read does. It ends at the end of the stream, or after it has given an
+// error, which may be io.ErrUnexpectedEOF within a frame.
+//
+// A frame is read from src when the loop's body sees it. So the body may leave the loop, or use src
+// itself for the bytes behind the frame. A frame is valid until src is read from again and, of a
+// handler's *conn.Stream, until the function waits for anything.
+func Each(src Source, d Decoder) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for {
+			f, err := Read(src, d)
+			if err == io.EOF || !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // AtEOF is Decode for a b behind which nothing will follow: instead of
-// ErrIncomplete it returns io.EOF if b is empty, and else what d makes of it
-// (see EOFDecoder) or an error that matches io.ErrUnexpectedEOF.
+// ErrIncomplete it returns io.EOF if b is empty. Else it returns d's last frame
+// (see EOFDecoder), or an error that matches io.ErrUnexpectedEOF.
 func AtEOF(d Decoder, b []byte) (frame []byte, n int, err error) {
 	frame, n, err = d.Decode(b)
 	switch {

@@ -16,6 +16,7 @@ import (
 
 var (
 	_ frame.Source = (*conn.Conn)(nil)
+	_ frame.Source = (*conn.Stream)(nil)
 	_ frame.Source = (*bufio.Reader)(nil)
 )
 
@@ -183,4 +184,34 @@ func TestAFrameStaysValidWhileItsSourceDoes(t *testing.T) {
 		frames = append(frames, f)
 	}
 	require.Equal(t, [][]byte{[]byte("one"), []byte("two"), []byte("three")}, frames)
+}
+
+func TestEachWaitsForFramesUpToTheEnd(t *testing.T) {
+	in := "one\ntwo\n\nrest"
+	for size := 1; size <= len(in); size++ {
+		src := bufio.NewReader(io.MultiReader(strings.NewReader(in[:size]), strings.NewReader(in[size:])))
+		var got []string
+		for f, err := range frame.Each(src, &frame.Line{}) {
+			require.NoError(t, err)
+			if got = append(got, string(f)); len(got) == 3 {
+				break
+			}
+		}
+		require.Equal(t, []string{"one", "two", ""}, got)
+		rest, err := io.ReadAll(src)
+		require.NoError(t, err)
+		require.Equal(t, "rest", string(rest), "an early break loses nothing")
+	}
+	errs := 0
+	for _, err := range frame.Each(bufio.NewReader(strings.NewReader("rest")), &frame.Line{}) {
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		errs++
+	}
+	require.Equal(t, 1, errs)
+	errs = 0
+	for _, err := range frame.Each(bufio.NewReader(strings.NewReader("too long\n")), &frame.Line{Max: 3}) {
+		require.ErrorIs(t, err, frame.ErrTooLong)
+		errs++
+	}
+	require.Equal(t, 1, errs)
 }

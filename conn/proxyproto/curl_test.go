@@ -15,7 +15,7 @@ import (
 	"github.com/suiro-go/suiro/conn/proxyproto"
 )
 
-// What curl writes is read: its own addresses, then its request.
+// The bytes that curl writes are read: its own addresses, then its request.
 func TestCurlsHeaderIsRead(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {

@@ -5,7 +5,7 @@
 //
 // # Danger
 //
-// Whoever may send a header chooses the address that logs, limits and access
+// A peer that may send a header chooses the address that logs, limits and access
 // lists will see. The header must therefore be believed only when it comes from
 // a proxy of one's own, known by its address: see [Trust]. It must also never
 // be guessed whether a header is there: a listener either expects it from its
@@ -18,11 +18,11 @@
 // # Strictness
 //
 // A header that differs from the specification is an error, at the first byte
-// that shows it: leading zeros, other white space, a line not ended by CR LF, a
+// that shows it. Examples are leading zeros, other white space, a line not ended by CR LF, a
 // length that is too short for its addresses, values that do not fill the rest
 // exactly, a wrong checksum. Two things are read that its text does not mention
-// and its users send: IPv6 addresses in version 1 whose end is written as IPv4
-// (::ffff:192.0.2.1), as inet_ntop does, and values behind a header without
+// and its users send. One is IPv6 addresses in version 1 whose end is written as
+// IPv4 (::ffff:192.0.2.1), as inet_ntop does. The other is values behind a header without
 // addresses.
 //
 // The specification is HAProxy's doc/proxy-protocol.txt.

@@ -23,13 +23,13 @@ func ExampleParse() {
 			fmt.Println(err) // close the connection
 			return
 		}
-		fmt.Printf("%v came to %v and says %q\n", h.SourceAddr(), h.DestinationAddr(), b[n:])
+		fmt.Printf("%v connected to %v and says %q\n", h.SourceAddr(), h.DestinationAddr(), b[n:])
 	}
 	_, _, err := proxyproto.Parse([]byte("PROXY TCP4 192.0.2.01"))
 	fmt.Println(err)
 	// Output:
 	// waiting for more
-	// 192.0.2.1:56324 came to 198.51.100.7:443 and says "hello"
+	// 192.0.2.1:56324 connected to 198.51.100.7:443 and says "hello"
 	// proxyproto: malformed header: malformed address (byte 20)
 }
 

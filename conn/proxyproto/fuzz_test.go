@@ -12,8 +12,8 @@ import (
 	"github.com/suiro-go/suiro/conn/proxyproto"
 )
 
-// FuzzParse holds the parser to its promises on any input: see parse. What it
-// has read can be written, and is then read as the same.
+// FuzzParse checks the parser's promises on any input: see parse. A header that was read can be
+// written, and is then read as the same.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("PROXY TCP4 192.168.0.1 192.168.0.11 56324 443\r\nGET"), uint16(0))
 	f.Add([]byte("PROXY TCP6 ::ffff:1.2.3.4 1:2:3:4:5:6:7:: 0 65535\r\n"), uint16(200))
@@ -73,7 +73,7 @@ func requireIdentity(t testing.TB, h proxyproto.Header) {
 	require.Equal(t, want, got)
 }
 
-// FuzzAppend: what can be written is read as it was.
+// FuzzAppend: a header that can be written is read as it was.
 func FuzzAppend(f *testing.F) {
 	f.Add(uint8(0x11), []byte(ip4), "", "", []byte("\x01\x00\x02h2"), true)
 	f.Add(uint8(0x21), []byte(ip6), "", "", []byte(nil), false)

@@ -9,11 +9,11 @@ import (
 type Command uint8
 
 const (
-	// Local: the proxy has connected on its own behalf, as for a health check.
-	// The connection's own addresses are the true ones.
+	// Local says that the proxy has connected on its own behalf, as for a health check. The
+	// connection's own addresses are the true ones.
 	Local Command = iota
 
-	// Proxy: the connection is on behalf of another. Version 1 has only this.
+	// Proxy says that the connection is on behalf of another. Version 1 has only this.
 	Proxy
 )
 
@@ -82,8 +82,8 @@ type Header struct {
 	// unnamed, and "@" stands for the NUL of an abstract name, as in net.
 	SourcePath, DestinationPath string
 
-	// TLVs are further values, of version 2 only. As Parse returns it, it is a
-	// part of what was parsed, and valid as long as that.
+	// TLVs are further values, of version 2 only. Parse returns a part of its
+	// argument here, valid as long as that.
 	TLVs TLVs
 }
 

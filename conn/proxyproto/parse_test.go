@@ -15,9 +15,8 @@ import (
 	"github.com/suiro-go/suiro/conn/proxyproto"
 )
 
-// parse gives b to p in every way to cut off its end: what is said of a part must
-// fit what is said of the whole, and a mistake must be found at the byte that
-// makes it one.
+// parse gives b to p, cut off at each byte. The results for a part must agree with those for the
+// whole. An error must be found at the byte that causes it.
 func parse(t testing.TB, p proxyproto.Parser, b []byte) (proxyproto.Header, int, error) {
 	t.Helper()
 	whole, wholeN, wholeErr := p.Parse(b)

@@ -16,7 +16,7 @@ var (
 	errTLVLength = errors.New("values that do not fill the header, or one of a length that its type does not have")
 )
 
-// checkTLVs checks values that take size bytes, of which b is what is there;
+// checkTLVs checks values that take size bytes. b has the first of them;
 // nested ones are those of an SSL value. It returns the place of the checksum,
 // or -1; and with an error other than ErrIncomplete the place of the first byte
 // that shows it, or -1 if that comes before b.
@@ -57,9 +57,8 @@ func checkTLVs(b []byte, size int, nested bool) (sum, at int, err error) {
 	return sum, at, err
 }
 
-// possible reports whether a value that begins with the 1 to 3 bytes of head can
-// be had where there is room for that many bytes: its length must suit its type,
-// and leave nothing or enough for another value.
+// possible reports whether a value that begins with the 1 to 3 bytes of head fits into room bytes.
+// Its length must suit its type, and must leave no bytes or enough for another value.
 func possible(head []byte, room int, nested bool) bool {
 	least, most := 0, 1<<16-1
 	if len(head) > 1 {

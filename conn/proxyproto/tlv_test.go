@@ -50,9 +50,9 @@ func TestTheChecksumIsVerified(t *testing.T) {
 			_, ok := h.TLVs.Get(proxyproto.TypeCRC32C)
 			require.True(t, ok)
 			at := strings.Index(header, sum)
-			for i := 16; i < len(b); i++ { // what is before is checked for itself
-				// Without its type there is no checksum, and what does not
-				// look like values behind a header without addresses is skipped.
+			for i := 16; i < len(b); i++ { // the bytes before are checked separately
+				// Without its type there is no checksum. Bytes behind a header without addresses
+				// that do not look like values are skipped.
 				if i == at || header[13] == 0 && i < at+3 {
 					continue
 				}

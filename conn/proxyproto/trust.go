@@ -10,11 +10,10 @@ import (
 type Policy uint8
 
 const (
-	// Require: the connection begins with a header, or is closed. The zero
-	// value.
+	// Require closes a connection that does not begin with a header. The zero value.
 	Require Policy = iota
 
-	// Optional: the connection may begin with a header. Danger: if the source
+	// Optional allows a connection to begin with a header. Danger: if the source
 	// relays connections without adding a header, as a NAT gateway or a proxy
 	// that does not speak the protocol does, its clients can write one
 	// themselves, and with it any address. The specification forbids guessing;
@@ -23,10 +22,10 @@ const (
 	// takes the client's first bytes to see that there is no header.
 	Optional
 
-	// Ignore: no header is looked for; all bytes are the client's.
+	// Ignore looks for no header: all bytes are the client's.
 	Ignore
 
-	// Reject: the connection is to be closed.
+	// Reject closes the connection.
 	Reject
 )
 
@@ -55,8 +54,8 @@ type Trust struct {
 	// connection came in by an IPv4 or an IPv6 socket.
 	Sources []netip.Prefix
 
-	// Unix trusts connections over Unix sockets: whoever may connect to one
-	// is a matter of the permissions of its path.
+	// Unix trusts connections over Unix sockets: the permissions of the path
+	// decide which programs may connect.
 	Unix bool
 
 	// Policy is that for the trusted sources. Zero: Require.

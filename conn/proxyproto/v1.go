@@ -9,8 +9,8 @@ const (
 )
 
 // A lineV1 is a line of version 1 that is read from left to right. Each method
-// takes one part of it. The first that finds what cannot be in a header sets
-// err; the first that comes to the end of what is there, ErrIncomplete.
+// takes one part of it. The first method that finds an invalid byte sets err.
+// The first one that runs out of bytes sets ErrIncomplete.
 type lineV1 struct {
 	b   []byte
 	at  int
@@ -101,7 +101,7 @@ func (l *lineV1) transport() Transport {
 	return t
 }
 
-// ignored takes what may follow UNKNOWN: the line's end, or a space and anything
+// ignored takes the rest of a line after UNKNOWN: the line's end, or a space and anything
 // up to that.
 func (l *lineV1) ignored(limit int) {
 	c, ok := l.next()

@@ -67,7 +67,7 @@ func (a *colons) next(c byte) bool {
 	case a.v4:
 		return a.tail.next(c) && a.tailFits()
 	case c == '.':
-		if last == ':' { // what is in tail is the group before
+		if last == ':' { // tail has the group before
 			return false
 		}
 		a.v4 = true

@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/conn/proxyproto"
 )
 
-// Strings that are nearly addresses: those of which net/netip is the oracle.
+// Strings that are nearly addresses. net/netip is the oracle for them.
 func TestAddressesAreThoseThatNetipReads(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	parts := []string{":", "::", ":", ":", ".", ".", "0", "00", "1", "ffff", "FFFF", "12345", "255", "256", "01", "a", "99", "1.2.3.4"}

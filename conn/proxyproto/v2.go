@@ -70,8 +70,7 @@ func parseV2(b []byte, limit int, h *Header) (int, error) {
 	return total, err
 }
 
-// body reads what comes behind the fixed part, of which b has as much as is
-// there.
+// body reads the part behind the fixed part. b has as much as has arrived.
 func (h *Header) body(b []byte, total int, wire Transport) error {
 	h.Transport = Unspec
 	values := fixedV2 + wire.addresses()
@@ -83,8 +82,8 @@ func (h *Header) body(b []byte, total int, wire Transport) error {
 	}
 	values = min(values, total)
 	sum, at, err := checkTLVs(b[min(values, len(b)):], total-values, false)
-	// What comes behind a header without addresses is not defined, and must be
-	// skipped; HAProxy puts values there, which are used if they are some.
+	// The bytes behind a header without addresses are not defined, and must be
+	// skipped. HAProxy puts values there, which are used if they are valid.
 	defined := h.Transport != Unspec
 	switch wrong := err != nil && err != ErrIncomplete; {
 	case wrong && defined && at < 0:
@@ -120,8 +119,8 @@ func (h *Header) readAddresses(b []byte) {
 	}
 }
 
-// path is a sun_path: up to a NUL; or an abstract name, behind a NUL, of which
-// nothing tells the length, so that it ends before the last NULs.
+// path is a sun_path: up to a NUL; or an abstract name, behind a NUL. An abstract
+// name has no length, so it ends before the last NULs.
 func path(b []byte) string {
 	if b[0] != 0 {
 		if end := bytes.IndexByte(b, 0); end >= 0 {

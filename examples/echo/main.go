@@ -1,6 +1,7 @@
 // Echo sends back what it receives.
 //
-//	go run ./examples/echo -network tcp|udp|unix -addr 127.0.0.1:9000 [-backend io_uring|epoll] [-workers N] [-sequential]
+//	go run ./examples/echo -network tcp|udp|unix -addr 127.0.0.1:9000
+//		[-backend io_uring|epoll] [-workers N] [-sequential] [-admin 127.0.0.1:9090]
 package main
 
 import (
@@ -24,18 +25,17 @@ func (echo) OnData(c *server.Conn) error {
 	return err
 }
 
-// plain is the same in sequential code.
+// plain is the same in sequential code. It has no buffer of its own, also while it waits.
 func plain(_ *sched.Context, s *server.Stream) error {
-	buf := make([]byte, 16<<10)
 	for {
-		n, err := s.Read(buf)
+		p, err := s.Next(-1)
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := s.Write(buf[:n]); err != nil {
+		if _, err := s.Write(p); err != nil {
 			return err
 		}
 	}
@@ -69,9 +69,10 @@ func main() {
 	}
 	flag.StringVar(&s.Network, "network", "tcp", "tcp, tcp4, tcp6, udp, udp4, udp6 or unix")
 	flag.StringVar(&s.Addr, "addr", "127.0.0.1:9000", "`host:port` to listen on, port 0 being any free one, or a path for unix")
-	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: the best that starts)")
+	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: the best that starts; with -sequential epoll)")
 	flag.IntVar(&s.Workers, "workers", 0, "number of workers (default: one per processor)")
 	sequential := flag.Bool("sequential", false, "serve streams with sequential code, not with callbacks")
+	app.AdminFlag()
 	flag.Parse()
 	if *sequential {
 		s.Handler = server.Sequential(plain)

@@ -8,8 +8,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// A handler serves HTTP/1.1 connections. What a connection needs to remember
-// between two calls is its session.
+// A handler serves HTTP/1.1 connections. The state of a connection between two
+// calls is its session.
 type handler struct {
 	server.Base
 	limits   h1.Limits

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -184,11 +185,15 @@ func TestPlainRequestsDoNotAllocate(t *testing.T) {
 		}
 		ask(1000)
 		const n = 10_000
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		ask(n)
-		runtime.ReadMemStats(&after)
-		require.Less(t, after.Mallocs-before.Mallocs, uint64(n/10), "allocations in %d requests: a few are the date's and the runtime's", n)
+		least := uint64(math.MaxUint64)
+		for i := 0; i < 5 && least >= n/10; i++ { // what else runs in this process only adds
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			ask(n)
+			runtime.ReadMemStats(&after)
+			least = min(least, after.Mallocs-before.Mallocs)
+		}
+		require.Less(t, least, uint64(n/10), "allocations in %d requests: a few are the date's and the runtime's", n)
 	})
 }

@@ -1,9 +1,10 @@
 // Http is an HTTP/1.1 server on Suiro.
 //
 //	go run ./examples/http -addr 127.0.0.1:8080 [-backend io_uring|epoll] [-workers N]
+//		[-admin 127.0.0.1:9090]
 //
-// GET /plaintext and /json answer what their names say, / is a page that tells
-// what runs, and every other path echoes the request's body.
+// GET /plaintext answers with a text, /json with an object, and / with a page about
+// the server. Every other path echoes the request's body.
 package main
 
 import (
@@ -28,6 +29,7 @@ func main() {
 	flag.DurationVar(&h.timeouts.header, "header-timeout", 10*time.Second, "how long a request's head may take")
 	flag.DurationVar(&h.timeouts.body, "body-timeout", 30*time.Second, "how long a pause in a body may be")
 	flag.DurationVar(&h.timeouts.idle, "idle-timeout", 60*time.Second, "how long a connection may idle between requests")
+	app.AdminFlag()
 	flag.Parse()
 	s.Listening = func(addr net.Addr) {
 		h.describe(s.Group())

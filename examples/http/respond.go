@@ -129,10 +129,10 @@ func (a *answer) write(c *server.Conn, w *perWorker, last, headOnly bool, conten
 	return err
 }
 
-// describe prepares the page that tells what runs, and the workers' state.
+// describe prepares the page about the server: backend and workers.
 func (h *handler) describe(g *conn.Group) {
 	workers := g.Runtime().Workers()
-	h.workers = make([]perWorker, workers)
+	h.workers = make([]perWorker, workers+g.Runtime().Spares())
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Suiro</title>

@@ -1,7 +1,8 @@
 // Nethttp serves a net/http handler on Suiro's workers: connections that wait for their
 // next request cost no goroutine.
 //
-//	go run ./examples/nethttp [-addr 127.0.0.1:8080] [-backend io_uring|epoll] [-cert FILE -key FILE]
+//	go run ./examples/nethttp [-addr 127.0.0.1:8080] [-backend io_uring|epoll]
+//		[-cert FILE -key FILE] [-admin 127.0.0.1:9090]
 package main
 
 import (
@@ -19,11 +20,11 @@ import (
 
 func handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "Hello, World!") })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "Hello, World!") })
 	mux.HandleFunc("GET /count", func(w http.ResponseWriter, r *http.Request) { // until the client has had enough
 		rc := http.NewResponseController(w)
 		for i := 0; ; i++ {
-			fmt.Fprintln(w, i)
+			_, _ = fmt.Fprintln(w, i)
 			if rc.Flush() != nil {
 				return
 			}
@@ -50,6 +51,7 @@ func main() {
 	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: epoll)")
 	cert := flag.String("cert", "", "`file` with a certificate in PEM: then it is HTTPS, and HTTP/2")
 	key := flag.String("key", "", "`file` with its key")
+	app.AdminFlag()
 	flag.Parse()
 	if *cert != "" {
 		pair, err := tls.LoadX509KeyPair(*cert, *key)

@@ -19,11 +19,11 @@ import (
 )
 
 // That the proxy has no descriptor left says nothing of its upstream.
-func TestWhatFailsHereIsNotChargedToAnUpstream(t *testing.T) {
+func TestALocalFailureDoesNotCountAgainstAnUpstream(t *testing.T) {
 	for _, backend := range []string{"epoll", "io_uring"} {
 		p := start(t, "-listen", "tcp://127.0.0.1:0", "-upstream", "tcp://"+echoes(t), "-admin", "127.0.0.1:0", "-backend", backend)
 		addr := p.line("listening on tcp://")
-		url := p.line("status on ")
+		url := p.line("admin on ")
 		snapshot := func() (s status.Snapshot) {
 			res, err := http.Get(url + "status.json")
 			require.NoError(t, err)

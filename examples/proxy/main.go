@@ -5,9 +5,9 @@
 //	proxy -listen udp://127.0.0.1:5300 -upstream udp://127.0.0.1:53
 //	proxy -config proxy.toml
 //
-// It prints "listening on" and the address, a line for each listener. SIGHUP has it read the file
-// again, without an effect on connections; SIGINT and SIGTERM have it stop listening and
-// end when the connections have, a second one at once. README.md says what a file may say.
+// It prints "listening on" and the address, a line for each listener. SIGHUP makes it read the file
+// again, without an effect on connections. SIGINT and SIGTERM make it stop listening, and end when
+// all connections have ended. A second signal ends it at once. README.md says what a file may say.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run() error {
 		fmt.Printf("listening on %v\n", a)
 	}
 	if a := p.Admin(); a != nil {
-		fmt.Printf("status on http://%v/\n", a)
+		fmt.Printf("admin on http://%v/\n", a)
 	}
 	for s := range signals {
 		if s != syscall.SIGHUP {
@@ -82,7 +82,7 @@ func run() error {
 type flags struct {
 	file             string
 	listen, upstream string
-	config           config.Config // what goes for the whole, also beside a file
+	config           config.Config // settings for the whole program, also beside a file
 	route            config.Route
 	level            slog.LevelVar
 	drain, idle      time.Duration
@@ -104,10 +104,10 @@ func parse(args []string) (*flags, error) {
 	set.StringVar(&f.tls.Certificate, "cert", "", "a PEM file: terminate TLS with it, and -key")
 	set.StringVar(&f.tls.Key, "key", "", "its key")
 	set.DurationVar(&f.drain, "drain", 0, "how long connections may go on after SIGTERM; 0: 30 s")
-	set.StringVar(&f.config.Admin, "admin", "", "host:port of the status page and the metrics; empty: none")
+	set.StringVar(&f.config.Admin, "admin", "", "host:port of the console and the metrics; empty: none")
 	set.StringVar(&f.config.Backend, "backend", "", "io_uring or epoll; empty: the better one that starts")
 	set.IntVar(&f.config.Workers, "workers", 0, "number of workers; 0: as many as processors")
-	set.DurationVar((*time.Duration)(&f.config.BusyPoll), "busy-poll", 0, "how long a worker looks for news before it waits, up to 1ms: lower latency for a processor's time; 0: not at all")
+	set.DurationVar((*time.Duration)(&f.config.BusyPoll), "busy-poll", 0, "how long a worker polls before it waits, up to 1ms: lower latency, more CPU time; 0: not at all")
 	set.DurationVar((*time.Duration)(&f.config.Coalesce), "coalesce", 0, "how long what comes may gather, while much does, up to 1ms: less of a processor's time for latency; epoll, which it has chosen; 0: not at all")
 	set.BoolVar(&f.config.AccessLog, "access-log", false, "log each connection, session and request to the standard error")
 	f.level.Set(slog.LevelInfo)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/admission"
 	"github.com/suiro-go/suiro/internal/conntest"
-	"github.com/suiro-go/suiro/internal/ledger"
+	"github.com/suiro-go/suiro/internal/membudget"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -131,28 +131,28 @@ func TestAcceptingStopsWhileAsManyWaitAsMay(t *testing.T) {
 }
 
 func TestAcceptingStopsWhileMemoryIsTight(t *testing.T) {
-	var charge ledger.Charge
-	memory := &ledger.Ledger{Max: 100}
-	memory.Book(&charge, 90, 0)
+	var usage membudget.Usage
+	memory := &membudget.Budget{Max: 100}
+	memory.Set(&usage, 90, 0)
 	f := newFixture(t, &admission.Limits{}, memory, 0)
 	require.NoError(t, f.Start())
 	f.next(reactor.Accept)
 	f.complete(7, false) // it was taken for nothing: there was no need to look
 	require.Equal(t, 7, conntest.Receive(t, f.begun))
 	conntest.Eventually(t, func() bool { return f.State().InLine })
-	next, woken := new(ledger.Place), make(waker, 1)
+	next, woken := new(membudget.Waiter), make(waker, 1)
 	require.False(t, memory.Await(next, woken))
-	memory.Sent(&charge, 90)
-	require.False(t, memory.PassOn())
+	memory.Sent(&usage, 90)
+	require.False(t, memory.WakeNext())
 	f.next(reactor.Accept)
 	conntest.Receive(t, woken, "the next in line is woken")
 	f.closes()
 }
 
 func TestASocketThatClosesLeavesTheLineForMemory(t *testing.T) {
-	var charge ledger.Charge
-	memory := &ledger.Ledger{Max: 100}
-	memory.Book(&charge, 90, 0)
+	var usage membudget.Usage
+	memory := &membudget.Budget{Max: 100}
+	memory.Set(&usage, 90, 0)
 	f := newFixture(t, &admission.Limits{}, memory, 0)
 	require.NoError(t, f.Start())
 	f.next(reactor.Accept)

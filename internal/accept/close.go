@@ -93,16 +93,18 @@ func (s *Socket) StuckError() error { return s.group.Engine.StuckOn(int(s.on.Loa
 func (s *Socket) retire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.gone:
+	if s.gone || s.inert {
 		return true
-	case s.inert:
-	case s.group.Engine.Inert.Retire(s.end.FD) == nil:
-		s.inert = true
-	default:
-		return false
 	}
-	return true
+	if s.shared {
+		s.kept = sock.Keep(s.end.FD)
+	}
+	s.inert = s.group.Engine.Inert.Retire(s.end.FD) == nil
+	if !s.inert && s.kept > 0 { // the socket must end with its own descriptor
+		sock.Close(s.kept)
+		s.kept = 0
+	}
+	return s.inert
 }
 
 // finish closes the descriptor once the workers have stopped: the task will not run again.
@@ -112,6 +114,9 @@ func (s *Socket) finish() {
 	if !s.gone {
 		s.gone = true
 		sock.Close(s.end.FD)
+		if s.kept > 0 {
+			sock.Close(s.kept)
+		}
 	}
 	s.group.late.remove(s)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/internal/admission"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/engine"
-	"github.com/suiro-go/suiro/internal/ledger"
+	"github.com/suiro-go/suiro/internal/membudget"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -34,7 +34,11 @@ type fixture struct {
 	pauses chan time.Duration // that the log tells of
 }
 
-func newFixture(t *testing.T, limits *admission.Limits, memory *ledger.Ledger, backlog int) *fixture {
+func newFixture(t *testing.T, limits *admission.Limits, memory *membudget.Budget, backlog int) *fixture {
+	return newFixtureOn(t, listening, limits, memory, backlog)
+}
+
+func newFixtureOn(t *testing.T, fd int, limits *admission.Limits, memory *membudget.Budget, backlog int) *fixture {
 	f := &fixture{Socket: new(Socket), t: t, ops: make(chan reactor.Op, 16), completed: make(chan reactor.Completion, 16),
 		woken: make(chan struct{}, 1), begun: make(chan int, 16), pauses: make(chan time.Duration, 16)}
 	e := &engine.Group{Config: engine.Config{Logger: slog.New(f)}}
@@ -45,7 +49,7 @@ func newFixture(t *testing.T, limits *admission.Limits, memory *ledger.Ledger, b
 	}})
 	f.group = &Group{Engine: e, Limits: limits, Memory: memory}
 	f.Owner, f.Addr, f.Worker, f.Backlog = f, new(net.TCPAddr), -1, backlog
-	f.Init(f.group, listening)
+	f.Init(f.group, fd)
 	require.NoError(t, e.RT.Start())
 	t.Cleanup(func() { require.NoError(t, e.RT.Close()) })
 	return f

@@ -35,15 +35,20 @@ func (s *Socket) take(d *engine.Driver, a Accepted) bool {
 
 // settle carries out the decision of the limits.
 func (s *Socket) settle(d *engine.Driver, a Accepted, v admission.Verdict) {
-	if v == admission.Admitted {
+	switch v {
+	case admission.Admitted:
+		s.Origin.Part(d.Worker).Begun.Add(1)
 		s.Owner.Begin(d, a)
-	} else {
-		refuse(a)
+	case admission.RefusedSource:
+		s.refuse(d, a, engine.OverMaxPerSource)
+	default:
+		s.refuse(d, a, engine.OverMaxConns)
 	}
 }
 
 // refuse resets a connection that no reactor knows yet.
-func refuse(a Accepted) {
+func (s *Socket) refuse(d *engine.Driver, a Accepted, why engine.Refusal) {
+	s.Origin.Part(d.Worker).Refused[why].Add(1)
 	sock.ResetOnClose(a.FD)
 	sock.Close(a.FD)
 }
@@ -77,15 +82,15 @@ func (s *Socket) awaitRoom() bool {
 }
 
 // leave is for a Socket that closes: it waits for no room, and refuses those that do.
-func (s *Socket) leave() {
+func (s *Socket) leave(d *engine.Driver) {
 	s.group.Limits.Withdraw(&s.place)
 	if s.group.Memory != nil {
-		s.group.Memory.Leave(&s.memory)
+		s.group.Memory.Cancel(&s.memory)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.spare {
-		refuse(a)
+		s.refuse(d, a, engine.ListenerClosed)
 	}
 	s.spare = nil
 }

@@ -23,7 +23,7 @@ const (
 // Run implements sched.Body: it keeps an Accept in flight until the Socket is closed.
 func (s *Socket) Run(cx *sched.Context) (done bool) {
 	d := engine.Of(cx)
-	s.retry.Rang() // until and closing say what is due
+	s.retry.Rang() // until and closing say which action is due
 	s.mu.Lock()
 	ended, errno, stop := s.ended, s.errno, s.stop
 	s.ended = false
@@ -41,14 +41,16 @@ func (s *Socket) Run(cx *sched.Context) (done bool) {
 		}
 		return false
 	case !room:
-		return false // what makes room wakes
+		return false // a caller that makes room wakes it
 	case stop && s.closing != 0 && cx.Now() > s.closing:
 		s.group.late.remove(s)
+		s.group.Engine.Origins.Unuse(s.Origin)
 		close(s.closed)
 		return true
 	case stop:
 		if s.closing == 0 {
-			s.leave()
+			s.takeLeft(d)
+			s.leave(d)
 			s.closing = max(1, cx.Now()) // 0 is the time at which a virtual clock begins
 			s.group.Engine.Table.Remove(&s.end)
 			s.mu.Lock()
@@ -60,7 +62,7 @@ func (s *Socket) Run(cx *sched.Context) (done bool) {
 		// later tick.
 		s.retry.Set(s.group.Engine.RT, s.closing+1, s.task.Waker())
 	case ended && errno != 0 && !slices.Contains(harmless, errno):
-		s.backOff(cx, sock.Error("accept", errno))
+		s.backOff(cx, d, sock.Error("accept", errno))
 	case s.accepting:
 	case s.group.Engine.RT.Now() >= s.until: // cx.Now may be from before the alarm rang, elsewhere
 		s.accept(cx, d)
@@ -70,9 +72,9 @@ func (s *Socket) Run(cx *sched.Context) (done bool) {
 	return false
 }
 
-// passOn is the end of a run that memory may have woken: see ledger.Ledger.PassOn.
+// passOn is the end of a run that memory may have woken: see membudget.Budget.WakeNext.
 func (s *Socket) passOn() {
-	if s.group.Memory != nil && s.group.Memory.PassOn() {
+	if s.group.Memory != nil && s.group.Memory.WakeNext() {
 		s.Owner.Shed()
 	}
 }
@@ -86,13 +88,14 @@ func (s *Socket) accept(cx *sched.Context, d *engine.Driver) {
 	one := s.Backlog > 0 || s.group.Limits.Bounded()
 	if err := d.Submit(s.home, reactor.Op{Kind: reactor.Accept, FD: s.end.FD, Token: s.end.Token, One: one}); err != nil {
 		s.accepting = false
-		s.backOff(cx, err)
+		s.backOff(cx, d, err)
 	}
 }
 
 // backOff waits before the next attempt: descriptors that are used up do not come back by
 // trying.
-func (s *Socket) backOff(cx *sched.Context, err error) {
+func (s *Socket) backOff(cx *sched.Context, d *engine.Driver, err error) {
+	s.Origin.Part(d.Worker).AcceptErrors.Add(1)
 	if s.went.Swap(false) {
 		s.pause = 0 // as in net/http
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/handover"
-	"github.com/suiro-go/suiro/internal/ledger"
+	"github.com/suiro-go/suiro/internal/membudget"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -26,7 +26,7 @@ type Owner interface {
 	// Begin takes an accepted descriptor, for which there is room. d is the driver of the worker
 	// that calls. Begin may be called by a delivery: it must not run a handler.
 	Begin(d *engine.Driver, a Accepted)
-	// Shed gives memory back, since waiting for it would not help: see ledger.Ledger.PassOn.
+	// Shed gives memory back, since waiting for it would not help: see membudget.Budget.WakeNext.
 	Shed()
 }
 
@@ -50,7 +50,7 @@ func Of(fd int, told netip.AddrPort) Accepted {
 type Group struct {
 	Engine *engine.Group
 	Limits *admission.Limits
-	Memory *ledger.Ledger // nil: there is no bound
+	Memory *membudget.Budget // nil: there is no bound
 
 	late late
 }
@@ -64,6 +64,7 @@ type Socket struct {
 	Worker  int      // where it accepts, from 0; negative: where the group chooses
 	Backlog int      // how many may wait between Arrived and Taken, about; 0: nothing calls these
 
+	Origin  *engine.Origin // of the connections; Init sets it
 	group   *Group
 	end     engine.Endpoint // of the reactors' tokens
 	task    sched.Task
@@ -71,12 +72,12 @@ type Socket struct {
 	on      atomic.Int32   // the worker that it is on
 
 	// The task's alone.
-	home      *engine.Driver  // where its last Accept went; nil: there was none
-	memory    ledger.Place    // in the line for memory
-	place     admission.Place // among those that wait for the end of a connection
-	accepting bool            // an Accept is in flight
-	stopping  bool            // and a Cancel for it
-	closing   time.Duration   // the tick in which the descriptor was closed; 0: it is open
+	home      *engine.Driver   // where its last Accept went; nil: there was none
+	memory    membudget.Waiter // in the queue for memory
+	place     admission.Place  // among those that wait for the end of a connection
+	accepting bool             // an Accept is in flight
+	stopping  bool             // and a Cancel for it
+	closing   time.Duration    // the tick in which the descriptor was closed; 0: it is open
 	retry     alarm.Alarm
 	pause     time.Duration // how long the last back-off was
 	until     time.Duration // and when it ends
@@ -89,6 +90,8 @@ type Socket struct {
 	stop   bool          // Close was called
 	gone   bool          // the task closes the descriptor, or has
 	inert  bool          // it is that of another socket by now, see awaitClose
+	shared bool          // others have the socket, too
+	kept   int           // if inert: another descriptor of it, for takeLeft; 0 or less: there is none
 	closed chan struct{} // closed when the descriptor is
 }
 
@@ -101,6 +104,7 @@ var (
 func (s *Socket) Init(g *Group, fd int) {
 	s.group, s.waiting.Most, s.closed = g, s.Backlog, bubble.Chan[struct{}](0)
 	s.end.FD, s.end.Target = fd, s
+	s.Origin = g.Engine.Origin(engine.Accepted, s.Addr)
 	s.task.Init(g.Engine.RT, s)
 }
 
@@ -132,7 +136,7 @@ func (s *Socket) Deliver(d *engine.Driver, e *reactor.Completion) {
 		if !s.went.Load() {
 			s.went.Store(true)
 		}
-		full = !s.take(d, Of(e.Res, e.Peer)) || s.group.Memory != nil && s.group.Memory.Tight() || s.waiting.Reached()
+		full = !s.take(d, Of(e.Res, e.Peer)) || s.group.Memory != nil && s.group.Memory.UnderPressure() || s.waiting.Reached()
 		if e.More && !full {
 			return
 		}
@@ -155,6 +159,7 @@ func (s *Socket) File(name string) (*os.File, error) {
 	if s.stop {
 		return nil, net.ErrClosed
 	}
+	s.shared = true
 	return sock.File(s.end.FD, name)
 }
 
@@ -191,7 +196,7 @@ type State struct {
 
 // State is a snapshot of the Socket.
 func (s *Socket) State() State {
-	inLine := s.group.Memory != nil && s.group.Memory.Waits(&s.memory)
+	inLine := s.group.Memory != nil && s.group.Memory.Queued(&s.memory)
 	full := s.waiting.Stopped()
 	s.mu.Lock()
 	defer s.mu.Unlock()

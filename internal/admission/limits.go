@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"math"
 	"net/netip"
 
 	"github.com/suiro-go/suiro/internal/atomics"
@@ -35,16 +36,17 @@ type Place struct{ node list.Node[Waker] }
 type Verdict uint8
 
 const (
-	Admitted Verdict = iota // it is counted
-	Later                   // there are Most: it waits until Await finds room
-	Refused                 // it is to be reset
+	Admitted      Verdict = iota // it is counted
+	Later                        // there are Most: it waits until Await finds room
+	Refused                      // it is to be reset: there are Most
+	RefusedSource                // it is to be reset: there are PerSource of its source
 )
 
 // Admit counts a connection, if there is room for it. The zero source has no limit of its own.
 func (l *Limits) Admit(source netip.Addr) Verdict {
 	switch {
 	case !l.takeSource(source):
-		return Refused
+		return RefusedSource
 	case l.Most <= 0 || l.takeSlot():
 		return Admitted
 	}
@@ -96,19 +98,33 @@ func (l *Limits) leaveSource(source netip.Addr) {
 	}
 }
 
-// Leave takes back what Admit has counted, and wakes all that wait: each looks again.
+// Leave takes back what Admit has counted, and wakes all that wait: each looks again. Nobody is
+// woken under the lock.
 func (l *Limits) Leave(source netip.Addr) {
 	l.leaveSource(source)
 	if l.Most <= 0 {
 		return
 	}
 	l.all.Add(-1)
+	var batch [list.Batch]Waker
+	for n, left := l.take(&batch, math.MaxInt); n > 0; n, left = l.take(&batch, left) {
+		for _, w := range batch[:n] {
+			w.Wake()
+		}
+	}
+}
+
+// take takes some of those that wait out. left is how many are left, at most.
+func (l *Limits) take(batch *[list.Batch]Waker, most int) (n, left int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for n := l.waiting.Front(); n != nil; n = l.waiting.Front() {
-		l.waiting.Remove(n)
-		n.Value.Wake()
+	left = min(most, l.waiting.Len())
+	for n = 0; n < min(left, list.Batch); n++ {
+		first := l.waiting.Front()
+		batch[n] = first.Value // under the lock: its owner may use the place again
+		l.waiting.Remove(first)
 	}
+	return n, left - n // those that wait again meanwhile are behind them
 }
 
 // Bounded reports whether listeners are to accept one connection at a time: those that come

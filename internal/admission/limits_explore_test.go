@@ -131,3 +131,24 @@ func TestExploreAListenerThatCloses(t *testing.T) {
 		})
 	})
 }
+
+// Three listeners wait, one more than a batch has, and one connection leaves. Whichever listener
+// has the room, all of them look: the last one may be the only one that does not close.
+func TestExploreABatchOfListenersAndOneMore(t *testing.T) {
+	explorer.Explore(t, explorer.Options{Preemptions: 1}, func(x *explorer.Execution) {
+		d := &door{x: x, limits: Limits{Most: 1, Waits: true}}
+		x.Require(d.limits.Admit(netip.Addr{}) == Admitted, "there is no room for the first")
+		d.open = 1
+		var all [3]*listener
+		for i := range all {
+			all[i] = &listener{door: d, closed: i < 2}
+			x.Require(!d.limits.Await(&all[i].place, all[i]), "there is room")
+			x.Go(string(rune('a'+i)), func() {
+				explorer.Rest(x, "sleeps", &all[i].woken, func() bool { return all[i].woken }, func() { all[i].woken = false })
+				all[i].run()
+			})
+		}
+		x.Go("ends", func() { d.leave(netip.Addr{}) })
+		x.Finally(func() { x.Require(d.served == 1, "nobody was admitted: a wake-up was lost") })
+	})
+}

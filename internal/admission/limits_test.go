@@ -3,6 +3,9 @@ package admission
 import (
 	"net/netip"
 	"testing"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/list"
 )
 
 type waker int
@@ -65,10 +68,10 @@ func TestAtTheLimitConnectionsAreRefusedOrWait(t *testing.T) {
 func TestTheLimitOfASourceIsThatOfNoOther(t *testing.T) {
 	l := Limits{PerSource: 2, Waits: true}
 	admits(t, &l, Admitted, one, one, other, none, none, none)
-	admits(t, &l, Refused, one)
+	admits(t, &l, RefusedSource, one)
 	l.Leave(one)
 	admits(t, &l, Admitted, one, other)
-	admits(t, &l, Refused, one, other)
+	admits(t, &l, RefusedSource, one, other)
 	for _, source := range []netip.Addr{one, one, other, other, none, none, none} {
 		l.Leave(source)
 	}
@@ -82,7 +85,7 @@ func TestOneThatWaitsIsNotCountedForItsSource(t *testing.T) {
 	l := Limits{Most: 1, PerSource: 1, Waits: true}
 	admits(t, &l, Admitted, one)
 	admits(t, &l, Later, other, other)
-	admits(t, &l, Refused, one)
+	admits(t, &l, RefusedSource, one)
 	l.Leave(one)
 	admits(t, &l, Admitted, other)
 }
@@ -106,5 +109,67 @@ func TestAllThatWaitAreWokenOnceAndWhoHasWithdrawnIsNot(t *testing.T) {
 	l.Leave(none)
 	if woken != [3]waker{1, 0, 1} {
 		t.Errorf("woken: %v", woken)
+	}
+}
+
+// A busy listener uses the limits while it is woken, as one on another processor may.
+type busy struct {
+	limits *Limits
+	place  Place
+	woken  int
+}
+
+func (b *busy) Wake() {
+	b.woken++
+	b.limits.Withdraw(&b.place)
+}
+
+func TestNobodyIsWokenUnderTheLock(t *testing.T) {
+	l := Limits{Most: 1, Waits: true}
+	admits(t, &l, Admitted, none)
+	all := make([]busy, 2*list.Batch+1)
+	for i := range all {
+		all[i].limits = &l
+		l.Await(&all[i].place, &all[i])
+	}
+	left := make(chan struct{})
+	go func() {
+		l.Leave(none)
+		close(left)
+	}()
+	select {
+	case <-left:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Leave holds the lock while it wakes")
+	}
+	for i := range all {
+		if all[i].woken != 1 {
+			t.Errorf("listener %d was woken %d times", i, all[i].woken)
+		}
+	}
+}
+
+// One that waits again while others are woken is not woken by the same Leave.
+type stubborn struct{ busy }
+
+func (s *stubborn) Wake() {
+	s.woken++
+	s.limits.all.Store(1) // another listener was quicker
+	s.limits.Await(&s.place, s)
+}
+
+func TestOneThatWaitsAgainIsWokenOnce(t *testing.T) {
+	l := Limits{Most: 1, Waits: true}
+	admits(t, &l, Admitted, none)
+	all := make([]stubborn, list.Batch+1)
+	for i := range all {
+		all[i].limits = &l
+		l.Await(&all[i].place, &all[i])
+	}
+	l.Leave(none)
+	for i := range all {
+		if all[i].woken != 1 {
+			t.Errorf("listener %d was woken %d times", i, all[i].woken)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func (a *Alarm) Rang() bool {
 	return true
 }
 
-// Stop has the alarm wake nobody. A wake-up that is under way still comes.
+// Stop ends the alarm, which then wakes nobody. A wake-up that is under way still comes.
 func (a *Alarm) Stop(rt *sched.Runtime) {
 	if a.armed != 0 {
 		a.armed = 0

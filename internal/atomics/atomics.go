@@ -17,10 +17,10 @@ type (
 	Mutex          = sync.Mutex
 )
 
-// Lock locks a mutex that is held for a few dozen instructions at a time and by
-// many: it tries for as long as that usually takes before it does what
-// Mutex.Lock does, whose shortest wait is over a microsecond, and whose longer ones
-// park the goroutine, with the thread if that is locked.
+// Lock locks a contended mutex that is held for a few dozen instructions at a time. It spins for
+// about as long as that takes, and then calls Mutex.Lock. The shortest wait of Mutex.Lock is over a
+// microsecond. Its longer waits park the goroutine, and the thread too if the goroutine is locked
+// to it.
 func Lock(mu *Mutex) {
 	for range 100 {
 		if mu.TryLock() {

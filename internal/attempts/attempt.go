@@ -30,7 +30,7 @@ func (a *attempt) Deliver(d *engine.Driver, e *reactor.Completion) {
 	r.mu.Lock()
 	a.ended, a.errno = true, e.Errno()
 	r.mu.Unlock()
-	d.Cx.Wake(r.owner.Task().Waker())
+	d.Cx.Wake(r.owner.Runner().Waker())
 }
 
 // begin starts connecting to one address.

@@ -36,50 +36,50 @@ type Config struct {
 
 // An Owner wants a connection. The methods are called by those of its Race, on the owner's task.
 type Owner interface {
-	Wants() bool                                  // whether a winner is still wanted
-	Won(fd int, at *engine.Driver, addr net.Addr) // fd is the owner's now; its Connect went to at
-	Lost(err error)                               // no attempt has won, or will
-	Call(user func())                             // calls it and recovers its panic
+	Wants() bool                                        // whether a winner is still wanted
+	Connected(fd int, at *engine.Driver, addr net.Addr) // fd is the owner's now; its Connect went to at
+	Lost(err error)                                     // no attempt has connected, or will
+	Call(user func())                                   // calls it and recovers its panic
 	// any goroutine: calls f on the task later, unless the owner has ended
 	Tell(f func())
 	// any goroutine: it runs again when an attempt has ended
-	Task() *sched.Task
+	Runner() *sched.Task
 }
 
 // A Race is run by its owner's task, so only the ends of attempts need a lock. After each wake-up
-// the owner calls Judge and then, as long as it wants a winner, GoOn. It calls GoOn again at the
-// time that Wake returns. Once there is a winner, or none is wanted, the owner calls Stop until
+// the owner calls Reap and then, as long as it wants a winner, StartDue. It calls StartDue again at
+// the time that Wake returns. Once there is a winner, or none is wanted, the owner calls Stop until
 // that reports true: until then completions may arrive.
 type Race struct {
-	cfg     Config
-	owner   Owner
-	group   *engine.Group
-	asked   bool       // Find was called
-	cancel  func()     // what Find returned; nil: it was called, or there is nothing to cancel
-	running []*attempt // those whose Connect is in flight, also of those that were given up
-	order   *eyeballs.Race
-	won     bool
+	cfg       Config
+	owner     Owner
+	group     *engine.Group
+	asked     bool       // Find was called
+	cancel    func()     // what Find returned; nil: it was called, or there is nothing to cancel
+	running   []*attempt // those whose Connect is in flight, also of those that were given up
+	order     *eyeballs.Race
+	connected bool
 
 	mu sync.Mutex // guards ended and errno of attempts
 }
 
-// New makes a race, which begins with the first GoOn.
+// New makes a race, which begins with the first StartDue.
 func New(g *engine.Group, owner Owner, cfg Config) *Race {
 	finding := cfg.Find != nil
 	order := eyeballs.New(cfg.Addrs, cfg.Delay, finding, cfg.Local)
 	return &Race{cfg: cfg, owner: owner, group: g, asked: !finding, order: order}
 }
 
-// Judge deals with the attempts that have ended, on the worker of d. It reports whether one has
-// won.
-func (r *Race) Judge(d *engine.Driver) (won bool) {
+// Reap deals with the attempts that have ended, on the worker of d. It reports whether one has
+// connected.
+func (r *Race) Reap(d *engine.Driver) (connected bool) {
 	for _, a := range r.takeEnded() {
 		wanted := r.order.Over(&a.part)
 		r.group.Table.Remove(&a.end)
 		switch {
-		case a.errno == 0 && !r.won && r.owner.Wants():
-			r.won = true
-			r.owner.Won(a.end.FD, a.at, a.addr)
+		case a.errno == 0 && !r.connected && r.owner.Wants():
+			r.connected = true
+			r.owner.Connected(a.end.FD, a.at, a.addr)
 			r.tell(a.told, wanted, nil)
 			continue
 		case a.errno == 0:
@@ -93,7 +93,7 @@ func (r *Race) Judge(d *engine.Driver) (won bool) {
 		}
 		d.CloseFD(a.at, a.end.FD, false)
 	}
-	return r.won
+	return r.connected
 }
 
 // takeEnded removes the attempts that have ended from those that run.
@@ -109,9 +109,9 @@ func (r *Race) takeEnded() (ended []*attempt) {
 	return ended
 }
 
-// GoOn begins the attempts that are due, on the worker of d. end is when the whole race ends; 0:
-// never. Find and Control are the user's, and may panic.
-func (r *Race) GoOn(d *engine.Driver, end time.Duration) {
+// StartDue begins the attempts that are due, on the worker of d. end is when the whole race ends;
+// 0: never. Find and Control are the user's, and may panic.
+func (r *Race) StartDue(d *engine.Driver, end time.Duration) {
 	if !r.asked {
 		r.asked = true
 		r.cancel = r.cfg.Find(func(addrs []net.Addr, err error) {
@@ -135,7 +135,7 @@ func (r *Race) GoOn(d *engine.Driver, end time.Duration) {
 	}
 }
 
-// Wake is when GoOn has to be called if nothing happens before; 0: never.
+// Wake is when StartDue has to be called if nothing happens before; 0: never.
 func (r *Race) Wake() time.Duration { return r.order.Wake() }
 
 // Stop cancels the attempts, and reports whether all of them have ended.
@@ -149,8 +149,8 @@ func (r *Race) Stop(d *engine.Driver) (over bool) {
 
 // found is the answer of Find.
 func (r *Race) found(addrs []net.Addr, err error) {
-	if r.won || !r.order.Found(addrs) {
-		return // it is not needed: one of Addrs has won; or it has answered twice
+	if r.connected || !r.order.Found(addrs) {
+		return // it is not needed: one of Addrs has connected; or it has answered twice
 	}
 	r.settled()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// What becomes of an attempt.
+// The outcome of an attempt.
 type fate int
 
 const (
@@ -73,7 +73,7 @@ func (n *network) ends(token reactor.Token, res int) {
 	n.arrived = append(n.arrived, reactor.Completion{Kind: reactor.Connect, Token: token, Res: res})
 }
 
-// A dialer is an owner that notes what happens.
+// A dialer is an owner that records all calls.
 type dialer struct {
 	group  engine.Group
 	driver engine.Driver
@@ -85,12 +85,12 @@ type dialer struct {
 	end    time.Duration
 	quits  func(log string) bool // nil: never
 
-	told []func()
-	over bool
-	won  int // the descriptor
-	fds  []int
-	log  strings.Builder
-	done chan struct{}
+	told      []func()
+	over      bool
+	connected int // the descriptor
+	fds       []int
+	log       strings.Builder
+	done      chan struct{}
 }
 
 func (o *dialer) note(format string, args ...any) { fmt.Fprintf(&o.log, format+"\n", args...) }
@@ -98,15 +98,15 @@ func (o *dialer) note(format string, args ...any) { fmt.Fprintf(&o.log, format+"
 func port(addr net.Addr) int { return addr.(*net.TCPAddr).Port }
 
 func (o *dialer) Wants() bool { return !o.over }
-func (o *dialer) Won(fd int, at *engine.Driver, addr net.Addr) {
-	o.won = fd
-	o.note("won by %d, at its driver: %v", port(addr), at == &o.driver)
+func (o *dialer) Connected(fd int, at *engine.Driver, addr net.Addr) {
+	o.connected = fd
+	o.note("connected by %d, at its driver: %v", port(addr), at == &o.driver)
 }
 func (o *dialer) Lost(err error) { o.over = true; o.note("lost: %v", err) }
 func (o *dialer) Call(f func())  { f() }
 func (o *dialer) Tell(f func())  { o.told = append(o.told, f); o.task.Wake() }
 
-func (o *dialer) Task() *sched.Task { return &o.task }
+func (o *dialer) Runner() *sched.Task { return &o.task }
 
 type poll dialer
 
@@ -124,12 +124,12 @@ func (o *poll) Run(cx *sched.Context) (done bool) {
 func (o *dialer) Run(cx *sched.Context) (done bool) {
 	told := o.told
 	o.told = nil
-	over := o.race.Judge(&o.driver)
+	over := o.race.Reap(&o.driver)
 	for _, f := range told {
 		f()
 	}
 	if !over && !o.over {
-		o.race.GoOn(&o.driver, o.end)
+		o.race.StartDue(&o.driver, o.end)
 		o.over = o.over || o.quits != nil && o.quits(o.log.String())
 	}
 	if (over || o.over) && o.race.Stop(&o.driver) {
@@ -151,10 +151,10 @@ func addrs(ports ...int) (all []net.Addr) {
 	return all
 }
 
-// run has a dialer run its race to the end, and returns what has happened.
+// run makes a dialer run its race to the end, and returns the recorded calls.
 func (o *dialer) run(t *testing.T, cfg Config) string {
 	rt := schedtest.Start(t, sched.Config{Workers: 1, Paused: true})
-	o.group.RT, o.won, o.done = rt, -1, make(chan struct{})
+	o.group.RT, o.connected, o.done = rt, -1, make(chan struct{})
 	o.net.flying = map[reactor.Token]int{}
 	o.driver.Init(&o.group, 0, &o.net)
 	cfg.Attempt = func(addr net.Addr) func(error) {
@@ -189,8 +189,8 @@ func (o *dialer) run(t *testing.T, cfg Config) string {
 		require.Contains(t, open, fd, "it is closed twice")
 		open = slices.DeleteFunc(open, func(other int) bool { return other == fd })
 	}
-	if o.won >= 0 {
-		require.Equal(t, []int{o.won}, open)
+	if o.connected >= 0 {
+		require.Equal(t, []int{o.connected}, open)
 	} else {
 		require.Empty(t, open)
 	}
@@ -215,27 +215,27 @@ func TestARaceHasOneWinnerAndClosesTheOthers(t *testing.T) {
 	}{
 		"the first": {
 			fates: map[int]fate{1: answers}, ports: []int{1, 2},
-			want: lines("1 begins at 0s", "won by 1, at its driver: true", "1 is the connection"),
+			want: lines("1 begins at 0s", "connected by 1, at its driver: true", "1 is the connection"),
 		},
 		"after a refusal": {
 			fates: map[int]fate{1: refused, 2: answers}, ports: []int{1, 2},
-			want: lines("1 begins at 0s", "1 fails", "2 begins at 0s", "won by 2, at its driver: true", "2 is the connection"),
+			want: lines("1 begins at 0s", "1 fails", "2 begins at 0s", "connected by 2, at its driver: true", "2 is the connection"),
 		},
 		"after a delay": {
 			fates: map[int]fate{2: answers}, ports: []int{1, 2, 3},
-			want: lines("1 begins at 0s", "2 begins at 250ms", "won by 2, at its driver: true", "2 is the connection", "1 is given up"),
+			want: lines("1 begins at 0s", "2 begins at 250ms", "connected by 2, at its driver: true", "2 is the connection", "1 is given up"),
 		},
 		"two are connected": {
 			fates: map[int]fate{1: crosses, 2: answers}, ports: []int{1, 2},
-			want: lines("1 begins at 0s", "2 begins at 250ms", "won by 2, at its driver: true", "2 is the connection", "1 is given up"),
+			want: lines("1 begins at 0s", "2 begins at 250ms", "connected by 2, at its driver: true", "2 is the connection", "1 is given up"),
 		},
 		"the reactor refuses one": {
 			fates: map[int]fate{1: full, 2: answers}, ports: []int{1, 2},
-			want: lines("1 begins at 0s", "1 is given up", "2 begins at 0s", "won by 2, at its driver: true", "2 is the connection"),
+			want: lines("1 begins at 0s", "1 is given up", "2 begins at 0s", "connected by 2, at its driver: true", "2 is the connection"),
 		},
 		"one after the other": {
 			fates: map[int]fate{2: answers}, ports: []int{1, 2}, delay: -1, end: 10 * time.Second,
-			want: lines("1 begins at 0s", "1 is too slow", "2 begins at 5s", "won by 2, at its driver: true", "2 is the connection"),
+			want: lines("1 begins at 0s", "1 is too slow", "2 begins at 5s", "connected by 2, at its driver: true", "2 is the connection"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -281,13 +281,13 @@ func TestFindBringsTheAddresses(t *testing.T) {
 		err   error
 		want  string
 	}{
-		"one that answers": {found: addrs(1), want: lines("1 begins at 0s", "won by 1, at its driver: true", "1 is the connection")},
+		"one that answers": {found: addrs(1), want: lines("1 begins at 0s", "connected by 1, at its driver: true", "1 is the connection")},
 		"none":             {want: "lost: dial tcp 127.0.0.1:9: " + ErrNoAddrs.Error()},
 		"an error":         {err: errFind, want: "lost: dial tcp: no such host"},
 		"an error of its own": {err: &net.OpError{Op: "dial", Net: "udp", Err: errFind},
 			want: "lost: dial udp: no such host"},
 		"too late": {addrs: addrs(1), err: errFind,
-			want: lines("1 begins at 0s", "won by 1, at its driver: true", "1 is the connection")},
+			want: lines("1 begins at 0s", "connected by 1, at its driver: true", "1 is the connection")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := dialer{net: network{fates: map[int]fate{1: answers}}}

@@ -65,7 +65,7 @@ type attending struct {
 	bell chan struct{} // made by the attendant; nil until it runs
 }
 
-// take has the attendant run j.
+// take makes the attendant run j.
 func (a *attending) take(j *job) {
 	a.mu.Lock()
 	a.jobs = append(a.jobs, j)

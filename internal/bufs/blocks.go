@@ -1,18 +1,24 @@
 package bufs
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+)
 
 // Blocks are the bytes that have arrived for a Socket and are not read yet, in blocks
 // from a pool that all sockets share. An empty one holds no block.
 type Blocks struct {
 	first, last *Block
 	Bytes       int // unread
+
+	pinned *Block // the first, if it is pinned: its memory is not used again; nil: it is not
+	pins   int    // loans of it
 }
 
-// A Block is a piece of Blocks. What is unread is Data[From:].
+// A Block is a piece of Blocks. The unread bytes are Data[From:].
 type Block struct {
 	next *Block
-	Data []byte // its capacity is Small or Large
+	Data []byte // its capacity is Small or Large, or its memory is used once
 	From int
 }
 
@@ -30,9 +36,10 @@ func GetBlock(n int) *Block {
 
 func (b *Block) Put() {
 	*b = Block{Data: b.Data[:0]}
-	if cap(b.Data) == Small {
+	switch cap(b.Data) {
+	case Small:
 		smallBlocks.Put(b)
-	} else {
+	case Large:
 		largeBlocks.Put(b)
 	}
 }
@@ -78,22 +85,30 @@ func (q *Blocks) Take() *Block {
 		return nil
 	}
 	q.Bytes -= len(b.Data) - b.From
-	q.unlink()
+	if q.unlink() {
+		return &Block{Data: bytes.Clone(b.Data[b.From:])}
+	}
 	return b
 }
 
 func (q *Blocks) drop() {
 	b := q.first
-	q.unlink()
-	b.Put()
+	if !q.unlink() {
+		b.Put()
+	}
 }
 
-func (q *Blocks) unlink() {
+// unlink takes the first block out. If it is pinned, its memory must not be used again.
+func (q *Blocks) unlink() (pinned bool) {
 	b := q.first
+	if b == q.pinned {
+		q.pinned, pinned = nil, true
+	}
 	if q.first = b.next; q.first == nil {
 		q.last = nil
 	}
 	b.next = nil
+	return pinned
 }
 
 // Held is how many blocks it holds.

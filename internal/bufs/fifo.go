@@ -1,6 +1,6 @@
 package bufs
 
-// A FIFO is a queue: what was pushed first is popped first. The zero value is empty. It is
+// A FIFO is a queue: the item that was pushed first is popped first. The zero value is empty. It is
 // for one goroutine at a time.
 type FIFO[T any] struct {
 	items []T // the first is at head

@@ -5,6 +5,9 @@ type FreeList[T any] struct{ items []*T }
 
 const keepFree = 256
 
+// Len is the number of items.
+func (l *FreeList[T]) Len() int { return len(l.items) }
+
 func (l *FreeList[T]) Get() *T {
 	n := len(l.items)
 	if n == 0 {

@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// A Pool keeps a worker's write and leftover buffers, so that an idle
-// connection holds none and a busy one allocates none. The last one given back
-// is the next one handed out: it is still in the cache. Huge buffers, which are rarely
-// many, are shared by all workers: as garbage they would take a multiple of what is in
-// use until the collector runs.
+// A Pool keeps a worker's write and leftover buffers, so that an idle connection holds none and a
+// busy one allocates none. The last one given back is the next one handed out: it is still in the
+// cache. All workers share huge buffers, which are rarely many. As garbage, huge buffers would take
+// a multiple of the memory in use until the collector runs.
 //
-// With conn.Config.MaxMemory the pools are bounded too (see Ration): all workers' together keep
-// an eighth of it, and huge buffers another eighth or, while connections hold more, as much as
-// those hold; they are dropped when the last connection ends.
+// With conn.Config.MaxMemory the pools are bounded too (see Ration). The pools of all workers
+// together keep an eighth of it. Huge buffers take another eighth or, while connections hold more,
+// as much as those hold. Huge buffers are dropped when the last connection ends.
 type Pool struct {
 	free   [len(classes)][][]byte
 	Ration *Ration // nil: MaxMemory is not set
@@ -30,7 +29,7 @@ const (
 	largeBits = 16
 	hugeBits  = 24 // the largest that are kept: 16 MiB
 
-	Few = 4 << 10 // of which a copy costs less than another buffer
+	Few = 4 << 10 // a copy of this many bytes costs less than another buffer
 )
 
 // huge has, at i, buffers of 2^(largeBits+1+i) bytes.
@@ -68,6 +67,12 @@ func pop(from *[][]byte, size int) []byte {
 
 // Put takes a buffer that came from Get, or nil.
 func (p *Pool) Put(b []byte) {
+	if b != nil {
+		p.put(b)
+	}
+}
+
+func (p *Pool) put(b []byte) {
 	for i := range classes {
 		if c := &classes[i]; cap(b) == c.size {
 			switch {

@@ -12,7 +12,7 @@ type Ration struct {
 	most int               // bytes of huge buffers, though connections hold less
 	held func() int64      // bytes that connections hold
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	bytes int        // of the buffers below
 	huge  [hugeBits - largeBits][][]byte
 }

@@ -16,7 +16,7 @@ func TestARationGivesBackWithTheLoad(t *testing.T) {
 	highest := 0
 	for i := 0; held > 0; i++ {
 		size := sizes[i%len(sizes)]
-		held -= int64(size) / 8 // of a buffer of which the most has been sent
+		held -= int64(size) / 8 // of a buffer that has mostly been sent
 		held = max(0, held)
 		pool.Put(make([]byte, 0, size))
 		kept := 0

@@ -11,6 +11,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -24,9 +26,9 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// Patience is how long a condition may take to come true. It is no assertion
-// about speed: a test that reaches it hangs.
-const Patience = 30 * time.Second
+// Patience is how long a condition may take to become true. It does not assert speed: a test that
+// reaches it hangs.
+const Patience = 90 * time.Second
 
 // Backends runs f, guarded, as a subtest on every backend that starts here.
 func Backends(t *testing.T, f func(t *testing.T, backend string)) {
@@ -41,19 +43,33 @@ func Backends(t *testing.T, f func(t *testing.T, backend string)) {
 	}
 }
 
-// Matrix is Backends with 1, 2 and 4 workers; with -short, 1 and 4.
+// Matrix is Backends with the numbers of workers that Workers returns.
 func Matrix(t *testing.T, f func(t *testing.T, backend string, workers int)) {
+	MatrixOf(t, Workers(t), f)
+}
+
+// MatrixOf is Backends with each of these numbers of workers.
+func MatrixOf(t *testing.T, all []int, f func(t *testing.T, backend string, workers int)) {
 	Backends(t, func(t *testing.T, backend string) {
-		for _, workers := range []int{1, 2, 4} {
-			if workers == 2 && testing.Short() {
-				continue
-			}
+		for _, workers := range all {
 			t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 				Guard(t)
 				f(t, backend, workers)
 			})
 		}
 	})
+}
+
+// Workers is how many workers a test tries: 1, and either 2 or 4. Half of all tests have 2, the
+// others 4, by their names: both numbers mean several workers. With the tag long each test has
+// 1, 2 and 4.
+func Workers(t *testing.T) []int {
+	if Thorough {
+		return []int{1, 2, 4}
+	}
+	sum := fnv.New32a()
+	_, _ = io.WriteString(sum, t.Name())
+	return []int{1, 2 << (sum.Sum32() >> 8 & 1)}
 }
 
 // Guard fails the test if it ends with more descriptors or goroutines than
@@ -120,7 +136,7 @@ func Eventually(t testing.TB, cond func() bool, what ...any) {
 	}
 }
 
-// Receive is what comes out of ch; the test fails, with a Dump, if nothing does.
+// Receive returns the next value of ch. The test fails, with a Dump, if there is none.
 func Receive[T any](t testing.TB, ch <-chan T, what ...any) T {
 	t.Helper()
 	select {
@@ -204,8 +220,8 @@ var reporters struct {
 	list []*func() string
 }
 
-// Report has every Dump until the end of the test contain what f returns: the
-// state of its connections, say.
+// Report adds the result of f to every Dump until the end of the test, for example the state of its
+// connections.
 func Report(t testing.TB, f func() string) {
 	reporters.Lock()
 	defer reporters.Unlock()

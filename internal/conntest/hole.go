@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A Hole is a socket that is bound, and of which the test decides how it answers: until
-// it says something else, connecting is refused.
+// A Hole is a bound socket whose answer to a connection attempt the test chooses. At first attempts
+// are refused.
 type Hole struct {
 	addr netip.AddrPort
 	fd   socket
@@ -51,7 +51,7 @@ func (h *Hole) Addr() *net.TCPAddr { return net.TCPAddrFromAddrPort(h.addr) }
 // Port is that of Addr.
 func (h *Hole) Port() int { return int(h.addr.Port()) }
 
-// Swallow has connecting take as long as the test wants: the backlog is full.
+// Swallow makes connection attempts wait as long as the test wants: the backlog is full.
 func (h *Hole) Swallow(t testing.TB) {
 	t.Helper()
 	must(t, syscall.Listen(h.fd, 0))
@@ -60,10 +60,11 @@ func (h *Hole) Swallow(t testing.TB) {
 	t.Cleanup(func() { _ = c.Close() })
 }
 
-// Listen has it be a listener.
+// Listen makes it a listener. Its queue has room for all dials of a test: when a queue is full,
+// Linux answers with SYN cookies, and resets some of these connections later.
 func (h *Hole) Listen(t testing.TB) net.Listener {
 	t.Helper()
-	must(t, syscall.Listen(h.fd, 128))
+	must(t, syscall.Listen(h.fd, 4096))
 	ln, err := h.listener()
 	must(t, err)
 	return ln

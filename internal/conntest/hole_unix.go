@@ -30,6 +30,6 @@ func (h *Hole) listener() (net.Listener, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "listener")
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return net.FileListener(f)
 }

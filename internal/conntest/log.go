@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A Log is a slog.Handler that keeps what it is told.
+// A Log is a slog.Handler that keeps its records.
 type Log struct {
 	Level slog.Level // the lowest that is kept
 

@@ -15,7 +15,7 @@ var hasUnix = sync.OnceValue(func() bool {
 	if err != nil {
 		return false
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	ln, err := net.Listen("unix", filepath.Join(dir, "s"))
 	if err != nil {
 		return false

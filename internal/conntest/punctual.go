@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Punctual has f be a peer that is never silent for as long as the limit: it says alive each
-// time it has done something, and returns what went wrong. Where that is because it was late
-// itself, since the machine has stood still or is busy, nothing was shown, and it is a peer
-// under twice the limit.
+// Punctual calls f, which is a peer that is never silent for as long as the limit. f calls alive
+// after each of its actions, and returns an error. If f itself was late, because the machine stood
+// still or is busy, the error shows nothing. Then Punctual calls f again with twice the limit.
 func Punctual(t testing.TB, limit time.Duration, f func(limit time.Duration, alive func()) error) {
 	t.Helper()
 	for {

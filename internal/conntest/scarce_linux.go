@@ -1,9 +1,11 @@
 package conntest
 
 import (
+	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +25,7 @@ func NoDescriptors(t testing.TB) (restore func()) {
 	}
 	var was unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
-	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(highest) + 1, Max: was.Max}))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: min(uint64(highest)+1, was.Max), Max: was.Max}))
 	var fill []int
 	restore = sync.OnceFunc(func() {
 		for _, fd := range fill {
@@ -39,5 +41,17 @@ func NoDescriptors(t testing.TB) (restore func()) {
 			return restore
 		}
 		fill = append(fill, fd)
+	}
+}
+
+// LockAtMost limits the process's lockable memory, in bytes, and gives up root, to which it does
+// not apply. That cannot be taken back: see InChild. The user is one that has nothing else.
+func LockAtMost(t testing.TB, limit uint64) {
+	t.Helper()
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: limit, Max: limit}))
+	if os.Geteuid() == 0 {
+		if err := syscall.Setuid(1<<20 + os.Getpid()); err != nil {
+			t.Skipf("root cannot become another user here: %v", err)
+		}
 	}
 }

@@ -36,7 +36,7 @@ func TestDueIsWhatHasPassedInOrderAndOnce(t *testing.T) {
 	require.Equal(t, 11*ms, k.Next())
 }
 
-// A handler that is told of one deadline may move another one, which is then not due.
+// A handler that is called for one deadline may move another one, which is then not due.
 func TestDueSeesWhatChangesMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(k *Clock)

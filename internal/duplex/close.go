@@ -9,15 +9,21 @@ import (
 )
 
 // Close ends reads and writes at once, with net.ErrClosed, and the Line in order, or with a
-// reset after Reset(true). A second call returns net.ErrClosed.
+// reset after Reset(true). A second call returns net.ErrClosed. Another error is that of gathered
+// bytes which the Line has refused: the Duplex is closed all the same.
 func (d *Duplex) Close() error {
 	var u waiter.Wakeup
 	d.mu.Lock()
+	var lost error
+	if !d.reset {
+		lost = d.settle()
+	}
 	if d.closed {
 		d.mu.Unlock()
 		return net.ErrClosed
 	}
 	d.closed, d.ended = true, nil
+	d.dropGathered(net.ErrClosed) // of a reset
 	d.in.Clear()
 	freed := d.account()
 	u.AddAll(&d.readers, net.ErrClosed)
@@ -33,37 +39,43 @@ func (d *Duplex) Close() error {
 	if line != nil {
 		line.Close(reset)
 	}
-	return nil
+	return lost
 }
 
-// Reset says whether Close resets the Line. The error is net.ErrClosed.
+// Reset says whether Close resets the Line, which may still be to open. The error is net.ErrClosed.
 func (d *Duplex) Reset(reset bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || d.line == nil {
+	if d.closed {
 		return net.ErrClosed
 	}
 	d.reset = reset
 	return nil
 }
 
-// CloseWrite ends writes. The error is net.ErrClosed after Close.
+// CloseWrite ends writes. The error is net.ErrClosed after Close, or that of gathered bytes which
+// the Line has refused.
 func (d *Duplex) CloseWrite() error {
 	var u waiter.Wakeup
 	d.mu.Lock()
+	lost := d.settle()
 	if d.closed {
 		d.mu.Unlock()
 		return net.ErrClosed
 	}
-	line, again := d.line, d.mute
-	d.mute = true
+	if err := d.claimErr; err != nil {
+		d.mu.Unlock()
+		return err
+	}
+	line, again := d.line, d.writeClosed
+	d.writeClosed = true
 	d.stopWriters(&u, d.unwritable())
 	d.mu.Unlock()
 	u.Wake()
 	if line != nil && !again {
 		line.CloseWrite()
 	}
-	return nil
+	return lost
 }
 
 // CloseRead ends reads, which return io.EOF. The error is net.ErrClosed after Close.
@@ -74,12 +86,17 @@ func (d *Duplex) CloseRead() error {
 		d.mu.Unlock()
 		return net.ErrClosed
 	}
-	line, again := d.line, d.deaf
-	d.deaf = true
+	if err := d.claimErr; err != nil {
+		d.mu.Unlock()
+		return err
+	}
+	line, again := d.line, d.readClosed
+	d.readClosed = true
 	d.in.Clear()
 	freed := d.account()
 	err, _ := d.unreadable()
 	u.AddAll(&d.readers, err)
+	d.stir(&u)
 	d.mu.Unlock()
 	u.Wake()
 	if freed {
@@ -97,15 +114,20 @@ func (d *Duplex) CloseRead() error {
 // which Arrived and Finished look. So they have come before it, or the Line keeps the bytes that
 // arrive.
 func (d *Duplex) Surrender(commit func() bool) bool {
+	var u waiter.Wakeup
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || d.gone || d.eof || d.deaf || d.mute || d.held ||
+	_ = d.settle()
+	if d.closed || d.refused != nil || d.claimErr != nil || d.gone || d.eof || d.readClosed || d.writeClosed || d.pauseAsked ||
 		d.in.Bytes > 0 || d.writing || d.readers.Len() > 0 || !commit() {
+		d.mu.Unlock()
 		return false
 	}
 	d.closed, d.surrendered, d.ended = true, true, nil
 	d.readBy.Stop()
 	d.writeBy.Stop()
+	d.stir(&u)
+	d.mu.Unlock()
+	u.Wake()
 	return true
 }
 
@@ -127,6 +149,7 @@ func (d *Duplex) SetDeadlines(t time.Time, read, write bool) error {
 	}
 	if read && d.readBy.Set(t, d, (*Duplex).readLate) {
 		u.AddAll(&d.readers, os.ErrDeadlineExceeded)
+		d.stir(&u)
 	}
 	if write && d.writeBy.Set(t, d, (*Duplex).writeLate) {
 		d.stopWriters(&u, os.ErrDeadlineExceeded)
@@ -141,6 +164,7 @@ func (d *Duplex) readLate() {
 	d.mu.Lock()
 	if !d.closed && d.readBy.Ring() {
 		u.AddAll(&d.readers, os.ErrDeadlineExceeded)
+		d.stir(&u)
 	}
 	d.mu.Unlock()
 	u.Wake()

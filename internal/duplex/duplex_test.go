@@ -27,15 +27,37 @@ type line struct {
 	asked  []string
 	kept   int
 	failed error
+	puts   int
+	during func() // called by Put
+	beyond int    // bytes of Queue
+	closed int    // bytes before Close
 }
 
-func (l *line) Put(p []byte) (int, error) {
+func (l *line) Write(p []byte) (int, error) {
+	if l.during != nil {
+		l.during()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.puts++
 	n := min(len(p), l.room)
 	l.room -= n
 	l.got = append(l.got, p[:n]...)
 	return n, l.failed
+}
+
+func (l *line) Queue(p []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.got = append(l.got, p...)
+	l.beyond += len(p)
+	return l.failed
+}
+
+func (l *line) Room() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.room > 0
 }
 
 func (l *line) ask(what string) {
@@ -52,9 +74,12 @@ func (l *line) CloseWrite() { l.ask("close write") }
 func (l *line) Close(reset bool) {
 	if reset {
 		l.ask("reset")
-	} else {
-		l.ask("close")
+		return
 	}
+	l.ask("close")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = len(l.got)
 }
 
 func (l *line) Keep(bytes int) bool {
@@ -64,6 +89,13 @@ func (l *line) Keep(bytes int) bool {
 }
 
 func (l *line) Freed() { l.ask("freed") }
+
+// atClose are the bytes before Close.
+func (l *line) atClose() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.got[:l.closed])
+}
 
 func (l *line) took() string {
 	l.mu.Lock()
@@ -121,7 +153,7 @@ func receive[T any](t *testing.T, c <-chan T) T {
 func TestAReadGetsWhatArrivesAndTheRestIsKept(t *testing.T) {
 	d, l := opened(0)
 	done := reads(t, d, 3)
-	taken, pause := d.Arrived([]byte("abcde"))
+	taken, pause := d.Arrived(nil, []byte("abcde"))
 	require.True(t, taken)
 	require.False(t, pause)
 	require.Equal(t, result{"abc", nil}, receive(t, done))
@@ -136,11 +168,11 @@ func TestAReadGetsWhatArrivesAndTheRestIsKept(t *testing.T) {
 
 func TestAFullWindowPausesTheLineUntilLittleIsLeft(t *testing.T) {
 	d, l := opened(0)
-	_, pause := d.Arrived([]byte("1234567"))
+	_, pause := d.Arrived(nil, []byte("1234567"))
 	require.False(t, pause)
-	_, pause = d.Arrived([]byte("8"))
+	_, pause = d.Arrived(nil, []byte("8"))
 	require.True(t, pause)
-	_, pause = d.Arrived([]byte("9"))
+	_, pause = d.Arrived(nil, []byte("9"))
 	require.False(t, pause, "it was asked already")
 	p := make([]byte, 6)
 	_, err := io.ReadFull(d, p)
@@ -149,19 +181,19 @@ func TestAFullWindowPausesTheLineUntilLittleIsLeft(t *testing.T) {
 	_, err = d.Read(p[:1])
 	require.NoError(t, err)
 	require.Contains(t, l.wants(), "resume")
-	_, pause = d.Arrived([]byte("12345"))
+	_, pause = d.Arrived(nil, []byte("12345"))
 	require.False(t, pause, "once it was read the window is wider")
-	_, pause = d.Arrived([]byte("12345"))
+	_, pause = d.Arrived(nil, []byte("12345"))
 	require.True(t, pause)
 }
 
 func TestTheEndComesAfterWhatArrivedBefore(t *testing.T) {
 	for _, failed := range []error{nil, errors.New("reset")} {
 		d, _ := opened(0)
-		d.Arrived([]byte("x"))
+		d.Arrived(nil, []byte("x"))
 		want := io.EOF
 		if failed == nil {
-			d.Finished()
+			d.Finished(nil)
 		} else {
 			require.True(t, d.Ended(failed))
 			require.False(t, d.Ended(nil))
@@ -211,7 +243,7 @@ func TestDeadlinesEndWhatWaitsAndWhatComesLater(t *testing.T) {
 	_, err := d.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.NoError(t, d.SetDeadlines(time.Time{}, true, true))
-	d.Arrived([]byte("y"))
+	d.Arrived(nil, []byte("y"))
 	n, err := d.Read(make([]byte, 1))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -228,7 +260,7 @@ func TestCloseEndsWaitingCallsAndTheLine(t *testing.T) {
 		_, err := d.Write([]byte("x"))
 		require.Equal(t, net.ErrClosed, err)
 		require.Equal(t, net.ErrClosed, d.Reset(true))
-		taken, _ := d.Arrived([]byte("late"))
+		taken, _ := d.Arrived(nil, []byte("late"))
 		require.True(t, taken, "what arrives after Close is dropped")
 		if reset {
 			require.Equal(t, "reset", l.wants())
@@ -258,7 +290,7 @@ func TestWhatWasAskedBeforeTheLineOpened(t *testing.T) {
 	require.NoError(t, d.CloseRead())
 	l := &line{room: 9}
 	was := d.Open(l, duplex.Window{First: 8, Most: 8, Low: 4})
-	require.Equal(t, duplex.State{Deaf: true}, was)
+	require.Equal(t, duplex.State{ReadClosed: true}, was)
 	require.NoError(t, receive(t, writes))
 	require.Equal(t, "early", l.took())
 }
@@ -267,9 +299,9 @@ func TestSurrenderNeedsAnIdleDuplex(t *testing.T) {
 	commits := 0
 	commit := func() bool { commits++; return true }
 	busy := map[string]func(*duplex.Duplex){
-		"bytes are unread": func(d *duplex.Duplex) { d.Arrived([]byte("x")) },
+		"bytes are unread": func(d *duplex.Duplex) { d.Arrived(nil, []byte("x")) },
 		"a read waits":     func(d *duplex.Duplex) { reads(t, d, 1) },
-		"the peer's end":   (*duplex.Duplex).Finished,
+		"the peer's end":   func(d *duplex.Duplex) { d.Finished(nil) },
 		"a write goes on":  func(d *duplex.Duplex) { require.NoError(t, d.BeginWrite()) },
 		"it is closed":     func(d *duplex.Duplex) { require.NoError(t, d.Close()) },
 		"half of it is":    func(d *duplex.Duplex) { require.NoError(t, d.CloseWrite()) },
@@ -286,7 +318,7 @@ func TestSurrenderNeedsAnIdleDuplex(t *testing.T) {
 	d, _ := opened(0)
 	require.False(t, d.Surrender(func() bool { return false }))
 	require.True(t, d.Surrender(commit))
-	taken, pause := d.Arrived([]byte("x"))
+	taken, pause := d.Arrived(nil, []byte("x"))
 	require.False(t, taken, "it is the Line's to keep")
 	require.True(t, pause)
 	require.Equal(t, net.ErrClosed, d.Close())
@@ -297,7 +329,7 @@ func TestNotifyEndIsCalledOnce(t *testing.T) {
 	ends := 0
 	d.NotifyEnd(func() { ends += 10 })
 	d.NotifyEnd(func() { ends++ })
-	d.Finished()
+	d.Finished(nil)
 	d.Ended(nil)
 	require.Equal(t, 1, ends)
 	d.NotifyEnd(func() { ends++ })
@@ -310,7 +342,7 @@ func TestNotifyEndIsCalledOnce(t *testing.T) {
 func TestAPausedLineIsWatchedForNotifyEnd(t *testing.T) {
 	d, l := opened(0)
 	ends := 0
-	d.Arrived([]byte("12345678"))
+	d.Arrived(nil, []byte("12345678"))
 	d.NotifyEnd(func() { ends++ })
 	require.Equal(t, "watch", l.wants())
 	require.True(t, d.TellsEnd())
@@ -329,8 +361,8 @@ func (failing) Write(p []byte) (int, error) { return 1, nil }
 
 func TestCopiesSayWhichSideFailed(t *testing.T) {
 	d, l := opened(100)
-	d.Arrived([]byte("some"))
-	d.Finished()
+	d.Arrived(nil, []byte("some"))
+	d.Finished(nil)
 	var b bytes.Buffer
 	n, err, readErr := d.CopyTo(&b)
 	require.Equal(t, int64(4), n)
@@ -347,7 +379,7 @@ func TestCopiesSayWhichSideFailed(t *testing.T) {
 	require.Equal(t, l.failed, writeErr)
 
 	d, _ = opened(0)
-	d.Arrived([]byte("some"))
+	d.Arrived(nil, []byte("some"))
 	_, err, readErr = d.CopyTo(failing{})
 	require.Equal(t, io.ErrShortWrite, err)
 	require.NoError(t, readErr)

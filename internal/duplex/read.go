@@ -10,24 +10,32 @@ import (
 // Read reads received bytes, or waits for them, as that of net.Conn.
 func (d *Duplex) Read(p []byte) (int, error) {
 	d.mu.Lock()
-	if err, over := d.unreadable(); over || len(p) == 0 {
-		closed := d.closed
-		d.mu.Unlock()
-		if len(p) == 0 && !closed {
-			return 0, nil
-		}
-		return 0, err
-	}
-	if d.in.Bytes > 0 {
-		n := d.in.Read(p)
-		d.unlockRead()
-		return n, nil
-	}
-	if err := d.exhausted(); err != nil {
-		d.mu.Unlock()
-		return 0, err
+	if n, err, ready := d.readNow(p); ready {
+		return n, err
 	}
 	return d.wait(p)
+}
+
+// readNow is Read, unless that has to wait: then ready is false. The lock is held. It is released
+// if ready is true.
+func (d *Duplex) readNow(p []byte) (n int, err error, ready bool) {
+	err, over := d.unreadable()
+	switch {
+	case len(p) == 0 && !d.closed:
+		d.mu.Unlock()
+		return 0, nil, true
+	case over:
+	case d.in.Bytes > 0:
+		n, d.asked = d.in.Read(p), true
+		d.unlockRead()
+		return n, nil, true
+	default:
+		if err = d.exhausted(); err == nil {
+			return 0, nil, false
+		}
+	}
+	d.mu.Unlock()
+	return 0, err, true
 }
 
 // wait waits until something has arrived for p, or, if p is nil, at all. The lock is held, and
@@ -63,7 +71,7 @@ func (d *Duplex) serve(u *waiter.Wakeup) {
 		if w.P == nil {
 			return
 		}
-		w.N = d.in.Read(w.P)
+		w.N, d.asked = d.in.Read(w.P), true
 	}
 	if err := d.exhausted(); err != nil {
 		u.AddAll(&d.readers, err)
@@ -77,9 +85,9 @@ func (d *Duplex) unlockRead() {
 	if d.readers.Len() > 0 {
 		d.serve(&u)
 	}
-	resume := d.held && d.in.Bytes <= min(d.window.Low, d.most/4)
+	resume := d.pauseAsked && d.in.Bytes <= min(d.window.Low, d.most/4)
 	if resume {
-		d.held, d.most = false, d.window.Most
+		d.pauseAsked, d.most = false, d.window.Most
 	}
 	freed, line := d.account(), d.line
 	d.mu.Unlock()
@@ -124,6 +132,7 @@ func (d *Duplex) next() (*bufs.Block, error) {
 			return nil, err
 		}
 		if b := d.in.Take(); b != nil {
+			d.asked = true
 			d.unlockRead()
 			return b, nil
 		}
@@ -148,7 +157,7 @@ func (d *Duplex) NotifyEnd(f func()) {
 	} else if d.eof || d.gone {
 		notify = d.takeEnded()
 	}
-	watch, line := d.held && d.ended != nil, d.line
+	watch, line := d.pauseAsked && d.ended != nil, d.line
 	d.mu.Unlock()
 	notify()
 	if watch {
@@ -181,22 +190,22 @@ func (d *Duplex) takeEnded() func() {
 	return f
 }
 
-// Appetite is how many bytes more are kept before the Line is asked to pause.
-func (d *Duplex) Appetite() int {
+// ReadCapacity is how many bytes more are kept before the Line is asked to pause.
+func (d *Duplex) ReadCapacity() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.most - d.in.Bytes
+	return max(d.most, d.reach) - d.in.Bytes
 }
 
-// Hungry reports whether a goroutine waits for what arrives.
+// Hungry reports whether a goroutine waits for bytes.
 func (d *Duplex) Hungry() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.in.Bytes == 0 && d.readers.Len() > 0
 }
 
-// Books counts so many bytes that are left in the Line as the Duplex's.
-func (d *Duplex) Books(behind int) {
+// CountUnread counts so many bytes that are left in the Line as the Duplex's.
+func (d *Duplex) CountUnread(behind int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.behind = behind

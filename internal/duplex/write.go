@@ -15,7 +15,7 @@ func (d *Duplex) Write(p []byte) (n int, err error) {
 	}
 	defer d.EndWrite()
 	for n < len(p) {
-		m, err := d.line.Put(p[n:])
+		m, err := d.line.Write(p[n:])
 		n += m
 		if err == nil && n < len(p) {
 			err = d.AwaitRoom()
@@ -52,6 +52,8 @@ func (d *Duplex) CopyFrom(r io.Reader) (n int64, err, writeErr error) {
 // BeginWrite waits for the turn to write, which EndWrite gives to the next.
 func (d *Duplex) BeginWrite() error {
 	d.mu.Lock()
+	d.sendGathered()
+	d.asked = false
 	err := d.unwritable()
 	if err != nil || !d.writing {
 		d.writing = d.writing || err == nil
@@ -69,23 +71,26 @@ func (d *Duplex) BeginWrite() error {
 
 // EndWrite gives the turn to the next.
 func (d *Duplex) EndWrite() {
+	var u waiter.Wakeup
 	d.mu.Lock()
-	next := d.nextWriter()
+	d.nextWriter(&u)
 	d.mu.Unlock()
-	if next != nil {
-		next.Wake()
-	}
+	u.Wake()
 }
 
-// nextWriter is whose turn it is; nil: nobody's. The lock is held.
-func (d *Duplex) nextWriter() *waiter.Waiter {
+// nextWriter gives the turn to the next writer, if there is one. The lock is held.
+func (d *Duplex) nextWriter(u *waiter.Wakeup) {
 	w := d.writers.Take()
 	d.writing = w != nil
-	return w
+	if w != nil {
+		u.Add(w)
+		return
+	}
+	d.stir(u)
 }
 
-// AwaitRoom waits until the Line has room. Put has said that it had none, and that MadeRoom is
-// to be called: that may be before or after the lock is taken here.
+// AwaitRoom waits until the Line has room. Line.Write has said that it had none, and that MadeRoom
+// is to be called: that may be before or after the lock is taken here.
 func (d *Duplex) AwaitRoom() error {
 	d.mu.Lock()
 	if err := d.unwritable(); err != nil || d.room {
@@ -104,13 +109,16 @@ func (d *Duplex) AwaitRoom() error {
 
 // MadeRoom says that the Line may have room again.
 func (d *Duplex) MadeRoom() {
+	var u waiter.Wakeup
 	d.mu.Lock()
 	w := d.forRoom
 	d.forRoom, d.room = nil, w == nil
-	d.mu.Unlock()
 	if w != nil {
-		w.Wake()
+		u.Add(w)
 	}
+	d.stir(&u)
+	d.mu.Unlock()
+	u.Wake()
 }
 
 // stopWriters ends all writes that wait. The lock is held.
@@ -120,4 +128,5 @@ func (d *Duplex) stopWriters(u *waiter.Wakeup, err error) {
 		d.forRoom, w.Err = nil, err
 		u.Add(w)
 	}
+	d.stir(u)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Census counts what is attached to a group and has not ended: connections that were
-// accepted and packet sockets that listen in the lower half of the word, those that were
-// dialled in the upper half.
+// A Census counts the connections and packet sockets of a group that have not ended. The lower half
+// of the word counts accepted connections and listening packet sockets. The upper half counts those
+// that were dialed.
 //
 // A waiter publishes the channel and then looks at the word. A leaver changes the word and
 // then closes the channel, under the same lock. So one of them sees the other.
@@ -23,11 +23,11 @@ type Census struct {
 	changed chan struct{}
 }
 
-const oneDialled = 1 << 32
+const oneDialed = 1 << 32
 
 func weight(outbound bool) int64 {
 	if outbound {
-		return oneDialled
+		return oneDialed
 	}
 	return 1
 }
@@ -49,7 +49,7 @@ func (p *Census) Leave(outbound bool) {
 	}
 }
 
-// Served is how many were not dialled.
+// Served is how many were not dialed.
 func Served(word int64) int { return int(uint32(word)) }
 
 // Everybody is how many there are.

@@ -12,9 +12,15 @@ import (
 // Linux may overlook the end of a connection that arrives with the last bytes: if both wake a
 // multishot receive before it runs, it delivers the bytes and waits for a wake-up that has passed.
 // Linux 6.18 does this with a TCP reset. Some versions do it with the plain end of a Unix socket:
-// see https://github.com/axboe/liburing/issues/1549. So a connection that got bytes from io_uring
-// is in doubt until its worker has asked for the socket's state. If the end is there, the task
-// cancels the receive, and the next one reports the end.
+// see https://github.com/axboe/liburing/issues/1549. So a connection that got bytes from io_uring,
+// or armed a receive, is in doubt until its worker has asked for the socket's state. If the end is
+// there, the task cancels the receive, and the next one reports the end.
+//
+// A receive may also stop in front of TCP's urgent byte. The kernel's read fails with EAGAIN there
+// while a signal or a task work is pending (tcp_recvmsg_locked), and no wake-up comes for the bytes
+// behind it. The look finds the urgent byte, and the next receive reads on. An urgent byte that
+// arrives first after a look is not found: no completion tells of the read that failed. Then the
+// bytes behind it come with the next segment.
 //
 // The worker asks for many connections at a time and only every lookAfter: a call for each message
 // made proxied echoes cost 11 to 15 % more. One look after the bytes is enough: a wake-up after the
@@ -32,7 +38,8 @@ type Suspect interface {
 	// Look ends the doubt. It adds the descriptor to the look, or reports false if the
 	// connection is about to be closed.
 	Look(*sock.Look) bool
-	// Overlooked says that the connection has ended. It wakes the task, on the worker of by.
+	// Overlooked says that the receive in flight has missed something. It wakes the task, on the
+	// worker of by.
 	Overlooked(by *Driver)
 	// DoubtAgain is for a look that failed.
 	DoubtAgain(by *Driver)
@@ -52,7 +59,7 @@ type doubts struct {
 	looked []Suspect // that look is about
 }
 
-// Doubt has the worker look at a Suspect later.
+// Doubt makes the worker check a Suspect later.
 func (d *Driver) Doubt(token reactor.Token) {
 	d.doubts.mu.Lock()
 	defer d.doubts.mu.Unlock()
@@ -69,7 +76,7 @@ func (d *Driver) Doubted() int {
 	return len(d.doubts.tokens)
 }
 
-// TakeDoubts has the next Poll of d look at what another driver has in doubt. It is for tests.
+// TakeDoubts makes the next Poll of d check the Suspects of another driver. It is for tests.
 func (d *Driver) TakeDoubts(from *Driver) {
 	d.doubts.tokens = from.doubts.take(nil)
 	d.doubts.due.Store(1)
@@ -128,8 +135,8 @@ func (o *doubts) take(tokens []reactor.Token) []reactor.Token {
 	return tokens
 }
 
-// lookAtDoubts wakes the connections that have ended, of those that another worker's driver, or d
-// itself, has in doubt. It reports how many have.
+// lookAtDoubts wakes the connections whose receive has missed something, of those that another
+// worker's driver, or d itself, has in doubt. It reports how many have.
 //
 // A descriptor may be closed between the look's two halves, and be another connection's. Then the
 // look is in vain: that one has doubts of its own.

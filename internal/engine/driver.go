@@ -1,46 +1,51 @@
 package engine
 
 import (
-	"sync"
+	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/atomics"
 	"github.com/suiro-go/suiro/internal/iosync"
+	"github.com/suiro-go/suiro/internal/owned"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Driver joins a worker with its reactor: it passes completions on to the
-// targets they belong to. What targets of one kind need of a worker beside it lies in a struct
-// that embeds it, which is the worker's sched.Driver.
+// A Driver joins a worker with its reactor: it passes completions on to the targets they belong to.
+// Data of a worker that only one kind of target needs lies in a struct that embeds the Driver. That
+// struct is the worker's sched.Driver.
 //
-// A target's task runs on any worker, and uses what is that worker's: its
-// context, its pools, and for what it submits the reactor that Via names. What
-// completes on this driver's reactor is mostly passed on by its worker, and by
-// another one (Rescue) while that is stuck. taker is held from the taking of
-// completions to the delivery of the last: so a target's inbox, as far as it
-// comes from one reactor, is filled by one worker at a time and in order. The
-// owner holds it also while it waits, so that a rescuer cannot take from under
-// it the completion, or the wake-up, that it waits for.
+// A target's task runs on any worker, and uses that worker's context and pools. It submits
+// operations to the reactor that Via names. A completion of this driver's reactor is mostly
+// delivered by its own worker. While that worker is stuck, another worker delivers it (Rescue).
+// taker is held from the taking of completions until the last is delivered. So one worker at a
+// time, and in order, fills a target's inbox from one reactor. The owner holds it also while it
+// waits, so that a rescuer cannot take from under it the completion, or the wake-up, that it waits
+// for.
 type Driver struct {
 	Worker int             // whose it is
 	R      reactor.Reactor // its methods say who may call them
 	group  *Group
-	taker  sync.Mutex // guards taking completions from R
+	taker  atomics.Mutex // guards taking completions from R
 	doubts doubts
 
 	// The worker's goroutine alone, for whichever reactor it works.
 	Cx          *sched.Context // the worker's
 	Op          reactor.Op     // for Submit: an Op passed to an interface would go to the heap
-	Keeps       bool           // what has completed is not worth another worker's wake-up
+	KeepLocal   bool           // the completions are few: no other worker is woken for them
 	Packets     any            // what package packet has of a worker
 	completions [perPoll]reactor.Completion
 	chunks      [][]reactor.Buffer // empty lists for inboxes
+
+	// Exhausted counts completions of receives that found no free buffer. The worker that takes the
+	// completion owns the counter of its own driver.
+	Exhausted owned.Counter
 }
 
-// perPoll is how many completions a poll brings: few enough that the same tick runs the
-// tasks they are for, while what has come for those is in the cache. With more than a tick
-// runs, a backlog grows until it overflows the worker's queue.
+// perPoll is how many completions a poll returns. They are few enough that the same tick runs their
+// tasks, while the received bytes are in the cache. With more than a tick runs, the worker's queue
+// grows until it overflows.
 const perPoll = 64
 
 var (
@@ -90,9 +95,12 @@ func (d *Driver) Rescue(cx *sched.Context) int {
 // pass delivers n completions of this driver's reactor on the worker that has
 // taken them.
 func (d *Driver) pass(by *Driver, n int) {
-	by.Keeps = d == by && d.Cx.Keeps(n)
+	by.KeepLocal = d == by && d.Cx.Keeps(n)
 	for i := range n {
 		c := &by.completions[i]
+		if c.Res < 0 && c.Errno() == syscall.ENOBUFS {
+			by.Exhausted.Add(1)
+		}
 		if iosync.Enabled && (c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom) {
 			iosync.AfterReceive()
 		}
@@ -104,7 +112,7 @@ func (d *Driver) pass(by *Driver, n int) {
 	}
 }
 
-// drop disposes of what came for an endpoint that has gone.
+// drop releases the completion of an endpoint that has been removed.
 func (d *Driver) drop(c *reactor.Completion) {
 	switch {
 	case c.Kind == reactor.Recv && c.Res > 0, c.Kind == reactor.RecvFrom && c.Res >= 0:
@@ -128,6 +136,9 @@ func (d *Driver) Close() error {
 	defer d.group.Inert.Drop()
 	return d.R.Close()
 }
+
+// Trim frees what the driver keeps for later use, between two polls.
+func (d *Driver) Trim() { d.chunks, d.Packets = nil, nil }
 
 // Via is the driver through whose reactor an operation goes that this worker
 // has for a descriptor at home with another; nil: with none yet.
@@ -154,10 +165,10 @@ func (d *Driver) Cancel(at *Driver, e *Endpoint, kind reactor.Kind) {
 	_ = d.Submit(at, reactor.Op{Kind: reactor.Cancel, Target: kind, Token: e.Token, FD: e.FD}) // only a closed reactor refuses
 }
 
-// CloseFD closes a descriptor at home with that driver; nil: with none. prompt: it is known not to
+// CloseFD closes a descriptor at home with that driver; nil: with none. noWait: it is known not to
 // wait for anything.
-func (d *Driver) CloseFD(home *Driver, fd int, prompt bool) {
-	if home == nil || d.Submit(home, reactor.Op{Kind: reactor.Close, FD: fd, Prompt: prompt}) != nil {
+func (d *Driver) CloseFD(home *Driver, fd int, noWait bool) {
+	if home == nil || d.Submit(home, reactor.Op{Kind: reactor.Close, FD: fd, NoWait: noWait}) != nil {
 		sock.Close(fd) // the reactor is closed
 	}
 }

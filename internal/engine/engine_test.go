@@ -14,19 +14,19 @@ type told struct{ orders []Order }
 func (*told) Deliver(*Driver, *reactor.Completion) {}
 func (t *told) Obey(o Order)                       { t.orders = append(t.orders, o) }
 
-// deaf takes no orders.
-type deaf struct{}
+// inert ignores completions.
+type inert struct{}
 
-func (deaf) Deliver(*Driver, *reactor.Completion) {}
+func (inert) Deliver(*Driver, *reactor.Completion) {}
 
 func TestATokenNeverNamesASecondTarget(t *testing.T) {
 	var table Table
-	first := &Endpoint{Target: deaf{}}
+	first := &Endpoint{Target: inert{}}
 	table.Add(first)
 	require.Same(t, first, table.Get(first.Token))
 	table.Remove(first)
 	require.Nil(t, table.Get(first.Token))
-	second := &Endpoint{Target: deaf{}}
+	second := &Endpoint{Target: inert{}}
 	table.Add(second)
 	require.Equal(t, first.Token.Index(), second.Token.Index(), "the slot is used again")
 	require.Nil(t, table.Get(first.Token))
@@ -36,7 +36,7 @@ func TestATokenNeverNamesASecondTarget(t *testing.T) {
 func TestOrdersReachThoseWhoTakeThem(t *testing.T) {
 	var g Group
 	a, b := &told{}, &told{}
-	for _, target := range []Target{a, deaf{}, b} {
+	for _, target := range []Target{a, inert{}, b} {
 		g.Table.Add(&Endpoint{Target: target})
 	}
 	g.TellAll(Drain)

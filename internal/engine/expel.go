@@ -3,7 +3,7 @@ package engine
 import "github.com/suiro-go/suiro/reactor"
 
 // Expel cancels an operation for a worker that does not poll. One that polls does so itself.
-// What e says must not change meanwhile. Nudge then has it take effect.
+// The caller must not change e meanwhile. Nudge then makes it take effect.
 func (g *Group) Expel(e *Endpoint, kind reactor.Kind) {
 	for i := range g.Drivers {
 		d := g.Drivers[i].Load()
@@ -15,8 +15,8 @@ func (g *Group) Expel(e *Endpoint, kind reactor.Kind) {
 	g.Nudge()
 }
 
-// Nudge has cancels take effect that wait for a worker that does not poll, and the kernel do
-// for it what their ends need.
+// Nudge makes cancels take effect that wait for a worker that does not poll. In the call the kernel
+// also does the work that their ends need.
 func (g *Group) Nudge() {
 	for i := range g.Drivers {
 		if d := g.Drivers[i].Load(); d != nil && d.taker.TryLock() {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/sock"
@@ -21,7 +22,10 @@ var (
 	// ErrTooManyCalls is conn.ErrTooManyCalls.
 	ErrTooManyCalls = errors.New("conn: too many functions wait to be called by Do; call it less often")
 
-	// ErrAborted is why what was aborted has ended.
+	// ErrWouldBlock is conn.ErrWouldBlock and packet.ErrWouldBlock.
+	ErrWouldBlock = fmt.Errorf("conn: the call would have to wait: %w", syscall.EAGAIN)
+
+	// ErrAborted is the error with which aborted connections end.
 	ErrAborted = fmt.Errorf("conn: aborted: %w", net.ErrClosed)
 
 	// ErrGone is what a handle says whose target has ended.
@@ -50,6 +54,7 @@ type Group struct {
 
 	Inert   sock.Inert               // for those whose worker is stuck; there while a driver is
 	Drivers []atomic.Pointer[Driver] // by worker; nil before it starts
+	Origins Origins                  // of connections and packet sockets
 
 	next   atomic.Uint32 // the worker that gets the next target
 	stage  atomic.Int32  // of the end: drainNobody and so on
@@ -57,7 +62,27 @@ type Group struct {
 	panics atomic.Uint64
 }
 
-// NextWorker spreads what is new over the workers.
+// Origin is the origin of a socket's address. Origins.Unuse follows when the socket is closed.
+func (g *Group) Origin(kind OriginKind, addr net.Addr) *Origin {
+	return g.Origins.Use(KeyOf(kind, addr), max(1, g.RT.Workers()+g.RT.Spares()))
+}
+
+// DialOrigin is the origin of all dialed connections or sockets.
+func (g *Group) DialOrigin(kind OriginKind) *Origin {
+	return g.Origins.Use(OriginKey{Kind: kind}, max(1, g.RT.Workers()+g.RT.Spares()))
+}
+
+// Exhausted is the number of receives that have found no free buffer.
+func (g *Group) Exhausted() (n uint64) {
+	for i := range g.Drivers {
+		if d := g.Drivers[i].Load(); d != nil {
+			n += d.Exhausted.Load()
+		}
+	}
+	return n
+}
+
+// NextWorker spreads new endpoints over the workers.
 func (g *Group) NextWorker() int { return int(g.next.Add(1) % uint32(g.RT.Workers())) }
 
 // Wait waits until no target is left that a Census counts, or until ctx ends, and then returns

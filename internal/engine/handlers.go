@@ -20,14 +20,14 @@ func (g *Group) HandlerErrors() uint64 { return g.errors.Load() }
 func (g *Group) HandlerPanics() uint64 { return g.panics.Load() }
 
 // HandlerFailed counts and logs an error that a method of handler returned. closing says
-// that the connection was being closed by then: net.ErrClosed is no news of such a one.
+// that the connection was being closed by then: net.ErrClosed says nothing new then.
 func (g *Group) HandlerFailed(err error, handler any, closing bool, peer slog.Attr) {
 	if closing && errors.Is(err, net.ErrClosed) {
 		return
 	}
 	g.errors.Add(1)
 	if log := g.Logger; log.Enabled(context.Background(), slog.LevelDebug) {
-		log.LogAttrs(context.Background(), slog.LevelDebug, "conn: handler returned an error", peer, slog.String("handler", handlerName(handler)), slog.Any("error", err))
+		log.LogAttrs(context.Background(), slog.LevelDebug, "conn: handler returned an error", peer, slog.String("handler", HandlerName(handler)), slog.Any("error", err))
 	}
 }
 
@@ -35,10 +35,11 @@ func (g *Group) HandlerFailed(err error, handler any, closing bool, peer slog.At
 func (g *Group) HandlerPanicked(p *sched.PanicError, handler any, peer slog.Attr) {
 	g.panics.Add(1)
 	g.Logger.LogAttrs(context.Background(), slog.LevelError, "conn: handler panicked", peer,
-		slog.String("handler", handlerName(handler)), slog.Any("panic", p.Value), slog.String("stack", string(p.Stack)))
+		slog.String("handler", HandlerName(handler)), slog.Any("panic", p.Value), slog.String("stack", string(p.Stack)))
 }
 
-func handlerName(handler any) string {
+// HandlerName is what a handler is called in the log.
+func HandlerName(handler any) string {
 	if n, ok := handler.(Named); ok {
 		return n.HandlerName()
 	}

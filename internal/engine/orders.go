@@ -15,12 +15,12 @@ const (
 // An Ordered target is told orders, by any goroutine. One that has ended takes no notice.
 type Ordered interface{ Obey(o Order) }
 
-// The stages of a group's end: what is told to come to its end.
+// The stages of a group's end: which connections are told to end.
 const (
 	drainNobody = iota
 	drainServed // connections that were accepted, and packet sockets that listen
 	drainAll
-	abortAll // nothing is told any more: what begins is reset
+	abortAll // no connection is told any more: new ones are reset
 )
 
 // TellAll has every target obey an order.
@@ -32,15 +32,20 @@ func (g *Group) TellAll(o Order) {
 	}
 }
 
-// Shutdown drains what is served, waits for its end, and does the same with what was dialled;
-// conn.Group.Shutdown says more.
+// Shutdown drains the accepted connections and waits for their end. Then it does so with those that
+// were dialed; conn.Group.Shutdown says more.
 func (g *Group) Shutdown(ctx context.Context) error {
-	g.begin(drainServed)
-	if err := g.Census.Wait(ctx, g.RT.Done(), Served); err != nil {
+	if err := g.ShutdownServed(ctx); err != nil {
 		return err
 	}
 	g.begin(drainAll)
 	return g.Wait(ctx)
+}
+
+// ShutdownServed drains the accepted connections, and waits for their end.
+func (g *Group) ShutdownServed(ctx context.Context) error {
+	g.begin(drainServed)
+	return g.Census.Wait(ctx, g.RT.Done(), Served)
 }
 
 // begin begins a stage. A target that is attached before the stage is stored is in the
@@ -59,15 +64,15 @@ func (g *Group) enter(stage int32) {
 	}
 }
 
-// AbortAll resets everything, also what begins from now on.
+// AbortAll resets all connections, also those that begin from now on.
 func (g *Group) AbortAll() {
 	g.enter(abortAll)
 	g.TellAll(Abort)
 }
 
-// Enter counts one that begins, or reports false because everything is to end. It counts first
-// and looks then; AbortAll is called before a Wait that looks at the number: so either this
-// refuses, or that Wait waits for what begins here.
+// Enter counts a connection that begins, or reports false because all are to end. It counts first
+// and then checks the stage. AbortAll is called before a Wait that checks the count. So either
+// Enter refuses, or that Wait waits for the new connection.
 func (g *Group) Enter(outbound bool) bool {
 	g.Census.Join(outbound)
 	if g.Aborting() {
@@ -77,10 +82,10 @@ func (g *Group) Enter(outbound bool) bool {
 	return true
 }
 
-// Aborting reports whether what begins is to be reset.
+// Aborting reports whether new connections are to be reset.
 func (g *Group) Aborting() bool { return g.stage.Load() == abortAll }
 
-// Draining reports whether what was dialled, or what was not, is to come to its end.
+// Draining reports whether connections that were dialed, or those that were not, are to end.
 func (g *Group) Draining(outbound bool) bool {
 	stage := g.stage.Load()
 	return stage >= drainAll || stage == drainServed && !outbound

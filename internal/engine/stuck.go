@@ -12,10 +12,10 @@ import (
 // ErrStuck is conn.ErrStuck.
 var ErrStuck = errors.New("conn: a handler does not return")
 
-// GiveUp is how long nothing may have ended until what is left is taken to be stuck. Waits
-// for that count how often they have looked, since time passes as well while the process stands
-// still (a stopped container, a suspended machine), and no handler can return then: a ticker
-// drops the ticks that were missed.
+// GiveUp is how long no connection may have ended until the remaining ones count as stuck. A wait
+// for that counts its checks, not the time. Time passes also while the process is stopped (a
+// stopped container, a suspended machine), when no handler can return. A ticker drops the ticks
+// that were missed.
 const (
 	GiveUp    = time.Second
 	lookEvery = GiveUp / 50
@@ -26,14 +26,14 @@ const (
 func Await(ended <-chan error, progress func() bool) (err error, over bool) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for quiet := time.Duration(0); quiet < GiveUp; {
+	for idle := time.Duration(0); idle < GiveUp; {
 		select {
 		case err := <-ended:
 			return err, true
 		case <-look.C:
 		}
-		if quiet += lookEvery; progress() {
-			quiet = 0
+		if idle += lookEvery; progress() {
+			idle = 0
 		}
 	}
 	select {
@@ -44,7 +44,8 @@ func Await(ended <-chan error, progress func() bool) (err error, over bool) {
 	}
 }
 
-// StuckError says what has not ended. It matches ErrStuck, and why unless that is nil.
+// StuckError names the connections and workers that have not ended. It matches ErrStuck, and why
+// unless that is nil.
 func (g *Group) StuckError(why error) error {
 	var what []string
 	switch n := g.Census.Len(); n {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/suiro-go/suiro/internal/dumptext"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -16,6 +17,12 @@ type Target interface {
 	// collected first. Until the last completion of an operation is delivered,
 	// the task knows the operation to be in flight, and does not end.
 	Deliver(d *Driver, c *reactor.Completion)
+}
+
+// A Dumper is a Target that describes itself in a report (see dumptext).
+type Dumper interface {
+	// Dump adds lines. Any goroutine may call it. It must take locks only by the text's Lock.
+	Dump(text *dumptext.Text)
 }
 
 // An Endpoint is what a token names.
@@ -32,7 +39,7 @@ type Endpoint struct {
 type Table struct {
 	chunks [(reactor.MaxIndex + 1) / chunkSlots]atomic.Pointer[tableChunk]
 
-	mu   sync.Mutex // guards what follows, and the generations
+	mu   sync.Mutex // guards the fields below, and the generations
 	free []uint32   // slots given back, used before new ones
 	used uint32     // slots that ever were in use
 }
@@ -99,7 +106,23 @@ func (t *Table) All() iter.Seq[*Endpoint] {
 		t.mu.Lock()
 		used := t.used
 		t.mu.Unlock()
-		for i := range used {
+		t.first(used)(yield)
+	}
+}
+
+// AllNow is All for a report, which may fail to get the lock.
+func (t *Table) AllNow(text *dumptext.Text) (all iter.Seq[*Endpoint], ok bool) {
+	if !text.Lock(&t.mu) {
+		return nil, false
+	}
+	defer t.mu.Unlock()
+	return t.first(t.used), true
+}
+
+// first is the endpoints of the first slots.
+func (t *Table) first(slots uint32) iter.Seq[*Endpoint] {
+	return func(yield func(*Endpoint) bool) {
+		for i := range slots {
 			e := t.chunks[i/chunkSlots].Load().endpoints[i%chunkSlots].Load()
 			if e != nil && !yield(e) {
 				return

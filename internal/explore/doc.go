@@ -1,9 +1,8 @@
-// Package explore runs a few threads in every order there is, up to a bound, and
-// finds the order in which they fail.
+// Package explore runs a few threads in every possible order, up to a bound, and finds an order in
+// which they fail.
 //
-// The code under test uses the shims of this package ([Word], [Pointer],
-// [Mutex]) instead of sync/atomic and sync. A scenario makes fresh state, starts
-// threads and says what must hold:
+// The code under test uses the shims of this package ([Word], [Pointer], [Mutex]) instead of
+// sync/atomic and sync. A scenario makes fresh state, starts threads, and checks its requirements:
 //
 //	explore.Explore(t, explore.Options{Preemptions: 2}, func(x *explore.Execution) {
 //		var n explore.Word[int32]
@@ -13,16 +12,15 @@
 //		x.Finally(func() { x.Require(n.Load() == 2, "an increment was lost") })
 //	})
 //
-// It is called once per schedule. Threads are coroutines of which one runs at a
-// time. Each operation on a shim is a point at which another may go on instead;
-// a depth-first search goes through the choices, replaying the scenario from its
-// beginning for each, so all that a scenario does must follow from them: no
-// time, no randomness, no order of a map.
+// The scenario is called once per schedule. Threads are coroutines; only one of them runs at a
+// time. At each operation on a shim, the search may continue another thread instead. A depth-first
+// search goes through these choices, and replays the scenario from its beginning for each one. So
+// all actions of a scenario must follow from the choices: no time, no randomness, no order of a
+// map.
 //
-// What it finds is limited to sequentially consistent memory. That is what Go's
-// atomics have; plain memory that races it shows only as far as Options.Plain
-// says.
+// The search covers only sequentially consistent memory, which Go's atomics have. It shows races
+// of plain memory only to the extent that Options.Plain describes.
 //
-// Outside of a thread the shims act plainly. While an exploration runs, though,
-// no other goroutine may use any: explorations are not for parallel tests.
+// Outside of threads the shims act as ordinary atomics. But while an exploration runs, no other
+// goroutine may use any shim: explorations are not for parallel tests.
 package explore

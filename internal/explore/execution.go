@@ -9,26 +9,26 @@ import (
 type Execution struct {
 	options Options
 	pool    *pool
-	trace   *trace // nil: nobody will read it
+	trace   *trace // nil: no trace is needed
 	threads []*thread
 	always  func()
 	finally func()
 
 	choices     []choice
-	at          int // the next of choices
+	at          int // index of the next choice
 	steps       int
 	preemptions int
-	asleep      set     // what they do next was tried before, and nothing since has had to do with it
-	target      *thread // the next to run; nil: none
-	yielded     bool    // some thread has: be fair from now on
-	aside       bool    // shims act plainly
-	over        bool    // threads are to unwind
+	asleep      set     // threads whose next step was tried before, and no step since has affected it
+	target      *thread // the thread to run next; nil: none
+	yielded     bool    // some thread has yielded: be fair from now on
+	aside       bool    // shims act as ordinary atomics
+	over        bool    // threads must unwind
 	cut         bool
 	failure     string
 }
 
-// Go starts a thread. What it does before its first operation on a shim must not
-// concern other threads. Only the scenario's function may call it.
+// Go starts a thread. Its code before its first operation on a shim must not affect other threads.
+// Only the scenario's function may call it.
 func (x *Execution) Go(name string, f func()) {
 	th := x.pool.thread(len(x.threads))
 	*th = thread{x: x, id: len(x.threads), name: name, f: f, resume: th.resume, stop: th.stop, yield: th.yield}
@@ -36,17 +36,17 @@ func (x *Execution) Go(name string, f func()) {
 	x.threads = append(x.threads, th)
 }
 
-// Always gives a check to be run after every step, with shims that act plainly.
+// Always sets a check to run after every step. Shims act as ordinary atomics in it.
 func (x *Execution) Always(f func()) { x.always = f }
 
-// Finally gives a check to be run when the threads have ended.
+// Finally sets a check to run when the threads have ended.
 func (x *Execution) Finally(f func()) { x.finally = f }
 
-// unwind is the panic that ends a thread before its time.
+// unwind is the panic that ends a thread early.
 type unwind struct{}
 
-// Failf ends the execution. It does not return. A thread or a check calls it
-// and not what testing has, which would end the wrong goroutine.
+// Failf fails the execution. It does not return. Threads and checks call it instead of methods of
+// testing, which would end the wrong goroutine.
 func (x *Execution) Failf(format string, args ...any) {
 	x.fail(fmt.Sprintf(format, args...))
 	panic(unwind{})
@@ -66,8 +66,8 @@ func (x *Execution) fail(what string) {
 	x.over = true
 }
 
-// Step is an operation like those of the shims, on something of the scenario's
-// own that threads share; at says on what, f does it. Only threads call it.
+// Step is an operation like those of the shims, on data of the scenario that threads share. at is
+// the address of the data, and f is the operation. Only threads call it.
 func Step[T any](x *Execution, what string, at *T, f func()) {
 	th := enter(unsafe.Pointer(at), writing)
 	x.plainly(f)
@@ -79,8 +79,7 @@ func Wait[T any](x *Execution, what string, at *T, condition func() bool, f func
 	x.wait(what, unsafe.Pointer(at), condition, f, false)
 }
 
-// Rest is a Wait that may be left waiting: an execution ends when every thread
-// has ended or rests.
+// Rest is a Wait that need not end: an execution ends when every thread has ended or rests.
 func Rest[T any](x *Execution, what string, at *T, condition func() bool, f func()) {
 	x.wait(what, unsafe.Pointer(at), condition, f, true)
 }
@@ -99,9 +98,9 @@ func (x *Execution) wait(what string, at unsafe.Pointer, condition func() bool, 
 	th.leave(func() string { return what })
 }
 
-// Yield lets others go on before a thread that can do nothing better than try
-// again. The search takes it that they do: schedules in which others that could
-// do so never go on while this one tries again and again are not visited.
+// Yield lets other threads go on, before a thread tries again. The search assumes that they do go
+// on. It does not visit schedules in which other threads never go on, although they could, while
+// this one tries again and again.
 func (x *Execution) Yield() {
 	if x.options.Preemptions == Unbounded {
 		panic("explore: Yield needs a bound")
@@ -116,14 +115,14 @@ func (x *Execution) Yield() {
 	th.leave(func() string { return "yields" })
 }
 
-// plainly runs f with shims that act plainly.
+// plainly runs f while shims act as ordinary atomics.
 func (x *Execution) plainly(f func()) {
 	x.aside = true
 	f()
 	x.aside = false
 }
 
-// run is one schedule: the choices so far, and the first of each after them.
+// run runs one schedule: the choices so far, and the first option of each later choice.
 func (x *Execution) run(scenario func(x *Execution)) {
 	scenario(x)
 	x.target = x.schedule(nil)
@@ -150,7 +149,7 @@ func (x *Execution) run(scenario func(x *Execution)) {
 	}
 }
 
-// protect makes a panic the execution's failure.
+// protect makes a panic of f the execution's failure.
 func (x *Execution) protect(f func()) {
 	defer func() {
 		switch v := recover().(type) {

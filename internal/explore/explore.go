@@ -10,37 +10,36 @@ import (
 // Unbounded stands for any number of preemptions.
 const Unbounded = -1
 
-// Options say how far a search goes.
+// Options set the bounds of a search.
 type Options struct {
-	// Preemptions bounds how often, in one schedule, a thread that could go on
-	// has to wait while another does. A switch from one that ends, waits or
-	// yields is free. Smaller numbers are searched first, so that what is
-	// reported needs the fewest.
+	// Preemptions is the largest number of preemptions in one schedule: a thread that could go on
+	// has to wait while another one runs. A switch away from a thread that ends, waits or yields
+	// does not count. Smaller numbers are searched first, so a reported schedule has the fewest
+	// preemptions.
 	//
-	// Unbounded visits all schedules, except those which differ from one that
-	// was visited only in the order of neighbouring operations that commute
-	// (sleep sets). It takes for granted that threads share nothing but shims
-	// and what they touch in Step and Wait, so it does not go with Plain.
+	// Unbounded visits all schedules, but skips those that differ from a visited one only in the
+	// order of neighboring operations that commute (sleep sets). It assumes that threads share
+	// only shims and data that they use in Step and Wait. So it cannot be combined with Plain.
 	Preemptions int
 
-	// Plain makes what a thread does after an operation, until the next, a step
-	// of its own: for code that shares plain memory which its atomics guard.
-	// Otherwise it comes together with the operation.
+	// Plain makes a thread's code after an operation, until its next operation, a step of its own.
+	// It is for code that shares plain memory guarded by atomics. Otherwise that code belongs to
+	// the step of the operation.
 	Plain bool
 
-	// Steps bounds a schedule's length; longer ones fail. 0: 2000.
+	// Steps is the largest number of steps of a schedule; a longer one fails. 0: 2000.
 	Steps int
 }
 
-// A Result is what a search found.
+// A Result is the result of a search.
 type Result struct {
-	Schedules int    // run to their end, with the largest number of preemptions
-	Cut       int    // given up because all that could follow had been visited
+	Schedules int    // schedules that ran to their end, with the largest number of preemptions
+	Cut       int    // schedules that were cut short because all continuations had been visited
 	Longest   int    // the largest number of steps
-	Failure   string // what went wrong, and the schedule that led to it; "": nothing
+	Failure   string // the failure and its schedule; "": none
 }
 
-// A TB is what is used of testing.TB.
+// A TB has the methods of testing.TB that are used.
 type TB interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -66,7 +65,7 @@ func Explore(t TB, o Options, scenario func(x *Execution)) {
 		r.Schedules, r.Cut, bound, r.Longest, time.Since(began).Round(time.Millisecond))
 }
 
-// alone lets one search run at a time.
+// alone allows one search at a time.
 var alone sync.Mutex
 
 // Run searches and returns after the first failure.
@@ -94,7 +93,7 @@ func Run(o Options, scenario func(x *Execution)) Result {
 	return r
 }
 
-// A choice is one of several threads that could have gone on.
+// A choice is the choice of one of several threads that could have gone on.
 type choice struct{ picked, of int }
 
 func search(o Options, scenario func(x *Execution), p *pool) (r Result) {
@@ -124,7 +123,7 @@ func search(o Options, scenario func(x *Execution), p *pool) (r Result) {
 	}
 }
 
-// report runs a schedule again and writes down what happens.
+// report runs a schedule again, and describes its steps.
 func report(o Options, scenario func(x *Execution), p *pool, failed *Execution, number int) string {
 	again := &Execution{options: o, pool: p, choices: failed.choices, trace: new(trace)}
 	again.run(scenario)

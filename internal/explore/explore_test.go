@@ -38,8 +38,8 @@ func TestOrdersOfWhatCommutesCountAsOne(t *testing.T) {
 	require.Equal(t, 1, r.Schedules)
 }
 
-// The first thread is one of two. It may be interrupted before any of its later
-// steps, and so may the second one if it is let run after that.
+// The first thread is one of two. It may be preempted before any of its later steps, and so may
+// the second one if it runs after that.
 func TestPreemptionsAreBounded(t *testing.T) {
 	own := func(thread int) int { return thread }
 	for most, want := range []int{2, 2 + 2*3} {
@@ -87,7 +87,7 @@ func TestADeadlockIsFound(t *testing.T) {
 	}
 }
 
-// waiter is a thread that waits for a flag which nobody may ever set.
+// waiter is a thread that waits for a flag that may never be set.
 func waiter(wait func(x *explore.Execution, what string, at *bool, condition func() bool, f func()), sets bool) func(*explore.Execution) {
 	return func(x *explore.Execution) {
 		var flag, passed bool
@@ -114,7 +114,7 @@ func TestAWaitEndsAndARestNeedNot(t *testing.T) {
 	}
 }
 
-// spin waits for two other threads by trying again.
+// spin waits for two other threads by trying again and again.
 func spin(try func(x *explore.Execution)) func(*explore.Execution) {
 	return func(x *explore.Execution) {
 		var n word
@@ -134,7 +134,7 @@ func TestALoopThatYieldsIsFiniteAndOneThatDoesNotIsALivelock(t *testing.T) {
 	require.Contains(t, explore.Run(o, spin(func(*explore.Execution) {})).Failure, "no end after 100 steps")
 }
 
-// What a thread reads of plain memory after a load may have been changed since.
+// Plain memory that a thread reads after a load may have changed since.
 func TestPlainMemoryIsReadLaterThanTheWordThatGuardsIt(t *testing.T) {
 	scenario := func(x *explore.Execution) {
 		var guard word
@@ -193,7 +193,7 @@ func TestOutsideOfThreadsTheShimsActPlainly(t *testing.T) {
 	require.Nil(t, p.Load())
 
 	var m explore.Mutex
-	for range 2 { // the second finds it unlocked
+	for range 2 { // the second unlock finds it unlocked
 		func() {
 			m.Lock()
 			defer m.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/suiro-go/suiro/internal/explore"
 )
 
-// outcomes are the ends that schedules of three threads come to, which do random
-// things to two words and a flag that they may wait for.
+// outcomes are the final states of three threads. The threads do random operations on two words
+// and on a flag that they may wait for.
 func outcomes(t *testing.T, o explore.Options, seed uint64) map[string]bool {
 	all := make(map[string]bool)
 	r := explore.Run(o, func(x *explore.Execution) {
@@ -52,7 +52,7 @@ func outcomes(t *testing.T, o explore.Options, seed uint64) map[string]bool {
 	return all
 }
 
-// Leaving out what commutes leaves out no outcome.
+// To skip schedules that differ only in commuting steps skips no outcome.
 func TestUnboundedSearchReachesWhatABoundThatIsLargeEnoughDoes(t *testing.T) {
 	seeds := uint64(6)
 	if testing.Short() {

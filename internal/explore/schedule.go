@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A set is one of threads.
+// A set is a set of threads.
 type set uint8
 
 const (
@@ -16,8 +16,8 @@ const (
 func (s set) has(th *thread) bool { return s>>th.id&1 != 0 }
 func only(th *thread) set         { return 1 << th.id }
 
-// schedule picks the thread that goes on; nil: none, the execution is over.
-// from is the one that has run, if any: it may have ended.
+// schedule picks the next thread; nil: none, the execution is over. from is the thread that has
+// run, if any. It may have ended.
 func (x *Execution) schedule(from *thread) *thread {
 	if x.over {
 		return nil
@@ -55,7 +55,7 @@ func (x *Execution) schedule(from *thread) *thread {
 	return to
 }
 
-// holds runs the check that is to hold always.
+// holds runs the check of Always.
 func (x *Execution) holds() bool {
 	x.aside = true
 	x.protect(x.always)
@@ -72,7 +72,7 @@ func (x *Execution) couldRun() (could set) {
 	return could
 }
 
-// atRest is reached when nobody can go on.
+// atRest is called when no thread can go on.
 func (x *Execution) atRest() {
 	var stuck []string
 	for _, th := range x.threads {
@@ -86,8 +86,8 @@ func (x *Execution) atRest() {
 	x.over = true
 }
 
-// pick makes the next choice, or the one that is to be made again: the thread
-// that has run goes on, or else the others in turn.
+// pick makes the next choice, or repeats a recorded one. The options are: the thread that has run
+// goes on, or one of the others in turn.
 func (x *Execution) pick(from *thread, may set) *thread {
 	var order [maxThreads]*thread
 	n := 0
@@ -114,8 +114,8 @@ func (x *Execution) pick(from *thread, may set) *thread {
 	}
 	to := order[picked]
 	if x.options.Preemptions == Unbounded {
-		// What the threads before it would do has been tried here. Doing it after
-		// this step is the same unless the step has to do with it.
+		// The next steps of the threads before it in order have been tried here. To do such a step
+		// after this one has the same effect, unless this step affects it.
 		for _, th := range order[:picked] {
 			x.asleep |= only(th)
 		}
@@ -128,10 +128,9 @@ func (x *Execution) pick(from *thread, may set) *thread {
 	return to
 }
 
-// fair leaves out the threads that have yielded to others which have still to
-// run (the rule of CHESS, Musuvathi and Qadeer 2008): a thread that yields again
-// waits for those which could have run all the time since it last did, and have
-// not.
+// fair removes the threads that must wait because they have yielded (the rule of CHESS, Musuvathi
+// and Qadeer 2008). A thread that yields again waits for certain other threads. These could have
+// run all the time since it last yielded, and have not run.
 func (x *Execution) fair(from *thread, could set) set {
 	if !x.yielded {
 		return could
@@ -152,7 +151,7 @@ func (x *Execution) fair(from *thread, could set) set {
 	return may
 }
 
-// ran notes a step for fairness.
+// ran records a step for fairness.
 func (x *Execution) ran(to *thread, could set) {
 	if !x.yielded {
 		return

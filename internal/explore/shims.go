@@ -34,7 +34,7 @@ func (w *Word[T]) Swap(v T) T {
 	return w.change("Swap", v, func(T) T { return v })
 }
 
-// Add returns the new value, And and Or the old one.
+// Add returns the new value; And and Or return the old one.
 func (w *Word[T]) Add(d T) T {
 	return w.change("Add", d, func(v T) T { return v + d }) + d
 }
@@ -106,7 +106,7 @@ func (p *Pointer[T]) CompareAndSwap(old, v *T) bool {
 	return ok
 }
 
-// A Mutex is a lock that a thread waits for.
+// A Mutex is a lock that threads can wait for.
 type Mutex struct {
 	mu   sync.Mutex
 	held bool // by a thread
@@ -119,6 +119,18 @@ func (m *Mutex) Lock() {
 	}
 	x := running.Load().x
 	x.wait("Lock", unsafe.Pointer(m), func() bool { return !m.held }, func() { m.held = true }, false)
+}
+
+// TryLock is one operation. Before it, others may take the lock or release it.
+func (m *Mutex) TryLock() bool {
+	th := enter(unsafe.Pointer(m), writing)
+	if th == nil {
+		return !m.held && m.mu.TryLock()
+	}
+	ok := !m.held
+	m.held = true
+	th.leave(func() string { return fmt.Sprintf("TryLock = %v", ok) })
+	return ok
 }
 
 func (m *Mutex) Unlock() {

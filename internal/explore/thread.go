@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// A thread is a coroutine and what it is about to do.
+// A thread is a coroutine and its next operation.
 type thread struct {
 	x    *Execution
 	id   int
@@ -19,18 +19,18 @@ type thread struct {
 
 	begun, ended bool
 	next         access
-	what         string      // it waits for
-	waitsFor     func() bool // nil: nothing
+	what         string      // the name of the condition
+	waitsFor     func() bool // the condition that it waits for; nil: none
 	rests        bool
 	yields       bool
 
-	// For fairness: since its last yield, which threads have run and which could
-	// have all the time; and which must run before it does.
+	// For fairness: the threads that have run since its last yield, those that could have run all
+	// that time, and those that must run before it does.
 	scheduled, able, after set
 }
 
-// An access is what a thread does next: two of them commute unless they concern
-// the same thing and one changes it.
+// An access is a thread's next operation. Two accesses commute unless they use the same data and
+// one of them changes it.
 type access struct {
 	at   unsafe.Pointer
 	kind kind
@@ -51,8 +51,8 @@ func (a access) commutes(b access) bool {
 // running is the thread that runs, if any.
 var running atomic.Pointer[thread]
 
-// enter comes before an operation: others may go on first. It returns nil if
-// the operation is not a thread's.
+// enter is called before an operation: other threads may go on first. It returns nil if no thread
+// makes the operation.
 func enter(at unsafe.Pointer, k kind) *thread {
 	th := running.Load()
 	if th == nil || th.x.aside || th.x.over {
@@ -63,7 +63,7 @@ func enter(at unsafe.Pointer, k kind) *thread {
 	return th
 }
 
-// leave comes after it.
+// leave is called after an operation.
 func (th *thread) leave(what func() string) {
 	if th == nil {
 		return
@@ -77,7 +77,7 @@ func (th *thread) leave(what func() string) {
 	}
 }
 
-// point hands over to the thread that is to go on.
+// point switches to the thread that the schedule picks.
 func (th *thread) point() {
 	x := th.x
 	to := x.schedule(th)
@@ -91,7 +91,7 @@ func (th *thread) point() {
 	}
 }
 
-// main is a thread's part in an execution.
+// main runs a thread's function in an execution.
 func (th *thread) main() {
 	x := th.x
 	th.begun = true
@@ -104,7 +104,7 @@ func (th *thread) main() {
 	x.target = x.schedule(th)
 }
 
-// A pool keeps the coroutines from one execution for the next.
+// A pool keeps the coroutines for the next execution.
 type pool struct{ threads []*thread }
 
 func (p *pool) thread(id int) *thread {
@@ -119,7 +119,7 @@ func (p *pool) thread(id int) *thread {
 				th.main()
 			}
 		})
-		th.resume() // to the first yield
+		th.resume() // runs to the first yield
 		p.threads = append(p.threads, th)
 	}
 	return p.threads[id]

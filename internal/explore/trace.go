@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A trace is what happened in an execution, step by step.
+// A trace records the steps of an execution.
 type trace struct{ lines []traceLine }
 
 type traceLine struct {
@@ -23,7 +23,7 @@ func (t *trace) add(th *thread, what string) {
 	t.lines = append(t.lines, traceLine{th.name, what, file, line})
 }
 
-// caller is the code outside this package that a thread is at.
+// caller is the position of a thread in code outside this package.
 func caller() (file string, line int) {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -49,6 +49,6 @@ func (t *trace) print(w io.Writer) {
 			code = strings.TrimSpace(source[l.line-1])
 		}
 		at := fmt.Sprintf("%s:%d", filepath.Base(l.file), l.line)
-		fmt.Fprintf(w, "%4d  %-10s %-24s %-64s | %s\n", i+1, l.thread, at, code, l.what)
+		_, _ = fmt.Fprintf(w, "%4d  %-10s %-24s %-64s | %s\n", i+1, l.thread, at, code, l.what)
 	}
 }

@@ -5,7 +5,7 @@ import "fmt"
 // Call is a kind of system call, or with io_uring of an operation.
 type Call uint8
 
-// The kinds, and what is behind each with epoll, and with io_uring.
+// The kinds, and the system call or operation of each with epoll and with io_uring.
 const (
 	Accept      Call = iota // accept4; ACCEPT
 	Connect                 // connect; CONNECT. EINTR: it goes on all the same

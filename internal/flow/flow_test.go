@@ -1,8 +1,10 @@
 package flow_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,16 +86,33 @@ func TestBorrowedMemoryGoesBehindWhatIsUnread(t *testing.T) {
 	in.Attach(&p, &home{}, chunk("abc"))
 	read(&in, 1)
 	in.Detach(&p, &home{})
-	room := in.Borrow(&s, 8)
-	require.Len(t, room, 6)
+	room := in.Room(&p, &s, 8)
+	require.Len(t, room.Bytes, 6)
 	require.Equal(t, "bc", string(in.Unread), "nothing has changed yet")
-	copy(room, "def")
-	in.Fill(&p, &s, 3)
+	copy(room.Bytes, "def")
+	in.Arrived(&p, &s, room, 3)
 	require.Equal(t, "bcdef", string(in.Unread))
 	read(&in, 4)
 	in.Detach(&p, nil) // the worker's memory is released to nobody
 	copy(s.Room(8), "xxxxxxxx")
 	require.Equal(t, "f", string(in.Unread))
+}
+
+// So much that a copy would cost more than room in the own buffer.
+func TestMuchUnreadIsNotCopiedForARead(t *testing.T) {
+	var in flow.Input
+	var p bufs.Pool
+	var s flow.Scratch
+	in.Attach(&p, &home{}, chunk("abc"))
+	in.Detach(&p, &home{})
+	before := &in.Unread[0]
+	room := in.Room(&p, &s, 8)
+	require.GreaterOrEqual(t, len(room.Bytes), 2)
+	copy(room.Bytes, "de")
+	in.Arrived(&p, &s, room, 2)
+	require.Equal(t, "abcde", string(in.Unread))
+	require.Same(t, before, &in.Unread[0])
+	require.False(t, in.Attached())
 }
 
 func TestSpaceExtendsWhatIsUnread(t *testing.T) {
@@ -143,7 +162,7 @@ func TestAnOutputKeepsTheOrderOfBytesAndFiles(t *testing.T) {
 	require.Error(t, first.Close(), "it is closed")
 
 	o.Went(3)
-	o.EndFile(&p) // what follows it goes behind what is still queued
+	o.EndFile(&p) // later bytes go behind those that are still queued
 	require.Equal(t, "midtail", string(o.Queued))
 	require.Zero(t, o.Memory())
 	require.Zero(t, o.FileBytes())
@@ -179,4 +198,60 @@ func TestDroppingAnOutputClosesItsFiles(t *testing.T) {
 	require.Zero(t, o.Memory())
 	require.Zero(t, o.FileBytes())
 	require.Error(t, f.Close())
+}
+
+func TestAFileThatIsLoadedIsReadInPieces(t *testing.T) {
+	var o flow.Output
+	var p bufs.Pool
+	contents := strings.Repeat("x", bufs.Large) + "rest"
+	f := file(t, contents)
+	f.Left++ // it has become shorter
+	o.AddFile(f)
+	got := ""
+	for range 2 {
+		n, err := o.Load(&p)
+		require.NoError(t, err)
+		require.Len(t, o.Queued, n)
+		got += string(o.Take())
+	}
+	require.Equal(t, contents, got)
+	require.Equal(t, int64(1), o.FileBytes())
+	_, err := o.Load(&p)
+	require.ErrorIs(t, err, io.EOF)
+	require.Empty(t, o.Queued)
+	o.Drop(&p)
+}
+
+func TestAPieceIsWhatAReaderOfARegularFileHasToGive(t *testing.T) {
+	open := func(contents string) *os.File {
+		f := file(t, contents).File
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	f := open("0123456789")
+	_, err := f.Seek(3, io.SeekStart)
+	require.NoError(t, err)
+	p, ok := flow.PieceOf(f)
+	require.True(t, ok)
+	require.Equal(t, int64(3), p.Offset)
+	require.Equal(t, int64(7), p.Size)
+	require.NoError(t, p.Read())
+	p, ok = flow.PieceOf(f)
+	require.True(t, ok)
+	require.Zero(t, p.Size, "all of it was read")
+
+	limited := &io.LimitedReader{R: open("0123456789"), N: 4}
+	p, ok = flow.PieceOf(limited)
+	require.True(t, ok)
+	require.Equal(t, int64(4), p.Size)
+	require.NoError(t, p.Read())
+	require.Zero(t, limited.N)
+	p, ok = flow.PieceOf(limited)
+	require.True(t, ok)
+	require.Zero(t, p.Size)
+
+	_, ok = flow.PieceOf(open(""))
+	require.False(t, ok, "it may be one whose size is not known")
+	_, ok = flow.PieceOf(strings.NewReader("x"))
+	require.False(t, ok)
 }

@@ -15,7 +15,7 @@ type Input struct {
 	Unread []byte // lies in chunk or in own
 	own    []byte // from the pool, or nil
 	chunk  reactor.Buffer
-	lent   bool // the chunk is the worker's
+	shared bool // the chunk is the worker's
 }
 
 // A Scratch is a worker's memory for bytes that its tasks receive themselves.
@@ -51,16 +51,16 @@ func (in *Input) Attach(p *bufs.Pool, home reactor.Reactor, b reactor.Buffer) {
 
 // Detach ends the use of the chunk and keeps its unread bytes. If nothing was attached since the
 // last Detach, it only gives back memory that is not needed, and home may be nil. home may be nil
-// also for a chunk that Fill has made.
+// also for a chunk of the worker's memory.
 func (in *Input) Detach(p *bufs.Pool, home reactor.Reactor) {
 	switch {
 	case in.chunk.Bytes != nil:
-		b, rest, lent := in.chunk, in.Unread, in.lent
-		in.chunk, in.Unread, in.lent = reactor.Buffer{}, nil, false
+		b, rest, shared := in.chunk, in.Unread, in.shared
+		in.chunk, in.Unread, in.shared = reactor.Buffer{}, nil, false
 		if len(rest) > 0 {
 			in.keep(p, rest)
 		}
-		if !lent {
+		if !shared {
 			home.Release(b)
 		}
 	case len(in.Unread) == 0:
@@ -85,18 +85,32 @@ func (in *Input) Drop(p *bufs.Pool) {
 	in.own, in.Unread = nil, nil
 }
 
-// Borrow is room for that many more bytes in the worker's memory, behind a copy of the unread ones.
-// No chunk is attached, and nothing changes before Fill.
-func (in *Input) Borrow(s *Scratch, most int) []byte {
-	room := s.Room(most)
-	return room[copy(room, in.Unread):]
+// A Room is memory for bytes that the task receives itself, to be read behind the unread ones.
+type Room struct {
+	Bytes    []byte
+	borrowed bool // it is the worker's
 }
 
-// Fill makes the borrowed memory the chunk, after n bytes were put into the room.
-func (in *Input) Fill(p *bufs.Pool, s *Scratch, n int) {
+// Room is memory for one read, at most of that size. While little is unread, it is the worker's,
+// behind a copy of the unread bytes; then the own buffer does not grow. No chunk is attached.
+// Nothing is received before Arrived.
+func (in *Input) Room(p *bufs.Pool, s *Scratch, most int) Room {
+	if len(in.Unread) > most/4 {
+		return Room{Bytes: in.Space(p, most/4)}
+	}
+	room := s.Room(most)
+	return Room{Bytes: room[copy(room, in.Unread):], borrowed: true}
+}
+
+// Arrived adds the n bytes that were put into the room.
+func (in *Input) Arrived(p *bufs.Pool, s *Scratch, r Room, n int) {
+	if !r.borrowed {
+		in.Extend(n)
+		return
+	}
 	n += len(in.Unread)
 	in.Drop(p)
-	in.chunk, in.lent, in.Unread = reactor.Buffer{Bytes: s.room[:n]}, true, s.room[:n]
+	in.chunk, in.shared, in.Unread = reactor.Buffer{Bytes: s.room[:n]}, true, s.room[:n]
 }
 
 // Space is room for n bytes at least behind the unread ones. It is small for a small n, since it is

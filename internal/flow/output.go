@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"cmp"
+	"io"
 	"iter"
 	"os"
 	"slices"
@@ -117,6 +119,22 @@ func (o *Output) Went(n int) {
 	f.Offset += int64(n)
 	f.Left -= int64(n)
 	o.left -= int64(n)
+}
+
+// Load reads bytes of the first file and makes them the queued ones. None were queued before. With
+// an error no bytes were read, and at the end of the file it is io.EOF.
+func (o *Output) Load(p *bufs.Pool) (n int, err error) {
+	f := o.files[0]
+	room := p.Get(bufs.Large)
+	room = room[:min(int64(cap(room)), f.Left)]
+	n, err = f.ReadAt(room, f.Offset)
+	if n == 0 {
+		p.Put(room)
+		return 0, cmp.Or(err, io.EOF)
+	}
+	o.Replace(p, room[:n])
+	o.Went(n)
+	return n, nil
 }
 
 // EndFile closes the first file: the bytes after it follow the queued ones.

@@ -8,7 +8,7 @@ import (
 	explorer "github.com/suiro-go/suiro/internal/explore"
 )
 
-// A gate is a task that brings things, of which goroutines take.
+// A gate is a task that brings items, and goroutines that take them.
 type gate struct {
 	x     *explorer.Execution
 	limit Limit

@@ -36,7 +36,7 @@ func TestOfALimitOfOneTheNextEntersWhenItIsTaken(t *testing.T) {
 	}
 }
 
-// What was brought too early enters one by one, as far as there is room for it.
+// Items that were brought too early enter one by one, as far as there is room for them.
 func TestWhatWasBroughtTooEarlyEntersFirst(t *testing.T) {
 	l := Limit{}
 	left, room := 3, 2

@@ -24,7 +24,7 @@ var mistakes = map[string]mutants.Mutant{
 	"a rest that takes a ring for seen": mutants.In("signal.go", rings,
 		"return s.seen != s.changed.Load()", "s.seen = s.changed.Load()\n\treturn false"),
 	"a count of 0 that means nobody has rung": mutants.In("signal.go", "TestExploreASignalWhoseCountWraps",
-		"s.seen, s.rung, news = changed, true, true", "s.seen, s.rung, news = changed, changed != 0, true"),
+		"s.seen, s.rung, isNew = changed, true, true", "s.seen, s.rung, isNew = changed, changed != 0, true"),
 	"a taker that looks before it counts": mutants.In("limit.go", gates,
 		"if l.waiting.Add(-1) > int64(l.Most/2) {",
 		"l.mu.Lock()\n\tstopped := l.stopped\n\tl.mu.Unlock()\n\tif l.waiting.Add(-1) > int64(l.Most/2) {",

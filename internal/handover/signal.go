@@ -31,11 +31,11 @@ func (s *Signal) Ring() (wake bool) {
 
 // Look reports whether there was a Ring since the last Look. Only the task may call it, before
 // it reads the requests.
-func (s *Signal) Look() (news bool) {
+func (s *Signal) Look() (isNew bool) {
 	if changed := s.changed.Load(); changed != s.seen {
-		s.seen, s.rung, news = changed, true, true
+		s.seen, s.rung, isNew = changed, true, true
 	}
-	return news
+	return isNew
 }
 
 // Rouse spares the goroutines that call Ring a wake-up until Rest, if any has ever called it.

@@ -30,7 +30,7 @@ func (m *turnstile) wake() {
 	explorer.Step(m.x, "wakes", &m.woken, func() { m.woken = true })
 }
 
-// task takes a turn whenever it is woken; roused: its runs begin with other news.
+// task takes a turn whenever it is woken; roused: its runs begin with other signals.
 func (m *turnstile) task(roused bool) {
 	for {
 		explorer.Rest(m.x, "sleeps", &m.woken, func() bool { return m.woken }, func() { m.woken = false })
@@ -69,7 +69,7 @@ func ringing(t *testing.T, count uint32, roused bool, rings ...int) {
 			})
 		}
 		if roused {
-			x.Go("news", m.wake)
+			x.Go("signal", m.wake)
 		}
 		x.Finally(func() {
 			x.Require(m.read == asked, "%d requests of %d were read: a wake-up was lost", m.read, asked)
@@ -77,7 +77,7 @@ func ringing(t *testing.T, count uint32, roused bool, rings ...int) {
 	})
 }
 
-// What is stored before a ring is read, by whichever turn.
+// A turn reads each request that is stored before a ring.
 func TestExploreASignalThatOneGoroutineRings(t *testing.T) {
 	t.Run("for the first time", func(t *testing.T) { ringing(t, 0, false, 3) })
 	t.Run("again", func(t *testing.T) { ringing(t, 7, false, 3) })

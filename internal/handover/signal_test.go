@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// turn is a whole turn of a task, which gets news before it looks. It reports how often it
+// turn is a whole turn of a task, which is signaled before it looks. It reports how often it
 // looked.
 func turn(s *Signal) (looks int) {
 	for again := true; again; looks++ {
@@ -59,7 +59,7 @@ func TestARingAtWhichTheCountWrapsIsNotTheLastThatWakes(t *testing.T) {
 	var s Signal
 	s.seen, s.rung = math.MaxUint32, true
 	s.changed.Store(math.MaxUint32)
-	s.Rouse() // a run begins with news
+	s.Rouse() // a run begins with a signal
 	if s.Ring() {
 		t.Fatal("the task is woken in its turn")
 	}

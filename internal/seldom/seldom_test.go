@@ -11,8 +11,8 @@ import (
 
 var start = time.Unix(1_000_000_000, 0)
 
-func TestAGatePassesOneLineASecond(t *testing.T) {
-	var g Gate
+func TestALimiterPassesOneLineASecond(t *testing.T) {
+	var g Limiter
 	for _, c := range []struct {
 		at   time.Duration
 		want bool
@@ -28,8 +28,8 @@ func TestAGatePassesOneLineASecond(t *testing.T) {
 	}
 }
 
-func TestOfLinesAtOneTimeAGatePassesOne(t *testing.T) {
-	var g Gate
+func TestOfLinesAtOneTimeALimiterPassesOne(t *testing.T) {
+	var g Limiter
 	var passed atomic.Int32
 	var all sync.WaitGroup
 	for range 8 {

@@ -24,17 +24,27 @@ type model struct {
 	woken bool
 	ended bool // the task is complete
 
-	got     string // by the kernel
-	users   int    // of the descriptor
-	flight  string // an operation; "": none
-	armed   bool   // a wait for room
-	fin     bool   // the write side is shut down
-	closed  bool   // the descriptor
-	abort   bool   // the task is to close
-	mute    bool   // the task is to shut down the write side
-	roomIn  bool   // the wait for room has ended
-	room    int    // how often the waiter was told
-	dropped string // what the task has not sent, and need not
+	got      string // by the kernel
+	users    int    // of the descriptor
+	flight   string // an operation; "": none
+	noWait   bool   // the operation does not wait for room
+	back     bool   // the operation has ended before all was sent; the task deals with it
+	canceled bool   // the operation, or the wait for room
+	full     bool   // the peer takes nothing: a wait for room ends only when it is canceled
+	refuses  bool   // the reactor accepts no operation: it is closed
+	armed    bool   // a wait for room
+	fin      bool   // the write side is shut down
+	closed   bool   // the descriptor
+	abort    bool   // the task is to close
+	finish   bool   // the task is to shut down the write side
+	roomIn   bool   // the wait for room has ended
+	room     int    // how often the waiter was told
+	dropped  string // what the task has not sent, and need not
+
+	turn     atomics.Mutex // of the goroutines that write
+	shuts    bool          // the entrance may be shut: writes ask under the lock
+	shut     bool          // the entrance: writes that begin from now on are refused
+	accepted string        // from writes, where the entrance may be shut
 
 	// The task's own.
 	mine string
@@ -107,10 +117,22 @@ func (m *model) madeRoom() {
 	}
 }
 
-// put is a goroutine that sends p, of which the kernel takes so many bytes at
-// once. With waits it then waits for room.
-func (m *model) put(p string, takes int, waits bool) {
+// write is a goroutine that sends p. The kernel accepts as many bytes at once as takes says. With
+// waits the goroutine then waits for room.
+func (m *model) write(p string, takes int, waits bool) {
+	if m.shuts {
+		m.mu.Lock()
+		if m.shut {
+			m.mu.Unlock()
+			return
+		}
+		m.accepted += p
+	}
 	n, held := 0, m.right.Try()
+	locked := m.shuts && !held // until the bytes are queued
+	if m.shuts && held {
+		m.mu.Unlock()
+	}
 	if held {
 		n = min(takes, len(p))
 		m.call(p[:n])
@@ -120,7 +142,9 @@ func (m *model) put(p string, takes int, waits bool) {
 		}
 	}
 	leave := uint64(0)
-	m.mu.Lock()
+	if !locked {
+		m.mu.Lock()
+	}
 	m.entrance += p[n:]
 	if waits {
 		m.waiter, leave = true, Waits
@@ -128,8 +152,8 @@ func (m *model) put(p string, takes int, waits bool) {
 	if held {
 		t := m.right.GiveUp(n, Queued|leave)
 		m.mu.Unlock()
-		t.Task = true
-		m.told(t)
+		m.x.Require(!t.Waiter, "write has forgotten another goroutine that waits for room")
+		m.wake()
 		return
 	}
 	wake := m.right.Queue(leave)
@@ -139,13 +163,72 @@ func (m *model) put(p string, takes int, waits bool) {
 	}
 }
 
+// raw is a goroutine that sends b by a call of its own, once nothing is queued before it.
+func (m *model) raw(b string) {
+	for {
+		m.mu.Lock()
+		if m.right.Try() {
+			m.mu.Unlock()
+			m.call(b)
+			m.told(m.right.GiveUp(len(b), 0))
+			return
+		}
+		m.waiter = true
+		wake := m.right.Queue(Waits)
+		m.mu.Unlock()
+		if wake {
+			m.wake()
+		}
+		m.awaitRoom()
+	}
+}
+
+func (m *model) awaitRoom() {
+	explorer.Wait(m.x, "waits for room", &m.room, func() bool { return m.room > 0 }, func() { m.room = 0 })
+}
+
+// launches is the task of another connection that sends b by an operation, if nobody sends. An end
+// may have come before the operation is there to be canceled, so it does not wait for room.
+func (m *model) launches(b string) (sent bool) {
+	m.mu.Lock()
+	if sent = m.right.Try(); sent {
+		m.right.Pass(Operation)
+	}
+	m.mu.Unlock()
+	if sent {
+		m.submit(b, true)
+	}
+	return sent
+}
+
+// submit begins an operation. If the reactor refuses it, the hold ends, and so does the connection.
+func (m *model) submit(b string, noWait bool) {
+	if !m.refuses {
+		explorer.Step(m.x, "submits", &m.users, func() { m.use(); m.flight, m.noWait = b, noWait })
+		return
+	}
+	m.mu.Lock()
+	t := m.right.GiveUp(len(b), 0)
+	m.mu.Unlock()
+	m.told(t)
+	m.asks(&m.abort)
+}
+
 // deliver is the worker that deals with the ends of operations.
 func (m *model) deliver(most int) {
 	for {
-		explorer.Rest(m.x, "polls", &m.users, func() bool { return m.flight != "" || m.armed }, nil)
+		explorer.Rest(m.x, "polls", &m.users, func() bool {
+			return m.flight != "" && !m.back && (!m.full || m.noWait || m.canceled) || m.armed && (!m.full || m.canceled)
+		}, nil)
 		m.mu.Lock()
 		if m.armed {
 			m.armed, m.roomIn = false, true
+			m.mu.Unlock()
+			m.wake()
+			continue
+		}
+		if m.full {
+			explorer.Step(m.x, "ends it", &m.users, func() { m.took(""); m.back = true })
 			m.mu.Unlock()
 			m.wake()
 			continue
@@ -180,12 +263,28 @@ func (m *model) task(run func()) {
 			m.roomIn = false
 			m.right.RoomCame()
 		}
+		back := m.back
 		m.mu.Unlock()
+		if back {
+			m.resends()
+		}
 		run()
 	}
 }
 
-// calls sends what there is by a call of the task's own.
+// resends goes on with an operation that has ended before all was sent, or drops its rest.
+func (m *model) resends() {
+	if !m.abort {
+		explorer.Step(m.x, "submits again", &m.users, func() { m.use(); m.back, m.noWait = false, false })
+		return
+	}
+	m.mu.Lock()
+	m.flight, m.back = "", false
+	m.right.GiveUp(0, 0) // this task runs, and the end of the connection wakes all others
+	m.mu.Unlock()
+}
+
+// calls sends the pending bytes by a call of the task's own.
 func (m *model) calls() {
 	if m.mine != "" && m.right.Take(Call, false) {
 		m.call(m.mine)
@@ -198,7 +297,7 @@ func (m *model) calls() {
 	m.settle()
 }
 
-// submits sends what there is by an operation. wants: the task is to run at its end.
+// submits sends the pending bytes by an operation. wants: the task is to run at its end.
 func (m *model) submits(wants bool) {
 	m.mu.Lock()
 	start := ""
@@ -209,8 +308,36 @@ func (m *model) submits(wants bool) {
 	}
 	m.settle()
 	if start != "" {
-		explorer.Step(m.x, "submits", &m.users, func() { m.use(); m.flight = start })
+		m.submit(start, false)
 	}
+}
+
+// pieces sends the file by calls of a byte each, with a wait for room between.
+func (m *model) pieces() {
+	if m.file == "" {
+		return
+	}
+	m.right.Queue(0)
+	if !m.right.Take(Call, false) {
+		return
+	}
+	m.call(m.file[:1])
+	if m.file = m.file[1:]; m.file == "" {
+		t := m.right.GiveUp(1, 0)
+		t.Task = false // it runs
+		m.told(t)
+		return
+	}
+	m.right.Took(1)
+	m.right.Pass(Room)
+	if !m.refuses {
+		explorer.Step(m.x, "waits for room", &m.users, func() { m.armed = true })
+		return
+	}
+	m.mu.Lock()
+	m.right.RoomCame()
+	m.mu.Unlock()
+	m.asks(&m.abort)
 }
 
 // settle notes whether anything is queued, under the lock, which it releases.
@@ -229,16 +356,47 @@ func (m *model) settle() {
 
 // ends closes the descriptor once nobody sends.
 func (m *model) ends() {
-	if held, _ := m.right.Close(); held == Nobody {
+	m.mu.Lock()
+	held, first := m.right.Close()
+	m.mu.Unlock()
+	if first && held == Operation {
+		explorer.Step(m.x, "cancels", &m.users, func() { m.canceled = m.flight != "" })
+	}
+	if first && held == Room {
+		explorer.Step(m.x, "cancels the wait", &m.users, func() { m.canceled = m.armed })
+	}
+	if held == Nobody {
 		explorer.Step(m.x, "closes", &m.users, func() {
 			m.x.Require(m.users == 0 && !m.closed, "the descriptor is closed in a call")
+			m.x.Require(!m.armed, "the descriptor is closed while a wait for room is in flight")
 			m.closed, m.ended = true, true
 		})
 	}
 }
 
-// shuts sends the FIN once nobody sends.
-func (m *model) shuts() {
+// sendsAll sends by calls, and sends the FIN after all that was accepted. A call under way may
+// leave a rest, which comes before the FIN.
+func (m *model) sendsAll() {
+	if m.mine != "" && m.right.Take(Call, false) {
+		m.call(m.mine)
+		m.right.GiveUp(len(m.mine), 0)
+		m.mine = ""
+	}
+	m.mu.Lock()
+	over := false
+	if m.finish {
+		calls := m.right.Want()
+		m.shut = true
+		over = m.mine+m.entrance == "" && !calls
+	}
+	m.settle()
+	if over {
+		m.shutDown()
+	}
+}
+
+// shutDown sends the FIN once nobody sends.
+func (m *model) shutDown() {
 	if !m.fin && m.right.Bar() {
 		explorer.Step(m.x, "shuts down", &m.users, func() {
 			m.x.Require(m.users == 0, "a FIN in a call")

@@ -15,6 +15,9 @@ const (
 	waiters = "TestExploreAGoroutineThatWaits"
 	callers = "TestExploreTwoCallers"
 	fin     = "TestExploreAFIN"
+	refused = "TestExploreARefusedOperation"
+	shut    = "TestExploreAFINAgainstAShutEntrance"
+	queues  = "TestExploreAGoroutineThatWaitsForTheQueue"
 )
 
 var mistakes = map[string]mutants.Mutant{
@@ -56,6 +59,42 @@ var mistakes = map[string]mutants.Mutant{
 		"Holder(old&holders) < Operation", "Holder(old&holders) < Call"),
 	"a queue behind an operation that asks for nothing": mutants.In("right.go", "TestExploreAWriteBehind",
 		"if !wake {\n\t\t\tnext |= tell\n\t\t}\n", ""),
+	"an operation of another task whose hold is lost": mutants.In("right.go", "TestExploreAFINAgainstOperations",
+		"r.word.Add(uint64(to - Call))", "r.word.And(^uint64(holders))"),
+	"an end that does not see the wait for room": mutants.In("task.go", "TestExploreAnEndAgainstAWaitForRoom",
+		"return Holder(old & holders), old&closed == 0", "return Holder(old&holders) % Room, old&closed == 0"),
+	"a FIN during a wait for room or an operation": mutants.In("task.go", "TestExploreAFINAgainstOperations",
+		"mine = old&holders == 0\n\t\tnext := old | barred", "mine = old&holders != uint64(Call)\n\t\tnext := old | barred"),
+	"a goroutine that waits with an empty queue and is forgotten": mutants.In("right.go", queues,
+		"next := old | Queued | wait", "next := old | Queued"),
+	"room that comes outside of the lock": mutants.In("model_explore_test.go", files,
+		"m.roomIn = false\n\t\t\tm.right.RoomCame()\n",
+		"m.roomIn = false\n\t\t\tm.mu.Unlock()\n\t\t\tm.right.RoomCame()\n\t\t\tm.mu.Lock()\n"),
+	"an operation of another task that waits for room": mutants.In("model_explore_test.go", "TestExploreAnEndAgainstAnOperationOfAnotherTask",
+		"m.submit(b, true)", "m.submit(b, false)"),
+	"an operation that an end does not cancel": mutants.In("model_explore_test.go", "TestExploreAnEndAgainstAnOperationOfAnotherTask",
+		"m.canceled = m.flight != \"\"", ""),
+	"a wait for room that an end does not cancel": mutants.In("model_explore_test.go", "TestExploreAnEndAgainstAWaitForRoom",
+		"m.canceled = m.armed", ""),
+	"a rest of an operation whose hold goes on": mutants.In("model_explore_test.go", ends,
+		"m.right.GiveUp(0, 0) // this task runs, and the end of the connection wakes all others\n", ""),
+	"a refused operation whose hold goes on": mutants.In("model_explore_test.go", refused,
+		"t := m.right.GiveUp(len(b), 0)", "t := Told{Task: true}"),
+	"a refused wait for room whose hold goes on": mutants.In("model_explore_test.go", refused,
+		"\tm.mu.Lock()\n\tm.right.RoomCame()\n\tm.mu.Unlock()\n", ""),
+	"a FIN beside a call that leaves a rest": mutants.In("model_explore_test.go", shut,
+		"over = m.mine+m.entrance == \"\" && !calls", "over = m.mine+m.entrance == \"\" && (calls || !calls)"),
+	"a FIN while the entrance is open": mutants.In("model_explore_test.go", shut,
+		"\t\tm.shut = true\n", ""),
+	"a FIN that nobody makes the task send": mutants.In("model_explore_test.go", shut,
+		"calls := m.right.Want()", "calls := m.right.Holder() != Nobody"),
+	"a write that is accepted and queued under two locks": mutants.In("model_explore_test.go", shut,
+		"locked := m.shuts && !held", "locked := false && !held", "if m.shuts && held {", "if m.shuts {"),
+	"goroutines that write out of turn": mutants.In("right_explore_test.go", "TestExploreGoroutinesThatWriteInTurn",
+		"m.turn.Lock()\n\t\t\tm.raw(\"c\")\n\t\t\tm.turn.Unlock()", "m.raw(\"c\")"),
+	"a file whose rest is not queued": mutants.In("model_explore_test.go", files,
+		"m.right.Queue(0)\n\tif !m.right.Take(Call, false) {", "if !m.right.Take(Call, false) {",
+		"if m.mine+m.file+m.entrance == \"\" {", "if m.mine+m.entrance == \"\" {"),
 	"a drained queue whose waiter is forgotten": mutants.In("task.go", waiters,
 		"waiter = old&holders == 0 && old&Waits != 0", "waiter = false"),
 }

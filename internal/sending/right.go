@@ -18,10 +18,11 @@ import "github.com/suiro-go/suiro/internal/atomics"
 //
 // Invariants:
 //
-//  1. There is one holder at a time. Only the holder calls the kernel to send,
-//     submits an operation that sends, or shuts down the write side.
-//  2. The byte count grows only while the right is held, or while Queued keeps
-//     all but the task from it. So the order of holders is the order of bytes.
+//  1. There is one holder at a time. Only the holder calls the kernel to send, or
+//     submits an operation that sends. The task shuts down the write side once Bar
+//     has reported nobody.
+//  2. The byte count grows only while the right is held. So the order of holders
+//     is the order of bytes.
 //  3. If Queued is set, the task will look at the queue. Either it runs, or it is
 //     woken after Queued was set, or an Operation or Room is the holder and tell
 //     is set.
@@ -73,8 +74,8 @@ const (
 )
 
 // A Right is the right to send on one connection. Its zero value is held by
-// nobody. The methods of the first part are for any goroutine, those of the
-// second part for the task alone.
+// nobody. The methods in this file are for any goroutine, those in task.go for
+// the task alone. ARCHITECTURE ("The way of the bytes out") lists the senders.
 type Right struct{ word atomics.Uint64 }
 
 // Told names the waiters that the caller of GiveUp must wake.
@@ -96,9 +97,8 @@ func (r *Right) Try() bool {
 	}
 }
 
-// GiveUp ends the caller's hold, in which n bytes were sent. It sets the bits
-// leave: Queued, Waits or Failed. What leave has of Queued and Waits is the
-// caller's to tell the task, by a wake-up after this.
+// GiveUp ends the caller's hold, in which n bytes were sent. It sets the bits leave: Queued, Waits
+// or Failed. If leave has Queued or Waits, the caller must wake the task after this.
 func (r *Right) GiveUp(n int, leave uint64) Told {
 	for {
 		old := r.word.Load()
@@ -112,13 +112,15 @@ func (r *Right) GiveUp(n int, leave uint64) Told {
 // Took counts n bytes as sent. The holder goes on.
 func (r *Right) Took(n int) { r.word.Add(uint64(n) * oneByte) }
 
-// Pass makes a Call of the caller's another hold.
+// Pass makes a Call of the caller's another hold. A caller other than the task
+// holds the lock from Try until it has noted what the operation sends, so that
+// the lock's next owner finds both.
 func (r *Right) Pass(to Holder) { r.word.Add(uint64(to - Call)) }
 
 // Queue notes that something is in the queue, and with Waits that a goroutine
-// waits for room. The lock is held, under which it was queued. The result tells
-// whether the task must be woken after the lock is released; otherwise the task
-// runs when the hold ends.
+// waits for room. The lock is held, under which it was queued; the running task
+// may queue its own without the lock. The result tells whether the task must be
+// woken after the lock is released; otherwise the task runs when the hold ends.
 func (r *Right) Queue(wait uint64) (wake bool) {
 	for {
 		old := r.word.Load()
@@ -133,11 +135,8 @@ func (r *Right) Queue(wait uint64) (wake bool) {
 	}
 }
 
-// Free reports whether Try would succeed.
-func (r *Right) Free() bool { return r.word.Load()&taken == 0 }
-
-// Held is the holder of the right.
-func (r *Right) Held() Holder { return Holder(r.word.Load() & holders) }
+// Holder is the holder of the right.
+func (r *Right) Holder() Holder { return Holder(r.word.Load() & holders) }
 
 // Sent is the number of bytes sent, modulo 2^56.
 func (r *Right) Sent() uint64 { return r.word.Load() / oneByte }

@@ -15,8 +15,8 @@ func TestExploreTwoCallersSendOneAtATime(t *testing.T) {
 	explored(t, 3, func(m *model) {
 		m.allSent(2)
 		m.x.Go("task", func() { m.task(m.calls) })
-		m.x.Go("a", func() { m.put("a", 1, false) })
-		m.x.Go("b", func() { m.put("b", 1, false) })
+		m.x.Go("a", func() { m.write("a", 1, false) })
+		m.x.Go("b", func() { m.write("b", 1, false) })
 	})
 }
 
@@ -31,8 +31,8 @@ func TestExploreARestStaysInItsPlace(t *testing.T) {
 				m.allSent(3)
 				m.x.Go("task", func() { m.task(run(m)) })
 				m.x.Go("goroutine", func() {
-					m.put("ab", 1, false)
-					m.put("c", 1, false)
+					m.write("ab", 1, false)
+					m.write("c", 1, false)
 				})
 				m.x.Go("worker", func() { m.deliver(2) })
 				m.x.Always(func() { m.ordered("a", "b"); m.ordered("b", "c") })
@@ -49,7 +49,7 @@ func TestExploreACallAgainstTheTask(t *testing.T) {
 				m.allSent(len(first) + 1)
 				m.mine, m.woken = "x", true
 				m.x.Go("task", func() { m.task(m.calls) })
-				m.x.Go("goroutine", func() { m.put(first, 1, false) })
+				m.x.Go("goroutine", func() { m.write(first, 1, false) })
 			})
 		})
 	}
@@ -59,8 +59,8 @@ func TestExploreACallAgainstTheTask(t *testing.T) {
 			m.mine, m.woken = "x", true
 			m.x.Go("task", func() { m.task(m.calls) })
 			m.x.Go("goroutine", func() {
-				m.put("ab", 1, false)
-				m.put("c", 1, false)
+				m.write("ab", 1, false)
+				m.write("c", 1, false)
 			})
 		})
 	})
@@ -73,7 +73,7 @@ func TestExploreAWriteBehindAnOperation(t *testing.T) {
 		m.mine, m.woken = "xy", true
 		m.x.Go("task", func() { m.task(func() { m.submits(false) }) })
 		m.x.Go("worker", func() { m.deliver(1) })
-		m.x.Go("goroutine", func() { m.put("a", 1, false) })
+		m.x.Go("goroutine", func() { m.write("a", 1, false) })
 		m.x.Always(func() { m.ordered("x", "y") })
 	})
 }
@@ -91,7 +91,7 @@ func TestExploreAGoroutineThatWaitsForRoomIsTold(t *testing.T) {
 			told(m)
 			m.mine, m.woken = "x", true
 			m.x.Go("task", func() { m.task(m.calls) })
-			m.x.Go("goroutine", func() { m.put("ab", 1, true) })
+			m.x.Go("goroutine", func() { m.write("ab", 1, true) })
 		})
 	})
 	t.Run("operations", func(t *testing.T) {
@@ -100,20 +100,20 @@ func TestExploreAGoroutineThatWaitsForRoomIsTold(t *testing.T) {
 			m.mine, m.woken = "x", true
 			m.x.Go("task", func() { m.task(func() { m.submits(false) }) })
 			m.x.Go("worker", func() { m.deliver(2) })
-			m.x.Go("goroutine", func() { m.put("ab", 1, true) })
+			m.x.Go("goroutine", func() { m.write("ab", 1, true) })
 		})
 	})
 	t.Run("nothing is sent any more", func(t *testing.T) {
 		explored(t, all, func(m *model) {
 			told(m)
 			m.x.Go("task", func() {
-				m.task(func() { // it drops what came: the connection is mute
+				m.task(func() { // it drops those bytes: the write side is closed
 					m.mine = ""
 					m.mu.Lock()
 					m.settle()
 				})
 			})
-			m.x.Go("goroutine", func() { m.put("ab", 1, true) })
+			m.x.Go("goroutine", func() { m.write("ab", 1, true) })
 		})
 	})
 }
@@ -130,7 +130,7 @@ func TestExploreATaskThatWantsToHearOfTheEnd(t *testing.T) {
 				}
 			})
 		})
-		m.x.Go("goroutine", func() { m.put("a", 1, false) })
+		m.x.Go("goroutine", func() { m.write("a", 1, false) })
 		m.x.Finally(func() { m.x.Require(heard, "the task sleeps, nobody holds the right") })
 	})
 }
@@ -144,13 +144,13 @@ func TestExploreAFINAgainstACall(t *testing.T) {
 				m.mine = ""
 				m.mu.Lock()
 				m.settle()
-				if m.mute {
-					m.shuts()
+				if m.finish {
+					m.shutDown()
 				}
 			})
 		})
-		m.x.Go("goroutine", func() { m.put("a", 1, false); m.put("b", 1, false) })
-		m.x.Go("closer", func() { m.asks(&m.mute) })
+		m.x.Go("goroutine", func() { m.write("a", 1, false); m.write("b", 1, false) })
+		m.x.Go("closer", func() { m.asks(&m.finish) })
 		m.x.Finally(func() {
 			m.x.Require(m.fin, "no FIN was sent")
 			m.x.Require(len(m.got+m.dropped) == 2, "sent %q, dropped %q", m.got, m.dropped)
@@ -175,7 +175,7 @@ func TestExploreAnEndAgainstCallsAndAnOperation(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		explored(t, 4, func(m *model) {
 			end(m, m.calls)
-			m.x.Go("goroutine", func() { m.put("a", 1, false); m.put("b", 1, false) })
+			m.x.Go("goroutine", func() { m.write("a", 1, false); m.write("b", 1, false) })
 			m.x.Go("closer", func() { m.asks(&m.abort) })
 		})
 	})
@@ -189,59 +189,197 @@ func TestExploreAnEndAgainstCallsAndAnOperation(t *testing.T) {
 	})
 }
 
+// While the task waits for room, its descriptor stays open.
+func TestExploreAnEndAgainstAWaitForRoom(t *testing.T) {
+	for name, full := range map[string]bool{"room comes": false, "no room comes": true} {
+		t.Run(name, func(t *testing.T) { endAgainstRoom(t, full) })
+	}
+}
+
+func endAgainstRoom(t *testing.T, full bool) {
+	explored(t, 3, func(m *model) {
+		m.file, m.woken, m.full = "fg", true, full
+		m.x.Go("task", func() {
+			m.task(func() {
+				if m.abort {
+					m.ends()
+				} else {
+					m.pieces()
+				}
+			})
+		})
+		m.x.Go("worker", func() { m.deliver(1) })
+		m.x.Go("closer", func() { m.asks(&m.abort) })
+		m.x.Finally(func() { m.x.Require(m.closed, "the descriptor was never closed") })
+	})
+}
+
+// A FIN follows the file, and an operation that another connection's task has begun.
+func TestExploreAFINAgainstOperations(t *testing.T) {
+	for name, file := range map[string]string{"a file": "fg", "no file": ""} {
+		t.Run(name, func(t *testing.T) {
+			explored(t, 3, func(m *model) {
+				refused := 0
+				m.file, m.woken = file, true
+				m.x.Go("task", func() {
+					m.task(func() {
+						m.pieces()
+						m.mu.Lock()
+						m.settle()
+						if m.finish && m.file == "" {
+							m.shutDown()
+						}
+					})
+				})
+				m.x.Go("worker", func() { m.deliver(1) })
+				m.x.Go("other task", func() {
+					if !m.launches("a") {
+						refused++
+					}
+				})
+				m.x.Go("closer", func() { m.asks(&m.finish) })
+				m.x.Finally(func() {
+					m.x.Require(m.fin, "no FIN was sent")
+					m.x.Require(len(m.got)+refused == len(file)+1, "sent %q", m.got)
+				})
+			})
+		})
+	}
+}
+
+// A goroutine that makes a call of its own once the queue is sent makes it in the end.
+func TestExploreAGoroutineThatWaitsForTheQueue(t *testing.T) {
+	waits := func(m *model, run func()) {
+		m.allSent(2)
+		m.mine, m.woken = "x", true
+		m.x.Go("task", func() { m.task(run) })
+		m.x.Go("goroutine", func() { m.raw("a") })
+	}
+	t.Run("calls", func(t *testing.T) {
+		explored(t, all, func(m *model) { waits(m, m.calls) })
+	})
+	t.Run("operations", func(t *testing.T) {
+		explored(t, 3, func(m *model) {
+			waits(m, func() { m.submits(false) })
+			m.x.Go("worker", func() { m.deliver(1) })
+		})
+	})
+}
+
+// Goroutines write in turn, so that no two wait for room, and none waits during a call of another.
+func TestExploreGoroutinesThatWriteInTurn(t *testing.T) {
+	explored(t, 3, func(m *model) {
+		m.allSent(3)
+		m.x.Go("task", func() { m.task(m.calls) })
+		m.x.Go("goroutine", func() {
+			m.turn.Lock()
+			m.write("ab", 1, true)
+			m.awaitRoom()
+			m.turn.Unlock()
+		})
+		m.x.Go("other goroutine", func() {
+			m.turn.Lock()
+			m.raw("c")
+			m.turn.Unlock()
+		})
+	})
+}
+
+// All that was accepted before the entrance was shut leaves before the FIN.
+func TestExploreAFINAgainstAShutEntrance(t *testing.T) {
+	explored(t, 4, func(m *model) {
+		m.shuts = true
+		m.x.Go("task", func() { m.task(m.sendsAll) })
+		m.x.Go("goroutine", func() { m.write("ab", 1, false); m.write("c", 1, false) })
+		m.x.Go("closer", func() { m.asks(&m.finish) })
+		m.x.Finally(func() {
+			m.x.Require(m.fin, "no FIN was sent")
+			m.x.Require(m.got == m.accepted, "sent %q of %q", m.got, m.accepted)
+		})
+	})
+}
+
+// A reactor that is closed refuses operations. The hold ends nevertheless, and the connection does.
+func TestExploreARefusedOperation(t *testing.T) {
+	refused := func(m *model, run func()) {
+		m.refuses = true
+		m.x.Go("task", func() {
+			m.task(func() {
+				if m.abort {
+					m.ends()
+				} else {
+					run()
+				}
+			})
+		})
+		m.x.Finally(func() { m.x.Require(m.closed, "the descriptor was never closed") })
+	}
+	t.Run("of the task", func(t *testing.T) {
+		explored(t, all, func(m *model) {
+			m.mine, m.woken = "x", true
+			refused(m, func() { m.submits(false) })
+			m.x.Go("goroutine", func() { m.write("a", 1, false) })
+		})
+	})
+	t.Run("of another task", func(t *testing.T) {
+		explored(t, 4, func(m *model) {
+			refused(m, m.calls)
+			m.x.Go("other task", func() {
+				if !m.launches("a") {
+					m.asks(&m.abort)
+				}
+			})
+			m.x.Go("goroutine", func() { m.write("b", 1, false) })
+		})
+	})
+	t.Run("a wait for room", func(t *testing.T) {
+		explored(t, all, func(m *model) {
+			m.file, m.woken = "fg", true
+			refused(m, m.pieces)
+			m.x.Go("goroutine", func() { m.write("a", 1, false) })
+		})
+	})
+}
+
+// An end comes before, during or after an operation of another connection's task, which may be
+// submitted only after the end has canceled it.
+func TestExploreAnEndAgainstAnOperationOfAnotherTask(t *testing.T) {
+	explored(t, all, func(m *model) {
+		m.full = true
+		m.x.Go("task", func() {
+			m.task(func() {
+				if m.abort {
+					m.ends()
+				}
+			})
+		})
+		m.x.Go("worker", func() { m.deliver(1) })
+		m.x.Go("other task", func() { m.launches("a") })
+		m.x.Go("closer", func() { m.asks(&m.abort) })
+		m.x.Finally(func() { m.x.Require(m.closed, "the descriptor was never closed") })
+	})
+}
+
 // A file leaves in one piece, though the task waits for room in its midst.
 func TestExploreAFileInPieces(t *testing.T) {
 	explored(t, 3, func(m *model) {
 		m.allSent(3)
 		m.file, m.woken = "fg", true
-		m.right.Queue(0)
 		m.x.Go("task", func() {
 			m.task(func() {
-				if m.file != "" && m.right.Take(Call, false) {
-					m.call(m.file[:1])
-					if m.file = m.file[1:]; m.file != "" {
-						m.right.Took(1)
-						m.right.Pass(Room)
-						explorer.Step(m.x, "waits for room", &m.users, func() { m.armed = true })
-					} else {
-						t := m.right.GiveUp(1, 0)
-						t.Task = false
-						m.told(t)
-					}
-				}
-				if m.file == "" {
+				if m.pieces(); m.file == "" {
 					m.calls()
+					return
 				}
+				m.mu.Lock()
+				m.settle()
 			})
 		})
 		m.x.Go("worker", func() { m.deliver(1) })
-		m.x.Go("goroutine", func() { m.put("a", 1, false) })
+		m.x.Go("goroutine", func() { m.write("a", 1, false) })
 		m.x.Always(func() {
-			m.x.Require(m.got != "fa" && m.got != "a", "in the midst of the file: %q", m.got)
-			m.x.Require(!(m.armed && len(m.got) == 2), "the next piece did not wait for room")
+			m.x.Require(m.got != "fa", "in the midst of the file: %q", m.got)
+			m.x.Require(!m.armed || m.right.Holder() == Room, "the next piece did not wait for room")
 		})
-	})
-}
-
-// While the right is barred, as for a connection whose bytes are encrypted, no call takes it.
-func TestExploreABarThatIsTakenAway(t *testing.T) {
-	explored(t, all, func(m *model) {
-		m.allSent(2)
-		lent := true
-		m.woken = true
-		m.x.Go("task", func() {
-			m.task(func() {
-				if lent && m.right.Bar() {
-					explorer.Step(m.x, "bars", &m.users, func() {
-						m.x.Require(m.users == 0, "barred in a call")
-						m.closed = true
-					})
-					explorer.Step(m.x, "unbars", &m.users, func() { m.closed, lent = false, false })
-					m.right.Unbar()
-				}
-				m.calls()
-			})
-		})
-		m.x.Go("goroutine", func() { m.put("a", 1, false); m.put("b", 1, false) })
 	})
 }

@@ -52,9 +52,6 @@ func (r *Right) Bar() (mine bool) {
 	}
 }
 
-// Unbar undoes Bar.
-func (r *Right) Unbar() { r.word.And(^uint64(barred)) }
-
 // Drained notes that nothing is queued any more. The lock is held. It reports
 // whether a goroutine waits for room that no holder will tell.
 func (r *Right) Drained() (waiter bool) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Accepted asks the kernel who the peer of an accepted socket is, while that can be asked: after
-// a reset it no longer can. Of a Unix socket it is the path, which clients rarely have.
+// Accepted queries the kernel for the peer of an accepted socket. After a reset the kernel no
+// longer knows it. For a Unix socket the result is the path, which clients rarely have.
 func Accepted(fd int, _ netip.AddrPort) (peer netip.AddrPort, path string, local bool) {
 	sa, err := unix.Getpeername(fd)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Accepted asks the system who the peer of an accepted socket is, while that can be asked. Of
-// a Unix socket it is the path, which clients rarely have.
+// Accepted queries the system for the peer of an accepted socket, as long as it is known. For a
+// Unix socket the result is the path, which clients rarely have.
 func Accepted(fd int, _ netip.AddrPort) (peer netip.AddrPort, path string, local bool) {
 	_ = SetNoDelay(fd, true) // sockets that are accepted do not inherit it
 	sa, err := windows.Getpeername(windows.Handle(fd))

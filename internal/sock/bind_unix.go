@@ -20,7 +20,7 @@ func Bind(fd int, addr, local net.Addr) error {
 		if !ok {
 			return mismatched(local)
 		}
-		if l.Port == 0 { // not before it is known to whom: else ports are used up for all peers together
+		if l.Port == 0 { // the port is chosen at connect, else a port serves only one peer
 			LatePort(fd)
 		}
 		var err error
@@ -59,9 +59,9 @@ func tcpSockaddr(a *net.TCPAddr, wide bool) (unix.Sockaddr, error) {
 	return sa, nil
 }
 
-// Quiet reports whether the kernel has nothing to tell of a connected socket: no bytes,
+// NothingPending reports whether the kernel has nothing to tell of a connected socket: no bytes,
 // no end, no error.
-func Quiet(fd int) bool {
+func NothingPending(fd int) bool {
 	var b [1]byte
 	for {
 		_, _, err := unix.Recvfrom(fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

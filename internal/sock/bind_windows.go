@@ -49,9 +49,9 @@ func sockaddr(ip net.IP, port int, zone string, wide bool) (windows.Sockaddr, er
 	return sa, nil
 }
 
-// Quiet reports whether the system has nothing to tell of a connected socket: no bytes,
+// NothingPending reports whether the system has nothing to tell of a connected socket: no bytes,
 // no end, no error. The socket has been a reactor's, so it does not block.
-func Quiet(fd int) bool {
+func NothingPending(fd int) bool {
 	var b [1]byte
 	buf := windows.WSABuf{Len: 1, Buf: &b[0]}
 	var got uint32

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +39,61 @@ func setMulticast4(fd, option, value int) error {
 
 func wantDestination4(fd int, on bool) error {
 	return setsockopt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, boolInt(on))
+}
+
+// An IPv6 socket also receives from IPv4 senders, and has the options of both families.
+
+// WantECN makes the kernel report the ECN bits of each datagram.
+func WantECN(fd int, wide, on bool) error {
+	return setBoth(fd, wide, unix.IP_RECVTOS, unix.IPV6_RECVTCLASS, boolInt(on))
+}
+
+// WantTTL makes the kernel report the TTL, or the hop limit, of each datagram.
+func WantTTL(fd int, wide, on bool) error {
+	return setBoth(fd, wide, unix.IP_RECVTTL, unix.IPV6_RECVHOPLIMIT, boolInt(on))
+}
+
+// WantTimes makes the kernel report when it has received each datagram.
+func WantTimes(fd int, on bool) error {
+	return setsockopt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, boolInt(on))
+}
+
+// SetECN sets the ECN bits of the datagrams to be sent, and leaves the other bits of the traffic
+// class.
+func SetECN(fd int, wide bool, bits int) error {
+	if bits < 0 || bits > 3 {
+		return fmt.Errorf("ECN bits of %d; use 0 to 3: %w", bits, syscall.EINVAL)
+	}
+	err := setBits(fd, unix.IPPROTO_IP, unix.IP_TOS, bits)
+	if wide {
+		err = setBits(fd, unix.IPPROTO_IPV6, unix.IPV6_TCLASS, bits)
+	}
+	return err
+}
+
+func setBits(fd, level, option, bits int) error {
+	class, err := unix.GetsockoptInt(fd, level, option)
+	if err != nil {
+		return os.NewSyscallError("getsockopt", err)
+	}
+	return setsockopt(fd, level, option, max(0, class)&^3|bits)
+}
+
+// SetTTL sets the TTL, or the hop limit, of the unicast datagrams to be sent, 1 to 255.
+func SetTTL(fd int, wide bool, ttl int) error {
+	if ttl < 1 || ttl > 255 {
+		return fmt.Errorf("a TTL of %d; use 1 to 255: %w", ttl, syscall.EINVAL)
+	}
+	return setBoth(fd, wide, unix.IP_TTL, unix.IPV6_UNICAST_HOPS, ttl)
+}
+
+// setBoth sets an option of IPv4 and, on an IPv6 socket, that of IPv6.
+func setBoth(fd int, wide bool, option4, option6, value int) error {
+	err := setsockopt(fd, unix.IPPROTO_IP, option4, value)
+	if wide {
+		err = setsockopt(fd, unix.IPPROTO_IPV6, option6, value)
+	}
+	return err
 }
 
 // WantCoalesced lets the kernel hand over several datagrams at once (UDP_GRO), where it can.

@@ -25,8 +25,8 @@ func OfPacketConn(pc *net.UDPConn) (int, error) {
 	return fd, errors.Join(cerr, err)
 }
 
-// DialPacket is a connected socket. Connecting one says nothing to the peer, and so
-// never waits.
+// DialPacket returns a connected socket. To connect a datagram socket sends nothing, so it never
+// waits.
 func DialPacket(to netip.AddrPort) (int, error) {
 	family, sa, err := packetSockaddr(to)
 	if err != nil {
@@ -55,7 +55,7 @@ func packetSockaddr(to netip.AddrPort) (int, unix.Sockaddr, error) {
 	return 0, nil, fmt.Errorf("no address: %w", syscall.EDESTADDRREQ)
 }
 
-// Inspect finds out what there is to know of a socket.
+// Inspect finds out the addresses and properties of a socket.
 func Inspect(fd int) (local, peer netip.AddrPort, kind Kind) {
 	if sa, err := unix.Getsockname(fd); err == nil {
 		_, kind.Wide = sa.(*unix.SockaddrInet6)
@@ -117,7 +117,8 @@ func SetMulticastTTL(fd int, wide bool, ttl int) error {
 	return err
 }
 
-// SetMulticastLoopback says whether this machine's own sockets receive what this one sends to groups.
+// SetMulticastLoopback says whether this machine's own sockets receive what this one sends to
+// groups.
 func SetMulticastLoopback(fd int, wide, on bool) error {
 	err := setMulticast4(fd, unix.IP_MULTICAST_LOOP, boolInt(on))
 	if wide {
@@ -126,7 +127,8 @@ func SetMulticastLoopback(fd int, wide, on bool) error {
 	return err
 }
 
-// WantDestination has each datagram tell the address and the interface it came to.
+// WantDestination makes the kernel report, with each datagram, its destination address and the
+// interface on which it arrived.
 func WantDestination(fd int, wide, on bool) error {
 	if wide {
 		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, boolInt(on))

@@ -13,8 +13,8 @@ import (
 // OfPacketConn is a copy of a socket's descriptor.
 func OfPacketConn(pc *net.UDPConn) (int, error) { return dupSocket(pc) }
 
-// DialPacket is a connected socket. Connecting one says nothing to the peer, and so
-// never waits.
+// DialPacket returns a connected socket. To connect a datagram socket sends nothing, so it never
+// waits.
 func DialPacket(to netip.AddrPort) (int, error) {
 	ip := to.Addr().Unmap()
 	if !ip.IsValid() {
@@ -39,7 +39,7 @@ func DialPacket(to netip.AddrPort) (int, error) {
 	return fd, nil
 }
 
-// Inspect finds out what there is to know of a socket.
+// Inspect finds out the addresses and properties of a socket.
 func Inspect(fd int) (local, peer netip.AddrPort, kind Kind) {
 	if sa, err := windows.Getsockname(windows.Handle(fd)); err == nil {
 		_, kind.Wide = sa.(*windows.SockaddrInet6)
@@ -129,7 +129,8 @@ func SetMulticastTTL(fd int, wide bool, ttl int) error {
 	return err
 }
 
-// SetMulticastLoopback says whether this machine's own sockets receive what this one sends to groups.
+// SetMulticastLoopback says whether this machine's own sockets receive what this one sends to
+// groups.
 func SetMulticastLoopback(fd int, wide, on bool) error {
 	err := setsockopt(fd, windows.IPPROTO_IP, windows.IP_MULTICAST_LOOP, boolInt(on))
 	if wide {
@@ -138,7 +139,8 @@ func SetMulticastLoopback(fd int, wide, on bool) error {
 	return err
 }
 
-// WantDestination has each datagram tell the address and the interface it came to.
+// WantDestination makes the system report, with each datagram, its destination address and the
+// interface on which it arrived.
 func WantDestination(fd int, wide, on bool) error {
 	if wide {
 		return setsockopt(fd, windows.IPPROTO_IPV6, windows.IPV6_PKTINFO, boolInt(on))

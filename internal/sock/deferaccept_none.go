@@ -4,5 +4,5 @@ package sock
 
 import "time"
 
-// DeferAccept is Linux's: here connections are accepted as soon as they are there.
+// DeferAccept exists only on Linux: on this system connections are accepted at once.
 func DeferAccept(int, time.Duration) error { return nil }

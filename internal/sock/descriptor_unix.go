@@ -91,12 +91,13 @@ func Duplicate(fd int) (int, error) {
 // Close closes a socket.
 func Close(fd int) { _ = unix.Close(fd) }
 
-// ShutdownWrite sends the end of what is written.
+// ShutdownWrite closes the sending direction.
 func ShutdownWrite(fd int) error {
 	return os.NewSyscallError("shutdown", unix.Shutdown(fd, unix.SHUT_WR))
 }
 
-// Lingers reports whether a socket's close may wait, which those that a listener accepts have from it.
+// Lingers reports whether a socket's close may wait, which those that a listener accepts have from
+// it.
 func Lingers(fd int) bool {
 	l, err := unix.GetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER)
 	return err != nil || l.Onoff != 0

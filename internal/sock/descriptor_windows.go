@@ -133,7 +133,7 @@ func Close(fd int) { _ = windows.Closesocket(windows.Handle(fd)) }
 
 func shutdownBoth(fd int) error { return windows.Shutdown(windows.Handle(fd), windows.SHUT_RDWR) }
 
-// ShutdownWrite sends the end of what is written.
+// ShutdownWrite closes the sending direction.
 func ShutdownWrite(fd int) error {
 	err := windows.Shutdown(windows.Handle(fd), windows.SHUT_WR)
 	if err != nil {

@@ -1,10 +1,9 @@
 package sock
 
-// End ends a stream's connection at once, though duplicates of the descriptor are open, which
-// would delay what close sends: the peer sees the end, or a reset if abort is set. A reset is
-// for TCP on Linux alone. Elsewhere End leaves it to the last duplicate's close, since an end
-// in its place would have the peer take what was cut short for the whole. The descriptor stays
-// open.
+// End ends a stream's connection at once, even if duplicates of the descriptor are open, which
+// would delay the effect of close. The peer sees the end, or a reset if abort is set. A reset needs
+// TCP on Linux. Elsewhere End leaves it to the close of the last duplicate: with an end instead,
+// the peer would take truncated data for complete. The descriptor stays open.
 func End(fd int, abort bool) {
 	if abort {
 		_ = disconnect(fd) // an error: the last close resets

@@ -2,24 +2,27 @@ package sock
 
 import "golang.org/x/sys/unix"
 
-// A Look asks for the ends of many connections by one call. It takes nothing from the sockets,
-// their errors either. The zero Look asks for none.
+// A Look asks for what a receive of many connections may have missed, by one call: their ends, and
+// an urgent byte that TCP's reader has not passed. It takes nothing from the sockets, their errors
+// either. The zero Look asks for none.
 type Look struct {
 	asks  []unix.PollFd
 	ended []int
 }
 
-// Add has the next Ended ask whether the peer has reset the connection; with eof, or has finished.
+// Add adds a connection to the next Ended, which checks whether the peer has reset it. With eof it
+// also checks whether the peer has closed its sending direction, without it for an urgent byte.
 func (l *Look) Add(fd int, eof bool) {
-	ask := unix.PollFd{Fd: int32(fd)} // an error and a hang-up are reported without being asked for
+	ask := unix.PollFd{Fd: int32(fd), Events: unix.POLLPRI} // errors and hang-ups are reported unasked
 	if eof {
 		ask.Events = unix.POLLRDHUP
 	}
 	l.asks = append(l.asks, ask)
 }
 
-// Ended is the connections that have ended, by the order in which they were added, from 0. It
-// forgets them all, and is valid until the next Ended. With an error nothing is known of them.
+// Ended returns the connections that have ended or have an urgent byte, by the order in which they
+// were added, from 0. It forgets them all, and the result is valid until the next Ended. With an
+// error nothing is known of them.
 func (l *Look) Ended() ([]int, error) {
 	if len(l.asks) == 0 {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/sock"
@@ -107,4 +108,35 @@ func TestALookThatFailsSaysSo(t *testing.T) {
 	all, err = look()
 	require.NoError(t, err)
 	require.Equal(t, []int{0}, all)
+}
+
+// A Look sees an urgent byte until the reader has passed it.
+func TestALookSeesAnUrgentByte(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	peer, err := net.Dial("tcp", ln.Addr().String())
+	require.NoError(t, err)
+	defer peer.Close()
+	c, err := ln.Accept()
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = peer.Write([]byte("before"))
+	require.NoError(t, err)
+	require.False(t, ended(t, c, false))
+	rc, err := peer.(syscall.Conn).SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, rc.Control(func(fd uintptr) { err = unix.Sendto(int(fd), []byte{'!'}, unix.MSG_OOB, nil) }))
+	require.NoError(t, err)
+	_, err = peer.Write([]byte("after"))
+	require.NoError(t, err)
+	conntest.Eventually(t, func() bool { return ended(t, c, false) })
+	p := make([]byte, 6)
+	_, err = io.ReadFull(c, p)
+	require.NoError(t, err)
+	require.True(t, ended(t, c, false), "the mark is still ahead")
+	_, err = io.ReadFull(c, p[:5])
+	require.NoError(t, err)
+	require.Equal(t, "after", string(p[:5]))
+	require.False(t, ended(t, c, false))
 }

@@ -8,5 +8,5 @@ type Look struct{}
 // Add does nothing.
 func (*Look) Add(int, bool) {}
 
-// Ended is nobody.
+// Ended returns no connection.
 func (*Look) Ended() ([]int, error) { return nil, nil }

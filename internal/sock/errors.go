@@ -22,3 +22,8 @@ func Advise(err error) error {
 	}
 	return err
 }
+
+// Missing reports whether a system call is not there: the kernel lacks it, or a container's seccomp
+// profile refuses it, mostly with EPERM. A caller that has another way takes it; an EPERM of
+// anything else then comes again.
+func Missing(errno syscall.Errno) bool { return errno == syscall.ENOSYS || errno == syscall.EPERM }

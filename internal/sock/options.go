@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KeepAlive sets the keep-alive probes of a connection, or of those a listener will accept.
-// What is 0 stays as the system has it; where it has no such option, all does (OpenBSD).
+// KeepAlive sets the keep-alive probes of a connection, or of those that a listener will accept. A
+// field that is 0 leaves the system's default. Systems without such an option keep all defaults
+// (OpenBSD).
 func KeepAlive(fd int, k net.KeepAliveConfig) error {
 	on := 0
 	if k.Enable {

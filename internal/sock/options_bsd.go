@@ -2,7 +2,7 @@
 
 package sock
 
-// LatePort is Linux's.
+// LatePort exists only on Linux.
 func LatePort(int) {}
 
 // Mode does nothing: only the path can be asked to have a mode, when it is there.

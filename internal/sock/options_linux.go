@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LatePort has a bind to port 0 leave the choice of the port until it is known to whom: else
-// ports are used up for all peers together. An old kernel goes without.
+// LatePort makes a bind to port 0 leave the choice of the port to connect. Otherwise each port
+// serves only one peer at a time. An old kernel ignores it.
 func LatePort(fd int) { _ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) }
 
 // Mode sets the mode that a Unix socket's path will have, so that nobody gets in before.
 func Mode(fd int, mode uint32) error { return os.NewSyscallError("fchmod", unix.Fchmod(fd, mode)) }
 
-// ConnectFastOpen has the first bytes sent go with the SYN. An old kernel goes without.
+// ConnectFastOpen sends the first bytes with the SYN. An old kernel ignores it.
 func ConnectFastOpen(fd int) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT, 1)
 }

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// HaveReusePort says that sockets that share a port have connections spread over them: not
-// here, where SO_REUSEADDR would let any program take a port over, and is left alone, as
-// package net leaves it.
+// HaveReusePort says whether the system spreads connections over sockets that share a port. Windows
+// does not: SO_REUSEADDR would let any program take a port over, so it is not set, as in package
+// net.
 const HaveReusePort = false
 
 // Windows' own, which SIO_KEEPALIVE_VALS cannot leave as they are.
@@ -22,8 +22,9 @@ const (
 	keepInterval = time.Second
 )
 
-// KeepAlive sets the keep-alive probes of a connection, or of those a listener will accept.
-// What is 0 is as Windows has it. The number of probes is left alone where it cannot be set.
+// KeepAlive sets the keep-alive probes of a connection, or of those that a listener will accept. A
+// field that is 0 gets Windows' default. The number of probes stays unchanged where it cannot be
+// set.
 func KeepAlive(fd int, k net.KeepAliveConfig) error {
 	h := windows.Handle(fd)
 	if !k.Enable {

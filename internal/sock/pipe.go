@@ -10,8 +10,8 @@ func (p *Pipe) close() {
 	Close(p.W)
 }
 
-// Pipes keeps empty pipes, and bounds how many there are: each costs two
-// descriptors. Whoever gets none copies.
+// Pipes keeps empty pipes, and bounds their number: each costs two descriptors. A caller that gets
+// none copies the bytes.
 type Pipes struct {
 	mu   sync.Mutex
 	idle []*Pipe

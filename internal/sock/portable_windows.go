@@ -56,8 +56,8 @@ func Portable(err error) error {
 	return err
 }
 
-// twin is an error that matches both of a pair of numbers of which errno is one; errno,
-// if it has none.
+// twin returns an error that matches both numbers of a pair to which errno belongs, or errno itself
+// if there is no pair.
 func twin(errno syscall.Errno) error {
 	if errno >= syscall.APPLICATION_ERROR { // an invented one
 		if native, ok := natives[errno]; ok {
@@ -69,7 +69,7 @@ func twin(errno syscall.Errno) error {
 	return errno
 }
 
-// natives are the numbers of Windows' for what may become an error of ours.
+// natives are Windows' numbers for the portable numbers in errors that users get.
 var natives = map[syscall.Errno]syscall.Errno{
 	syscall.EACCES:        windows.WSAEACCES,
 	syscall.EADDRINUSE:    windows.WSAEADDRINUSE,

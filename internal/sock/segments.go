@@ -11,11 +11,11 @@ package sock
 //
 // go run ./bench -workloads stream measures it: half of the CPU time of sends of 1 MiB at once.
 
-// callSize is the most that one call sends if there is more.
-const callSize = 512 << 10
+// CallSize is the most that one call sends if there is more.
+const CallSize = 512 << 10
 
-// Whole is n less what is no whole segment of the socket's path; n if the size of a segment is
-// unknown, or larger than n.
+// Whole returns the part of n that fills whole segments of the socket's path. It returns n if the
+// size of a segment is unknown, or larger than n.
 func Whole(fd, n int) int { return whole(n, SegmentSize(fd)) }
 
 func whole(n, segment int) int {
@@ -36,8 +36,8 @@ type Calls struct {
 // CallsOf are the calls that send first and then second by a socket.
 func CallsOf(fd int, first, second []byte) Calls {
 	c := Calls{rest1: first, rest2: second, size: len(first) + len(second)}
-	if c.size > callSize {
-		c.size = Whole(fd, callSize)
+	if c.size > CallSize {
+		c.size = Whole(fd, CallSize)
 	}
 	c.cut()
 	return c

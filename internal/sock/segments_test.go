@@ -21,7 +21,7 @@ func TestWhole(t *testing.T) {
 }
 
 func TestCallsAreOfWholeSegmentsAndInOrder(t *testing.T) {
-	p := make([]byte, 2*callSize+10)
+	p := make([]byte, 2*CallSize+10)
 	_, _ = rand.New(rand.NewSource(1)).Read(p)
 	const large = 1 << 30
 	for name, c := range map[string]struct {
@@ -30,12 +30,12 @@ func TestCallsAreOfWholeSegmentsAndInOrder(t *testing.T) {
 	}{
 		"nothing":                  {room: large},
 		"little, of both":          {split: 3, size: 10, room: large, calls: []int{10}},
-		"as much as one call":      {size: callSize, room: large, calls: []int{callSize}},
-		"much, of the first":       {split: len(p), size: len(p), room: large, calls: []int{callSize, callSize, 10}},
-		"much, of the second":      {size: len(p), room: large, calls: []int{callSize, callSize, 10}},
-		"a split within a call":    {split: callSize + 5, size: len(p), room: large, calls: []int{callSize, callSize, 10}},
-		"room for a part":          {split: 3, size: len(p), room: callSize + 1, calls: []int{callSize, callSize}},
-		"room for a call, no more": {size: len(p), room: callSize, calls: []int{callSize, callSize}},
+		"as much as one call":      {size: CallSize, room: large, calls: []int{CallSize}},
+		"much, of the first":       {split: len(p), size: len(p), room: large, calls: []int{CallSize, CallSize, 10}},
+		"much, of the second":      {size: len(p), room: large, calls: []int{CallSize, CallSize, 10}},
+		"a split within a call":    {split: CallSize + 5, size: len(p), room: large, calls: []int{CallSize, CallSize, 10}},
+		"room for a part":          {split: 3, size: len(p), room: CallSize + 1, calls: []int{CallSize, CallSize}},
+		"room for a call, no more": {size: len(p), room: CallSize, calls: []int{CallSize, CallSize}},
 		"no room":                  {split: 3, size: 10, calls: []int{10}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,5 +43,5 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// Lingers: closing a socket is not told of any differently here.
+// Lingers returns true: on Windows it does not matter for the way in which a socket is closed.
 func Lingers(int) bool { return true }

@@ -27,6 +27,6 @@ func Socket(family, kind int) (int, error) {
 	return fd, nil
 }
 
-// NoSignal keeps a send to a peer that has gone from raising SIGPIPE. What a listener
-// accepts inherits that.
+// NoSignal prevents SIGPIPE at a send to a peer that has gone. Sockets that a listener accepts
+// inherit it.
 func NoSignal(fd int) { _ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NOSIGPIPE, 1) }

@@ -3,7 +3,7 @@
 // phases.
 //
 // During the handshake a goroutine blocks in crypto/tls. Feed gives it received bytes, and it
-// gives its Owner the bytes to send. Package turns bounds how many of these goroutines compute
+// gives its Owner the bytes to send. Package semaphore bounds how many of these goroutines compute
 // at a time. A goroutine that waits for its peer does not count.
 //
 // From Ready on the Session belongs to its owner's task and never blocks. Read decrypts the

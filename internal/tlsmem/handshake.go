@@ -2,12 +2,13 @@ package tlsmem
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"runtime/debug"
 	"sync"
 
-	"github.com/suiro-go/suiro/internal/turns"
+	"github.com/suiro-go/suiro/internal/semaphore"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -20,28 +21,29 @@ const cost = 32 << 10
 
 // A handshake is the state that the handshake's goroutine and the owner's task share.
 //
-// Lock order: mu is inside a lock of the owner's, and around that of the turns. No method of
-// the owner is called under it.
+// Lock order: mu is inside a lock of the owner's, and around that of the semaphore. No method
+// of the owner is called under it.
 type handshake struct {
-	s     *Session
-	turns *turns.Turns // nil: no bound
-	most  int          // turns at a time
-	turn  turns.Turn
-	begun bool // the task's alone: the goroutine runs, or waits for its turn
+	s      *Session
+	sem    *semaphore.FIFO // nil: no limit
+	limit  int             // how many handshakes may hold sem
+	waiter semaphore.Waiter
+	begun  bool // the task's alone: the goroutine runs, or waits for sem
 
 	mu      sync.Mutex
 	arrived sync.Cond
 	in      []byte
-	over    error  // why nothing more arrives
-	full    bool   // reading is paused
-	stopped bool   // the handshake is in vain
-	cancel  func() // nil: the goroutine has not begun
+	over    error                // why nothing more arrives
+	full    bool                 // reading is paused
+	stopped bool                 // the handshake is in vain
+	failed  *tls.ConnectionState // of a handshake that has failed; nil: it has not
+	cancel  func()               // nil: the goroutine has not begun
 }
 
 func newHandshake(s *Session) *handshake {
 	h := &handshake{s: s}
 	h.arrived.L = &h.mu
-	h.turn.Owner = h
+	h.waiter.Owner = h
 	return h
 }
 
@@ -59,16 +61,16 @@ func Whole(p []byte) bool {
 	return n > longest || len(p) >= header+n
 }
 
-// Begin starts the handshake when t gives it a turn. At most so many turns are given at a time.
-// If t is nil, it starts at once. local is the connection's own address.
-func (s *Session) Begin(local net.Addr, t *turns.Turns, most int) {
+// Begin starts the handshake when it has acquired sem, which at most limit handshakes hold at the
+// same time. If sem is nil, it starts at once. local is the connection's own address.
+func (s *Session) Begin(local net.Addr, sem *semaphore.FIFO, limit int) {
 	h := s.shaking
-	s.local, h.turns, h.most, h.begun = local, t, most, true
-	if t == nil {
-		h.Begin()
+	s.local, h.sem, h.limit, h.begun = local, sem, limit, true
+	if sem == nil {
+		h.Start()
 		return
 	}
-	t.Begin(&h.turn, most)
+	sem.Start(&h.waiter, limit)
 }
 
 // Begun reports whether Begin was called.
@@ -104,16 +106,16 @@ func (h *handshake) ends(err error) {
 	h.arrived.Signal()
 }
 
-// GiveUp ends the handshake, also one that waits for its turn, and cancels its context. A
-// goroutine that waits for its turn sees both changes when it is woken, since they are made
+// GiveUp ends the handshake, also one that waits for the semaphore, and cancels its context. A
+// goroutine that waits for the semaphore sees both changes when it is woken, since they are made
 // under one lock. A handshake that is complete stays so.
 func (s *Session) GiveUp(err error) {
 	h := s.shaking
 	if h == nil {
 		return
 	}
-	if h.turns != nil {
-		h.turns.GiveUp(&h.turn)
+	if h.sem != nil {
+		h.sem.CancelStart(&h.waiter)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +131,7 @@ func (s *Session) GiveUp(err error) {
 // the alert says more.
 func (s *Session) Outlives(err error) bool {
 	h := s.shaking
-	if h == nil || !h.begun || h.turns != nil && h.turns.WaitsToBegin(&h.turn) {
+	if h == nil || !h.begun || h.sem != nil && h.sem.WaitsToStart(&h.waiter) {
 		return false
 	}
 	s.End(err)
@@ -153,15 +155,16 @@ func (s *Session) Holds() int {
 func (s *Session) Ready(rest, unsent []byte) {
 	h := s.shaking
 	h.mu.Lock()
-	s.cipher = append(h.in, rest...)
+	s.cipher = h.in
+	s.cipher = append(s.cipher, rest...)
 	h.mu.Unlock()
 	s.out, s.shaking = unsent, nil
 }
 
-// Begin implements turns.Owner.
-func (h *handshake) Begin() { go h.run() }
+// Start implements semaphore.Owner.
+func (h *handshake) Start() { go h.run() }
 
-// Signal implements turns.Owner.
+// Signal implements semaphore.Owner.
 func (h *handshake) Signal() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,8 +175,14 @@ func (h *handshake) Signal() {
 func (h *handshake) run() {
 	err := sched.ErrGoexit
 	defer func() { // also if a function of the tls.Config calls Goexit
-		if h.turns != nil {
-			h.turns.Leave(&h.turn)
+		if h.sem != nil {
+			h.sem.Release(&h.waiter)
+		}
+		if err != nil {
+			state := h.s.tls.ConnectionState() // it would wait for a handshake that goes on
+			h.mu.Lock()
+			h.failed = &state
+			h.mu.Unlock()
 		}
 		h.s.owner.Done(err)
 	}()
@@ -200,18 +209,18 @@ func (h *handshake) shake() (err error) {
 	return h.s.tls.HandshakeContext(ctx)
 }
 
-// read waits for the peer. The goroutine holds no turn while it waits, and none when read
-// returns an error.
+// read waits for the peer. The goroutine does not hold the semaphore while it waits, nor after
+// read has returned an error.
 func (h *handshake) read(p []byte) (int, error) {
-	gone := h.turns != nil && h.dry()
+	gone := h.sem != nil && h.dry()
 	if gone {
-		h.turns.Leave(&h.turn)
+		h.sem.Release(&h.waiter)
 	}
 	if err := h.await(); err != nil {
 		return 0, err
 	}
 	if gone {
-		if err := h.awaitTurn(); err != nil {
+		if err := h.acquire(); err != nil {
 			return 0, err
 		}
 	}
@@ -252,16 +261,16 @@ func (h *handshake) await() error {
 	return nil
 }
 
-// awaitTurn takes a turn for the goroutine, which goes on. If the connection ends before that,
-// awaitTurn returns why.
-func (h *handshake) awaitTurn() error {
-	if h.turns.Ask(&h.turn, h.most) {
+// acquire acquires the semaphore for the goroutine, which goes on. If the connection ends before
+// that, acquire returns why.
+func (h *handshake) acquire() error {
+	if h.sem.Acquire(&h.waiter, h.limit) {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for !h.turns.Given(&h.turn) {
-		if h.stopped && h.turns.Withdraw(&h.turn) {
+	for !h.sem.Acquired(&h.waiter) {
+		if h.stopped && h.sem.Cancel(&h.waiter) {
 			return h.over
 		}
 		h.arrived.Wait()

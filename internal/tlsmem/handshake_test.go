@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/internal/turns"
+	"github.com/suiro-go/suiro/internal/semaphore"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -68,10 +68,10 @@ func TestReadyHandsOverWhatIsLeft(t *testing.T) {
 	})
 }
 
-// A peer that says nothing holds no turn, and its handshake ends when it is given up.
+// A silent peer does not hold the semaphore. Its handshake ends when it is given up.
 func TestASilentPeerKeepsNobodyWaiting(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version uint16) {
-		var one turns.Turns
+		var one semaphore.FIFO
 		first := hello(t, version)
 		var silent []*owner
 		for i := range 3 {
@@ -108,11 +108,11 @@ func block(entered chan<- bool, release <-chan bool) *tls.Config {
 	return cfg
 }
 
-// While all turns are taken, a handshake that has not begun can be given up without a call of
+// While the semaphore is held, a handshake that has not begun can be given up without a call of
 // Done, and a reset ends it. A handshake that waits to go on ends with an error.
 func TestHandshakesWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var one turns.Turns
+		var one semaphore.FIFO
 		entered, release := make(chan bool, 1), make(chan bool)
 		first := hello(t, tls.VersionTLS13)
 		half := newOwner(t, serverConfig(), false)
@@ -132,7 +132,7 @@ func TestHandshakesWaitForTheirTurn(t *testing.T) {
 		require.False(t, waiting.Outlives(net.ErrClosed))
 		require.True(t, half.Outlives(net.ErrClosed))
 		synctest.Wait()
-		require.Empty(t, half.done, "it waits for its turn to read what was fed")
+		require.Empty(t, half.done, "it waits for the semaphore")
 		waiting.GiveUp(net.ErrClosed)
 		require.Equal(t, 1, one.Waiting())
 		half.GiveUp(os.ErrDeadlineExceeded)
@@ -224,10 +224,10 @@ func TestReadingGoesOnWhenAHandshakeHasReadAllItWasFed(t *testing.T) {
 	})
 }
 
-// A function of the tls.Config can end its own handshake only, whose turn is given back.
+// A function of the tls.Config can end its own handshake only, and releases the semaphore.
 func TestFunctionsThatPanicExitOrWaitEndTheirHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var one turns.Turns
+		var one semaphore.FIFO
 		shake := func(f func(h *tls.ClientHelloInfo)) *owner {
 			cfg := serverConfig()
 			cfg.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -254,7 +254,7 @@ func TestFunctionsThatPanicExitOrWaitEndTheirHandshake(t *testing.T) {
 		o.GiveUp(errors.New("given up"))
 		require.Error(t, <-o.done)
 		synctest.Wait()
-		require.True(t, one.Ask(new(turns.Turn), 1), "a turn was lost")
+		require.True(t, one.Acquire(new(semaphore.Waiter), 1), "the semaphore was not released")
 	})
 }
 

@@ -120,6 +120,18 @@ func (s *Session) TakeBack(rest, unsent []byte) {
 	s.cipher, s.out = append([]byte(nil), rest...), unsent
 }
 
+// Known is State once the handshake is complete. After a handshake that has failed, it is the part
+// that was agreed on, such as the server's name. nil: the handshake has not ended.
+func (s *Session) Known() *tls.ConnectionState {
+	h := s.shaking
+	if h == nil {
+		return s.State()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.failed
+}
+
 // State is the same at each call, and nil before the handshake is complete.
 func (s *Session) State() *tls.ConnectionState {
 	if s.state == nil && s.Complete() {

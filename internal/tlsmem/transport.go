@@ -81,8 +81,8 @@ func (t *transport) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// ErrDry is what Read returns when no ciphertext is left. crypto/tls keeps an error for good
-// unless it is a temporary one.
+// ErrDry is the error of Read when no ciphertext is left. It is temporary, since crypto/tls repeats
+// any other error for good.
 var ErrDry error = dryError{}
 
 type dryError struct{}

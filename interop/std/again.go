@@ -10,8 +10,8 @@ import (
 // that runs all its subtests: the first on package net, then those on Suiro.
 type again map[string][]*result
 
-// judge says what became of a failure when its test ran again, and whether it is Suiro's.
-func (a again) judge(ctx context.Context, b *binary, mode, backend, test string, raw io.Writer) (string, bool, error) {
+// evaluate says what became of a failure when its test ran again, and whether it is Suiro's.
+func (a again) evaluate(ctx context.Context, b *binary, mode, backend, test string, raw io.Writer) (string, bool, error) {
 	if test == "(end)" {
 		return "no test has failed", true, nil
 	}

@@ -1,15 +1,15 @@
-// Std runs Go's own tests of net, net/http, httptest, httputil and crypto/tls, as GOROOT has
-// them, on Suiro: an overlay of the listener's and the dialer's constructors has them make
-// Suiro's. It compares what fails with known.txt, which says of each test that cannot pass why.
+// Std runs Go's own tests of net, net/http, httptest, httputil and crypto/tls, from GOROOT, on
+// Suiro. An overlay makes the constructors of listeners and dialers return Suiro's. It compares the
+// failures with known.txt, which gives the reason for each test that cannot pass.
 //
 //	go run ./std [-suite net/http] [-mode listen] [-backend epoll] [-run TestServe]
 //
-// The modes: listen has net.ListenConfig.Listen be server.Listen, dial has
-// net.Dialer.DialContext be server.Dialer's, http has http.Server.Serve be server.HTTP.
+// The modes: listen replaces net.ListenConfig.Listen by server.Listen, dial replaces
+// net.Dialer.DialContext by server.Dialer's, http replaces http.Server.Serve by server.HTTP.
 //
-// A failure that is not listed is run again, five times alone (-again), and on package net. If it fails
-// there too, it is not Suiro's; if it fails in none of the five, a busy machine may have made it
-// fail. Both are printed. Any other failure is an exit status of 1.
+// A failure that is not listed is run again, five times alone (-again), and on package net. If it
+// fails there too, Suiro is not the cause. If it fails in none of the five, a busy machine may have
+// been the cause. Both are printed. Any other failure is an exit status of 1.
 package main
 
 import (
@@ -40,11 +40,7 @@ var (
 
 func main() {
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, *limit)
-	defer cancel()
-	ok, err := runSuites(ctx)
+	ok, err := runSuites()
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "std:", err)
@@ -54,7 +50,11 @@ func main() {
 	}
 }
 
-func runSuites(ctx context.Context) (ok bool, err error) {
+func runSuites() (ok bool, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
 	all, err := parseKnown(knownText)
 	if err != nil {
 		return false, err
@@ -92,7 +92,7 @@ func runSuite(ctx context.Context, s suite, all []known, logs string) (bool, err
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	b, err := build(ctx, s, dir)
 	if err != nil {
 		return false, err
@@ -129,13 +129,13 @@ func runMode(ctx context.Context, b *binary, mode, backend string, all []known, 
 	if err != nil {
 		return false, err
 	}
-	defer raw.Close()
+	defer func() { _ = raw.Close() }()
 	begun := time.Now()
 	r, err := b.runAll(ctx, mode, backend, list, raw)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
-	v := judge(r, list)
+	v := evaluate(r, list)
 	fmt.Printf("%-6s %-17s %-8s %d passed, %d skipped, %d failed of which %d are not known (%v)\n", mode, b.pkg, backend,
 		r.count("pass"), r.count("skip"), len(r.failures()), len(v.unknown), time.Since(begun).Round(time.Second))
 	for _, k := range v.passed {
@@ -143,7 +143,7 @@ func runMode(ctx context.Context, b *binary, mode, backend string, all []known, 
 	}
 	ok, rerun := true, again{}
 	for _, test := range v.unknown {
-		what, mine, err := rerun.judge(ctx, b, mode, backend, test, raw)
+		what, mine, err := rerun.evaluate(ctx, b, mode, backend, test, raw)
 		if err != nil {
 			return false, err
 		}

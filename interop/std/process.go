@@ -57,7 +57,7 @@ func (b *binary) run(ctx context.Context, mode, backend string, tests []string, 
 		patience = silenceAlone
 	}
 	watchdog := time.AfterFunc(patience, func() {
-		fmt.Fprintf(said, "silent for %v\n", patience)
+		_, _ = fmt.Fprintf(said, "silent for %v\n", patience)
 		_ = cmd.Process.Signal(syscall.SIGQUIT)
 		time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 	})

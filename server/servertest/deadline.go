@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// A deadline is a time that any goroutine may change, and others wait for.
+// A deadline is a time that any goroutine may change, and that others wait for.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	era   uint64        // of the timer: one that has been overtaken changes nothing
-	over  chan struct{} // closed when the time has come; nil: nobody has asked
+	era   uint64        // of the timer: a timer of an earlier era has no effect
+	over  chan struct{} // closed when the time has come; nil: no call of wait
 	past  bool
 }
 
-// set changes the time; zero: never.
+// set changes the time. Zero: never.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *deadline) expire() {
 	close(d.over)
 }
 
-// wait is a channel that is closed when the time has come, also if that is changed
+// wait returns a channel that is closed when the deadline has passed, even if the deadline changes
 // meanwhile.
 func (d *deadline) wait() <-chan struct{} {
 	d.mu.Lock()

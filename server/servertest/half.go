@@ -10,16 +10,16 @@ import (
 
 // A half is one direction of a connection.
 type half struct {
-	limit int // of what is buffered, bytes
+	limit int // bytes that may be buffered
 
 	mu       sync.Mutex
 	data     []byte        // written and not read
 	finished bool          // by the writer: io.EOF follows
-	unwanted bool          // by the reader: what was written is lost, and more refused
-	changed  chan struct{} // closed with the next change; nil: nobody waits for one
+	unwanted bool          // by the reader: buffered bytes are dropped, and writes fail
+	changed  chan struct{} // closed at the next change; nil: no call waits for one
 }
 
-// change tells those who wait. The lock is held.
+// change wakes all waiting calls. The lock is held.
 func (h *half) change() {
 	if h.changed != nil {
 		close(h.changed)
@@ -27,7 +27,7 @@ func (h *half) change() {
 	}
 }
 
-// next is closed with the next change. The lock is held.
+// next returns a channel that is closed at the next change. The lock is held.
 func (h *half) next() <-chan struct{} {
 	if h.changed == nil {
 		h.changed = make(chan struct{})
@@ -35,7 +35,8 @@ func (h *half) next() <-chan struct{} {
 	return h.changed
 }
 
-// ended is an error if the call has to end: the connection is closed, or it is late.
+// ended returns an error if the call must end: the connection is closed, or the deadline has
+// passed.
 func ended(closed, late <-chan struct{}) error {
 	select {
 	case <-closed:

@@ -12,9 +12,9 @@ import (
 
 // A Listener is a net.Listener whose connections come from its Dial methods.
 type Listener struct {
-	buffer  int
-	addr    Addr
-	dialled atomic.Int64
+	buffer int
+	addr   Addr
+	dialed atomic.Int64
 
 	arrived chan *Conn // the backlog
 	closed  chan struct{}
@@ -28,7 +28,8 @@ var (
 
 const backlog = 128
 
-// Listen is a listener whose connections buffer that many bytes each way. 0: 64 KiB.
+// Listen returns a listener whose connections buffer up to this number of bytes in each direction.
+// 0: 64 KiB.
 func Listen(buffer int) *Listener {
 	return &Listener{
 		buffer: buffer, addr: Addr(fmt.Sprintf("listener-%d", listeners.Add(1))),
@@ -36,12 +37,12 @@ func Listen(buffer int) *Listener {
 	}
 }
 
-// Dial connects to the listener. As with a socket, the connection can be used before
-// Accept has returned the other end; with 128 that nobody has accepted it waits.
+// Dial connects to the listener. As with a socket, the connection can be used before Accept has
+// returned the other end. If 128 connections wait for Accept, Dial waits too.
 func (l *Listener) Dial() (*Conn, error) { return l.dial(context.Background()) }
 
-// DialContext is Dial in the form that net/http, gRPC and others ask for. The address
-// does not matter.
+// DialContext is Dial with the signature that net/http, gRPC and others expect. It ignores the
+// address.
 func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	c, err := l.dial(ctx)
 	if err != nil {
@@ -54,7 +55,7 @@ func (l *Listener) dial(ctx context.Context) (*Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l.opError("dial", err)
 	}
-	from := Addr(fmt.Sprintf("%s-client-%d", l.addr, l.dialled.Add(1)))
+	from := Addr(fmt.Sprintf("%s-client-%d", l.addr, l.dialed.Add(1)))
 	client, server := pipe(l.buffer, from, l.addr)
 	refused := l.opError("dial", os.NewSyscallError("connect", syscall.ECONNREFUSED))
 	select {
@@ -71,7 +72,7 @@ func (l *Listener) dial(ctx context.Context) (*Conn, error) {
 	}
 	select {
 	case <-l.closed:
-		l.drain() // Close may have been done with that already
+		l.drain() // Close may have drained already
 	default:
 	}
 	return client, nil
@@ -92,8 +93,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener: connections that were accepted live on, the others are
-// closed.
+// Close implements net.Listener. Accepted connections stay open, the others are closed.
 func (l *Listener) Close() error {
 	again := true
 	l.once.Do(func() { again = false; close(l.closed) })

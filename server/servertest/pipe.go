@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An Addr is the address of an end, or of a listener: a name, on the network "memory".
+// An Addr is the address of an end or of a listener: a name on the network "memory".
 type Addr string
 
 // Network implements net.Addr.
@@ -17,18 +17,18 @@ func (Addr) Network() string { return "memory" }
 // String implements net.Addr.
 func (a Addr) String() string { return string(a) }
 
-// A Conn is one end of a connection in memory. Its methods are those of *net.TCPConn
-// and may be called from any goroutine; concurrent writes are not mixed.
+// A Conn is one end of a connection in memory. Its methods are those of *net.TCPConn and may be
+// called from any goroutine. Concurrent writes are not mixed.
 //
-// After Close the peer reads what was written before, and then io.EOF; what it writes
-// is refused with an error that matches syscall.EPIPE.
+// After Close the peer reads all bytes that were written before, and then io.EOF. The peer's writes
+// fail with an error that matches syscall.EPIPE.
 type Conn struct {
 	in, out       *half
 	local, remote Addr
 
 	readBy, writeBy deadline
-	reading         chan struct{} // holds an element while somebody reads
-	writing         chan struct{} // the same for writes
+	reading         chan struct{} // holds an element during a read
+	writing         chan struct{} // holds an element during a write
 	closed          chan struct{}
 	once            sync.Once
 }
@@ -37,8 +37,8 @@ var _ net.Conn = (*Conn)(nil)
 
 const defaultBuffer = 64 << 10
 
-// Pipe is the two ends of a connection that buffers up to that many bytes each way.
-// 0: 64 KiB.
+// Pipe returns the two ends of a connection that buffers up to this number of bytes in each
+// direction. 0: 64 KiB.
 func Pipe(buffer int) (a, b *Conn) { return pipe(buffer, "a", "b") }
 
 func pipe(buffer int, x, y Addr) (a, b *Conn) {
@@ -54,7 +54,7 @@ func newConn(in, out *half, local, remote Addr) *Conn {
 
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (int, error) {
-	c.reading <- struct{}{} // whoever is there leaves when the connection is closed, or late
+	c.reading <- struct{}{} // an earlier Read returns when the connection is closed or its deadline passes
 	defer func() { <-c.reading }()
 	if len(p) == 0 && !c.isClosed() {
 		return 0, nil
@@ -79,7 +79,7 @@ func (c *Conn) Close() error {
 		close(c.closed)
 		c.out.finish()
 		c.in.refuse()
-		c.readBy.set(time.Time{}) // lets go of the timers
+		c.readBy.set(time.Time{}) // stops the timers
 		c.writeBy.set(time.Time{})
 	})
 	if again {
@@ -88,10 +88,10 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// CloseWrite has the peer read io.EOF after what was written.
+// CloseWrite closes this direction: the peer reads the bytes written so far, and then io.EOF.
 func (c *Conn) CloseWrite() error { return c.halfClose(c.out.finish) }
 
-// CloseRead drops what was not read, and has the peer's writes fail.
+// CloseRead drops unread bytes. The peer's writes fail from then on.
 func (c *Conn) CloseRead() error { return c.halfClose(c.in.refuse) }
 
 func (c *Conn) halfClose(end func()) error {

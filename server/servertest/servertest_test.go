@@ -27,7 +27,7 @@ import (
 func noLeak(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
-		for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(90 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				buf := make([]byte, 1<<20)
 				t.Fatalf("goroutines left\n%s", buf[:runtime.Stack(buf, true)])
@@ -100,7 +100,7 @@ func TestConnClosesByHalves(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// What was written before a Close is read after it.
+// Bytes that were written before a Close are read after it.
 func TestConnKeepsWhatWasWritten(t *testing.T) {
 	a, b := servertest.Pipe(10)
 	n, err := a.Write([]byte("0123456789"))
@@ -122,7 +122,7 @@ func TestConnKeepsWhatWasWritten(t *testing.T) {
 	require.Equal(t, "3456789abc", string(p))
 }
 
-// In a bubble, time passes when all wait.
+// In a bubble, time passes when all goroutines wait.
 func TestConnWorksInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := servertest.Listen(0)

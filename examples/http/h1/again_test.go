@@ -62,7 +62,7 @@ func TestAHeadThatComesAgainIsHeldToTheParsersLimits(t *testing.T) {
 	}
 }
 
-// What a handler does with what it was given does not matter to the next request.
+// Changes that a handler makes to its request do not affect the next request.
 func TestAChangedRequestIsWholeAgain(t *testing.T) {
 	var p h1.Parser
 	var req h1.Request

@@ -27,7 +27,7 @@ func (p *Parser) ParseBody(buf []byte) (n int, chunk []byte, done bool, err erro
 	return n, chunk, p.state == inHead, nil
 }
 
-// take cuts what is left of a body or chunk off buf.
+// take cuts the rest of a body or chunk off buf.
 func (p *Parser) take(buf []byte) []byte {
 	n := int(min(int64(len(buf)), p.left))
 	p.left -= int64(n)

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Classes of bytes. A class says where a byte may stand without a further look at it; what needs one
-// ('%' in a path, ':' in an authority) is left out.
+// Classes of bytes. A class says where a byte may stand without a further look at it. Bytes that
+// need one ('%' in a path, ':' in an authority) are left out.
 const (
 	tokenByte  = 1 << iota // RFC 9110 tchar
 	pathByte               // RFC 3986 pchar, "/" and what browsers leave bare in a path

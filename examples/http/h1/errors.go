@@ -1,9 +1,10 @@
 package h1
 
-// Error is the verdict on a request that must not be served: answer Status, then close the connection.
+// Error is the verdict on a request that must not be served: answer Status, then close the
+// connection.
 type Error struct {
 	Status int    // 400, 413, 414, 417, 431, 500, 501 or 505
-	Reason string // what was wrong; fixed text, never the client's own bytes
+	Reason string // the fault; fixed text, never the client's own bytes
 }
 
 func (e *Error) Error() string { return "h1: " + e.Reason }

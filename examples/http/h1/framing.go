@@ -69,7 +69,8 @@ func nextElement(list []byte) (element, rest []byte, more bool) {
 	return trim(list[:i]), list[i+1:], true
 }
 
-// finish judges the complete head, of which it is given the header block, and sets the parser up for what follows it.
+// finish checks the complete head, whose header block it is given, and prepares the parser for the
+// body.
 func (p *Parser) finish(block []byte, req *Request) *Error {
 	req.head = block
 	f := &req.framing

@@ -103,7 +103,7 @@ func record(t testing.TB, raw []byte, limits *h1.Limits, next split) recording {
 func recordIn(t testing.TB, req *h1.Request, raw []byte, limits *h1.Limits, next split) recording {
 	p := h1.Parser{Limits: limits}
 	var rec recording
-	from, to := 0, 0 // of raw: what is there and not consumed
+	from, to := 0, 0 // of raw: the bytes that have arrived and are not consumed
 	start, open := 0, false
 	for to < len(raw) {
 		to += next(len(raw) - to)
@@ -177,8 +177,8 @@ func requireInside(t testing.TB, whole, part []byte) {
 	require.LessOrEqual(t, at+uintptr(cap(part)), from+uintptr(len(whole)), "room beyond the input")
 }
 
-// spaceAfterSize is white space before a chunk extension. RFC 9110 section 5.6.3 has recipients accept
-// it; net/http does not.
+// spaceAfterSize is white space before a chunk extension. RFC 9110 section 5.6.3 has recipients
+// accept it; net/http does not.
 var spaceAfterSize = regexp.MustCompile(`(^|\n)[0-9A-Fa-f]+[ \t]+;`)
 
 // compareNetHTTP reads the message again, with net/http, followed by a second one that must not be

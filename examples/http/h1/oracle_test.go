@@ -40,7 +40,8 @@ func TestFieldNameBytes(t *testing.T) {
 	}
 }
 
-// Every byte at every place of values of every length up to 24: eight bytes are looked at in one step.
+// Every byte at every place of values of every length up to 24: eight bytes are looked at in one
+// step.
 func TestFieldValueBytes(t *testing.T) {
 	for length := 1; length <= 24; length++ {
 		for at := range length {
@@ -59,7 +60,8 @@ func TestFieldValueBytes(t *testing.T) {
 	}
 }
 
-// What httpguts calls a Host is looser; whatever the parser takes must at least be one of those.
+// httpguts is looser about a Host. Each Host that the parser accepts must be valid for httpguts
+// too.
 func TestHostBytes(t *testing.T) {
 	for c := range 256 {
 		host := "a" + string([]byte{byte(c)})

@@ -46,17 +46,17 @@ type Parser struct {
 // Reset makes p ready for another connection with the same limits.
 func (p *Parser) Reset() { *p = Parser{Limits: p.Limits, KeepTrailer: p.KeepTrailer, kept: p.kept[:0]} }
 
-// InBody reports whether the body of the last request has not ended yet. If the peer closes then, or
-// while unconsumed bytes are left, it cut a request short.
+// InBody reports whether the body of the last request has not ended yet. If the peer closes then,
+// or while unconsumed bytes are left, it cut a request short.
 func (p *Parser) InBody() bool { return p.state != inHead && p.state != failed }
 
 // ParseHead reads a request head from buf, which holds all unconsumed bytes of the connection.
 //
-// With n > 0, req is filled in and the first n bytes are consumed: discard them once req is no longer
-// needed. With n == 0 and no error, req means nothing and more bytes are needed: call again with the
-// same bytes and some more after them, moved elsewhere or not. What was looked at once is not
-// searched again, so that the cost of a head grows with its length, however small its pieces. An
-// error is an [*Error].
+// With n > 0, req is filled in and the first n bytes are consumed: discard them once req is no
+// longer needed. With n == 0 and no error, req means nothing and more bytes are needed: call again
+// with the same bytes and some more after them, moved elsewhere or not. No byte is searched twice:
+// the cost of a head grows with its length, however small its pieces.
+// An error is an [*Error].
 //
 // Call it when the previous body, if any, is done; earlier is an error (500).
 func (p *Parser) ParseHead(buf []byte, req *Request) (n int, err error) {
@@ -164,7 +164,7 @@ func blockVerdict(buf []byte, i, last int, err *Error) *Error {
 	return err
 }
 
-// starve notes that buf holds no further LF, and enforces the limits on what is incomplete.
+// starve notes that buf holds no further LF, and enforces the limits on an incomplete head.
 func (p *Parser) starve(buf []byte) error {
 	p.scan = len(buf)
 	limits := p.limits()

@@ -17,7 +17,7 @@ type Reply struct {
 	head Request // its fields
 }
 
-// NumHeaders, HeaderAt and Header are those of a Request.
+// NumHeaders is the number of fields, as that of a Request.
 func (r *Reply) NumHeaders() int { return r.head.count }
 
 // HeaderAt is field i, 0 <= i < NumHeaders, in the order sent.
@@ -26,8 +26,8 @@ func (r *Reply) HeaderAt(i int) (name, value []byte) { return r.head.HeaderAt(i)
 // Header is the value of the first field of that name.
 func (r *Reply) Header(name string) []byte { return r.head.Header(name) }
 
-// A ReplyParser takes the responses of one connection apart, as a [Parser] does requests, and is
-// as strict: what two proxies could take for different messages is an error (RFC 9112, 6.3 and 11.1).
+// A ReplyParser takes the responses of one connection apart, as a [Parser] does requests, and is as
+// strict: what two proxies could take for different messages is an error (RFC 9112, 6.3 and 11.1).
 // Answer 502 then and close the connection. The zero value is ready.
 type ReplyParser struct {
 	Limits      *Limits // nil: every default
@@ -36,9 +36,9 @@ type ReplyParser struct {
 	body Parser
 }
 
-// ParseHead reads a response head from buf, as Parser.ParseHead does. method is that of the request it
-// answers, since that decides whether there is a body. Responses of 1xx but 101 have none, and another
-// head follows; after 101 the bytes are no HTTP any more.
+// ParseHead reads a response head from buf, as Parser.ParseHead does. method is that of the request
+// it answers, since that decides whether there is a body. Responses of 1xx but 101 have none, and
+// another head follows; after 101 the bytes are no HTTP any more.
 func (p *ReplyParser) ParseHead(buf []byte, method string, r *Reply) (n int, err error) {
 	p.body.Limits, p.body.KeepTrailer = p.Limits, p.KeepTrailer
 	if p.body.state != inHead {
@@ -100,7 +100,7 @@ func (p *ReplyParser) head(buf []byte, r *Reply) (int, *Error) {
 	return len(head), nil
 }
 
-// statusLine reads "HTTP/1.1 200 reason", of which the reason, and the space before it, may be missing.
+// statusLine reads "HTTP/1.1 200 reason". The reason, and the space before it, may be missing.
 func (r *Reply) statusLine(b []byte) (int, *Error) {
 	i := bytes.IndexByte(b, '\n')
 	line := b[:i]

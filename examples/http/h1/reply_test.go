@@ -107,7 +107,7 @@ func TestRepliesThatTwoCouldReadDifferentlyAreErrors(t *testing.T) {
 	}
 }
 
-// What is taken for a reply, net/http takes for the same.
+// net/http parses each reply that the parser accepts in the same way.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), false, byte(3))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\n\r\n"), false, byte(1))

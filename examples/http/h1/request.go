@@ -5,11 +5,11 @@ import "iter"
 // inlineFields is how many header fields a Request holds before it allocates.
 const inlineFields = 16
 
-// Request is a parsed head. Its slices point into the bytes given to [Parser.ParseHead] and are valid
-// until the caller discards or overwrites those; no field is a copy. Reuse one Request for many: it
-// keeps its room for fields, and a copy of the last header block, since clients repeat theirs: one that is the same byte
-// for byte is not parsed again. No parser needs what is in it between calls, so a worker may share one among its
-// connections.
+// Request is a parsed head. Its slices point into the bytes given to [Parser.ParseHead] and are
+// valid until the caller discards or overwrites those; no field is a copy. Reuse one Request for
+// many: it keeps its room for fields, and a copy of the last header block, since clients repeat
+// theirs: one that is the same byte for byte is not parsed again. No parser needs it between calls,
+// so a worker may share one among its connections.
 type Request struct {
 	Method []byte // case-sensitive; any token
 	Target []byte // as sent
@@ -49,8 +49,8 @@ func (r *Request) HeaderAt(i int) (name, value []byte) {
 	return r.head[f.name:f.nameEnd:f.nameEnd], r.head[f.value:f.valueEnd:f.valueEnd]
 }
 
-// Header is the value of the first field of that name, whatever its case; nil if there is none, empty
-// but not nil if it has no value. It compares with each field in turn.
+// Header is the value of the first field of that name, whatever its case; nil if there is none,
+// empty but not nil if it has no value. It compares with each field in turn.
 func (r *Request) Header(name string) []byte {
 	for i := range r.count {
 		f := r.at(i)
@@ -96,7 +96,8 @@ func (r *Request) clear() {
 	r.last = r.last[:0]
 }
 
-// marks are where a request line's parts end, from its start; zero if its target is not in origin form.
+// marks are where a request line's parts end, from its start; zero if its target is not in origin
+// form.
 type marks struct{ method, path, target int }
 
 // maxRemembered bounds the heads that are kept, which may be one for each connection.
@@ -109,8 +110,8 @@ func (r *Request) remember(head []byte, block int) {
 	}
 }
 
-// lineAgain is the length of the request line at the start of b if it is the last one, in origin form: its parts are then
-// where they were. Its version is 1.1 unless the byte says otherwise.
+// lineAgain is the length of the request line at the start of b if it is the last one, in origin
+// form: its parts are then where they were. Its version is 1.1 unless the byte says otherwise.
 func (r *Request) lineAgain(b []byte) int {
 	m := r.marks
 	if m.method == 0 || len(r.last) == 0 || r.block > len(b) || string(b[:r.block]) != string(r.last[:r.block]) {
@@ -125,8 +126,8 @@ func (r *Request) lineAgain(b []byte) int {
 	return r.block
 }
 
-// again is the length of the header block at the start of b if it is the one whose fields r holds: what comes of a block
-// depends on its bytes alone, and on the limits.
+// again is the length of the header block at the start of b if it is the one whose fields r holds.
+// The fields of a block depend on its bytes and the limits alone.
 func (r *Request) again(b []byte, limits *Limits) int {
 	last := r.last[min(r.block, len(r.last)):]
 	n := len(last)

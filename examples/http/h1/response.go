@@ -19,9 +19,9 @@ type Head struct {
 	Fields        []byte // more fields, as AppendField formats them
 }
 
-// AppendHead appends a whole response head, the empty line included. Then comes the body, unless the
-// request's method is HEAD or the status has none. For HTTP/1.0 a negative ContentLength closes the
-// connection whatever Close says.
+// AppendHead appends a whole response head, the empty line included. Then comes the body, unless
+// the request's method is HEAD or the status has none. For HTTP/1.0 a negative ContentLength closes
+// the connection whatever Close says.
 func AppendHead(dst []byte, h Head) []byte {
 	dst = AppendStatusLine(dst, h.Status)
 	if h.Date != nil {
@@ -67,8 +67,8 @@ func AppendStatusLine(dst []byte, status int) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendField appends a field line. A byte of the value that could end the line early becomes a space,
-// so that no value, wherever it came from, can split the response. The name must be a token.
+// AppendField appends a field line. A byte of the value that could end the line early becomes a
+// space, so that no value, wherever it came from, can split the response. The name must be a token.
 func AppendField(dst []byte, name, value string) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ": "...)
@@ -94,9 +94,9 @@ func AppendChunk(dst, data []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendError appends the whole response to a rejected request, body included, with Connection: close.
-// Close the connection after it, and better not at once: a reset could overtake the response while
-// the client still sends. date is as in [Head].
+// AppendError appends the whole response to a rejected request, body included, with Connection:
+// close. Close the connection after it, and better not at once: a reset could overtake the response
+// while the client still sends. date is as in [Head].
 func AppendError(dst []byte, err *Error, date []byte) []byte {
 	dst = AppendHead(dst, Head{
 		Status:        err.Status,

@@ -3,7 +3,7 @@ package h1
 import "bytes"
 
 // forbidden lists, by length, the fields that a trailer must not carry (RFC 9110 section 6.5.1):
-// those that frame, route, authenticate or describe the content, all of which was acted upon before
+// those that frame, route, authenticate or describe the content. All these were acted upon before
 // the trailer came.
 var forbidden = [...]string{
 	"te", "age", "date", "host", "vary", "range", "allow", "cookie", "expect", "pragma",
@@ -60,6 +60,7 @@ func (p *Parser) trailer(buf []byte) (int, *Error) {
 	return size, nil
 }
 
-// Trailer is the fields that came after the last body, with KeepTrailer: a line "name: value" with its CRLF for
-// each, in the order sent, every one allowed to be there. It is the parser's, until the next ParseHead.
+// Trailer is the fields that came after the last body, with KeepTrailer: a line "name: value" with
+// its CRLF for each, in the order sent, every one allowed to be there. It is the parser's, until
+// the next ParseHead.
 func (p *Parser) Trailer() []byte { return p.kept }

@@ -3,45 +3,33 @@ package app
 
 import (
 	"context"
-	"errors"
+	"flag"
 	"fmt"
+	"net"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
 	"github.com/suiro-go/suiro/server"
 )
 
-// grace is how long requests in progress have to finish after a signal. Idle connections
-// end at once.
-const grace = 10 * time.Second
+// Flags registers the flags that servers with sequential functions share, and has the server print
+// where it listens.
+func Flags(s *server.Server, addr string) {
+	flag.StringVar(&s.Addr, "addr", addr, "`host:port` to listen on, port 0 being any free one")
+	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: epoll)")
+	flag.IntVar(&s.Workers, "workers", 0, "number of workers (default: one per processor)")
+	s.Listening = func(addr net.Addr) { fmt.Println("listening on", addr) }
+}
 
-// Main serves until SIGINT or SIGTERM (on Windows Ctrl-C, Ctrl-Break or the end of the
-// session), then shuts down. An error is one line on the standard error, and the exit
-// code 1.
+// Main runs the server until a signal ends it. An error is one line on the standard error, and the
+// exit code 1.
 func Main(name string, s *server.Server) {
-	if err := untilSignal(s); err != nil {
+	end, err := serveAdmin(s)
+	if err == nil {
+		err = server.Run(context.Background(), s)
+		end() // after the server, so that /readyz says that it drains
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
-}
-
-func untilSignal(s *server.Server) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- s.ListenAndServe() }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
-	err := s.Shutdown(ctx)
-	if serr := <-served; !errors.Is(serr, server.ErrServerClosed) {
-		err = errors.Join(err, serr)
-	}
-	return err
 }

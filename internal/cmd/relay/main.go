@@ -1,12 +1,12 @@
-// Relay is a proxy for tests and benchmarks. It forwards from -addr to -to, and back: streams,
-// each spliced with a connection of its own, or datagrams.
+// Relay is a proxy for tests and benchmarks. It forwards from -addr to -to, and back: streams, each
+// spliced with a connection of its own, or datagrams.
 //
 //	relay -to 127.0.0.1:6379
 //	relay -network unix -addr /run/a.sock -to-network tcp -to 127.0.0.1:80
 //	relay -network udp -idle 10s -to 127.0.0.1:53
 //
-// It prints "listening on" and its address, and ends with SIGINT or SIGTERM, resetting
-// what is open.
+// It prints "listening on" and its address, and ends with SIGINT or SIGTERM, resetting open
+// connections.
 package main
 
 import (
@@ -47,8 +47,9 @@ func main() {
 		o.toNetwork = o.network
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := o.run(ctx); err != nil {
+	err := o.run(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "relay:", err)
 		os.Exit(1)
 	}

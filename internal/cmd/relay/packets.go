@@ -10,9 +10,9 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// listenPackets gives each peer that sends something to addr a session, with a socket
-// of its own that is connected to the origin: so the origin tells the peers apart, an
-// answer finds its peer by the socket it comes to, and nobody else can send one.
+// listenPackets gives each peer that sends to addr a session with its own socket, which is
+// connected to the origin. So the origin can tell the peers apart, the socket on which an answer
+// arrives identifies its peer, and only the origin can send an answer.
 func listenPackets(g *conn.Group, addr, to string, idle time.Duration) (net.Addr, func(), error) {
 	origin, err := net.ResolveUDPAddr("udp", to)
 	if err != nil {
@@ -26,7 +26,7 @@ func listenPackets(g *conn.Group, addr, to string, idle time.Duration) (net.Addr
 	if err != nil {
 		return nil, nil, err
 	}
-	defer pc.Close() // the group has a copy
+	defer func() { _ = pc.Close() }() // the group has a copy
 	h, err := packet.Listen(g, pc, &packet.Sessions{Handler: &peers{origin: origin.AddrPort()}, Idle: idle, CountSent: true})
 	if err != nil {
 		return nil, nil, err

@@ -56,7 +56,8 @@ func TestDatagramsOfAHundredPeersFindTheirWayBack(t *testing.T) {
 			defer c.Close()
 			got := make([]byte, 65535)
 			for j := range 20 {
-				// One at a time of each, and not long, so that they find room in a socket's buffer, all of them.
+				// One at a time of each, and not long, so that they find room in a socket's buffer,
+				// all of them.
 				want := fmt.Appendf(nil, "%d of %d %*d", j, i, j*10, 0)
 				if _, err := c.Write(want); err != nil {
 					return err

@@ -34,15 +34,15 @@ func streamAddr(network, addr string) (net.Addr, error) {
 	return net.ResolveTCPAddr(network, addr)
 }
 
-// accepted is the handler of what connects here. It splices at once: what comes
-// while the other connection is being established waits for that.
+// accepted is the handler of accepted connections. It splices at once: received bytes wait while
+// the other connection is being established.
 type accepted struct {
 	conn.Base
 	origin net.Addr
 }
 
 func (h *accepted) OnOpen(c *conn.Conn) error {
-	b, err := c.Dial(h.origin, dialled{})
+	b, err := c.Dial(h.origin, dialed{})
 	if err == nil {
 		_, err = conn.Splice(c, b, nil)
 	}
@@ -51,6 +51,6 @@ func (h *accepted) OnOpen(c *conn.Conn) error {
 
 func (h *accepted) OnData(*conn.Conn) error { return nil }
 
-type dialled struct{ conn.Base }
+type dialed struct{ conn.Base }
 
-func (dialled) OnData(*conn.Conn) error { return nil }
+func (dialed) OnData(*conn.Conn) error { return nil }

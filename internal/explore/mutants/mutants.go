@@ -1,9 +1,11 @@
-// Package mutants shows that a test finds what it is there to find: it makes a
+// Package mutants checks that a test finds the mistakes that it is meant to find. It makes a
 // mistake in a copy of a source file and expects the test to fail.
 package mutants
 
 import (
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,12 +19,12 @@ import (
 // A Mutant is a mistake made in a source file of the package under test.
 type Mutant struct {
 	file, tests string
-	edits       []string // in pairs: the old text, the new
+	edits       []string // in pairs: the old text, the new text
 }
 
-// In makes a mutant of a file in the current directory: edits are pairs of a piece
-// of text that the file has exactly once, and what replaces it. tests, a regular
-// expression for -run, are to find it.
+// In makes a mutant of a file in the current directory. edits are pairs: a text that occurs
+// exactly once in the file, and its replacement. tests is a regular expression for -run of the
+// tests that must find the mistake.
 func In(file, tests string, edits ...string) Mutant {
 	if len(edits) == 0 || len(edits)%2 != 0 {
 		panic("mutants: edits come in pairs")
@@ -33,22 +35,22 @@ func In(file, tests string, edits ...string) Mutant {
 // File is the file's name.
 func (m Mutant) File() string { return m.file }
 
-// MustAllBeCaught runs MustBeCaught for each, in parallel and with its name, unless the run
-// is short: each compiles the package.
+// MustAllBeCaught runs MustBeCaught for each mutant, in parallel and under its name. A short run
+// skips it, since each mutant compiles the package.
 func MustAllBeCaught(t *testing.T, all map[string]Mutant) {
 	if testing.Short() {
 		t.Skip("compiles the package for each mutant")
 	}
 	for name, m := range all {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // nothing here uses a shim
+			t.Parallel() // no mutant here uses a shim
 			m.MustBeCaught(t)
 		})
 	}
 }
 
-// MustBeCaught fails the test unless the explorer, in one of the mutant's tests,
-// finds a schedule that goes wrong. It compiles the package's tests once more.
+// MustBeCaught fails the test unless the explorer, in one of the mutant's tests, finds a schedule
+// that fails. It compiles the package's tests once more.
 func (m Mutant) MustBeCaught(t *testing.T) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), "go", "test", "-tags", "explore", "-vet=off", "-count=1", "-failfast",
@@ -60,7 +62,8 @@ func (m Mutant) MustBeCaught(t *testing.T) {
 	t.Log(firstFailure(string(out)))
 }
 
-// write makes the mistake in a copy, and returns what has go test use it.
+// write makes the mistake in a copy, and returns the overlay file for go test. The overlay also
+// removes the files of the external test package, which need most of the compiler's time.
 func (m Mutant) write(t *testing.T) (overlay string) {
 	t.Helper()
 	source, err := os.ReadFile(m.file)
@@ -75,11 +78,21 @@ func (m Mutant) write(t *testing.T) (overlay string) {
 	dir := t.TempDir()
 	mutated, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
 	must(t, os.WriteFile(mutated, []byte(text), 0o600))
-	path, err := filepath.Abs(m.file)
+	here, err := os.Getwd()
 	must(t, err)
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
+	replace := map[string]string{filepath.Join(here, m.file): mutated}
+	tests, err := filepath.Glob("*_test.go")
 	must(t, err)
-	must(t, os.WriteFile(overlay, replace, 0o600))
+	for _, name := range tests {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly)
+		must(t, err)
+		if strings.HasSuffix(file.Name.Name, "_test") {
+			replace[filepath.Join(here, name)] = ""
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	must(t, err)
+	must(t, os.WriteFile(overlay, list, 0o600))
 	return overlay
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Check says whether what a mode is for is Suiro's: an overlay that does nothing would have all
-// tests pass. It is net/http's server that accepts, on a connection from net.Dial.
+// Check reports whether Suiro serves the part that a mode replaces: with an overlay that does
+// nothing all tests would pass. net/http's server accepts, on a connection from net.Dial.
 func Check(mode string) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -22,7 +22,7 @@ func Check(mode string) error {
 		return ctx
 	}}
 	go func() { _ = srv.Serve(ln) }()
-	defer srv.Close()
+	defer func() { _ = srv.Close() }()
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// Dial is net.Dialer.DialContext. Which options it leaves to package net: Cancel, Control for
-// datagrams, by which server.Dialer's own call for those is told, those of
-// keep-alive that a server.Dialer does not have, and Multipath TCP if d asks for it.
+// Dial is net.Dialer.DialContext. It leaves these options to package net: Cancel, keep-alive
+// options that a server.Dialer does not have, Multipath TCP, and Control for datagrams. That one
+// would make the user see server.Dialer's own call.
 func Dial(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error, bool) {
-	if !isStream(network) && (!isDatagram(network) || d.Control != nil) || d.Cancel != nil || d.KeepAliveConfig.Enable || d.MultipathTCP() {
+	if !isStream(network) && (!isDatagram(network) || d.Control != nil) || d.Cancel != nil || d.KeepAliveConfig.Enable || d.MultipathTCP() { //nolint:staticcheck // Cancel is deprecated, but users of a Dialer may set it
 		return nil, nil, false
 	}
 	our := server.Dialer{

@@ -26,7 +26,7 @@ type listener struct {
 // A served is an http.Server on Suiro.
 type served struct {
 	server server.Server
-	ending atomic.Bool // what is called from now on is called by server.HTTPServer
+	ending atomic.Bool // later calls come from server.HTTPServer
 }
 
 var serving sync.Map // *http.Server to *served

@@ -16,7 +16,7 @@ type Event struct {
 const (
 	EVFILT_READ  = -1
 	EVFILT_WRITE = -2
-	EVFILT_TIMER = -7 // data: milliseconds; the event's: how often it was due
+	EVFILT_TIMER = -7 // of a change: milliseconds; of an event: the number of expirations
 	EVFILT_USER  = -11
 
 	EV_ADD      = 0x0001
@@ -30,7 +30,7 @@ const (
 	EV_ERROR    = 0x4000
 	EV_EOF      = 0x8000
 
-	NOTE_TRIGGER  = 0x01000000 // EVFILT_USER: have it happen
+	NOTE_TRIGGER  = 0x01000000 // EVFILT_USER: trigger the event
 	NOTE_FFCOPY   = 0xc0000000 // keep the change's other fflags for the event
 	NOTE_FFLAGMSK = 0x00ffffff
 )

@@ -6,10 +6,10 @@ import "golang.org/x/sys/unix"
 
 const (
 	hungUp   = unix.POLLHUP
-	peerDone = unix.POLLRDHUP | unix.POLLHUP // nothing more will come
+	peerDone = unix.POLLRDHUP | unix.POLLHUP // no more data will arrive
 )
 
-// look is poll(2) for all there is to know, and what kind of socket it is: 0 for none.
+// look calls poll(2) for all events. It also returns the kind of socket, 0 for no socket.
 func (f *file) look() (is int16, kind int) {
 	p := [1]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN | unix.POLLOUT | unix.POLLPRI | unix.POLLRDHUP}}
 	for {
@@ -23,7 +23,7 @@ func (f *file) look() (is int16, kind int) {
 		f.connected = err == nil
 	}
 	if p[0].Revents&peerDone == unix.POLLHUP && kind == unix.SOCK_STREAM {
-		return 0, kind // neither side has ended it: it was never connected, for which Linux has it hung up
+		return 0, kind // neither side has ended it: it was never connected, which Linux reports as a hang-up
 	}
 	return p[0].Revents, kind
 }
@@ -33,7 +33,7 @@ func (f *file) listening() bool {
 	return v != 0
 }
 
-// failure is the error of a socket that has one.
+// failure returns the error of a socket that has one.
 func (f *file) failure() uint32 {
 	if f.connected {
 		return uint32(unix.ECONNRESET)
@@ -50,7 +50,7 @@ func (f *file) readable(ev *Event) bool {
 	n, _ := unix.IoctlGetInt(f.fd, unix.TIOCINQ)
 	ev.Data = int64(n)
 	if is&unix.POLLPRI != 0 {
-		ev.Data++ // what is behind the mark
+		ev.Data++ // for the bytes behind the mark
 	}
 	if kind != unix.SOCK_DGRAM && is&peerDone != 0 {
 		ev.Flags |= EV_EOF

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 func newQueue(t *testing.T) *Queue {
 	t.Helper()
@@ -34,13 +34,13 @@ func apply(t *testing.T, q *Queue, changes ...Event) {
 	require.Zero(t, n)
 }
 
-// now is what there is to take without waiting.
+// now returns the events that can be taken without waiting.
 func now(t *testing.T, q *Queue) []Event {
 	t.Helper()
 	return take(t, q, &unix.Timespec{})
 }
 
-// soon waits for something.
+// soon waits for events.
 func soon(t *testing.T, q *Queue) []Event {
 	t.Helper()
 	got := take(t, q, &unix.Timespec{Sec: int64(patience / time.Second)})

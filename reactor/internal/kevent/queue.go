@@ -15,12 +15,12 @@ import (
 // A Queue is a kqueue. Any goroutine may call Kevent, several at once.
 type Queue struct {
 	epoll int
-	kick  int // eventfd: a knote became active by hand
+	kick  int // eventfd: a knote was activated directly
 
 	mu     sync.Mutex
 	knotes map[key]*knote
 	files  map[int]*file
-	active []*knote // in the order in which they became so
+	active []*knote // in the order of activation
 	seq    uint32
 	closed bool
 }
@@ -43,12 +43,12 @@ type knote struct {
 	happened bool // EVFILT_USER was triggered
 }
 
-// A file is what a descriptor number refers to, as registered with epoll.
+// A file is the file of a descriptor number, as registered with epoll.
 type file struct {
 	fd            int
 	seq           uint32
 	inode, device uint64
-	timer         bool // the descriptor is ours
+	timer         bool // the queue owns the descriptor
 	connected     bool // it has had a peer
 	knotes        []*knote
 }
@@ -73,10 +73,10 @@ func New() (*Queue, error) {
 	return &Queue{epoll: epoll, kick: kick, knotes: map[key]*knote{}, files: map[int]*file{}}, nil
 }
 
-// FD is a descriptor that stands for the queue.
+// FD returns a descriptor that identifies the queue.
 func (q *Queue) FD() int { return q.epoll }
 
-// Close is close(2) of it.
+// Close is close(2) of the queue.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -93,7 +93,7 @@ func (q *Queue) Close() {
 	_ = unix.Close(q.epoll)
 }
 
-// Kevent is kevent(2): limit nil is no limit.
+// Kevent is kevent(2). A nil limit is no limit.
 func (q *Queue) Kevent(changes, events []Event, limit *unix.Timespec) (int, syscall.Errno) {
 	n, errno := q.change(changes, events)
 	if n > 0 || errno != 0 || len(events) == 0 {
@@ -123,7 +123,7 @@ func (q *Queue) Kevent(changes, events []Event, limit *unix.Timespec) (int, sysc
 	}
 }
 
-// change makes changes; what it returns are those that failed, or have a receipt.
+// change makes changes. It returns events for those that failed or have a receipt.
 func (q *Queue) change(changes, events []Event) (n int, errno syscall.Errno) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -184,12 +184,13 @@ func (q *Queue) apply(c *Event) syscall.Errno {
 		}
 		k.happened = k.happened || c.Fflags&NOTE_TRIGGER != 0
 	}
-	q.activate(k) // and when it is taken, it is looked at
+	q.activate(k) // when it is taken, it is evaluated
 	_, _ = unix.Write(q.kick, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	return 0
 }
 
-// find is the knote of a change, if it has one and its descriptor is still that file's.
+// find returns the knote of a change, if it has one and its descriptor still refers to the knote's
+// file.
 func (q *Queue) find(c *Event) *knote {
 	k := q.knotes[key{c.Ident, c.Filter}]
 	if k == nil || q.stale(k.file) {
@@ -225,7 +226,7 @@ func (q *Queue) add(c *Event) (*knote, syscall.Errno) {
 	switch c.Filter {
 	case EVFILT_USER:
 	case EVFILT_TIMER:
-		k.flags |= EV_CLEAR // as the manual has it
+		k.flags |= EV_CLEAR // as the manual says
 		fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 		if err != nil {
 			return nil, err.(syscall.Errno)
@@ -268,18 +269,18 @@ func (q *Queue) add(c *Event) (*knote, syscall.Errno) {
 	return k, 0
 }
 
-// register has epoll tell of a file, and of all that is true of it now.
+// register makes epoll report a file, including its present state.
 func (q *Queue) register(f *file) syscall.Errno {
 	ev := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
 		Fd:     int32(f.fd), Pad: int32(f.seq),
 	}
 	err := unix.EpollCtl(q.epoll, unix.EPOLL_CTL_ADD, f.fd, &ev)
-	if err == unix.EEXIST { // there already, or kept by another descriptor of the same file
+	if err == unix.EEXIST { // registered already, or kept by another descriptor of the file
 		err = unix.EpollCtl(q.epoll, unix.EPOLL_CTL_MOD, f.fd, &ev)
 	}
 	errno, _ := err.(syscall.Errno)
-	if errno == unix.EPERM { // a regular file, of which no tests are made
+	if errno == unix.EPERM { // a regular file, which no test uses
 		errno = unix.EINVAL
 	}
 	return errno
@@ -298,7 +299,7 @@ func (q *Queue) drop(k *knote) {
 	}
 	if q.files[f.fd] == f {
 		delete(q.files, f.fd)
-		_ = unix.EpollCtl(q.epoll, unix.EPOLL_CTL_DEL, f.fd, nil) // fails if it is closed, or another's by now: see take
+		_ = unix.EpollCtl(q.epoll, unix.EPOLL_CTL_DEL, f.fd, nil) // fails if it is closed, or if the number was reused: see take
 	}
 	if f.timer {
 		_ = unix.Close(f.fd)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// take fills events with what is true of the active knotes.
+// take fills events with the active knotes that are true now.
 func (q *Queue) take(events []Event) (n int, errno syscall.Errno) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -30,7 +30,7 @@ func (q *Queue) take(events []Event) (n int, errno syscall.Errno) {
 		if k.gone || q.stale(k.file) {
 			continue
 		}
-		if k.disabled { // and looked at when it is enabled, which activates it
+		if k.disabled { // evaluated when it is enabled, which activates it
 			continue
 		}
 		ev := Event{Ident: k.ident, Filter: k.filter, Flags: k.flags, Udata: k.udata}
@@ -53,8 +53,8 @@ func (q *Queue) take(events []Event) (n int, errno syscall.Errno) {
 	return n, 0
 }
 
-// gather activates what epoll tells of. Events of a file that was closed while another
-// descriptor keeps it registered have another number.
+// gather activates the knotes for which epoll has events. Events of a closed file that another
+// descriptor keeps registered have another number.
 func (q *Queue) gather() syscall.Errno {
 	var told [64]unix.EpollEvent
 	for {
@@ -85,7 +85,7 @@ func (q *Queue) gather() syscall.Errno {
 	}
 }
 
-// holds looks whether a knote is true now, and fills in what the event says.
+// holds reports whether a knote is true now, and fills in the event.
 func (k *knote) holds(ev *Event) bool {
 	switch k.filter {
 	case EVFILT_USER:

@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var accepting = []behaviour{
+var accepting = []behavior{
 	{"accepts many connections with one operation", testAcceptMany},
 	{"accepts connections that came before the operation", testAcceptBacklog},
 	{"accepts again after descriptors had run out", testAcceptExhausted},
@@ -25,9 +25,9 @@ func testAcceptMany(t *testing.T, b Backend) {
 	e := l.add(fd)
 	e.accept()
 	for range 2 { // the second time the operation has been in flight for long
-		dialled := inBackground(func() error { return dialMany(to, crowd) })
+		dialed := inBackground(func() error { return dialMany(to, crowd) })
 		l.until("all connections", func() bool { return len(e.conns) == crowd })
-		require.NoError(t, <-dialled)
+		require.NoError(t, <-dialed)
 		l.settle()
 		requireDistinct(t, e.conns, crowd)
 		for _, conn := range e.conns {
@@ -42,14 +42,14 @@ func testAcceptBacklog(t *testing.T, b Backend) {
 	fd, to := listenSocket(t, "tcp")
 	e := l.add(fd)
 	c := dial(t, to)
-	for range crowd { // they stay open: one that was closed could be reset by the next from its port, unseen
+	for range crowd { // they stay open: a closed one could be reset, unnoticed, by the next connection from its port
 		dial(t, to)
 	}
 	e.accept()
 	l.until("all connections", func() bool { return len(e.conns) == crowd+1 })
 	requireDistinct(t, e.conns, crowd+1)
 
-	if p := e.peers[0]; p.IsValid() { // else it was not told
+	if p := e.peers[0]; p.IsValid() { // otherwise the backend did not get it
 		require.Equal(t, c.LocalAddr().String(), p.String())
 	}
 	first := l.add(e.conns[0]) // they come in order, and this one works
@@ -63,7 +63,7 @@ func testAcceptBacklog(t *testing.T, b Backend) {
 
 func testAcceptExhausted(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	for range 20 { // what the backend opens when it is first needed is open
+	for range 20 { // by then the backend has opened the descriptors that it opens on first use
 		l.poll(shortHold, true)
 	}
 	fd, to := listenSocket(t, "tcp")
@@ -94,7 +94,7 @@ func testAcceptAborted(t *testing.T, b Backend) {
 	e.accept()
 	c := dial(t, to)
 	write(t, c, "alive")
-	// Linux hands a reset connection out all the same; others may not.
+	// Linux returns a reset connection all the same; others may not.
 	found := func() bool {
 		for _, conn := range e.conns {
 			in := l.add(conn)

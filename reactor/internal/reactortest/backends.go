@@ -13,14 +13,14 @@ import (
 // A Backend is one way to open a reactor.
 type Backend struct {
 	Name   string
-	Config reactor.Config // what makes it this one; its sizes are the test's to choose
+	Config reactor.Config // the settings of this backend; the test chooses the sizes
 
-	// Open replaces reactor.Open, for a backend that has no name there. The
-	// goroutine that calls it is locked to its thread.
+	// Open replaces reactor.Open, for a backend that has no name there. The calling goroutine is
+	// locked to its thread.
 	Open func(reactor.Config) (reactor.Reactor, error) // nil: reactor.Open
 }
 
-// features are those that are tried without, one at a time and all together.
+// features are turned off one at a time and all together.
 var features = []reactor.Feature{
 	reactor.FeatureMultishotAccept,
 	reactor.FeatureMultishotRecv,
@@ -29,8 +29,8 @@ var features = []reactor.Feature{
 	reactor.FeatureSkipSuccess,
 }
 
-// Backends returns every backend that starts here: each one this platform has,
-// and io_uring also without its features. What cannot start is logged.
+// Backends returns every backend that starts here: each one of this platform, and io_uring also
+// without its features. Those that cannot start are logged.
 func Backends(t testing.TB) []Backend {
 	t.Helper()
 	var found []Backend
@@ -63,8 +63,8 @@ func Backends(t testing.TB) []Backend {
 	return found
 }
 
-// Complete is the best form of each backend that starts here, for tests too
-// long to run on all.
+// Complete returns each backend that starts here with all its features, for tests that are too long
+// for all variants.
 func Complete(t testing.TB) []Backend {
 	t.Helper()
 	return slices.DeleteFunc(Backends(t), func(b Backend) bool { return b.Name != b.Config.Backend })
@@ -83,7 +83,7 @@ func without(t testing.TB, name string, lacking ...reactor.Feature) Backend {
 	return Backend{Name: name + " without " + what, Config: cfg}
 }
 
-// unlocked is a backend as goroutines use it that share threads with others.
+// unlocked is a backend for owners that share threads with other goroutines.
 func unlocked(t testing.TB, name string) Backend {
 	t.Helper()
 	cfg, err := reactor.Select(reactor.Config{Backend: name, Unlocked: true}, nil)
@@ -93,7 +93,7 @@ func unlocked(t testing.TB, name string) Backend {
 	return Backend{Name: name + " without a thread", Config: cfg}
 }
 
-// coalescing is a backend that lets what comes gather.
+// coalescing is a backend that coalesces wake-ups.
 func coalescing(t testing.TB, name string) Backend {
 	t.Helper()
 	cfg, err := reactor.Select(reactor.Config{Backend: name, Coalesce: 100 * time.Microsecond}, nil)
@@ -103,7 +103,7 @@ func coalescing(t testing.TB, name string) Backend {
 	return Backend{Name: name + " with naps", Config: cfg}
 }
 
-// open opens the backend in the given sizes; what is zero stays as it is.
+// open opens the backend with the given sizes. A zero size stays at its default.
 func (b Backend) open(sizes reactor.Config) (reactor.Reactor, error) {
 	cfg := b.Config
 	cfg.Entries = cmp.Or(sizes.Entries, cfg.Entries)
@@ -117,7 +117,7 @@ func (b Backend) open(sizes reactor.Config) (reactor.Reactor, error) {
 	return reactor.Open(cfg)
 }
 
-// lock ties the test to its thread, as the owner of a reactor must be.
+// lock locks the test to its thread, as the owner of a reactor must be.
 func lock(t testing.TB) {
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)

@@ -11,13 +11,13 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var cancelling = []behaviour{
-	{"a cancelled receive ends once, and can be armed again", testCancelRecv},
-	{"a cancelled send ends once, and no byte is unaccounted for", testCancelSend},
-	{"a cancelled accept ends once, and no connection is lost", testCancelAccept},
-	{"cancelling nothing does no harm", testCancelNothing},
-	{"cancelling concerns one kind and one token only", testCancelOther},
-	{"a receive cancelled in the midst of data loses nothing", testCancelRace},
+var canceling = []behavior{
+	{"a canceled receive ends once, and can be armed again", testCancelRecv},
+	{"a canceled send ends once, and no byte is unaccounted for", testCancelSend},
+	{"a canceled accept ends once, and no connection is lost", testCancelAccept},
+	{"canceling nothing does no harm", testCancelNothing},
+	{"canceling concerns one kind and one token only", testCancelOther},
+	{"a receive canceled in the midst of data loses nothing", testCancelRace},
 	{"a receive that has ended by itself is not ended again", testCancelEnded},
 }
 
@@ -48,7 +48,7 @@ func testCancelSend(t *testing.T, b Backend) {
 	l.settle()
 	require.Len(t, e.ends[reactor.Send], before+1)
 
-	sent := e.sent // the peer gets these and then what is sent from there on
+	sent := e.sent // the peer gets these bytes and then all that are sent from there on
 	got := make([]byte, len(want))
 	taken := inBackground(func() error { _, err := io.ReadFull(peer, got); return err })
 	e.send(want[sent:])

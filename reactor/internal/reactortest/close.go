@@ -9,7 +9,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var closing = []behaviour{
+var closing = []behavior{
 	{"a closed reactor says so", testClosed},
 	{"a Close operation closes, and in its place", testCloseOperation},
 	{"Close gives every descriptor back", testCloseDescriptors},
@@ -62,7 +62,7 @@ func testCloseOperation(t *testing.T, b Backend) {
 }
 
 func testCloseDescriptors(t *testing.T, b Backend) {
-	newLoop(t, b, small).close() // the process opens some of its own the first time
+	newLoop(t, b, small).close() // the first reactor of a process opens descriptors that stay open
 	before := descriptors(t)
 	for range 5 {
 		l := newLoop(t, b, small)
@@ -79,17 +79,17 @@ func testCloseDescriptors(t *testing.T, b Backend) {
 	}
 }
 
-// When Close returns, nothing of the reactor's holds a socket or touches memory any more: a listener's port
-// can be listened at again as soon as its descriptor is closed.
+// When Close returns, no operation of the reactor holds a socket or touches memory any more. A
+// listener's port can be listened on again as soon as its descriptor is closed.
 func testCloseAbandons(t *testing.T, b Backend) {
-	deaf := deafAddress(t)
+	unanswering := unansweringAddress(t)
 	for range 10 {
 		l := newLoop(t, b, small)
 		fd, addr := listenSocket(t, "tcp")
 		at := l.add(fd)
 		at.accept()
 		hangs := l.add(newSocket(t, "tcp"))
-		hangs.connect(deaf)
+		hangs.connect(unanswering)
 		e, peer := l.pair("tcp")
 		shrink(t, e.fd)
 		e.recv()

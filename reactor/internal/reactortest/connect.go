@@ -14,13 +14,13 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var connecting = []behaviour{
+var connecting = []behavior{
 	onNetworks("connects", testConnect),
 	{"connects to an abstract name", testConnectAbstract},
 	{"a refused connect is one error", testConnectRefused},
 	{"a socket file that nobody listens at refuses", testConnectNobody},
 	{"connects many at once", testConnectMany},
-	{"a connect that hangs can be cancelled", testConnectCancel},
+	{"a connect that hangs can be canceled", testConnectCancel},
 	{"data that comes with the connection is received", testConnectGreeting},
 }
 
@@ -120,10 +120,10 @@ func testConnectMany(t *testing.T, b Backend) {
 
 func testConnectCancel(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	deaf := deafAddress(t)
+	unanswering := unansweringAddress(t)
 	for i := range 5 {
 		e := l.add(newSocket(t, "tcp"))
-		e.connect(deaf)
+		e.connect(unanswering)
 		if i > 0 { // else both are submitted in one batch
 			l.settle()
 			require.True(t, e.flying[reactor.Connect])
@@ -143,7 +143,7 @@ func testConnectGreeting(t *testing.T, b Backend) {
 	for range 20 {
 		e := l.add(newSocket(t, "tcp"))
 		e.connect(ln.Addr())
-		l.settle() // submitted, and as good as connected
+		l.settle() // submitted, and very likely connected
 		c := l.accept(ln)
 		write(t, c, "220 ready")
 		finish(t, c)

@@ -12,13 +12,13 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var datagramErrors = []behaviour{
+var datagramErrors = []behavior{
 	{"a datagram that is too long fails alone", testPacketTooLong},
 	{"what cannot be sent is refused when it is added", testPacketAddRefused},
 	{"a refusal by the peer is an error, and the socket lives", testPacketRefused},
-	{"a receive of datagrams can be cancelled", testPacketCancel},
+	{"a receive of datagrams can be canceled", testPacketCancel},
 	{"a batch for which there is no room waits, and all of it arrives", testPacketsWait},
-	{"a batch that waits can be cancelled", testPacketsWaitCancel},
+	{"a batch that waits can be canceled", testPacketsWaitCancel},
 	{"a reactor closes with datagrams under way", testPacketClose},
 }
 
@@ -74,7 +74,7 @@ func testPacketRefused(t *testing.T, b Backend) {
 	}
 	peer, err := listenPacket("udp4", to)
 	require.NoError(t, err)
-	defer peer.Close()
+	defer func() { _ = peer.Close() }()
 	e.recvFrom()
 	writeTo(t, peer, []byte("now there is"), addr)
 	l.until("a datagram", func() bool { return len(e.packets) == 1 })
@@ -102,7 +102,7 @@ func testPacketCancel(t *testing.T, b Backend) {
 	e.close()
 }
 
-// full is a datagram socket whose peer's queue takes only a few.
+// full returns a datagram socket whose peer's queue takes only a few datagrams.
 func (l *loop) full(n int) (e *endpoint, peer int, batch *reactor.Batch) {
 	l.t.Helper()
 	if !sendersWait {
@@ -125,7 +125,7 @@ func testPacketsWait(t *testing.T, b Backend) {
 	require.True(t, e.flying[reactor.SendTo])
 	got := map[string]bool{}
 	p := make([]byte, 100)
-	for end := deadline(); len(got) < n; l.poll(0, false) { // never waits: it is this loop that makes room
+	for end := deadline(); len(got) < n; l.poll(0, false) { // never waits: this loop makes the room
 		require.True(t, time.Now().Before(end), "%d of %d\n%s", len(got), n, l.dump())
 		for {
 			m, ok := readPacket(peer, p)

@@ -10,10 +10,10 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var datagramMemory = []behaviour{
+var datagramMemory = []behavior{
 	{"a datagram longer than its buffer is cut off and says so", testPacketTruncated},
 	{"receiving datagrams goes on when buffers come back", testPacketStarve},
-	{"a receive of datagrams that waits for a buffer can be cancelled", testPacketStarveCancel},
+	{"a receive of datagrams that waits for a buffer can be canceled", testPacketStarveCancel},
 	{"datagrams and a stream leave each other's buffers alone", testPacketsBesideStream},
 	{"releasing a datagram twice panics", testPacketReleaseTwice},
 }
@@ -32,7 +32,7 @@ func testPacketTruncated(t *testing.T, b Backend) {
 	}
 }
 
-// starvedOfPackets is an endpoint that keeps all buffers there are, with more to come.
+// starvedOfPackets returns an endpoint that keeps all buffers, with more datagrams to arrive.
 func starvedOfPackets(t *testing.T, b Backend, n int) (l *loop, e *endpoint) {
 	t.Helper()
 	l = newLoop(t, b, reactor.Config{Entries: 64, Buffers: 4, BufferSize: 4096, Datagrams: 8, DatagramSize: 200})

@@ -11,36 +11,38 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// An endpoint is a socket that the reactor works on, under one token.
+// An endpoint is a socket that the reactor serves, under one token.
 type endpoint struct {
 	l     *loop
 	fd    int
 	token reactor.Token
 
 	flying   [reactor.Close + 1]bool
-	stopping [reactor.Close + 1]bool // cancelled: not to be armed again
+	stopping [reactor.Close + 1]bool // canceled: not to be armed again
 	ends     [reactor.Close + 1][]reactor.Completion
 
 	data  []byte   // received
 	kept  []buffer // not released yet, if keep
 	keep  bool
 	one   bool             // receives take one buffer at a time
-	conns []int            // accepted, taken over by whoever empties it
-	peers []netip.AddrPort // of those, as the backend said
+	conns []int            // accepted; the code that empties it owns them
+	peers []netip.AddrPort // of conns, as the backend reported
 
 	packets []packet // received, of datagrams
 	batch   *reactor.Batch
 	failed  []reactor.Failure
 
 	to      net.Addr // Connect
-	unsent  []byte   // Send: what is in flight
+	unsent  []byte   // Send: the bytes in flight
 	sent    int
-	hangups int // what Hangups have told of
+	hangups int // number of completions of Hangup
+	edges   bool
+	changes [reactor.Close + 1]int // number of completions of operations with Edges
 
-	shorts int // sends of which the kernel took a part
+	shorts int // number of sends that the kernel took in part
 }
 
-// A buffer is a received piece and what it held when it came.
+// A buffer is a received piece and a copy of its content when it arrived.
 type buffer struct {
 	reactor.Buffer
 	was string
@@ -72,7 +74,7 @@ func (e *endpoint) sendTo(b *reactor.Batch) {
 
 func (e *endpoint) recv() { e.start(reactor.Op{Kind: reactor.Recv, One: e.one}) }
 
-// send sends all of p, in as many operations as that takes.
+// send sends all of p, in as many operations as necessary.
 func (e *endpoint) send(p []byte) {
 	e.l.t.Helper()
 	e.unsent = p
@@ -90,7 +92,7 @@ func (e *endpoint) start(op reactor.Op) {
 	op.FD, op.Token = e.fd, e.token
 	require.False(e.l.t, e.flying[op.Kind], "the test itself breaks the contract")
 	e.flying[op.Kind], e.stopping[op.Kind] = true, false
-	if sent := e.l.submit(op); sent > 0 { // known at once: taken like a completion
+	if sent := e.l.submit(op); sent > 0 { // known at once: processed like a completion
 		c := reactor.Completion{Token: e.token, Kind: op.Kind, Res: sent}
 		e.l.record(&c)
 		require.Empty(e.l.t, e.breach(&c))
@@ -104,11 +106,11 @@ func (e *endpoint) cancel(k reactor.Kind) {
 	e.l.submit(reactor.Op{Kind: reactor.Cancel, Target: k, FD: e.fd, Token: e.token})
 }
 
-// stop cancels and waits for the end, which must be a single one.
+// stop cancels the operation and waits for its end, which must come exactly once.
 func (e *endpoint) stop(k reactor.Kind) {
 	e.l.t.Helper()
 	e.cancel(k)
-	e.l.until(fmt.Sprintf("the end of a cancelled %v", k), func() bool { return !e.flying[k] })
+	e.l.until(fmt.Sprintf("the end of a canceled %v", k), func() bool { return !e.flying[k] })
 }
 
 // close closes the socket through the reactor.
@@ -128,7 +130,7 @@ func (e *endpoint) inFlight() bool {
 	return false
 }
 
-// errno is how the last operation of the kind ended.
+// errno returns the error of the last operation of the kind.
 func (e *endpoint) errno(k reactor.Kind) syscall.Errno {
 	if len(e.ends[k]) == 0 {
 		return 0
@@ -142,9 +144,9 @@ func (e *endpoint) eof() bool {
 	return n > 0 && e.ends[reactor.Recv][n-1].Res == 0
 }
 
-// breach says how the completion breaks the contract, if it does.
+// breach describes how the completion breaks the contract, or returns "".
 func (e *endpoint) breach(c *reactor.Completion) string {
-	multishot := c.Kind == reactor.Hangup || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
+	multishot := e.edges && (c.Kind == reactor.Readable || c.Kind == reactor.Writable) || c.Kind == reactor.Hangup || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
 	switch {
 	case c.Kind < reactor.Accept || c.Kind > reactor.Hangup:
 		return "such operations have no completion"
@@ -179,7 +181,7 @@ func (e *endpoint) take(c *reactor.Completion) {
 			e.again(c.Kind)
 			return
 		}
-		c.Res = -int(syscall.ECANCELED) // nothing came of it, and now nothing will
+		c.Res = -int(syscall.ECANCELED) // it had no result, and now never will
 	}
 	if !c.More {
 		e.flying[c.Kind] = false
@@ -216,9 +218,13 @@ func (e *endpoint) take(c *reactor.Completion) {
 		if c.Res == 0 {
 			e.hangups++
 		}
+	case reactor.Readable, reactor.Writable:
+		if c.Res == 0 {
+			e.changes[c.Kind]++
+		}
 	case reactor.Connect:
 	}
-	// As any user must: what ended without having failed is armed again.
+	// As every user must: an operation that ended without a failure is armed again.
 	again := c.Kind == reactor.Accept && c.Res >= 0 ||
 		c.Kind == reactor.Recv && c.Res > 0 || c.Kind == reactor.RecvFrom && c.Res >= 0
 	if again && !c.More && !e.stopping[c.Kind] {
@@ -226,7 +232,7 @@ func (e *endpoint) take(c *reactor.Completion) {
 	}
 }
 
-// passing reports that an operation ended for want of something that passes.
+// passing reports whether an operation ended for a transient reason.
 func passing(c *reactor.Completion) bool {
 	switch c.Errno() {
 	case syscall.EINTR, syscall.EAGAIN, syscall.ENOBUFS:
@@ -237,14 +243,14 @@ func passing(c *reactor.Completion) bool {
 	return false
 }
 
-// again submits what has ended once more.
+// again submits an operation that has ended once more.
 func (e *endpoint) again(k reactor.Kind) {
 	e.l.t.Helper()
 	e.l.rearmed = true
 	e.start(reactor.Op{Kind: k, Buf: e.unsent, Addr: e.to, Batch: e.batch, One: k == reactor.Recv && e.one})
 }
 
-// release gives the oldest n buffers back; until then they have to stay as they came.
+// release gives the oldest n buffers back. Until then their content must not have changed.
 func (e *endpoint) release(n int) {
 	e.l.t.Helper()
 	for _, b := range e.kept[:n] {

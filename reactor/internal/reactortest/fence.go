@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A fence is a listener of the loop. A connection to it is reported after everything that happened before
-// it, and it takes no buffer.
+// A fence is a listener of the loop. A connection to it is reported after all earlier events, and
+// it takes no buffer.
 type fence struct {
 	l  *loop
 	at *endpoint
@@ -22,8 +22,8 @@ func newFence(l *loop) *fence {
 	return f
 }
 
-// pass goes through twice: a backend that takes turns may report the newest event in the round in which it
-// first sees it.
+// pass makes two connections: a backend that serves in turn may report the newest event in the
+// round in which it first sees it.
 func (f *fence) pass() {
 	f.l.t.Helper()
 	for range 2 {

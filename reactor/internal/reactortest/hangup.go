@@ -10,10 +10,10 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var hangingUp = []behaviour{
+var hangingUp = []behavior{
 	{"a hangup is a reset, and neither data nor the end", testHangup},
 	{"a hangup that is there already is told at once, and takes nothing", testHangupBefore},
-	{"a hangup can be cancelled", testHangupCancel},
+	{"a hangup can be canceled", testHangupCancel},
 	{"a hangup can be in flight beside a receive", testHangupBesideRecv},
 }
 
@@ -24,7 +24,7 @@ func needHangups(t *testing.T) {
 	}
 }
 
-// hungUp reports that a Hangup has told of one.
+// hungUp reports whether a Hangup has completed.
 func (e *endpoint) hungUp() bool { return e.hangups > 0 }
 
 // endHangup ends a Hangup that may still be in flight.
@@ -71,7 +71,7 @@ func testHangupBefore(t *testing.T, b Backend) {
 	needHangups(t)
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
-	e.ready(reactor.Readable) // so that an edge has told of the reset before
+	e.ready(reactor.Readable) // so that an edge has reported the reset before
 	resetPeer(t, peer)
 	l.until("readable", func() bool { return !e.flying[reactor.Readable] })
 	l.settle()

@@ -9,11 +9,12 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var interrupting = []behaviour{
+var interrupting = []behavior{
 	{"signals lose nothing", testSignals},
 }
 
-// The owner's thread is sent signals all the time while it waits, accepts, connects and transfers both ways.
+// Signals are sent to the owner's thread all the time while it waits, accepts, connects and
+// transfers in both directions.
 func testSignals(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	ln := listen(t, "tcp")

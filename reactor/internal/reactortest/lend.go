@@ -10,8 +10,8 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// What other goroutines than the owner may do, most of it while the owner waits.
-var lending = []behaviour{
+// Calls that goroutines other than the owner may make, most of them while the owner waits.
+var lending = []behavior{
 	{"a release by another goroutine ends the starvation of a waiting owner", testLendRelease},
 	{"a cancel by another goroutine ends a waiting owner's receive", testLendCancel},
 	{"a cancel by another goroutine ends a receive that waits for a buffer", testLendCancelStarved},
@@ -42,14 +42,14 @@ func testLendRelease(t *testing.T, b Backend) {
 	}
 }
 
-// lendCancel has another goroutine cancel the endpoint's receive, and waits for its end.
+// lendCancel cancels the endpoint's receive on another goroutine, and waits for its end.
 func (e *endpoint) lendCancel() {
 	e.l.t.Helper()
 	e.stopping[reactor.Recv] = true
 	op := reactor.Op{Kind: reactor.Cancel, Target: reactor.Recv, FD: e.fd, Token: e.token}
-	cancelled := inBackground(func() error { return e.l.r.Submit(&op) })
+	canceled := inBackground(func() error { return e.l.r.Submit(&op) })
 	e.l.until("the end", func() bool { return !e.flying[reactor.Recv] })
-	require.NoError(e.l.t, <-cancelled)
+	require.NoError(e.l.t, <-canceled)
 }
 
 func testLendCancel(t *testing.T, b Backend) {
@@ -91,15 +91,15 @@ func testLendClose(t *testing.T, b Backend) {
 		e.stop(reactor.Recv)
 		fd := e.fd
 		ln := listen(t, "tcp")
-		dialled := dialSocket(t, "tcp", ln.Addr()) // takes the next number
+		dialed := dialSocket(t, "tcp", ln.Addr()) // takes the next number
 		e.fd = -1
 		require.NoError(t, <-inBackground(func() error {
 			return l.r.Submit(&reactor.Op{Kind: reactor.Close, FD: fd})
 		}))
 		_, err := peer.Read(make([]byte, 1))
 		require.EqualError(t, err, "EOF")
-		next := l.add(dupSocketAs(t, dialled, fd)) // and this one the number that was closed
-		closeSocket(dialled)
+		next := l.add(dupSocketAs(t, dialed, fd)) // this one takes the number that was closed
+		closeSocket(dialed)
 		next.recv()
 		write(t, accept(t, ln), "to the next")
 		l.until("data", func() bool { return string(next.data) == "to the next" })
@@ -117,14 +117,14 @@ func testLendCarrier(t *testing.T, b Backend) {
 	require.Same(t, l.r, l.r.Carrier(l.r))
 	carrier := l.r.Carrier(other)
 	if carrier == other {
-		return // operations go to reactors of which the submitter is the owner: that is the rest of this suite
+		return // the carrier is the submitter's own reactor, which the rest of this suite covers
 	}
 	require.Same(t, l.r, carrier)
 	for i := range 50 { // by other goroutines, while the owner waits
 		e, peer := l.pair("tcp")
 		shrink(t, e.fd)
 		if i%2 == 0 {
-			e.recv() // known already
+			e.recv() // its promise is known already
 			e.stop(reactor.Recv)
 		}
 		write(t, peer, "before")

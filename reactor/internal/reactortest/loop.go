@@ -12,14 +12,14 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// patience is how long a test waits for what must happen; it is never a measure of anything.
-const patience = 30 * time.Second
+// patience bounds how long a test waits for a required event. It measures nothing.
+const patience = 90 * time.Second
 
-// shortHold is the wait in which the thread keeps its processor, as a worker does before it blocks.
+// shortHold is a wait in which the thread keeps its processor, as a worker does before it blocks.
 const shortHold = 20 * time.Microsecond
 
-// A loop is a reactor with its owner, the test's goroutine. It hands each completion to its endpoint, and
-// holds it against the contract before.
+// A loop is a reactor with its owner, the test's goroutine. It checks each completion against the
+// contract and passes it to its endpoint.
 type loop struct {
 	t         testing.TB
 	r         reactor.Reactor
@@ -30,9 +30,9 @@ type loop struct {
 	history   []string // the last completions, for the dump
 	events    int      // completions so far
 	closed    bool
-	faulty    bool // system calls fail as a plan has it
-	again     bool // an operation that had ended for nothing was submitted again
-	rearmed   bool // any that had ended was
+	faulty    bool // system calls fail according to a plan
+	again     bool // an operation that had ended without an effect was submitted again
+	rearmed   bool // any operation that had ended was submitted again
 }
 
 func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
@@ -45,7 +45,7 @@ func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
 	return l
 }
 
-// close closes the reactor and then its sockets: what is still in flight on them is abandoned.
+// close closes the reactor and then its sockets. Operations in flight on them are abandoned.
 func (l *loop) close() {
 	if l.closed {
 		return
@@ -63,7 +63,7 @@ func (l *loop) close() {
 func (l *loop) submit(op reactor.Op) (sent int) {
 	l.t.Helper()
 	if op.Kind == reactor.Send || op.Kind == reactor.SendTo {
-		op.Sent = -1 // it is Submit's to set, whatever was there
+		op.Sent = -1 // Submit must set it, whatever its value before
 	}
 	require.NoError(l.t, l.r.Submit(&op), "%v on %d", op.Kind, op.FD)
 	require.GreaterOrEqual(l.t, op.Sent, 0)
@@ -79,19 +79,19 @@ func (l *loop) until(what string, done func() bool) {
 			l.t.Fatalf("waited %v in vain: %s\n%s", patience, what, l.dump())
 		}
 		if l.poll(shortHold, true) == 0 && !done() {
-			l.poll(left, false) // in full: a time-out would hide what is lost
+			l.poll(left, false) // the full time: a shorter time-out would hide a lost event
 		}
 	}
 }
 
-// poll polls once and dispatches what came.
+// poll polls once and dispatches the completions.
 func (l *loop) poll(wait time.Duration, hold bool) int {
 	l.t.Helper()
 	n, err := l.r.Poll(l.out, wait, hold)
 	require.NoError(l.t, err)
 	require.LessOrEqual(l.t, n, len(l.out))
 	got := l.out
-	l.out = make([]reactor.Completion, len(got)) // what came stays as it was while endpoints submit
+	l.out = make([]reactor.Completion, len(got)) // a new slice: the completions stay unchanged while endpoints submit
 	for i := range got[:n] {
 		l.dispatch(&got[i])
 	}
@@ -119,7 +119,8 @@ func (l *loop) record(c *reactor.Completion) {
 	l.history = append(l.history, describe(c))
 }
 
-// settle returns when all that had happened before has been reported, and what has to be in flight is.
+// settle returns when all earlier events have been reported, and all required operations are in
+// flight.
 func (l *loop) settle() {
 	l.t.Helper()
 	if l.fence == nil {
@@ -134,17 +135,20 @@ func (l *loop) settle() {
 	}
 }
 
-// flush has the reactor submit what was queued; who is refused by the kernel tries again.
+// flush makes the reactor submit all queued operations. With faults some of them end at once and
+// are armed again, so it goes on until a pass has armed none.
 func (l *loop) flush() {
 	l.t.Helper()
-	l.rearmed = false
-	l.poll(0, false)
-	for i := 0; l.faulty && i < 15; i++ {
-		l.poll(2*time.Millisecond, false) // in all, longer than a reactor pauses that was refused memory
+	for again := true; again; again = l.faulty && l.rearmed {
+		l.rearmed = false
+		l.poll(0, false)
+		for i := 0; l.faulty && i < 15; i++ {
+			l.poll(2*time.Millisecond, false) // in total longer than the pause of a reactor whose kernel lacks memory
+		}
 	}
 }
 
-// idle returns once a Poll has waited its time in vain: the reactor does not spin.
+// idle returns once a Poll has waited its full time without an event: the reactor does not spin.
 func (l *loop) idle() {
 	l.t.Helper()
 	const wait = 3 * time.Millisecond

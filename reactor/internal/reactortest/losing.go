@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var losing = []behaviour{
+var losing = []behavior{
 	{"a completion that the kernel drops ends all operations", testLossEndsAll},
 	{"a datagram fails if the kernel drops its completion", testLossBatch},
 	{"bytes behind a loss are not delivered", testLossBytes},
@@ -23,7 +23,7 @@ var losing = []behaviour{
 	{"a reactor closes while the kernel drops completions", testLossClose},
 }
 
-// newLosing is a loop in which completions are dropped by the rule.
+// newLosing returns a loop in which completions are dropped by the rule.
 func newLosing(
 	t *testing.T, b Backend, sizes reactor.Config, r faults.Rule,
 ) (l *loop, plan *faults.Plan, ended *int) {
@@ -50,7 +50,7 @@ func testLossEndsAll(t *testing.T, b Backend) {
 	sizes.Datagrams = 4
 	l, plan, ended := newLosing(t, b, sizes, faults.Rule{Every: 1, Most: 1})
 	ends, peers := l.pairs("tcp", 5)
-	full, _ := l.pairs(local, 2) // there no room comes up later
+	full, _ := l.pairs(local, 2) // on those no room becomes free later
 	ends[2], ends[3] = full[0], full[1]
 	ends[0].recv()
 	ends[1].ready(reactor.Readable)
@@ -63,7 +63,7 @@ func testLossEndsAll(t *testing.T, b Backend) {
 	listener := l.add(fd)
 	listener.accept()
 	connecting := l.add(newSocket(t, "tcp"))
-	connecting.connect(deafAddress(t))
+	connecting.connect(unansweringAddress(t))
 	packets, to := l.packetEnd("udp4")
 	packets.recvFrom()
 	l.poll(0, false)
@@ -84,7 +84,7 @@ func testLossEndsAll(t *testing.T, b Backend) {
 	require.False(t, ends[2].flying[reactor.Writable])
 	require.Zero(t, ends[2].errno(reactor.Writable), "in vain")
 
-	// All is as before.
+	// All operations work as before.
 	require.True(t, ends[4].flying[reactor.Hangup], "submitted again")
 	require.True(t, packets.flying[reactor.RecvFrom], "submitted again")
 	peer, _ := packetPeer(t, "udp4")
@@ -137,7 +137,7 @@ func testLossBatch(t *testing.T, b Backend) {
 	for said := ""; said != "last"; {
 		said, _ = readFrom(t, peer)
 	}
-	if e.failed != nil { // the last loss was still to be dealt with
+	if e.failed != nil { // the last loss was not handled yet
 		require.Equal(t, syscall.ENOMEM, e.failed[0].Errno)
 	}
 }

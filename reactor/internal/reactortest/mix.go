@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var mixing = []behaviour{
+var mixing = []behavior{
 	{"any sequence of operations delivers the same bytes", testPrograms},
 }
 
@@ -25,9 +25,9 @@ func testPrograms(t *testing.T, b Backend) {
 	}
 }
 
-// Interpret has the bytes of the program decide what happens on one connection, and in what order: sends,
-// receives and cancels on the reactor's side, writes and reads on the peer's, buffers released late, polls.
-// Whatever they are, every byte must come through both ways, in order, once.
+// Interpret runs a program whose bytes determine the events on one connection, and their order:
+// sends, receives and cancels on the reactor's side, writes and reads on the peer's, buffers
+// released late, polls. For every program each byte must arrive in both directions, in order, once.
 func Interpret(t testing.TB, b Backend, program []byte) {
 	t.Helper()
 	l := newLoop(t, b, scarce)
@@ -41,7 +41,7 @@ func Interpret(t testing.TB, b Backend, program []byte) {
 	l.close()
 }
 
-// A script is the run of a program: how far each stream has come.
+// A script is the run of a program: the progress of each stream.
 type script struct {
 	l    *loop
 	e    *endpoint
@@ -51,8 +51,8 @@ type script struct {
 	written, read int // by the peer
 }
 
-// inTransit is how much the peer may have unread, and the reactor unreceived: less than any socket holds,
-// so that the peer's calls do not wait.
+// inTransit bounds the bytes that the peer has not read, and those that the reactor has not
+// received. It is less than any socket holds, so that the peer's calls do not wait.
 const inTransit = 32 << 10
 
 func (p *script) step(s byte) {
@@ -89,7 +89,7 @@ func (p *script) step(s byte) {
 	}
 }
 
-// take has the peer read what it must have got.
+// take reads the bytes at the peer that must have arrived.
 func (p *script) take(n int) {
 	p.l.t.Helper()
 	read(p.l.t, p.peer, string(p.out[p.read:][:n]))

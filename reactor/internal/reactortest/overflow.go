@@ -9,7 +9,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var overflowing = []behaviour{
+var overflowing = []behavior{
 	{"takes more operations at once than its queue holds", testManyOperations},
 	{"keeps more completions than its queue holds", testManyCompletions},
 	{"takes operations while completions pile up", testPileUp},
@@ -52,12 +52,12 @@ func testManyCompletions(t *testing.T, b Backend) {
 		e.recv()
 	}
 	l.settle()
-	for i, c := range peers { // all of them complete while nobody looks
+	for i, c := range peers { // all of them complete while no Poll runs
 		write(t, c, string(text(uint64(i), 20)))
 		finish(t, c)
 	}
 	enterKernel(t)
-	for deadline := time.Now().Add(patience); flying(ends, reactor.Recv); { // and nobody waits
+	for deadline := time.Now().Add(patience); flying(ends, reactor.Recv); { // without a wait
 		l.poll(0, false)
 		require.True(t, time.Now().Before(deadline), "%s", l.dump())
 	}

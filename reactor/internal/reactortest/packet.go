@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A packet is a received datagram, and what it held when it came.
+// A packet is a received datagram, and a copy of its content when it arrived.
 type packet struct {
 	reactor.Packet
 	buf reactor.Buffer
@@ -44,7 +44,7 @@ func (e *endpoint) takePacket(c *reactor.Completion) {
 	e.packets = append(e.packets, p)
 }
 
-// releasePackets gives back what was kept from the i-th datagram to before the j-th.
+// releasePackets gives back the kept datagrams from the i-th to before the j-th.
 func (e *endpoint) releasePackets(i, j int) {
 	e.l.t.Helper()
 	for _, p := range e.packets[i:j] {
@@ -53,7 +53,7 @@ func (e *endpoint) releasePackets(i, j int) {
 	}
 }
 
-// texts is the datagrams that have come.
+// texts returns the datagrams that have arrived.
 func (e *endpoint) texts() []string {
 	all := make([]string, len(e.packets))
 	for i, p := range e.packets {
@@ -62,14 +62,14 @@ func (e *endpoint) texts() []string {
 	return all
 }
 
-// packetEnd is a datagram socket of the loop, and its address.
+// packetEnd returns a datagram socket of the loop, and its address.
 func (l *loop) packetEnd(network string) (*endpoint, netip.AddrPort) {
 	l.t.Helper()
 	fd, addr := packetSocket(l.t, network)
 	return l.add(fd), addr
 }
 
-// A datagramPeer is what the test needs of a net.UDPConn.
+// A datagramPeer is the part of net.UDPConn that the tests use.
 type datagramPeer interface {
 	WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error)
 	ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error)
@@ -78,7 +78,7 @@ type datagramPeer interface {
 	Close() error
 }
 
-// packetPeer is a socket of the test's.
+// packetPeer returns a socket of the test.
 func packetPeer(t testing.TB, network string) (datagramPeer, netip.AddrPort) {
 	t.Helper()
 	ip := netip.IPv6Loopback()
@@ -97,7 +97,7 @@ func writeTo(t testing.TB, c datagramPeer, p []byte, to netip.AddrPort) {
 	require.NoError(t, err)
 }
 
-// readFrom is the next datagram of the test's own socket, which has been sent.
+// readFrom returns the next datagram of the test's own socket. It has been sent before.
 func readFrom(t testing.TB, c datagramPeer) (string, netip.AddrPort) {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(deadline()))

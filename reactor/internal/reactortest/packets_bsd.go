@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segments says that a batch holds segments as one.
+// segments says whether a batch holds segments as one datagram.
 const segments = false
 
-// sendersWait says that there is a packetPair: here a datagram for which there is no room fails (ENOBUFS), and nothing
-// says when there is some.
+// sendersWait says whether there is a packetPair. On these systems a datagram without room fails
+// (ENOBUFS), and no event reports when there is room.
 const sendersWait = false
 
 func packetPair(testing.TB) (fd, peer int) {
 	panic("reactortest: a packet pair where senders do not wait")
 }
 
-// neverFragment has an IPv6 socket refuse what is longer than the interface takes.
+// neverFragment makes an IPv6 socket refuse datagrams that are longer than the interface's MTU.
 func neverFragment(t testing.TB, fd int) {
 	t.Helper()
 	require.NoError(t, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1))
 }
 
-// wantPacketInfo has the kernel say where a datagram was sent to.
+// wantPacketInfo makes the kernel report the destination address of a datagram.
 func wantPacketInfo(t testing.TB, fd int, network string) {
 	t.Helper()
 	if network == "udp4" {

@@ -7,29 +7,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segments says that a batch holds segments as one.
+// segments says whether a batch holds segments as one datagram.
 const segments = true
 
-// sendersWait says that there is a packetPair.
+// sendersWait says whether there is a packetPair.
 const sendersWait = true
 
-// packetPair is two connected datagram sockets, the first of which sends only a few that have not been read.
+// packetPair returns two connected datagram sockets. The first one blocks after a few unread
+// datagrams.
 func packetPair(t testing.TB) (fd, peer int) {
 	t.Helper()
 	p := makePair(t, unix.SOCK_DGRAM)
 	t.Cleanup(func() { closeSocket(p[1]) })
-	require.NoError(t, unix.SetsockoptInt(p[0], unix.SOL_SOCKET, unix.SO_SNDBUF, 1)) // the least there is
+	require.NoError(t, unix.SetsockoptInt(p[0], unix.SOL_SOCKET, unix.SO_SNDBUF, 1)) // the smallest size
 	return p[0], p[1]
 }
 
-// neverFragment has an IPv6 socket refuse what is longer than the interface takes.
+// neverFragment makes an IPv6 socket refuse datagrams that are longer than the interface's MTU.
 func neverFragment(t testing.TB, fd int) {
 	t.Helper()
 	require.NoError(t, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO))
 	require.NoError(t, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1))
 }
 
-// wantPacketInfo has the kernel say where a datagram was sent to.
+// wantPacketInfo makes the kernel report the destination address of a datagram.
 func wantPacketInfo(t testing.TB, fd int, network string) {
 	t.Helper()
 	if network == "udp4" {
@@ -39,7 +40,7 @@ func wantPacketInfo(t testing.TB, fd int, network string) {
 	require.NoError(t, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1))
 }
 
-// wantWholeSegments has the kernel leave segments together.
+// wantWholeSegments makes the kernel deliver segments as one piece.
 func wantWholeSegments(t testing.TB, fd int) {
 	t.Helper()
 	const udpGRO = 104

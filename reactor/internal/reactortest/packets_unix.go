@@ -14,7 +14,8 @@ import (
 
 func deadline() time.Time { return time.Now().Add(patience) }
 
-// packetSocket is a datagram socket at a free loopback address; "udp" is an IPv6 one that takes IPv4 too.
+// packetSocket returns a datagram socket at a free loopback address. For "udp" it is an IPv6 socket
+// that also takes IPv4.
 func packetSocket(t testing.TB, network string) (int, netip.AddrPort) {
 	t.Helper()
 	family, ip := unix.AF_INET6, netip.IPv6Loopback()
@@ -34,7 +35,7 @@ func packetSocket(t testing.TB, network string) (int, netip.AddrPort) {
 		}
 	}
 	require.NoError(t, unix.Bind(fd, sa))
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4<<20) // as far as the system lets us
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4<<20) // as far as the system allows
 	sa, err := unix.Getsockname(fd)
 	require.NoError(t, err)
 	switch sa := sa.(type) {
@@ -52,17 +53,17 @@ func connectPacket(t testing.TB, fd int, to netip.AddrPort) {
 	require.NoError(t, unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}))
 }
 
-// listenPacket is a datagram socket of the test's own.
+// listenPacket returns a datagram socket of the test.
 func listenPacket(network string, at netip.AddrPort) (datagramPeer, error) {
 	c, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		return nil, err
 	}
-	_ = c.SetReadBuffer(4 << 20) // as far as the system lets us
+	_ = c.SetReadBuffer(4 << 20) // as far as the system allows
 	return c, nil
 }
 
-// readPacket is the length of the next datagram, if there is one.
+// readPacket returns the length of the next datagram, if there is one.
 func readPacket(fd int, p []byte) (n int, ok bool) {
 	n, err := unix.Read(fd, p)
 	return n, err == nil

@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// segments says that a batch holds segments as one.
+// segments says whether a batch holds segments as one datagram.
 const segments = false
 
-// sendersWait says that there is a packetPair.
+// sendersWait says whether there is a packetPair.
 const sendersWait = false
 
 func deadline() time.Time { return time.Now().Add(patience) }
 
-// packetSocket is a datagram socket at a free loopback address; "udp" is an IPv6 one that takes IPv4 too.
+// packetSocket returns a datagram socket at a free loopback address. For "udp" it is an IPv6 socket
+// that also takes IPv4.
 func packetSocket(t testing.TB, network string) (int, netip.AddrPort) {
 	t.Helper()
 	ip := map[string]netip.Addr{"udp4": netip.AddrFrom4([4]byte{127, 0, 0, 1}), "udp6": netip.IPv6Loopback(), "udp": netip.IPv6Unspecified()}[network]
@@ -68,7 +69,8 @@ func addrPortOf(sa windows.Sockaddr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// A rawPeer is what package net does not make on Wine, which lacks SIO_UDP_CONNRESET.
+// A rawPeer replaces a socket of package net, which fails on Wine because that lacks
+// SIO_UDP_CONNRESET.
 type rawPeer struct {
 	fd    int
 	at    netip.AddrPort
@@ -115,7 +117,7 @@ func sockaddrOf(at netip.AddrPort) windows.Sockaddr {
 	return &windows.SockaddrInet6{Addr: at.Addr().As16(), Port: int(at.Port())}
 }
 
-// packetPair would be two connected datagram sockets, the first of which sends only a few that have not been read.
+// packetPair does not exist on Windows.
 func packetPair(testing.TB) (fd, peer int) { panic("reactortest: there is none here") }
 
 func connectPacket(t testing.TB, fd int, to netip.AddrPort) {
@@ -123,14 +125,14 @@ func connectPacket(t testing.TB, fd int, to netip.AddrPort) {
 	require.NoError(t, windows.Connect(windows.Handle(fd), sockaddrOf(to)))
 }
 
-// neverFragment has an IPv6 socket refuse what is longer than the interface takes.
+// neverFragment makes an IPv6 socket refuse datagrams that are longer than the interface's MTU.
 func neverFragment(t testing.TB, fd int) {
 	t.Helper()
 	const dontFragment = 14
 	require.NoError(t, windows.SetsockoptInt(windows.Handle(fd), windows.IPPROTO_IPV6, dontFragment, 1))
 }
 
-// wantPacketInfo has the kernel say where a datagram was sent to.
+// wantPacketInfo makes the kernel report the destination address of a datagram.
 func wantPacketInfo(t testing.TB, fd int, network string) {
 	t.Helper()
 	const packetInfo = 19
@@ -141,13 +143,13 @@ func wantPacketInfo(t testing.TB, fd int, network string) {
 	require.NoError(t, windows.SetsockoptInt(windows.Handle(fd), level, packetInfo, 1))
 }
 
-// wantWholeSegments would have the kernel leave segments together.
+// wantWholeSegments does not exist on Windows.
 func wantWholeSegments(t testing.TB, _ int) {
 	t.Helper()
 	t.Skip("there are no segments here; what they would be comes singly")
 }
 
-// readPacket is the length of the next datagram, if there is one.
+// readPacket returns the length of the next datagram, if there is one.
 func readPacket(fd int, p []byte) (n int, ok bool) {
 	buf, got, flags := windows.WSABuf{Len: uint32(len(p)), Buf: unsafe.SliceData(p)}, uint32(0), uint32(0)
 	err := windows.WSARecv(windows.Handle(fd), &buf, 1, &got, &flags, nil, nil)

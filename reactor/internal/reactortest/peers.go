@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// networks are those that every transfer is tried on.
+// networks are the networks on which every transfer is tried.
 var networks = []string{"tcp", "tcp6", "unix"}
 
 func requireNetwork(t testing.TB, network string) {
@@ -23,7 +23,7 @@ func requireNetwork(t testing.TB, network string) {
 	}
 }
 
-// address is one to listen at, any free one.
+// address returns an address with a free port to listen on.
 func address(t testing.TB, network string) string {
 	switch network {
 	case "tcp6":
@@ -43,7 +43,7 @@ func listen(t testing.TB, network string) net.Listener {
 	return ln
 }
 
-// pair is a connection: its one end belongs to the loop, the other one is the test's.
+// pair returns the two ends of a connection: the first belongs to the loop, the second to the test.
 func (l *loop) pair(network string) (*endpoint, net.Conn) {
 	l.t.Helper()
 	ends, peers := l.pairs(network, 1)
@@ -69,7 +69,7 @@ func accept(t testing.TB, ln net.Listener) net.Conn {
 	return prepared(t, c)
 }
 
-// accept is the peer of a connection that the loop may have to go on with yet.
+// accept accepts the peer of a connection, which may need more polls of the loop.
 func (l *loop) accept(ln net.Listener) (c net.Conn) {
 	l.t.Helper()
 	var ready atomic.Bool
@@ -103,7 +103,7 @@ func write(t testing.TB, c net.Conn, p string) {
 	require.NoError(t, err)
 }
 
-// read wants exactly this from the peer.
+// read requires exactly these bytes from the peer.
 func read(t testing.TB, c net.Conn, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
@@ -112,20 +112,20 @@ func read(t testing.TB, c net.Conn, want string) {
 	require.Equal(t, want, string(got))
 }
 
-// finish ends the peer's sending; it goes on reading.
+// finish closes the peer's sending direction. The peer goes on reading.
 func finish(t testing.TB, c net.Conn) {
 	t.Helper()
 	require.NoError(t, c.(interface{ CloseWrite() error }).CloseWrite())
 }
 
-// reset makes the peer abort.
+// reset makes the peer reset the connection.
 func reset(t testing.TB, c net.Conn) {
 	t.Helper()
 	require.NoError(t, c.(*net.TCPConn).SetLinger(0))
 	require.NoError(t, c.Close())
 }
 
-// text is n bytes that differ from one seed to the next.
+// text returns n bytes that differ from one seed to the next.
 func text(seed uint64, n int) []byte {
 	var key [32]byte
 	for i := range 8 {
@@ -149,7 +149,7 @@ func requireSame(t testing.TB, want, got []byte) {
 	t.Fatalf("%d bytes, want %d; they differ from byte %d on", len(got), len(want), i)
 }
 
-// inBackground runs fn beside the test and returns a channel with its outcome.
+// inBackground runs fn beside the test and returns a channel with its result.
 func inBackground(fn func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- fn() }()

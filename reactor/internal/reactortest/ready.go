@@ -13,12 +13,13 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var readiness = []behaviour{
+var readiness = []behavior{
 	onNetworks("says when there is something to receive, and when there is room to send", testReady),
 	onNetworks("readiness that is there already is told at once", testReadyAtOnce),
 	onNetworks("the end is something to receive", testReadyEnd),
 	{"a reset is something to receive, and leaves nothing to wait for in sending", testReadyReset},
-	{"readiness that is waited for in vain leaves Poll to wait, and can be cancelled", testReadyCancel},
+	{"readiness that is waited for in vain leaves Poll to wait, and can be canceled", testReadyCancel},
+	onNetworks("changes of readiness are reported once each", testReadyEdges),
 	{"no byte is missed between a call that would wait and the wait", testReadyRace},
 	{"a receive can follow readiness, and readiness a receive", testReadyThenRecv},
 }
@@ -56,14 +57,15 @@ func testReady(t *testing.T, b Backend, network string) {
 	}
 }
 
-// fixWindow has the peer take a certain amount that it has not read, where it would take more as it reads more.
+// fixWindow limits the unread bytes that the peer's system accepts to a fixed number. Without it
+// the number grows as the peer reads.
 func fixWindow(t testing.TB, peer net.Conn) {
 	t.Helper()
 	require.NoError(t, peer.(interface{ SetReadBuffer(int) error }).SetReadBuffer(64<<10))
 }
 
-// fill writes until there is no more room, nor after what is on its way has arrived, and leaves a Writable to wait
-// for some. It returns how much that took.
+// fill writes until there is no more room, even after all bytes in flight have arrived. It leaves a
+// Writable in flight, and returns the number of bytes.
 func (e *endpoint) fill() (sent int) {
 	e.l.t.Helper()
 	for sent < 64<<20 {
@@ -95,12 +97,55 @@ func testReadyAtOnce(t *testing.T, b Backend, network string) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair(network)
 	write(t, peer, "here")
-	for range 10 { // nobody reads it
+	for range 10 { // no data is read
 		e.awaitReady(reactor.Readable)
 		e.awaitReady(reactor.Writable)
 	}
 	l.idle()
 	require.Len(t, e.ends[reactor.Readable], 10)
+}
+
+// testReadyEdges leaves data and room. Only changes are reported then.
+func testReadyEdges(t *testing.T, b Backend, network string) {
+	l := newLoop(t, b, small)
+	e, peer := l.pair(network)
+	e.edges = true
+	shrink(t, e.fd)
+	fixWindow(t, peer)
+	write(t, peer, "here")
+	in, out := reactor.Readable, reactor.Writable
+	for round := range 3 {
+		for _, k := range []reactor.Kind{in, out} {
+			e.start(reactor.Op{Kind: k, Edges: true})
+			l.until(k.String(), func() bool { return e.changes[k] > 0 })
+		}
+		if !e.flying[in] {
+			t.Skip("this backend ends such operations")
+		}
+		for i := range 5 {
+			l.idle() // unread data is not reported again
+			before := e.changes[in]
+			write(t, peer, fmt.Sprint("more ", round, i))
+			l.until("a change", func() bool { return e.changes[in] > before })
+		}
+		sent := fill(t, e.fd)
+		l.idle()
+		before := e.changes[out]
+		_, err := io.CopyN(io.Discard, peer, int64(sent))
+		require.NoError(t, err)
+		l.until("room", func() bool { return e.changes[out] > before })
+		for _, k := range []reactor.Kind{in, out} {
+			require.True(t, e.flying[k])
+			e.stop(k)
+			require.Equal(t, syscall.ECANCELED, e.errno(k))
+			e.changes[k] = 0
+		}
+	}
+	e.edges = false
+	for range 2 { // the state counts again
+		e.awaitReady(in)
+		e.awaitReady(out)
+	}
 }
 
 func testReadyEnd(t *testing.T, b Backend, network string) {
@@ -142,12 +187,12 @@ func testReadyCancel(t *testing.T, b Backend) {
 	for i := range 5 {
 		sent += e.fill()
 		e.ready(reactor.Readable)
-		if i%2 == 0 { // else it is cancelled in the batch in which it is submitted
+		if i%2 == 0 { // else it is canceled in the batch in which it is submitted
 			l.idle()
 		}
 		e.stop(reactor.Readable)
 		require.Equal(t, syscall.ECANCELED, e.errno(reactor.Readable))
-		if e.flying[reactor.Writable] { // else the peer's system has taken more by itself
+		if e.flying[reactor.Writable] { // otherwise the peer's system has taken more by itself
 			e.stop(reactor.Writable)
 			require.Equal(t, syscall.ECANCELED, e.errno(reactor.Writable))
 			stopped++
@@ -202,12 +247,12 @@ func testReadyThenRecv(t *testing.T, b Backend) {
 	for i := range 10 {
 		write(t, peer, "left ")
 		e.awaitReady(reactor.Readable)
-		e.recv() // nobody has read: it is there
+		e.recv() // no receive has taken the data: it is still unread
 		l.until("data", func() bool { return len(e.data) == 10*i+5 })
 		e.stop(reactor.Recv)
 		e.ready(reactor.Readable)
 		l.settle()
-		if i%2 == 0 { // what the receive has had may be told in vain, once
+		if i%2 == 0 { // a Readable may complete once for data that the receive has taken
 			e.stop(reactor.Readable)
 		}
 		write(t, peer, "more ")

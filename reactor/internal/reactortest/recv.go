@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var receiving = []behaviour{
+var receiving = []behavior{
 	onNetworks("receives what comes in pieces", testRecvPieces),
 	onNetworks("receives a stream larger than its buffers", testRecvStream),
 	onNetworks("reports the end of the stream once", testRecvEnd),
@@ -64,7 +64,7 @@ func testRecvEnd(t *testing.T, b Backend, network string) {
 		require.Len(t, e.ends[reactor.Recv], 1)
 		require.Empty(t, e.data)
 
-		e.recv() // who asks again hears it again
+		e.recv() // a repeated receive reports the end again
 		l.until("the end, again", func() bool { return !e.flying[reactor.Recv] })
 		require.True(t, e.eof())
 		e.close()
@@ -90,16 +90,16 @@ func testRecvDataAndEnd(t *testing.T, b Backend) {
 			cork(t, peer)
 		}
 		switch i % 3 {
-		case 0: // armed, and the kernel knows
+		case 0: // armed in the kernel
 			e.recv()
 			l.settle()
-		case 1: // in one batch with what comes next
+		case 1: // in one batch with the next operation
 			e.recv()
 		}
 		write(t, peer, "last words")
 		finish(t, peer)
 		if i%3 == 2 {
-			l.settle() // there before the operation
+			l.settle() // it has arrived before the operation
 			e.recv()
 		}
 		l.until("data and the end", e.eof)
@@ -133,23 +133,36 @@ func testRecvReset(t *testing.T, b Backend) {
 }
 
 // A read stops short at urgent data, without having emptied the socket.
+//
+// On io_uring the peer goes on writing. The kernel's read fails with EAGAIN at the urgent mark if a
+// signal is pending (tcp_recvmsg_locked), and Go's scheduler sends signals. A multishot receive
+// then waits for the next segment, though there are bytes behind the mark.
 func testRecvUrgent(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	for range 3 {
 		e.data = nil
+		want := "beforeafter"
 		write(t, peer, "before")
 		sendUrgent(t, peer)
 		write(t, peer, "after")
 		if !e.flying[reactor.Recv] {
 			e.recv()
 		}
-		l.until("both sides of the urgent byte", func() bool { return len(e.data) >= len("beforeafter") })
-		require.Equal(t, "beforeafter", string(e.data))
+		if b.Config.Backend == "io_uring" {
+			for i := 0; i < 1000 && len(e.data) < len(want); i++ {
+				write(t, peer, ".")
+				want += "."
+				l.settle()
+			}
+		}
+		l.until("both sides of the urgent byte", func() bool { return len(e.data) >= len(want) })
+		require.Equal(t, want, string(e.data))
 	}
 }
 
-// A read of a Unix socket stops short behind what descriptors came with, without having emptied the socket.
+// A read of a Unix socket stops short behind the bytes that carried descriptors, without having
+// emptied the socket.
 func testRecvRights(t *testing.T, b Backend) {
 	requireNetwork(t, "unix")
 	l := newLoop(t, b, small)
@@ -201,7 +214,7 @@ func testRecvMany(t *testing.T, b Backend) {
 	}
 }
 
-// Of a stream that is there, a Recv with One takes a buffer at most in each Poll.
+// A Recv with One takes at most one buffer of a long stream in each Poll.
 func testRecvOne(t *testing.T, b Backend, network string) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair(network)

@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var refusing = []behaviour{
+var refusing = []behavior{
 	{"a refused operation has no completion", testRefused},
 	{"an operation on no descriptor fails once", testBadDescriptor},
 }
@@ -37,13 +37,13 @@ func testRefused(t *testing.T, b Backend) {
 		require.ErrorContains(t, err, "reactor: ")
 	}
 	l.settle()
-	ln := listen(t, local) // and leaves nothing behind
+	ln := listen(t, local) // and leaks nothing
 	e.connect(ln.Addr())
 	l.until("connected", func() bool { return !e.flying[reactor.Connect] })
 	require.Zero(t, e.errno(reactor.Connect))
 }
 
-// Either Submit says it, or a completion does; not both.
+// Either Submit returns the error, or a completion does; not both.
 func testBadDescriptor(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	gone := newSocket(t, "tcp")

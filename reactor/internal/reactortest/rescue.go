@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var rescuing = []behaviour{
+var rescuing = []behavior{
 	{"a rescuer finds what has completed while the owner waits elsewhere", testRescueBlocked},
 	{"a rescuer finds what has completed while the owner computes", testRescueSpinning},
 	{"a rescue that finds nothing does no harm", testRescueNothing},
@@ -24,7 +24,7 @@ var rescuing = []behaviour{
 	{"a starved receive goes on after a rescuer's release", testRescueStarved},
 }
 
-// rescue takes completions on another goroutine while the owner looks on.
+// rescue takes completions on another goroutine while the owner waits for it.
 func (l *loop) rescue() []reactor.Completion {
 	l.t.Helper()
 	var got []reactor.Completion
@@ -48,8 +48,8 @@ func (l *loop) dispatchAll(got []reactor.Completion) {
 	}
 }
 
-// rescueUntil rescues until something has come that ends a condition. The owner does not look after the
-// reactor: it waits for the rescuer, or computes.
+// rescueUntil rescues until the completions make a condition true. The owner does not poll: it
+// waits for the rescuer, or computes.
 func (l *loop) rescueUntil(what string, owner func(over *atomic.Bool), done func() bool) {
 	l.t.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -85,7 +85,7 @@ func testRescued(t *testing.T, b Backend, owner func(over *atomic.Bool)) {
 	e.send(text(20, 2<<20))
 	l.settle()
 	for i := range 10 {
-		l.flush() // so that what ended is armed again
+		l.flush() // so that operations that ended are armed again
 		write(t, peer, "x")
 		l.rescueUntil("data", owner, func() bool { return len(e.data) == i+1 })
 		l.flush()
@@ -93,7 +93,7 @@ func testRescued(t *testing.T, b Backend, owner func(over *atomic.Bool)) {
 		l.rescueUntil("a connection", owner, func() bool { return len(at.conns) == i+1 })
 	}
 	l.flush()
-	require.NoError(t, peer.Close()) // with much unread: a reset
+	require.NoError(t, peer.Close()) // with many unread bytes: a reset
 	l.rescueUntil("the ends", owner, func() bool { return !e.inFlight() })
 	for _, conn := range at.conns {
 		l.add(conn).close()
@@ -127,7 +127,7 @@ func testRescueNothing(t *testing.T, b Backend) {
 
 func testRescueWake(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	l.idle() // whatever has to be armed is
+	l.idle() // afterwards all operations are armed
 	for i := range 50 {
 		require.NoError(t, <-inBackground(l.r.Wake))
 		enterKernel(t)
@@ -197,14 +197,14 @@ func testRescueSmallOut(t *testing.T, b Backend) {
 	}
 }
 
-// The rescuer takes whenever it can. Its catch is dispatched by the owner, as the order of taking demands
-// before what the owner takes later.
+// The rescuer takes completions whenever it can. The owner dispatches them before the completions
+// that it takes later, because order matters.
 func testRescueSubmit(t *testing.T, b Backend) {
 	l := newLoop(t, b, tiny)
 	const width, size = 40, 16 << 10
 	ends, peers := l.pairs(local, width)
 	var taker sync.Mutex
-	var caught []reactor.Completion // guarded by it
+	var caught []reactor.Completion // guarded by taker
 	var quit atomic.Bool
 	rescuer := inBackground(func() error {
 		for !quit.Load() {

@@ -9,15 +9,16 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var reusing = []behaviour{
+var reusing = []behavior{
 	{"nothing crosses to a reused descriptor", testReuse},
 	{"completions carry the generation they were submitted with", testGenerations},
 	{"a second descriptor keeps a closed socket's events away", testReuseDup},
 	{"a socket comes back under the number it had", testReuseSame},
 }
 
-// Many connections end at once, Poll hands a few of the endings out, and each closed descriptor's number is
-// taken at once by a new connection with other data, while the old ones' events are still in line.
+// Many connections end at once, and Poll reports some of the ends. A new connection with other data
+// takes the number of each closed descriptor at once, while events of the old connections are still
+// queued.
 func testReuse(t *testing.T, b Backend) {
 	l := newLoop(t, b, reactor.Config{Entries: 512, Buffers: 4, BufferSize: 16 << 10})
 	l.out = make([]reactor.Completion, 3)
@@ -122,8 +123,9 @@ func testReuseDup(t *testing.T, b Backend) {
 	l.idle()
 }
 
-// dupSocketAs is a second descriptor of the socket, with a number that has just been closed; where numbers do not
-// come in order, with any: there testReuse shows what happens to those that are used again.
+// dupSocketAs returns a second descriptor of the socket, with a number that has just been closed.
+// On systems that do not assign numbers in order, it is any number: there testReuse covers reused
+// numbers.
 func dupSocketAs(t testing.TB, fd, number int) int {
 	t.Helper()
 	dup := dupSocket(t, fd)
@@ -133,7 +135,8 @@ func dupSocketAs(t testing.TB, fd, number int) int {
 	return dup
 }
 
-// As when a listener's descriptor is duplicated for each of two servers, one after the other.
+// This happens when a listener's descriptor is duplicated for each of two servers, one after the
+// other.
 func testReuseSame(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	l.settle()
@@ -147,11 +150,11 @@ func testReuseSame(t *testing.T, b Backend) {
 			number = dupSocketAs(t, fd, number)
 		}
 		e := l.add(number)
-		dialled := dial(t, to) // before the operation: no new event will tell
+		dialed := dial(t, to) // before the operation: no new event will report it
 		e.accept()
 		l.until("a connection", func() bool { return len(e.conns) == 1 })
 		l.add(e.conns[0]).close()
-		require.NoError(t, dialled.Close())
+		require.NoError(t, dialed.Close())
 		e.stop(reactor.Accept)
 		e.close()
 		l.settle()

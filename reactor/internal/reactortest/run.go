@@ -6,16 +6,16 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// A behaviour is one thing that every backend does.
-type behaviour struct {
+// A behavior is one property of every backend.
+type behavior struct {
 	name string
 	test func(t *testing.T, b Backend)
 }
 
-// Run tries every behaviour on the backend, each as a sub-test.
+// Run tries every behavior on the backend, each as a sub-test.
 func Run(t *testing.T, b Backend) {
-	for _, group := range [][]behaviour{
-		accepting, connecting, receiving, sending, readiness, hangingUp, cancelling, reusing, starving, waking, waiting, interrupting,
+	for _, group := range [][]behavior{
+		accepting, connecting, receiving, sending, readiness, hangingUp, canceling, reusing, starving, waking, waiting, interrupting,
 		overflowing, refusing, closing, rescuing, losing, lending, mixing,
 		datagrams, datagramErrors, datagramMemory,
 	} {
@@ -25,9 +25,9 @@ func Run(t *testing.T, b Backend) {
 	}
 }
 
-// onNetworks is the behaviour on every kind of socket.
-func onNetworks(name string, test func(t *testing.T, b Backend, network string)) behaviour {
-	return behaviour{name, func(t *testing.T, b Backend) {
+// onNetworks is the behavior on every kind of socket.
+func onNetworks(name string, test func(t *testing.T, b Backend, network string)) behavior {
+	return behavior{name, func(t *testing.T, b Backend) {
 		for _, network := range networks {
 			t.Run(network, func(t *testing.T) {
 				requireNetwork(t, network)

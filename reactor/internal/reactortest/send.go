@@ -14,12 +14,12 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var sending = []behaviour{
+var sending = []behavior{
 	onNetworks("sends", testSendSmall),
 	onNetworks("sends more than the socket takes, in parts", testSendParts),
 	{"sends and receives at once", testSendBothWays},
 	{"a send to a closed peer is an error and no signal", testSendClosed},
-	{"a prompt send to a full socket is sent in the end", testSendPrompt},
+	{"a send with NoWait to a full socket is sent in the end", testSendNoWait},
 	{"a send that waits leaves Poll to wait as well", testSendIdle},
 	{"a send that waits ends when the peer resets", testSendReset},
 }
@@ -108,12 +108,13 @@ func testSendClosed(t *testing.T, b Backend) {
 	require.Empty(t, signals)
 }
 
-// Where there is no room a prompt send ends with EAGAIN, upon which the endpoint submits another, or waits as that does.
-func testSendPrompt(t *testing.T, b Backend) {
+// Without room a send with NoWait ends with EAGAIN, and the endpoint submits an ordinary send. Or
+// it waits like an ordinary send.
+func testSendNoWait(t *testing.T, b Backend) {
 	l, e, peer, want := clogged(t, b, "tcp")
 	e.stop(reactor.Send)
 	e.unsent = want[e.sent:]
-	e.start(reactor.Op{Kind: reactor.Send, Buf: e.unsent, Prompt: true})
+	e.start(reactor.Op{Kind: reactor.Send, Buf: e.unsent, NoWait: true})
 	l.settle()
 	require.True(t, e.flying[reactor.Send], "nobody has read a byte")
 	l.idle()
@@ -124,7 +125,8 @@ func testSendPrompt(t *testing.T, b Backend) {
 	requireSame(t, want, got)
 }
 
-// Room was seen once, and then it is used up: news of the other direction must not bring it back.
+// There was room once, and then it is used up. Events of the other direction must not make the
+// backend believe that there is room.
 func testSendIdle(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cork does nothing: what some of these systems have of that (TCP_NOPUSH) does not on all of them send what it
-// kept when the connection is shut down. So the data and the end leave one soon after the other.
+// cork does nothing. TCP_NOPUSH, which some of these systems have, does not on all of them send its
+// data when the connection is shut down. So the data and the end leave one soon after the other.
 func cork(testing.TB, net.Conn) {}
 
 // mostDescriptors is more than any test has.

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cork makes a TCP connection keep what is written until it is shut down, so that the end and the data
-// leave together.
+// cork makes a TCP connection keep written bytes until it is shut down, so that the end and the
+// data leave together.
 func cork(t testing.TB, c net.Conn) {
 	t.Helper()
 	control(t, c, func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_CORK, 1) })

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// local is the network of connections where it does not matter.
+// local is the network for tests that work on any network.
 const local = "unix"
 
-// lacksNetwork says why this system has no sockets of a kind; "": it has.
+// lacksNetwork returns the reason why this system lacks a network; "": it has it.
 func lacksNetwork(string) (why string) { return "" }
 
-// forgetsErrors says why a socket tells of an error, a reset say, only to a receive that is in flight when
-// the error comes; "": it tells the next one.
+// forgetsErrors returns the reason why a socket reports an error, such as a reset, only to a
+// receive that is in flight when the error occurs. "": it reports the error to the next receive.
 func forgetsErrors() (why string) { return "" }
 
-// leavesNumbers says that the number of a closed descriptor need not be the next one.
+// leavesNumbers says whether the next descriptor may get another number than the one closed last.
 const leavesNumbers = false
 
 func newSocket(t testing.TB, network string) int {
@@ -31,7 +31,7 @@ func newSocket(t testing.TB, network string) int {
 	return makeSocket(t, domain, unix.SOCK_STREAM)
 }
 
-// makeSocket and makePair make non-blocking ones that do not survive exec.
+// makeSocket and makePair make sockets that are non-blocking and close-on-exec.
 func makeSocket(t testing.TB, domain, kind int) int {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -74,7 +74,7 @@ func sockaddr(t testing.TB, addr net.Addr) unix.Sockaddr {
 	return nil
 }
 
-// dialSocket is a connected, non-blocking socket.
+// dialSocket returns a connected, non-blocking socket.
 func dialSocket(t testing.TB, network string, to net.Addr) int {
 	t.Helper()
 	fd := newSocket(t, network)
@@ -90,7 +90,8 @@ func listenSocket(t testing.TB, network string) (int, net.Addr) {
 	return listenAt(t, network, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 1024)
 }
 
-// nobodyAddress is one that refuses: its port is taken, so that it cannot become another's, and nobody listens.
+// nobodyAddress returns an address that refuses connections: its port is taken, so that no other
+// socket gets it, and no socket listens there.
 func nobodyAddress(t testing.TB) net.Addr {
 	t.Helper()
 	fd, addr := listenAt(t, "tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, -1)
@@ -98,7 +99,7 @@ func nobodyAddress(t testing.TB) net.Addr {
 	return addr
 }
 
-// listenAt listens, or below 0 only takes the address.
+// listenAt listens on the address. With a negative backlog it only binds the address.
 func listenAt(t testing.TB, network string, at *net.TCPAddr, backlog int) (int, net.Addr) {
 	t.Helper()
 	fd := newSocket(t, network)
@@ -112,8 +113,9 @@ func listenAt(t testing.TB, network string, at *net.TCPAddr, backlog int) (int, 
 	return fd, &net.TCPAddr{IP: at.IP, Port: sa.(*unix.SockaddrInet4).Port}
 }
 
-// deafAddress is one where connecting neither succeeds nor fails: the backlog of its listener is full.
-func deafAddress(t testing.TB) net.Addr {
+// unansweringAddress returns an address where connecting neither succeeds nor fails: the backlog of
+// its listener is full.
+func unansweringAddress(t testing.TB) net.Addr {
 	t.Helper()
 	fd, addr := listenAt(t, "tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 0)
 	t.Cleanup(func() { closeSocket(fd) })
@@ -129,7 +131,7 @@ func deafAddress(t testing.TB) net.Addr {
 
 func closeSocket(fd int) { _ = unix.Close(fd) }
 
-// dupSocket is a second descriptor of the socket.
+// dupSocket returns a second descriptor of the socket.
 func dupSocket(t testing.TB, fd int) int {
 	t.Helper()
 	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
@@ -137,7 +139,8 @@ func dupSocket(t testing.TB, fd int) int {
 	return dup
 }
 
-// shrink makes the send buffer small, so that a send of a megabyte to a peer that does not read blocks.
+// shrink makes the send buffer small, so that a send of a megabyte to a peer that does not read
+// blocks.
 func shrink(t testing.TB, fd int) {
 	t.Helper()
 	require.NoError(t, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 128<<10))
@@ -164,7 +167,7 @@ func control(t testing.TB, c net.Conn, do func(fd int) error) {
 	require.NoError(t, inner)
 }
 
-// requireModes checks that an accepted socket neither blocks nor survives exec.
+// requireModes checks that an accepted socket is non-blocking and close-on-exec.
 func requireModes(t testing.TB, fd int) {
 	t.Helper()
 	status, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -175,12 +178,12 @@ func requireModes(t testing.TB, fd int) {
 	require.NotZero(t, flags&unix.FD_CLOEXEC, "descriptor %d survives exec", fd)
 }
 
-// exhaust leaves the process no more than so many descriptors to open, until restore.
+// exhaust lets the process open at most free more descriptors, until restore.
 func exhaust(t testing.TB, free int) (restore func()) {
 	t.Helper()
 	var was unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
-	next := make([]int, free+1) // the numbers that come next: below them are no holes
+	next := make([]int, free+1) // the next numbers: there are no gaps below them
 	for i := range next {
 		var err error
 		next[i], err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -197,10 +200,11 @@ func exhaust(t testing.TB, free int) (restore func()) {
 	return restore
 }
 
-// setLimit: some systems have a sign.
+// setLimit exists because the type of a limit is signed on some systems.
 func setLimit[T int64 | uint64](limit *T, n int) { *limit = T(n) }
 
-// traps opens sockets at the lowest free descriptors; sprung reports whether anybody has written to one.
+// traps opens sockets at the lowest free descriptors. sprung reports whether bytes have been
+// written to one.
 func traps(t testing.TB, n int) (sprung func() bool) {
 	t.Helper()
 	var fds []int
@@ -223,7 +227,8 @@ func traps(t testing.TB, n int) (sprung func() bool) {
 	}
 }
 
-// interruptions sends the calling thread signals until stop, or the process where a thread cannot be named.
+// interruptions sends signals until stop: to the calling thread, or to the process where a thread
+// cannot be addressed.
 func interruptions() (stop func()) {
 	interrupt := interrupter()
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -234,8 +239,8 @@ func interruptions() (stop func()) {
 			case <-quit:
 				return
 			default:
-				interrupt(unix.SIGURG)            // Go's own signal for this: it means nothing to anybody
-				time.Sleep(20 * time.Microsecond) // leaves the thread time to do something between them
+				interrupt(unix.SIGURG)            // Go's own signal for preemption: it has no other effect
+				time.Sleep(20 * time.Microsecond) // gives the thread time to run between the signals
 			}
 		}
 	}()
@@ -250,7 +255,7 @@ func retry(call func() error) error {
 	}
 }
 
-// tryRead and tryWrite are one call each, which does not wait: the error is an errno.
+// tryRead and tryWrite make one system call each, which does not wait. The error is an errno.
 func tryRead(fd int, p []byte) (int, error) { return unix.Read(fd, p) }
 
 func tryWrite(fd int, p []byte) (int, error) { return unix.Write(fd, p) }

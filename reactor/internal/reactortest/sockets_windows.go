@@ -13,10 +13,10 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// local is the network of connections where it does not matter.
+// local is the network for tests that work on any network.
 const local = "tcp"
 
-// lacksNetwork says why this system has no sockets of a kind; "": it has.
+// lacksNetwork returns the reason why this system lacks a network; "": it has it.
 func lacksNetwork(network string) (why string) {
 	fd, err := socket(network)
 	switch {
@@ -29,8 +29,8 @@ func lacksNetwork(network string) (why string) {
 	return ""
 }
 
-// forgetsErrors says why a socket tells of an error, a reset say, only to a receive that is in flight when
-// the error comes; "": it tells the next one.
+// forgetsErrors returns the reason why a socket reports an error, such as a reset, only to a
+// receive that is in flight when the error occurs. "": it reports the error to the next receive.
 func forgetsErrors() (why string) {
 	if onWine() {
 		return "Wine forgets an error of a socket for which no receive is in flight"
@@ -38,7 +38,7 @@ func forgetsErrors() (why string) {
 	return ""
 }
 
-// leavesNumbers says that the number of a closed descriptor need not be the next one.
+// leavesNumbers says whether the next descriptor may get another number than the one closed last.
 const leavesNumbers = true
 
 // onWine reports whether this is not Windows itself.
@@ -90,7 +90,7 @@ func sockaddr(t testing.TB, addr net.Addr) windows.Sockaddr {
 	return nil
 }
 
-// dialSocket is a connected, non-blocking socket.
+// dialSocket returns a connected, non-blocking socket.
 func dialSocket(t testing.TB, network string, to net.Addr) int {
 	t.Helper()
 	fd, err := socket(network)
@@ -106,7 +106,8 @@ func listenSocket(t testing.TB, network string) (int, net.Addr) {
 	return listenAt(t, network, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 1024)
 }
 
-// nobodyAddress is one that refuses: its port is taken, so that it cannot become another's, and nobody listens.
+// nobodyAddress returns an address that refuses connections: its port is taken, so that no other
+// socket gets it, and no socket listens there.
 func nobodyAddress(t testing.TB) net.Addr {
 	t.Helper()
 	fd, addr := listenAt(t, "tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, -1)
@@ -114,7 +115,7 @@ func nobodyAddress(t testing.TB) net.Addr {
 	return addr
 }
 
-// listenAt listens, or below 0 only takes the address.
+// listenAt listens on the address. With a negative backlog it only binds the address.
 func listenAt(t testing.TB, network string, at *net.TCPAddr, backlog int) (int, net.Addr) {
 	t.Helper()
 	fd := newSocket(t, network)
@@ -127,9 +128,9 @@ func listenAt(t testing.TB, network string, at *net.TCPAddr, backlog int) (int, 
 	return fd, &net.TCPAddr{IP: at.IP, Port: sa.(*windows.SockaddrInet4).Port}
 }
 
-// deafAddress is one where connecting neither succeeds nor fails, at least for a second or two: the backlog of its
-// listener is full.
-func deafAddress(t testing.TB) net.Addr {
+// unansweringAddress returns an address where connecting neither succeeds nor fails for at least a
+// second or two: the backlog of its listener is full.
+func unansweringAddress(t testing.TB) net.Addr {
 	t.Helper()
 	fd, addr := listenAt(t, "tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 0)
 	t.Cleanup(func() { closeSocket(fd) })
@@ -145,7 +146,7 @@ func deafAddress(t testing.TB) net.Addr {
 
 func closeSocket(fd int) { _ = windows.Closesocket(windows.Handle(fd)) }
 
-// dupSocket is a second descriptor of the socket.
+// dupSocket returns a second descriptor of the socket.
 func dupSocket(t testing.TB, fd int) int {
 	t.Helper()
 	var info windows.WSAProtocolInfo
@@ -156,14 +157,16 @@ func dupSocket(t testing.TB, fd int) int {
 	return int(dup)
 }
 
-// shrink makes the send buffer small, so that a send of a megabyte to a peer that does not read blocks.
+// shrink makes the send buffer small, so that a send of a megabyte to a peer that does not read
+// blocks.
 func shrink(t testing.TB, fd int) {
 	t.Helper()
 	const sndbuf = 0x1001
 	require.NoError(t, windows.SetsockoptInt(windows.Handle(fd), windows.SOL_SOCKET, sndbuf, 128<<10))
 }
 
-// cork is a way to have the end and the data leave together, which there is not here: they follow each other closely.
+// cork does nothing: Windows cannot make the end and the data leave together. They leave one soon
+// after the other.
 func cork(testing.TB, net.Conn) {}
 
 // sendUrgent sends one byte out of band.
@@ -179,12 +182,12 @@ func sendUrgent(t testing.TB, c net.Conn) {
 	}))
 }
 
-// sendRights has no counterpart.
+// sendRights does not exist on Windows.
 func sendRights(t testing.TB, _ net.Conn, _ string) {
 	t.Skip("sockets carry no descriptors here")
 }
 
-// requireModes checks that an accepted socket neither blocks nor is inherited.
+// requireModes checks that an accepted socket is non-blocking and not inherited.
 func requireModes(t testing.TB, fd int) {
 	t.Helper()
 	p := make([]byte, 1)
@@ -196,8 +199,8 @@ func requireModes(t testing.TB, fd int) {
 	require.Zero(t, flags&windows.HANDLE_FLAG_INHERIT, "socket %d is inherited", fd)
 }
 
-// descriptors counts the open sockets of this process, as far as they have low numbers: the runtime's threads
-// have handles too, which come and go.
+// descriptors counts the open sockets of this process that have low numbers. The runtime's threads
+// have handles too, whose number changes.
 func descriptors(t testing.TB) (n int) {
 	t.Helper()
 	const highest, typ = 1 << 13, 0x1008
@@ -210,14 +213,15 @@ func descriptors(t testing.TB) (n int) {
 	return n
 }
 
-// exhaust would leave the process no more than so many descriptors.
+// exhaust does not exist on Windows.
 func exhaust(t testing.TB, _ int) (restore func()) {
 	t.Helper()
 	t.Skip("a process has no limit of sockets here")
 	return nil
 }
 
-// traps opens ports at the lowest free handles; sprung reports whether anybody has posted to one.
+// traps opens ports at the lowest free handles. sprung reports whether a packet has been posted to
+// one.
 func traps(t testing.TB, n int) (sprung func() bool) {
 	t.Helper()
 	var ports []windows.Handle
@@ -244,10 +248,10 @@ func traps(t testing.TB, n int) (sprung func() bool) {
 	}
 }
 
-// interruptions are what there are not here: a thread's waits end when they are over.
+// interruptions does nothing: Windows has no signals that interrupt a wait.
 func interruptions() (stop func()) { return func() {} }
 
-// tryRead and tryWrite are one call each, which does not wait: the error is an errno.
+// tryRead and tryWrite make one system call each, which does not wait. The error is an errno.
 func tryRead(fd int, p []byte) (int, error) {
 	buf, n, flags := windows.WSABuf{Len: uint32(len(p)), Buf: unsafe.SliceData(p)}, uint32(0), uint32(0)
 	err := windows.WSARecv(windows.Handle(fd), &buf, 1, &n, &flags, nil, nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var starving = []behaviour{
+var starving = []behavior{
 	{"receiving goes on when buffers come back", testStarve},
-	{"a receive that waits for a buffer can be cancelled", testStarveCancel},
+	{"a receive that waits for a buffer can be canceled", testStarveCancel},
 	{"sending goes on while receiving waits for a buffer", testStarveSend},
 	{"a descriptor closed while it waited for a buffer is forgotten", testStarveClose},
 	{"buffers stay as they are until they are released", testBuffersStay},
@@ -23,8 +23,8 @@ var starving = []behaviour{
 	{"idle connections that share one buffer hold none of the others up", testStarveIdle},
 }
 
-// starved is a loop whose buffers all are kept by ends, each of which has the rest of what its peer wrote
-// still to come.
+// starved returns a loop whose buffers are all kept by ends. Each end still has to receive the rest
+// of its peer's bytes.
 func starved(t *testing.T, b Backend, n int) (l *loop, ends []*endpoint, want [][]byte) {
 	t.Helper()
 	l = newLoop(t, b, scarce)
@@ -60,7 +60,7 @@ func received(ends []*endpoint) (n int) {
 	return n
 }
 
-// feed releases what is kept, one buffer at a time, until all has been received.
+// feed releases the kept buffers, one at a time, until all bytes have been received.
 func (l *loop) feed(ends []*endpoint, want [][]byte) {
 	l.t.Helper()
 	total := 0
@@ -68,7 +68,7 @@ func (l *loop) feed(ends []*endpoint, want [][]byte) {
 		total += len(w)
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
-	for deadline := time.Now().Add(patience); received(ends) < total; l.poll(0, false) { // one alone need not free a buffer
+	for deadline := time.Now().Add(patience); received(ends) < total; l.poll(0, false) { // a single release need not free a buffer
 		require.True(l.t, time.Now().Before(deadline), "%d of %d bytes\n%s", received(ends), total, l.dump())
 		for _, i := range rnd.Perm(len(ends)) {
 			if len(ends[i].kept) > 0 {
@@ -86,8 +86,8 @@ func (l *loop) feed(ends []*endpoint, want [][]byte) {
 func testStarve(t *testing.T, b Backend) {
 	const n = 24
 	l, ends, want := starved(t, b, n)
-	// Whether the wait is the reactor's or shows as ENOBUFS and an operation that is submitted again, it is
-	// bounded: once around per connection, and then quiet.
+	// Either the reactor waits, or the operation ends with ENOBUFS and is submitted again. In both
+	// cases the work is bounded: one round per connection, and then no completions.
 	full := l.events
 	for range 5 {
 		l.idle()
@@ -189,7 +189,7 @@ func testBuffersStay(t *testing.T, b Backend) {
 	l.until("all data", func() bool { return len(flows.data) == len(want) })
 	require.NoError(t, <-written)
 	requireSame(t, want, flows.data)
-	holds.release(len(holds.kept)) // compares
+	holds.release(len(holds.kept)) // also compares the content
 }
 
 func testReleaseTwice(t *testing.T, b Backend) {
@@ -204,7 +204,7 @@ func testReleaseTwice(t *testing.T, b Backend) {
 	require.Panics(t, func() { l.r.Release(kept) })
 	require.Panics(t, func() { l.r.Release(kept) }, "the first time changed nothing")
 
-	write(t, peer, "two") // the panic is about the caller: the reactor is as it was
+	write(t, peer, "two") // the panic concerns the caller: the reactor still works
 	l.until("data", func() bool { return string(e.data) == "onetwo" })
 	e.release(len(e.kept))
 	require.Panics(t, func() { l.r.Release(kept) })
@@ -213,8 +213,8 @@ func testReleaseTwice(t *testing.T, b Backend) {
 // one is a reactor with a single buffer.
 var one = reactor.Config{Entries: 64, Buffers: 1, BufferSize: 1024}
 
-// A buffer that comes back is worth one receive or a few. If it had all of them armed, all
-// but those would end with ENOBUFS, each time.
+// A released buffer serves one receive or a few. If it armed all waiting receives, all but those
+// would end with ENOBUFS, each time.
 func testStarveStorm(t *testing.T, b Backend) {
 	const n, rounds = 100, 20
 	l := newLoop(t, b, one)
@@ -233,8 +233,8 @@ func testStarveStorm(t *testing.T, b Backend) {
 	require.True(t, l.faulty || l.events-begun < 4*n*rounds, "%d completions for %d messages\n%s", l.events-begun, n*rounds, l.dump())
 }
 
-// The receives of idle connections are armed as well, whether or not anything has come for
-// them: then those that follow have their turn.
+// The receives of idle connections are armed as well, whether or not data has arrived for them.
+// Then the receives behind them are armed.
 func testStarveIdle(t *testing.T, b Backend) {
 	const n = 100
 	l := newLoop(t, b, one)

@@ -9,7 +9,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var waiting = []behaviour{
+var waiting = []behavior{
 	{"a wait that nothing ends lasts its time", testWaitTimeout},
 	{"a Poll that does not wait finds what is there", testWaitNone},
 	{"a wait is ended by what comes", testWaitEnded},
@@ -33,7 +33,7 @@ func testWaitTimeout(t *testing.T, b Backend) {
 			}
 		}
 		require.True(t, waited, "Poll(%v) never waits", wait)
-		for range 10 { // a hold may end at any time, but it does end
+		for range 10 { // a hold may end early, but it does end
 			require.Zero(t, l.poll(wait, true))
 		}
 	}
@@ -75,7 +75,7 @@ func testWaitEnded(t *testing.T, b Backend) {
 	}
 }
 
-// The data has been noticed before the operation that receives it: no news will come of it.
+// The data was noticed before the operation that receives it: no new event will report it.
 func testWaitReady(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	for range 3 {
@@ -83,7 +83,7 @@ func testWaitReady(t *testing.T, b Backend) {
 		write(t, peer, "hello")
 		e.send([]byte("x"))
 		l.settle()
-		l.idle() // nothing else will end the wait
+		l.idle() // no other event will end the wait
 		e.recv()
 		l.returns("data from before")
 		l.until("data", func() bool { return string(e.data) == "hello" })
@@ -95,7 +95,7 @@ func testHoldEnded(t *testing.T, b Backend) {
 	e, peer := l.pair("tcp")
 	e.recv()
 	for i := range 200 {
-		write(t, peer, "x") // comes while the send is submitted, or before
+		write(t, peer, "x") // arrives while the send is submitted, or before
 		e.send([]byte("y"))
 		for deadline := time.Now().Add(patience); len(e.data) == i || e.sent == i; {
 			l.poll(100*time.Microsecond, true)

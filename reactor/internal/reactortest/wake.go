@@ -11,7 +11,7 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-var waking = []behaviour{
+var waking = []behavior{
 	{"a wake before the wait ends it", testWakeBefore},
 	{"a wake before a batch of operations ends the wait after it", testWakeThenSubmit},
 	{"a wake ends a wait", testWakeDuring},
@@ -22,7 +22,7 @@ var waking = []behaviour{
 	{"a wake during Close never touches another descriptor", testWakeClosing},
 }
 
-// returns polls once and fails if only the time-out ended that, whatever came of it then.
+// returns polls once and fails if only the time-out ended the Poll, whatever its result.
 func (l *loop) returns(what string) {
 	l.t.Helper()
 	start := time.Now()
@@ -32,8 +32,8 @@ func (l *loop) returns(what string) {
 	}
 }
 
-// enterKernel makes calls that have nothing to do with the reactor, as a handler would. A wake that has
-// come by now may show in them.
+// enterKernel makes system calls that do not concern the reactor, as a handler would. A wake that
+// has arrived by now may show in them.
 func enterKernel(t *testing.T) {
 	t.Helper()
 	descriptors(t)
@@ -71,7 +71,7 @@ func testWakeDuring(t *testing.T, b Backend) {
 		woken := inBackground(l.r.Wake)
 		l.returns("a wake")
 		require.NoError(t, <-woken)
-		l.poll(0, false) // if Poll was ended by something else, the wake is still there
+		l.poll(0, false) // if another event ended Poll, the wake is still pending
 	}
 	l.idle()
 }
@@ -111,12 +111,13 @@ func testWakesCoalesce(t *testing.T, b Backend) {
 		require.NoError(t, l.r.Wake())
 	}
 	l.returns("a thousand wakes")
-	l.idle() // within far fewer than a thousand waits
+	l.idle() // after far fewer than a thousand waits
 	require.NoError(t, l.r.Wake())
 	l.returns("a wake after a thousand")
 }
 
-// Each goroutine waits for its wake to be answered before the next one, so that a lost one stops the show.
+// Each goroutine waits for the answer to its wake before the next one, so that a lost wake stops
+// the test.
 func testWakeStress(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	const wakers, rounds = 4, 200
@@ -127,7 +128,7 @@ func testWakeStress(t *testing.T, b Backend) {
 		group.Go(func() {
 			for i := int32(1); i <= rounds && !quit.Load(); i++ {
 				asked[w].Store(i)
-				_ = l.r.Wake() // a failure stops the show as well
+				_ = l.r.Wake() // a failure also stops the test
 				for answered[w].Load() < i && !quit.Load() {
 					time.Sleep(time.Microsecond) // leaves the processor to the loop
 				}
@@ -136,6 +137,13 @@ func testWakeStress(t *testing.T, b Backend) {
 	}
 	defer group.Wait()
 	defer quit.Store(true)
+	defer func() {
+		if t.Failed() {
+			for w := range wakers { // how far it came tells a lost wake from a slow machine
+				t.Logf("waker %d: %d asked, %d answered, of %d", w, asked[w].Load(), answered[w].Load(), rounds)
+			}
+		}
+	}()
 	l.until("every wake", func() bool {
 		all := true
 		for w := range wakers {
@@ -150,7 +158,7 @@ func testWakeStress(t *testing.T, b Backend) {
 func testWakeClosed(t *testing.T, b Backend) {
 	for range 5 {
 		l := newLoop(t, b, small)
-		l.idle() // whatever has to be armed is
+		l.idle() // afterwards all operations are armed
 		r := l.r
 		l.close()
 		sprung := traps(t, 10) // at the numbers just freed

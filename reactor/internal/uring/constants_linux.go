@@ -1,8 +1,8 @@
 package uring
 
-// The names are those of <linux/io_uring.h>, so that they can be looked up in the kernel's sources and
-// manual pages. A version says which kernel first knows the value; without one it is 5.1 or older than
-// anything this package could run on.
+// The names are those of <linux/io_uring.h>, so that they can be looked up in the kernel's sources
+// and manual pages. A version says which kernel first knows the value; without one it is 5.1 or
+// older than anything this package could run on.
 
 // Setup flags, for Params.Flags.
 const (
@@ -92,8 +92,8 @@ const (
 	IOSQE_CQE_SKIP_SUCCESS = 1 << 6 // 5.17; no completion unless the operation fails
 )
 
-// Modifiers of single operations: accept, receive and send in SQE.IOPrio, poll in SQE.Len, cancel and
-// timeout in SQE.OpFlags.
+// Modifiers of single operations: accept, receive and send in SQE.IOPrio, poll in SQE.Len, cancel
+// and timeout in SQE.OpFlags.
 const (
 	IORING_ACCEPT_MULTISHOT  = 1 << 0 // 5.19
 	IORING_ACCEPT_DONTWAIT   = 1 << 1 // 6.10

@@ -11,8 +11,8 @@ type CQE struct {
 
 var _ [16]byte = [unsafe.Sizeof(CQE{})]byte{}
 
-// More reports that the request stays armed and will complete again. A multishot whose completion does
-// not say so has ended, whatever its result.
+// More reports that the request stays armed and will complete again. A multishot whose completion
+// does not say so has ended, whatever its result.
 func (c *CQE) More() bool { return c.Flags&IORING_CQE_F_MORE != 0 }
 
 // HasBuffer reports that the completion used a buffer of a group.
@@ -21,6 +21,6 @@ func (c *CQE) HasBuffer() bool { return c.Flags&IORING_CQE_F_BUFFER != 0 }
 // BufferID is the buffer's id within its group; it means something only if HasBuffer.
 func (c *CQE) BufferID() uint16 { return uint16(c.Flags >> IORING_CQE_BUFFER_SHIFT) }
 
-// BufMore reports that the kernel goes on filling this buffer behind the bytes of this completion, so that
-// it must not be added again yet. Only rings with IOU_PBUF_RING_INC say so.
+// BufMore reports that the kernel goes on filling this buffer behind the bytes of this completion,
+// so that it must not be added again yet. Only rings with IOU_PBUF_RING_INC say so.
 func (c *CQE) BufMore() bool { return c.Flags&IORING_CQE_F_BUF_MORE != 0 }

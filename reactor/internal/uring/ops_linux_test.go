@@ -100,7 +100,7 @@ func TestMultishotAccept(t *testing.T) {
 	}
 	prepare(t, r, 3, func(s *SQE) { s.PrepCancelFD(l, IORING_ASYNC_CANCEL_ALL) })
 	got := reapByData(t, r, 2)
-	require.EqualValues(t, 1, got[3].Res, "one request cancelled")
+	require.EqualValues(t, 1, got[3].Res, "one request canceled")
 	require.Equal(t, failed(unix.ECANCELED), got[1].Res)
 	cqe := got[1]
 	require.False(t, cqe.More())

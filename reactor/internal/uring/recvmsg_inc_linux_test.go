@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Why the reactor does not receive datagrams into an incremental group: of the buffer that is being filled a
-// datagram gets what is left. That may be less than the datagram, which is cut off, or less than its header,
-// which ends the receive with EFAULT and leaves the buffer where it was.
+// This test shows why the reactor does not receive datagrams into an incremental group. A datagram
+// gets the rest of the buffer that is being filled. The rest may be shorter than the datagram,
+// which is then cut off. It may be shorter than the header: then the receive ends with EFAULT and
+// leaves the buffer unchanged.
 func TestAnIncrementalGroupCutsDatagramsOff(t *testing.T) {
 	const header = recvMsgHeader + unix.SizeofSockaddrInet6
 	for name, c := range map[string]struct {
 		size   int // of the one buffer
-		second int // what the second datagram of 100 bytes shrinks to; -1: EFAULT
+		second int // length to which the second datagram of 100 bytes is cut off; -1: EFAULT
 	}{
 		"room for both":             {2*header + 200, 100},
 		"room for the one alone":    {2*header + 160, 60},
@@ -31,7 +32,7 @@ func TestAnIncrementalGroupCutsDatagramsOff(t *testing.T) {
 			defer unix.Close(fds[1])
 			p := newPool(t, r, 1, c.size, IOU_PBUF_RING_INC)
 			msg := &unix.Msghdr{Namelen: unix.SizeofSockaddrInet6}
-			prepare(t, r, 1, func(s *SQE) { s.PrepRecvMsgGroup(fds[0], msg, 0, 3, true) })
+			prepare(t, r, 1, func(s *SQE) { s.PrepRecvMsgGroup(fds[0], msg, 0, poolGroup, true) })
 			submit(t, r)
 			at := 0
 			for i, want := range []int{100, c.second} {

@@ -9,8 +9,8 @@ import (
 // recvMsgHeader is the size of struct io_uring_recvmsg_out, which precedes each message.
 const recvMsgHeader = 16
 
-// RecvMsg is one message as a multishot PrepRecvMsgGroup lays it out in its buffer. The slices are parts
-// of that buffer.
+// RecvMsg is one message as a multishot PrepRecvMsgGroup lays it out in its buffer. The slices are
+// parts of that buffer.
 type RecvMsg struct {
 	Name    []byte // socket address of the sender
 	Control []byte
@@ -18,8 +18,8 @@ type RecvMsg struct {
 	Flags   uint32 // MSG_TRUNC, MSG_CTRUNC and so on
 }
 
-// ParseRecvMsg takes a message apart. buf is as much of the buffer as the completion's result says, msg
-// what the request was prepared with. ok is false if buf is too short to be one.
+// ParseRecvMsg takes a message apart. buf is as much of the buffer as the completion's result says,
+// msg what the request was prepared with. ok is false if buf is too short to be one.
 func ParseRecvMsg(buf []byte, msg *unix.Msghdr) (m RecvMsg, ok bool) {
 	nameRoom, controlRoom := int(msg.Namelen), int(msg.Controllen)
 	if len(buf) < recvMsgHeader+nameRoom+controlRoom {

@@ -42,8 +42,8 @@ const probeOps = 256
 
 const opSupported = 1 << 0 // IO_URING_OP_SUPPORTED
 
-// Probe tells which operations the kernel supports. It says nothing about their modifiers (multishot, for
-// one): those are found by trying.
+// Probe tells which operations the kernel supports. It says nothing about their modifiers
+// (multishot, for one): those are found by trying.
 type Probe struct {
 	lastOp uint8
 	opsLen uint8

@@ -90,7 +90,7 @@ func TestBatchLargerThanTheQueue(t *testing.T) {
 	}
 }
 
-// NextSQEFull is what a caller sees as a nil NextSQE, without taking an entry.
+// NextSQEFull reports whether NextSQE would return nil, without taking an entry.
 func (r *Ring) NextSQEFull() bool { return r.Prepared() == r.SQEntries() }
 
 func TestOverflowIsKeptAndFlushed(t *testing.T) {
@@ -170,7 +170,8 @@ func TestWaitEndsWithTheCompletion(t *testing.T) {
 		}()
 		for deadline := time.Now().Add(patience); r.CQReady() == 0; {
 			require.True(t, time.Now().Before(deadline))
-			// With hold, and one P, the writer runs between the waits only: keep them short, and yield.
+			// With hold, and one P, the writer runs between the waits only: keep them short, and
+			// yield.
 			wait := patience
 			if hold {
 				wait = time.Millisecond

@@ -20,11 +20,11 @@ const foreignFlags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF | IORING_SETUP_AT
 	IORING_SETUP_R_DISABLED | IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | IORING_SETUP_NO_MMAP |
 	IORING_SETUP_REGISTERED_FD_ONLY
 
-// New sets a ring up. It asks for exactly p and retries nothing: on EINVAL, which older kernels answer to
-// flags they do not know, the caller may try with fewer. EPERM and ENOSYS mean that the system does not
-// offer io_uring (sysctl kernel.io_uring_disabled, a container's seccomp profile, a kernel before 5.1).
-// Errors are *os.SyscallError. Flags that change the layout of entries, that need a kernel thread to be
-// woken, or that start the ring disabled are refused with EINVAL.
+// New sets a ring up. It asks for exactly p and retries nothing: on EINVAL, which older kernels
+// answer to flags they do not know, the caller may try with fewer. EPERM and ENOSYS mean that the
+// system does not offer io_uring (sysctl kernel.io_uring_disabled, a container's seccomp profile, a
+// kernel before 5.1). Errors are *os.SyscallError. Flags that change the layout of entries, that
+// need a kernel thread to be woken, or that start the ring disabled are refused with EINVAL.
 func New(p Params) (*Ring, error) { return newRing(p, 0) }
 
 // newRing is New for a kernel that lacks some features; tests use it to take the paths of old ones.
@@ -48,7 +48,8 @@ func newRing(p Params, without uint32) (*Ring, error) {
 	return r, nil
 }
 
-// mmap maps the queues: both rings together where the kernel can, each alone before 5.4, and the entries.
+// mmap maps the queues: both rings together where the kernel can, each alone before 5.4, and the
+// entries.
 func (r *Ring) mmap(kp *kernelParams) error {
 	so, co := &kp.sqOff, &kp.cqOff
 	cqSize := uintptr(co.cqes) + uintptr(kp.cqEntries)*unsafe.Sizeof(CQE{})
@@ -94,8 +95,8 @@ func (r *Ring) mmap(kp *kernelParams) error {
 		mask:    *word(cq, co.ringMask),
 	}
 	if kp.flags&IORING_SETUP_NO_SQARRAY == 0 {
-		// Slot i of the index array names entry i, for good: entries go to the kernel in the order in
-		// which NextSQE gave them out.
+		// Slot i of the index array names entry i, for good: entries go to the kernel in the order
+		// in which NextSQE gave them out.
 		array := unsafe.Slice(word(sq, so.array), kp.sqEntries)
 		for i := range array {
 			array[i] = uint32(i)

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SQE is struct io_uring_sqe: one request, as the kernel reads it. Which fields an operation uses, and for
-// what, its Prep method knows.
+// SQE is struct io_uring_sqe: one request, as the kernel reads it. The Prep method of an operation
+// sets the fields that the operation uses.
 //
-// A Prep method sets every field but UserData and Flags, which are the caller's and may be set before or
+// A Prep method sets every field except UserData and Flags, which the caller may set before or
 // after it. The exceptions are the receives that take their buffer from a group: they add
-// IOSQE_BUFFER_SELECT, so add to Flags after them with |= only.
+// IOSQE_BUFFER_SELECT, so change Flags after them only with |=.
 type SQE struct {
 	Opcode      uint8
 	Flags       uint8  // IOSQE_*
@@ -43,7 +43,7 @@ var (
 	_ [32]byte = [unsafe.Offsetof(SQE{}.UserData)]byte{}
 )
 
-// prep sets all fields but Flags and UserData; what it is not told is zero.
+// prep sets all fields but Flags and UserData. Fields without an argument are zero.
 func (s *SQE) prep(op uint8, fd int, addr uint64, n uint32, off uint64, opFlags uint32) {
 	*s = SQE{
 		Opcode:   op,
@@ -60,8 +60,8 @@ func (s *SQE) prep(op uint8, fd int, addr uint64, n uint32, off uint64, opFlags 
 // PrepNop does nothing and completes with 0.
 func (s *SQE) PrepNop() { s.prep(IORING_OP_NOP, -1, 0, 0, 0, 0) }
 
-// PrepAccept accepts from a listening socket; flags are SOCK_NONBLOCK and SOCK_CLOEXEC. The result is the
-// new descriptor. Multishot stays armed while completions say More.
+// PrepAccept accepts from a listening socket; flags are SOCK_NONBLOCK and SOCK_CLOEXEC. The result
+// is the new descriptor. Multishot stays armed while completions say More.
 func (s *SQE) PrepAccept(fd int, flags uint32, multishot bool) {
 	s.prep(IORING_OP_ACCEPT, fd, 0, 0, 0, flags)
 	if multishot {
@@ -69,8 +69,8 @@ func (s *SQE) PrepAccept(fd int, flags uint32, multishot bool) {
 	}
 }
 
-// PrepRecv receives into a buffer of the group; the completion tells which (CQE.BufferID). ENOBUFS, which
-// ends a multishot, means the group was empty.
+// PrepRecv receives into a buffer of the group; the completion tells which (CQE.BufferID). ENOBUFS,
+// which ends a multishot, means the group was empty.
 func (s *SQE) PrepRecv(fd int, group uint16, multishot bool) {
 	s.prep(IORING_OP_RECV, fd, 0, 0, 0, 0)
 	s.selectBuffer(group, multishot)
@@ -86,20 +86,21 @@ func (s *SQE) PrepSend(fd int, p []byte, msgFlags uint32) {
 	s.prep(IORING_OP_SEND, fd, addrOf(p), uint32(len(p)), 0, msgFlags)
 }
 
-// PrepSendMsg sends what msg describes. The header and its iovecs may be reused once the entry is
-// submitted (IORING_FEAT_SUBMIT_STABLE); name, control and data must stay until the completion.
+// PrepSendMsg sends the message msg. The header and its iovecs may be reused once the entry is
+// submitted (IORING_FEAT_SUBMIT_STABLE). name, control and data must stay until the completion.
 func (s *SQE) PrepSendMsg(fd int, msg *unix.Msghdr, flags uint32) {
 	s.prep(IORING_OP_SENDMSG, fd, addr(escape(unsafe.Pointer(msg))), 1, 0, flags)
 }
 
-// PrepRecvMsg receives into what msg describes; msg must stay until the completion, which updates it.
+// PrepRecvMsg receives into the buffers of msg. msg must stay until the completion, which updates
+// it.
 func (s *SQE) PrepRecvMsg(fd int, msg *unix.Msghdr, flags uint32) {
 	s.prep(IORING_OP_RECVMSG, fd, addr(escape(unsafe.Pointer(msg))), 1, 0, flags)
 }
 
-// PrepRecvMsgGroup receives a message into a buffer of the group. Of msg only Namelen and Controllen
-// count: how much of each buffer to keep for them. A multishot lays the buffer out as ParseRecvMsg reads
-// it, and msg must stay until its last completion.
+// PrepRecvMsgGroup receives a message into a buffer of the group. It uses only Namelen and
+// Controllen of msg: the room to keep in each buffer for them. A multishot uses the layout that
+// ParseRecvMsg reads, and msg must stay until its last completion.
 func (s *SQE) PrepRecvMsgGroup(fd int, msg *unix.Msghdr, flags uint32, group uint16, multishot bool) {
 	s.PrepRecvMsg(fd, msg, flags)
 	s.selectBuffer(group, multishot)
@@ -119,8 +120,8 @@ func (s *SQE) PrepConnect(fd int, sa unsafe.Pointer, salen uint32) {
 }
 
 // PrepCancel cancels the request with that user data. The result is 0, ENOENT if there is none, or
-// EALREADY if it runs and cannot be stopped; with IORING_ASYNC_CANCEL_ALL, the number cancelled. The
-// cancelled request completes with ECANCELED.
+// EALREADY if it runs and cannot be stopped; with IORING_ASYNC_CANCEL_ALL, the number canceled. The
+// canceled request completes with ECANCELED.
 func (s *SQE) PrepCancel(target uint64, flags uint32) {
 	s.prep(IORING_OP_ASYNC_CANCEL, -1, target, 0, 0, flags)
 }
@@ -136,13 +137,14 @@ func (s *SQE) PrepClose(fd int) { s.prep(IORING_OP_CLOSE, fd, 0, 0, 0, 0) }
 // PrepShutdown shuts the socket down; how is SHUT_RD, SHUT_WR or SHUT_RDWR.
 func (s *SQE) PrepShutdown(fd, how int) { s.prep(IORING_OP_SHUTDOWN, fd, 0, uint32(how), 0, 0) }
 
-// PrepRead reads into p at offset off; ^uint64(0) is the file's own position, and pipes, sockets and
-// eventfds want 0 or that.
+// PrepRead reads into p at offset off; ^uint64(0) is the file's own position, and pipes, sockets
+// and eventfds want 0 or that.
 func (s *SQE) PrepRead(fd int, p []byte, off uint64) {
 	s.prep(IORING_OP_READ, fd, addrOf(p), uint32(len(p)), off, 0)
 }
 
-// PrepPollAdd waits for one of the events in mask (POLLIN and so on); the result is those that are there.
+// PrepPollAdd waits for one of the events in mask (POLLIN and so on). The result is the events that
+// have occurred.
 func (s *SQE) PrepPollAdd(fd int, mask uint32, multishot bool) {
 	if bigEndian {
 		mask = mask<<16 | mask>>16 // poll32_events is word-reversed there
@@ -158,8 +160,8 @@ func (s *SQE) PrepMsgRing(ringFD int, res uint32, data uint64) {
 	s.prep(IORING_OP_MSG_RING, ringFD, IORING_MSG_DATA, res, data, 0)
 }
 
-// PrepTimeout completes with ETIME after ts, or with 0 once count other requests have completed, if count
-// is not zero. The kernel copies ts when the entry is submitted.
+// PrepTimeout completes with ETIME after ts, or with 0 once count other requests have completed, if
+// count is not zero. The kernel copies ts when the entry is submitted.
 func (s *SQE) PrepTimeout(ts *Timespec, count, flags uint32) {
 	s.prep(IORING_OP_TIMEOUT, -1, addr(escape(unsafe.Pointer(ts))), 1, uint64(count), flags)
 }
@@ -178,8 +180,8 @@ var (
 	escapeSink unsafe.Pointer
 )
 
-// escape makes the compiler place what p points at on the heap. A conversion to uintptr alone does not,
-// and a stack moves when it grows: the kernel would then write to where the buffer used to be.
+// escape makes the compiler place what p points at on the heap. A conversion to uintptr alone does
+// not, and a stack moves when it grows: the kernel would then write to where the buffer used to be.
 func escape(p unsafe.Pointer) unsafe.Pointer {
 	if neverTrue {
 		escapeSink = p

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a test waits for what must happen; it is never a measure of anything.
-const patience = 30 * time.Second
+// patience bounds how long a test waits for a required event. It measures nothing.
+const patience = 90 * time.Second
 
-// newTestRing sets a ring up on this thread, to which it locks the test, or skips the test where the
-// kernel offers no io_uring or not these flags.
+// newTestRing sets a ring up on this thread, to which it locks the test, or skips the test where
+// the kernel offers no io_uring or not these flags.
 func newTestRing(t *testing.T, p Params) *Ring {
 	t.Helper()
 	return newTestRingWithout(t, p, 0)
@@ -60,7 +60,7 @@ func submit(t *testing.T, r *Ring) {
 	}
 }
 
-// reap submits what is prepared, and waits for and takes n completions.
+// reap submits the prepared entries, and waits for and takes n completions.
 func reap(t *testing.T, r *Ring, n int) []CQE {
 	t.Helper()
 	var got []CQE

@@ -1,13 +1,13 @@
-// Command load loads a server on the loopback and says what came back, as JSON.
+// Command load loads a server on the loopback and reports the results as JSON.
 //
 //	load -kind echo -c 50 -d 2s 127.0.0.1:9000
 //	load -kind http -c 500 -depth 16 -pid 1234 127.0.0.1:8080
 //	load -kind echo -rate 20000 127.0.0.1:9000
 //
-// Kinds: echo, http, chunks, udp, churn, slow-readers; and idle, which prints "ready" when all connections are
-// there, and holds them until its standard input ends, as slow-readers does when it has read slowly for so long.
-// Package load says what they do. The exit status is 1 if a byte was wrong, or anything else went wrong; 3 if all was
-// right, but nothing came back in time (load.ErrNothing).
+// Kinds: echo, http, redis, chunks, udp, churn, slow-readers and idle; package load describes them.
+// idle prints "ready" when all connections are open, and holds them until its standard input ends.
+// slow-readers does so after its time of slow reading. The exit status is 1 after a wrong byte or
+// any other failure. It is 3 if there was no failure, but no answer in time (load.ErrNothing).
 package main
 
 import (
@@ -35,8 +35,9 @@ func main() {
 	flag.IntVar(&cfg.Depth, "depth", 1, "`messages` in flight on each connection, in a closed loop")
 	flag.Float64Var(&cfg.Rate, "rate", 0, "`messages` per second of all, in an open loop; 0: a closed one")
 	flag.BoolVar(&cfg.Random, "random", false, "in an open loop: at random times and not at even intervals")
-	flag.BoolVar(&cfg.Spin, "spin", false, "in an open loop: look for news rather than wait, on a CPU of its own")
+	flag.BoolVar(&cfg.Spin, "spin", false, "in an open loop: poll rather than wait, on a CPU of its own")
 	flag.IntVar(&cfg.Slow, "slow", 0, "of the `connections`: a closed loop of messages that begin with B")
+	flag.IntVar(&cfg.Marked, "marked", 0, "of echo in an open loop: one of so many `messages` begins with B; 0: none")
 	flag.IntVar(&cfg.Origin, "origin", 0, "of echo in an open loop: the `descriptor` of a listening socket, to be the server behind a proxy")
 	flag.BoolVar(&cfg.TLS, "tls", false, "within TLS")
 	flag.DurationVar(&cfg.Warmup, "w", 300*time.Millisecond, "`time` before it measures")
@@ -82,7 +83,7 @@ func run(kind string, cfg load.Config) (load.Result, error) {
 		return load.SlowReaders(cfg, hold)
 	}
 	measure := map[string]func(load.Config) (load.Result, error){
-		"echo": load.Echo, "http": load.HTTP, "chunks": load.Chunks, "udp": load.Packets, "churn": load.Churn,
+		"echo": load.Echo, "http": load.HTTP, "redis": load.Redis, "chunks": load.Chunks, "udp": load.Packets, "churn": load.Churn,
 	}[kind]
 	if measure == nil {
 		return load.Result{}, fmt.Errorf("there is no kind %q", kind)

@@ -93,16 +93,19 @@ func needBuilds(t *testing.T, cfg config) {
 	}
 }
 
-// One workload of each kind of load is served, rightly, by all contenders that say they can, but for those of HTTP,
-// of which some are enough.
+// All contenders that claim a kind of load serve one workload of it correctly. Of those of HTTP the
+// test takes only some.
 func TestEveryContenderServesEveryKind(t *testing.T) {
-	cfg := testConfig(t, "-peers", "suiro,suiro-sequential,gnet,gnet-et,netpoll,nbio,evio,net,net-copy", "-workloads", "echo64-50")
+	cfg := testConfig(t, "-peers", "suiro,suiro-sequential,gnet,gnet-et,netpoll,nbio,evio,net,net-copy", "-workloads", "echo64-50,redis-1")
 	needBuilds(t, cfg)
 	webs := testConfig(t, "-peers", "suiro,gnet,net", "-workloads", "http-50,proxy-echo") // some are enough: each is a binary
 	needBuilds(t, webs)
 	cfg.burn = "1000"
 	seen := map[string]bool{}
 	for _, w := range workloads {
+		if w.blocks() {
+			w.Kind = "block:5ms"
+		}
 		if seen[w.Kind] {
 			continue
 		}
@@ -261,7 +264,8 @@ func TestAPeerThatCannotBeBuiltIsNamed(t *testing.T) {
 	}
 }
 
-// testReport is of three rounds, in which the machine gets faster and Suiro's share of that with it.
+// testReport is of three rounds, in which the machine gets faster and Suiro's share of that with
+// it.
 func testReport(t *testing.T) *report {
 	cfg := testConfig(t, "-r", "3", "-peers", "net,suiro/epoll", "-workloads", "stream,skew-1")
 	rep := &report{Config: cfg, Workloads: cfg.workloads}
@@ -297,6 +301,14 @@ func TestRatiosAreTakenWithinRounds(t *testing.T) {
 
 func TestTargetsComeFirst(t *testing.T) {
 	rep, dir := testReport(t), t.TempDir()
+	readme, err := os.ReadFile(filepath.Join(rep.Config.Root, "README.md"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "README.md"), readme, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep.Config.Root, rep.Environment.Date = dir, "2026-01-02T03:04:05Z" // the table of README is renewed, too
 	if err := writeResults(dir, rep); err != nil {
 		t.Fatal(err)
 	}
@@ -341,8 +353,45 @@ func TestTheBetterBackendWithThePeersHandlerIsWhatCounts(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if b := best([]standing{{"a", spread{median: 1}}, {"b", spread{median: 2}}}, workload{more: true}); b.name != "b" {
+	if b := best([]standing{{"a", spread{median: 1}}, {"b", spread{median: 2}}}, true); b.name != "b" {
 		t.Errorf("%s is better where more is", b.name)
+	}
+}
+
+// Beside handlers that block a target may be of a percentile, of the slow ones, or a value without
+// a peer.
+func TestTargetsOfOtherAspects(t *testing.T) {
+	cfg := testConfig(t, "-r", "1", "-peers", "suiro,suiro-sequential/epoll,net", "-workloads", "skew-8,block")
+	rep := &report{Config: cfg, Workloads: cfg.workloads}
+	add := func(name, workload string, p50, p99, quiet time.Duration, slow int64) {
+		s := sample{Contender: name, Workload: workload}
+		s.Outcome.Elapsed, s.Outcome.Slow = time.Second, slow
+		s.Outcome.Latency.P50, s.Outcome.Latency.P99, s.Outcome.Quiet = p50, p99, &load.Latencies{P99: quiet}
+		s.Figure = p99Micros(s.Outcome)
+		rep.Samples = append(rep.Samples, s)
+	}
+	const ms = time.Millisecond
+	add("net", "skew-8", 10*ms, 20*ms, 0, 100)
+	add("suiro/epoll", "skew-8", 1*ms, 12*ms, 0, 95)
+	add("suiro/io_uring", "skew-8", 2*ms, 8*ms, 0, 80)
+	add("suiro-sequential/epoll", "skew-8", 3*ms, 8*ms, 0, 90)
+	add("suiro/epoll", "block-1", ms, 3*ms, 2*ms, 1)
+	add("suiro/epoll", "block-all", ms, 6*ms, 0, 1)
+	var out strings.Builder
+	writeReach(&out, "Stuck", "", verdicts(rep, neverStuck))
+	for _, want := range []string{
+		"## Stuck: 6 of 10",
+		"| skew-8 | µs p50, from the intended start | net | ≤ 0.15 | yes | 0.100 (0.100–0.100) | suiro/io_uring 0.200, suiro/epoll 0.100 | – |",
+		"| skew-8 | µs p50, from the intended start | net | ≤ 0.25 | **no** | 0.300 (",
+		"| skew-8 | µs p99, from the intended start | net | ≤ 0.5 | yes | 0.400 (0.400–0.400) | suiro/io_uring 0.400, suiro/epoll 0.600 | – |",
+		"| skew-8 | slow messages per second | net | ≥ 0.9 | yes | 0.950 (0.950–0.950) | suiro/io_uring 0.800, suiro/epoll 0.950 | – |",
+		"| block-1 | p99 ÷ p99 of the same server while nothing blocks | – | ≤ 2 | yes | 1.50 (1.50–1.50) | suiro/epoll 1.50 | – |",
+		"| block-1 | p99 ÷ p99 of the same server while nothing blocks | – | ≤ 2 | **no** | not measured: suiro-sequential/* is missing, or failed |",
+		"| block-all | µs p99, from the intended start | – | ≤ 5000 | **no** | 6,000 (6,000–6,000) | suiro/epoll 6,000 | – |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
 	}
 }
 

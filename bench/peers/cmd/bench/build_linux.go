@@ -34,7 +34,9 @@ func sourceOf(binary string) source {
 	case "http":
 		return goBuild(".", "./examples/http")
 	case "proxy":
-		return goBuild(".", "./examples/proxy")
+		return goBuild("examples/proxy", ".")
+	case "redis":
+		return goBuild(".", "./examples/redis")
 	case "load":
 		return goBuild("bench/peers", "github.com/suiro-go/suiro/bench/load/cmd/load")
 	case "c-uring", "c-epoll", "c-echo":

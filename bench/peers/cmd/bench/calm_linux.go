@@ -13,19 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a run of an open loop is measured again for, calms times at most. Neither is the server's doing: the load looks at
-// the clock after each message.
+// A run of an open loop is measured again if one of these limits is exceeded, calms times at most.
+// The server causes neither: the load looks at the clock after each message.
 const (
 	calms     = 4
 	lateLimit = 100 * time.Microsecond // p99 of the load's own lateness
 	busyLimit = 0.02                   // others' share of the servers' CPUs
 )
 
-// calm keeps what is not the server's out of its latencies, as far as it may: it returns what it may not.
+// calm removes delays from latencies that the server does not cause. It returns the measures that
+// the system refused.
 //
-// The CPUs wait for work by looking for it rather than halting (PM QoS: cpu_dma_latency) until release is called. A halted
-// CPU takes a while to come back, a virtual one until its host has time for it, which may be milliseconds, and then a
-// latency at half of the load is the host's. And the server runs before whatever else is to run on its CPU (SCHED_FIFO).
+// Until release is called, idle CPUs poll rather than halt (PM QoS: cpu_dma_latency). A halted CPU
+// takes a while to wake. A virtual one waits for its host, perhaps for milliseconds, and then a
+// latency at half of the load is the host's. The server runs before other processes on its CPU
+// (SCHED_FIFO).
 func calm(pid int) (release func(), refused []string) {
 	release = func() {}
 	f, err := os.OpenFile("/dev/cpu_dma_latency", os.O_WRONLY, 0)
@@ -74,7 +76,7 @@ func disturbed(s sample) string {
 	return strings.Join(words, ", ")
 }
 
-// refusals are what could not be done for calm, each once.
+// refusals are the steps of calm that were refused, each once.
 func refusals(samples []sample) (all []string) {
 	for _, s := range samples {
 		for _, r := range s.Refused {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What nginx and haproxy are told: one process, one thread, nothing logged, the same answer as all.
+// The configurations of nginx and haproxy: one process, one thread, no log, the common answer.
 const (
 	nginxConf = `daemon off;
 master_process off;

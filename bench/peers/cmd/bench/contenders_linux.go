@@ -34,6 +34,9 @@ func peer(name string) recipe {
 	return recipe{binary: name, args: []string{"-addr", "127.0.0.1:0"}}
 }
 
+// inRust is Tokio's server.
+var inRust = recipe{binary: "tokio", args: []string{"SIZE", "KIND"}}
+
 func ours(backend, ring string) contender {
 	example := recipe{binary: "http", args: []string{"-backend", backend, "-workers", "1", "-addr", "127.0.0.1:0"}, ring: ring}
 	passes := recipe{binary: "proxy", ring: ring,
@@ -42,7 +45,21 @@ func ours(backend, ring string) contender {
 		plaintext: example, proxy: passes, "*": serve("suiro/"+backend, ring)}}
 }
 
-// busy is the proxy for latency: workers look for news for a moment before they wait.
+// sequential is sequential handlers.
+func sequential(backend, ring string) contender {
+	example := recipe{binary: "redis", args: []string{"-backend", backend, "-workers", "1", "-addr", "127.0.0.1:0"}, ring: ring}
+	name := "suiro-sequential/" + backend
+	return contender{name, "sequential handlers; of Redis examples/redis", map[string]recipe{"redis": example, "*": serve(name, ring)}}
+}
+
+// buffered is sequential handlers that keep a buffer while they wait.
+func buffered(backend, ring string) contender {
+	name := "suiro-buffered/" + backend
+	r := serve(name, ring)
+	return contender{name, "sequential handlers with a buffer of 4 KiB for each connection", map[string]recipe{"echo": r, "idle": r}}
+}
+
+// busy is the proxy for latency: workers busy-poll before they wait.
 func busy(backend, ring string) contender {
 	r := ours(backend, ring).kinds[proxy]
 	r.args = append(slices.Clone(r.args), "-busy-poll", "20us")
@@ -55,7 +72,7 @@ func deferring(backend, ring string) contender {
 	return contender{name, "with DeferAccept", map[string]recipe{"churn": serve(name, ring)}}
 }
 
-// coalescing has what comes gather before the worker is woken.
+// coalescing coalesces wake-ups of the worker.
 func coalescing() contender {
 	const name = "suiro-coalesce/epoll"
 	r := serve(name, "no")
@@ -82,8 +99,10 @@ const (
 var contenders = []contender{
 	ours("io_uring", "yes"),
 	ours("epoll", "no"),
-	{"suiro-sequential/io_uring", "sequential handlers", map[string]recipe{"*": serve("suiro-sequential/io_uring", "yes")}},
-	{"suiro-sequential/epoll", "sequential handlers", map[string]recipe{"*": serve("suiro-sequential/epoll", "no")}},
+	sequential("io_uring", "yes"),
+	sequential("epoll", "no"),
+	buffered("io_uring", "yes"),
+	buffered("epoll", "no"),
 	{"suiro-h1/io_uring", "of HTTP within TLS: callbacks that parse as examples/http does", webOnly(serve("suiro-h1/io_uring", "yes"))},
 	{"suiro-h1/epoll", "the same", webOnly(serve("suiro-h1/epoll", "no"))},
 	busy("io_uring", "yes"),
@@ -109,8 +128,7 @@ var contenders = []contender{
 	{"net", "a goroutine per connection on package net", map[string]recipe{plaintext: peer("net"), "*": serve("net", "")}},
 	{"net-copy", "io.Copy, which splices", map[string]recipe{"*": serve("net-copy", "")}},
 	{"tokio", "Tokio's multi-thread runtime, a task per connection", map[string]recipe{
-		"echo": {binary: "tokio", args: []string{"SIZE"}},
-		"idle": {binary: "tokio", args: []string{"SIZE"}}, "churn": {binary: "tokio", args: []string{"SIZE"}}}},
+		"echo": inRust, "burn": inRust, "block": inRust, "idle": inRust, "churn": inRust}},
 	{"nginx", "return 200, one worker; as a proxy its stream module", map[string]recipe{
 		plaintext: {binary: "nginx", args: []string{"-p", "CONF", "-c", "CONF/nginx.conf", "-e", "stderr"}},
 		proxy:     {binary: "nginx", args: []string{"-p", "CONF", "-c", "CONF/nginx-stream.conf", "-e", "stderr"}}}},
@@ -121,11 +139,14 @@ var contenders = []contender{
 
 var withTLS = []string{"suiro/io_uring", "suiro/epoll", "suiro-h1/io_uring", "suiro-h1/epoll", "net"}
 
+var withKeys = []string{"suiro-sequential/io_uring", "suiro-sequential/epoll", "suiro/io_uring", "suiro/epoll", "gnet", "net"}
+
 // only are kinds that few contenders have.
 var only = map[string][]string{
 	"https":      withTLS,
 	"https-idle": withTLS,
 	"tls":        {"suiro/io_uring", "suiro/epoll", "suiro-sequential/io_uring", "suiro-sequential/epoll", "net"},
+	"redis":      withKeys,
 	"udp":        {"suiro/io_uring", "suiro/epoll", "suiro-coalesce/epoll", "net"},
 }
 
@@ -163,7 +184,7 @@ func find(name, kind string) (recipe, bool) {
 	return r, ok
 }
 
-// chooseNames checks what was asked for, and adds Suiro if none of it was.
+// chooseNames checks the requested names, and adds Suiro if there is none.
 func chooseNames(names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -179,7 +200,7 @@ func chooseNames(names []string) ([]string, error) {
 		for _, c := range contenders {
 			if family, _, _ := strings.Cut(c.name, "/"); c.name == plain || family == plain {
 				known = true
-				if c.name = c.name + strings.Repeat("@"+build, min(len(build), 1)); !slices.Contains(chosen, c.name) {
+				if c.name += strings.Repeat("@"+build, min(len(build), 1)); !slices.Contains(chosen, c.name) {
 					chosen = append(chosen, c.name)
 				}
 			}

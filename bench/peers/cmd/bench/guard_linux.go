@@ -31,15 +31,16 @@ type attempt struct {
 	names   []string
 }
 
-// attempts follow each other for what was worse in all before, which fails if it is in the last one, too. Each is longer
-// than the one before: a machine that does other things as well gives a run few milliseconds in a quarter of a second.
+// attempts follow each other. Each measures the workloads that were worse in all attempts before,
+// and those of the last one fail. Each is longer than the one before: on a busy machine, a run of a
+// quarter of a second gets few milliseconds.
 var attempts = []attempt{{rounds: 5, seconds: 0.25}, {rounds: 7, seconds: 0.4}, {rounds: 9, seconds: 0.6}, {rounds: 9, seconds: 0.6}}
 
 // guarded are the workloads that are looked at: none whose figure is a time.
 var guarded = []string{"http-50", "pipeline", "echo64-50", "stream-echo", "udp", "churn", "idle"}
 
-// Baselines are the ratios of an earlier run. Both sides of a ratio are of one machine and one minute, so they
-// hold where times would not; another kernel or processor may still want its own.
+// Baselines are the ratios of an earlier run. Both sides of a ratio are of one machine and one
+// minute, so they hold where times would not; another kernel or processor may still want its own.
 type baselines struct {
 	Environment environment        `json:"environment"`
 	Reference   string             `json:"reference"`
@@ -87,7 +88,7 @@ func (g *guard) run(ctx context.Context, cfg config) (ok bool, err error) {
 		case !ok:
 			tries = attempts[:1] // it fails anyway: this is only for the report
 		}
-		good, err := judge(w, base.Ratios, found.Ratios, g.update, tries, func(a attempt) (map[string]float64, error) {
+		good, err := evaluate(w, base.Ratios, found.Ratios, g.update, tries, func(a attempt) (map[string]float64, error) {
 			cfg := cfg
 			cfg.Seconds = a.seconds
 			if len(a.names) > 0 {
@@ -114,10 +115,10 @@ func (g *guard) run(ctx context.Context, cfg config) (ok bool, err error) {
 	return ok, nil
 }
 
-// judge measures a workload until it is no worse than the baselines, or attempts are over: all contenders first, then
-// those that were worse. It is the best of an attempt's medians that counts, as what else the machine does comes and goes,
-// and what has become worse is so each time.
-func judge(w workload, base, found map[string]float64, update bool, tries []attempt, measure func(attempt) (map[string]float64, error)) (ok bool, err error) {
+// evaluate measures a workload until it is no worse than the baselines, or attempts are over: all
+// contenders first, then those that were worse. The best of an attempt's medians counts: other work
+// on the machine comes and goes, and code that has become worse is so each time.
+func evaluate(w workload, base, found map[string]float64, update bool, tries []attempt, measure func(attempt) (map[string]float64, error)) (ok bool, err error) {
 	var wanting []string // the contenders that were too bad each time
 	for try, a := range tries {
 		if w.memory() {

@@ -39,7 +39,7 @@ func TestGuardFailsOnlyWhatWasWorseEachTime(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			measure, count := turns(t, c.ratios...)
-			ok, err := judge(w, base, map[string]float64{}, false, attempts, measure)
+			ok, err := evaluate(w, base, map[string]float64{}, false, attempts, measure)
 			if err != nil || ok != c.ok || *count != c.times {
 				t.Errorf("%v, %v after %d measurements", ok, err, *count)
 			}
@@ -50,7 +50,7 @@ func TestGuardFailsOnlyWhatWasWorseEachTime(t *testing.T) {
 func TestGuardMeasuresAgainOnlyForWhoWasWorse(t *testing.T) {
 	base := map[string]float64{"echo a": 1, "echo b": 1}
 	calls := 0
-	ok, err := judge(workload{Name: "echo"}, base, map[string]float64{}, false, attempts, func(a attempt) (map[string]float64, error) {
+	ok, err := evaluate(workload{Name: "echo"}, base, map[string]float64{}, false, attempts, func(a attempt) (map[string]float64, error) {
 		calls++
 		if calls == 1 {
 			return map[string]float64{"a": 2, "b": 1}, nil
@@ -67,19 +67,19 @@ func TestGuardMeasuresAgainOnlyForWhoWasWorse(t *testing.T) {
 
 func TestGuardWantsABaselineAndPassesFailuresOn(t *testing.T) {
 	measure, _ := turns(t, 1)
-	if _, err := judge(workload{Name: "new"}, nil, map[string]float64{}, false, attempts, measure); err == nil {
+	if _, err := evaluate(workload{Name: "new"}, nil, map[string]float64{}, false, attempts, measure); err == nil {
 		t.Error("there is no baseline, and nobody says so")
 	}
 	measure, _ = turns(t, 1)
 	found := map[string]float64{}
-	if ok, err := judge(workload{Name: "new"}, nil, found, true, attempts, measure); err != nil || !ok || found["new suiro/epoll"] != 1 {
+	if ok, err := evaluate(workload{Name: "new"}, nil, found, true, attempts, measure); err != nil || !ok || found["new suiro/epoll"] != 1 {
 		t.Errorf("update: %v, %v, %v", ok, err, found)
 	}
 	broken := errors.New("a wrong byte")
-	if _, err := judge(workload{Name: "echo"}, nil, nil, false, attempts, func(attempt) (map[string]float64, error) { return nil, broken }); err != broken {
+	if _, err := evaluate(workload{Name: "echo"}, nil, nil, false, attempts, func(attempt) (map[string]float64, error) { return nil, broken }); err != broken {
 		t.Errorf("%v", err)
 	}
-	if _, err := judge(workload{Name: "echo"}, nil, nil, false, attempts, func(attempt) (map[string]float64, error) { return nil, nil }); err == nil {
+	if _, err := evaluate(workload{Name: "echo"}, nil, nil, false, attempts, func(attempt) (map[string]float64, error) { return nil, nil }); err == nil {
 		t.Error("nothing was measured, and nobody says so")
 	}
 }

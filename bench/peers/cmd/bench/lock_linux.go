@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock keeps other comparisons off these CPUs until it is released, or the process ends. Children do not inherit it.
+// lock keeps other comparisons off these CPUs until it is released, or the process ends. Children
+// do not inherit it.
 func lock(ctx context.Context) (release func(), err error) {
 	path := filepath.Join(os.TempDir(), "suiro-bench.lock")
 	f, err := os.Open(path)
@@ -38,7 +39,8 @@ func lock(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// raiseFiles lets this process's children have as many descriptors as are allowed: idle connections need many.
+// raiseFiles lets this process's children have as many descriptors as are allowed: idle connections
+// need many.
 func raiseFiles() error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {

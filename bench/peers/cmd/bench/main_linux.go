@@ -1,10 +1,12 @@
-// Command bench measures Suiro beside its peers. go run ./bench, which builds it, is how it is run; bench/README.md
-// says what the figures mean.
+// Command bench measures Suiro beside its peers. go run ./bench, which builds it, is how it is run;
+// bench/README.md says what the figures mean.
 //
-// Servers and load (package bench/load) are processes on CPUs of their own. Contenders take turns within a round,
-// and ratios are taken within rounds. Progress goes to standard error, the report to standard output.
+// Servers and load (package bench/load) are processes on CPUs of their own. Contenders take turns
+// within a round, and ratios are taken within rounds. Progress goes to standard error, the report
+// to standard output.
 //
-// The exit status is 1 if any run failed, a contender of -peers could not be built, or -guard found something worse.
+// The exit status is 1 if any run failed, a contender of -peers could not be built, or -guard found
+// something worse.
 package main
 
 import (
@@ -47,18 +49,29 @@ type config struct {
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("bench: ")
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	cfg, guard, err := parse(os.Args[1:])
+	ok, err := execute(os.Args[1:])
 	if err != nil {
 		log.Fatal(err)
 	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// execute runs the command line. ok is false if a ratio to package net is worse than its baseline.
+func execute(args []string) (ok bool, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	cfg, guard, err := parse(args)
+	if err != nil {
+		return false, err
+	}
 	if err := raiseFiles(); err != nil {
-		log.Fatal(err)
+		return false, err
 	}
 	unlock, err := lock(ctx)
 	if err != nil {
-		log.Fatal(err)
+		return false, err
 	}
 	defer unlock()
 	do := run
@@ -68,13 +81,7 @@ func main() {
 	case cfg.render != "":
 		do = render
 	}
-	ok, err := do(ctx, cfg)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if !ok {
-		os.Exit(1)
-	}
+	return do(ctx, cfg)
 }
 
 func parse(args []string) (cfg config, g *guard, err error) {
@@ -90,7 +97,7 @@ func parse(args []string) (cfg config, g *guard, err error) {
 	f.StringVar(&peers, "peers", "", "`contenders`, separated by commas, or all; suiro is added unless some of it is named. "+
 		"suiro/epoll@PATH is that of another build: a server's binary, or a directory of -bin. Without it: those of each workload")
 	f.StringVar(&workloads, "workloads", "", "`names`, separated by commas; echo64 stands for all that begin so, "+
-		"http-50:conns=5000:depth=4 for one with other numbers (conns, size, depth, slow, rate); all")
+		"http-50:conns=5000:depth=4 for one with other numbers (conns, size, depth, slow, marked, rate); all")
 	f.StringVar(&cfg.json, "json", "", "also write everything to this `file`")
 	f.StringVar(&cfg.results, "results", "", "also write RESULTS.md and a plot for each workload to this `directory`")
 	f.StringVar(&cfg.render, "render", "", "measure nothing, and show what an earlier run has written by -json to this `file`")
@@ -106,7 +113,7 @@ func parse(args []string) (cfg config, g *guard, err error) {
 	f.StringVar(&cfg.Bin, "bin", "", "`directory` for binaries, which are kept")
 	f.BoolVar(&guarded, "guard", false, "compare Suiro's ratios to package net with bench/baselines.json; 1 if one is more than 20 % worse")
 	f.BoolVar(&update, "update", false, "with -guard: write the baselines")
-	f.Parse(args)
+	_ = f.Parse(args) // it ends the program itself
 	cfg.Command = strings.TrimSpace("go run ./bench " + strings.Join(visible(args), " "))
 	if f.NArg() > 0 {
 		return cfg, nil, fmt.Errorf("%q is no flag; use -workloads and -peers", f.Args())

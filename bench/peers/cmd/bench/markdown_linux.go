@@ -64,10 +64,15 @@ func extrasOf(load workload) []extra {
 	case load.memory():
 		return each[4:]
 	case load.Rate > 0 || load.Capacity > 0:
-		return append([]extra{each[0], each[1]},
+		shown := []extra{each[0], each[1]}
+		if load.quiet {
+			shown = append(shown, extra{"quiet p99 µs", func(s sample) float64 { return micros(quietOf(s).P99) }},
+				extra{"quiet p99.9 µs", func(s sample) float64 { return micros(quietOf(s).P999) }}, extra{"p99 ÷ quiet", overQuiet.of})
+		}
+		return append(shown,
 			extra{"p99.9 µs", func(s sample) float64 { return micros(s.Outcome.Latency.P999) }},
 			extra{"sent late, p99 µs", func(s sample) float64 { return micros(s.Outcome.Late.P99) }},
-			extra{"slow per second", func(s sample) float64 { return float64(s.Outcome.Slow) / s.Outcome.Elapsed.Seconds() }},
+			extra{"slow per second", slowOnes.of},
 			extra{"µs of CPU each", func(s sample) float64 { return cpuEach(s.Outcome) }})
 	}
 	return each
@@ -121,7 +126,7 @@ func title(rep *report, load workload, name string, own []sample) string {
 	return name
 }
 
-// writeNotes lists what makes figures above unusable or doubtful.
+// writeNotes lists the reasons why figures above are unusable or doubtful.
 func writeNotes(w io.Writer, rep *report) {
 	var notes []string
 	for _, binary := range slices.Sorted(maps.Keys(rep.Missing)) {

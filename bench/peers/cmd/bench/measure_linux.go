@@ -28,7 +28,8 @@ const (
 	slowRate    = 64 << 10 // bytes a second of each
 )
 
-// httpSettles is more than connections of HTTP stay as they are when they fall silent. Tests shorten it.
+// httpSettles is more than connections of HTTP stay as they are when they fall silent. Tests
+// shorten it.
 var httpSettles = time.Second
 
 // A sample is one run of one contender.
@@ -42,7 +43,7 @@ type sample struct {
 	Foreign   float64  `json:"foreign_cpu_share"` // of the servers' CPUs, by neither server nor load
 	Stolen    float64  `json:"stolen_cpu_share"`  // of the servers' and the load's CPUs, by this machine's host
 	Failure   string   `json:"failure,omitempty"` // why the figures above do not count
-	Refused   []string `json:"refused,omitempty"` // what could not be done to have it calm
+	Refused   []string `json:"refused,omitempty"` // steps of calm that were refused
 
 	starved bool // which is the failure
 }
@@ -135,9 +136,22 @@ func seconds(s float64) string { return fmt.Sprint(time.Duration(s * float64(tim
 
 // runMessages measures CPU time and latencies.
 func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o outcome, err error) {
+	if w.quiet {
+		still := w
+		still.quiet, still.Marked = false, 0
+		before, err := runMessages(ctx, cfg, srv, still)
+		if err != nil {
+			return o, fmt.Errorf("without marked messages: %w", err)
+		}
+		before.Latency.Counts = nil
+		o.Quiet = &before.Latency
+	}
 	args := []string{"-c", strconv.Itoa(w.Conns), "-size", strconv.Itoa(w.Size), "-depth", strconv.Itoa(max(1, w.Depth)),
-		"-slow", strconv.Itoa(w.Slow), "-rate", strconv.FormatFloat(w.Rate, 'f', -1, 64), "-pid", strconv.Itoa(srv.pid()),
+		"-slow", strconv.Itoa(w.Slow), "-marked", strconv.Itoa(w.Marked), "-rate", strconv.FormatFloat(w.Rate, 'f', -1, 64), "-pid", strconv.Itoa(srv.pid()),
 		"-w", seconds(cfg.Warmup), "-d", seconds(w.seconds(cfg.Seconds))}
+	if w.lingers() {
+		args = append(args, "-priority", "auto")
+	}
 	switch strings.TrimPrefix(w.Kind, proxy+":") {
 	case plaintext:
 		args = append(args, "-kind", "http")
@@ -145,10 +159,8 @@ func runMessages(ctx context.Context, cfg config, srv *server, w workload) (o ou
 		args = append(args, "-kind", "http", "-tls")
 	case "tls":
 		args = append(args, "-tls")
-	case "chunks", "udp", "churn":
+	case "chunks", "udp", "churn", "redis":
 		args = append(args, "-kind", strings.TrimPrefix(w.Kind, proxy+":"))
-	case "burn":
-		args = append(args, "-priority", "auto")
 	}
 	if w.calm {
 		args = append(args, "-spin", "-priority", "nice")
@@ -257,8 +269,8 @@ func capacityOf(ctx context.Context, cfg config, w workload, round int) (float64
 	return float64(s.Outcome.Count) / s.Outcome.Elapsed.Seconds(), nil
 }
 
-// busyCPU is the time for which those CPUs were neither idle nor waiting, and for which the host of a virtual machine had
-// them meanwhile, from proc_stat(5).
+// busyCPU is the time for which those CPUs were neither idle nor waiting, and for which the host of
+// a virtual machine had them meanwhile, from proc_stat(5).
 func busyCPU(cpus []string) (busy, stolen time.Duration, err error) {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -11,15 +11,16 @@ import (
 	"github.com/suiro-go/suiro/bench/load"
 )
 
-// A statistic is what runs of a contender come to, taken together: over(runs)(draw) is that of the drawn ones, of which some
-// may be drawn more than once.
+// A statistic is a figure of all runs of a contender together: over(runs)(draw) is that of the
+// drawn runs. A run may be drawn more than once.
 type statistic struct {
 	title string
 	over  func(runs []sample) func(draw []int) float64
 }
 
-// merged are the statistics that have an interval: of all messages of all rounds, which a bad interval of one run can decide;
-// of what the proxy had of them; and of the slices of 100 ms, in which it counts no more than any other.
+// merged are the statistics that have an interval. The first is of all messages of all rounds: one
+// bad interval of one run can decide it. The second is of the times in the proxy. The third is of
+// the slices of 100 ms, where a bad interval counts no more than any other.
 var merged = []statistic{
 	{"p99 of all", quantile(fromStart, 0.99)},
 	{"p99 in the proxy", quantile(inProxy, 0.99)},
@@ -90,8 +91,9 @@ func everyOne(n int) []int {
 // resamples is how many times rounds are drawn for an interval.
 const resamples = 400
 
-// interval is the ratio of two contenders' statistics, with what it lies between in 95 of 100 draws of as many rounds, with
-// repetition (the bootstrap, by Efron). A round is drawn as a whole: what disturbed it disturbed both. false: there are too few.
+// interval is the ratio of two contenders' statistics, with what it lies between in 95 of 100 draws
+// of as many rounds, with repetition (the bootstrap, by Efron). A round is drawn as a whole: what
+// disturbed it disturbed both. false: there are too few.
 func interval(st statistic, own, base []sample) (ratio spread, ok bool) {
 	var a, b []sample
 	for _, s := range own {

@@ -47,13 +47,14 @@ type server struct {
 
 // cpusOf are the CPUs of a workload's servers, with a worker or event loop for each.
 func cpusOf(cfg config, w workload) string {
-	if w.Kind == "burn" && cfg.LoadCPU != cfg.ServerCPU {
+	if w.lingers() && cfg.LoadCPU != cfg.ServerCPU {
 		return cfg.ServerCPU + "," + cfg.LoadCPU
 	}
 	return cfg.ServerCPU
 }
 
-// start runs a contender and waits until it listens. Who is told a port may find it taken: then there is another.
+// start runs a contender and waits until it listens. A contender that gets its port as an argument
+// may find it in use. Then start tries another port.
 func start(cfg config, name string, w workload) (s *server, err error) {
 	for range 3 {
 		if s, err = startOnce(cfg, name, w); !errors.Is(err, errExited) {
@@ -94,7 +95,8 @@ func startOnce(cfg config, name string, w workload) (s *server, err error) {
 	return s, nil
 }
 
-// startOrigin starts the server behind a proxy, on the load's CPU. If it is to be calm there, only a socket that listens: the load is it.
+// startOrigin starts the server behind a proxy, on the load's CPU. If it is to be calm there, only
+// a socket that listens: the load is it.
 func (s *server) startOrigin(cfg config, w workload) (err error) {
 	if !w.calm {
 		cfg.ServerCPU = cfg.LoadCPU
@@ -106,7 +108,7 @@ func (s *server) startOrigin(cfg config, w workload) (err error) {
 	if err != nil {
 		return err
 	}
-	defer ln.Close()
+	defer func() { _ = ln.Close() }()
 	s.behind, err = ln.File()
 	s.originAddr = ln.Addr().String()
 	return err
@@ -217,7 +219,8 @@ func (s *server) release() {
 	}
 }
 
-// resident is the process's memory, after garbage collections, as many as it takes to stay what it is.
+// resident is the process's memory, after garbage collections, as many as it takes to stay what it
+// is.
 func (s *server) resident() (int64, error) {
 	for last := int64(-1); ; {
 		if s.recipe.obeys {
@@ -270,8 +273,8 @@ func (s *server) lastWords() string {
 	return ""
 }
 
-// runLoad runs the load, which listens on its standard input; look is called when it says that it is ready.
-// It inherits files as descriptors from 3 on.
+// runLoad runs the load, which listens on its standard input; look is called when it says that it
+// is ready. It inherits files as descriptors from 3 on.
 func runLoad(ctx context.Context, cfg config, args []string, look func() error, files ...*os.File) ([]byte, error) {
 	cmd := pinned(cfg.LoadCPU, filepath.Join(cfg.Bin, "load"), args...)
 	cmd.ExtraFiles = files
@@ -305,7 +308,7 @@ func runLoad(ctx context.Context, cfg config, args []string, look func() error, 
 	return []byte(strings.TrimPrefix(out.text(), readyLine)), looked
 }
 
-// What command load says when it is ready, and its exit status when nothing came back in time.
+// The line of command load when it is ready, and its exit status when nothing came back in time.
 const (
 	readyLine   = "ready\n"
 	exitNothing = 3

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -23,9 +24,9 @@ type standing struct {
 }
 
 // best is the better one of some, or nil.
-func best(of []standing, w workload) (b *standing) {
+func best(of []standing, more bool) (b *standing) {
 	for i := range of {
-		if b == nil || w.more == (of[i].got.median > b.got.median) {
+		if b == nil || more == (of[i].got.median > b.got.median) {
 			b = &of[i]
 		}
 	}
@@ -33,21 +34,49 @@ func best(of []standing, w workload) (b *standing) {
 }
 
 func (v verdict) reached() bool {
-	b := best(v.rows, v.workload)
-	switch {
-	case v.missing != "":
+	if v.missing != "" {
 		return false
-	case v.workload.more:
+	}
+	b := best(v.rows, v.more())
+	if v.more() {
 		return b.got.median >= v.limit
 	}
 	return b.got.median <= v.limit
 }
 
-// verdicts are those on the targets whose workload was run, with the contender that they are against.
+// more reports whether more is better.
+func (v verdict) more() bool {
+	if v.aspect != nil {
+		return v.aspect.more
+	}
+	return v.workload.more
+}
+
+func (v verdict) unit() string {
+	if v.aspect != nil {
+		return v.aspect.unit
+	}
+	return v.workload.Unit
+}
+
+// got are the ratios of runs to those that the target is against, or the values.
+func (t target) got(own, base []sample) []float64 {
+	of := figure
+	if t.aspect != nil {
+		of = t.aspect.of
+	}
+	if t.against == "" {
+		return values(own, of)
+	}
+	return ratiosOf(own, base, of)
+}
+
+// verdicts are those on the targets whose workload was run, with the contender that they are
+// against.
 func verdicts(rep *report, targets []target) (all []verdict) {
 	for _, t := range targets {
 		i := slices.IndexFunc(rep.Workloads, func(w workload) bool { return w.Name == t.workload })
-		if i < 0 || !slices.Contains(contendersOf(rep.Config, rep.Workloads[i]), t.against) {
+		if i < 0 || t.against != "" && !slices.Contains(contendersOf(rep.Config, rep.Workloads[i]), t.against) {
 			continue
 		}
 		v := verdict{target: t, workload: rep.Workloads[i]}
@@ -56,7 +85,7 @@ func verdicts(rep *report, targets []target) (all []verdict) {
 		for _, name := range contendersOf(rep.Config, v.workload) {
 			own, beside := strings.HasPrefix(name, t.own), t.beside != "" && strings.HasPrefix(name, t.beside)
 			asked = asked || own
-			rs := ratios(pick(rep.Samples, name, t.workload), base)
+			rs := t.got(pick(rep.Samples, name, t.workload), base)
 			switch {
 			case len(rs) == 0:
 			case own:
@@ -68,7 +97,7 @@ func verdicts(rep *report, targets []target) (all []verdict) {
 		if !asked {
 			continue
 		}
-		if len(base) == 0 {
+		if t.against != "" && len(base) == 0 {
 			v.missing = t.against + " is missing, or failed"
 		} else if len(v.rows) == 0 {
 			v.missing = t.own + "* is missing, or failed"
@@ -108,18 +137,18 @@ func writeReach(w io.Writer, title, words string, all []verdict) {
 	line(w, []string{":--", ":--", ":--", "--:", ":--", ":--", ":--", ":--"})
 	for _, v := range all {
 		sign, yes := "≤", "**no**"
-		if v.workload.more {
+		if v.more() {
 			sign = "≥"
 		}
 		if v.reached() {
 			yes = "yes"
 		}
-		cells := []string{v.workload.Name, v.workload.Unit, v.against, fmt.Sprintf("%s %g", sign, v.limit), yes}
+		cells := []string{v.workload.Name, v.unit(), cmp.Or(v.against, "–"), fmt.Sprintf("%s %g", sign, v.limit), yes}
 		if v.missing != "" {
 			line(w, append(cells, "not measured: "+v.missing, "–", "–"))
 			continue
 		}
-		b := best(v.rows, v.workload).got
+		b := best(v.rows, v.more()).got
 		line(w, append(cells, fmt.Sprintf("%s (%s–%s)", number(b.median), number(b.least), number(b.most)), standings(v.rows), standings(v.beside)))
 	}
 }
@@ -129,4 +158,6 @@ func writeTargets(w io.Writer, rep *report) {
 	writeReach(w, "Targets reached", "Ratios to the contender in the third column, medians of paired rounds (least–most). Of HTTP what counts is suiro-raw, which runs the "+
 		"handler that the peers, C's too, run, and which parses as little as they do; beside it is `examples/http`, which parses and checks each request.", verdicts(rep, reach))
 	writeReach(w, "Further targets", "", verdicts(rep, further))
+	writeReach(w, "Beside handlers that burn or block", "Ratios where the third column has a contender, else values. They are of the other connections' "+
+		"messages, but for the throughput of the slow ones.", verdicts(rep, neverStuck))
 }

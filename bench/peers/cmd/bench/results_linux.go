@@ -3,9 +3,13 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/suiro-go/suiro/bench/figures"
 )
 
 // whyFile is where somebody has written why Suiro loses, a section for each workload.
@@ -39,15 +43,64 @@ func writeResults(dir string, rep *report) error {
 	}
 	writeLosses(&b, rep, sections(string(why)))
 	writeNotes(&b, rep)
-	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(b.String()), 0o644)
+	if err := os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	return tellHeadlines(dir, rep)
 }
 
-// writeLosses says where a peer was better, and why, if somebody knows. A reason that several workloads in a row
-// have stands behind the last of them.
+// tellHeadlines adds the run to the history in the directory, and renews README's table of it.
+func tellHeadlines(dir string, rep *report) error {
+	run := headlinesOf(rep)
+	if len(run.Ratios) == 0 { // no workload of the table was measured
+		return nil
+	}
+	file := filepath.Join(dir, "history.json")
+	history, err := figures.Load(file)
+	if err != nil {
+		return err
+	}
+	history.Add(run)
+	if err := history.Save(file); err != nil {
+		return err
+	}
+	readme := filepath.Join(rep.Config.Root, "README.md")
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	renewed, err := figures.Replace(string(text), history.Table())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(readme, []byte(renewed), 0o644)
+}
+
+// headlinesOf are the headlines that the run has measured.
+func headlinesOf(rep *report) figures.Run {
+	e := rep.Environment
+	r := figures.Run{Date: e.Date, Commit: e.Commit, CPU: e.CPU, Ratios: map[string]map[string]float64{}}
+	for _, h := range figures.Headlines {
+		for _, backend := range figures.Backends {
+			rs := ratios(pick(rep.Samples, h.Server+"/"+backend, h.Workload), pick(rep.Samples, h.Peer, h.Workload))
+			if len(rs) == 0 {
+				continue
+			}
+			if r.Ratios[h.Key()] == nil {
+				r.Ratios[h.Key()] = map[string]float64{}
+			}
+			r.Ratios[h.Key()][backend] = math.Round(1000*spreadOf(rs).median) / 1000
+		}
+	}
+	return r
+}
+
+// writeLosses says where a peer was better, and why, if somebody knows. A reason that several
+// workloads in a row have stands behind the last of them.
 func writeLosses(b *strings.Builder, rep *report, why map[string]string) {
 	b.WriteString("\n### Where Suiro loses, and why\n\nOf Suiro's two backends it is the better one that counts here.\n\n")
 	var texts, reasons []string
-	all := append(verdicts(rep, reach), verdicts(rep, further)...)
+	all := slices.Concat(verdicts(rep, reach), verdicts(rep, further), verdicts(rep, neverStuck))
 	for _, load := range rep.Workloads {
 		var words []string
 		for _, l := range losses(rep, load) {

@@ -67,7 +67,8 @@ func render(_ context.Context, cfg config) (ok bool, err error) {
 	return rep.show(cfg.results)
 }
 
-// show prints the report, and writes RESULTS.md if there is a directory for it. It reports whether nothing failed.
+// show prints the report, and writes RESULTS.md if there is a directory for it. It reports whether
+// nothing failed.
 func (rep *report) show(results string) (ok bool, err error) {
 	writeMarkdown(os.Stdout, rep)
 	if results != "" {
@@ -75,7 +76,7 @@ func (rep *report) show(results string) (ok bool, err error) {
 			return false, err
 		}
 	}
-	asked := len(rep.Config.Names) > 0 // what is missing, and was not asked for by name, is only said
+	asked := len(rep.Config.Names) > 0 // a missing contender that was not requested by name is only reported
 	return (len(rep.Missing) == 0 || !asked) && !slices.ContainsFunc(rep.Samples, func(s sample) bool { return s.Failure != "" }), nil
 }
 
@@ -163,6 +164,9 @@ func (rep *report) round(ctx context.Context, cfg config, w workload, round int)
 func estimate(cfg config, missing map[string]string) (d time.Duration) {
 	for _, w := range cfg.workloads {
 		each := time.Duration((w.seconds(cfg.Seconds)+cfg.Warmup)*float64(time.Second)) + 150*time.Millisecond
+		if w.quiet {
+			each *= 2
+		}
 		switch w.Kind {
 		case "idle":
 			each = 1200 * time.Millisecond

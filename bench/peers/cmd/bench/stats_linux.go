@@ -41,11 +41,13 @@ func values(samples []sample, of func(sample) float64) (xs []float64) {
 func figure(s sample) float64 { return s.Figure }
 
 // ratios are taken within rounds: what slowed a whole round down cancels out.
-func ratios(own, base []sample) (rs []float64) {
+func ratios(own, base []sample) (rs []float64) { return ratiosOf(own, base, figure) }
+
+func ratiosOf(own, base []sample, of func(sample) float64) (rs []float64) {
 	for _, s := range own {
 		for _, b := range base {
-			if b.Round == s.Round && b.Figure > 0 {
-				rs = append(rs, s.Figure/b.Figure)
+			if below := of(b); b.Round == s.Round && below > 0 {
+				rs = append(rs, of(s)/below)
 			}
 		}
 	}

@@ -20,12 +20,12 @@ const (
 )
 
 const (
-	oursColour  = "#1f77b4"
-	peersColour = "#9aa0a6"
+	oursColor  = "#1f77b4"
+	peersColor = "#9aa0a6"
 )
 
-// curveColours are those of peers whose lines cross.
-var curveColours = map[string]string{"gnet": "#e07b00", "net": "#2a9d3a", "tokio": "#b03060"}
+// curveColors are those of peers whose lines cross.
+var curveColors = map[string]string{"gnet": "#e07b00", "net": "#2a9d3a", "tokio": "#b03060"}
 
 type drawing struct{ strings.Builder }
 
@@ -47,14 +47,15 @@ func (d *drawing) end() string {
 	return d.String()
 }
 
-func colourOf(name string) string {
+func colorOf(name string) string {
 	if strings.HasPrefix(name, "suiro") {
-		return oursColour
+		return oursColor
 	}
-	return peersColour
+	return peersColor
 }
 
-// bars is a plot of the figures of a workload: a bar for each contender. It is "" if there are none.
+// bars is a plot of the figures of a workload: a bar for each contender. It is "" if there are
+// none.
 func bars(rep *report, load workload) string {
 	type bar struct {
 		name string
@@ -83,7 +84,7 @@ func bars(rep *report, load workload) string {
 		y := float64(plotTop + barStep*i)
 		middle := y + barHeight/2
 		d.text(plotLeft-8, middle+4, "end", 12, b.name)
-		d.put(`<rect x="%d" y="%.1f" width="%.1f" height="%d" fill="%s"/>`, plotLeft, y, at(b.median)-plotLeft, barHeight, colourOf(b.name))
+		d.put(`<rect x="%d" y="%.1f" width="%.1f" height="%d" fill="%s"/>`, plotLeft, y, at(b.median)-plotLeft, barHeight, colorOf(b.name))
 		d.put(`<path d="M%.1f %.1fH%.1fM%.1f %.1fv8M%.1f %.1fv8" stroke="black" fill="none"/>`,
 			at(b.least), middle, at(b.most), at(b.least), middle-4, at(b.most), middle-4)
 		d.text(plotWidth-plotRight+12, middle+4, "start", 12, number(b.median))
@@ -91,7 +92,8 @@ func bars(rep *report, load workload) string {
 	return d.end()
 }
 
-// curves is a plot of latencies by percentile, both axes logarithmic: a line for each contender, of its last round.
+// curves is a plot of latencies by percentile, both axes logarithmic: a line for each contender, of
+// its last round.
 func curves(rep *report, load workload) string {
 	const height, bottom, worst = 420, 380, 99.99
 	across := func(percentile float64) float64 { // 90 %, 99 % and 99.9 % are as far from each other
@@ -139,7 +141,7 @@ func curves(rep *report, load workload) string {
 		for j, p := range c.points {
 			fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(j, 1)], across(p[0]), up(p[1]))
 		}
-		style := fmt.Sprintf(`stroke="%s" stroke-width="2" stroke-dasharray="%s"`, cmp.Or(curveColours[c.name], colourOf(c.name)), dashes[i%len(dashes)])
+		style := fmt.Sprintf(`stroke="%s" stroke-width="2" stroke-dasharray="%s"`, cmp.Or(curveColors[c.name], colorOf(c.name)), dashes[i%len(dashes)])
 		d.put(`<path d="%s" fill="none" %s/>`, path.String(), style)
 		y := float64(plotTop + 10 + 18*i)
 		d.put(`<path d="M%d %.1fh30" %s/>`, plotWidth-160, y, style)

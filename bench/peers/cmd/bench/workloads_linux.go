@@ -19,13 +19,16 @@ type workload struct {
 	Conns int    `json:"connections"`
 	Size  int    `json:"size,omitempty"`
 	Depth int    `json:"depth,omitempty"` // messages in flight on each connection; 0: 1
-	Slow  int    `json:"slow,omitempty"`  // connections whose handlers burn CPU
+	Slow  int    `json:"slow,omitempty"`  // connections whose handlers burn CPU or block
 
+	Marked   int     `json:"marked,omitempty"`   // or one of so many messages of all connections does so
 	Rate     float64 `json:"rate,omitempty"`     // messages per second, in an open loop
 	Capacity float64 `json:"capacity,omitempty"` // or as this share of what package net can do
 
 	random bool // in an open loop: at random times
 	calm   bool // only the server is to be in the latency
+	long   bool // the measured event is rare
+	quiet  bool // each server is measured without marked messages first
 	more   bool // the higher the figure, the better
 	figure func(outcome) float64
 	peers  []string // measured unless others are asked for
@@ -35,7 +38,8 @@ type workload struct {
 // An outcome is what one run came to.
 type outcome struct {
 	load.Result
-	Growth int64 `json:"growth_bytes,omitempty"` // of the server's memory, by its connections
+	Growth int64           `json:"growth_bytes,omitempty"` // of the server's memory, by its connections
+	Quiet  *load.Latencies `json:"quiet,omitempty"`        // of the same server, without marked messages
 }
 
 func cpuEach(o outcome) float64 { return float64(o.CPU.Nanoseconds()) / 1e3 / float64(o.Count) }
@@ -44,8 +48,9 @@ func memoryEach(o outcome) float64 { return float64(o.Growth) / float64(o.Count)
 
 func mebibytes(o outcome) float64 { return float64(o.Bytes) / (1 << 20) / o.CPU.Seconds() }
 
-// middleP99 is the 99th percentile in the middle one of the slices of a run: what happens in less than half of them, such as the
-// host's taking the CPU away, is not in it. The tables have all of a contender's messages beside it.
+// middleP99 is the median of the 99th percentiles of a run's slices. Events in less than half of
+// the slices, such as the host taking the CPU away, do not change it. The tables have the figure of
+// all messages beside it.
 func middleP99(o outcome) float64 {
 	if len(o.Slices) == 0 { // the run was shorter than one
 		return p99Micros(o)
@@ -65,10 +70,18 @@ func middleOf(ds []time.Duration) float64 {
 	return spreadOf(xs).median
 }
 
+// blocks reports whether handlers block: for how long stands behind the colon.
+func (w workload) blocks() bool { return strings.HasPrefix(w.Kind, "block:") }
+
+// lingers reports whether handlers are slow. Then the servers have two workers or event loops on
+// two CPUs.
+func (w workload) lingers() bool { return w.Kind == "burn" || w.blocks() }
+
 func p99Micros(o outcome) float64 { return float64(o.Latency.P99.Nanoseconds()) / 1e3 }
 
 const (
 	perRequest = "µs of CPU per request"
+	perCommand = "µs of CPU per command"
 	perMessage = "µs of CPU per message"
 	perConn    = "B of server RSS each"
 	p99        = "µs p99, from the intended start"
@@ -76,13 +89,14 @@ const (
 	perSecond  = "MiB per CPU second"
 )
 
-// isProxy reports whether there is a server behind what is measured.
+// isProxy reports whether there is a server behind the measured one.
 func isProxy(w workload) bool { return strings.HasPrefix(w.Kind, proxy+":") }
 
 // memory reports whether that is what a workload measures.
 func (w workload) memory() bool { return w.Unit == perConn }
 
-// rounds are fewer for memory, which makes less noise than time, and more for latencies, which make more.
+// rounds are fewer for memory, which makes less noise than time, and more for latencies, which make
+// more.
 func (w workload) rounds(n int) int {
 	switch {
 	case w.memory():
@@ -93,10 +107,14 @@ func (w workload) rounds(n int) int {
 	return n
 }
 
-// seconds are what a run measures: of latencies more, so that one stall is not the 99th percentile.
+// seconds are what a run measures: of latencies more, so that one stall is not the 99th percentile,
+// and where something comes seldom.
 func (w workload) seconds(s float64) float64 {
-	if w.calm {
+	switch {
+	case w.calm:
 		return 3 * s
+	case w.long:
+		return 5 * s
 	}
 	return s
 }
@@ -109,6 +127,7 @@ var (
 	few     = append(slices.Clone(two), "gnet", "net")
 	loops   = append(slices.Clone(two), "gnet", "netpoll", "nbio", "evio", "net")
 	webs    = append(slices.Clone(two), "suiro-raw/io_uring", "suiro-raw/epoll", "c-uring", "c-epoll", "gnet", "netpoll", "nbio", "evio", "fasthttp", "nethttp", "suirohttp", "net", "nginx", "haproxy")
+	stuck   = append(slices.Clone(two), "suiro-sequential/io_uring", "suiro-sequential/epoll", "gnet", "net", "tokio")
 	proxies = append(slices.Clone(two), "haproxy", "nginx")
 )
 
@@ -134,6 +153,10 @@ var workloads = []workload{
 		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}},
 	{Name: "stream-echo", Title: "Echo of 1 MiB, 4 connections", Unit: perSecond, Kind: "echo", Conns: 4, Size: 1 << 20, more: true,
 		figure: mebibytes, peers: few, bases: []string{"gnet", "net"}},
+	{Name: "redis-1", Title: "Redis' SET and GET of 64 B by turns, 50 connections", Unit: perCommand, Kind: "redis", Conns: 50, Size: 64, figure: cpuEach,
+		peers: withKeys, bases: []string{"gnet", "net"}},
+	{Name: "redis-64", Title: "Redis' SET and GET of 64 B by turns, 50 connections, 64-deep pipelines", Unit: perCommand, Kind: "redis", Conns: 50, Size: 64, Depth: 64, figure: cpuEach,
+		peers: withKeys, bases: []string{"gnet", "net"}},
 	{Name: "proxy-echo", Title: "Echo of 64 B through a proxy, 50 connections", Unit: perMessage, Kind: proxy + ":echo", Conns: 50, Size: 64,
 		figure: cpuEach, peers: proxies, bases: []string{"haproxy", "nginx"}},
 	{Name: "proxy-bulk", Title: "Chunks of 1 MiB through a proxy, 4 connections", Unit: perSecond, Kind: proxy + ":chunks", Conns: 4, more: true,
@@ -157,9 +180,13 @@ var workloads = []workload{
 	{Name: "slow-readers", Title: "500 readers of 1 MiB that take 64 KiB a second", Unit: perConn, Kind: "slow-readers", Conns: 500,
 		figure: memoryEach, peers: few, bases: []string{"gnet", "net"}},
 	{Name: "skew-1", Title: "Echo of 64 B beside 1 of 100 connections whose handler burns 20 ms", Unit: p99,
-		Kind: "burn", Conns: 100, Size: 64, Slow: 1, Rate: 99 * 100, figure: p99Micros, peers: few, bases: []string{"net", "gnet"}},
+		Kind: "burn", Conns: 100, Size: 64, Slow: 1, Rate: 99 * 100, figure: p99Micros, peers: stuck, bases: []string{"net", "gnet", "tokio"}},
 	{Name: "skew-8", Title: "Echo of 64 B beside 8 of 100 connections whose handlers burn 20 ms", Unit: p99, Kind: "burn", Conns: 100, Size: 64, Slow: 8, Rate: 92 * 100, figure: p99Micros,
-		peers: few, bases: []string{"net", "gnet"}},
+		peers: stuck, bases: []string{"net", "gnet", "tokio"}},
+	{Name: "block-1", Title: "Echo of 64 B, 200 connections; the handler of 1 % of the messages sleeps for 50 ms", Unit: p99, Kind: "block:50ms", Conns: 200, Size: 64,
+		Marked: 100, Rate: 200 * 10, long: true, quiet: true, figure: p99Micros, peers: stuck, bases: []string{"net", "gnet", "tokio"}},
+	{Name: "block-all", Title: "Echo of 64 B beside 2 of 100 connections whose handlers sleep for a second, as many as there are workers", Unit: p99, Kind: "block:1000ms",
+		Conns: 100, Size: 64, Slow: 2, Rate: 98 * 100, long: true, figure: p99Micros, peers: stuck, bases: []string{"net", "gnet", "tokio"}},
 	{Name: "open", Title: "Echo of 64 B, 100 connections, open loop at half of net's capacity", Unit: sliceP99, Kind: "echo", Conns: 100,
 		Size: 64, Capacity: 0.5, calm: true, figure: middleP99, peers: append(slices.Clone(few), "tokio"), bases: []string{"net", "gnet"}},
 }
@@ -171,8 +198,8 @@ func workloadNames() (names []string) {
 	return names
 }
 
-// chooseWorkloads are those whose names begin with one of these; all of them for none. A name may be followed by
-// what is to be different, as in echo64-50:conns=2000:size=128.
+// chooseWorkloads returns the workloads whose names begin with one of names, or all of them if
+// there are no names. Other numbers may follow a name, as in echo64-50:conns=2000:size=128.
 func chooseWorkloads(names []string) (chosen []workload, err error) {
 	if len(names) == 0 || slices.Equal(names, []string{"all"}) {
 		return workloads, nil
@@ -209,14 +236,14 @@ func (w workload) with(changes string) (workload, error) {
 		if err != nil || n < 0 {
 			return w, fmt.Errorf("%s: %q is no number", w.Name, change)
 		}
-		number := map[string]*int{"conns": &w.Conns, "size": &w.Size, "depth": &w.Depth, "slow": &w.Slow}[key]
+		number := map[string]*int{"conns": &w.Conns, "size": &w.Size, "depth": &w.Depth, "slow": &w.Slow, "marked": &w.Marked}[key]
 		switch {
 		case number != nil:
 			*number = n
 		case key == "rate":
 			w.Rate, w.Capacity = float64(n), 0
 		default:
-			return w, fmt.Errorf("%s: %q; what can be different is conns, size, depth, slow and rate", w.Name, change)
+			return w, fmt.Errorf("%s: %q; what can be different is conns, size, depth, slow, marked and rate", w.Name, change)
 		}
 	}
 	w.Name, w.Title = w.Name+":"+changes, w.Title+", but "+strings.ReplaceAll(changes, ":", ", ")

@@ -1,4 +1,5 @@
-// Command gnet-coalesced is the raw handler on gnet with the responses to one read gathered by hand.
+// Command gnet-coalesced is the raw handler on gnet with the responses to one read gathered by
+// hand.
 package main
 
 import "github.com/suiro-go/suiro/bench/peers/internal/gnetpeer"

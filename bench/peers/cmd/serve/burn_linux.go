@@ -9,12 +9,12 @@ import (
 	"unsafe"
 )
 
-// burn uses the CPU for so many iterations, whose number calibrate has found. It counts work, not time: a
-// goroutine that loses its CPU, or moves to another thread, still has all of the rest before it. What it
-// returns is of no use, but keeps the loop in the program.
+// burn uses the CPU for so many iterations, whose number calibrate has found. It counts work, not
+// time: a goroutine that loses its CPU, or moves to another thread, still has all of the rest
+// before it. The result is of no use, but keeps the loop in the program.
 //
 //go:noinline
-func burn(iterations uint64) uint64 {
+func burn(iterations uint64) uint64 { //nolint:unparam // the result keeps the loop
 	x := iterations | 1
 	for range iterations {
 		x ^= x << 13
@@ -24,8 +24,8 @@ func burn(iterations uint64) uint64 {
 	return x
 }
 
-// calibrate finds the iterations that take so much CPU time of a thread, and the time that they took. It
-// takes the fastest of some tries: others only make it slower.
+// calibrate finds the iterations that take so much CPU time of a thread, and the time that they
+// took. It takes the fastest of some tries: others only make it slower.
 func calibrate(want time.Duration) (iterations uint64, took time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

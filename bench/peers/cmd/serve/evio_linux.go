@@ -22,7 +22,7 @@ func serveEvio(s service) error {
 		case s.http:
 			return []byte(plain.Fixed), evio.None
 		case s.chunks == nil:
-			s.compute(in)
+			s.linger(in)
 			return in, evio.None // evio copies it
 		}
 		if len(in) == 1 {

@@ -18,6 +18,9 @@ func (h *gnetHandler) OnBoot(gnet.Engine) gnet.Action {
 }
 
 func (h *gnetHandler) OnTraffic(c gnet.Conn) gnet.Action {
+	if h.service.keys != nil {
+		return h.service.gnetRedis(c)
+	}
 	p, err := c.Next(-1)
 	if err != nil || h.service.answer(p, c.Write) != nil {
 		return gnet.Close

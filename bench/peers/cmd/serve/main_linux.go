@@ -1,11 +1,20 @@
-// Command serve is the servers that bench measures, all but those of HTTP: serve CONTENDER KIND SIZE. It listens on
-// a free port of 127.0.0.1, says where, and ends when its standard input does; for each line of that it collects
-// garbage. SIZE is the bytes of the load's messages.
+// Command serve has the servers that bench measures, except those of HTTP: serve CONTENDER KIND
+// SIZE. It listens on a free port of 127.0.0.1, prints the address, and ends with its standard
+// input. For each line of input it collects garbage. SIZE is the bytes of the load's messages.
 //
-// Kinds: echo; burn:N, an echo whose handler first computes for N iterations if a message begins with load.Mark;
-// chunks, a mebibyte for each byte; http, a fixed answer to each request; https and https-idle,
-// that within TLS; tls, an echo within TLS; udp, an echo of
-// datagrams; churn, idle and slow-readers are echo, echo and chunks. serve calibrate DURATION finds N.
+// The kinds:
+//
+//	echo               an echo; churn and idle are the same
+//	burn:N             an echo that computes N iterations for a message that begins with load.Mark
+//	block:DURATION     an echo that sleeps for such a message, on its thread or in its goroutine
+//	chunks             a mebibyte for each byte; slow-readers is the same
+//	http               a fixed answer to each request
+//	https, https-idle  http within TLS
+//	tls                an echo within TLS
+//	udp                an echo of datagrams
+//	redis              the commands of examples/redis
+//
+// serve calibrate DURATION finds N.
 package main
 
 import (

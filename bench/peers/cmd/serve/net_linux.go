@@ -23,6 +23,9 @@ func (s service) serveNet(handle func(net.Conn)) error {
 		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{certificate()}})
 	}
 	peer.Ready(ln.Addr().String())
+	if s.keys != nil {
+		handle = s.netRedis
+	}
 	if s.http {
 		return http.Serve(ln, httpHandler())
 	}
@@ -53,7 +56,7 @@ func (s service) loop(c net.Conn) {
 
 // copy is an echo in one line, which splices: the bytes never come to the process.
 func (s service) copy(c net.Conn) {
-	if s.chunks != nil || s.burn > 0 {
+	if s.chunks != nil || s.burn > 0 || s.sleep > 0 {
 		s.loop(c)
 		return
 	}

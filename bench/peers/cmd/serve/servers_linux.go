@@ -25,4 +25,7 @@ var servers = map[string]func(service) error{
 
 	"suiro-sequential/io_uring": func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "io_uring") },
 	"suiro-sequential/epoll":    func(s service) error { return s.serveSuiro(server.Sequential(s.stream), "epoll") },
+
+	"suiro-buffered/io_uring": func(s service) error { return s.serveSuiro(server.Sequential(s.buffered), "io_uring") },
+	"suiro-buffered/epoll":    func(s service) error { return s.serveSuiro(server.Sequential(s.buffered), "epoll") },
 }

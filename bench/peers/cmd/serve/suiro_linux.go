@@ -18,17 +18,42 @@ type suiroHandler struct {
 }
 
 func (h *suiroHandler) OnData(c *server.Conn) error {
+	if h.service.keys != nil {
+		return h.service.suiroRedis(c)
+	}
 	p, _ := c.Next(-1)
 	return h.service.answer(p, c.Write)
 }
 
-// stream is examples/echo -sequential.
+// stream is examples/echo -sequential: it has no buffer of its own.
 func (s service) stream(_ *sched.Context, c *server.Stream) error {
-	s.loop(c)
-	return nil
+	for {
+		p, err := c.Next(-1)
+		if err == nil {
+			err = s.answer(p, c.Write)
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the client has finished
+		}
+	}
 }
 
-// deferred is how long those clients may stay silent of whom it is known that they speak first.
+// buffered is the same with a buffer that each connection keeps while it waits, as most code on
+// package net does.
+func (s *service) buffered(_ *sched.Context, c *server.Stream) error {
+	p := make([]byte, 4<<10)
+	for {
+		n, err := c.Read(p)
+		if err == nil {
+			err = s.answer(p[:n], c.Write)
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the client has finished
+		}
+	}
+}
+
+// deferred is how long clients that speak first may stay silent.
 const deferred = 5 * time.Second
 
 func (s service) deferring() service {
@@ -36,7 +61,7 @@ func (s service) deferring() service {
 	return s
 }
 
-// coalesced is how long what comes may gather: some eight events of churn.
+// coalesced is the longest delay of a wake-up: some eight events of churn.
 const coalesced = 100 * time.Microsecond
 
 func (s service) coalescing() service {

@@ -1,4 +1,5 @@
-// Command suirohttp is the plaintext server on net/http, with Suiro's workers below it: see cmd/nethttp.
+// Command suirohttp is the plaintext server on net/http, with Suiro's workers below it: see
+// cmd/nethttp.
 package main
 
 import (

@@ -1,8 +1,10 @@
-// Package plain is the plaintext handler that every raw framework in this module runs: enough of HTTP/1.1
-// to answer a pipelining client correctly, and nothing that one framework would pay for and another not.
+// Package plain is the plaintext handler that every raw framework in this module runs: enough of
+// HTTP/1.1 to answer a pipelining client correctly, and nothing that one framework would pay for
+// and another not.
 //
 // It finds the end of each request head, checks the path, and answers with a response whose Date is
-// rendered once a second. It reads no headers and no bodies, so it is cheaper than any real HTTP server.
+// rendered once a second. It reads no headers and no bodies, so it is cheaper than any real HTTP
+// server.
 package plain
 
 import (
@@ -22,11 +24,13 @@ var (
 	response atomic.Pointer[[]byte] // the whole 200 answer; replaced, never written to
 )
 
-// A Step consumes one message from the front of in. used is 0 while the message is incomplete; ok is false
-// if the peer must be disconnected. answer is shared or aliases in: copy it before the next read.
+// A Step consumes one message from the front of in. used is 0 while the message is incomplete; ok
+// is false if the peer must be disconnected. answer is shared or aliases in: copy it before the
+// next read.
 type Step func(in []byte) (answer []byte, used int, ok bool)
 
-// StartClock renders the answer's Date now and every second from now on. Call it once, before serving.
+// StartClock renders the answer's Date now and every second from now on. Call it once, before
+// serving.
 func StartClock() {
 	render(time.Now())
 	go func() {
@@ -56,7 +60,7 @@ func HTTP(in []byte) (answer []byte, used int, ok bool) {
 	return *response.Load(), used, true
 }
 
-// Echo answers with what came in.
+// Echo answers with the received bytes.
 func Echo(in []byte) (answer []byte, used int, ok bool) {
 	return in, len(in), true
 }
@@ -77,11 +81,11 @@ func All(step Step, out, in []byte) (answers []byte, used int, ok bool) {
 	return out, used, true
 }
 
-// Carry keeps an incomplete message between reads, for frameworks that hand over each read just once.
-// Its zero value is ready.
+// Carry keeps an incomplete message between reads, for frameworks that hand over each read just
+// once. Its zero value is ready.
 type Carry struct{ rest []byte }
 
-// All is the package's All over what was left of earlier reads and in.
+// All is the package's All over the rest of earlier reads and in.
 func (c *Carry) All(step Step, out, in []byte) (answers []byte, ok bool) {
 	whole := in
 	if len(c.rest) > 0 {

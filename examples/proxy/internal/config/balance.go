@@ -7,7 +7,7 @@ type Balance string
 
 const (
 	RoundRobin       Balance = "round_robin"       // each in turn, as often as its weight says
-	LeastConnections Balance = "least_connections" // whoever has the fewest, for its weight
+	LeastConnections Balance = "least_connections" // the upstream with the fewest, for its weight
 	SourceHash       Balance = "source_hash"       // the same for the same client's address, as long as it is well
 )
 

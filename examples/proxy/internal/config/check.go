@@ -80,8 +80,8 @@ func (r *Route) check() error {
 	return nil
 }
 
-// checkShared looks at listeners that several routes name: all but one need names, and what
-// happens before the names are known must be the same.
+// checkShared looks at listeners that several routes name. All but one need names, and their
+// settings before the names are known must be equal.
 func (c *Config) checkShared() error {
 	c.nameSockets()
 	type owner struct {
@@ -116,8 +116,8 @@ func (c *Config) checkShared() error {
 	return nil
 }
 
-// nameSockets tells sockets apart: by their address, and those with port 0, each of which is another one, by their
-// route, unless one with names is meant to share it.
+// nameSockets tells sockets apart by their address. Each socket with port 0 is another one, so
+// these are told apart by their route, unless one with names is meant to share it.
 func (c *Config) nameSockets() {
 	at := func(a Address) Socket { return Socket{network: a.Network(), host: a.Host} }
 	named := map[Socket]bool{}

@@ -16,11 +16,11 @@ import (
 type Config struct {
 	Workers  int      `toml:"workers"`   // 0: as many as processors; fixed at the start
 	Backend  string   `toml:"backend"`   // io_uring or epoll; "": the better one that starts; fixed at the start
-	BusyPoll Duration `toml:"busy_poll"` // how long a worker looks for news before it waits, up to 1ms: lower latency for a processor's time. 0: not at all; fixed at the start
-	Coalesce Duration `toml:"coalesce"`  // how long what comes may gather, while much does, up to 1ms: less of a processor's time for latency; epoll, which it has chosen. 0: not at all; fixed at the start
-	Admin    string   `toml:"admin"`     // host:port of the status page and the metrics; "": none; fixed at the start
+	BusyPoll Duration `toml:"busy_poll"` // how long a worker polls before it waits, up to 1ms: lower latency, more CPU time. 0: not at all; fixed at the start
+	Coalesce Duration `toml:"coalesce"`  // delays wake-ups under load, at most 1ms; chooses epoll. 0: not at all; fixed at the start
+	Admin    string   `toml:"admin"`     // host:port of the console and the metrics; "": none; fixed at the start
 
-	// What guards the status page, fixed at the start too.
+	// These guard the console, and are fixed at the start too.
 	AdminToken   string   `toml:"admin_token"`   // a bearer token, or the password of Basic authentication. "": none is needed
 	AdminHosts   []string `toml:"admin_hosts"`   // names by which it may be asked for, besides IP addresses and localhost
 	AdminTimeout Duration `toml:"admin_timeout"` // for a request's head, and for its answer. 0: 10 s
@@ -29,9 +29,9 @@ type Config struct {
 	// next is reset. 0: half of the descriptors that the process may have. Negative: no bound.
 	MaxConnections int `toml:"max_connections"`
 
-	// MaxPerSource bounds the connections of one IPv4 address, or of one /64 of IPv6; behind a PROXY
-	// header those of the client that it names. 0: half of MaxConnections, and no bound for loopback
-	// addresses. Negative: no bound.
+	// MaxPerSource bounds the connections of one IPv4 address, or of one /64 of IPv6; behind a
+	// PROXY header those of the client that it names. 0: half of MaxConnections, and no bound for
+	// loopback addresses. Negative: no bound.
 	MaxPerSource int `toml:"max_per_source"`
 
 	KeepAlive Duration `toml:"keep_alive"` // the kernel probes a client after this silence, and then this often, in whole seconds. 0: 15 s
@@ -50,9 +50,9 @@ type Route struct {
 	Name   string    `toml:"name"`   // ""; route and its number
 	Listen []Address `toml:"listen"` // of one kind: streams, udp or http
 
-	// ServerNames has the route take those TLS connections whose ClientHello asks for
-	// one of these, *.example.com being any one label; what is said after it is the upstream's. Routes
-	// with names may share a listener, with one without that takes the rest.
+	// ServerNames are the names of the route: it takes TLS connections whose ClientHello asks for
+	// one of them. *.example.com is any one label. All later bytes are the upstream's. Routes with
+	// names may share a listener, with one without that takes the rest.
 	ServerNames []string `toml:"server_names"`
 
 	Upstreams []*Upstream `toml:"upstream"`
@@ -69,15 +69,16 @@ type Route struct {
 	ReplyTimeout   Duration `toml:"reply_timeout"`   // of http: for the head of an answer. 0: 60 s
 	MaxRequests    int      `toml:"max_requests"`    // of http: on one connection. 0: 1000. Negative: no bound
 
-	// MinRate is how many bytes in a second a client of http must send of a request's body, and take
-	// of an answer, on average after HeaderTimeout. Time that the upstream takes does not count.
-	// 0: 240. Negative: no bound.
+	// MinRate is how many bytes in a second a client of http must send of a request's body, and
+	// take of an answer, on average after HeaderTimeout. Time that the upstream takes does not
+	// count. 0: 240. Negative: no bound.
 	MinRate int `toml:"min_rate"`
 
-	// PassHeaders are fields of requests that go on to the upstream although http drops them by
-	// default, since it would believe what any client writes there: X-Real-IP, True-Client-IP,
-	// X-Client-IP, X-Cluster-Client-IP, CF-Connecting-IP, Proxy, and X-Forwarded-Port, -Server and
-	// every other X-Forwarded- field that the gateway does not write itself.
+	// PassHeaders are fields of requests that go on to the upstream. By default http drops them,
+	// since an upstream would believe them and any client can write them. They are X-Real-IP,
+	// True-Client-IP, X-Client-IP, X-Cluster-Client-IP, CF-Connecting-IP, Proxy, and
+	// X-Forwarded-Port, -Server and every other X-Forwarded- field that the gateway does not write
+	// itself.
 	PassHeaders []string `toml:"pass_headers"`
 
 	// Underscores has fields of requests go on whose names have underscores, unless with
@@ -130,8 +131,8 @@ type Health struct {
 	Fails int      `toml:"fails"` // this many failures in a row. 0: 3
 	Eject Duration `toml:"eject"` // for so long, if nobody asks. 0: 10 s
 
-	// Interval, unless it is 0, has each be asked so often: by connecting, or if Path is set by GET,
-	// which is to be answered 2xx or 3xx. Then it is left alone until that succeeds.
+	// Interval, unless it is 0, has each be asked so often: by connecting, or if Path is set by
+	// GET, which is to be answered 2xx or 3xx. Then it is left alone until that succeeds.
 	Interval Duration `toml:"interval"`
 	Timeout  Duration `toml:"timeout"` // of one question. 0: 2 s
 	Path     string   `toml:"path"`
@@ -166,8 +167,7 @@ func (d Duration) Or(v time.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// Read reads a file. What it does not know is an error, so that no typing mistake goes
-// unnoticed.
+// Read reads a file. An unknown key is an error, so that no typing mistake goes unnoticed.
 func Read(path string) (*Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

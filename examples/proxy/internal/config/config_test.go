@@ -58,7 +58,7 @@ func TestWhatCannotBeMeantIsRefusedAndSaysWhy(t *testing.T) {
 	}
 	for text, why := range map[string]string{
 		"":                            "there is no route",
-		route("colour = 'red'"):       "unknown: route.colour",
+		route("color = 'red'"):        "unknown: route.color",
 		route("balance = 'mine'"):     "unknown balance",
 		route("idle_timeout = '-1s'"): "negative",
 		route("proxy_to = 3"):         "versions 1 and 2",

@@ -25,7 +25,7 @@ func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, ou
 			n = len(chunk)
 		} else if n, chunk, done, err = parser.ParseBody(buf.bytes()); err != nil {
 			k.route.Broken.Add(1)
-			return fmt.Errorf("the upstream's answer: %v", err) // no verdict: an answer has begun
+			return fmt.Errorf("the upstream's answer: %v", err) //nolint:errorlint // a wrapped verdict would be answered, and an answer has begun
 		}
 		x.wrote += int64(len(chunk))
 		if f == chunked {
@@ -34,7 +34,7 @@ func (x *exchange) passBody(up net.Conn, parser *h1.ReplyParser, buf *buffer, ou
 			out = append(out, chunk...)
 		}
 		buf.discard(n)
-		if n == 0 && !done { // what has come is on its way before more is waited for
+		if n == 0 && !done { // send all received bytes before a wait
 			out = small.flush(out)
 			if err := k.write(out, &pace); err != nil {
 				return err

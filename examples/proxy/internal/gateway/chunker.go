@@ -18,7 +18,7 @@ func (c *chunker) add(dst, p []byte) []byte {
 	return h1.AppendChunk(c.flush(dst), p)
 }
 
-// flush appends what was gathered.
+// flush appends the gathered bytes.
 func (c *chunker) flush(dst []byte) []byte {
 	dst = h1.AppendChunk(dst, c.small)
 	c.small = c.small[:0]

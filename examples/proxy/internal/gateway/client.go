@@ -14,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 )
 
-// linger is how long a goroutine waits for a connection's next request before it gives the connection
-// back: to come back costs about half of a small request.
+// linger is how long a goroutine waits for a connection's next request before it gives the
+// connection back: to come back costs about half of a small request.
 const linger = 100 * time.Millisecond
 
 // A client is a connection with requests on it, and its goroutine's, but where it says otherwise.
@@ -32,7 +32,7 @@ type client struct {
 	gone  context.Context // ends when the client does
 	leave context.CancelFunc
 
-	buf    *buffer // what was received and not consumed
+	buf    *buffer // received bytes that are not consumed
 	parser h1.Parser
 	req    h1.Request
 }
@@ -40,7 +40,7 @@ type client struct {
 // limits are those of a proxy: bodies are passed on, not kept.
 var limits = &h1.Limits{Body: -1}
 
-// A buffer is what was received: bytes from at on are not consumed.
+// A buffer has received bytes. Those from at on are not consumed.
 type buffer struct {
 	room []byte
 	at   int
@@ -68,7 +68,7 @@ func (b *buffer) discard(n int) {
 	}
 }
 
-// keep makes p what was received.
+// keep makes p the received bytes.
 func (b *buffer) keep(p []byte) {
 	if len(p) > len(b.room) {
 		b.room = make([]byte, len(p))
@@ -172,7 +172,7 @@ func (k *client) request() (again bool, err error) {
 	}
 }
 
-// refuse answers what must not be passed on. What the client still sends is read for a
+// refuse answers a request that must not be passed on. Further bytes of the client are read for a
 // while, since a reset could overtake the answer.
 func (k *client) refuse(verdict *h1.Error) {
 	_ = k.conn.SetDeadline(time.Now().Add(time.Second))
@@ -183,9 +183,8 @@ func (k *client) refuse(verdict *h1.Error) {
 	k.abort()
 }
 
-// end closes in order. What the client still sends is read for a while, since a reset could
-// overtake the answer; of a client that sends on and on little is read, and then it is only
-// waited for.
+// end closes in order. Further bytes of the client are read for a while, since a reset could
+// overtake the answer. From a client that never stops little is read; then the end only waits.
 func (k *client) end() {
 	until := time.Now().Add(time.Second)
 	_ = k.conn.SetDeadline(until)

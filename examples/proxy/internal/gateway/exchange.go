@@ -36,7 +36,7 @@ type exchange struct {
 	wrote  int64 // bytes of the answer's body
 }
 
-// request takes over what is needed of a head, whose memory goes.
+// request copies the needed parts of a head, whose memory goes.
 func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.method, x.target = string(r.Method), string(r.Target)
 	x.body, x.minor, x.keepAlive = r.HasBody(), r.Minor, r.KeepAlive
@@ -46,8 +46,9 @@ func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.head = appendRequest(nil, r, x.client.h.filter, x.names, remote, covered, x.upgrade)
 }
 
-// run asks upstreams until one answers, and passes the answer on. It reports whether the client's connection
-// may have another request. An error is a *h1.Error as long as nothing has been answered.
+// run asks upstreams until one answers, and passes the answer on. It reports whether the client's
+// connection may have another request. An error is a *h1.Error as long as nothing has been
+// answered.
 func (x *exchange) run() (again bool, err error) {
 	k := x.client
 	if x.method == "CONNECT" {
@@ -112,7 +113,7 @@ func (x *exchange) try(u *upstream.Upstream) (more bool, err error) {
 }
 
 // on has the exchange on one connection.
-func (x *exchange) on(up *lent) (again bool, err error) {
+func (x *exchange) on(up *lease) (again bool, err error) {
 	k := x.client
 	fine := false
 	defer func() { up.giveBack(fine && !k.h.stopping.Load()) }()
@@ -151,7 +152,7 @@ func (x *exchange) on(up *lent) (again bool, err error) {
 
 // answer passes the answer on. It reports whether the upstream's connection may be used again, and
 // the client's.
-func (x *exchange) answer(up *lent) (whole, again bool, err error) {
+func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 	k := x.client
 	var r h1.Reply
 	buf := getBuffer()
@@ -239,7 +240,7 @@ func timedOut(err error) bool {
 }
 
 // borrow is a connection to the upstream.
-func (x *exchange) borrow(u *upstream.Upstream) (*lent, error) {
+func (x *exchange) borrow(u *upstream.Upstream) (*lease, error) {
 	ctx, cancel := context.WithTimeout(x.client.gone, x.client.route.ConnectTimeout.Or(5*time.Second))
 	defer cancel()
 	return borrow(ctx, x.client.route, u.Address)

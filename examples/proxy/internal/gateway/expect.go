@@ -14,17 +14,17 @@ type wish struct {
 }
 
 // expect opens the wish: the upstream has as long as for any other answer.
-func (x *exchange) expect(up *lent) {
+func (x *exchange) expect(up *lease) {
 	x.wish.open = true
 	_ = up.conn.SetReadDeadline(time.Now().Add(x.client.route.Reply()))
 }
 
 // granted ends the wish because the client has been told to continue: from now on its body
 // is awaited.
-func (x *exchange) granted(up *lent) {
+func (x *exchange) granted(up *lease) {
 	x.wish.mu.Lock()
 	defer x.wish.mu.Unlock()
-	if x.fulfil(up) {
+	if x.fulfill(up) {
 		k := x.client
 		pace := k.pace()
 		_ = k.conn.SetReadDeadline(x.wish.since.Add(pace.limit(0, k.route.Idle())))
@@ -33,19 +33,19 @@ func (x *exchange) granted(up *lent) {
 
 // came ends the wish because some of the body is there, and returns since when the client
 // alone was waited for, which is not before from.
-func (x *exchange) came(up *lent, from time.Time) time.Time {
+func (x *exchange) came(up *lease, from time.Time) time.Time {
 	x.wish.mu.Lock()
 	defer x.wish.mu.Unlock()
-	x.fulfil(up)
+	x.fulfill(up)
 	if x.wish.since.After(from) {
 		return x.wish.since
 	}
 	return from
 }
 
-// fulfil ends the wish, if it is open, and with it the time for the answer, which begins anew
+// fulfill ends the wish, if it is open, and with it the time for the answer, which begins anew
 // with the end of the body. The lock is held.
-func (x *exchange) fulfil(up *lent) bool {
+func (x *exchange) fulfill(up *lease) bool {
 	if !x.wish.open {
 		return false
 	}

@@ -80,7 +80,7 @@ func forward(raw []byte, step int) (out []byte, whole int) {
 		x.request(&k.req, k.remote, false)
 		k.buf.discard(n)
 		_, _ = up.Write(x.head)
-		if x.body && x.sendBody(&lent{conn: up, socket: conn.NewSocket()}) != nil {
+		if x.body && x.sendBody(&lease{conn: up, socket: conn.NewSocket()}) != nil {
 			return up.out.Bytes(), whole
 		}
 		whole++
@@ -210,7 +210,7 @@ func FuzzAnswers(f *testing.F) {
 		if head {
 			x.method = "HEAD"
 		}
-		_, _, err := x.answer(&lent{conn: &tape{in: raw, step: int(step) + 1}, socket: conn.NewSocket()})
+		_, _, err := x.answer(&lease{conn: &tape{in: raw, step: int(step) + 1}, socket: conn.NewSocket()})
 		in := bufio.NewReader(&c.out)
 		res, body, bad := readAnswer(in, x.method)
 		var verdict *h1.Error

@@ -41,7 +41,7 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 	p := &place{route: h.route}
 	p.take()
 	c.SetValue(p)
-	c.NotifyClose(p.leave)                                  // whoever has it then
+	c.NotifyClose(p.leave)                                  // whichever handler has it then
 	return c.SetReadDeadline(c.Now().Add(h.route.Header())) // for the first request to begin
 }
 
@@ -51,7 +51,7 @@ func (h *idle) OnDeadline(c *conn.Conn) error {
 	return c.Close()
 }
 
-// back has a connection wait for its next request.
+// back lets a connection wait for its next request.
 func (h *idle) back(c *conn.Conn) error {
 	if h.stopping.Load() {
 		return c.Close()
@@ -69,7 +69,7 @@ func (h *idle) OnData(c *conn.Conn) error {
 		return err
 	}
 	k := &client{h: h, handle: c.Handle(), route: h.route, remote: c.RemoteAddr(), covered: c.TLS() != nil, buf: getBuffer()}
-	if k.covered { // what is lent then has only what comes
+	if k.covered { // the connection then has later bytes only
 		p, _ := c.Next(-1)
 		k.buf.keep(p)
 	}

@@ -20,7 +20,7 @@ func (k *client) watch() (end func()) {
 // abortWithClient has both connections be reset when the client is gone, from now until
 // stop is called. A reset ends every read and write, and no deadline that is set at the
 // same time can undo it.
-func (k *client) abortWithClient(up *lent) (stop func() bool) {
+func (k *client) abortWithClient(up *lease) (stop func() bool) {
 	return context.AfterFunc(k.gone, func() {
 		up.abort()
 		k.abort()

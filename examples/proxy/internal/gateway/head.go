@@ -9,7 +9,8 @@ import (
 	"github.com/suiro-go/suiro/examples/http/h1"
 )
 
-// hop are the fields that concern one connection only (RFC 9110, 7.6.1), and those that are written anew.
+// hop are the fields that concern one connection only (RFC 9110, 7.6.1), and those that are written
+// anew.
 var hop = []string{
 	"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
 	"proxy-authorization", "proxy-authenticate", "content-length", "http2-settings",
@@ -46,8 +47,8 @@ func among(name []byte, all []string) bool {
 	return false
 }
 
-// appendFields appends the fields that go from end to end: neither those of one connection, nor those
-// that its Connection has listed as names, nor those that the filter drops.
+// appendFields appends the fields that go from end to end: neither those of one connection, nor
+// those that its Connection has listed as names, nor those that the filter drops.
 func appendFields(dst []byte, h fields, f *filter, names []string) []byte {
 	for i := range h.NumHeaders() {
 		if name, value := h.HeaderAt(i); !among(name, hop) && !among(name, names) && !f.drops(name) {
@@ -68,9 +69,10 @@ func all(h fields, lower string) string {
 	return strings.Join(list, ", ")
 }
 
-// appendRequest appends the head of a request as the upstream is to see it: the target in origin form, one Host,
-// hop-by-hop fields gone, whom it is for added to X-Forwarded-For and Forwarded (RFC 7239), and the body framed by us.
-// What a client says of X-Forwarded-Proto and -Host is not passed on, since it knows no better, nor what the filter drops.
+// appendRequest appends the head of a request for the upstream. The target is in origin form, there
+// is one Host, and hop-by-hop fields are gone. The client is added to X-Forwarded-For and Forwarded
+// (RFC 7239), and the body is framed by us. A client's X-Forwarded-Proto and -Host are dropped, and
+// so are the fields of the filter.
 func appendRequest(dst []byte, r *h1.Request, f *filter, names []string, remote net.Addr, covered bool, upgrade string) []byte {
 	dst = append(append(dst, r.Method...), ' ')
 	if len(r.Target) > 0 && (r.Target[0] == '/' || r.Target[0] == '*') {
@@ -120,7 +122,7 @@ func appendRequest(dst []byte, r *h1.Request, f *filter, names []string, remote 
 	return append(dst, "\r\n"...)
 }
 
-// takesTrailers reports whether whoever asks wants such fields (RFC 9110, 10.1.4).
+// takesTrailers reports whether the client wants such fields (RFC 9110, 10.1.4).
 func takesTrailers(r *h1.Request) bool {
 	for e := range strings.SplitSeq(all(r, "te"), ",") {
 		if name, _, _ := strings.Cut(e, ";"); strings.EqualFold(strings.TrimSpace(name), "trailers") {
@@ -145,8 +147,8 @@ const (
 	chunked                // in chunks
 )
 
-// appendReply appends the head of an answer as the client is to see it; names are those that its Connection has
-// listed, and connection what ours says: "" for nothing.
+// appendReply appends the head of an answer as the client is to see it; names are those that its
+// Connection has listed, and connection what ours says: "" for nothing.
 func appendReply(dst []byte, r *h1.Reply, names []string, f framing, connection string) []byte {
 	dst = fmt.Appendf(dst, "HTTP/1.1 %03d %s\r\n", r.Status, r.Reason)
 	dst = appendFields(dst, r, nil, names)

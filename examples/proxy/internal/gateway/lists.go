@@ -2,8 +2,8 @@ package gateway
 
 import "strings"
 
-// wellFormed is a list of the client's to which the gateway appends, or "" if that is not what
-// its field says: within a quoted string or a comment that never ends, the gateway's own element
+// wellFormed is a list of the client's to which the gateway appends. It is "" if the field is not a
+// well-formed list: within a quoted string or a comment that never ends, the gateway's own element
 // would not be one.
 func wellFormed(list string, is func(string) bool) string {
 	if !is(list) {

@@ -9,9 +9,9 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// tunnel is what follows a 101: bytes, each way, until both have ended. What has been received
-// already goes first.
-func (x *exchange) tunnel(up *lent, head []byte, buf *buffer) error {
+// tunnel follows a 101: it passes bytes each way until both have ended, first those that have been
+// received already.
+func (x *exchange) tunnel(up *lease, head []byte, buf *buffer) error {
 	k := x.client
 	_ = k.handle.Do(func(c *conn.Conn) { _ = c.SetIdleTimeout(k.route.Idle()) })
 	_ = up.conn.SetDeadline(time.Time{})
@@ -44,10 +44,10 @@ func (x *exchange) tunnel(up *lent, head []byte, buf *buffer) error {
 	return nil
 }
 
-// cut ends both connections. What was cut off on one side must not look whole on the other, so
-// it ends by a reset there. TLS without its last alert is the exception, since many peers
+// cut ends both connections. A stream that was cut off on one side must not look whole on the
+// other, so it ends by a reset there. TLS without its last alert is the exception, since many peers
 // omit that although they have finished.
-func (x *exchange) cut(up *lent, err error) {
+func (x *exchange) cut(up *lease, err error) {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		_ = up.conn.Close()
 		_ = x.client.conn.Close()

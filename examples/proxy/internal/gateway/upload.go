@@ -24,7 +24,7 @@ var errUnsent = errors.New("the upstream does not want the body")
 // the client are its own. Fields after the body go with it, but those that the head's Connection
 // has listed as names. With the end of the body the time for an answer begins. A body that
 // cannot be had whole ends the upstream's connection, by a reset.
-func (x *exchange) sendBody(l *lent) error {
+func (x *exchange) sendBody(l *lease) error {
 	k, up := x.client, l.conn
 	inChunks := k.req.Chunked
 	idle, reply := k.route.Idle(), k.route.Reply()
@@ -103,9 +103,9 @@ func (x *exchange) sendBody(l *lent) error {
 var long = time.Unix(1, 0)
 
 // endBody waits for the end of sendBody, now that the answer has ended. The last of a body
-// may cross its answer, and then both connections can be kept. What takes longer, or is
-// more, is of no use any more: the upstream's connection is reset, and nothing is read.
-func (x *exchange) endBody(up *lent, sent chan error) error {
+// may cross its answer, and then both connections can be kept. A body that takes longer, or is
+// longer, is of no use any more: the upstream's connection is reset, and nothing is read.
+func (x *exchange) endBody(up *lease, sent chan error) error {
 	x.over.Store(true)
 	select {
 	case err := <-sent:

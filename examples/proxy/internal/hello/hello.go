@@ -140,7 +140,7 @@ func incomplete(b []byte) error {
 	return ErrIncomplete
 }
 
-// A reader is what is left to be read; nil when something was missing.
+// A reader has the bytes that are not read yet; nil when something was missing.
 type reader []byte
 
 func (r *reader) take(n int) reader {

@@ -63,7 +63,7 @@ func TestAHelloWithoutANameHasNone(t *testing.T) {
 	require.Empty(t, name)
 }
 
-// Whatever is behind the proxy might believe the other name.
+// A server behind the proxy might use the other name.
 func TestAHelloWithTwoNamesIsRefused(t *testing.T) {
 	none := capture(t, "")
 	for text, p := range map[string][]byte{
@@ -99,7 +99,7 @@ func FuzzServerName(f *testing.F) {
 		if err != nil && name != "" {
 			t.Fatal("a name beside an error")
 		}
-		for n := range min(len(p), 600) { // a verdict is never overturned by what comes later
+		for n := range min(len(p), 600) { // later bytes never change a verdict
 			early, earlyErr := ServerName(p[:n])
 			if earlyErr != ErrIncomplete && (earlyErr != err || early != name) {
 				t.Fatalf("%d of %d bytes: %q %v, all: %q %v", n, len(p), early, earlyErr, name, err)

@@ -1,14 +1,13 @@
 package limit
 
-// reserve is how many descriptors are kept for what belongs to no client: listeners, rings, and
+// reserve is how many descriptors are kept for other things than clients: listeners, rings, and
 // standard streams. Splices do without a pipe where no descriptor is left for one.
 const reserve = 128
 
 // Defaults are the bounds of a configuration, where 0 means the default and a negative number no
-// bound. A connection needs two descriptors, its own and one to an upstream, so the default is
-// half of those that the process may have beyond the reserve, or a quarter of all if those are
-// few. One source may have half of the connections, but this
-// machine's own programs all of them.
+// bound. A connection needs two descriptors, its own and one to an upstream. So the default is half
+// of those that the process may have beyond the reserve, or a quarter of all if those are few. One
+// source may have half of the connections, but this machine's own programs all of them.
 func Defaults(most, perSource int) Bounds {
 	b := Bounds{Most: int64(most), PerSource: perSource, Local: true}
 	if most == 0 {

@@ -10,5 +10,5 @@ func descriptors() int64 {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {
 		return 1024
 	}
-	return int64(min(uint64(r.Cur), 1<<30))
+	return int64(min(uint64(r.Cur), 1<<30)) //nolint:unconvert // Cur is an int64 on FreeBSD
 }

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// A Door counts clients' connections, from accept to close. What is before a route's own bytes,
-// such as a TLS handshake or a PROXY header, counts too. Its methods may be called from any
-// goroutine. The zero value has no bounds.
+// A Door counts clients' connections, from accept to close. A connection counts before a route's
+// own bytes, too, such as during a TLS handshake or a PROXY header. Its methods may be called from
+// any goroutine. The zero value has no bounds.
 type Door struct {
 	bounds atomic.Pointer[Bounds]
 	live   atomic.Int64

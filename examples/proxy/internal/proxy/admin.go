@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -11,15 +12,16 @@ import (
 
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
 	"github.com/suiro-go/suiro/examples/proxy/internal/status"
+	suirometrics "github.com/suiro-go/suiro/metrics"
 	"github.com/suiro-go/suiro/server"
 )
 
-// serveAdmin serves the status page and the metrics, on the proxy's own workers.
+// serveAdmin serves the console and the metrics, on the proxy's own workers.
 func (p *Proxy) serveAdmin(c *config.Config) error {
 	guard := status.Guard{Token: c.AdminToken, Hosts: c.AdminHosts}
 	limit := c.AdminTimeout.Or(10 * time.Second)
 	srv := &http.Server{
-		Handler: guard.Cover(status.Handler(p.Snapshot)), ReadHeaderTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: 6 * limit,
+		Handler: guard.Cover(status.Handler(p, c.AdminHosts)), ReadHeaderTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: 6 * limit,
 		MaxHeaderBytes: 16 << 10,
 	}
 	h := server.HTTPServer(srv)
@@ -44,6 +46,48 @@ func (p *Proxy) Admin() net.Addr {
 	}
 	return p.admin.Addr()
 }
+
+// Metrics implements admin.Server: the figures of the workers and connections, and of the routes.
+func (p *Proxy) Metrics() []suirometrics.Family {
+	return append(p.group.Metrics(), p.Snapshot().Metrics()...)
+}
+
+// Ready implements admin.Server.
+func (p *Proxy) Ready() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return errEnded
+	}
+	return nil
+}
+
+// Group implements console.Server.
+func (p *Proxy) Group() *server.Group { return p.group }
+
+// Addrs implements console.Server. A listener that is ending is not among them.
+func (p *Proxy) Addrs() (all []net.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.order {
+		if l := p.listeners[a]; l != nil {
+			all = append(all, listening(l.at))
+		}
+	}
+	return all
+}
+
+// A listening is an address whose scheme stands for the network.
+type listening config.Address
+
+func (l listening) Network() string { return l.Scheme }
+func (l listening) String() string  { return l.Host }
+
+// Stopping implements console.Server.
+func (p *Proxy) Stopping() bool { return p.Ready() != nil }
+
+// Dump implements console.Server. It works while the workers are stuck.
+func (p *Proxy) Dump(w io.Writer) error { return p.group.Dump(w) }
 
 // Snapshot is how the proxy is.
 func (p *Proxy) Snapshot() *status.Snapshot {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-func TestTheStatusPageDoesNotWaitForSlowClients(t *testing.T) {
+func TestTheConsoleDoesNotWaitForSlowClients(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o := listen(t, "127.0.0.1:0", echo)
 		f := start(t, backend, fmt.Sprintf("admin = '127.0.0.1:0'\nadmin_timeout = '50ms'\n[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
@@ -28,7 +29,7 @@ func TestTheStatusPageDoesNotWaitForSlowClients(t *testing.T) {
 	})
 }
 
-func TestTheStatusPageAsksForItsTokenAndItsName(t *testing.T) {
+func TestTheConsoleAsksForItsTokenAndItsName(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o := listen(t, "127.0.0.1:0", echo)
 		f := start(t, backend, fmt.Sprintf("admin = '127.0.0.1:0'\nadmin_token = 'secret'\nadmin_hosts = ['proxy.internal']\n[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
@@ -47,6 +48,27 @@ func TestTheStatusPageAsksForItsTokenAndItsName(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, res.StatusCode, "%s %q", path, head)
 				require.NoError(t, c.Close())
+			}
+		}
+	})
+}
+
+func TestTheConsolesStreamOutlivesTheTimeOut(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := start(t, backend, "admin = '127.0.0.1:0'\nadmin_timeout = '1s'\n[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://127.0.0.1:1'}]")
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		res, err := client.Get("http://" + f.Admin().String() + "/stream")
+		require.NoError(t, err)
+		defer res.Body.Close()
+		lines := bufio.NewScanner(res.Body)
+		lines.Buffer(nil, 1<<20)
+		for seen, serves := 0, 0; seen < 3 || serves == 0; { // they are a second apart
+			require.True(t, lines.Scan(), "the stream has ended: %v", lines.Err())
+			if strings.HasPrefix(lines.Text(), "data: ") {
+				seen++
+				if strings.Contains(lines.Text(), `"state":"serves"`) { // else it does not answer in time
+					serves++
+				}
 			}
 		}
 	})

@@ -33,7 +33,7 @@ func TestAClientThatResetsWhileAnUpstreamIsDialedEndsAtOnce(t *testing.T) {
 	})
 }
 
-// What a client says meanwhile, and its end, wait for the upstream.
+// A client's bytes, and its end, wait while the upstream is dialed.
 func TestWhatIsSaidWhileAnUpstreamIsDialedIsNotLost(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		// All at a time: each waits for as long as a busy machine may need to connect.

@@ -18,8 +18,9 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// The proxy ends in order: it listens no more and closes a client without a request at once. What
-// is under way goes on, with the dials that it needs, and so do the pooled connections until then.
+// The proxy ends in order: it stops listening and closes a client without a request at once.
+// Requests in progress go on, with the dials that they need, and so do the pooled connections until
+// then.
 func TestADrainWaitsForTheDialsOfWhatIsUnderWay(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		slow := conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0"))

@@ -151,7 +151,7 @@ func greet(name string) func(net.Conn) {
 	}
 }
 
-// greeting is the name of whoever is behind a new connection.
+// greeting returns the name of the upstream behind a new connection.
 func greeting(addr string) (string, error) {
 	c, err := dial(addr)
 	if err != nil {

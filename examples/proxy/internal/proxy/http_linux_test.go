@@ -98,7 +98,7 @@ func TestBodiesStreamBothWaysWhateverTheirFraming(t *testing.T) {
 	})
 }
 
-// What is said on one side is heard on the other before more of it comes.
+// Each part of an answer reaches the other side before the next part arrives.
 func TestAnAnswerIsPassedOnAsItComes(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		next := make(chan string)

@@ -47,7 +47,7 @@ func heads(t *testing.T, answer string) (*origin, <-chan string) {
 const fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 // A tunnel with HTTP in it would take requests past the gateway.
-func TestNoHTTPIsTunnelled(t *testing.T) {
+func TestNoHTTPIsTunneled(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o, seen := heads(t, fine)
 		f := start(t, backend, httpText(o.Addr()))
@@ -72,7 +72,7 @@ func TestNoHTTPIsTunnelled(t *testing.T) {
 	})
 }
 
-// What a client writes before the gateway's own element cannot make that a part of something else.
+// Text of a client before the gateway's own element cannot make that element a part of another one.
 func TestAnOpenQuoteOrCommentDoesNotSwallowTheGatewaysElement(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o, seen := heads(t, fine)
@@ -137,7 +137,7 @@ func TestAnInterimAnswerIsNotWrittenUnderAStaleDeadline(t *testing.T) {
 	})
 }
 
-// What any client can write is not what an upstream takes for the gateway's word.
+// An upstream must not take fields that any client can write for fields of the gateway.
 func TestFieldsThatWouldBeBelievedAreDropped(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o, seen := heads(t, fine)

@@ -34,7 +34,7 @@ func reset(c *net.TCPConn) {
 // endless are time-outs that no test waits for: nothing but the client's end may end an exchange.
 const endless = "reply_timeout = '1h'\nidle_timeout = '1h'\nconnect_timeout = '1h'\nretries = -1"
 
-// Whatever the upstream does, it is not kept busy for a client that has gone away.
+// The upstream is never kept busy for a client that has gone away, in whatever state it is.
 func TestAClientThatGoesAwayEndsItsExchange(t *testing.T) {
 	s := newSecret(t, "localhost")
 	conntest.Backends(t, func(t *testing.T, backend string) {
@@ -188,7 +188,8 @@ func TestRequestsAreBoundedAlthoughTheirClientsReset(t *testing.T) {
 	})
 }
 
-// What becomes of an upload whose client resets in the midst of it does not depend on who notices first.
+// A client resets in the midst of an upload. The result does not depend on which side notices
+// first.
 func TestAResetWithinAnUploadEndsTheUpstreamsConnection(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		var now atomic.Int64

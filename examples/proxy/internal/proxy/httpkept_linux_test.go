@@ -81,7 +81,7 @@ func TestConnectionsWithinTLSToUpstreamsAreKept(t *testing.T) {
 	})
 }
 
-// What an upstream says although nobody has asked is nobody's answer.
+// Bytes of an upstream that no request asked for are not the answer to a later request.
 func TestWhatFollowsAnAnswerWithinTLSIsNotTheNextOne(t *testing.T) {
 	s := newSecret(t, "localhost")
 	conntest.Backends(t, func(t *testing.T, backend string) {
@@ -108,7 +108,8 @@ func TestWhatFollowsAnAnswerWithinTLSIsNotTheNextOne(t *testing.T) {
 	})
 }
 
-// A client of HTTP/1.0 that asks for it keeps its connection where the end of an answer is known without that.
+// A client of HTTP/1.0 that asks for it keeps its connection where the end of an answer is known
+// without that.
 func TestAClientOfHTTP10KeepsItsConnectionIfItAsks(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, r *http.Request) {

@@ -96,7 +96,7 @@ func TestAnIdleTimeOutDoesNotEndTheNextRequest(t *testing.T) {
 	})
 }
 
-// What has waited for its next request for too long ends, and a tunnel without a byte does.
+// A connection that waits too long for its next request ends, and so does a tunnel without bytes.
 func TestIdleConnectionsOfHTTPEnd(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		h := func(w http.ResponseWriter, r *http.Request) {

@@ -39,7 +39,8 @@ func TestTrailersPassBothWays(t *testing.T) {
 	})
 }
 
-// What may not be in a trailer, or concerns the connection, or is for the gateway to say, does not pass in one.
+// Three kinds of fields do not pass in a trailer: those that are forbidden there, those that
+// concern the connection, and those that only the gateway may write.
 func TestATrailerCarriesNothingThatAHeadMustNot(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		trailers := make(chan http.Header, 1)
@@ -66,7 +67,7 @@ func TestATrailerCarriesNothingThatAHeadMustNot(t *testing.T) {
 	})
 }
 
-// Whoever speaks HTTP/1.0 knows neither chunks nor what follows them.
+// A client of HTTP/1.0 knows neither chunks nor trailers.
 func TestTrailersEndAtAClientOfHTTP10(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o := listen(t, "127.0.0.1:0", func(c net.Conn) {

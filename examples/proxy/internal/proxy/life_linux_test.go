@@ -116,7 +116,7 @@ func TestADrainThatTakesTooLongEnds(t *testing.T) {
 	})
 }
 
-func TestTheStatusPageAndTheMetricsTellWhatHappens(t *testing.T) {
+func TestTheConsoleAndTheMetricsTellWhatHappens(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o := listen(t, "127.0.0.1:0", echo)
 		f := start(t, backend, fmt.Sprintf("admin = '127.0.0.1:0'\n[[route]]\nname = 'the \"one\"'\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://%v'}]", o.Addr()))
@@ -131,11 +131,18 @@ func TestTheStatusPageAndTheMetricsTellWhatHappens(t *testing.T) {
 			require.NoError(t, err)
 			return string(b)
 		}
-		require.Contains(t, get("/"), "<title>Suiro proxy</title>")
+		require.Contains(t, get("/"), "console.js")
+		var shown string
+		conntest.Eventually(t, func() bool { // a busy machine may have it say that it does not answer
+			shown = get("/snapshot.json")
+			return strings.Contains(shown, `"state":"serves"`)
+		})
+		require.Contains(t, shown, `"listeners":["tcp `+f.addr()+`"]`)
+		require.Contains(t, get("/dump"), "worker 0:")
 		require.Contains(t, get("/status.json"), `"Accepted":1`)
 		metrics := get("/metrics")
 		for _, line := range []string{
-			`suiro_proxy_connections{route="the \"one\""} 1`, `suiro_proxy_received_bytes_total{route="the \"one\""} 5`,
+			`suiro_proxy_active_connections{route="the \"one\""} 1`, `suiro_proxy_received_bytes_total{route="the \"one\""} 5`,
 			fmt.Sprintf(`suiro_proxy_upstream_healthy{route="the \"one\"",upstream="tcp://%v"} 1`, o.Addr()),
 			"# TYPE suiro_proxy_connections_total counter",
 		} {

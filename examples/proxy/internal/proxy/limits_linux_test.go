@@ -25,7 +25,7 @@ func (f *fixture) refused() {
 	require.ErrorIs(f.t, err, syscall.ECONNRESET)
 }
 
-// before are routes of which a connection that says nothing is not a client yet.
+// before are routes on which a silent connection does not count as a client yet.
 func before(s *secret) map[string]string {
 	return map[string]string{
 		"TLS":         fmt.Sprintf("tls = {certificate = '%s', key = '%s'}", s.cert, s.key),

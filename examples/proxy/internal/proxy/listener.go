@@ -174,7 +174,7 @@ func (l *listener) bind(n *planned) (err error) {
 	return err
 }
 
-// serve has the group accept from the socket, or receive.
+// serve lets the group accept from the socket, or receive.
 func (p *Proxy) serve(l *listener, n *planned) (err error) {
 	p.follow(l, n)
 	if l.bound == nil {
@@ -186,7 +186,7 @@ func (p *Proxy) serve(l *listener, n *planned) (err error) {
 	return err
 }
 
-// follow has what comes from now on be treated as the plan says.
+// follow applies the plan to later connections and datagrams.
 func (p *Proxy) follow(l *listener, n *planned) {
 	l.at.Scheme = n.address.Scheme
 	var h conn.Handler

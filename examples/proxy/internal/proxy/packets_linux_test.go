@@ -109,7 +109,8 @@ func TestDatagramsFindTheirWayBackAndSessionsEnd(t *testing.T) {
 	})
 }
 
-// The kernel tells of a closed port: that counts, the session goes on elsewhere, and sessions to come begin there.
+// The kernel tells of a closed port: that counts, the session goes on elsewhere, and sessions to
+// come begin there.
 func TestDatagramsAreNotSentForLongToWhereNobodyListens(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		up := listenPackets(t, "127.0.0.1:0")
@@ -184,7 +185,8 @@ func TestTheRateOfASessionIsBounded(t *testing.T) {
 	})
 }
 
-// What has gathered is passed on together: the sockets' tasks run a few times, not once for each datagram.
+// Datagrams that have gathered are forwarded together: the sockets' tasks run a few times, not once
+// for each datagram.
 func TestDatagramsThatHaveGatheredPassInBatches(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		up := listenPackets(t, "127.0.0.1:0")

@@ -29,32 +29,34 @@ type Proxy struct {
 
 	reloading sync.Mutex // has one reload at a time; taken before mu
 
-	mu        sync.Mutex // guards what follows; nobody waits for the network while it is held
+	mu        sync.Mutex // guards the fields below; never held during a wait for the network
 	listeners map[config.Socket]*listener
 	order     []config.Socket
 	counts    map[string]*route.Counts
 	routes    []*route.Route
 	known     upstream.Registry
 	pool      server.Pool
-	asking    func() // ends what asks the upstreams, and waits for that
+	asking    func() // ends the health checks, and waits for that
 	admin     *conn.Listener
 	ended     bool
 }
 
-// hold is how long a worker waits with its processor kept. The timer that ends it fires that often under load: with the 1 ms that sched has
-// by default a message costs 7 % more at 10,000 a second, and some meet it. Nothing here is in a hurry for a processor meanwhile, neither
-// questions about health nor the status page; and 10 ms is the time slice that goroutines have of each other anyway.
+// hold is how long a worker waits with its processor kept. The timer that ends it fires that often
+// under load: with the 1 ms that sched has by default a message costs 7 % more at 10,000 a second,
+// and some meet it. Nothing here is in a hurry for a processor meanwhile, neither questions about
+// health nor the console; and 10 ms is the time slice that goroutines have of each other
+// anyway.
 const hold = 10 * time.Millisecond
 
 var errEnded = errors.New("proxy: it is ending")
 
-// New starts a proxy. What goes wrong later, and each connection if the configuration has it so, is told to
-// the log.
+// New starts a proxy. Later errors go to the log, and each connection does if the configuration
+// says so.
 func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
 	var err error
 	p.group, err = conn.NewGroup(
-		conn.Config{Logger: slog.New(quiet(log.Handler(), c.LogRate)), Reactor: reactor.Config{Backend: c.Backend, Coalesce: time.Duration(c.Coalesce)}},
+		conn.Config{Logger: slog.New(limitLog(log.Handler(), c.LogRate)), Reactor: reactor.Config{Backend: c.Backend, Coalesce: time.Duration(c.Coalesce)}},
 		sched.Config{Workers: c.Workers, Hold: hold, BusyPoll: time.Duration(c.BusyPoll)})
 	if err != nil {
 		return nil, err
@@ -71,9 +73,9 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	return p, nil
 }
 
-// Reload has the proxy follow another configuration. Connections stay as they are, and so
-// do listeners that are in both; what is known of upstreams stays known. With an error
-// nothing has changed. Workers, backend and admin are those of the start.
+// Reload gives the proxy another configuration. Connections stay as they are, and so do listeners
+// that are in both. The state of upstreams is kept. With an error nothing has changed. Workers,
+// backend and admin are those of the start.
 func (p *Proxy) Reload(c *config.Config) error {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
@@ -87,8 +89,8 @@ func (p *Proxy) Reload(c *config.Config) error {
 	return err
 }
 
-// adopt has the proxy follow a configuration whose names are resolved. It returns what ends the
-// questions that the upstreams of the one before were asked.
+// adopt gives the proxy a configuration whose names are resolved. The function that it returns ends
+// the health checks of the one before.
 func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,9 +160,9 @@ func (p *Proxy) Addresses() (all []config.Address) {
 	return all
 }
 
-// Shutdown closes the listeners, and waits until the connections have come to their end, for as long as the
-// configuration says or until ctx ends; then it resets what is left. If a handler does not return, its error
-// matches conn.ErrStuck, a second later.
+// Shutdown closes the listeners, and waits until the connections have ended, for as long as the
+// configuration says or until ctx ends. Then it resets the rest. If a handler does
+// not return, its error matches conn.ErrStuck, a second later.
 func (p *Proxy) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	if p.ended {

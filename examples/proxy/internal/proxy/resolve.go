@@ -7,8 +7,8 @@ import (
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
 )
 
-// resolve replaces the names of listeners, and of UDP upstreams, whose sessions begin on a worker, by
-// addresses. It may wait for DNS. Names of other upstreams are resolved for each connection.
+// resolve replaces the names of listeners, and of UDP upstreams, whose sessions begin on a worker,
+// by addresses. It may wait for DNS. Names of other upstreams are resolved for each connection.
 func resolve(c *config.Config) error {
 	for _, r := range c.Routes {
 		for i := range r.Listen {
@@ -37,7 +37,7 @@ func resolve(c *config.Config) error {
 // resolveListener leaves an address without a host as it is: it means all of this machine's.
 func resolveListener(a *config.Address) error {
 	if host, _, err := net.SplitHostPort(a.Host); a.Scheme == "unix" || err != nil || host == "" {
-		return nil
+		return nil //nolint:nilerr // without a port there is no name of a host to resolve
 	}
 	if a.Network() == "udp" {
 		at, err := net.ResolveUDPAddr("udp", a.Host)

@@ -67,21 +67,21 @@ func (h *accepted) OnEOF(c *conn.Conn) error {
 	return nil
 }
 
-// OnDrain has connections go on for as long as the proxy waits for them.
+// OnDrain lets connections go on for as long as the proxy waits for them.
 func (h *accepted) OnDrain(c *conn.Conn) {
 	if _, ok := conn.ValueOf[*session](c); !ok {
 		_ = c.Close()
 	}
 }
 
-// OnClose is the client's end. A connection that is spliced has the other one end as well.
+// OnClose is the client's end. The other end of a spliced connection ends as well.
 func (h *accepted) OnClose(c *conn.Conn, err error) {
 	if s, ok := conn.ValueOf[*session](c); ok {
 		s.clientGone(err)
 	}
 }
 
-// begin has a connection take a route.
+// begin gives a connection its route.
 func begin(c *conn.Conn, r *route.Route) error {
 	route.Arrive(c)
 	if !r.Admit() {

@@ -29,8 +29,8 @@ func (s *sessions) pass(c *packet.Conn, batch []packet.Packet) error {
 // evict ends the oldest session to which nothing has been answered. So a flood of forged addresses
 // takes the place of its own sessions, and not that of peers that are there.
 func (p *Packets) evict() {
-	for at := p.quiet.Front(); at != nil; at = p.quiet.Front() {
-		p.quiet.Remove(at)
+	for at := p.unanswered.Front(); at != nil; at = p.unanswered.Front() {
+		p.unanswered.Remove(at)
 		s := at.Value.(*packet.Session)
 		e := s.Value().(*peer)
 		e.place = nil

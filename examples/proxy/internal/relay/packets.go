@@ -15,16 +15,15 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// Packets gives each client of a UDP socket a session, with a socket of its own that is
-// connected to an upstream: so the upstream tells clients apart, an answer finds its
-// client by the socket it comes to, and nobody else can send one. What comes in one batch leaves in one, on
-// either side.
+// Packets gives each client of a UDP socket a session, with a socket of its own that is connected
+// to an upstream. So the upstream tells clients apart, an answer finds its client by its socket,
+// and no other host can send one. A received batch leaves as one batch, on either side.
 //
 // Its fields but the route belong to the listening socket's task.
 type Packets struct {
-	Route atomic.Pointer[route.Route] // a reload changes it, for sessions to come
-	bySrc crowd
-	quiet list.List // sessions without an answer that is known of, the oldest first
+	Route      atomic.Pointer[route.Route] // a reload changes it, for sessions to come
+	bySrc      crowd
+	unanswered list.List // sessions without an answer that is known of, the oldest first
 }
 
 // Handler is for the listening socket. How long sessions live and how many there may be is
@@ -39,7 +38,7 @@ func (p *Packets) Handler(r *route.Route) packet.Handler {
 type sessions struct {
 	packet.Sessions
 	packets *Packets
-	told    uint64 // datagrams of peers for whom there was no room, which the counts know of
+	told    uint64 // datagrams without room for a session that are in the counts
 }
 
 // OnOpen has room made for a burst of datagrams.
@@ -72,7 +71,7 @@ type peer struct {
 	in     uint64
 	sent   atomic.Uint64 // bytes to the client
 
-	place    *list.Element // in Packets.quiet; nil: none
+	place    *list.Element // in Packets.unanswered; nil: none
 	answered atomic.Bool   // set by the task of its socket
 	credit   atomic.Int64  // datagrams that may be answered
 
@@ -93,7 +92,7 @@ func (p *Packets) OnOpen(s *packet.Session) error {
 	}
 	e := &peer{route: r, began: time.Now()}
 	s.SetValue(e)
-	e.place = p.quiet.PushBack(s)
+	e.place = p.unanswered.PushBack(s)
 	err := e.connect(s, nil)
 	if err != nil {
 		r.Failed.Add(1)
@@ -101,7 +100,8 @@ func (p *Packets) OnOpen(s *packet.Session) error {
 	return err
 }
 
-// connect gives the session a socket to an upstream that is not among those that were tried, instead of the one it has.
+// connect gives the session a socket to an upstream that is not among those that were tried,
+// instead of the one it has.
 func (e *peer) connect(s *packet.Session, tried []*upstream.Upstream) error {
 	up, err := e.route.Set.Pick(s.Peer().Addr().Unmap(), tried)
 	if err != nil {
@@ -132,8 +132,8 @@ func (e *peer) disconnect() {
 	}
 }
 
-// OnPacket passes a datagram on, to another upstream than before if there nobody listens. If the session's socket has
-// ended, so does the session.
+// OnPacket passes a datagram on, to another upstream than before if there nobody listens. If the
+// session's socket has ended, so does the session.
 func (p *Packets) OnPacket(s *packet.Session, d packet.Packet) error {
 	e := s.Value().(*peer)
 	if most := e.route.UDP.MaxRate; most > 0 {
@@ -175,7 +175,7 @@ func (p *Packets) OnClose(s *packet.Session, err error) {
 		return
 	}
 	if e.place != nil {
-		p.quiet.Remove(e.place)
+		p.unanswered.Remove(e.place)
 	}
 	p.bySrc.leave(s.Peer().Addr())
 	e.route.Leave()
@@ -209,7 +209,8 @@ func (h *answers) OnOpen(c *packet.Conn) error {
 	return nil
 }
 
-// OnPackets passes answers on. The first shows that the upstream is well: that there is a socket does not.
+// OnPackets passes answers on. The first shows that the upstream is well: that there is a socket
+// does not.
 func (h *answers) OnPackets(_ *packet.Conn, batch []packet.Packet) error {
 	if !h.heard {
 		h.heard = true
@@ -230,9 +231,9 @@ func (h *answers) OnPackets(_ *packet.Conn, batch []packet.Packet) error {
 	return nil
 }
 
-// OnError is mostly that nobody listens at the upstream: no reason to end, for somebody may again, but it counts
-// against it, and what the client sends next goes to another if there is one. A datagram that is too long is not
-// the upstream's fault.
+// OnError is mostly that nobody listens at the upstream: no reason to end, for somebody may again,
+// but it counts against it, and what the client sends next goes to another if there is one. A
+// datagram that is too long is not the upstream's fault.
 func (h *answers) OnError(_ *packet.Conn, err error) error {
 	if err = conn.Portable(err); !unreachable(err) {
 		h.peer.route.Dropped.Add(1)

@@ -16,7 +16,7 @@ import (
 // A session is a client's connection and its way to an upstream. Its fields are the task's of
 // the client's connection, but where they say otherwise.
 //
-// While an upstream is being dialled, little of what the client sends is received, and the kernel
+// While an upstream is being dialed, little of what the client sends is received, and the kernel
 // holds back the rest. Each dial either tells that it failed, and the next upstream is
 // tried, or splices the two, after which neither handler has anything to do with bytes.
 type session struct {
@@ -51,7 +51,7 @@ func (s *session) next(c *conn.Conn) error {
 		s.tried = append(s.tried, u)
 		d := s.route.Dialer(u.Address)
 		d.Near, d.Proxy = c, s.header
-		if s.out, err = d.Start(u.Address.Network(), u.Address.Host, &dialled{session: s, up: u}); err == nil {
+		if s.out, err = d.Start(u.Address.Network(), u.Address.Host, &dialed{session: s, up: u}); err == nil {
 			return nil
 		}
 		u.End()
@@ -67,7 +67,7 @@ func (s *session) pick() (*upstream.Upstream, error) {
 	return s.route.Set.Pick(s.source, s.tried)
 }
 
-// clientGone ends what is under way for a client that is not there any more.
+// clientGone ends the session of a client that is gone.
 func (s *session) clientGone(err error) {
 	s.route.Leave()
 	if s.spliced.Load() {
@@ -98,8 +98,8 @@ func (s *session) log(in, out uint64, err error) {
 		"in", in, "out", out, "took", time.Since(s.began), "error", err)
 }
 
-// dialled is the handler of the connection to an upstream.
-type dialled struct {
+// dialed is the handler of the connection to an upstream.
+type dialed struct {
 	conn.Base
 	session *session
 	up      *upstream.Upstream
@@ -107,7 +107,7 @@ type dialled struct {
 }
 
 // OnOpen splices. The client may have gone meanwhile.
-func (h *dialled) OnOpen(b *conn.Conn) error {
+func (h *dialed) OnOpen(b *conn.Conn) error {
 	h.open = true
 	h.up.Opened()
 	s := h.session
@@ -126,13 +126,13 @@ func (h *dialled) OnOpen(b *conn.Conn) error {
 }
 
 // OnData is not called: the splice has all bytes.
-func (h *dialled) OnData(*conn.Conn) error { return nil }
+func (h *dialed) OnData(*conn.Conn) error { return nil }
 
-// OnDrain has it go on with the client's.
-func (h *dialled) OnDrain(*conn.Conn) {}
+// OnDrain does nothing: it goes on with the client's connection.
+func (h *dialed) OnDrain(*conn.Conn) {}
 
 // OnClose has another upstream tried if this is no connection yet.
-func (h *dialled) OnClose(_ *conn.Conn, err error) {
+func (h *dialed) OnClose(_ *conn.Conn, err error) {
 	h.up.End()
 	if h.open {
 		return

@@ -9,7 +9,7 @@ import (
 
 // A Table says which of a listener's routes a connection takes.
 type Table struct {
-	Rest  *route.Route            // whatever has no name of its own; nil: nothing
+	Rest  *route.Route            // all other names; nil: nothing
 	Names map[string]*route.Route // by server name, in lower case; nil: nobody looks
 
 	routes []*route.Route

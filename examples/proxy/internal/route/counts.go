@@ -7,7 +7,7 @@ import (
 	"github.com/suiro-go/suiro/conn"
 )
 
-// Counts are what has happened on a route since the start, reloads included. Fields may
+// Counts are the events on a route since the start, reloads included. Fields may
 // be changed from any goroutine.
 type Counts struct {
 	Active   atomic.Int64  // connections or sessions

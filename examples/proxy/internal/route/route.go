@@ -57,7 +57,8 @@ func New(r *config.Route, counts *Counts) (*Route, error) {
 	return route, nil
 }
 
-// Cover puts what comes before a route's own bytes around its handler: TLS, and before that a PROXY header.
+// Cover wraps a route's handler in those for the bytes before its own: TLS, and before that a PROXY
+// header.
 func (r *Route) Cover(h conn.Handler) conn.Handler {
 	if r.front != nil {
 		h = conn.ServeTLS(conn.TLSConfig{Config: r.front, Timeout: r.Header()}, h)
@@ -69,7 +70,7 @@ func (r *Route) Cover(h conn.Handler) conn.Handler {
 	return h
 }
 
-// Header is how long what comes first may take.
+// Header is how long the first bytes of a connection may take.
 func (r *Route) Header() time.Duration { return r.HeaderTimeout.Or(10 * time.Second) }
 
 // Idle is how long a connection lives without a byte.

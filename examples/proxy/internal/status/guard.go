@@ -36,10 +36,10 @@ func (g Guard) Cover(h http.Handler) http.Handler {
 			"frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		switch {
 		case !g.knows(r.Host):
-			http.Error(w, "this name is not one of the status page's: add it to admin_hosts", http.StatusMisdirectedRequest)
+			http.Error(w, "this name is not one of the console's: add it to admin_hosts", http.StatusMisdirectedRequest)
 		case !g.believes(r):
 			f.Set("WWW-Authenticate", `Basic realm="suiro proxy", charset="UTF-8"`)
-			http.Error(w, "the status page needs its admin_token", http.StatusUnauthorized)
+			http.Error(w, "the console needs its admin_token", http.StatusUnauthorized)
 		default:
 			h.ServeHTTP(w, r)
 		}

@@ -1,12 +1,28 @@
 package status
 
 import (
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/metrics"
+	"github.com/suiro-go/suiro/server"
 )
+
+// ready is a proxy that is, and has no group.
+type ready struct{}
+
+func (ready) Ready() error              { return nil }
+func (ready) Metrics() []metrics.Family { return new(Snapshot).Metrics() }
+func (ready) Snapshot() *Snapshot       { return new(Snapshot) }
+func (ready) Group() *server.Group      { return nil }
+func (ready) Addrs() []net.Addr         { return nil }
+func (ready) Stopping() bool            { return false }
+func (ready) Dump(io.Writer) error      { return nil }
 
 // ask is the answer to a GET of / by that name.
 func ask(g Guard, host string, set func(*http.Request)) *http.Response {
@@ -16,15 +32,16 @@ func ask(g Guard, host string, set func(*http.Request)) *http.Response {
 		set(r)
 	}
 	w := httptest.NewRecorder()
-	g.Cover(Handler(func() *Snapshot { return new(Snapshot) })).ServeHTTP(w, r)
+	g.Cover(Handler(ready{}, g.Hosts)).ServeHTTP(w, r)
 	return w.Result()
 }
 
 func TestOnlyKnownHostsAreAnswered(t *testing.T) {
 	g := Guard{Hosts: []string{"proxy.internal"}}
-	for _, host := range []string{"", "127.0.0.1", "127.0.0.1:9090", "[::1]:9090", "[::1]", "localhost:9090", "LOCALHOST.", "Proxy.Internal:1"} {
+	for _, host := range []string{"127.0.0.1", "127.0.0.1:9090", "[::1]:9090", "[::1]", "localhost:9090", "LOCALHOST.", "Proxy.Internal:1"} {
 		require.Equal(t, 200, ask(g, host, nil).StatusCode, host)
 	}
+	require.Equal(t, http.StatusForbidden, ask(g, "", nil).StatusCode, "the guard lets HTTP/1.0 read the metrics, not the console")
 	for _, host := range []string{"attacker.example", "attacker.example:9090", "127.0.0.1.attacker.example", "localhost.attacker.example", "xproxy.internal"} {
 		require.Equal(t, http.StatusMisdirectedRequest, ask(g, host, nil).StatusCode, host)
 	}

@@ -1,79 +1,89 @@
 package status
 
-import (
-	"fmt"
-	"io"
-	"strings"
-)
+import "github.com/suiro-go/suiro/metrics"
 
-// A metric is one name of the exposition format, and its value for a route.
-type metric struct {
-	name, kind, help string
-	of               func(*Route) any
+// A routeFigure is a family with a sample for each route.
+type routeFigure struct {
+	name, unit, help string
+	kind             metrics.Kind
+	of               func(*Route) float64
 }
 
-var perRoute = []metric{
-	{"connections", "gauge", "Connections or sessions there are.", func(r *Route) any { return r.Active }},
-	{"connections_total", "counter", "Connections or sessions there were.", func(r *Route) any { return r.Accepted }},
-	{"refused_total", "counter", "Connections or sessions beyond a bound.", func(r *Route) any { return r.Refused }},
-	{"failed_total", "counter", "Connections, sessions or requests for which no upstream was to be had.", func(r *Route) any { return r.Failed }},
-	{"broken_total", "counter", "Connections that ended with an error.", func(r *Route) any { return r.Broken }},
-	{"retries_total", "counter", "Further upstreams that were tried.", func(r *Route) any { return r.Retried }},
-	{"requests_total", "counter", "Requests of HTTP.", func(r *Route) any { return r.Requests }},
-	{"datagrams_dropped_total", "counter", "Datagrams beyond a bound.", func(r *Route) any { return r.Dropped }},
-	{"sessions_evicted_total", "counter", "UDP sessions without an answer that made room for others.", func(r *Route) any { return r.Evicted }},
-	{"received_bytes_total", "counter", "Bytes from clients.", func(r *Route) any { return r.In }},
-	{"sent_bytes_total", "counter", "Bytes to clients.", func(r *Route) any { return r.Out }},
+var routeFigures = []routeFigure{
+	{"suiro.proxy.active_connections", "{connection}", "Connections or sessions there are.", metrics.Gauge, func(r *Route) float64 { return float64(r.Active) }},
+	{"suiro.proxy.connections", "{connection}", "Connections or sessions there were.", metrics.Counter, func(r *Route) float64 { return float64(r.Accepted) }},
+	{"suiro.proxy.refused", "{connection}", "Connections or sessions beyond a bound.", metrics.Counter, func(r *Route) float64 { return float64(r.Refused) }},
+	{"suiro.proxy.failed", "{request}", "Connections, sessions or requests for which no upstream was to be had.", metrics.Counter, func(r *Route) float64 { return float64(r.Failed) }},
+	{"suiro.proxy.broken", "{connection}", "Connections that ended with an error.", metrics.Counter, func(r *Route) float64 { return float64(r.Broken) }},
+	{"suiro.proxy.retries", "{retry}", "Further upstreams that were tried.", metrics.Counter, func(r *Route) float64 { return float64(r.Retried) }},
+	{"suiro.proxy.requests", "{request}", "Requests of HTTP.", metrics.Counter, func(r *Route) float64 { return float64(r.Requests) }},
+	{"suiro.proxy.datagrams_dropped", "{datagram}", "Datagrams beyond a bound.", metrics.Counter, func(r *Route) float64 { return float64(r.Dropped) }},
+	{"suiro.proxy.sessions_evicted", "{session}", "UDP sessions without an answer that made room for others.", metrics.Counter, func(r *Route) float64 { return float64(r.Evicted) }},
+	{"suiro.proxy.received", "By", "Bytes from clients.", metrics.Counter, func(r *Route) float64 { return float64(r.In) }},
+	{"suiro.proxy.sent", "By", "Bytes to clients.", metrics.Counter, func(r *Route) float64 { return float64(r.Out) }},
 }
 
-// WriteMetrics writes Prometheus's text format, version 0.0.4.
-func WriteMetrics(w io.Writer, s *Snapshot) error {
-	var b strings.Builder
-	head := func(name, kind, help string) {
-		fmt.Fprintf(&b, "# HELP suiro_proxy_%s %s\n# TYPE suiro_proxy_%[1]s %[3]s\n", name, help, kind)
-	}
-	for _, m := range perRoute {
-		head(m.name, m.kind, m.help)
-		for i := range s.Routes {
-			fmt.Fprintf(&b, "suiro_proxy_%s{route=%s} %v\n", m.name, label(s.Routes[i].Name), m.of(&s.Routes[i]))
-		}
-	}
-	upstreams := func(name, kind, help string, of func(i, j int) any) {
-		head(name, kind, help)
-		for i := range s.Routes {
-			r := &s.Routes[i]
-			for j := range r.Upstreams {
-				fmt.Fprintf(&b, "suiro_proxy_%s{route=%s,upstream=%s} %v\n", name, label(r.Name), label(r.Upstreams[j].Address), of(i, j))
-			}
-		}
-	}
-	upstreams("upstream_healthy", "gauge", "1: it is not left alone.", func(i, j int) any {
-		if s.Routes[i].Upstreams[j].Healthy {
+// An upstreamFigure is a family with a sample for each upstream of each route.
+type upstreamFigure struct {
+	name, unit, help string
+	kind             metrics.Kind
+	of               func(r *Route, i int) float64
+}
+
+var upstreamFigures = []upstreamFigure{
+	{"suiro.proxy.upstream_healthy", "{upstream}", "1: it is not left alone.", metrics.Gauge, func(r *Route, i int) float64 {
+		if r.Upstreams[i].Healthy {
 			return 1
 		}
 		return 0
-	})
-	upstreams("upstream_connections", "gauge", "Connections to it, those being established included.", func(i, j int) any { return s.Routes[i].Upstreams[j].Active })
-	upstreams("upstream_connections_total", "counter", "Connections to it that were established; of http, requests that it was given.", func(i, j int) any { return s.Routes[i].Upstreams[j].Opened })
-	upstreams("upstream_failures_total", "counter", "Connections that could not be, and questions without an answer.", func(i, j int) any { return s.Routes[i].Upstreams[j].Failures })
-	head("client_connections", "gauge", "Clients' connections of all routes.")
-	fmt.Fprintf(&b, "suiro_proxy_client_connections %d\n", s.Clients)
-	head("refused_clients_total", "counter", "Clients' connections that were refused beyond max_connections (all) or max_per_source (source).")
-	fmt.Fprintf(&b, "suiro_proxy_refused_clients_total{bound=\"all\"} %d\nsuiro_proxy_refused_clients_total{bound=\"source\"} %d\n", s.OverAll, s.OverSource)
-	head("junk_connections_total", "counter", "Connections that ended before they belonged to a route: no valid TLS, ClientHello or PROXY header.")
-	fmt.Fprintf(&b, "suiro_proxy_junk_connections_total %d\n", s.Junk)
-	head("start_time_seconds", "gauge", "When it started, in Unix time.")
-	fmt.Fprintf(&b, "suiro_proxy_start_time_seconds %d\n", s.Started.Unix())
-	head("goroutines", "gauge", "Goroutines there are.")
-	fmt.Fprintf(&b, "suiro_proxy_goroutines %d\n", s.Goroutines)
-	head("open_fds", "gauge", "Descriptors that are open.")
-	fmt.Fprintf(&b, "suiro_proxy_open_fds %d\n", s.Descriptors)
-	head("heap_bytes", "gauge", "Memory of objects.")
-	fmt.Fprintf(&b, "suiro_proxy_heap_bytes %d\n", s.Heap)
-	_, err := io.WriteString(w, b.String())
-	return err
+	}},
+	{"suiro.proxy.upstream_active_connections", "{connection}", "Connections to it, those being established included.", metrics.Gauge,
+		func(r *Route, i int) float64 { return float64(r.Upstreams[i].Active) }},
+	{"suiro.proxy.upstream_connections", "{connection}", "Connections to it that were established; of http, requests that it was given.", metrics.Counter,
+		func(r *Route, i int) float64 { return float64(r.Upstreams[i].Opened) }},
+	{"suiro.proxy.upstream_failures", "{failure}", "Connections that could not be, and questions without an answer.", metrics.Counter,
+		func(r *Route, i int) float64 { return float64(r.Upstreams[i].Failures) }},
 }
 
-var escape = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+// Metrics are the figures of the proxy alone. Those of its connections and workers are its group's.
+func (s *Snapshot) Metrics() (all []metrics.Family) {
+	for _, f := range routeFigures {
+		family := metrics.Family{Name: f.name, Unit: f.unit, Help: f.help, Kind: f.kind}
+		for i := range s.Routes {
+			family.Samples = append(family.Samples, sample(f.of(&s.Routes[i]), "route", s.Routes[i].Name))
+		}
+		all = append(all, family)
+	}
+	for _, f := range upstreamFigures {
+		family := metrics.Family{Name: f.name, Unit: f.unit, Help: f.help, Kind: f.kind}
+		for i := range s.Routes {
+			r := &s.Routes[i]
+			for j := range r.Upstreams {
+				family.Samples = append(family.Samples, sample(f.of(r, j), "route", r.Name, "upstream", r.Upstreams[j].Address))
+			}
+		}
+		all = append(all, family)
+	}
+	one := func(name, unit, help string, kind metrics.Kind, v float64) metrics.Family {
+		return metrics.Family{Name: name, Unit: unit, Help: help, Kind: kind, Samples: []metrics.Sample{sample(v)}}
+	}
+	return append(all,
+		one("suiro.proxy.client_connections", "{connection}", "Clients' connections of all routes.", metrics.Gauge, float64(s.Clients)),
+		metrics.Family{Name: "suiro.proxy.refused_clients", Unit: "{connection}", Kind: metrics.Counter,
+			Help:    "Clients' connections that were refused beyond max_connections (all) or max_per_source (source).",
+			Samples: []metrics.Sample{sample(float64(s.OverAll), "bound", "all"), sample(float64(s.OverSource), "bound", "source")}},
+		one("suiro.proxy.junk_connections", "{connection}", "Connections that ended before they belonged to a route: no valid TLS, ClientHello or PROXY header.", metrics.Counter, float64(s.Junk)),
+		one("suiro.proxy.start_time", "s", "When it started, in Unix time.", metrics.Gauge, float64(s.Started.Unix())),
+		one("suiro.proxy.goroutines", "{goroutine}", "Goroutines there are.", metrics.Gauge, float64(s.Goroutines)),
+		one("suiro.proxy.open_fds", "{fd}", "Descriptors that are open.", metrics.Gauge, float64(s.Descriptors)),
+		one("suiro.proxy.heap", "By", "Memory of objects.", metrics.Gauge, float64(s.Heap)),
+	)
+}
 
-func label(v string) string { return `"` + escape.Replace(v) + `"` }
+func sample(v float64, labels ...string) metrics.Sample {
+	s := metrics.Sample{Value: v}
+	for i := 0; i < len(labels); i += 2 {
+		s.Labels = append(s.Labels, metrics.Label{Name: labels[i], Value: labels[i+1]})
+	}
+	return s
+}

@@ -1,28 +1,28 @@
 package status
 
 import (
-	_ "embed"
 	"net/http"
+
+	"github.com/suiro-go/suiro/admin"
+	"github.com/suiro-go/suiro/console"
 )
 
-//go:embed page.html
-var page []byte
+// A Proxy is what the pages show.
+type Proxy interface {
+	admin.Server
+	console.Server
+	Snapshot() *Snapshot
+}
 
-// Handler serves the page at /, its data at /status.json, and the metrics at /metrics. now returns
-// the proxy's state. It needs a Guard around it.
-func Handler(now func() *Snapshot) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(page)
-	})
+// Handler serves the console at /, the state of routes and upstreams at /status.json, and what
+// package admin serves for the proxy. hosts are further names by which the console may be asked
+// for. It needs a Guard around it.
+func Handler(p Proxy, hosts []string) http.Handler {
+	mux := admin.Handler(p)
+	mux.Handle("/", console.Handler(p, &console.Config{Hosts: hosts}))
 	mux.HandleFunc("GET /status.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = writeJSON(w, now())
-	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = WriteMetrics(w, now())
+		_ = writeJSON(w, p.Snapshot())
 	})
 	return mux
 }

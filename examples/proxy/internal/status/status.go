@@ -1,4 +1,4 @@
-// Package status shows how a proxy is: as metrics, and as a page.
+// Package status shows how a proxy is: as metrics, as JSON, and by the console.
 package status
 
 import (

@@ -67,7 +67,7 @@ func (u *Upstream) ask(ctx context.Context, h config.Health, dial Dial) error {
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode < 200 || res.StatusCode > 399 {
 		return fmt.Errorf("%s answers %s", h.Path, res.Status)
 	}

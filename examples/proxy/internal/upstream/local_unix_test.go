@@ -15,7 +15,7 @@ import (
 )
 
 // A name server that cannot be asked for want of a descriptor says nothing of the upstream either.
-func TestANameThatIsNotResolvedForWantOfDescriptorsIsNotCharged(t *testing.T) {
+func TestANameThatIsNotResolvedForWantOfDescriptorsDoesNotCount(t *testing.T) {
 	u := set(t, new(Registry), &config.Route{}, 1).All()[0]
 	resolver := net.Resolver{PreferGo: true}
 	resolve := func() error {

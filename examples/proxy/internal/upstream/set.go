@@ -26,7 +26,7 @@ type Set struct {
 type member struct {
 	*Upstream
 	weight, most int
-	turn         int // of round robin: who has waited for longest
+	turn         int // of round robin: the upstream that has waited for longest
 	name         uint64
 }
 
@@ -38,9 +38,9 @@ func (s *Set) All() (all []*Upstream) {
 	return all
 }
 
-// Pick is whose turn it is, for a client, of those that are not in tried. Who is not well
-// is passed over, unless nobody is well: then it is better to try than to refuse. The
-// caller has one of the upstream's max_connections from then on, and gives it back by End.
+// Pick returns the next upstream for a client, of those that are not in tried. An unhealthy one is
+// passed over, unless all are unhealthy: then it is better to try than to refuse. The caller has
+// one of the upstream's max_connections from then on, and gives it back by End.
 func (s *Set) Pick(client netip.Addr, tried []*Upstream) (*Upstream, error) {
 	for {
 		m, err := s.choose(client, tried)
@@ -120,8 +120,8 @@ func fewest(among []*member) []*member {
 	return rest
 }
 
-// byHash is rendezvous hashing (Thaler and Ravishankar, 1998), weighted by -w/ln(h): when one goes or
-// comes, only its own clients move.
+// byHash is rendezvous hashing (Thaler and Ravishankar, 1998), weighted by -w/ln(h): when one goes
+// or comes, only its own clients move.
 func byHash(among []*member, client netip.Addr) *member {
 	var best *member
 	most := math.Inf(-1)
@@ -144,22 +144,22 @@ func byHash(among []*member, client netip.Addr) *member {
 	return best
 }
 
-// A Registry has one Upstream for each address, so that what is known of it, and its
-// counts, outlive a reload. The zero value is ready.
+// A Registry has one Upstream for each address, so that its health and its counts outlive a reload.
+// The zero value is ready.
 type Registry struct {
 	mu    sync.Mutex
 	known map[config.Address]*Upstream
 }
 
-// Sets makes the set of each route, and changes nothing: what is known of upstreams stays
-// as it is until commit is called. That has their health be judged as the routes say, and
-// forgets upstreams that are in none and have no connections. Between the two nobody else
-// may call Sets.
+// Sets makes the set of each route, and changes nothing else: the health of upstreams stays
+// unchanged until commit is called. commit starts the health checks of the routes, and forgets
+// upstreams that are in no set and have no connections. Between the two no other goroutine may call
+// Sets.
 func (r *Registry) Sets(routes []*config.Route) (sets map[*config.Route]*Set, commit func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := map[config.Address]*Upstream{}
-	judged := map[*Upstream]config.Health{}
+	checks := map[*Upstream]config.Health{}
 	sets = map[*config.Route]*Set{}
 	for _, route := range routes {
 		s := &Set{balance: route.Balance}
@@ -173,7 +173,7 @@ func (r *Registry) Sets(routes []*config.Route) (sets map[*config.Route]*Set, co
 				known[u.Address] = up
 			}
 			if asks := route.Health.Interval > 0; first || asks { // of several routes, one that asks knows best
-				judged[up] = route.Health
+				checks[up] = route.Health
 			}
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(u.Address.String()))
@@ -181,10 +181,10 @@ func (r *Registry) Sets(routes []*config.Route) (sets map[*config.Route]*Set, co
 		}
 		sets[route] = s
 	}
-	return sets, func() { r.commit(known, judged) }
+	return sets, func() { r.commit(known, checks) }
 }
 
-func (r *Registry) commit(known map[config.Address]*Upstream, judged map[*Upstream]config.Health) {
+func (r *Registry) commit(known map[config.Address]*Upstream, checks map[*Upstream]config.Health) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for at, u := range r.known {
@@ -192,7 +192,7 @@ func (r *Registry) commit(known map[config.Address]*Upstream, judged map[*Upstre
 			known[at] = u
 		}
 	}
-	for u, h := range judged {
+	for u, h := range checks {
 		u.mu.Lock()
 		u.health, u.asked = h, h.Interval > 0
 		u.mu.Unlock()

@@ -75,7 +75,7 @@ func (u *Upstream) Opened() {
 	u.Succeeded()
 }
 
-// OpenedUnheard notes that there is a connection, of which nothing has been heard: it may be to nobody.
+// OpenedUnheard notes a new connection from which no byte has arrived: perhaps no server is there.
 func (u *Upstream) OpenedUnheard() { u.opened.Add(1) }
 
 // Succeeded notes that it has answered.
@@ -104,7 +104,7 @@ func (u *Upstream) Failed(err error) {
 	}
 }
 
-// answered notes what came of a question. It reports whether that changed anything.
+// answered notes the result of a health check. It reports whether that changed the health.
 func (u *Upstream) answered(err error) (turned bool) {
 	u.mu.Lock()
 	was := u.down

@@ -174,7 +174,7 @@ func TestOfSeveralRoutesOneThatAsksKnowsBest(t *testing.T) {
 	}
 }
 
-func TestALocalFailureIsNotChargedToAnUpstream(t *testing.T) {
+func TestALocalFailureIsNotCountedAgainstAnUpstream(t *testing.T) {
 	u := set(t, new(Registry), &config.Route{Health: config.Health{Fails: 1, Eject: config.Duration(time.Hour)}}, 1).All()[0]
 	fail := func(e syscall.Errno) {
 		u.Failed(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", e)})

@@ -1,0 +1,122 @@
+package chanx
+
+import (
+	"context"
+	"sync"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A ClosedFuture is done when nobody receives from a sender's channel any more: see
+// Sender.ClosedFuture. It never fails. It belongs to one task at a time, and must not be copied.
+// An abandoned ClosedFuture leaves nothing behind.
+type ClosedFuture struct {
+	ch   closable
+	node waiter
+}
+
+// A closable is the sending side of a channel.
+type closable interface {
+	IsClosed() bool
+	closing() *waitQueue // the waiters for that
+}
+
+var (
+	_ sched.Future[struct{}] = (*ClosedFuture)(nil)
+	_ sched.Canceler         = (*ClosedFuture)(nil)
+
+	closedFutures sync.Pool // unused futures
+)
+
+// Poll is done if a send would fail with ErrClosed. Otherwise it arranges for the task to be woken
+// when that is so.
+func (f *ClosedFuture) Poll(cx *sched.Context) (struct{}, error) {
+	return struct{}{}, f.await(cx.Waker())
+}
+
+func (f *ClosedFuture) await(w sched.Waker) error {
+	if !f.ch.IsClosed() {
+		f.ch.closing().enlist(&f.node, w)
+		if !f.ch.IsClosed() { // no wake-up is lost: see waitQueue
+			return sched.ErrPending
+		}
+	}
+	f.Cancel()
+	return nil
+}
+
+// Cancel ends the future's wait.
+func (f *ClosedFuture) Cancel() { f.ch.closing().leave(&f.node) }
+
+func awaitClosed(cx *sched.Context, ch closable) error {
+	f := take[ClosedFuture](&closedFutures)
+	f.ch = ch
+	_, err := sched.Await(cx, sched.Future[struct{}](f))
+	f.ch = nil
+	closedFutures.Put(f)
+	return err
+}
+
+func waitClosed(ctx context.Context, ch closable) error {
+	f := take[ClosedFuture](&closedFutures)
+	f.ch = ch
+	_, err := sched.Wait(ctx, sched.Future[struct{}](f))
+	f.ch = nil
+	closedFutures.Put(f)
+	return err
+}
+
+// Closed waits until nobody receives any more, so that a send would fail with ErrClosed: the last
+// Receiver was closed, or Stop was called. On a closed handle it returns at once; closing the
+// handle during the wait does not end the wait. It is for stackful tasks. Its error is
+// sched.ErrCanceled in a task that was aborted. It allocates nothing.
+func (s *Sender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
+
+// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
+func (s *Sender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+
+// ClosedFuture is Closed as a future. In a Select it ends work whose result nobody would receive.
+func (s *Sender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+
+func (s *Sender[T]) closing() *waitQueue { return &s.ch.closers }
+
+// Closed waits until the receiver is closed or has called Stop: see Sender.Closed.
+func (s *UnboundedSender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
+
+// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
+func (s *UnboundedSender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+
+// ClosedFuture is Closed as a future.
+func (s *UnboundedSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+
+func (s *UnboundedSender[T]) closing() *waitQueue { return &s.ch.closers }
+
+// Closed waits until there is no receiver: see Sender.Closed. Subscribe can add receivers later.
+func (s *BroadcastSender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
+
+// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
+func (s *BroadcastSender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+
+// ClosedFuture is Closed as a future.
+func (s *BroadcastSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+
+// IsClosed reports whether a Send would fail with ErrClosed: there is no receiver, or this
+// handle is closed.
+func (s *BroadcastSender[T]) IsClosed() bool { return s.closed.Load() || s.Receivers() == 0 }
+
+func (s *BroadcastSender[T]) closing() *waitQueue { return &s.ch.closers }
+
+// Closed waits until there is no receiver: see Sender.Closed. Subscribe can add receivers later.
+func (s *WatchSender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
+
+// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
+func (s *WatchSender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+
+// ClosedFuture is Closed as a future.
+func (s *WatchSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+
+// IsClosed reports whether a Send would fail with ErrClosed: there is no receiver, or this
+// handle is closed.
+func (s *WatchSender[T]) IsClosed() bool { return s.closed.Load() || s.Receivers() == 0 }
+
+func (s *WatchSender[T]) closing() *waitQueue { return &s.ch.closers }

@@ -1,0 +1,67 @@
+package chanx
+
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A OneshotClosedFuture is done when the receiver of a oneshot is closed: see
+// OneshotSender.Closed. It never fails. It is the sender itself, and belongs to the sender's task.
+type OneshotClosedFuture[T any] oneshot[T]
+
+var (
+	_ sched.Future[struct{}] = (*OneshotClosedFuture[int])(nil)
+	_ sched.Canceler         = (*OneshotClosedFuture[int])(nil)
+)
+
+// Closed waits until the receiver is closed: then the value is not needed. If the sender has sent
+// or is closed, Closed returns at once. It is for stackful tasks. Its error is sched.ErrCanceled
+// in a task that was aborted. It allocates nothing.
+func (s *OneshotSender[T]) Closed(cx *sched.Context) error {
+	_, err := sched.Await(cx, sched.Future[struct{}](s.ClosedFuture()))
+	return err
+}
+
+// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
+func (s *OneshotSender[T]) ClosedContext(ctx context.Context) error {
+	_, err := sched.Wait(ctx, sched.Future[struct{}](s.ClosedFuture()))
+	return err
+}
+
+// ClosedFuture is Closed as a future. In a Select it ends work whose result nobody would receive.
+// An abandoned one leaves nothing behind, and the sender can still send.
+func (s *OneshotSender[T]) ClosedFuture() *OneshotClosedFuture[T] {
+	return (*OneshotClosedFuture[T])(s)
+}
+
+// Poll is done if the receiver is closed. Otherwise it arranges for the task to be woken when it
+// is.
+func (f *OneshotClosedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
+	return struct{}{}, f.await(cx.Waker())
+}
+
+func (f *OneshotClosedFuture[T]) await(w sched.Waker) error {
+	for {
+		state := f.state.Load()
+		if state&oneshotOver != 0 {
+			return nil
+		}
+		if state&oneshotSenderWaits != 0 {
+			if f.closing == w { // only this side writes closing
+				return sched.ErrPending
+			}
+			if !f.state.CompareAndSwap(state, state&^oneshotSenderWaits) {
+				continue
+			}
+			state &^= oneshotSenderWaits
+		}
+		f.closing = w
+		if f.state.CompareAndSwap(state, state|oneshotSenderWaits) {
+			return sched.ErrPending
+		}
+	}
+}
+
+// Cancel ends the wait.
+func (f *OneshotClosedFuture[T]) Cancel() { (*oneshot[T])(f).clear(oneshotSenderWaits) }

@@ -1,0 +1,165 @@
+package chanx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// ErrCapacity is the error of a reservation of more places than the channel has.
+var ErrCapacity = errors.New("chanx: more permits than the channel's capacity")
+
+// Permits are room for some values, which no other sender can take. They belong to one task or
+// goroutine at a time, and must not be copied. Unused ones must be released: until then, receivers
+// of a closed channel wait for them. The zero value has no permits.
+type Permits[T any] struct {
+	ch *bounded[T]
+	n  int
+}
+
+// Len is the number of permits that are left.
+func (p *Permits[T]) Len() int { return p.n }
+
+// Send sends v with one of the permits. It never waits. If the last receiver is closed, the error
+// is ErrClosed, and v has not been sent; the permit is used up anyway. Send panics if no permit is
+// left. cx is the context of the running task, or nil outside of tasks.
+func (p *Permits[T]) Send(cx *sched.Context, v T) error {
+	one, ok := p.Next()
+	if !ok {
+		panic("chanx: Send of Permits of which none is left")
+	}
+	return one.Send(cx, v)
+}
+
+// Next takes out one of the permits. false: none is left.
+func (p *Permits[T]) Next() (Permit[T], bool) {
+	if p.n == 0 {
+		return Permit[T]{}, false
+	}
+	p.n--
+	return Permit[T]{p.ch}, true
+}
+
+// Release gives back the remaining permits, to waiting senders. It may always be called, by defer
+// for example.
+func (p *Permits[T]) Release() {
+	n := p.n
+	p.n = 0
+	if n > 0 {
+		p.ch.unreserve(nil, n)
+	}
+}
+
+// ReserveMany waits for room for n values, and reserves it. It waits in line with other senders,
+// and nobody overtakes it. It keeps the places it has got so far until it has all of them. The
+// errors are those of Send, and ErrCapacity if n is more than Cap. It panics if n is negative.
+// With an error, or when the task was aborted, no room stays reserved. It is for stackful tasks,
+// and allocates nothing.
+func (s *Sender[T]) ReserveMany(cx *sched.Context, n int) (Permits[T], error) {
+	if p, err := s.TryReserveMany(n); err != ErrFull {
+		return p, err
+	}
+	f := s.getReserveMany(n)
+	p, err := sched.Await(cx, sched.Future[Permits[T]](f))
+	s.ch.reservesMany.Put(f)
+	return p, err
+}
+
+// ReserveManyContext is ReserveMany for an ordinary goroutine. It waits until ctx ends at most.
+func (s *Sender[T]) ReserveManyContext(ctx context.Context, n int) (Permits[T], error) {
+	if p, err := s.TryReserveMany(n); err != ErrFull {
+		return p, err
+	}
+	f := s.getReserveMany(n)
+	p, err := sched.Wait(ctx, sched.Future[Permits[T]](f))
+	s.ch.reservesMany.Put(f)
+	return p, err
+}
+
+// TryReserveMany is ReserveMany without waiting. The error is ErrFull, ErrClosed or ErrCapacity.
+// It reserves all or none.
+func (s *Sender[T]) TryReserveMany(n int) (Permits[T], error) {
+	switch {
+	case n < 0:
+		panic(fmt.Sprintf("chanx: %d permits", n))
+	case s.IsClosed():
+		return Permits[T]{}, ErrClosed
+	case n > s.Cap():
+		return Permits[T]{}, ErrCapacity
+	case n == 0:
+		return Permits[T]{}, nil
+	case s.ch.senders.some():
+		return Permits[T]{}, ErrFull
+	}
+	return s.ch.permits(n, s.ch.ring.reserveAll(n))
+}
+
+func (c *bounded[T]) permits(n int, is outcome) (Permits[T], error) {
+	if is == done {
+		return Permits[T]{c, n}, nil
+	}
+	return Permits[T]{}, is.err()
+}
+
+// ReserveManyFuture is ReserveMany as a future. An abandoned future reserves no room, and loses
+// its place in line.
+func (s *Sender[T]) ReserveManyFuture(n int) *ReserveManyFuture[T] {
+	f := &ReserveManyFuture[T]{s: s, n: n}
+	f.ch = s.ch
+	return f
+}
+
+func (s *Sender[T]) getReserveMany(n int) *ReserveManyFuture[T] {
+	f := take[ReserveManyFuture[T]](&s.ch.reservesMany)
+	f.s, f.n, f.ch = s, n, s.ch
+	return f
+}
+
+// A ReserveManyFuture reserves room for some values, see Sender.ReserveMany. It belongs to one
+// task at a time, and must not be copied.
+type ReserveManyFuture[T any] struct {
+	sendWait[T]
+	s *Sender[T]
+	n int
+}
+
+var (
+	_ sched.Future[Permits[int]] = (*ReserveManyFuture[int])(nil)
+	_ sched.Canceler             = (*ReserveManyFuture[int])(nil)
+)
+
+// Poll reserves room if there is enough and no other sender waits. Otherwise it arranges for the
+// task to be woken when all is reserved. It uses one unit of the task's budget. After it was done,
+// it reserves the same number again.
+func (f *ReserveManyFuture[T]) Poll(cx *sched.Context) (Permits[T], error) {
+	if !cx.Proceed() {
+		return Permits[T]{}, sched.ErrPending
+	}
+	return f.await(cx, cx.Waker())
+}
+
+func (f *ReserveManyFuture[T]) await(cx *sched.Context, w sched.Waker) (Permits[T], error) {
+	var is outcome
+	if f.waits() {
+		is = f.look()
+	} else {
+		if p, err := f.s.TryReserveMany(f.n); err != ErrFull {
+			return p, err
+		}
+		f.node.Value.need = f.n
+		is = full
+	}
+	if is == full {
+		is = f.wait(cx, w)
+	}
+	if is == full {
+		return Permits[T]{}, sched.ErrPending
+	}
+	f.node.Value.need = 0
+	return f.ch.permits(f.n, is)
+}
+
+// Cancel ends the wait, and gives back the room that it has got so far.
+func (f *ReserveManyFuture[T]) Cancel() { f.cancel() }

@@ -1,0 +1,68 @@
+package chanx
+
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A WaitForFuture is done when the value of a watch channel satisfies a condition: see
+// WatchReceiver.WaitFor. It belongs to the receiver's task, and must not be copied.
+type WaitForFuture[T any] struct {
+	r     *WatchReceiver[T]
+	until func(T) bool
+	node  waiter
+}
+
+var (
+	_ sched.Future[int] = (*WaitForFuture[int])(nil)
+	_ sched.Canceler    = (*WaitForFuture[int])(nil)
+)
+
+// WaitFor waits until the value satisfies until, and returns that value. It begins with the latest
+// value, seen or not. Each value that was passed to until counts as seen; values in between may be
+// missed. The error is ErrClosed if no more values will come and the last one does not satisfy
+// until. It is sched.ErrCanceled in a task that was aborted. It is for stackful tasks. until must
+// be quick: it runs on the worker, without a lock. WaitFor costs one allocation.
+func (r *WatchReceiver[T]) WaitFor(cx *sched.Context, until func(T) bool) (T, error) {
+	return sched.Await(cx, sched.Future[T](r.WaitForFuture(until)))
+}
+
+// WaitForContext is WaitFor for an ordinary goroutine. It waits until ctx ends at most.
+func (r *WatchReceiver[T]) WaitForContext(ctx context.Context, until func(T) bool) (T, error) {
+	return sched.Wait(ctx, sched.Future[T](r.WaitForFuture(until)))
+}
+
+// WaitForFuture is WaitFor as a future. If it is abandoned, the last value that counts as seen did
+// not satisfy until.
+func (r *WatchReceiver[T]) WaitForFuture(until func(T) bool) *WaitForFuture[T] {
+	return &WaitForFuture[T]{r: r, until: until}
+}
+
+// Poll returns the latest value if it satisfies the condition. Otherwise it arranges for the task
+// to be woken when there is another value. It uses one unit of the task's budget for each value.
+func (f *WaitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
+	if f.r.closed {
+		return v, ErrClosed
+	}
+	for cx.Proceed() {
+		v, version := f.r.ch.get()
+		f.r.seen = version
+		if f.until(v) {
+			f.Cancel()
+			return v, nil
+		}
+		f.r.ch.waiters.enlist(&f.node, cx.Waker())
+		switch changed, err := f.r.HasChanged(); { // no wake-up is lost: see waitQueue
+		case err != nil:
+			f.Cancel()
+			return *new(T), err
+		case !changed:
+			return *new(T), sched.ErrPending
+		}
+	}
+	return v, sched.ErrPending
+}
+
+// Cancel ends the wait.
+func (f *WaitForFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }

@@ -1,0 +1,40 @@
+package conn
+
+// Close ends the connection in order: it sends all written bytes, then a FIN. With the peer's FIN
+// the connection is over. Until then up to 2 MiB that still arrive are dropped. Left unread, they
+// would cause a reset, which could cost the peer the last bytes. Beyond 2 MiB nothing more is
+// received, and the peer is reset as soon as it has taken all output. Config.Linger, or SetLinger,
+// bounds the wait. A second Close returns an error that matches net.ErrClosed and does nothing.
+func (c *Conn) Close() error { return c.core.Close() }
+
+// CloseWrite ends writing: all written bytes are sent, then a FIN, and reading goes on. Once the
+// peer's FIN has been seen as well the connection is over. A second call, or one after Close,
+// returns an error that matches net.ErrClosed and does nothing.
+func (c *Conn) CloseWrite() error { return c.core.CloseWrite() }
+
+// CloseRead ends reading: buffered bytes are dropped, and so are those that still arrive, without a
+// word to the peer. OnData and OnEOF are not called any more. A second call, or one after Close,
+// returns an error that matches net.ErrClosed and does nothing.
+func (c *Conn) CloseRead() error { return c.core.CloseRead() }
+
+// Abort ends the connection at once: unsent bytes are dropped, and the peer sees a reset.
+func (c *Conn) Abort() { c.core.Abort() }
+
+// HandOver makes the connection that of another handler, as a new one would be: h.OnOpen is called,
+// and the handler before gets no event any more. Its settings are reset: the value, the deadlines,
+// PauseRead, and the address of SetRemoteAddr. The idle time-out is Config.IdleTimeout again. Bytes
+// written before are sent, and NotifySent keeps its word. Bytes that are unread are h's.
+//
+// A connection that is not open in both directions stays as it is, and the error matches
+// net.ErrClosed. So does that of a Stream, or one that is spliced: ErrSpliced.
+func (c *Conn) HandOver(h Handler) error { return c.core.HandOver(h) }
+
+// Fresh reports whether the connection is as good as a new one. It is open in both directions,
+// nothing is unread, and neither bytes nor an end have arrived that the handler has not seen. It is
+// for Handle.Do; in OnData it is false, because something has arrived. It asks the kernel: one
+// system call.
+func (c *Conn) Fresh() bool { return c.core.Fresh() }
+
+// NotifyClose calls f when the connection has ended, right after OnClose, whichever handler it has
+// by then.
+func (c *Conn) NotifyClose(f func()) { c.core.NotifyClose(f) }

@@ -1,0 +1,51 @@
+package conn_test
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/internal/faults"
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// No task runs after a driver has failed, and nothing else of the group was asked for.
+func TestTheContextOfAConnectionEndsWhenADriverFails(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		plan := conntest.Faults(t, faults.Rule{Call: faults.Wait, Errno: syscall.EBADF, Every: 100})
+		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend, Faults: plan}}, sched.Config{Workers: 1})
+		require.NoError(t, err)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer ln.Close()
+		contexts, fds := make(chan context.Context, 1), make(chan int, 1)
+		l, err := g.Listen(ln, funcs{
+			open: func(c *conn.Conn) error {
+				contexts <- c.Context()
+				fds <- c.Handle().FD()
+				return nil
+			},
+			data: func(c *conn.Conn) error { _, err := c.Next(-1); return err },
+		})
+		require.NoError(t, err)
+		c, err := dial(l.Addr())
+		require.NoError(t, err)
+		defer c.Close()
+		ctx, fd := conntest.Receive(t, contexts), conntest.Receive(t, fds)
+		require.NoError(t, l.Close())
+		conntest.Eventually(t, func() bool {
+			_, err := c.Write([]byte("x"))
+			require.NoError(t, err)
+			return ctx.Err() != nil
+		})
+		require.ErrorIs(t, context.Cause(ctx), net.ErrClosed)
+		require.ErrorIs(t, g.Close(), syscall.EBADF)
+		require.NoError(t, conn.CloseFD(fd)) // it was abandoned
+	})
+}

@@ -1,0 +1,80 @@
+package dispatch
+
+import (
+	"github.com/suiro-go/suiro/blocking"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Dispatcher is a place where functions run. It may be used by any number of tasks at once. The
+// zero value is Unconfined.
+type Dispatcher struct {
+	rt    *sched.Runtime
+	owned bool // Close closes rt
+	pool  *blocking.Pool
+}
+
+// Unconfined runs a function in its caller's task: in place until it first waits, and from then on
+// wherever the caller's runtime resumes it.
+var Unconfined = Dispatcher{}
+
+// Default runs functions as tasks of a runtime: that of a server, for example.
+func Default(rt *sched.Runtime) Dispatcher { return Dispatcher{rt: rt} }
+
+// IO runs functions on goroutines of a pool, where they may block. They must not Await: use
+// sched.Block or the ...Context forms with cx.Context(), which ends when the caller is aborted.
+func IO(pool *blocking.Pool) Dispatcher { return Dispatcher{pool: pool} }
+
+// Custom runs functions as tasks of a runtime of its own with n workers. Close closes it.
+func Custom(n int) Dispatcher {
+	return Dispatcher{rt: sched.New(sched.Config{Workers: max(1, n)}), owned: true}
+}
+
+// Single is Custom(1): functions never run at the same time. They take turns where they wait.
+func Single() Dispatcher { return Custom(1) }
+
+// Close ends a Custom or Single dispatcher. Functions that have not returned end with
+// sched.ErrClosed; their Await returns sched.ErrCanceled. It waits for the workers. For other
+// dispatchers it does nothing. A function of this dispatcher must not call it.
+func (d Dispatcher) Close() error {
+	if !d.owned {
+		return nil
+	}
+	return d.rt.Close()
+}
+
+// On runs fn on a dispatcher, suspends the calling stackful task until fn has returned, and returns
+// fn's result on the caller's runtime. (Kotlin's withContext.) fn must use its own cx. On a
+// dispatcher whose runtime is the caller's, fn is called in place. A panic of fn elsewhere is the
+// error, a *sched.PanicError.
+//
+// If the caller is aborted, On returns sched.ErrCanceled at once, and fn is aborted. On a pool, fn
+// is not called, or it goes on and its result is dropped.
+func On[T any](cx *sched.Context, d Dispatcher, fn func(cx *sched.Context) (T, error)) (T, error) {
+	switch {
+	case d.pool != nil:
+		ctx, rt := cx.Context(), cx.Runtime()
+		return blocking.Do(cx, d.pool, func() (T, error) {
+			return sched.Block(ctx, rt, sched.FutureFunc[T](func(cx *sched.Context) (T, error) {
+				v, err := fn(cx)
+				if err == sched.ErrPending {
+					err = sched.ErrPendingResult
+				}
+				return v, err
+			}))
+		})
+	case d.rt == nil || d.rt == cx.Runtime():
+		return fn(cx)
+	default:
+		return sched.Await[T](cx, &elsewhere[T]{sched.Go(d.rt, fn)})
+	}
+}
+
+// elsewhere is a task of another runtime, which is aborted when nobody waits for it any more.
+type elsewhere[T any] struct{ task *sched.JoinHandle[T] }
+
+func (e *elsewhere[T]) Poll(cx *sched.Context) (T, error) { return e.task.Poll(cx) }
+
+func (e *elsewhere[T]) Cancel() {
+	e.task.Abort()
+	e.task.Detach()
+}

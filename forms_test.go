@@ -1,0 +1,140 @@
+package suiro_test
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/packet"
+	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/server"
+	"github.com/suiro-go/suiro/syncx"
+)
+
+// waiting are the types with methods that wait, each in forms for tasks, goroutines and polls. The
+// value names the methods that take a context and do not follow the scheme, with the reason.
+var waiting = map[reflect.Type]map[string]string{
+	reflect.TypeFor[*server.Dialer](): {
+		"DialContext":    "has the name of http.Transport's field, and is of goroutines alone",
+		"DialTLSContext": "has the name of http.Transport's field, and is of goroutines alone",
+	},
+	reflect.TypeFor[*server.Pool]():           ends,
+	reflect.TypeFor[*server.StreamListener](): nil,
+	reflect.TypeFor[*server.UnixListener]():   nil,
+	reflect.TypeFor[*conn.Group](): {
+		"DialSocketContext": "is of goroutines alone", "Shutdown": ends["Shutdown"],
+		"ShutdownServed": ends["Shutdown"], "Stop": ends["Shutdown"], "Wait": ends["Shutdown"],
+	},
+	reflect.TypeFor[*conn.SocketListener](): {"AcceptContext": "beside Accept of net.Listener, which takes no context"},
+	reflect.TypeFor[*conn.UnixListener]():   nil,
+	reflect.TypeFor[*conn.UnixStream]():     nil,
+	reflect.TypeFor[*packet.UDPSocket]():    nil,
+	reflect.TypeFor[*packet.UnixDatagram](): nil,
+	reflect.TypeFor[*packet.Peer]():         nil,
+
+	reflect.TypeFor[*syncx.Barrier]():       nil,
+	reflect.TypeFor[*syncx.Mutex]():         nil,
+	reflect.TypeFor[*syncx.Notify]():        nil,
+	reflect.TypeFor[*syncx.RWMutex]():       nil,
+	reflect.TypeFor[*syncx.Semaphore]():     nil,
+	reflect.TypeFor[*syncx.OnceCell[int]](): nil,
+
+	reflect.TypeFor[*chanx.Sender[int]]():            nil,
+	reflect.TypeFor[*chanx.Receiver[int]]():          nil,
+	reflect.TypeFor[*chanx.UnboundedSender[int]]():   neverWaits,
+	reflect.TypeFor[*chanx.UnboundedReceiver[int]](): nil,
+	reflect.TypeFor[*chanx.OneshotSender[int]]():     neverWaits,
+	reflect.TypeFor[*chanx.OneshotReceiver[int]]():   {"Poll": "the receiver is its own future"},
+	reflect.TypeFor[*chanx.BroadcastSender[int]]():   neverWaits,
+	reflect.TypeFor[*chanx.BroadcastReceiver[int]](): nil,
+	reflect.TypeFor[*chanx.WatchSender[int]]():       neverWaits,
+	reflect.TypeFor[*chanx.WatchReceiver[int]]():     nil,
+}
+
+var ends = map[string]string{"Shutdown": "ends workers, so no task may wait for it"}
+
+var neverWaits = map[string]string{"Send": "never waits: cx makes the wake-up cheap", "Modify": "never waits"}
+
+// Package syncx declares the scheme: X(cx) for a task, XContext(ctx) for a goroutine, XFuture for
+// polls, TryX for a call that never waits. Methods of a Stream take no context, because a Stream is
+// bound to a function; see the next test.
+func TestWaitsHaveTheFormsOfSyncx(t *testing.T) {
+	count := 0
+	for typ, exempt := range waiting {
+		for i := range typ.NumMethod() {
+			m := typ.Method(i)
+			form, base := formOf(m)
+			if form == "" || exempt[m.Name] != "" {
+				continue
+			}
+			count++
+			for suffix, is := range map[string]string{"": "task", "Context": "goroutine", "Future": "future"} {
+				other, ok := typ.MethodByName(base + suffix)
+				if !assert.True(t, ok, "%v has %s and no %s", typ, m.Name, base+suffix) {
+					continue
+				}
+				if typ == reflect.TypeFor[*conn.SocketListener]() && other.Name == "Accept" {
+					continue
+				}
+				got, _ := formOf(other)
+				assert.Equal(t, is, got, "the form of %v.%s", typ, other.Name)
+			}
+		}
+	}
+	assert.Greater(t, count, 100, "methods were looked at")
+}
+
+// formOf returns the form that a method's signature shows, and the name without the form's suffix.
+// The form is "" for a method that does not wait.
+func formOf(m reflect.Method) (form, base string) {
+	typ := m.Type
+	if typ.NumOut() == 1 && strings.HasSuffix(m.Name, "Future") {
+		if _, polls := typ.Out(0).MethodByName("Poll"); polls {
+			return "future", strings.TrimSuffix(m.Name, "Future")
+		}
+	}
+	if typ.NumIn() < 2 || typ.NumOut() == 0 || typ.Out(typ.NumOut()-1) != reflect.TypeFor[error]() {
+		return "", ""
+	}
+	switch typ.In(1) {
+	case reflect.TypeFor[context.Context]():
+		return "goroutine", strings.TrimSuffix(m.Name, "Context")
+	case reflect.TypeFor[*sched.Context]():
+		return "task", m.Name
+	}
+	return "", ""
+}
+
+// A Stream's Read and Write wait in the function that the Stream is bound to. They have TryX forms.
+// The futures of its events are named for the events.
+func TestAStreamsWaitsHaveFuturesAndTries(t *testing.T) {
+	typ := reflect.TypeFor[*conn.Stream]()
+	for _, name := range []string{"Read", "Write", "TryRead", "TryWrite"} {
+		m, ok := typ.MethodByName(name)
+		assert.True(t, ok && m.Type.NumIn() == 2, "%s takes bytes alone", name)
+	}
+	future := reflect.TypeFor[sched.Future[struct{}]]()
+	for _, name := range []string{"Readable", "Writable", "Closed", "Draining"} {
+		m, ok := typ.MethodByName(name)
+		assert.True(t, ok && m.Type.NumOut() == 1 && m.Type.Out(0) == future, "%s is a future", name)
+	}
+}
+
+// A future of a dial or of a pool has the name of its method, so that users find it.
+func TestFuturesOfDialsHaveTheNamesOfTheirMethods(t *testing.T) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[*server.Dialer](), reflect.TypeFor[*server.Pool](), reflect.TypeFor[*conn.Group]()} {
+		count := 0
+		for i := range typ.NumMethod() {
+			if m := typ.Method(i); strings.HasSuffix(m.Name, "Future") {
+				count++
+				assert.Equal(t, m.Name, m.Type.Out(0).Elem().Name())
+			}
+		}
+		assert.Positive(t, count, "methods of %v were looked at", typ)
+	}
+}

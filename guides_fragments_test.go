@@ -1,0 +1,218 @@
+package suiro_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	goimporter "go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A fragment is Go's declarations, or the statements of a function. A comment above it that begins
+// with the word "given" has it compiled, too. The lines of that comment are what the text around
+// the fragment says:
+//
+//	given
+//	in func(cx *sched.Context, s *server.Stream) error   the function whose statements it is
+//	var dialer server.Dialer                             any other declarations
+//
+// Imports need not be said: a name before a dot is that of a package of this module, or one of
+// these.
+var importable = map[string]string{
+	"bufio": "bufio", "bytes": "bytes", "context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt",
+	"http": "net/http", "io": "io", "log": "log", "net": "net", "netip": "net/netip", "os": "os", "slog": "log/slog",
+	"strings": "strings", "sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls",
+	"x509": "crypto/x509", "synctest": "testing/synctest",
+
+	"blocking": "github.com/suiro-go/suiro/blocking", "console": "github.com/suiro-go/suiro/console", "process": "github.com/suiro-go/suiro/process", "dispatch": "github.com/suiro-go/suiro/dispatch", "chanx": "github.com/suiro-go/suiro/chanx",
+	"conn": "github.com/suiro-go/suiro/conn", "frame": "github.com/suiro-go/suiro/conn/frame",
+	"packet": "github.com/suiro-go/suiro/packet", "proxyproto": "github.com/suiro-go/suiro/conn/proxyproto",
+	"reactor": "github.com/suiro-go/suiro/reactor", "sched": "github.com/suiro-go/suiro/sched",
+	"server": "github.com/suiro-go/suiro/server", "servertest": "github.com/suiro-go/suiro/server/servertest",
+	"syncx": "github.com/suiro-go/suiro/syncx", "timer": "github.com/suiro-go/suiro/timer",
+}
+
+var nameBeforeDot = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
+
+// checkFragment parses a fragment, and with a given compiles it.
+func checkFragment(b block, imports types.Importer) error {
+	given, isGiven := strings.CutPrefix(b.note, "given")
+	signature := "func()"
+	var declared []string
+	for line := range strings.Lines(given) {
+		if in, ok := strings.CutPrefix(line, "in "); ok {
+			signature = strings.TrimSpace(in)
+		} else if isGiven {
+			declared = append(declared, line)
+		}
+	}
+	used := map[string]bool{}
+	for _, name := range nameBeforeDot.FindAllStringSubmatch(given+b.code, -1) {
+		used[name[1]] = importable[name[1]] != ""
+	}
+	head := "package p\n"
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		if used[name] {
+			head += fmt.Sprintf("import %q\n", importable[name])
+		}
+	}
+	head += strings.Join(declared, "")
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", head+"\n"+b.code, parser.SkipObjectResolution)
+	if err != nil {
+		text := head + "\nvar _ = " + signature + "{\n" + b.code + "\npanic(0)\n}\n"
+		if f, err = parser.ParseFile(fset, "", text, parser.SkipObjectResolution); err != nil {
+			return fmt.Errorf("%v: %w", b, err)
+		}
+	}
+	if !isGiven {
+		return nil
+	}
+	var errs []error
+	config := types.Config{Importer: imports, Error: func(err error) {
+		// a fragment may leave a variable or an import to the rest of its program
+		if e := err.(types.Error); !e.Soft {
+			errs = append(errs, fmt.Errorf("%v: %s", b, e.Msg))
+		}
+	}}
+	_, _ = config.Check("p", fset, []*ast.File{f}, nil)
+	return errors.Join(errs...)
+}
+
+// compiled are the packages that fragments import, from the export data of Go's cache.
+var compiled = sync.OnceValues(func() (types.Importer, error) {
+	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}"}, slices.Sorted(maps.Values(importable))...)
+	cmd := exec.Command("go", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	exports := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "=")
+		exports[path] = file
+	}
+	return goimporter.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	}), nil
+})
+
+func TestFragmentsInTheGuidesCompile(t *testing.T) {
+	imports, err := compiled()
+	require.NoError(t, err)
+	count := 0
+	for file, text := range guides(t) {
+		for _, b := range blocksOfGuide(file, text) {
+			if b.isFragment() {
+				assert.NoError(t, checkFragment(b, imports))
+				count++
+			}
+		}
+	}
+	assert.Greater(t, count, 5, "fragments were looked at")
+}
+
+func TestAFragmentThatDoesNotCompileIsFound(t *testing.T) {
+	imports, err := compiled()
+	require.NoError(t, err)
+	check := func(note, code string) error { return checkFragment(block{"x.md", 1, "go", note, code}, imports) }
+	assert.NoError(t, check("", "x := whatever(1)\n"))
+	assert.NoError(t, check("", "func f() {}\n"))
+	assert.NoError(t, check("given", "s := &server.Server{Workers: 2}\n"))
+	assert.NoError(t, check("given\nin func(s *server.Stream) error\nvar n int", "if n > 0 {\n\treturn s.Close()\n}\n"))
+	assert.Error(t, check("", "x := whatever(\n"))
+	assert.Error(t, check("given", "x := whatever(1)\n"))
+	assert.Error(t, check("given", "s := &server.Server{Wrokers: 2}\n"))
+	assert.Error(t, check("given\nin func() int", "return \"\"\n"))
+}
+
+// ours are the packages whose names a document may use; those of the first eight also without the
+// package's name.
+var ours = []string{"server", "conn", "packet", "sched", "frame", "syncx", "chanx", "blocking", "process", "dispatch", "servertest", "proxyproto", "reactor", "timer", "console"}
+
+var (
+	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
+	qualified = regexp.MustCompile(`^(?:(` + strings.Join(ours, "|") + `)\.)?([A-Z]\w*)(?:\.([A-Z]\w*))?(?:\(.*\)|\[.*\]|\{.*\})?$`)
+)
+
+// unknownName returns why a name such as server.Server.Addr or Stream.Read does not exist. It
+// returns "" if the name exists, or is not a name of this module.
+func unknownName(name string, packages map[string]*types.Package) string {
+	parts := qualified.FindStringSubmatch(name)
+	if parts == nil || parts[1] == "" && parts[3] == "" {
+		return ""
+	}
+	in := []string{parts[1]}
+	if parts[1] == "" {
+		in = ours[:8]
+	}
+	found := false
+	for _, pkg := range in {
+		obj := packages[pkg].Scope().Lookup(parts[2])
+		if obj == nil {
+			continue
+		}
+		found = true
+		if parts[3] == "" {
+			return ""
+		}
+		if member, _, _ := types.LookupFieldOrMethod(obj.Type(), true, packages[pkg], parts[3]); member != nil {
+			return ""
+		}
+	}
+	if !found && parts[1] == "" {
+		return "" // http.Server and the like
+	}
+	return "there is no " + name
+}
+
+func ourPackages(t *testing.T) map[string]*types.Package {
+	t.Helper()
+	imports, err := compiled()
+	require.NoError(t, err)
+	all := map[string]*types.Package{}
+	for _, name := range ours {
+		all[name], err = imports.Import(importable[name])
+		require.NoError(t, err)
+	}
+	return all
+}
+
+func TestNamesInTheGuidesExist(t *testing.T) {
+	packages := ourPackages(t)
+	for file, text := range guides(t) {
+		for number, line := range proseOf(text) {
+			for _, span := range codeSpan.FindAllStringSubmatch(line, -1) {
+				assert.Empty(t, unknownName(span[1], packages), "%s:%d", file, number)
+			}
+		}
+	}
+}
+
+func TestANameThatDoesNotExistIsFound(t *testing.T) {
+	packages := ourPackages(t)
+	for _, name := range []string{
+		"server.Server", "server.Server.Addr", "Server.Addr", "server.Conn.Peek", "Stream.Read", "server.Run(ctx, s)",
+		"http.Server.Addr", "Transport.DialContext", "sched.JoinSet.JoinNext", "Server", "chanx.Sender[int]",
+	} {
+		assert.Empty(t, unknownName(name, packages), name)
+	}
+	for _, name := range []string{"server.Sever", "server.Server.Adr", "Server.Adr", "Stream.Reed", "server.Runn(ctx, s)"} {
+		assert.NotEmpty(t, unknownName(name, packages), name)
+	}
+}

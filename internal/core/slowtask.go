@@ -1,0 +1,34 @@
+package core
+
+import (
+	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/sched"
+)
+
+var _ sched.Describer = (*connTask)(nil)
+
+// DescribeTask implements sched.Describer.
+func (t *connTask) DescribeTask() (handler, peer string) {
+	c := (*Conn)(t)
+	c.Mu.Lock()
+	h := c.Handler
+	c.Mu.Unlock()
+	return NameOf(h), c.Remote().String()
+}
+
+// TaskListener names the listener in labels of profiles.
+func (t *connTask) TaskListener() string { return (*Conn)(t).Origin().Listener() }
+
+// NameOf names the user's handler that h stands for. Any goroutine may call it.
+func NameOf(h any) string {
+	if s, ok := h.(StandIn); ok {
+		return s.UsersName()
+	}
+	return engine.HandlerName(h)
+}
+
+// A StandIn is a handler in place of the user's.
+type StandIn interface {
+	// UsersName names the user's handler.
+	UsersName() string
+}

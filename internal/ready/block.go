@@ -1,0 +1,47 @@
+package ready
+
+import (
+	"net"
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/internal/bubble"
+)
+
+// Block waits on a goroutine, which has no task, after a call that found the socket not ready.
+// After nil the caller tries again. A call that takes may have the turn then: it ends the turn by
+// Pass or Block. Errors are net.ErrClosed, also if the workers have stopped,
+// os.ErrDeadlineExceeded, and the error of a reactor that takes no operation.
+//
+// unread, unless it is nil, says that the caller's socket keeps data that the kernel does not
+// report. The code that sets it calls Rouse afterwards. Both use the lock: either Rouse finds the
+// call among those that wait, or Block finds unread set.
+func (s *Socket) Block(d Direction, w *Wait, unread *atomic.Bool) error {
+	if w.woke == nil {
+		w.woke = bubble.Chan[struct{}](1)
+	}
+	s.mu.Lock()
+	err := s.callable(d)
+	if err != nil || unread != nil && unread.Load() {
+		s.passOn(nil, d, w)
+		s.mu.Unlock()
+		return err
+	}
+	if err := s.wants(nil, d, w); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	s.enlist(d, w)
+	s.mu.Unlock()
+	select {
+	case <-w.woke:
+	case <-s.group.RT.Done():
+		s.mu.Lock()
+		gone := s.sides[d].waits.Remove(&w.node)
+		s.mu.Unlock()
+		if gone {
+			return net.ErrClosed
+		}
+		<-w.woke
+	}
+	return w.resumed()
+}

@@ -1,0 +1,333 @@
+package ready
+
+import (
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/reactor"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Direction is what a call does.
+type Direction int
+
+// The directions.
+const (
+	In Direction = iota
+	Out
+)
+
+var kinds = [...]reactor.Kind{In: reactor.Readable, Out: reactor.Writable}
+
+// A Socket is a non-blocking descriptor and the calls that wait for it. All methods may be called
+// from any goroutine, and from tasks on any worker.
+type Socket struct {
+	end      engine.Endpoint
+	group    *engine.Group
+	task     sched.Task // submits for goroutines, watches deadlines, ends
+	outbound bool
+	users    atomic.Int64   // the count of users, and closing
+	late     [2]atomic.Bool // by direction: the deadline has passed
+
+	mu      sync.Mutex // guards the fields below
+	sides   [2]side
+	home    *engine.Driver // whose reactor knows the descriptor, or knew it last; nil: none
+	op      reactor.Op     // for Submit by a goroutine
+	ending  []*Wait        // wait for the end
+	ends    []func()       // are called at the end
+	first   func()         // the task calls it in its next run
+	retired bool           // the descriptor is an inert one
+	gone    bool           // the descriptor is closed
+	cast    bool           // an operation was in flight at Close
+	over    bool           // the task has ended
+	timer   sched.Timer    // of the end
+}
+
+// closing is set in users by Close.
+const closing = 1 << 62
+
+// A side is the state of one direction.
+type side struct {
+	waits    list.List[*Wait]
+	at       *engine.Driver // where the operation is in flight; nil: none is
+	edges    bool           // that one goes on, and reports changes only
+	byEdges  bool           // the next one is to do that
+	missed   bool           // a change was reported while no call waited
+	want     bool           // the task is to submit one
+	deadline time.Duration  // the runtime's time; 0: none
+	armed    time.Duration  // when the timer fires; 0: it does not
+	timer    sched.Timer
+}
+
+// Open takes a descriptor over. With an error it is closed. outbound says that it was dialed.
+func (s *Socket) Open(g *engine.Group, fd int, outbound bool) error {
+	if err := prepare(g, fd, outbound); err != nil {
+		sock.Close(fd)
+		s.mu.Lock()
+		s.over = true
+		s.mu.Unlock()
+		s.runEnds()
+		return err
+	}
+	s.group, s.outbound = g, outbound
+	s.end.FD, s.end.Target = fd, (*target)(s)
+	s.task.Init(g.RT, (*body)(s))
+	g.Table.Add(&s.end)
+	if g.Draining(outbound) { // a stage that began before Add was not told to this socket
+		_ = s.Close()
+		return net.ErrClosed
+	}
+	return nil
+}
+
+func prepare(g *engine.Group, fd int, outbound bool) error {
+	if err := g.RT.Start(); err != nil {
+		return err
+	}
+	if errno := reactor.PrepareTry(fd); errno != 0 {
+		return sock.Error("ioctlsocket", errno)
+	}
+	if !g.Enter(outbound) {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// Begin makes the socket's task call f once, before the task ends. It is for a caller that holds a
+// lock. f must not panic.
+func (s *Socket) Begin(f func()) {
+	s.mu.Lock()
+	s.first = f
+	s.mu.Unlock()
+	s.task.Wake()
+}
+
+// NotifyEnd registers f to be called once the descriptor is closed. If it is closed already, also
+// because Open has failed, f is called at once. f must neither block nor panic. NotifyEnd may be
+// called before Open.
+func (s *Socket) NotifyEnd(f func()) {
+	s.mu.Lock()
+	over := s.over
+	if !over {
+		s.ends = append(s.ends, f)
+	}
+	s.mu.Unlock()
+	if over {
+		f()
+	}
+}
+
+// runEnds calls the functions of NotifyEnd, once over is set.
+func (s *Socket) runEnds() {
+	s.mu.Lock()
+	ends := s.ends
+	s.ends = nil
+	s.mu.Unlock()
+	for _, f := range ends {
+		f()
+	}
+}
+
+// Group is the group that the socket belongs to.
+func (s *Socket) Group() *engine.Group { return s.group }
+
+// Enter begins a call in a direction. It returns the descriptor, which stays valid until Leave, or
+// why there can be no call: net.ErrClosed or os.ErrDeadlineExceeded.
+func (s *Socket) Enter(d Direction) (fd int, err error) {
+	if s.late[d].Load() && !s.Closed() {
+		return -1, os.ErrDeadlineExceeded
+	}
+	if !s.enter() {
+		return -1, net.ErrClosed
+	}
+	return s.end.FD, nil
+}
+
+// EnterAny is Enter for a call of no direction, such as setting an option.
+func (s *Socket) EnterAny() (fd int, err error) {
+	if !s.enter() {
+		return -1, net.ErrClosed
+	}
+	return s.end.FD, nil
+}
+
+func (s *Socket) enter() bool {
+	for {
+		n := s.users.Load()
+		if n&closing != 0 {
+			return false
+		}
+		if s.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Leave ends a call.
+func (s *Socket) Leave() {
+	if s.users.Add(-1) == closing {
+		s.finish()
+	}
+}
+
+// Closed reports whether Close was called.
+func (s *Socket) Closed() bool { return s.users.Load()&closing != 0 }
+
+// Close makes all waiting and all later calls return net.ErrClosed. The descriptor is closed as
+// soon as no call uses it. A second Close returns net.ErrClosed.
+func (s *Socket) Close() error {
+	for {
+		n := s.users.Load()
+		if n&closing != 0 {
+			return net.ErrClosed
+		}
+		if s.users.CompareAndSwap(n, (n|closing)+1) { // this call is a user as well
+			break
+		}
+	}
+	s.mu.Lock()
+	for d := range s.sides {
+		side := &s.sides[d]
+		side.want = false
+		s.wake(side, net.ErrClosed, nil)
+		s.stopTimer(side)
+		if side.at != nil {
+			s.cast = true
+			_ = side.at.R.Submit(&reactor.Op{Kind: reactor.Cancel, Target: kinds[d], Token: s.end.Token, FD: s.end.FD})
+		}
+	}
+	s.mu.Unlock()
+	s.Leave()
+	return nil
+}
+
+// finish closes the descriptor, which has no users any more.
+func (s *Socket) finish() {
+	s.group.Table.Remove(&s.end)
+	s.mu.Lock()
+	s.gone = true
+	home, wait := s.home, s.cast
+	s.mu.Unlock()
+	if home == nil || home.R.Submit(&reactor.Op{Kind: reactor.Close, FD: s.end.FD, NoWait: true}) != nil {
+		sock.Close(s.end.FD)
+	}
+	if wait {
+		// The kernel may be about to let go of the operation that has just ended, and with it of
+		// the socket. A caller that waits for the end may want the port, so the end is in a later
+		// tick.
+		s.group.RT.StartTimer(&s.timer, s.group.RT.Now()+1, s.task.Waker())
+		return
+	}
+	s.task.Wake()
+}
+
+// A target is what reactors and the group tell a Socket.
+type target Socket
+
+var (
+	_ engine.Target  = (*target)(nil)
+	_ engine.Ordered = (*target)(nil)
+)
+
+// Deliver implements engine.Target.
+func (t *target) Deliver(by *engine.Driver, e *reactor.Completion) {
+	s := (*Socket)(t)
+	s.mu.Lock()
+	for d := range s.sides {
+		if side := &s.sides[d]; kinds[d] == e.Kind && side.at != nil {
+			if side.edges = e.More; !e.More {
+				side.at = nil
+			}
+			side.missed = e.More && side.waits.Len() == 0
+			s.report(Direction(d), by.Cx)
+		}
+	}
+	s.mu.Unlock()
+	if !e.More {
+		s.Leave() // the operation was a user
+	}
+}
+
+// Obey implements engine.Ordered.
+func (t *target) Obey(o engine.Order) {
+	s := (*Socket)(t)
+	switch o {
+	case engine.Sever:
+		s.sever()
+	case engine.Stage:
+		if s.group.Draining(s.outbound) {
+			_ = s.Close()
+		}
+	default:
+		_ = s.Close()
+	}
+}
+
+// sever closes the socket and gives its port back, although the worker that has the operations does
+// not run.
+func (s *Socket) sever() {
+	_ = s.Close()
+	s.mu.Lock()
+	was, retire := engine.Endpoint{Token: s.end.Token, FD: s.end.FD}, !s.gone && !s.retired
+	if retire {
+		s.retired = s.group.Inert.Retire(was.FD) == nil
+	}
+	s.mu.Unlock()
+	if retire {
+		s.group.Expel(&was, reactor.Readable)
+		s.group.Expel(&was, reactor.Writable)
+	}
+}
+
+// A body is the Socket's task as the scheduler sees it.
+type body Socket
+
+// Run implements sched.Body.
+func (b *body) Run(cx *sched.Context) (done bool) {
+	s := (*Socket)(b)
+	s.mu.Lock()
+	if f := s.first; f != nil {
+		s.first = nil
+		s.mu.Unlock()
+		f()
+		s.mu.Lock()
+	}
+	if s.gone {
+		s.over = true
+		s.mu.Unlock()
+		s.runEnds()
+		s.tellEnd(cx)
+		return true
+	}
+	defer s.mu.Unlock()
+	now := s.group.RT.Now()
+	for d := range s.sides {
+		side := &s.sides[d]
+		s.checkTimer(Direction(d), now)
+		if side.want && side.waits.Len() > 0 && side.at == nil {
+			if err := s.submit(Direction(d), engine.Of(cx)); err != nil {
+				s.wake(side, err, cx)
+			}
+		}
+		side.want = false
+	}
+	return false
+}
+
+// tellEnd wakes the tasks that wait for the end.
+func (s *Socket) tellEnd(cx *sched.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.group.Census.Leave(s.outbound)
+	for _, w := range s.ending {
+		w.woken = true
+		cx.Wake(w.waker)
+	}
+	s.ending = nil
+}

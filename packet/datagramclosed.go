@@ -1,0 +1,42 @@
+package packet
+
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/internal/ready"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// Closed waits in a stackful task until the socket was closed, by Close or by the group, and its
+// port is free.
+func (s *DatagramSocket[A]) Closed(cx *sched.Context) error {
+	_, err := sched.Await(cx, s.ClosedFuture())
+	return err
+}
+
+// ClosedContext is Closed on a goroutine that is not a worker's. It returns nil also when the
+// workers have stopped.
+func (s *DatagramSocket[A]) ClosedContext(ctx context.Context) error {
+	_, err := sched.Block(ctx, s.sock.Group().RT, s.ClosedFuture())
+	if err == sched.ErrClosed {
+		err = nil
+	}
+	return err
+}
+
+// ClosedFuture is Closed as a future.
+func (s *DatagramSocket[A]) ClosedFuture() *ClosedFuture { return &ClosedFuture{s: &s.sock} }
+
+// A ClosedFuture waits for the end of a socket. It never fails.
+type ClosedFuture struct {
+	s    *ready.Socket
+	wait ready.Wait
+}
+
+// Poll implements sched.Future.
+func (f *ClosedFuture) Poll(cx *sched.Context) (struct{}, error) {
+	return struct{}{}, f.s.PollEnd(cx, &f.wait)
+}
+
+// Cancel implements sched.Canceler.
+func (f *ClosedFuture) Cancel() { f.s.DropEnd(&f.wait) }

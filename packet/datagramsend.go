@@ -1,0 +1,112 @@
+package packet
+
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// sendTo returns the call that sends to an address, or an error if the address is refused.
+func (s *DatagramSocket[A]) sendTo(p []byte, to A) (*call, error) {
+	c := newCall(&s.caller, callSendTo, p)
+	if err := s.encode(to, &c.addr); err != nil {
+		c.put()
+		return nil, err
+	}
+	return c, nil
+}
+
+// TrySendTo sends p as one datagram to an address if the socket has room. Else the error is
+// ErrWouldBlock. For a connected socket the error matches net.ErrWriteToConnected.
+func (s *DatagramSocket[A]) TrySendTo(p []byte, to A) error {
+	c, err := s.sendTo(p, to)
+	if err != nil {
+		return err
+	}
+	_, err = c.try()
+	c.put()
+	return err
+}
+
+// SendTo sends p as one datagram to an address in a stackful task. It waits while the kernel's send
+// buffer is full. For a connected socket the error matches net.ErrWriteToConnected.
+func (s *DatagramSocket[A]) SendTo(cx *sched.Context, p []byte, to A) error {
+	c, err := s.sendTo(p, to)
+	if err != nil {
+		return err
+	}
+	_, err = c.now(cx)
+	c.put()
+	return err
+}
+
+// SendToContext is SendTo on a goroutine that is not a worker's.
+func (s *DatagramSocket[A]) SendToContext(ctx context.Context, p []byte, to A) error {
+	c, err := s.sendTo(p, to)
+	if err != nil {
+		return err
+	}
+	_, err = c.block(ctx)
+	c.put()
+	return err
+}
+
+// SendToFuture is SendTo as a future. p must not change until the future is done or abandoned.
+func (s *DatagramSocket[A]) SendToFuture(p []byte, to A) *CallFuture {
+	f := &CallFuture{call{s: &s.caller, kind: callSendTo, p: p}}
+	f.c.refused = s.encode(to, &f.c.addr)
+	return f
+}
+
+// TrySend sends p as one datagram to the peer of a connected socket if there is room. Else the
+// error is ErrWouldBlock.
+func (s *DatagramSocket[A]) TrySend(p []byte) error {
+	c := newCall(&s.caller, callSend, p)
+	_, err := c.try()
+	c.put()
+	return err
+}
+
+// Send sends p as one datagram to the peer of a connected socket, in a stackful task. It waits
+// while the kernel's send buffer is full.
+func (s *DatagramSocket[A]) Send(cx *sched.Context, p []byte) error {
+	c := newCall(&s.caller, callSend, p)
+	_, err := c.now(cx)
+	c.put()
+	return err
+}
+
+// SendContext is Send on a goroutine that is not a worker's.
+func (s *DatagramSocket[A]) SendContext(ctx context.Context, p []byte) error {
+	c := newCall(&s.caller, callSend, p)
+	_, err := c.block(ctx)
+	c.put()
+	return err
+}
+
+// SendFuture is Send as a future. p must not change until the future is done or abandoned.
+func (s *DatagramSocket[A]) SendFuture(p []byte) *CallFuture {
+	return &CallFuture{call{s: &s.caller, kind: callSend, p: p}}
+}
+
+// Writable waits in a stackful task until a send would not wait for room. Another task may take the
+// room first. So use TrySendTo afterwards, and wait again on ErrWouldBlock.
+func (s *DatagramSocket[A]) Writable(cx *sched.Context) error {
+	c := newCall(&s.caller, callWritable, nil)
+	_, err := sched.Await(cx, c)
+	c.put()
+	return err
+}
+
+// WritableContext is Writable on a goroutine that is not a worker's.
+func (s *DatagramSocket[A]) WritableContext(ctx context.Context) error {
+	c := newCall(&s.caller, callWritable, nil)
+	_, err := c.blockReady(ctx)
+	c.put()
+	return err
+}
+
+// WritableFuture is Writable as a future. Its value is 0.
+func (s *DatagramSocket[A]) WritableFuture() *CallFuture {
+	return &CallFuture{call{s: &s.caller, kind: callWritable}}
+}

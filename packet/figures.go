@@ -1,0 +1,60 @@
+package packet
+
+import (
+	"net"
+	"net/netip"
+
+	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/reactor"
+)
+
+// countSent counts the datagrams of a batch that was sent. Those that have failed are sent again,
+// or counted by sendFailed.
+func countSent(p *engine.OriginPart, b *reactor.Batch) {
+	datagrams, bytes := 0, b.Size()
+	for i := range b.Len() {
+		datagrams += segments(b, i)
+	}
+	for _, f := range b.Failed {
+		datagrams -= segments(b, f.Index)
+		bytes -= len(b.Payload(f.Index))
+	}
+	p.Out.Add(uint64(datagrams))
+	p.Sent.Add(uint64(bytes))
+}
+
+// segments is the number of datagrams in an item of a batch.
+func segments(b *reactor.Batch, index int) int {
+	size := b.Segment(index)
+	if size <= 0 {
+		return 1
+	}
+	return (len(b.Payload(index)) + size - 1) / size
+}
+
+// originOf is the origin of a socket of tasks and goroutines.
+func originOf(g *engine.Group, local any, dialed bool) *engine.Origin {
+	switch a := local.(type) {
+	case netip.AddrPort:
+		if !dialed {
+			return g.Origin(engine.Datagrams, net.UDPAddrFromAddrPort(a))
+		}
+	case *net.UnixAddr:
+		if a != nil && !dialed {
+			return g.Origin(engine.Datagrams, a)
+		}
+	}
+	return g.DialOrigin(engine.Datagrams)
+}
+
+// countIn counts datagrams that a task or a goroutine has received.
+func (s *caller) countIn(datagrams, bytes int) { //nolint:unparam // RecvBatch counts a batch at once
+	s.from.Outside.In.Add(uint64(datagrams))
+	s.from.Outside.Received.Add(uint64(bytes))
+}
+
+// countOut counts a datagram that a task or a goroutine has sent.
+func (s *caller) countOut(bytes int) {
+	s.from.Outside.Out.Add(1)
+	s.from.Outside.Sent.Add(uint64(bytes))
+}

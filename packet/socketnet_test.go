@@ -1,0 +1,172 @@
+package packet_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/packet"
+)
+
+// onNetSockets runs a test on all sockets that have package net's interfaces: those of onSockets,
+// and the NetConn of a socket for tasks.
+func onNetSockets(t *testing.T, test func(t *testing.T, s udpKind)) {
+	onSockets(t, test)
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f := newFixture(t, backend, workers)
+		ours := func(s *packet.UDPSocket, err error) socket {
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = s.Close() })
+			return s.NetConn().(socket)
+		}
+		t.Run("NetConn", func(t *testing.T) {
+			test(t, udpKind{
+				listen: func() socket {
+					pc := listenUDP(t, "udp4", "127.0.0.1:0")
+					defer pc.Close()
+					return ours(packet.ListenUDP(f, pc))
+				},
+				dial: func(to net.Addr) socket { return ours(packet.DialUDP(f, to.(*net.UDPAddr).AddrPort())) },
+			})
+		})
+	})
+}
+
+// Package net reads nothing then, and does not look at the deadline.
+func TestAReadWithoutABufferReturnsAtOnce(t *testing.T) {
+	onNetSockets(t, func(t *testing.T, s udpKind) {
+		server := s.listen()
+		client := s.dial(server.LocalAddr())
+		for _, c := range []socket{server, client} {
+			require.NoError(t, c.SetReadDeadline(time.Now().Add(-time.Second)))
+			n, err := c.Read([]byte{})
+			require.NoError(t, err)
+			require.Zero(t, n)
+			require.NoError(t, c.SetReadDeadline(time.Now().Add(conntest.Patience)))
+		}
+		_, err := client.Write([]byte("stays"))
+		require.NoError(t, err)
+		n, err := server.Read(nil)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		p := make([]byte, 10)
+		n, _, err = server.ReadFrom(p)
+		require.NoError(t, err)
+		require.Equal(t, "stays", string(p[:n]))
+		require.NoError(t, server.Close())
+		_, err = server.Read(nil)
+		requireOpError(t, err, "read", net.ErrClosed)
+	})
+}
+
+func TestErrorsOfAddressesAreAsNets(t *testing.T) {
+	onNetSockets(t, func(t *testing.T, s udpKind) {
+		server := s.listen()
+		client := s.dial(server.LocalAddr())
+		other := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
+		to := server.LocalAddr()
+		for name, c := range map[string]struct {
+			from socket
+			addr net.Addr
+			err  error    // nil: any
+			says net.Addr // in the error
+		}{
+			"no address":                    {server, nil, syscall.EINVAL, nil},
+			"another type":                  {server, other, syscall.EINVAL, other},
+			"a nil pointer":                 {server, (*net.UDPAddr)(nil), nil, nil},
+			"another family":                {server, &net.UDPAddr{IP: net.IPv6loopback, Port: 1}, nil, &net.UDPAddr{IP: net.IPv6loopback, Port: 1}},
+			"connected, another type":       {client, other, syscall.EINVAL, other},
+			"connected":                     {client, to, net.ErrWriteToConnected, to},
+			"connected, with a nil pointer": {client, (*net.UDPAddr)(nil), net.ErrWriteToConnected, nil},
+		} {
+			_, err := c.from.WriteTo([]byte("x"), c.addr)
+			requireOpError(t, err, "write")
+			if c.err != nil {
+				require.ErrorIs(t, err, c.err, name)
+			}
+			var op *net.OpError
+			require.ErrorAs(t, err, &op)
+			if !errors.Is(err, net.ErrWriteToConnected) || c.says != nil { // package net names no address, ours the peer
+				require.Equal(t, text0(c.says), text0(op.Addr), name)
+			}
+			require.Equal(t, c.from.LocalAddr().String(), op.Source.String(), name)
+		}
+		if runtime.GOOS != "linux" {
+			return // other systems may refuse the address
+		}
+		at := to.(*net.UDPAddr)
+		require.NoError(t, server.SetReadDeadline(time.Now().Add(conntest.Patience)))
+		_, err := server.WriteTo([]byte("to this machine"), &net.UDPAddr{Port: at.Port})
+		require.NoError(t, err)
+		p := make([]byte, 100)
+		n, _, err := server.ReadFrom(p)
+		require.NoError(t, err)
+		require.Equal(t, "to this machine", string(p[:n]))
+	})
+}
+
+func text0(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
+}
+
+// Close waits for the functions of SyscallConn, as that of package net does.
+func TestCloseWaitsForARawFunction(t *testing.T) {
+	onSockets(t, func(t *testing.T, s udpKind) {
+		c := s.listen()
+		raw := rawOf(t, c.(syscall.Conn))
+		closed := make(chan error, 1)
+		require.NoError(t, raw.Write(func(uintptr) bool {
+			go func() { closed <- c.Close() }()
+			conntest.Eventually(t, func() bool { return errors.Is(raw.Control(func(uintptr) {}), net.ErrClosed) })
+			time.Sleep(5 * time.Millisecond) // a Close that does not wait has mostly returned then
+			require.Empty(t, closed, "the function runs")
+			return true
+		}))
+		require.NoError(t, conntest.Receive(t, closed))
+	})
+}
+
+func TestAFileIsACopyOfTheSocket(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a socket is no file there")
+	}
+	onSockets(t, func(t *testing.T, s udpKind) {
+		server := s.listen()
+		client := s.dial(server.LocalAddr())
+		for _, c := range []socket{server, client} {
+			f, err := c.(filer).File()
+			require.NoError(t, err)
+			pc, err := net.FilePacketConn(f)
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+			require.Equal(t, c.LocalAddr().String(), pc.LocalAddr().String())
+			require.NoError(t, pc.SetDeadline(time.Now().Add(conntest.Patience)))
+			if c == client {
+				_, err = server.WriteTo([]byte("hello"), c.LocalAddr())
+			} else {
+				_, err = client.Write([]byte("hello"))
+			}
+			require.NoError(t, err)
+			p := make([]byte, 10)
+			n, _, err := pc.ReadFrom(p)
+			require.NoError(t, err)
+			require.Equal(t, "hello", string(p[:n]))
+			require.NoError(t, pc.Close())
+		}
+		require.NoError(t, server.Close())
+		_, err := server.(filer).File()
+		requireOpError(t, err, "file", net.ErrClosed)
+	})
+}
+
+type filer interface{ File() (*os.File, error) }

@@ -1,0 +1,117 @@
+package process
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A Request is a message whose sender waits for an answer: a process receives a *Request[Q, R], and
+// calls Reply or Fail, once, then or later and from any goroutine.
+type Request[Q, R any] struct {
+	Body Q
+
+	mu    sync.Mutex
+	done  bool
+	value R
+	err   error
+	waker sched.Waker
+
+	answered func(R, error) // of NewRequest
+}
+
+// Reply answers the request. An answer that comes too late, or the second one, has no effect.
+func (r *Request[Q, R]) Reply(value R) { r.answer(value, nil) }
+
+// Fail answers with an error.
+func (r *Request[Q, R]) Fail(err error) { r.answer(*new(R), err) }
+
+func (r *Request[Q, R]) fail(err error) { r.Fail(err) }
+
+// processEnded is called when the process has ended without an answer.
+func (r *Request[Q, R]) processEnded(PID, error) { r.Fail(ErrNoProcess) }
+
+func (r *Request[Q, R]) answer(value R, err error) {
+	r.mu.Lock()
+	if r.done {
+		r.mu.Unlock()
+		return
+	}
+	r.done, r.value, r.err = true, value, err
+	w := r.waker
+	r.mu.Unlock()
+	if r.answered != nil {
+		r.answered(value, err)
+	}
+	w.Wake()
+}
+
+// Call sends a request to a process, and waits for the answer in a stackful task. If there is none
+// within the time-out, the error is sched.ErrTimeout. It is ErrNoProcess if the process has ended
+// before it answered. With OverflowWait the time-out includes the wait for room.
+func Call[Q, R any](cx *sched.Context, s *System, to PID, timeout time.Duration, body Q) (R, error) {
+	return sched.Await[R](cx, sched.Timeout(timeout, CallFuture[Q, R](s, to, body)))
+}
+
+// CallContext is Call for a goroutine. It waits until ctx ends.
+func CallContext[Q, R any](ctx context.Context, s *System, to PID, body Q) (R, error) {
+	return sched.Wait(ctx, CallFuture[Q, R](s, to, body))
+}
+
+// CallFuture is Call without a time-out, for sched.Select and stackless tasks. The first poll sends
+// the request.
+func CallFuture[Q, R any](s *System, to PID, body Q) sched.Future[R] {
+	c := &call[Q, R]{sys: s, to: to}
+	c.request.Body = body
+	return c
+}
+
+type call[Q, R any] struct {
+	sys     *System
+	to      PID
+	request Request[Q, R]
+	target  *proc  // watched
+	remote  Remote // of another node's process
+	sent    bool
+}
+
+func (c *call[Q, R]) Poll(cx *sched.Context) (R, error) {
+	r := &c.request
+	if !c.sent {
+		send := sendFuture{c.sys, c.to, r, false}
+		if _, err := send.Poll(cx); err != nil {
+			return *new(R), err
+		}
+		c.sent = true
+		p := c.sys.table.get(c.to)
+		if c.remote = c.sys.remote(c.to); p == nil && c.remote != nil {
+			// it answers
+		} else if p == nil || !p.watch(r) { // perhaps it has answered, and then ended
+			r.Fail(ErrNoProcess)
+		} else {
+			c.target = p
+		}
+	}
+	r.mu.Lock()
+	r.waker = cx.Waker()
+	done := r.done
+	r.mu.Unlock()
+	if !done {
+		return *new(R), sched.ErrPending
+	}
+	c.Cancel()
+	return r.value, r.err
+}
+
+func (c *call[Q, R]) Cancel() {
+	if c.target != nil {
+		c.target.unwatch(&c.request)
+		c.target = nil
+	}
+	if c.sent && c.remote != nil {
+		c.remote.Forget(&c.request)
+		c.remote = nil
+	}
+}

@@ -1,0 +1,195 @@
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/process"
+	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/server"
+)
+
+// A session echoes what it receives, and sends the bytes that are published.
+type session struct {
+	server.Base
+	s       *process.System
+	started chan process.PID
+	closed  chan error
+	sending func() // is called after each WriteNow
+}
+
+func (h *session) OnStart(c *server.Conn, self *process.Self) error {
+	c.SetValue(self)
+	return h.s.JoinGroup("all", self.PID())
+}
+
+func (h *session) OnOpen(c *server.Conn) error {
+	self, _ := server.ValueOf[*process.Self](c)
+	h.started <- self.PID()
+	return nil
+}
+
+func (h *session) OnData(c *server.Conn) error {
+	p, err := c.Next(-1)
+	if err != nil {
+		return err
+	}
+	_, err = c.Write(p)
+	return err
+}
+
+func (h *session) OnEvent(c *server.Conn, ev process.Event) error {
+	switch m := ev.Data.(type) {
+	case []byte:
+		_, err := c.WriteNow(m)
+		if h.sending != nil {
+			h.sending()
+		}
+		return err
+	case error:
+		return m
+	}
+	return nil
+}
+
+func (h *session) OnClose(_ *server.Conn, err error) { h.closed <- err }
+
+// serveSessions serves h, and returns an address.
+func serveSessions(t *testing.T, s *process.System, h *session, workers int) string {
+	t.Helper()
+	h.s = s
+	h.started, h.closed = make(chan process.PID, 10000), make(chan error, 10000)
+	addr := make(chan net.Addr, 1)
+	srv := &server.Server{Addr: "127.0.0.1:0", Workers: workers, Handler: process.Handler(s, h, process.Options{}),
+		Listening: func(a net.Addr) { addr <- a }}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx, srv) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, receive(t, "the server stops", done))
+	})
+	return receive(t, "the server listens", addr).String()
+}
+
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", addr, patience)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	return c
+}
+
+// Each connection gets the published messages in order, beside its own traffic.
+func TestABroadcastReachesAllConnections(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			s := newSystem(t, 2, process.Config{})
+			h := &session{}
+			addr := serveSessions(t, s, h, workers)
+			n := rounds(2000)
+			conns := make([]net.Conn, n)
+			for i := range conns {
+				conns[i] = dial(t, addr)
+			}
+			for range conns {
+				receive(t, "a connection's process", h.started)
+			}
+			require.Equal(t, n, s.Len())
+			const messages = 5
+			var want bytes.Buffer
+			for i := range messages {
+				m := bytes.Repeat([]byte{byte('a' + i)}, 1000)
+				want.Write(m)
+				require.Equal(t, n, s.Publish(nil, "all", m))
+			}
+			var wg sync.WaitGroup
+			for part := range 4 {
+				wg.Go(func() {
+					got := make([]byte, want.Len()+4)
+					for i := part; i < n; i += 4 {
+						if _, err := io.ReadFull(conns[i], got[:want.Len()]); err != nil || !bytes.Equal(got[:want.Len()], want.Bytes()) {
+							t.Errorf("connection %d got other bytes: %v", i, err)
+							return
+						}
+						if _, err := conns[i].Write([]byte("echo")); err != nil {
+							t.Error(err)
+						}
+						if _, err := io.ReadFull(conns[i], got[:4]); err != nil || string(got[:4]) != "echo" {
+							t.Errorf("got %q, %v", got[:4], err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			for _, c := range conns {
+				c.Close()
+			}
+			eventually(t, "all processes have ended", func() bool { return s.Len() == 0 && len(s.Members("all")) == 0 })
+		})
+	}
+}
+
+// The bytes of WriteNow have arrived although the handler has not returned.
+func TestWriteNowDoesNotWaitForTheHandlersReturn(t *testing.T) {
+	s := newSystem(t, 2, process.Config{})
+	arrived := make(chan struct{})
+	h := &session{sending: func() { <-arrived }}
+	addr := serveSessions(t, s, h, 2)
+	c := dial(t, addr)
+	receive(t, "the connection's process", h.started)
+	require.Equal(t, 1, s.Publish(nil, "all", []byte("now")))
+	got := make([]byte, 3)
+	_, err := io.ReadFull(c, got)
+	close(arrived)
+	require.NoError(t, err)
+	require.Equal(t, "now", string(got))
+}
+
+// A connection ends by cancel, kill, an error of its handler, or its peer; its monitors are told.
+func TestTheEndsOfConnections(t *testing.T) {
+	s := newSystem(t, 2, process.Config{})
+	h := &session{}
+	addr := serveSessions(t, s, h, 2)
+	for name, c := range map[string]struct {
+		end    func(c net.Conn, pid process.PID) error
+		reason error
+	}{
+		"cancel": {func(_ net.Conn, pid process.PID) error { return s.Cancel(pid) }, nil},
+		"kill":   {func(_ net.Conn, pid process.PID) error { return s.Kill(pid) }, process.ErrKilled},
+		"error":  {func(_ net.Conn, pid process.PID) error { return s.Send(nil, pid, errTest) }, errTest},
+		"peer":   {func(c net.Conn, _ process.PID) error { return c.Close() }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			peer := dial(t, addr)
+			pid := receive(t, "the connection's process", h.started)
+			watching, reason := make(chan struct{}), make(chan error, 1)
+			spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+				self.Monitor(pid)
+				close(watching)
+				ev, err := self.ReceiveEvent(cx)
+				reason <- ev.Error
+				return err
+			})
+			receive(t, "the monitor", watching)
+			require.NoError(t, c.end(peer, pid))
+			if name != "peer" {
+				_, err := peer.Read(make([]byte, 1))
+				require.Error(t, err)
+				peer.Close()
+			}
+			require.Equal(t, c.reason, receive(t, "the process's end", reason))
+			receive(t, "OnClose", h.closed)
+			require.Equal(t, process.ErrNoProcess, s.Send(nil, pid, nil))
+		})
+	}
+}

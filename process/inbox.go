@@ -1,0 +1,186 @@
+package process
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/suiro-go/suiro/internal/mpsc"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// An Inbox is the mailbox and the Self of a process that is a function. M is the type of its
+// messages; any accepts all. Only that function may use it.
+type Inbox[M any] struct {
+	Self
+	all  eventFuture
+	next messageFuture[M]
+}
+
+// Go starts a process that is a plain function. It runs on a coroutine, as sched.Go does, and the
+// process ends when it returns: with its error as the reason, or normally. Errors are those of
+// Start. A Ref is a typed PID.
+func Go[M any](at Starter, o Options, fn func(cx *sched.Context, self *Inbox[M]) error) (Ref[M], error) {
+	b := &function[M]{fn: fn}
+	b.inbox.p = &b.proc
+	b.inbox.all.p, b.inbox.next.p = &b.proc, &b.proc
+	s, parent := at.where()
+	b.proc.init(s, b, &o)
+	pid, err := s.launch(parent, &b.proc, &o)
+	return Ref[M]{s, pid}, err
+}
+
+// A function is a process that is a function.
+type function[M any] struct {
+	proc
+	co    sched.Coroutine
+	fn    func(cx *sched.Context, self *Inbox[M]) error
+	inbox Inbox[M]
+}
+
+// Run continues the function until it waits or returns. Workers call it. The task is woken for
+// events, and for all that the function awaits.
+func (b *function[M]) Run(cx *sched.Context) (done bool) {
+	p := &b.proc
+	p.cx = cx
+	p.state.Begin()
+	p.receiving = false
+	if killed := p.killed.Load(); killed != nil {
+		if !p.begun {
+			p.finish(*killed)
+			return true
+		}
+		b.co.Cancel()
+	}
+	if p.begun {
+		done = b.co.Resume(cx)
+	} else {
+		p.begun = true
+		done = b.co.Begin(cx, b.call)
+	}
+	if done {
+		b.end()
+		return true
+	}
+	to := mpsc.Blocked
+	if p.receiving {
+		to = mpsc.Idle
+	}
+	if p.state.Settle(to) {
+		cx.Wake(p.task.Waker())
+	}
+	return false
+}
+
+func (b *function[M]) call(cx *sched.Context) error { return b.fn(cx, &b.inbox) }
+
+func (b *function[M]) end() {
+	p, reason := &b.proc, b.co.Err()
+	if panicked, ok := reason.(*sched.PanicError); ok {
+		p.sys.cfg.Logger.Error("process: a process panicked", "pid", p.pid.String(), "panic", panicked.Value, "stack", string(panicked.Stack))
+	} else if killed := p.killed.Load(); killed != nil { // perhaps during this run: then a receive has returned ErrKilled
+		reason = *killed
+	}
+	b.fn = nil
+	p.finish(reason)
+}
+
+// TaskDraining implements sched.Drainer.
+func (b *function[M]) TaskDraining() *sched.CancellationToken { return &b.proc.sys.draining }
+
+// TaskContext implements sched.Contexter: Context.Context ends when the process is canceled.
+func (b *function[M]) TaskContext() context.Context { return (*processContext)(&b.proc) }
+
+// DescribeTask names the process in reports of slow tasks.
+func (b *function[M]) DescribeTask() (handler, peer string) { return b.proc.describe() }
+
+// Receive waits for the next message, and returns it. Messages of other types are dropped. After a
+// cancel event it returns ErrCanceled, once: the function should return, or may go on for the grace
+// period. Other events stay where they are, for ReceiveEvent. In a process that was killed, the
+// error is ErrKilled or sched.ErrCanceled.
+func (in *Inbox[M]) Receive(cx *sched.Context) (M, error) {
+	p := in.p
+	if p.overflow != OverflowDropOldest && p.pending != nil && p.killed.Load() == nil { // messages wait
+		if ev := &p.pending.Value; ev.Type == EventMessage {
+			if m, ok := ev.Data.(M); ok && cx.Proceed() {
+				p.receive(anything)
+				return m, nil
+			}
+		}
+	}
+	return sched.Await[M](cx, &in.next)
+}
+
+// ReceiveFuture is Receive for sched.Select and Timeout. All calls return the same future, which
+// may be used again once it is done.
+func (in *Inbox[M]) ReceiveFuture() sched.Future[M] { return &in.next }
+
+// ReceiveEvent waits for the next event of any type.
+func (in *Inbox[M]) ReceiveEvent(cx *sched.Context) (Event, error) {
+	return sched.Await[Event](cx, &in.all)
+}
+
+// ReceiveMatch waits for the first event that match accepts. All others stay in the mailbox, in
+// their order. match must not use the inbox. Each call looks at all events that wait.
+func (in *Inbox[M]) ReceiveMatch(cx *sched.Context, match func(ev *Event) bool) (Event, error) {
+	return sched.Await[Event](cx, &eventFuture{p: in.p, match: match})
+}
+
+// ReceiveMatchFuture is ReceiveMatch for sched.Select and Timeout.
+func (in *Inbox[M]) ReceiveMatchFuture(match func(ev *Event) bool) sched.Future[Event] {
+	return &eventFuture{p: in.p, match: match}
+}
+
+func anything(*Event) bool { return true }
+
+func isReceivable(ev *Event) bool { return ev.Type == EventMessage || ev.Type == EventCancel }
+
+// An eventFuture is a receive of any event, or of those that match accepts.
+type eventFuture struct {
+	p     *proc
+	match func(ev *Event) bool // nil: any
+}
+
+func (f *eventFuture) Poll(cx *sched.Context) (Event, error) {
+	match := f.match
+	if match == nil {
+		match = anything
+	}
+	return f.p.poll(cx, match)
+}
+
+// poll is a poll of a receive.
+func (p *proc) poll(cx *sched.Context, match func(ev *Event) bool) (Event, error) {
+	if p.killed.Load() != nil {
+		return Event{}, ErrKilled
+	}
+	if !cx.Proceed() {
+		return Event{}, sched.ErrPending
+	}
+	p.lockMail()
+	p.collect()
+	p.unlockMail()
+	if ev, ok := p.receive(match); ok {
+		return ev, nil
+	}
+	p.receiving = true // the mailbox is empty
+	return Event{}, sched.ErrPending
+}
+
+type messageFuture[M any] struct{ p *proc }
+
+func (f *messageFuture[M]) Poll(cx *sched.Context) (m M, err error) {
+	for {
+		ev, err := f.p.poll(cx, isReceivable)
+		if err != nil {
+			return m, err
+		}
+		if ev.Type == EventCancel {
+			return m, ErrCanceled
+		}
+		m, ok := ev.Data.(M)
+		if ok || ev.Data == nil && reflect.TypeFor[M]().Kind() == reflect.Interface {
+			return m, nil
+		}
+		f.p.sys.drop(f.p.pid, ev, ErrWrongType)
+	}
+}

@@ -1,0 +1,139 @@
+package natscluster_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/process"
+	"github.com/suiro-go/suiro/process/natscluster"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// For a process of the system that is one node.
+const (
+	childEnv  = "SUIRO_NATSCLUSTER_CHILD" // the URL of the server
+	childLost = 4 * time.Second           // Config.Lost
+)
+
+type (
+	task struct { // send so many messages
+		To process.PID
+		N  int
+	}
+	status struct {
+		Sent, Received int
+		Faults         []string
+	}
+)
+
+func childTypes() *natscluster.Types {
+	t := newTypes()
+	natscluster.Register[task](t, "task", natscluster.AtLeastOnce)
+	natscluster.RegisterCall[bool, status](t, "status")
+	return t
+}
+
+// child joins as a node with one process, registers it by the node's name, and ends with stdin.
+func child() {
+	cfg := testConfig(os.Getenv(childEnv))
+	cfg.Types, cfg.Lost = childTypes(), childLost
+	c, err := natscluster.Join(context.Background(), cfg)
+	if err == nil {
+		var ref process.Ref[any]
+		w := &worker{c: c, seen: newLedger()}
+		if ref, err = process.Go(c.System(), process.Options{}, w.run); err == nil {
+			err = c.Register(context.Background(), os.Args[1], ref.PID())
+		}
+		if err == nil {
+			err = c.JoinGroup("workers", ref.PID())
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// A worker sends and counts messages.
+type worker struct {
+	c    *natscluster.Cluster
+	seen *ledger
+	sent int
+}
+
+func (w *worker) run(cx *sched.Context, self *process.Inbox[any]) error {
+	type sentAll struct{ n int }
+	for {
+		m, err := self.Receive(cx)
+		if err != nil {
+			return err
+		}
+		switch m := m.(type) {
+		case task:
+			go func() {
+				for i := range m.N {
+					if w.c.System().SendContext(context.Background(), m.To, sure{self.PID(), i}) != nil {
+						return
+					}
+				}
+				_ = w.c.System().Send(nil, self.PID(), sentAll{m.N})
+			}()
+		case sentAll:
+			w.sent += m.n
+		case sure:
+			w.seen.note(m.From, m.N, false)
+		case *process.Request[bool, status]:
+			m.Reply(status{w.sent, w.seen.count(), w.seen.faults()})
+		}
+	}
+}
+
+// A nodeProcess is a process of the system that is one node.
+type nodeProcess struct {
+	*exec.Cmd
+	stdin io.Closer
+	pid   process.PID
+}
+
+// startNode starts a process that is a node, and waits until c finds it.
+func startNode(t testing.TB, c *natscluster.Cluster, name string) *nodeProcess {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	n := &nodeProcess{Cmd: exec.Command(program, name)}
+	n.Env = append(os.Environ(), childEnv+"="+c.URL())
+	n.Stderr = os.Stderr
+	n.stdin, err = n.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, n.Start())
+	t.Cleanup(n.kill)
+	eventually(t, func() bool {
+		n.pid, err = c.Whereis(t.Context(), name)
+		return err == nil
+	})
+	return n
+}
+
+// kill ends the process at once.
+func (n *nodeProcess) kill() {
+	if n.ProcessState == nil {
+		_ = n.Process.Kill()
+		_ = n.Wait()
+		_ = n.stdin.Close()
+	}
+}
+
+func statusOf(t testing.TB, c *natscluster.Cluster, n *nodeProcess) status {
+	t.Helper()
+	s, err := process.CallContext[bool, status](t.Context(), c.System(), n.pid, true)
+	require.NoError(t, err)
+	return s
+}

@@ -1,0 +1,342 @@
+package natscluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/suiro-go/suiro/process"
+)
+
+// names are the names that processes of this node have in the cluster. All nodes share two
+// key-value buckets of JetStream. One has the PID of each name. The other one has a lease of each
+// node with names: a key that vanishes unless the node renews it. A name whose node has no lease is
+// free.
+type names struct {
+	opening sync.Mutex // held while the buckets are opened
+	opened  bool
+	pids    jetstream.KeyValue
+	leases  jetstream.KeyValue
+	lease   uint64        // revision of this node's lease; of opening, then of maintainNames
+	lapsed  bool          // other nodes may have taken names; of maintainNames
+	changed chan struct{} // a process with names has ended
+
+	mu  sync.Mutex
+	own map[string]*ownName
+}
+
+type ownName struct {
+	pid process.PID
+
+	// The lock of names guards these.
+	revision uint64 // 0: it is not known whether the key was stored
+	stop     func() // ends the monitor
+	ended    bool   // the key is to be removed
+}
+
+// Register gives a process of this node a name in the whole cluster, besides those of
+// System.Register. It needs JetStream. The error is process.ErrNameTaken if another process has
+// the name, or process.ErrNoProcess. The name is free again soon after the process has ended, and
+// Config.Lease after its node is lost.
+func (c *Cluster) Register(ctx context.Context, name string, pid process.PID) error {
+	if err := c.openNames(ctx); err != nil {
+		return err
+	}
+	if pid.Node() != c.node || c.sys.Status(pid) == process.Complete {
+		return process.ErrNoProcess
+	}
+	n := &c.names
+	value, _ := pid.MarshalBinary()
+	n.mu.Lock()
+	if own := n.own[name]; own != nil && own.ended && own.pid == pid {
+		delete(n.own, name) // removeName must not remove the key that is stored now
+	}
+	n.mu.Unlock()
+	var revision uint64
+	for {
+		var err error
+		if revision, err = n.pids.Create(ctx, nameKey(name), value); err == nil {
+			break
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) {
+			c.giveUpName(name, pid)
+			return fmt.Errorf("natscluster: name: %w", err)
+		}
+		e, err := n.pids.Get(ctx, nameKey(name))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			continue
+		}
+		if err != nil {
+			c.giveUpName(name, pid)
+			return fmt.Errorf("natscluster: name: %w", err)
+		}
+		if !bytes.Equal(e.Value(), value) {
+			switch holds, err := c.holds(ctx, e); {
+			case err != nil:
+				return err
+			case holds:
+				return process.ErrNameTaken
+			}
+		} else if c.owns(name, pid) {
+			return nil
+		} // else the answer to an earlier Create was lost
+		if revision, err = n.pids.Update(ctx, nameKey(name), value, e.Revision()); err == nil {
+			break
+		} // another node was faster, or the connection fails, which Create will say
+	}
+	own := &ownName{pid: pid, revision: revision}
+	n.mu.Lock()
+	n.own[name] = own
+	n.mu.Unlock()
+	stop, ok := c.sys.OnEnd(pid, func(error) { c.freeName(own) })
+	if !ok {
+		c.freeName(own)
+		return process.ErrNoProcess
+	}
+	n.mu.Lock()
+	own.stop = stop
+	n.mu.Unlock()
+	return nil
+}
+
+// owns reports whether a process of this node has the name, as far as this node knows.
+func (c *Cluster) owns(name string, pid process.PID) bool {
+	c.names.mu.Lock()
+	defer c.names.mu.Unlock()
+	own := c.names.own[name]
+	return own != nil && own.pid == pid && !own.ended
+}
+
+// giveUpName makes maintainNames remove a name that may have been stored though Register fails.
+func (c *Cluster) giveUpName(name string, pid process.PID) {
+	n := &c.names
+	own := &ownName{pid: pid}
+	n.mu.Lock()
+	if n.own[name] != nil { // of another process, or of an earlier failure
+		n.mu.Unlock()
+		return
+	}
+	n.own[name] = own
+	n.mu.Unlock()
+	c.freeName(own)
+}
+
+// Unregister frees a name that a process of this node has. It reports whether one had it. If there
+// is an error, the node goes on trying.
+func (c *Cluster) Unregister(ctx context.Context, name string) (bool, error) {
+	n := &c.names
+	n.mu.Lock()
+	own := n.own[name]
+	if own == nil || own.ended {
+		n.mu.Unlock()
+		return false, nil
+	}
+	own.ended = true // maintainNames tries again if this fails
+	n.mu.Unlock()
+	return true, c.removeName(ctx, name, own)
+}
+
+// Whereis is the process of the cluster that has the name. It asks JetStream. The error is
+// process.ErrNoProcess if none has.
+func (c *Cluster) Whereis(ctx context.Context, name string) (process.PID, error) {
+	if err := c.openNames(ctx); err != nil {
+		return process.PID{}, err
+	}
+	e, err := c.names.pids.Get(ctx, nameKey(name))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return process.PID{}, process.ErrNoProcess
+	}
+	if err != nil {
+		return process.PID{}, fmt.Errorf("natscluster: name: %w", err)
+	}
+	var pid process.PID
+	if err := pid.UnmarshalBinary(e.Value()); err != nil {
+		return pid, err
+	}
+	switch holds, err := c.holds(ctx, e); {
+	case err != nil:
+		return process.PID{}, err
+	case !holds:
+		return process.PID{}, process.ErrNoProcess
+	}
+	return pid, nil
+}
+
+// holds reports whether the process of an entry still has the name: its node has a lease, and this
+// node does not know that it has ended.
+func (c *Cluster) holds(ctx context.Context, e jetstream.KeyValueEntry) (bool, error) {
+	var pid process.PID
+	if err := pid.UnmarshalBinary(e.Value()); err != nil {
+		return false, err
+	}
+	if pid.Node() == c.node {
+		return c.sys.Status(pid) != process.Complete, nil
+	}
+	_, err := c.names.leases.Get(ctx, leaseKey(pid.Node()))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// openNames opens the buckets, and takes a lease.
+func (c *Cluster) openNames(ctx context.Context) error {
+	n := &c.names
+	n.opening.Lock()
+	defer n.opening.Unlock()
+	if c.ctx.Err() != nil {
+		return ErrClosed
+	}
+	if n.opened {
+		return nil
+	}
+	js, err := jetstream.New(c.nc)
+	if err != nil {
+		return err
+	}
+	prefix := "suiro-" + c.cfg.Cluster
+	if n.pids, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: prefix + "-names", LimitMarkerTTL: markerTTL}); err != nil {
+		return fmt.Errorf("natscluster: opening the bucket of names: %w", err)
+	}
+	if n.leases, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: prefix + "-leases", TTL: c.cfg.Lease}); err != nil {
+		return fmt.Errorf("natscluster: opening the bucket of leases: %w", err)
+	}
+	if n.lease, err = n.leases.Create(ctx, leaseKey(c.node), nil); err != nil {
+		return fmt.Errorf("natscluster: lease: %w", err)
+	}
+	n.own, n.changed, n.opened = make(map[string]*ownName), make(chan struct{}, 1), true
+	c.running.Add(1) // Shutdown waits for opening before it waits for running
+	go c.maintainNames()
+	return nil
+}
+
+// freeName makes maintainNames remove a name. It does not wait.
+func (c *Cluster) freeName(own *ownName) {
+	c.names.mu.Lock()
+	own.ended = true
+	c.names.mu.Unlock()
+	select {
+	case c.names.changed <- struct{}{}:
+	default:
+	}
+}
+
+// removeName removes a name of this node.
+func (c *Cluster) removeName(ctx context.Context, name string, own *ownName) error {
+	n := &c.names
+	value, _ := own.pid.MarshalBinary()
+	for {
+		n.mu.Lock()
+		revision, current := own.revision, n.own[name] == own
+		n.mu.Unlock()
+		if !current {
+			return nil
+		}
+		err := errUnknownRevision
+		if revision != 0 { // JetStream takes 0 for any revision
+			if err = n.pids.Purge(ctx, nameKey(name), jetstream.LastRevision(revision), jetstream.PurgeTTL(markerTTL)); err == nil {
+				break
+			}
+		}
+		e, asked := n.pids.Get(ctx, nameKey(name))
+		if errors.Is(asked, jetstream.ErrKeyNotFound) || asked == nil && !bytes.Equal(e.Value(), value) {
+			break // another process has the name now, or none
+		}
+		if asked != nil || e.Revision() == revision {
+			return fmt.Errorf("natscluster: name: %w", err)
+		}
+		n.mu.Lock()
+		own.revision = e.Revision()
+		n.mu.Unlock()
+	}
+	c.forgetName(name, own)
+	return nil
+}
+
+var errUnknownRevision = errors.New("it is not known whether the name was stored")
+
+// markerTTL is how long the bucket keeps the marker of a removed name. NATS allows no less.
+const markerTTL = time.Second
+
+// forgetName removes a name from the table of this node. It reports whether the process had it.
+func (c *Cluster) forgetName(name string, own *ownName) bool {
+	n := &c.names
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	had := n.own[name] == own
+	if had {
+		delete(n.own, name)
+	}
+	if own.stop != nil {
+		go own.stop() // takes the lock of the process
+		own.stop = nil
+	}
+	return had && !own.ended
+}
+
+// maintainNames renews the lease, and removes the names of processes that have ended.
+func (c *Cluster) maintainNames() {
+	defer c.running.Done()
+	n := &c.names
+	ticks := time.NewTicker(c.cfg.Lease / 3)
+	defer ticks.Stop()
+	for {
+		renew := false
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-n.changed:
+		case <-ticks.C:
+			renew = true
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, c.cfg.Lease/3)
+		if renew {
+			c.renewLease(ctx)
+		}
+		c.removeEnded(ctx)
+		cancel()
+	}
+}
+
+// removeEnded removes the names of processes that have ended. It tries again with the next renewal
+// if that fails.
+func (c *Cluster) removeEnded(ctx context.Context) {
+	n := &c.names
+	ended := map[string]*ownName{}
+	n.mu.Lock()
+	for name, own := range n.own {
+		if own.ended {
+			ended[name] = own
+		}
+	}
+	n.mu.Unlock()
+	for name, own := range ended {
+		if err := c.removeName(ctx, name, own); err != nil {
+			c.cfg.Logger.Warn("natscluster: freeing a name", "name", name, "error", err)
+		}
+	}
+}
+
+// releaseNames frees all names of the node, whose processes have ended.
+func (c *Cluster) releaseNames(ctx context.Context) {
+	n := &c.names
+	n.opening.Lock()
+	defer n.opening.Unlock()
+	if !n.opened {
+		return
+	}
+	c.removeEnded(ctx)
+	if err := n.leases.Delete(ctx, leaseKey(c.node)); err != nil {
+		c.cfg.Logger.Warn("natscluster: giving up the lease", "error", err)
+	}
+}
+
+func nameKey(name string) string { return "n" + hex.EncodeToString([]byte(name)) }
+
+func leaseKey(node uint64) string { return fmt.Sprintf("%016x", node) }

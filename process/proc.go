@@ -1,0 +1,326 @@
+package process
+
+import (
+	"cmp"
+	"sync"
+	"sync/atomic"
+
+	"github.com/suiro-go/suiro/internal/mpsc"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A proc is what all kinds of processes have in common: a task with a mailbox.
+//
+// Any goroutine may put events into the mailbox and notify the state. All else belongs to the task,
+// except for what mu guards. With OverflowDropOldest a sender may act as the consumer, so there mu
+// guards taking, too.
+type proc struct {
+	task    sched.Task
+	mailbox mpsc.Mailbox[Event]
+	state   mpsc.State
+	pid     PID
+	sys     *System
+	self    Self
+	wake    func()         // wakes the process; nil: by its task
+	cx      *sched.Context // of the present run
+
+	// Taken from the mailbox and not received yet. mu guards them with OverflowDropOldest.
+	pending, latest *node // all but completions of yields
+	answers         *node // completions of yields, the latest first
+	signals         int32 // events in pending that are not messages
+
+	killed  atomic.Pointer[error] // the reason of a kill; set once
+	waiting atomic.Bool           // extras.room is not empty
+
+	overflow  Overflow
+	begun     bool // its first run has begun
+	receiving bool // a receive has found no event in this run
+
+	mu     sync.Mutex
+	ended  bool
+	trap   bool // exits of linked processes become events
+	extras *extras
+}
+
+// extras are what few processes have. The process's lock guards them.
+type extras struct {
+	names    []string
+	groups   []string
+	links    map[PID]struct{}
+	watchers map[watcher]struct{}
+	monitors map[uint64]*monitor // that the process has set
+	room     []sched.Waker       // senders that wait for room in the mailbox
+	done     chan struct{}       // of the context of Init
+	canceled bool                // done is closed, or will be when it is made
+}
+
+// A watcher is told when a process ends. No lock is held.
+type watcher interface{ processEnded(pid PID, reason error) }
+
+// init prepares a process that nobody knows yet.
+func (p *proc) init(s *System, body sched.Body, o *Options) {
+	p.sys, p.self.p = s, p
+	p.task.Init(s.rt, body)
+	p.overflow = cmp.Or(o.Overflow, s.cfg.Overflow)
+	p.mailbox.Init(&s.end, limitOf(cmp.Or(o.Mailbox, s.cfg.Mailbox)))
+}
+
+// more returns the extras. The lock is held.
+func (p *proc) more() *extras {
+	if p.extras == nil {
+		p.extras = new(extras)
+	}
+	return p.extras
+}
+
+// put adds an event, wakes the process if it must be, and reports whether the process has not
+// ended. cx is that of the calling task, or nil.
+func (p *proc) put(cx *sched.Context, n *node, kind mpsc.Kind) (accepted bool) {
+	accepted, first := p.mailbox.Put(n)
+	if accepted && (first || kind == mpsc.Answer) && p.state.Notify(kind) {
+		p.rouse(cx)
+	}
+	return accepted
+}
+
+// rouse wakes the process's task.
+func (p *proc) rouse(cx *sched.Context) {
+	switch {
+	case p.wake != nil:
+		p.wake()
+	case cx != nil:
+		cx.Wake(p.task.Waker())
+	default:
+		p.task.Wake()
+	}
+}
+
+// signal puts an event that does not count as a message, and that also wakes a blocked process.
+// false: the process has ended.
+func (p *proc) signal(cx *sched.Context, ev Event) bool {
+	n := p.sys.node(ev, false)
+	if !p.put(cx, n, mpsc.Answer) {
+		p.sys.free(n)
+		return false
+	}
+	return true
+}
+
+// kill ends the process soon. The first reason counts.
+func (p *proc) kill(reason error) {
+	p.mu.Lock()
+	wake := p.killLocked(reason)
+	p.mu.Unlock()
+	if wake {
+		p.rouse(nil)
+	}
+}
+
+// killLocked is kill under the lock. It reports whether the caller must wake the process.
+func (p *proc) killLocked(reason error) (mustWake bool) {
+	if p.ended || !p.killed.CompareAndSwap(nil, &reason) {
+		return false
+	}
+	p.endContext()
+	return p.state.Notify(mpsc.Answer)
+}
+
+// collect empties the mailbox.
+func (p *proc) collect() { p.append(p.mailbox.Take()) }
+
+// append adds a list to pending, and its completions of yields to answers.
+func (p *proc) append(oldest, _ *node) {
+	for n := oldest; n != nil; {
+		next := n.Next
+		switch n.Value.Type {
+		case EventYield:
+			n.Next, p.answers = p.answers, n
+			n = next
+			continue
+		case EventMessage:
+		default:
+			p.signals++
+		}
+		if p.pending == nil {
+			p.pending = n
+		} else {
+			p.latest.Next = n
+		}
+		n.Next, p.latest = nil, n
+		n = next
+	}
+}
+
+// wakesBlocked reports whether there is an event for a process that waits for an answer.
+func (p *proc) wakesBlocked() bool { return p.answers != nil || p.signals != 0 }
+
+// lockMail is called before, and unlockMail after, the process deals with pending.
+func (p *proc) lockMail() {
+	if p.overflow == OverflowDropOldest {
+		p.mu.Lock()
+	}
+}
+
+func (p *proc) unlockMail() {
+	if p.overflow == OverflowDropOldest {
+		p.mu.Unlock()
+	}
+}
+
+// batch appends received events to buf, up to its capacity. more and moreAnswers say whether events
+// are left that an idle or a blocked process must get. A process that is blocked gets none until
+// there is an answer.
+func (p *proc) batch(buf []Event, blocked bool) (events []Event, more, moreAnswers bool) {
+	p.lockMail()
+	p.collect()
+	if blocked && !p.wakesBlocked() {
+		p.unlockMail()
+		return buf, false, false
+	}
+	for n := p.answers; n != nil && len(buf) < cap(buf); n = p.answers {
+		buf = append(buf, n.Value)
+		p.answers = n.Next
+		p.sys.free(n)
+	}
+	counted, n := 0, p.pending
+	var used *node
+	for ; n != nil && len(buf) < cap(buf); n = p.pending {
+		buf = append(buf, n.Value)
+		p.pending = n.Next
+		counted += p.taken(n)
+		n.Value, n.Next, used = Event{}, used, n
+	}
+	if used != nil {
+		p.sys.nodes.Put(used)
+	}
+	p.mailbox.Free(counted)
+	more, moreAnswers = p.pending != nil || p.answers != nil, p.wakesBlocked()
+	p.unlockMail()
+	p.madeRoom(counted)
+	return buf, more, moreAnswers
+}
+
+// taken notes that a node has left pending, and returns the number of counted messages it is.
+func (p *proc) taken(n *node) int {
+	if n.Value.Type == EventMessage {
+		return 1
+	}
+	p.signals--
+	return 0
+}
+
+// receive takes out the first event that match accepts. The caller has emptied the mailbox.
+func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
+	p.lockMail()
+	var before *node
+	n := p.pending
+	for n != nil && !match(&n.Value) {
+		before, n = n, n.Next
+	}
+	if n == nil {
+		p.unlockMail()
+		return ev, false
+	}
+	if before == nil {
+		p.pending = n.Next
+	} else {
+		before.Next = n.Next
+	}
+	if p.latest == n {
+		p.latest = before
+	}
+	counted := p.taken(n)
+	p.mailbox.Free(counted)
+	p.unlockMail()
+	ev = n.Value
+	p.sys.free(n)
+	p.madeRoom(counted)
+	return ev, true
+}
+
+// finish ends the process. It runs in the process's task, once. From here on nothing enters the
+// mailbox. The messages in it go to Config.Dropped.
+func (p *proc) finish(reason error) {
+	if p.state.Phase() == mpsc.Complete { // a run that has not returned is followed by another one
+		return
+	}
+	s := p.sys
+	s.table.remove(p) // first: a goroutine that sees Complete also sees that the PID finds nothing
+	p.state.Finish()
+	p.lockMail()
+	p.append(p.mailbox.Close())
+	left := p.pending
+	p.pending = nil
+	for n := p.answers; n != nil; n = p.answers {
+		p.answers = n.Next
+		p.sys.free(n)
+	}
+	p.unlockMail()
+	p.mu.Lock()
+	x := p.extras
+	p.ended, p.extras = true, nil
+	p.mu.Unlock()
+	for n := left; n != nil; {
+		next := n.Next
+		s.drop(p.pid, n.Value, ErrNoProcess)
+		s.free(n)
+		n = next
+	}
+	if x != nil {
+		p.settle(x, reason)
+	}
+	s.table.ended(p.pid)
+	s.processEnded()
+}
+
+// settle tells all that a process was connected with.
+func (p *proc) settle(x *extras, reason error) {
+	s := p.sys
+	if x.done != nil && !x.canceled {
+		close(x.done)
+	}
+	for _, name := range x.names {
+		s.names.remove(name, p)
+	}
+	for _, group := range x.groups {
+		s.groups.remove(group, p)
+	}
+	for _, w := range x.room {
+		w.Wake()
+	}
+	for _, m := range x.monitors {
+		m.stop()
+	}
+	for w := range x.watchers {
+		w.processEnded(p.pid, reason)
+	}
+	for pid := range x.links {
+		if q := s.table.get(pid); q != nil {
+			q.linkedEnded(p.pid, reason)
+		}
+	}
+}
+
+// watch adds a watcher. false: the process has ended.
+func (p *proc) watch(w watcher) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	x := p.more()
+	if x.watchers == nil {
+		x.watchers = make(map[watcher]struct{})
+	}
+	x.watchers[w] = struct{}{}
+	return true
+}
+
+// unwatch removes a watcher.
+func (p *proc) unwatch(w watcher) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.extras != nil {
+		delete(p.extras.watchers, w)
+	}
+}

@@ -1,0 +1,204 @@
+package process_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/process"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A bridge is a Remote between systems of one program. It lends room for messages.
+type bridge struct {
+	mu      sync.Mutex
+	systems map[uint64]*process.System
+	room    int
+	waiting []sched.Waker
+	forgot  []any
+}
+
+func (b *bridge) Send(to process.PID, message any) error {
+	b.mu.Lock()
+	if b.room == 0 {
+		b.mu.Unlock()
+		return process.ErrMailboxFull
+	}
+	b.room--
+	b.mu.Unlock()
+	s := b.systems[to.Node()]
+	if q, ok := message.(*process.Request[int, int]); ok {
+		message = process.NewRequest[int](q.Body, func(v int, err error) {
+			if err != nil {
+				q.Fail(err)
+			} else {
+				q.Reply(v)
+			}
+		})
+	}
+	return s.Send(nil, to, message)
+}
+
+func (b *bridge) AwaitRoom(_ process.PID, w sched.Waker) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = append(b.waiting, w)
+	return true
+}
+
+func (b *bridge) lend(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.room += n
+	for _, w := range b.waiting {
+		w.Wake()
+	}
+	b.waiting = nil
+}
+
+func (b *bridge) Forget(request any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forgot = append(b.forgot, request)
+}
+
+func (b *bridge) Monitor(pid process.PID, ended func(error)) (stop func()) {
+	stop, ok := b.systems[pid.Node()].OnEnd(pid, ended)
+	if !ok {
+		ended(process.ErrNoProcess)
+	}
+	return stop
+}
+
+func newBridge(t *testing.T, room int) (*bridge, *process.System, *process.System) {
+	b := &bridge{systems: map[uint64]*process.System{}, room: room}
+	for node := range uint64(2) {
+		b.systems[node+1] = newSystem(t, 2, process.Config{Node: node + 1, Remote: b})
+	}
+	return b, b.systems[1], b.systems[2]
+}
+
+var errDone = errors.New("done")
+
+// adder answers requests, and ends with errDone at 0.
+func adder(cx *sched.Context, self *process.Inbox[*process.Request[int, int]]) error {
+	for {
+		q, err := self.Receive(cx)
+		if err != nil {
+			return err
+		}
+		if q.Body == 0 {
+			return errDone
+		}
+		q.Reply(q.Body + 1)
+	}
+}
+
+func TestARemoteReachesProcessesOfOtherNodes(t *testing.T) {
+	b, near, far := newBridge(t, 1<<20)
+	ref, err := process.Go(far, process.Options{}, adder)
+	require.NoError(t, err)
+	pid := ref.PID()
+	require.Equal(t, uint64(2), pid.Node())
+	require.Contains(t, pid.String(), "@2>")
+	v, err := process.CallContext[int, int](t.Context(), near, pid, 41)
+	require.NoError(t, err)
+	require.Equal(t, 42, v)
+	b.mu.Lock()
+	require.Len(t, b.forgot, 1, "the answer has come: the Remote needs to keep nothing")
+	b.mu.Unlock()
+
+	downs := make(chan process.Event, 2)
+	_, err = process.Go(near, process.Options{}, func(cx *sched.Context, self *process.Inbox[any]) error {
+		tag := self.Monitor(pid)
+		self.Demonitor(self.Monitor(pid))
+		ev, err := self.ReceiveEvent(cx)
+		if ev.Tag != tag {
+			err = errors.New("another monitor")
+		}
+		downs <- ev
+		return err
+	})
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		_, err := sched.Wait(t.Context(), near.Done(pid))
+		done <- err
+	}()
+	require.Equal(t, process.ErrNoProcess, near.Kill(pid), "only its own system kills a process")
+	require.NoError(t, near.Send(nil, pid, process.NewRequest[int](0, func(int, error) {})))
+	ev := <-downs
+	require.Equal(t, process.EventDown, ev.Type)
+	require.Equal(t, pid, ev.Data)
+	if err := <-done; err != errDone { // it may have asked after the end
+		require.Equal(t, process.ErrNoProcess, err)
+	}
+	_, ok := far.OnEnd(pid, func(error) { t.Error("called") })
+	require.False(t, ok)
+}
+
+func TestSendersWaitForTheRoomOfARemote(t *testing.T) {
+	b, near, far := newBridge(t, 0)
+	got := make(chan any, 8)
+	ref, err := process.Go(far, process.Options{}, func(cx *sched.Context, self *process.Inbox[any]) error {
+		for {
+			m, err := self.Receive(cx)
+			if err != nil {
+				return err
+			}
+			got <- m
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, process.ErrMailboxFull, near.Send(nil, ref.PID(), 0))
+	sent := make(chan error, 1)
+	go func() { sent <- near.SendContext(t.Context(), ref.PID(), 1) }()
+	require.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.waiting) > 0
+	}, time.Minute, time.Millisecond)
+	require.Empty(t, got)
+	b.lend(1)
+	require.NoError(t, <-sent)
+	require.Equal(t, 1, <-got)
+}
+
+func TestDeliverWaitsForRoomWhateverTheOverflowIs(t *testing.T) {
+	s := newSystem(t, 2, process.Config{Overflow: process.OverflowRefuse, Mailbox: 1})
+	gate, got := make(chan struct{}), make(chan any, 8)
+	ref, err := process.Go(s, process.Options{}, func(cx *sched.Context, self *process.Inbox[any]) error {
+		<-gate
+		for {
+			m, err := self.Receive(cx)
+			if err != nil {
+				return err
+			}
+			got <- m
+		}
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.Send(nil, ref.PID(), 1))
+	require.Equal(t, process.ErrMailboxFull, s.SendContext(t.Context(), ref.PID(), 2))
+	delivered := make(chan error, 1)
+	go func() { delivered <- s.Deliver(t.Context(), ref.PID(), 3) }()
+	close(gate)
+	require.NoError(t, <-delivered)
+	require.Equal(t, 1, <-got)
+	require.Equal(t, 3, <-got)
+}
+
+func TestAPIDIsEncodedWithItsNode(t *testing.T) {
+	_, near, _ := newBridge(t, 0)
+	ref, err := process.Go(near, process.Options{}, adder)
+	require.NoError(t, err)
+	b, err := ref.PID().MarshalBinary()
+	require.NoError(t, err)
+	var pid process.PID
+	require.NoError(t, pid.UnmarshalBinary(b))
+	require.Equal(t, ref.PID(), pid)
+	require.Error(t, pid.UnmarshalBinary(b[1:]))
+}

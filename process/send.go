@@ -1,0 +1,223 @@
+package process
+
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/internal/mpsc"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// An Overflow is a policy for messages that find the mailbox full.
+type Overflow uint8
+
+const (
+	// OverflowRefuse means: Send returns ErrMailboxFull.
+	OverflowRefuse Overflow = 1 + iota
+	// OverflowWait means: the sender waits for room, if it can: see System.Send.
+	OverflowWait
+	// OverflowDropOldest means: the message that has waited for longest is dropped. Each send and
+	// each receive takes a lock.
+	OverflowDropOldest
+	// OverflowDropNewest means: the message itself is dropped, and Send reports success.
+	OverflowDropNewest
+)
+
+// Send puts a message into the mailbox of a process. Messages of one sender arrive in their order.
+// No copy is made: the sender must not change the message afterward. cx is the context of the
+// running task, which makes the wake-up cheaper, or nil outside of tasks.
+//
+// Send does not wait, with one exception: if the mailbox is full, its Overflow is OverflowWait and
+// cx is that of a stackful task. With OverflowWait other callers get ErrMailboxFull. Goroutines may
+// wait by SendContext. The error is ErrNoProcess if the process has ended. A process that ends
+// later may not receive the message (see Config.Dropped).
+//
+// To a process of another node, the policy is Config.Overflow of the sending System, and
+// SendContext and SendFuture always wait. The error may be another one of the Remote.
+func (s *System) Send(cx *sched.Context, to PID, message any) error {
+	err := s.trySend(cx, to, message)
+	if err == ErrMailboxFull && cx != nil && cx.Stackful() {
+		overflow := s.cfg.Overflow // for other nodes
+		if p := s.table.get(to); p != nil {
+			overflow = p.overflow
+		}
+		if overflow == OverflowWait {
+			_, err = sched.Await(cx, s.SendFuture(to, message))
+		}
+	}
+	return err
+}
+
+// SendContext is Send for a goroutine. With OverflowWait it waits until there is room or ctx ends.
+func (s *System) SendContext(ctx context.Context, to PID, message any) error {
+	if err := s.trySend(nil, to, message); err != ErrMailboxFull {
+		return err
+	}
+	_, err := sched.Wait(ctx, s.SendFuture(to, message))
+	return err
+}
+
+// SendFuture is Send for sched.Select and stackless tasks. With OverflowWait it is done when there
+// was room. If it is abandoned before, the message was not sent.
+func (s *System) SendFuture(to PID, message any) sched.Future[struct{}] {
+	return &sendFuture{s, to, message, false}
+}
+
+type sendFuture struct {
+	sys     *System
+	to      PID
+	message any
+	wait    bool // whatever the Overflow is
+}
+
+// Poll tries to send. A sender that finds no room registers itself, and tries again. The process
+// first frees room, and then looks whether anybody is registered. So the sender finds room, or the
+// process finds the sender.
+func (f *sendFuture) Poll(cx *sched.Context) (struct{}, error) {
+	err := f.sys.trySend(cx, f.to, f.message)
+	if err != ErrMailboxFull {
+		return struct{}{}, err
+	}
+	p := f.sys.table.get(f.to)
+	r := f.sys.remote(f.to)
+	switch {
+	case p == nil && r != nil:
+		for !r.AwaitRoom(f.to, cx.Waker()) {
+			if err = f.sys.trySend(cx, f.to, f.message); err != ErrMailboxFull {
+				return struct{}{}, err
+			}
+		}
+	case p == nil:
+		return struct{}{}, ErrNoProcess
+	case p.overflow != OverflowWait && !f.wait:
+		return struct{}{}, err
+	case !p.awaitRoom(cx.Waker()):
+		return struct{}{}, ErrNoProcess
+	}
+	if err = f.sys.trySend(cx, f.to, f.message); err == ErrMailboxFull {
+		err = sched.ErrPending
+	}
+	return struct{}{}, err
+}
+
+// awaitRoom registers a sender for one wake-up. false: the process has ended.
+func (p *proc) awaitRoom(w sched.Waker) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	x := p.more()
+	for _, other := range x.room {
+		if other == w {
+			return true
+		}
+	}
+	x.room = append(x.room, w)
+	p.waiting.Store(true)
+	return true
+}
+
+// madeRoom wakes the senders that wait, after room was freed. They try again. A sender that no
+// longer wants to send has lost nothing for the others, since all are woken.
+func (p *proc) madeRoom(n int) {
+	if n == 0 || !p.waiting.Load() {
+		return
+	}
+	p.mu.Lock()
+	p.waiting.Store(false)
+	var room []sched.Waker
+	if p.extras != nil {
+		room, p.extras.room = p.extras.room, nil
+	}
+	p.mu.Unlock()
+	for _, w := range room {
+		if p.cx != nil {
+			p.cx.Wake(w)
+		} else {
+			w.Wake()
+		}
+	}
+}
+
+// trySend is a send that does not wait.
+func (s *System) trySend(cx *sched.Context, to PID, message any) error {
+	p := s.table.get(to)
+	if p == nil {
+		return s.sendRemote(to, message)
+	}
+	return p.send(cx, message)
+}
+
+func (p *proc) send(cx *sched.Context, message any) error {
+	if p.overflow == OverflowDropOldest {
+		return p.sendDropping(cx, message)
+	}
+	if !p.mailbox.Reserve() {
+		if p.overflow == OverflowDropNewest {
+			p.sys.drop(p.pid, Event{Data: message}, ErrMailboxFull)
+			return nil
+		}
+		return ErrMailboxFull
+	}
+	n := p.sys.node(Event{Data: message}, true)
+	if !p.put(cx, n, mpsc.Message) {
+		p.mailbox.Free(1)
+		p.sys.free(n)
+		return ErrNoProcess
+	}
+	return nil
+}
+
+// sendDropping is send with OverflowDropOldest. If there is no room, the sender acts as the
+// consumer: it empties the mailbox, and drops the oldest message. All who take or count messages of
+// this mailbox hold the lock. So a full mailbox has its messages here.
+func (p *proc) sendDropping(cx *sched.Context, message any) error {
+	n := p.sys.node(Event{Data: message}, true)
+	var oldest *node
+	p.mu.Lock()
+	if p.ended { // the mailbox is closed, or will be
+		p.mu.Unlock()
+		p.sys.free(n)
+		return ErrNoProcess
+	}
+	if !p.mailbox.Reserve() {
+		p.collect()
+		oldest = p.takeOldest()
+	}
+	accepted, first := p.mailbox.Put(n)
+	wake := accepted && first && p.state.Notify(mpsc.Message)
+	p.mu.Unlock()
+	if wake {
+		p.rouse(cx)
+	}
+	if oldest != nil {
+		p.sys.drop(p.pid, oldest.Value, ErrMailboxFull)
+		p.sys.free(oldest)
+	}
+	if !accepted {
+		p.sys.free(n)
+		return ErrNoProcess
+	}
+	return nil
+}
+
+// takeOldest takes out the oldest message. Other events stay.
+func (p *proc) takeOldest() *node {
+	var before *node
+	n := p.pending
+	for n != nil && !n.Counted {
+		before, n = n, n.Next
+	}
+	switch {
+	case n == nil:
+		return nil
+	case before == nil:
+		p.pending = n.Next
+	default:
+		before.Next = n.Next
+	}
+	if p.latest == n {
+		p.latest = before
+	}
+	return n
+}

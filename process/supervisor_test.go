@@ -1,0 +1,315 @@
+package process_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/process"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A troupe is the children of a supervisor. It hears when one is started or ends.
+type troupe struct {
+	t      *testing.T
+	s      *process.System
+	events chan string
+	pids   map[string]process.PID // as the test has heard
+	starts chan started
+}
+
+type started struct {
+	name string
+	pid  process.PID
+	at   time.Duration
+}
+
+func newTroupe(t *testing.T, s *process.System) *troupe {
+	return &troupe{t, s, make(chan string, 100), map[string]process.PID{}, make(chan started, 100)}
+}
+
+func (tr *troupe) child(name string, restart process.Restart) process.Child {
+	return process.Child{Name: name, Restart: restart, Start: func(at process.Starter, o process.Options) (process.PID, error) {
+		o.Name = name
+		ref, err := process.Go(at, o, func(cx *sched.Context, self *process.Inbox[any]) error {
+			err := ends(cx, self)
+			tr.events <- fmt.Sprint(name, " ends: ", err)
+			return err
+		})
+		tr.starts <- started{name, ref.PID(), tr.s.Runtime().Now()}
+		return ref.PID(), err
+	}}
+}
+
+// starting waits for the starts of children, in that order.
+func (tr *troupe) starting(names ...string) (at time.Duration) {
+	tr.t.Helper()
+	for _, name := range names {
+		got := receive(tr.t, name+" starts", tr.starts)
+		require.Equal(tr.t, name, got.name)
+		tr.pids[name] = got.pid
+		at = got.at
+	}
+	return at
+}
+
+func (tr *troupe) hears(events ...string) {
+	tr.t.Helper()
+	for _, ev := range events {
+		require.Equal(tr.t, ev, receive(tr.t, ev, tr.events))
+	}
+}
+
+// end makes a child end with a reason.
+func (tr *troupe) end(name string, reason any) {
+	tr.t.Helper()
+	require.NoError(tr.t, tr.s.Send(nil, tr.pids[name], reason))
+}
+
+const bye = " ends: process: canceled: context canceled"
+
+func TestStrategies(t *testing.T) {
+	for _, c := range []struct {
+		strategy         process.Strategy
+		ended, restarted []string
+	}{
+		{process.OneForOne, nil, []string{"b"}},
+		{process.OneForAll, []string{"c" + bye, "a" + bye}, []string{"a", "b", "c"}},
+		{process.RestForOne, []string{"c" + bye}, []string{"b", "c"}},
+	} {
+		t.Run(fmt.Sprint(c.strategy), func(t *testing.T) {
+			onEach(t, func(t *testing.T, s *process.System) {
+				tr := newTroupe(t, s)
+				top, err := process.Supervisor{Strategy: c.strategy, Children: []process.Child{
+					tr.child("a", process.Permanent), tr.child("b", process.Permanent), tr.child("c", process.Permanent),
+				}}.Start(s, process.Options{})
+				require.NoError(t, err)
+				tr.starting("a", "b", "c")
+				old := tr.pids["b"]
+				tr.end("b", errTest)
+				tr.hears("b ends: test")
+				tr.hears(c.ended...)
+				tr.starting(c.restarted...)
+				require.NotEqual(t, old, tr.pids["b"])
+				require.Equal(t, process.ErrNoProcess, s.Send(nil, old, nil))
+				require.NoError(t, s.Cancel(top))
+				tr.hears("c"+bye, "b"+bye, "a"+bye)
+				eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+			})
+		})
+	}
+}
+
+func TestWhichChildrenAreRestarted(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		for _, c := range []struct {
+			restart process.Restart
+			reason  any
+			again   bool
+		}{
+			{process.Permanent, nil, true}, {process.Permanent, errTest, true},
+			{process.Transient, nil, false}, {process.Transient, process.ErrCanceled, false}, {process.Transient, errTest, true},
+			{process.Temporary, nil, false}, {process.Temporary, errTest, false},
+		} {
+			tr := newTroupe(t, s)
+			top, err := process.Supervisor{Children: []process.Child{tr.child("a", c.restart), tr.child("b", process.Permanent)}}.Start(s, process.Options{})
+			require.NoError(t, err)
+			for range 2 {
+				got := receive(t, "a start", tr.starts)
+				tr.pids[got.name] = got.pid
+			}
+			tr.end("a", c.reason)
+			receive(t, "its end", tr.events)
+			if c.again {
+				tr.starting("a")
+			} else { // b is restarted after the supervisor has dealt with a
+				tr.end("b", nil)
+				receive(t, "its end", tr.events)
+				tr.starting("b")
+			}
+			require.NoError(t, s.Cancel(top))
+			eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+			require.Empty(t, tr.starts)
+		}
+	})
+}
+
+// After three restarts within the period the fourth end is too much. Restarts outside of it do not
+// count.
+func TestIntensity(t *testing.T) {
+	s := paused(t)
+	tr := newTroupe(t, s)
+	top, err := process.Supervisor{Period: time.Minute, Children: []process.Child{
+		tr.child("a", process.Permanent), tr.child("b", process.Permanent),
+	}}.Start(s, process.Options{})
+	require.NoError(t, err)
+	reason := make(chan error, 1)
+	watching := make(chan struct{})
+	spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+		self.Monitor(top)
+		close(watching)
+		ev, err := self.ReceiveEvent(cx)
+		reason <- ev.Error
+		return err
+	})
+	receive(t, "the monitor", watching)
+	tr.starting("a", "b")
+	for range 3 {
+		tr.end("a", errTest)
+		tr.hears("a ends: test")
+		tr.starting("a")
+	}
+	s.Runtime().Advance(2 * time.Minute)
+	for range 3 {
+		tr.end("a", errTest)
+		tr.hears("a ends: test")
+		tr.starting("a")
+	}
+	tr.end("a", errTest)
+	tr.hears("a ends: test", "b"+bye)
+	err = receive(t, "the supervisor's end", reason)
+	require.ErrorIs(t, err, errTest)
+	var intensity *process.IntensityError
+	require.ErrorAs(t, err, &intensity)
+	require.Equal(t, "a", intensity.Child)
+}
+
+func TestBackOffDoubles(t *testing.T) {
+	s := paused(t)
+	tr := newTroupe(t, s)
+	_, err := process.Supervisor{Intensity: -1, Period: time.Hour, BackOff: time.Second, MaxBackOff: 4 * time.Second,
+		Children: []process.Child{tr.child("a", process.Permanent), tr.child("b", process.Permanent)}}.Start(s, process.Options{})
+	require.NoError(t, err)
+	at := tr.starting("a", "b")
+	for _, delay := range []time.Duration{1, 2, 4, 4} {
+		tr.end("a", errTest)
+		tr.hears("a ends: test")
+		next := tr.starting("a")
+		require.Equal(t, delay*time.Second, (next - at).Round(10*time.Millisecond))
+		at = next
+	}
+}
+
+// Supervisors are children of supervisors. When a subtree gives up, its parent restarts it.
+func TestATreeOfSupervisors(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		tr := newTroupe(t, s)
+		sub := process.Supervisor{Intensity: 1, Children: []process.Child{tr.child("a", process.Permanent)}}
+		top, err := process.Supervisor{Children: []process.Child{{Name: "sub", Start: sub.Start}, tr.child("b", process.Permanent)}}.Start(s, process.Options{})
+		require.NoError(t, err)
+		for range 2 {
+			got := receive(t, "a start", tr.starts)
+			tr.pids[got.name] = got.pid
+		}
+		tr.end("a", errTest)
+		tr.hears("a ends: test")
+		tr.starting("a")
+		tr.end("a", errTest) // sub gives up, top restarts it
+		tr.hears("a ends: test")
+		tr.starting("a")
+		eventually(t, "the first ones are no longer counted", func() bool { return s.Len() == 4 })
+		require.NoError(t, s.Kill(top)) // links take all with it
+		eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+	})
+}
+
+// A child that ignores its cancel event is killed after its grace period.
+func TestAChildThatIgnoresItsCancelIsKilled(t *testing.T) {
+	s := paused(t)
+	var ignores process.PID
+	began := make(chan struct{})
+	start := func(at process.Starter, o process.Options) (process.PID, error) {
+		pid, err := process.Start(at, &machine{step: func(_ []process.Event, out *process.StepOutput) error {
+			if out.Status = process.Idle; began != nil {
+				close(began)
+				began = nil
+			}
+			return nil
+		}}, o)
+		ignores = pid
+		return pid, err
+	}
+	running := began
+	top, err := process.Supervisor{Children: []process.Child{{Name: "stubborn", Grace: time.Minute, Start: start}}}.Start(s, process.Options{})
+	require.NoError(t, err)
+	receive(t, "the child's first step", running)
+	before := s.Runtime().Now()
+	require.NoError(t, s.Cancel(top))
+	eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+	require.GreaterOrEqual(t, s.Runtime().Now()-before, time.Minute)
+	require.Equal(t, process.Complete, s.Status(ignores))
+}
+
+// A supervisor that cannot start its children ends those that it has started.
+func TestAChildThatCannotBeStarted(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		tr := newTroupe(t, s)
+		fails := process.Child{Name: "bad", Start: func(process.Starter, process.Options) (process.PID, error) { return process.PID{}, errTest }}
+		reason := make(chan error, 1)
+		spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+			self.TrapExits(true)
+			_, err := process.Supervisor{Children: []process.Child{tr.child("a", process.Permanent), fails}}.Start(&self.Self, process.Options{Link: true})
+			if err != nil {
+				return err
+			}
+			ev, err := self.ReceiveEvent(cx)
+			reason <- ev.Error
+			return err
+		})
+		require.ErrorIs(t, receive(t, "the supervisor's end", reason), errTest)
+		eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+	})
+}
+
+// No child is restarted during a shutdown.
+func TestShutdownOfATree(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		rt := sched.New(sched.Config{Workers: workers})
+		s := process.New(process.Config{Runtime: rt})
+		tr := newTroupe(t, s)
+		for range 10 {
+			_, err := process.Supervisor{Children: []process.Child{{Name: "x", Start: func(at process.Starter, o process.Options) (process.PID, error) {
+				ref, err := process.Go(at, o, func(cx *sched.Context, self *process.Inbox[any]) error {
+					tr.starts <- started{}
+					return waits(cx, self)
+				})
+				return ref.PID(), err
+			}}}}.Start(s, process.Options{})
+			require.NoError(t, err)
+		}
+		for range 10 {
+			receive(t, "a start", tr.starts)
+		}
+		require.NoError(t, s.Shutdown(context.Background()))
+		require.Empty(t, tr.starts)
+		require.NoError(t, rt.Close())
+	}
+}
+
+// A child whose restarts fail does not keep a supervisor without a limit from being canceled.
+func TestAChildWhoseRestartsFail(t *testing.T) {
+	s := paused(t)
+	starts := make(chan process.PID, 1)
+	tries := make(chan struct{}, 1000)
+	start := func(at process.Starter, o process.Options) (process.PID, error) {
+		select {
+		case tries <- struct{}{}:
+		default:
+		}
+		if len(tries) > 1 {
+			return process.PID{}, errTest
+		}
+		ref, err := process.Go(at, o, ends)
+		starts <- ref.PID()
+		return ref.PID(), err
+	}
+	top, err := process.Supervisor{Intensity: -1, Children: []process.Child{{Name: "a", Start: start}}}.Start(s, process.Options{})
+	require.NoError(t, err)
+	require.NoError(t, s.Send(nil, receive(t, "the first start", starts), errTest))
+	eventually(t, "there are many tries", func() bool { return len(tries) == cap(tries) })
+	require.NoError(t, s.Cancel(top))
+	eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+}

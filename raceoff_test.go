@@ -1,0 +1,5 @@
+//go:build !race
+
+package suiro_test
+
+const raceEnabled = false

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// DialStream connects, and waits for the connection, in a stackful task. The Stream is bound to the
+// task, and stays open until Close. With Dialer.TLS it speaks TLS, with the handshake complete. An
+// abort of the task ends the attempt: the error then matches sched.ErrCanceled.
+func (d *Dialer) DialStream(cx *sched.Context, network, addr string) (*Stream, error) {
+	s, err := sched.Await(cx, d.DialStreamFuture(network, addr))
+	return s, d.ended(network, addr, err)
+}
+
+// DialStreamContext is DialStream for ordinary goroutines, until ctx ends. The Stream is not bound:
+// a task that gets it calls Bind.
+func (d *Dialer) DialStreamContext(ctx context.Context, network, addr string) (*Stream, error) {
+	s := conn.NewStream()
+	if _, err := d.DialHandlerContext(ctx, network, addr, s.Handler()); err != nil {
+		_ = s.Close() // it may have received already
+		return nil, err
+	}
+	return s, nil
+}
+
+// DialStreamFuture is DialStream as a future, for one connection. Its first poll starts the dial.
+// The Stream is bound to the stackful task that polls it last. A dropped future ends the attempt.
+// Bound the time by Dialer.Timeout: its error names the address, that of sched.Timeout does not.
+func (d *Dialer) DialStreamFuture(network, addr string) *DialStreamFuture {
+	s := conn.NewStream()
+	return &DialStreamFuture{d.dialHandlerFuture(context.Background(), network, addr, s.Handler()), s}
+}
+
+// A DialStreamFuture is a Stream that is being dialed.
+type DialStreamFuture struct {
+	dial   *DialHandlerFuture
+	stream *Stream
+}
+
+var (
+	_ sched.Future[*Stream] = (*DialStreamFuture)(nil)
+	_ sched.Canceler        = (*DialStreamFuture)(nil)
+)
+
+// Poll returns the Stream, or the error.
+func (f *DialStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
+	switch _, err := f.dial.Poll(cx); err {
+	case nil:
+		return f.stream.Bind(cx), nil
+	case sched.ErrPending:
+		return nil, err
+	default:
+		_ = f.stream.Close() // it may have received already
+		return nil, err
+	}
+}
+
+// Cancel ends the attempt.
+func (f *DialStreamFuture) Cancel() {
+	f.dial.Cancel()
+	f.stream.Abort()
+}

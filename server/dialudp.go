@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"net"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/packet"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// DialUDP makes a UDP socket for tasks that is connected to an address. It must be called in a
+// stackful task, and waits until the name is resolved. Nothing is sent, so it takes the first
+// address to which there is a route. network is "udp", "udp4" or "udp6". Dialer.Near and FastOpen
+// have no effect. With TLS or Proxy the error matches errors.ErrUnsupported.
+func (d *Dialer) DialUDP(cx *sched.Context, network, addr string) (*UDPSocket, error) {
+	u, err := sched.Await(cx, d.DialUDPFuture(network, addr))
+	return u, d.ended(network, addr, err)
+}
+
+// DialUDPContext is DialUDP for ordinary goroutines, until ctx ends.
+func (d *Dialer) DialUDPContext(ctx context.Context, network, addr string) (*UDPSocket, error) {
+	return dialPacketContext(ctx, d, network, addr, attachUDP)
+}
+
+// DialUDPFuture is DialUDP as a future, for one socket. Its first poll starts the dial. A dropped
+// future makes no socket.
+func (d *Dialer) DialUDPFuture(network, addr string) *DialUDPFuture {
+	return &DialUDPFuture{packetDial[*UDPSocket]{dialer: d, network: network, addr: addr, attach: attachUDP}}
+}
+
+// A DialUDPFuture is a connected UDP socket that is being made. It may have to resolve the peer's
+// name first.
+type DialUDPFuture struct{ dial packetDial[*UDPSocket] }
+
+var (
+	_ sched.Future[*UDPSocket] = (*DialUDPFuture)(nil)
+	_ sched.Canceler           = (*DialUDPFuture)(nil)
+)
+
+// Poll returns the socket, or the error.
+func (f *DialUDPFuture) Poll(cx *sched.Context) (*UDPSocket, error) { return f.dial.Poll(cx) }
+
+// Cancel ends the resolution of the name.
+func (f *DialUDPFuture) Cancel() { f.dial.Cancel() }
+
+func attachUDP(g *conn.Group, pc *net.UDPConn) (*UDPSocket, error) { return packet.ListenUDP(g, pc) }

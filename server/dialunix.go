@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// DialUnix connects to a Unix socket on which open files are passed (SCM_RIGHTS), in a stackful
+// task. The UnixStream stays open until Close. Fields for TCP and Dialer.Near do not count. TLS and
+// Proxy are errors that match errors.ErrUnsupported, and so is Windows. An abort of the task ends
+// the attempt: the error then matches sched.ErrCanceled.
+func (d *Dialer) DialUnix(cx *sched.Context, path string) (*UnixStream, error) {
+	s, err := sched.Await(cx, d.DialUnixFuture(path))
+	return s, d.ended("unix", path, err)
+}
+
+// DialUnixContext is DialUnix for ordinary goroutines, until ctx ends.
+func (d *Dialer) DialUnixContext(ctx context.Context, path string) (*UnixStream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, d.ended("unix", path, err)
+	}
+	g, err := d.group()
+	if err != nil {
+		return nil, d.ended("unix", path, err)
+	}
+	ctx, release := bubble.Context(ctx)
+	defer release()
+	s, err := sched.Block(ctx, g.Runtime(), d.DialUnixFuture(path))
+	return s, d.ended("unix", path, err)
+}
+
+// DialUnixFuture is DialUnix as a future, for one connection: its first poll starts the dial. A
+// dropped future ends the attempt.
+func (d *Dialer) DialUnixFuture(path string) *DialUnixFuture {
+	return &DialUnixFuture{dialer: d, path: path}
+}
+
+// A DialUnixFuture is a UnixStream that is being dialed.
+type DialUnixFuture struct {
+	dialer *Dialer
+	path   string
+	dial   *conn.DialUnixFuture // nil before the first poll
+}
+
+var (
+	_ sched.Future[*UnixStream] = (*DialUnixFuture)(nil)
+	_ sched.Canceler            = (*DialUnixFuture)(nil)
+)
+
+// Poll returns the connection, or the error.
+func (f *DialUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
+	if f.dial == nil {
+		var err error
+		if f.dial, err = f.dialer.dialUnix(f.path); err != nil {
+			return nil, f.dialer.opError("unix", f.path, err)
+		}
+	}
+	return f.dial.Poll(cx)
+}
+
+// Cancel ends the attempt.
+func (f *DialUnixFuture) Cancel() {
+	if f.dial != nil {
+		f.dial.Cancel()
+	}
+}
+
+func (d *Dialer) dialUnix(path string) (*conn.DialUnixFuture, error) {
+	if d.TLS != nil || d.Proxy != nil {
+		return nil, fmt.Errorf("server: Dialer.TLS or Proxy is set, and files pass beside plain bytes alone: use a Dialer without them: %w", errors.ErrUnsupported)
+	}
+	g, err := d.group()
+	if err != nil {
+		return nil, err
+	}
+	cfg := conn.UnixDialConfig{Addr: &net.UnixAddr{Name: path, Net: "unix"}, Control: d.control(false)}
+	if cfg.Timeout, err = d.remaining(); err != nil {
+		return nil, err
+	}
+	if d.LocalAddr != nil {
+		local, ok := d.LocalAddr.(*net.UnixAddr)
+		if !ok {
+			return nil, fmt.Errorf("server: Dialer.LocalAddr is a %T; use a *net.UnixAddr", d.LocalAddr)
+		}
+		cfg.LocalAddr = local
+	}
+	return g.DialUnixFuture(cfg), nil
+}
