@@ -1,4 +1,4 @@
-# make help lists what there is; .ci/run is the gate that runs all of it.
+# make help lists the targets. .ci/run is the gate; make lanes runs all that the gate has no time for.
 .DEFAULT_GOAL := help
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.9
@@ -10,8 +10,8 @@ PUBLIC := ./server/... ./conn/... ./packet/... ./sched/... ./syncx/... ./chanx/.
 # "context deadline exceeded" as its end (golang/go#75804), most of all on a busy machine.
 FUZZTIME ?= 100000x
 FUZZTIME_REACTOR ?= 5000x
-# The tests build linux/amd64. vet compiles what a package needs, and checks the types of the package and of its tests,
-# so its platforms, one for each system and size of int, need the build of one program only; the others have the same files.
+# make cross builds for CROSS and vets for VET; the tests build linux/amd64. vet checks a package and its tests but links
+# nothing, so VET has one platform for each system and size of int.
 CROSS := linux/arm64 linux/arm linux/riscv64 windows/arm64 darwin/amd64
 VET := linux/386 windows/amd64 darwin/arm64 freebsd/amd64 netbsd/amd64 openbsd/amd64 dragonfly/amd64
 
@@ -35,11 +35,38 @@ test: ## all tests
 race: ## all tests under the race detector
 	@set -e; for m in $(TESTED); do echo "go -C $$m test -race ./..."; go -C $$m test -race -timeout 24m ./...; done
 
-.PHONY: lint
-lint: ## gofmt, vet, staticcheck, and revive for the comments of what is exported
+.PHONY: fmt
+fmt: ## gofmt would change nothing
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
+
+.PHONY: vet
+vet: ## vet for Linux, Windows and macOS, and staticcheck
+	go vet ./...
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go vet ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./...
+	go run $(STATICCHECK) ./...
+
+.PHONY: typecheck
+typecheck: ## type-check the library and the proxy for every platform and build tag: seconds, where make cross takes minutes
+	@mkdir -p build
+	@go build -o build/typecheck ./internal/cmd/typecheck
+	@build/typecheck linux/amd64 $(CROSS) $(VET) linux/amd64,kqueue linux/amd64,explore linux/amd64,long
+	@cd examples/proxy && ../../build/typecheck linux/amd64 windows/amd64 darwin/arm64
+
+.PHONY: lint
+lint: fmt ## gofmt, vet and staticcheck of all modules, and revive for the comments of exported names
 	@set -e; for m in $(TESTED); do echo "vet, staticcheck $$m"; go -C $$m vet ./...; go -C $$m run $(STATICCHECK) ./...; done
 	go run $(REVIVE) -config .revive.toml $(PUBLIC)
+
+.PHONY: tools
+tools: ## install what the lanes need besides Go, from Debian; the gate needs none of it
+	.ci/tools
+
+.PHONY: lanes lane
+lanes: ## all that the gate has no time for, with one table in the end; SINCE=commit runs those that a change asks for
+	.ci/lanes $(if $(SINCE),-since $(SINCE))
+lane: ## make lane NAME=faults, or NAME="faults kqueue"; .ci/lanes -list lists them
+	.ci/lanes $(or $(NAME),$(error use make lane NAME=..., of those that .ci/lanes -list prints))
 
 .PHONY: golangci
 golangci: ## golangci-lint by .golangci.yml, in every module (some minutes; not in the gate, but in the hosted workflow)
@@ -127,17 +154,22 @@ kqueue-conn:
 	go test $(RACE) -tags kqueue -short -run '/^kqueue' ./conn ./packet
 
 .PHONY: test-windows
-test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (.ci/run says what it needs)
+test-windows: ## the tests of the Windows build, and its HTTP example with curl, under Wine (make tools installs what it needs)
 	.ci/windows
 
 .PHONY: oracle
 oracle: ## compare the ring layer with giouring, byte for byte and live
 	cd reactor/internal/uring/oracle && go vet . && go test -ldflags=-checklinkname=0 .
 
-.PHONY: explore
+# The packages whose lock-free parts run in the explorer, besides its own.
+EXPLORED := ./sched/ ./syncx/ ./chanx/ ./internal/engine/ ./internal/sending/ ./internal/handover/ ./internal/semaphore/ ./internal/membudget/ ./internal/admission/ ./internal/mailbox/ ./internal/mpsc/
+.PHONY: explore explore-short
 explore: ## every interleaving of the lock-free parts, within bounds, and the mutants it must find
 	go test -tags explore ./internal/explore/
-	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m ./sched/ ./syncx/ ./chanx/ ./internal/engine/ ./internal/sending/ ./internal/handover/ ./internal/semaphore/ ./internal/membudget/ ./internal/admission/ ./internal/mailbox/ ./internal/mpsc/
+	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m $(EXPLORED)
+explore-short: ## the same without mutants and with smaller bounds
+	go test -vet=off -short -tags explore ./internal/explore/
+	go test -vet=off -short -tags explore -run 'Explor|Interleav' -skip Mutant -timeout 7m $(EXPLORED)
 
 .PHONY: model
 model: ## the Promela model of parking (needs spin)
@@ -171,11 +203,11 @@ chaos: ## random actions in all callbacks of conn, for 2000 connections of each 
 	SUIRO_CHAOS_CONNS=500 go test -race -count=4 -timeout 30m -run Chaos ./conn
 
 .PHONY: clients
-clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through examples/proxy, on both backends (.ci/run says what it needs)
+clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through examples/proxy, on both backends (make tools installs what it needs)
 	.ci/clients
 
 .PHONY: interop
-interop: ## gRPC's interop client, WebSocket libraries, fasthttp, h2load, go-redis and pgx, on both backends (.ci/run says what it needs)
+interop: ## gRPC's interop client, WebSocket libraries, fasthttp, h2load, go-redis and pgx, on both backends (make tools installs what it needs)
 	.ci/interop
 
 # Flags of interop/std, such as -suite net/http -mode dial -backend epoll; without -short it also looks for leaks, and takes longer.
@@ -195,6 +227,10 @@ bench: ## compare with the peers, all workloads, into bench/RESULTS.md (10 minut
 .PHONY: quick
 quick: ## compare with gnet and net, within a minute
 	go run ./bench -quick
+
+.PHONY: bench-modules
+bench-modules: ## vet and test the modules under bench
+	@set -e; for m in load peers actors; do echo "bench/$$m"; (cd bench/$$m && go vet ./... && go test ./...); done
 
 .PHONY: guard
 guard: ## compare Suiro's ratios to package net with bench/baselines.json: 1 if one is more than 20 % worse

@@ -40,7 +40,10 @@ func (t *trace) print(w io.Writer) {
 	for i, l := range t.lines {
 		source, ok := sources[l.file]
 		if !ok {
-			text, _ := os.ReadFile(l.file)
+			text, err := os.ReadFile(l.file)
+			if err != nil { // With -trimpath it is no path; tests run in the folder of their package.
+				text, _ = os.ReadFile(filepath.Base(l.file))
+			}
 			source = strings.Split(string(text), "\n")
 			sources[l.file] = source
 		}
