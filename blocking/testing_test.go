@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-const patience = schedtest.Patience
+var patience = schedtest.Patience
 
 func TestMain(m *testing.M) { schedtest.EndlessMain(m, "sched.(*worker)", "blocking.(*Pool)") }
 

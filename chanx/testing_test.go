@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-const patience = schedtest.Patience
+var patience = schedtest.Patience
 
 // slow says that tests should repeat less, because they run under the race detector. There
 // sync.Pool also drops items at random, so tests cannot count allocations.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -37,7 +38,7 @@ func TestAnIdleConnectionHasNoMailbox(t *testing.T) {
 				for range 3 {
 					write(t, c, "x")
 					read(t, c, 1)
-					require.Eventually(t, func() bool { return !h.HasMailbox() }, 30*time.Second, time.Millisecond)
+					require.Eventually(t, func() bool { return !h.HasMailbox() }, patience.Limit, time.Millisecond)
 				}
 			})
 		})

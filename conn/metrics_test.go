@@ -295,7 +295,7 @@ func shedMoves(t *testing.T, backend string) {
 
 func handshakesMove(t *testing.T, backend string) {
 	server, client := tlsConfigs(t)
-	f := newFixture(t, backend, 1)
+	f := newFixture(t, backend, 1, func(c *conn.Config) { c.Linger = 100 * time.Millisecond }) // alerts that nobody reads
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer ln.Close()
@@ -387,7 +387,7 @@ func clientUnsentMoves(t *testing.T, backend string) {
 
 func clientHandshakesMove(t *testing.T, backend string) {
 	server, client := tlsConfigs(t)
-	f := newFixture(t, backend, 1)
+	f := newFixture(t, backend, 1, func(c *conn.Config) { c.Linger = 100 * time.Millisecond })
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer ln.Close()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 // A browser is a headless Chromium with one page, driven by the DevTools protocol over a pipe.
@@ -112,7 +114,7 @@ func (b *browser) call(result any, method string, params map[string]any) {
 		if result != nil {
 			require.NoError(b.t, json.Unmarshal(a.Result, result))
 		}
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience.Limit):
 		b.t.Fatal(method + " has no answer")
 	}
 }
@@ -138,7 +140,7 @@ func eval[T any](b *browser, expression string) (value T) {
 // until waits for an expression to be true.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	end := time.Now().Add(60 * time.Second)
+	end := time.Now().Add(patience.Limit)
 	for !eval[bool](b, expression) {
 		if time.Now().After(end) {
 			b.t.Fatalf("in vain: %s\n%s", expression, eval[string](b, "document.body.innerText"))

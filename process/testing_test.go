@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -130,5 +129,3 @@ func ends(cx *sched.Context, self *process.Inbox[any]) error {
 func paused(t testing.TB) *process.System {
 	return newSystem(t, 1, process.Config{Runtime: sched.New(sched.Config{Workers: 1, Paused: true})})
 }
-
-const patience = 90 * time.Second

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 func TestAListenerOfTCPTellsHowManyWait(t *testing.T) {
@@ -29,7 +31,7 @@ func TestAListenerOfTCPTellsHowManyWait(t *testing.T) {
 		defer c.Close()
 	}
 	for left := clients; left > 0; left-- {
-		require.Eventually(t, func() bool { return count() == left }, 30*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return count() == left }, patience.Limit, time.Millisecond)
 		c, err := ln.Accept()
 		require.NoError(t, err)
 		defer c.Close()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 func newTestIOCP(t *testing.T, cfg Config) (*readiness, *iocp) {
@@ -38,7 +40,7 @@ func next(t *testing.T, r *readiness) Completion {
 	t.Helper()
 	var out [1]Completion
 	for range 1000 {
-		n, err := r.Poll(out[:], 30*time.Second, false)
+		n, err := r.Poll(out[:], patience.Limit, false)
 		require.NoError(t, err)
 		if n == 1 {
 			return out[0]
@@ -138,7 +140,7 @@ func TestIOCPIdleConnectionsHoldNoBuffer(t *testing.T) {
 		next(t, r)
 		require.NoError(t, r.Submit(&Op{Kind: Close, FD: fd}))
 	}
-	for deadline := time.Now().Add(90 * time.Second); len(s.gone) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience.Limit); len(s.gone) > 0 && time.Now().Before(deadline); {
 		_, err := r.Poll(make([]Completion, 1), time.Millisecond, false)
 		require.NoError(t, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -28,7 +29,7 @@ func TestAnUnlockedOwnerWaitsAsAGoroutine(t *testing.T) {
 		select {
 		case err := <-polled:
 			require.NoError(t, err)
-		case <-time.After(90 * time.Second):
+		case <-time.After(patience.Limit):
 			t.Fatal("a wake was lost")
 		}
 	}
@@ -54,7 +55,7 @@ func TestAnUnlockedOwnerWaitsAsAGoroutine(t *testing.T) {
 		case n := <-polled:
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-		case <-time.After(90 * time.Second):
+		case <-time.After(patience.Limit):
 			t.Fatal("nothing was accepted")
 		}
 		require.NoError(t, r.Submit(&reactor.Op{Kind: reactor.Close, FD: out[0].Res}))

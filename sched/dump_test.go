@@ -45,7 +45,7 @@ func TestADumpNamesWhatBlocksAllWorkers(t *testing.T) {
 	for range 3 {
 		select {
 		case <-entered:
-		case <-time.After(90 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("the spare does not run the third task\n" + dumped(t, rt))
 		}
 	}

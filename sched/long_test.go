@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 type bodyFunc func(cx *Context) bool
@@ -20,8 +22,8 @@ func within(t *testing.T, wg *sync.WaitGroup) {
 	go func() { wg.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(90 * time.Second):
-		t.Fatal("not within 30 s: tasks run")
+	case <-time.After(patience.Limit):
+		t.Fatal("tasks still run")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-const patience = schedtest.Patience
+var patience = schedtest.Patience
 
 // slow says that tests should repeat less.
 var slow = sched.Slow

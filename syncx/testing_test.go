@@ -10,7 +10,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-const patience = schedtest.Patience
+var patience = schedtest.Patience
 
 // slow says that tests should repeat less.
 var slow bool

@@ -140,13 +140,11 @@ func TestBadPagesFailAlone(t *testing.T) {
 			s.URL + "/silent":        "unexpected EOF",
 			s.URL + "/broken":        "malformed HTTP",
 			s.URL + "/cut":           "after 10 bytes: unexpected EOF",
-			s.URL + "/slow":          "i/o timeout",
-			s.URL + "/drips":         "i/o timeout",
 			s.URL + "/endless":       "unexpected EOF",
 			refused:                  "connection refused",
 			"http://nobody.invalid/": "",
 		}
-		args := []string{"-backend", backend, "-timeout", "10s"} // time for 4 MiB
+		args := []string{"-backend", backend, "-timeout", "90s"} // time for 4 MiB
 		for u := range want {
 			args = append(args, u)
 		}
@@ -160,7 +158,20 @@ func TestBadPagesFailAlone(t *testing.T) {
 			require.Contains(t, lines[i], says)
 			require.Equal(t, says != "200 ", strings.HasPrefix(lines[i], "failed "), lines[i])
 		}
-		require.Equal(t, "crawler: 8 pages failed\n", stderr)
+		require.Equal(t, "crawler: 6 pages failed\n", stderr)
+		require.Equal(t, 1, code)
+	})
+}
+
+func TestPagesThatTakeTooLongFail(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := newSite(t)
+		lines, stderr, code := crawl(t, "-backend", backend, "-timeout", "500ms", s.URL+"/slow", s.URL+"/drips")
+		require.Len(t, lines, 2)
+		for _, l := range lines {
+			require.Regexp(t, `^failed .*/(slow|drips): .*i/o timeout`, l)
+		}
+		require.Equal(t, "crawler: 2 pages failed\n", stderr)
 		require.Equal(t, 1, code)
 	})
 }

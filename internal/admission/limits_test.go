@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 type waker int
@@ -139,7 +140,7 @@ func TestNobodyIsWokenUnderTheLock(t *testing.T) {
 	}()
 	select {
 	case <-left:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience.Limit):
 		t.Fatal("Leave holds the lock while it wakes")
 	}
 	for i := range all {

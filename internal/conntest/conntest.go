@@ -23,12 +23,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// Patience is how long a condition may take to become true. It does not assert speed: a test that
-// reaches it hangs.
-const Patience = 90 * time.Second
+// Patience is how long a condition may take to become true.
+var Patience = patience.Limit
 
 // Backends runs f, guarded, as a subtest on every backend that starts here.
 func Backends(t *testing.T, f func(t *testing.T, backend string)) {

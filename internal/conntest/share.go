@@ -25,9 +25,9 @@ const shareEnv = "SUIRO_CONNTEST_SHARE"
 // more evenly.
 const batches = 4
 
-// Share is a TestMain for a package whose tests wait more than they compute. It runs them in several
-// processes of this binary, n at a time. Tests of one process cannot run in parallel, since Guard
-// counts the descriptors and goroutines of the whole process.
+// Share is a TestMain for a package whose tests wait more than they compute. It runs them in
+// several processes of this binary, n at a time. Tests of one process cannot run in parallel, since
+// Guard counts the descriptors and goroutines of the whole process.
 //
 // Share runs the tests in this process if a flag selects tests or asks for a profile, as -run and
 // -coverprofile do. Without a log of what the tests read, go test caches no result of Share.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 // A thread that computes runs or waits for a processor: together that is the time that passes.
@@ -40,7 +42,7 @@ func TestAThreadThatSleepsIsNotRunnable(t *testing.T) {
 		<-end
 	}()
 	thread := <-threads
-	late := time.Now().Add(10 * time.Second)
+	late := time.Now().Add(patience.Limit)
 	from, ok := Of(thread)
 	for ok && from.Runnable && time.Now().Before(late) {
 		from, ok = Of(thread)

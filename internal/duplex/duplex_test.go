@@ -15,9 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/duplex"
+	"github.com/suiro-go/suiro/internal/patience"
 )
-
-const patience = 20 * time.Second
 
 // A line is a fake: it takes as many bytes as it has room for, and notes what it is asked.
 type line struct {
@@ -118,7 +117,7 @@ func opened(room int) (*duplex.Duplex, *line) {
 
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	require.Eventually(t, done, patience, time.Millisecond)
+	require.Eventually(t, done, patience.Limit, time.Millisecond)
 }
 
 type result struct {
@@ -144,7 +143,7 @@ func receive[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-time.After(patience.Limit):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/duplex"
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -24,7 +25,7 @@ func start(t *testing.T, rt *sched.Runtime, call func(cx *sched.Context) (int, e
 }
 
 func (d doing) result() (int, error) {
-	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience.Limit)
 	defer cancel()
 	return d.Wait(ctx)
 }
@@ -151,7 +152,7 @@ func TestAWatchIsDoneWhenItsEventHolds(t *testing.T) {
 			receive(t, polled)
 			require.False(t, h.Done())
 			e.make(d, l)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Limit)
 			defer cancel()
 			_, err := h.Wait(ctx)
 			require.NoError(t, err)

@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/internal/testmode"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // Patience is how long a condition may take that comes true within milliseconds unless
 // a wake-up was lost.
-const Patience = 90 * time.Second
+var Patience = patience.Limit
 
 // EndlessMain is a Main with which every runtime parks without limit, so that a lost wake-up hangs.
 // Benchmarks are an exception: they measure the default behavior.

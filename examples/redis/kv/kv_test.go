@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 // dialogues are requests and their replies, one after the other on the same store, in the words of
@@ -180,7 +182,7 @@ func TestKeysExpire(t *testing.T) {
 	c := &client{store: s}
 	c.send(t, "MSET a 1 b 2 c 3\r\nSET a 1 PX 1\r\nSET b 2 PX 1\r\n")
 	c.replies.Reset()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience.Limit)
 	for s.Len() > 1 && time.Now().Before(deadline) { // nobody asks for them
 		for i := range 2 * shards {
 			s.Sweep(i)

@@ -60,7 +60,7 @@ func read(in io.Reader) (*results, error) {
 			if json.Unmarshal(line, &e) == nil {
 				r.take(e)
 			} else {
-				r.builds.Write(line) // go test prints what has no package as it is
+				r.builds.Write(line) // go test prints errors without a package as they are
 			}
 		}
 		if errors.Is(err, io.EOF) {

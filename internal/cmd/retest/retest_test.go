@@ -26,8 +26,8 @@ func planted(t *testing.T, code string) {
 	t.Setenv("GOWORK", "off")
 }
 
-// verdictOf runs the tests of the planted module. It returns whether they pass and what was printed,
-// and what is in build/flakes.
+// verdictOf runs the tests of the planted module. It returns whether they pass, the printed text,
+// and the content of build/flakes.
 func verdictOf(t *testing.T, flags ...string) (ok bool, printed, flakes string) {
 	t.Helper()
 	var out strings.Builder

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-)
 
-const patience = 90 * time.Second
+	"github.com/suiro-go/suiro/internal/patience"
+)
 
 func newQueue(t *testing.T) *Queue {
 	t.Helper()
@@ -43,7 +43,7 @@ func now(t *testing.T, q *Queue) []Event {
 // soon waits for events.
 func soon(t *testing.T, q *Queue) []Event {
 	t.Helper()
-	got := take(t, q, &unix.Timespec{Sec: int64(patience / time.Second)})
+	got := take(t, q, &unix.Timespec{Sec: int64(patience.Limit / time.Second)})
 	require.NotEmpty(t, got, "nothing happened")
 	return got
 }

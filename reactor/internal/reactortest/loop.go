@@ -9,11 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
-
-// patience bounds how long a test waits for a required event. It measures nothing.
-const patience = 90 * time.Second
 
 // shortHold is a wait in which the thread keeps its processor, as a worker does before it blocks.
 const shortHold = 20 * time.Microsecond
@@ -73,10 +71,10 @@ func (l *loop) submit(op reactor.Op) (sent int) {
 // until polls until the condition holds.
 func (l *loop) until(what string, done func() bool) {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); !done(); {
+	for deadline := time.Now().Add(patience.Limit); !done(); {
 		left := time.Until(deadline)
 		if left <= 0 {
-			l.t.Fatalf("waited %v in vain: %s\n%s", patience, what, l.dump())
+			l.t.Fatalf("waited %v in vain: %s\n%s", patience.Limit, what, l.dump())
 		}
 		if l.poll(shortHold, true) == 0 && !done() {
 			l.poll(left, false) // the full time: a shorter time-out would hide a lost event

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/faults"
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -197,8 +198,8 @@ func testLossWake(t *testing.T, b Backend) {
 	for range 3 {
 		require.NoError(t, l.r.Wake())
 		start := time.Now()
-		l.poll(patience, false)
-		require.Less(t, time.Since(start), patience, "it was not heard")
+		l.poll(patience.Limit, false)
+		require.Less(t, time.Since(start), patience.Limit, "it was not heard")
 		l.poll(0, false)
 	}
 	require.Equal(t, 1, plan.Injected(faults.Complete, syscall.ENOMEM))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -57,7 +58,7 @@ func testManyCompletions(t *testing.T, b Backend) {
 		finish(t, c)
 	}
 	enterKernel(t)
-	for deadline := time.Now().Add(patience); flying(ends, reactor.Recv); { // without a wait
+	for deadline := time.Now().Add(patience.Limit); flying(ends, reactor.Recv); { // without a wait
 		l.poll(0, false)
 		require.True(t, time.Now().Before(deadline), "%s", l.dump())
 	}

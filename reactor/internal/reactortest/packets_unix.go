@@ -10,9 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
-func deadline() time.Time { return time.Now().Add(patience) }
+func deadline() time.Time { return time.Now().Add(patience.Limit) }
 
 // packetSocket returns a datagram socket at a free loopback address. For "udp" it is an IPv6 socket
 // that also takes IPv4.

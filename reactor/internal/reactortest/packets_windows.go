@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 // segments says whether a batch holds segments as one datagram.
@@ -18,7 +20,7 @@ const segments = false
 // sendersWait says whether there is a packetPair.
 const sendersWait = false
 
-func deadline() time.Time { return time.Now().Add(patience) }
+func deadline() time.Time { return time.Now().Add(patience.Limit) }
 
 // packetSocket returns a datagram socket at a free loopback address. For "udp" it is an IPv6 socket
 // that also takes IPv4.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 // networks are the networks on which every transfer is tried.
@@ -92,7 +94,7 @@ func dial(t testing.TB, to net.Addr) net.Conn {
 
 func prepared(t testing.TB, c net.Conn) net.Conn {
 	t.Helper()
-	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience.Limit)))
 	t.Cleanup(func() { _ = c.Close() }) // a test may have closed it
 	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -52,7 +53,7 @@ func (l *loop) dispatchAll(got []reactor.Completion) {
 // waits for the rescuer, or computes.
 func (l *loop) rescueUntil(what string, owner func(over *atomic.Bool), done func() bool) {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); !done(); {
+	for deadline := time.Now().Add(patience.Limit); !done(); {
 		var over atomic.Bool
 		var got []reactor.Completion
 		rescued := inBackground(func() (err error) {
@@ -143,7 +144,7 @@ func testRescueWake(t *testing.T, b Backend) {
 
 func testRescueHold(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	watchdog := time.AfterFunc(patience, func() { panic("reactortest: a hold does not end") })
+	watchdog := time.AfterFunc(patience.Limit, func() { panic("reactortest: a hold does not end") })
 	defer watchdog.Stop()
 	for range 50 {
 		require.Zero(t, l.poll(time.Microsecond, true))
@@ -163,7 +164,7 @@ func testRescueOrder(t *testing.T, b Backend) {
 		written = append(written, inBackground(func() error { _, err := peers[i].Write(want); return err }))
 	}
 	rnd := rand.New(rand.NewPCG(7, 8))
-	for deadline := time.Now().Add(patience); received(ends) < len(ends)*len(want); {
+	for deadline := time.Now().Add(patience.Limit); received(ends) < len(ends)*len(want); {
 		require.True(t, time.Now().Before(deadline), "%s", l.dump())
 		if rnd.IntN(2) == 0 {
 			l.dispatchAll(l.rescue())
@@ -228,7 +229,7 @@ func testRescueSubmit(t *testing.T, b Backend) {
 		ends[i].recv()
 	}
 	sends := make([]int, width)
-	for deadline := time.Now().Add(patience); received(ends) < width*size || flying(ends, reactor.Send); {
+	for deadline := time.Now().Add(patience.Limit); received(ends) < width*size || flying(ends, reactor.Send); {
 		require.True(t, time.Now().Before(deadline), "%s", l.dump())
 		taker.Lock()
 		got := caught

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -68,7 +69,7 @@ func (l *loop) feed(ends []*endpoint, want [][]byte) {
 		total += len(w)
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
-	for deadline := time.Now().Add(patience); received(ends) < total; l.poll(0, false) { // a single release need not free a buffer
+	for deadline := time.Now().Add(patience.Limit); received(ends) < total; l.poll(0, false) { // a single release need not free a buffer
 		require.True(l.t, time.Now().Before(deadline), "%d of %d bytes\n%s", received(ends), total, l.dump())
 		for _, i := range rnd.Perm(len(ends)) {
 			if len(ends[i].kept) > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -49,12 +50,12 @@ func testWaitNone(t *testing.T, b Backend) {
 		require.Zero(t, l.poll(0, true))
 	}
 	write(t, peer, "hello")
-	for deadline := time.Now().Add(patience); len(e.data) < 5; {
+	for deadline := time.Now().Add(patience.Limit); len(e.data) < 5; {
 		l.poll(0, false)
 		require.True(t, time.Now().Before(deadline), "%s", l.dump())
 	}
 	e.send([]byte("hello"))
-	for deadline := time.Now().Add(patience); e.sent < 5; {
+	for deadline := time.Now().Add(patience.Limit); e.sent < 5; {
 		l.poll(0, true)
 		require.True(t, time.Now().Before(deadline), "%s", l.dump())
 	}
@@ -97,7 +98,7 @@ func testHoldEnded(t *testing.T, b Backend) {
 	for i := range 200 {
 		write(t, peer, "x") // arrives while the send is submitted, or before
 		e.send([]byte("y"))
-		for deadline := time.Now().Add(patience); len(e.data) == i || e.sent == i; {
+		for deadline := time.Now().Add(patience.Limit); len(e.data) == i || e.sent == i; {
 			l.poll(100*time.Microsecond, true)
 			require.True(t, time.Now().Before(deadline), "%s", l.dump())
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -26,8 +27,8 @@ var waking = []behavior{
 func (l *loop) returns(what string) {
 	l.t.Helper()
 	start := time.Now()
-	l.poll(patience, false)
-	if time.Since(start) >= patience {
+	l.poll(patience.Limit, false)
+	if time.Since(start) >= patience.Limit {
 		l.t.Fatalf("%s did not end the wait\n%s", what, l.dump())
 	}
 }
@@ -95,7 +96,7 @@ func testWakeForever(t *testing.T, b Backend) {
 			}
 		}
 	})
-	watchdog := time.AfterFunc(patience, func() { panic("reactortest: a wake did not end an endless wait") })
+	watchdog := time.AfterFunc(patience.Limit, func() { panic("reactortest: a wake did not end an endless wait") })
 	for range 200 {
 		rounds.Add(1)
 		l.poll(-1, false)

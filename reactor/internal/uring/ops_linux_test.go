@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 // listen returns a listening TCP socket on loopback and its address.
@@ -25,7 +27,7 @@ func listen(t *testing.T) (fd int, addr *unix.SockaddrInet4) {
 
 func dial(t *testing.T, addr *unix.SockaddrInet4) net.Conn {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", (&net.TCPAddr{IP: addr.Addr[:], Port: addr.Port}).String(), patience)
+	c, err := net.DialTimeout("tcp", (&net.TCPAddr{IP: addr.Addr[:], Port: addr.Port}).String(), patience.Limit)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
 func TestNopRoundTrip(t *testing.T) {
@@ -168,11 +170,11 @@ func TestWaitEndsWithTheCompletion(t *testing.T) {
 			_, err := unix.Write(b, []byte("hello"))
 			done <- err
 		}()
-		for deadline := time.Now().Add(patience); r.CQReady() == 0; {
+		for deadline := time.Now().Add(patience.Limit); r.CQReady() == 0; {
 			require.True(t, time.Now().Before(deadline))
 			// With hold, and one P, the writer runs between the waits only: keep them short, and
 			// yield.
-			wait := patience
+			wait := patience.Limit
 			if hold {
 				wait = time.Millisecond
 			}

@@ -10,10 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-)
 
-// patience bounds how long a test waits for a required event. It measures nothing.
-const patience = 90 * time.Second
+	"github.com/suiro-go/suiro/internal/patience"
+)
 
 // newTestRing sets a ring up on this thread, to which it locks the test, or skips the test where
 // the kernel offers no io_uring or not these flags.
@@ -64,7 +63,7 @@ func submit(t *testing.T, r *Ring) {
 func reap(t *testing.T, r *Ring, n int) []CQE {
 	t.Helper()
 	var got []CQE
-	for deadline := time.Now().Add(patience); len(got) < n; {
+	for deadline := time.Now().Add(patience.Limit); len(got) < n; {
 		require.True(t, time.Now().Before(deadline), "%d completions of %d: %v", len(got), n, got)
 		if r.CQReady() == 0 {
 			_, errno := r.Enter(1, true, time.Second, false)
