@@ -113,6 +113,7 @@ var compiled = sync.OnceValues(func() (types.Importer, error) {
 })
 
 func TestFragmentsInTheGuidesCompile(t *testing.T) {
+	lengthy(t)
 	imports, err := compiled()
 	require.NoError(t, err)
 	count := 0

@@ -195,6 +195,7 @@ func checkPrograms(t *testing.T, programs []*guideProgram) (string, error) {
 }
 
 func TestProgramsInTheGuidesCompileAndDoWhatTheGuidesSay(t *testing.T) {
+	lengthy(t)
 	programs := programsOf(t, guides(t))
 	bin, err := checkPrograms(t, programs)
 	require.NoError(t, err)
@@ -217,6 +218,7 @@ func TestProgramsInTheGuidesCompileAndDoWhatTheGuidesSay(t *testing.T) {
 
 // A broken program of each kind is found.
 func TestProgramsThatDoNotDoWhatTheirGuideSaysAreFound(t *testing.T) {
+	lengthy(t)
 	program := func(note, body string) string {
 		return "<!-- run " + note + "\n-->\n```go\npackage main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() {\n" + body + "\n}\n```\n\n"
 	}

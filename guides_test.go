@@ -195,6 +195,14 @@ func withoutProgram(index string) map[string]bool {
 
 var linkToPage = regexp.MustCompile(`(?m)^- \[[^]]+\]\(([\w-]+\.md)\)`)
 
+// lengthy skips a test that builds programs or reads all texts, in short runs. They have the race
+// detector, which makes such a test take minutes and finds nothing in it.
+func lengthy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow, and not about concurrency")
+	}
+}
+
 func TestPagesOfTheReferenceNeedNoProgram(t *testing.T) {
 	index := "- [A](a.md)\n\n## Reference\n\n- [B](b.md): see [C](c.md)\n\n## More\n\n- [D](d.md)\n"
 	assert.Equal(t, map[string]bool{"docs/README.md": true, "docs/b.md": true}, withoutProgram(index))

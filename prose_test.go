@@ -81,6 +81,7 @@ func readCeilings(t *testing.T) map[string]int {
 
 // SUIRO_PROSE=1 lists all findings: SUIRO_PROSE=1 go test -run ProseIsPlain .
 func TestProseIsPlain(t *testing.T) {
+	lengthy(t)
 	found, err := findingsOf(".")
 	require.NoError(t, err)
 	allowed := readCeilings(t)

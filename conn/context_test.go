@@ -270,6 +270,18 @@ func TestTheContextOfAConnectionHasTheValuesOfTheServer(t *testing.T) {
 	})
 }
 
+// A goroutine may make the context after the connection looked for one to end, and before it forgets
+// it.
+func TestAContextThatIsForgottenEnds(t *testing.T) {
+	f := newFixture(t, reactor.Backends()[0], 1)
+	c := conn.Idle(f.Group)
+	ctx := c.Context()
+	require.NoError(t, ctx.Err())
+	c.DropContext()
+	require.Equal(t, net.ErrClosed, awaitContext(t, ctx))
+	require.Zero(t, f.Contexts())
+}
+
 // Goroutines ask for the context of a connection that is about to end.
 func TestAContextMadeWhileItsConnectionEndsHasAnEnd(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -383,6 +395,6 @@ func BenchmarkContextOfAConnection(b *testing.B) {
 	b.ReportAllocs()
 	for range b.N {
 		c.Context()
-		c.EndContext()
+		c.DropContext()
 	}
 }

@@ -11,11 +11,8 @@ func (g *Group) Contexts() int {
 // Idle is a connection that does nothing.
 func Idle(g *Group) *Conn { return users(core.NewConn(&g.core, -1, untold{})) }
 
-// EndContext ends the context of the connection, and forgets it.
-func (c *Conn) EndContext() {
-	c.core.EndContext(nil)
-	c.core.DropContext()
-}
+// DropContext forgets the context of the connection, as its end does.
+func (c *Conn) DropContext() { c.core.DropContext(nil) }
 
 // Tokens is the number of connections with a token of sched.Context.Draining.
 func (g *Group) Tokens() int {

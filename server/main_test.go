@@ -6,4 +6,4 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-func TestMain(m *testing.M) { conntest.Share(m, 2) }
+func TestMain(m *testing.M) { conntest.Share(m, 3) }

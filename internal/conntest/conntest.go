@@ -61,15 +61,19 @@ func MatrixOf(t *testing.T, all []int, f func(t *testing.T, backend string, work
 }
 
 // Workers is how many workers a test tries: 1, and either 2 or 4. Half of all tests have 2, the
-// others 4, by their names: both numbers mean several workers. With the tag long each test has
-// 1, 2 and 4.
+// others 4, by their names: both numbers mean several workers. Short runs leave out the one worker.
+// With the tag long each test has 1, 2 and 4.
 func Workers(t *testing.T) []int {
 	if Thorough {
 		return []int{1, 2, 4}
 	}
 	sum := fnv.New32a()
 	_, _ = io.WriteString(sum, t.Name())
-	return []int{1, 2 << (sum.Sum32() >> 8 & 1)}
+	several := 2 << (sum.Sum32() >> 8 & 1)
+	if testing.Short() {
+		return []int{several}
+	}
+	return []int{1, several}
 }
 
 // Guard fails the test if it ends with more descriptors or goroutines than

@@ -49,8 +49,7 @@ func (h Handle) Context() context.Context {
 	switch {
 	case !made:
 	case c.Tell(Command{Kind: CmdInner, What: checkContext}) != nil:
-		c.EndContext(nil)
-		c.DropContext()
+		c.DropContext(nil)
 	case isEndAsked(c): // a call of the task may precede that command
 		c.EndContext(nil)
 	}
@@ -180,16 +179,6 @@ func (c *Conn) EndContext(cause error) {
 	}
 }
 
-// drop forgets the context of a connection that is over.
-func (cs *contexts) drop(c *Conn) {
-	if !cs.some.Load() {
-		return
-	}
-	cs.mu.Lock()
-	delete(cs.m, c)
-	cs.some.Store(len(cs.m) > 0)
-	cs.mu.Unlock()
-}
 
 // close ends all contexts, and those still to be made: the workers stop.
 func (cs *contexts) close() {
@@ -209,5 +198,19 @@ func (g *Group) EndContexts() { g.contexts.close() }
 // EndedContext is the context of a connection that has ended.
 func (g *Group) EndedContext(h Handle) context.Context { return g.contexts.over(h, nil) }
 
-// DropContext forgets the context of a connection that is over.
-func (c *Conn) DropContext() { c.Group.contexts.drop(c) }
+// DropContext forgets the context of a connection that is over, and ends it: a goroutine may have
+// made it since tearDown looked for it. Any goroutine may call DropContext.
+func (c *Conn) DropContext(cause error) {
+	cs := &c.Group.contexts
+	if !cs.some.Load() {
+		return
+	}
+	cs.mu.Lock()
+	x, ok := cs.m[c]
+	delete(cs.m, c)
+	cs.some.Store(len(cs.m) > 0)
+	cs.mu.Unlock()
+	if ok {
+		x.end(causeOf(cause))
+	}
+}

@@ -99,7 +99,7 @@ func over(c *Conn) {
 	c.In.Drop(&d.Buffers)
 	c.Group.Engine.Table.Remove(&c.Endpoint)
 	lived.count(d)
-	c.DropContext()
+	c.DropContext(c.Cause())
 	c.Group.tokens.cancel(c, true) // else that of the runtime would keep it
 	if c.Endpoint.FD >= 0 {        // else it was being dialed
 		if c.Is(Reset) {

@@ -1,0 +1,9 @@
+package packet_test
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+func TestMain(m *testing.M) { conntest.Share(m, 2) }
