@@ -179,7 +179,6 @@ func (c *Conn) EndContext(cause error) {
 	}
 }
 
-
 // close ends all contexts, and those still to be made: the workers stop.
 func (cs *contexts) close() {
 	cs.mu.Lock()
