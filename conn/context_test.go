@@ -270,8 +270,8 @@ func TestTheContextOfAConnectionHasTheValuesOfTheServer(t *testing.T) {
 	})
 }
 
-// A goroutine may make the context after the connection looked for one to end, and before it forgets
-// it.
+// A goroutine may make the context after the connection has looked for one to end, and before it
+// forgets it.
 func TestAContextThatIsForgottenEnds(t *testing.T) {
 	f := newFixture(t, reactor.Backends()[0], 1)
 	c := conn.Idle(f.Group)
