@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"syscall"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +51,11 @@ func run(t *testing.T, s *server.Server) *running {
 	case err := <-r.served:
 		t.Fatal(err)
 	}
-	conntest.Report(t, func() string { return r.log.String() })
+	conntest.Report(t, func() string {
+		var dump strings.Builder
+		_ = s.Dump(&dump)
+		return r.log.String() + "\n" + dump.String()
+	})
 	t.Cleanup(func() {
 		_ = s.Close()
 		require.Zero(t, s.Group().Len())
