@@ -3,8 +3,8 @@ package server_test
 import (
 	"io"
 	"net"
-	"syscall"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
