@@ -22,7 +22,6 @@ func planted(t *testing.T, code string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	t.Chdir(dir)
-	t.Setenv("GOFLAGS", "")
 	t.Setenv("GOWORK", "off")
 }
 
