@@ -169,7 +169,7 @@ func TestPagesThatTakeTooLongFail(t *testing.T) {
 		lines, stderr, code := crawl(t, "-backend", backend, "-timeout", "500ms", s.URL+"/slow", s.URL+"/drips")
 		require.Len(t, lines, 2)
 		for _, l := range lines {
-			require.Regexp(t, `^failed .*/(slow|drips): .*i/o timeout`, l)
+			require.Regexp(t, `^failed .*/(slow|drips): .*(i/o timeout|timed out)`, l)
 		}
 		require.Equal(t, "crawler: 2 pages failed\n", stderr)
 		require.Equal(t, 1, code)

@@ -30,11 +30,11 @@ import (
 // Patience is how long a condition may take to become true.
 var Patience = patience.Limit
 
-// Backends runs f, guarded, as a subtest on every backend that starts here. In short runs under the
-// race detector each test has one backend, by its name.
+// Backends runs f, guarded, as a subtest on every backend that starts here. With SUIRO_BACKENDS=one
+// in the environment each test has one of them, by its name.
 func Backends(t *testing.T, f func(t *testing.T, backend string)) {
 	all := reactor.Backends()
-	if testing.Short() && patience.UnderRace {
+	if os.Getenv("SUIRO_BACKENDS") == "one" {
 		i := int(hash(t.Name()) >> 8 % uint32(len(all)))
 		all = all[i : i+1]
 	}

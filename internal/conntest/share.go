@@ -3,6 +3,7 @@ package conntest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -65,6 +66,9 @@ func share(n int, out io.Writer) error {
 	tests, err := listed(exe)
 	if err != nil {
 		return err
+	}
+	if len(tests) == 0 {
+		return errors.New("FAIL (there are no tests)")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

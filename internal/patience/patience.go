@@ -14,7 +14,7 @@ var Limit = scaled(os.Getenv("SUIRO_PATIENCE"))
 
 func scaled(factor string) time.Duration {
 	limit := time.Minute
-	if UnderRace {
+	if underRace {
 		limit *= 3
 	}
 	if f, err := strconv.ParseFloat(factor, 64); err == nil && f > 0 {

@@ -2,5 +2,4 @@
 
 package patience
 
-// UnderRace reports whether the race detector is on.
-const UnderRace = true
+const underRace = true

@@ -20,7 +20,7 @@ func capture(t testing.TB, name string) []byte {
 		_ = tls.Client(a, &tls.Config{ServerName: name, InsecureSkipVerify: true, NextProtos: []string{"h2"}}).Handshake()
 		_ = a.Close()
 	}()
-	_ = b.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = b.SetDeadline(time.Now().Add(30 * time.Second))
 	head := make([]byte, 5)
 	_, err := io.ReadFull(b, head)
 	require.NoError(t, err)
