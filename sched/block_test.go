@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -25,11 +26,11 @@ func (d *dropped) Cancel()                          { d.cancels.Add(1) }
 // block is sched.Block, and fails the test if it does not return in time.
 func block[T any](t *testing.T, rt *sched.Runtime, f sched.Future[T]) (T, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit)
 	defer cancel()
 	v, err := sched.Block(ctx, rt, f)
 	if errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("not within %v: Block returns\n\n%s", patience, stacks())
+		t.Fatalf("not within %v: Block returns\n\n%s", patience.Limit, stacks())
 	}
 	return v, err
 }

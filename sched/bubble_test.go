@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -47,15 +48,15 @@ func TestARuntimeOfOutsideInABubble(t *testing.T) {
 func TestAWaitForARuntimeOfOutsideEndsAtItsDeadline(t *testing.T) {
 	for name, wait := range map[string]func(context.Context, *sched.Runtime) error{
 		"Block": func(ctx context.Context, rt *sched.Runtime) error {
-			_, err := sched.Block(ctx, rt, sched.Sleep(patience))
+			_, err := sched.Block(ctx, rt, sched.Sleep(patience.Limit))
 			return err
 		},
 		"Wait of a task": func(ctx context.Context, rt *sched.Runtime) error {
-			_, err := sched.Spawn(rt, sched.Sleep(patience)).Wait(ctx)
+			_, err := sched.Spawn(rt, sched.Sleep(patience.Limit)).Wait(ctx)
 			return err
 		},
 		"Shutdown": func(ctx context.Context, rt *sched.Runtime) error {
-			sched.Spawn(rt, sched.Sleep(patience))
+			sched.Spawn(rt, sched.Sleep(patience.Limit))
 			return rt.Shutdown(ctx)
 		},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -45,7 +46,7 @@ func TestADumpNamesWhatBlocksAllWorkers(t *testing.T) {
 	for range 3 {
 		select {
 		case <-entered:
-		case <-time.After(patience):
+		case <-time.After(patience.Limit):
 			t.Fatal("the spare does not run the third task\n" + dumped(t, rt))
 		}
 	}

@@ -12,17 +12,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // wait is h.Wait, and fails the test if it does not return in time.
 func wait[T any](t testing.TB, h *sched.JoinHandle[T]) (T, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit)
 	defer cancel()
 	v, err := h.Wait(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("not within %v: a task ends\n\n%s", patience, stacks())
+		t.Fatalf("not within %v: a task ends\n\n%s", patience.Limit, stacks())
 	}
 	return v, err
 }

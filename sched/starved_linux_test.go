@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -45,6 +46,7 @@ func threadCPU() time.Duration {
 // A task computes for a quarter of the threshold, on a processor that it shares with many
 // processes. Its run lasts longer than the threshold, but the task is not slow.
 func TestATaskThatGetsNoProcessorIsNotSlow(t *testing.T) {
+	patience.Alone(t) // its processes take a processor from other tests
 	const limit = 60 * time.Millisecond
 	var reports atomic.Int64
 	fakes := []*fake{newFake()}
@@ -86,7 +88,7 @@ func TestATaskThatGetsNoProcessorIsNotSlow(t *testing.T) {
 	newTask(rt, 0, func(*sched.Context) bool {
 		defer close(ended)
 		// The looks may come late on a busy machine: so it computes until one has found it.
-		for began := time.Now(); reports.Load() == before && time.Since(began) < patience; {
+		for began := time.Now(); reports.Load() == before && time.Since(began) < patience.Limit; {
 		}
 		return true
 	}).Wake()
@@ -98,6 +100,7 @@ func TestATaskThatGetsNoProcessorIsNotSlow(t *testing.T) {
 // A task computes for less time than long tasks do, on a processor that it shares with many
 // processes, and yields to them first. Its run lasts long, but the task is not long.
 func TestATaskThatGetsNoProcessorIsNotLong(t *testing.T) {
+	patience.Alone(t) // its processes take a processor from other tests
 	rt := startOn(t, sched.Config{SlowTask: time.Millisecond, Spares: -1}, []*fake{newFake()})
 	shared := crowd(t, 6)
 	for range 1000 {

@@ -13,8 +13,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-var patience = schedtest.Patience
-
 // slow says that tests should repeat less.
 var slow = sched.Slow
 

@@ -12,6 +12,7 @@ import (
 
 // A thread that computes runs or waits for a processor: together that is the time that passes.
 func TestAThreadThatComputesNeverSleeps(t *testing.T) {
+	patience.Alone(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	thread := Thread()
@@ -34,6 +35,7 @@ func TestAThreadThatComputesNeverSleeps(t *testing.T) {
 
 // A thread that sleeps does not wait for a processor.
 func TestAThreadThatSleepsIsNotRunnable(t *testing.T) {
+	patience.Alone(t)
 	threads, end := make(chan int), make(chan bool)
 	defer close(end)
 	go func() {

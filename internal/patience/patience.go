@@ -1,4 +1,4 @@
-// Package patience says how long tests wait for a condition.
+// Package patience says how long tests wait for a condition, and which tests run alone.
 package patience
 
 import (

@@ -12,7 +12,7 @@
 //   - a package that does not compile, or fails without a failed test
 //   - more than five failed tests
 //
-// A test that calls conntest.Alone skips itself in the first run. Retest runs it afterward, alone.
+// A test that calls patience.Alone skips itself in the first run. Retest runs it afterward, alone.
 // The exit status is 1 if anything failed that is not a flake.
 package main
 

@@ -21,7 +21,7 @@ const (
 	deferred = "deferred" // It has skipped itself, to run alone.
 )
 
-// alonePhrase begins the reason for which conntest.Alone skips.
+// alonePhrase begins the reason for which patience.Alone skips.
 const alonePhrase = "it runs alone, later"
 
 // A result is that of one test, with its subtests, or of one package.
