@@ -2,13 +2,9 @@ package conn_test
 
 import (
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
-	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -38,7 +34,7 @@ func TestAnIdleConnectionHasNoMailbox(t *testing.T) {
 				for range 3 {
 					write(t, c, "x")
 					read(t, c, 1)
-					require.Eventually(t, func() bool { return !h.HasMailbox() }, patience.Limit, time.Millisecond)
+					conntest.Eventually(t, func() bool { return !h.HasMailbox() })
 				}
 			})
 		})

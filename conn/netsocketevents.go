@@ -113,8 +113,6 @@ func (e *socketEvents) OnClose(u *Conn, err error) {
 	s.lender.OnClose(u, err)
 }
 
-func (*socketEvents) Consumes() {}
-
 // ReadsBeforeReset implements core.Consumer. A function of NotifyEnd must learn of a reset at once.
 func (e *socketEvents) ReadsBeforeReset() bool { return !e.duplex.TellsEnd() }
 

@@ -73,7 +73,7 @@ func (r *relay) Readable(c *core.Conn) {
 	to := r.there()
 	r.s.mu.Lock()
 	p, open := to.pipe, to.state == endOpen
-	if to.piped > 0 { // not ours now: settled wakes
+	if to.piped > 0 { // not ours now: Settled wakes
 		to.waits = true
 		c.Reading.Set(core.Backed)
 		r.s.unlock()

@@ -59,7 +59,7 @@ type end struct {
 	cause error
 
 	open   atomic.Bool   // canPass, as of when the mutex was last given up
-	passed atomic.Uint64 // bytes that have gone through, see splicethrough.go
+	passed atomic.Uint64 // bytes that have gone through, see internal/core/through.go
 }
 
 // An endState is how far a connection's end has come.
@@ -139,7 +139,7 @@ func (r *relay) OnEOF(u *Conn) error {
 	return nil
 }
 
-// OnWritable does nothing: the other end learns of room by settled.
+// OnWritable does nothing: the other end learns of room by Settled.
 func (r *relay) OnWritable(*Conn) error { return nil }
 
 // OnClose leaves nothing behind that the other end would wait for.
@@ -175,8 +175,6 @@ func (e *end) discard(c *core.Conn) {
 		e.dropPipe(c.Group, false)
 	}
 }
-
-func (*relay) Consumes() {}
 
 // Paces implements core.Consumer: pressure pauses the reading.
 func (r *relay) Paces() bool { return true }

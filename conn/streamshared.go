@@ -32,7 +32,7 @@ func (s *Stream) share() *Socket {
 		k.end(errReturned)
 	}
 	select {
-	case <-s.c.Group.Runtime.Done(): // if it closes later, watchEnd finds the Socket
+	case <-s.c.Group.Runtime.Done(): // if it closes later, WatchEnd finds the Socket
 		k.end(core.ErrGone)
 	default:
 	}
@@ -178,3 +178,5 @@ func (e *sharedEvents) Hungry() bool                        { return e.socket.Hu
 func (e *sharedEvents) CountsMemory(unread int) bool        { return e.socket.CountsMemory(unread) }
 func (e *sharedEvents) Sips() bool                          { return e.socket.Sips() }
 func (e *sharedEvents) Hung() bool                          { return e.socket.Hung() }
+func (e *sharedEvents) ReadsBeforeReset() bool              { return e.socket.ReadsBeforeReset() }
+func (e *sharedEvents) KeepsAll() bool                      { return e.socket.KeepsAll() }

@@ -11,9 +11,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// streamEvents is a Stream as the handler of its connection, so that these are not
-// methods of the Stream. ARCHITECTURE ("Who wakes a stream") lists the events that
-// lead to a turn; this file is what a turn does.
+// streamEvents is a Stream as the handler of its connection, so that these are not methods of the
+// Stream. ARCHITECTURE ("Wake-ups") lists the events that lead to a turn; this file is what a turn
+// does.
 type streamEvents Stream
 
 var _ core.Consumer = (*streamEvents)(nil)
@@ -54,8 +54,6 @@ func (s *Stream) hold() {
 func (s *Stream) most() int {
 	return min(max(s.c.Group.Config.HighWater, s.wants), s.c.Group.Config.MaxRead)
 }
-
-func (*streamEvents) Consumes() {}
 
 // Came implements core.Consumer: the turn takes the last chunk of a run.
 func (e *streamEvents) Came(c *core.Conn, b reactor.Buffer) {

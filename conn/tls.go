@@ -76,8 +76,19 @@ func ConnectTLS(cfg TLSConfig, h Handler) Handler {
 // calls return the same pointer. The state must not be changed.
 func (c *Conn) TLS() *tls.ConnectionState { return tlsState(&c.core) }
 
-// TLS is Conn.TLS.
-func (s *Stream) TLS() *tls.ConnectionState { return tlsState(s.c) }
+// TLS is Conn.TLS. Before the connection is open, it is nil.
+func (s *Stream) TLS() *tls.ConnectionState {
+	if s.ofTask == nil {
+		return tlsState(s.c)
+	}
+	c := s.ofTask.socket.conn()
+	if c == nil {
+		return nil
+	}
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return tlsState(c)
+}
 
 func tlsState(c *core.Conn) *tls.ConnectionState {
 	if f := c.Filter(); f != nil {
@@ -111,8 +122,6 @@ type handshakeHandler struct {
 }
 
 var _ core.Consumer = (*handshakeHandler)(nil)
-
-func (*handshakeHandler) Consumes() {}
 
 // Stackful implements Stackful.
 func (h *handshakeHandler) Stackful() bool { return isStackful(h.inner) }

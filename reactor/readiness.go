@@ -101,10 +101,6 @@ const (
 	maxPolls  = 4
 )
 
-// minReceive is the least room for which a read is worth it. With less room the next buffer is
-// taken.
-const minReceive = 2048
-
 // maxAccepts bounds the connections one listener accepts in one Poll.
 const maxAccepts = 64
 

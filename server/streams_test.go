@@ -81,6 +81,9 @@ func TestTasksDialAndAcceptStreams(t *testing.T) {
 					if err != nil {
 						return err
 					}
+					if (s.TLS() != nil) != secure || s.TLS() != s.TLS() {
+						return fmt.Errorf("TLS: %v", s.TLS())
+					}
 					for range 20 {
 						if err := exchangeStream(s, string(make([]byte, 100_000))); err != nil {
 							return err

@@ -26,7 +26,7 @@ func (g *Group) WatchEnd() {
 	})
 }
 
-// abandonLate is for a connection that has just been added to the table: watchEnd may have looked
+// abandonLate is for a connection that has just been added to the table: WatchEnd may have looked
 // before.
 func abandonLate(c *Conn) {
 	select {

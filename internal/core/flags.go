@@ -51,7 +51,7 @@ const (
 	EndSeen                          // and OnEOF called
 )
 
-// StateShift is how many bits of readFlags lie below the state.
+// StateShift is how many bits of ReadFlags lie below the state.
 const StateShift = 11
 
 // TaskReads is the bit of the state that is set while the task receives itself.

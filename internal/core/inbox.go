@@ -11,7 +11,7 @@ import (
 )
 
 // An inbox is where the kernel's completions and other goroutines' commands wait for a connection's
-// task. The worker that takes completions from a reactor puts them in (see driver), perhaps while
+// task. The worker that takes completions from a reactor puts them in (see Driver), perhaps while
 // the task runs on another worker. The task takes everything out. Nothing else of a connection is
 // used by both.
 type inbox struct {
@@ -86,7 +86,7 @@ type Command struct {
 	Kind    commandKind
 	counted bool // in queueRest.calls
 	Data    []byte
-	What    any // a function, or of cmdSplice a joiner
+	What    any // a function, or of CmdSplice a Joiner
 }
 
 type commandKind uint8

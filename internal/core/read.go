@@ -8,7 +8,7 @@ import (
 )
 
 // A reader is the receive side of a connection: the bytes that its task has received. Its methods
-// say who receives them (see package receive) and give them to the handler. Conn.reading is a part
+// say who receives them (see package receive) and give them to the handler. Conn.Reading is a part
 // of it that an idle connection needs too.
 type reader struct {
 	c  *Conn // nil: see pendingWork

@@ -106,7 +106,7 @@ func (r *reader) recvEnd(errno syscall.Errno) {
 	case syscall.ECANCELED, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
 		// arm receives again if that is wanted
 	default:
-		// shaking is asked first, since making the error costs a system call.
+		// Shaking is asked first, since making the error costs a system call.
 		if f := c.Filter(); f.Shaking() && f.outlives(c.SysError("read", "recv", errno)) {
 			c.Reading.Set(Ended | EndSeen)
 			return

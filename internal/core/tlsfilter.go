@@ -12,10 +12,10 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A Filter is the TLS of one connection. It decrypts received bytes at once, into Conn.in, so the
+// A Filter is the TLS of one connection. It decrypts received bytes at once, into Conn.In, so the
 // handler reads from where it always does. Bytes that a handler writes stay plaintext in
-// Conn.out.Queued, and become ciphertext when they become a flight. During the handshake received
-// bytes go through handshakeHandler, and bytes to send are commands (cmdRaw).
+// Conn.Out.Queued, and become ciphertext when they become a flight. During the handshake received
+// bytes go through the Handshake, and bytes to send are commands (cmdRaw).
 //
 // A connection without TLS has a nil filter. The methods that the core calls may be called on a nil
 // filter.

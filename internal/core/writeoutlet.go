@@ -20,10 +20,10 @@ type outbox struct {
 	// run.
 	flight []byte // nil: none
 	sent   int    // how much of it the kernel has taken; 0 when there is none
-	// where it went, if that was not by the task, see pass; nil: Conn.outgoing
+	// where it went, if that was not by the task, see Pass; nil: Conn.outgoing
 	flightBy *engine.Driver
 
-	// bytes in Conn.out.Queued, behind it and held by TLS, as far as other goroutines need to know
+	// bytes in Conn.Out.Queued, behind it and held by TLS, as far as other goroutines need to know
 	queued int
 	files  int // the same of files
 	excess int // the part of waits that the group's excess counts

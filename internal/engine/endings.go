@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"syscall"
 
 	"github.com/suiro-go/suiro/sched"
@@ -121,16 +120,3 @@ func isRemoteError(op *net.OpError) bool {
 	}
 	return false
 }
-
-func hostOf(ip net.IP, zone string) string {
-	if ip == nil {
-		return "::"
-	}
-	host := ip.String()
-	if zone != "" {
-		host += "%" + zone
-	}
-	return host
-}
-
-func portOf(port int) string { return strconv.Itoa(port) }

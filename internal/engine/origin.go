@@ -3,6 +3,7 @@ package engine
 import (
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,6 +106,7 @@ type OutsidePart struct {
 	Begun, Ended   atomic.Uint64 // connections
 	Received, Sent atomic.Uint64 // bytes of datagrams
 	In, Out        atomic.Uint64 // datagrams
+	Dropped        [drops]atomic.Uint64
 }
 
 // A lazy is a histogram that its owner makes when it is first needed.
@@ -314,11 +316,22 @@ func (s *Origins) All() []*Origin {
 func KeyOf(kind OriginKind, addr net.Addr) OriginKey {
 	switch a := addr.(type) {
 	case *net.TCPAddr:
-		return OriginKey{kind, "tcp", hostOf(a.IP, a.Zone), portOf(a.Port)}
+		return OriginKey{kind, "tcp", hostOf(a.IP, a.Zone), strconv.Itoa(a.Port)}
 	case *net.UDPAddr:
-		return OriginKey{kind, "udp", hostOf(a.IP, a.Zone), portOf(a.Port)}
+		return OriginKey{kind, "udp", hostOf(a.IP, a.Zone), strconv.Itoa(a.Port)}
 	case *net.UnixAddr:
 		return OriginKey{Kind: kind, Network: "unix", Address: a.Name}
 	}
 	return OriginKey{Kind: kind, Network: addr.Network(), Address: addr.String()}
+}
+
+func hostOf(ip net.IP, zone string) string {
+	if ip == nil {
+		return "::"
+	}
+	host := ip.String()
+	if zone != "" {
+		host += "%" + zone
+	}
+	return host
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"sync/atomic"
 
 	"github.com/suiro-go/suiro/sched"
 )
@@ -31,7 +32,7 @@ type Owner interface {
 	WithFD(f func(fd uintptr) bool) error
 }
 
-// A Session is the TLS of one connection. Init is called first. All methods are for the
+// A Session is the TLS of one connection. Init is called first. All methods but State are for the
 // owner's task: they must not be called from two goroutines at a time. None of them blocks.
 type Session struct {
 	tls   *tls.Conn
@@ -44,7 +45,7 @@ type Session struct {
 	said    bool   // our close-notify
 	cipher  []byte // received, for the transport
 	out     []byte // written to the transport, to be sent
-	state   *tls.ConnectionState
+	state   atomic.Pointer[tls.ConnectionState]
 }
 
 // Init makes s the server's or the client's side. The Session must not be copied any more.
@@ -132,11 +133,12 @@ func (s *Session) Known() *tls.ConnectionState {
 	return h.failed
 }
 
-// State is the same at each call, and nil before the handshake is complete.
+// State is the same at each call, and nil before the handshake is complete. Any goroutine may call
+// it after Ready.
 func (s *Session) State() *tls.ConnectionState {
-	if s.state == nil && s.Complete() {
+	if s.state.Load() == nil && s.Complete() {
 		state := s.tls.ConnectionState()
-		s.state = &state
+		s.state.CompareAndSwap(nil, &state)
 	}
-	return s.state
+	return s.state.Load()
 }
