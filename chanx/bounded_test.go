@@ -296,6 +296,32 @@ func TestAnAbortedTaskThatCouldReceiveForEverEnds(t *testing.T) {
 	require.ErrorIs(t, err, sched.ErrCanceled)
 }
 
+func TestAnAbortedTaskThatCouldReserveForEverEnds(t *testing.T) {
+	rt := start(t, 1)
+	tx, _ := chanx.NewBounded[int](4)
+	var over atomic.Bool // ends a task that ignores its abort
+	t.Cleanup(func() { over.Store(true) })
+	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		for !over.Load() {
+			p, err := tx.ReserveMany(cx, 2)
+			if err != nil {
+				return 0, err
+			}
+			p.Release()
+		}
+		return 0, nil
+	})
+	other := sched.Go(rt, func(*sched.Context) (int, error) { return 1, nil })
+	_, err := outcome(t, other) // the budget lets other tasks run
+	require.NoError(t, err)
+	h.Abort()
+	_, err = outcome(t, h)
+	require.ErrorIs(t, err, sched.ErrCanceled)
+	p, err := tx.TryReserveMany(4)
+	require.NoError(t, err, "the task has kept no room")
+	p.Release()
+}
+
 func TestAContextThatHasEndedDoesNotMatterIfNothingHasToWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

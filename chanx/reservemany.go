@@ -58,8 +58,10 @@ func (p *Permits[T]) Release() {
 // With an error, or when the task was aborted, no room stays reserved. It is for stackful tasks,
 // and allocates nothing.
 func (s *Sender[T]) ReserveMany(cx *sched.Context, n int) (Permits[T], error) {
-	if p, err := s.TryReserveMany(n); err != ErrFull {
-		return p, err
+	if cx.Proceed() {
+		if p, err := s.TryReserveMany(n); err != ErrFull {
+			return p, err
+		}
 	}
 	f := s.getReserveMany(n)
 	p, err := sched.Await(cx, sched.Future[Permits[T]](f))

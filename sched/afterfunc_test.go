@@ -110,19 +110,26 @@ func TestAfterFuncOfARuntimeThatHasClosedCallsNothing(t *testing.T) {
 // Either Stop prevents the call, or f is called and Stop reports false.
 func TestStopEitherPreventsTheCallOrSaysThatItDoesNot(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		var stopped []chan struct{}
 		for range rounds(200) {
 			called := make(chan struct{})
 			timer := rt.AfterFunc(time.Millisecond, func() { close(called) })
 			time.Sleep(500 * time.Microsecond)
 			if timer.Stop() {
-				select {
-				case <-called:
-					t.Fatal("called although it was stopped")
-				default:
-				}
+				stopped = append(stopped, called)
 				continue
 			}
 			receive(t, "the function is called", called)
+		}
+		later := make(chan struct{})
+		rt.AfterFunc(time.Millisecond, func() { close(later) })
+		receive(t, "a later timer fires", later)
+		for _, called := range stopped {
+			select {
+			case <-called:
+				t.Fatal("called although it was stopped")
+			default:
+			}
 		}
 	})
 }

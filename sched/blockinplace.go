@@ -59,16 +59,20 @@ func (cx *Context) outsideRun() (back func()) {
 // That worker looks for the tasks. If this worker is the keeper of the timers, the other one
 // becomes the keeper when it parks.
 func (w *worker) handOver() {
+	var all taskList
 	for _, t := range []*Task{w.first, w.lifo.Swap(nil)} {
 		if t != nil {
-			w.rt.global.push(t)
+			all.push(t)
 		}
 	}
 	w.first = nil
 	for _, r := range []*ring{&w.batch, &w.queue} {
 		for t := r.pop(); t != nil; t = r.pop() {
-			w.rt.global.push(t)
+			all.push(t)
 		}
+	}
+	if all.head != nil {
+		w.rt.global.pushBatch(&all)
 	}
 	w.rt.notify()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,6 +143,12 @@ func TestDumpsBesideWakeUpsAbortsAndTheEnd(t *testing.T) {
 			all = append(all, h)
 		}
 		endless := sched.Spawn(rt, sched.Sleep(time.Hour))
+		begun, unwound := false, false
+		sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+			begun = true
+			defer func() { unwound = true }()
+			return waitHere(cx)
+		}).Detach()
 		for i, h := range all {
 			if _, err := h.Wait(context.Background()); err != nil {
 				require.Zero(t, i%5)
@@ -151,10 +158,59 @@ func TestDumpsBesideWakeUpsAbortsAndTheEnd(t *testing.T) {
 		require.NoError(t, rt.Close())
 		_, err := endless.Wait(context.Background())
 		require.ErrorIs(t, err, sched.ErrClosed)
+		require.Equal(t, begun, unwound)
 		close(quit)
 		dumps.Wait()
 	}
 }
+
+// The runtime is told to end while a report inspects a task that waits. Its function goes on only
+// after the report has left the task, and is then unwound. Until then the workers run other tasks.
+func TestTheEndUnwindsATaskThatAReportInspects(t *testing.T) {
+	for name, begin := range map[string]func(*sched.Runtime, func(*sched.Context) error) *sched.Task{
+		"a task of Go": func(rt *sched.Runtime, fn func(*sched.Context) error) *sched.Task {
+			return sched.TaskOf(sched.Go(rt, func(cx *sched.Context) (struct{}, error) { return struct{}{}, fn(cx) }))
+		},
+		"a body's coroutine": func(rt *sched.Runtime, fn func(*sched.Context) error) *sched.Task {
+			h := newHost(rt, fn)
+			h.task.Wake()
+			return &h.task
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left := make(chan struct{})
+			rt := start(t, sched.Config{Workers: 1, Hooks: sched.Hooks{WorkerStop: func(int) { close(left) }}})
+			var unwound atomic.Bool
+			task := begin(rt, func(cx *sched.Context) error {
+				defer unwound.Store(true)
+				_, err := waitHere(cx)
+				return err
+			})
+			atRest(t, rt)
+			closed := make(chan error, 1)
+			require.True(t, rt.Inspect(task, func() {
+				go func() { closed <- rt.Close() }()
+				eventually(t, "Close waits for the report", func() bool { return strings.Contains(stacks(), "(*inspections).end(") })
+				for range 2 * ticksRuns { // so that a worker that was told to stop does
+					ran := make(chan struct{})
+					freeTask(rt, func(*sched.Context) bool { close(ran); return true }).Wake()
+					select {
+					case <-ran:
+					case <-left:
+					case <-time.After(patience.Limit):
+						t.Fatal("the worker neither runs a task nor ends")
+					}
+				}
+				require.False(t, unwound.Load(), "it runs beside the report")
+			}))
+			require.NoError(t, receive(t, "the runtime closes", closed))
+			require.True(t, unwound.Load())
+		})
+	}
+}
+
+// ticksRuns is how many tasks a worker runs in a tick at most.
+const ticksRuns = 128
 
 // A virtual clock does not pass the wake-up of a task that is being inspected.
 func TestDumpsBesideAVirtualClock(t *testing.T) {

@@ -112,9 +112,10 @@ func listCounts(text *dumptext.Text, format string, counts map[string]int) {
 //
 //	conn.(*Stream).Read, in main.serve
 //
-// "": no function runs on the coroutine, or it does not wait.
+// Functions of this module around that of a user are not named. "": no function runs on the
+// coroutine, or it does not wait.
 func waitsIn(stack string) string {
-	const here = "github.com/suiro-go/suiro/sched."
+	const here = module + "sched."
 	if !strings.Contains(stack, here+"(*coroutine).suspend(") {
 		return "" // it is free, or runs
 	}
@@ -138,7 +139,7 @@ func waitsIn(stack string) string {
 			}
 			return shortName(call) + ", in " + shortName(function)
 		case strings.HasPrefix(name, here+"(*coroutine)."), strings.HasPrefix(name, here+"(*cell["), strings.HasPrefix(name, "iter."),
-			strings.HasPrefix(name, "runtime."), strings.HasPrefix(name, here+"(*bodyCoroutine"):
+			strings.HasPrefix(name, "runtime."), strings.HasPrefix(name, here+"Suspension."):
 		case strings.HasPrefix(name, here):
 			if call == "" {
 				call = name
@@ -147,10 +148,19 @@ func waitsIn(stack string) string {
 			if call == "" || strings.HasPrefix(call, here+"Await") {
 				call = name
 			}
-			function = name
+			if !ofModule(name) || ofModule(function) || function == "" {
+				function = name
+			}
 		}
 	}
 	return ""
+}
+
+const module = "github.com/suiro-go/suiro/"
+
+// ofModule reports whether the function belongs to a package of this module that is no test.
+func ofModule(name string) bool {
+	return strings.HasPrefix(name, module) && !strings.Contains(name, "_test.")
 }
 
 // shortName is a function's name without the path of its package.

@@ -132,13 +132,7 @@ func (w *worker) runNoted(t *Task) (done bool) {
 		handler, _ := t.describe("")
 		defer trace.StartRegion(context.Background(), cmp.Or(handler, "task")).End()
 	}
-	if w.hooked {
-		return w.runHooked(t)
-	}
-	if t.coroutine != nil {
-		return t.coroutine.resumeOn(w)
-	}
-	return t.body.Run(&w.cx)
+	return w.runHooked(t)
 }
 
 func (w *worker) noteRunEnd(t *Task) { w.note(EventRunEnd, t, 0) }

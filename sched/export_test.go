@@ -89,3 +89,6 @@ func (rt *Runtime) ForgetThreads() {
 		w.slow.thread.id.Store(0)
 	}
 }
+
+// TaskOf is the task of a handle whose result has not been taken.
+func TaskOf[T any](h *JoinHandle[T]) *Task { return &h.cell.task }

@@ -95,7 +95,7 @@ func (j *joining[R]) Cancel() {
 }
 
 // giveUp calls do for each part, even if a call panics.
-func giveUp(parts []part, do func(part)) {
+func giveUp[P any](parts []P, do func(P)) {
 	for len(parts) > 0 {
 		p := parts[0]
 		parts = parts[1:]

@@ -71,23 +71,5 @@ func (j *joinAll[T]) Cancel() {
 	j.next.Cancel()
 	results := j.results
 	j.results = nil
-	releaseAll(results)
-}
-
-// releaseAll releases all results. If a Release panics, a deferred call releases the others.
-func releaseAll[T any](results []Result[T]) {
-	for len(results) > 0 {
-		r := results[0]
-		results = results[1:]
-		func() {
-			returned := false
-			defer func() {
-				if !returned {
-					releaseAll(results)
-				}
-			}()
-			r.Release()
-			returned = true
-		}()
-	}
+	giveUp(results, Result[T].Release)
 }

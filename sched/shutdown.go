@@ -16,9 +16,10 @@ import (
 //     afterwards sees the flag in its check after the announcement.
 //  2. Each worker leaves its loop at the end of its tick. Only this ends a worker, so from here on
 //     tasks are in queues only.
-//  3. Each worker unwinds its own suspended stackful tasks, on its own thread: their Await fails.
-//     When all workers have done so, each closes its driver and ends. Until then the tasks of one
-//     may use the driver of another.
+//  3. Suspended stackful tasks are unwound: their Await fails. A worker with a thread unwinds
+//     those that it has begun. Otherwise the last worker to leave its loop unwinds all (endStacks).
+//     When all workers have left, each closes its driver and ends. Until then the tasks of one may
+//     use the driver of another.
 //  4. When all workers have ended, the global queue is closed. From then on tasks that are spawned
 //     or woken from outside are refused. Before that they may still have been queued, so the next
 //     step looks at all tasks and not at the queues.
@@ -135,8 +136,8 @@ func (rt *Runtime) stop() {
 		rt.endTasks()
 	})
 	<-rt.started
+	rt.inspections.end() // first: workers that stop pass over a task that is inspected
 	rt.spares.stop()
-	rt.inspections.end()
 	rt.contexts.close()
 	if rt.startErr != nil {
 		return

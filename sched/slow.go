@@ -99,7 +99,7 @@ type slowMark struct {
 
 	// The current run was reported. A look writes this before the next beat.
 	reported atomic.Bool
-	name     atomic.Pointer[slowName] // of that run; nil: its report has not named it
+	name     atomic.Pointer[slowName] // of that run; nil: not named yet, or not remembered
 
 	// Only the worker's goroutine uses these:
 	beat         uint32        // a copy of acked
@@ -160,11 +160,7 @@ func (s *slowWatch) run(quit <-chan struct{}) {
 				return
 			}
 		}
-		if s.rt.spares.calm() {
-			t.Reset(s.calm)
-		} else {
-			t.Reset(s.every)
-		}
+		t.Reset(s.pause())
 		select {
 		case <-t.C:
 		case <-quit:
@@ -173,13 +169,21 @@ func (s *slowWatch) run(quit <-chan struct{}) {
 	}
 }
 
+// pause is the time until the next look.
+func (s *slowWatch) pause() time.Duration {
+	if s.rt.spares.calm() {
+		return s.calm
+	}
+	return s.every
+}
+
 // mayRest reports whether the goroutine should wait until a worker wakes it.
 func (s *slowWatch) mayRest() bool {
 	if !s.rt.allParked() {
 		s.idleLooks = 0
 		return false
 	}
-	if s.idleLooks++; s.idleLooks < maxIdleLooks || time.Duration(s.idleLooks)*s.every < minIdleTime {
+	if s.idleLooks++; s.idleLooks < maxIdleLooks || time.Duration(s.idleLooks)*s.pause() < minIdleTime {
 		return false
 	}
 	s.idleLooks = 0
@@ -240,7 +244,11 @@ func (s *slowWatch) findSlow() (all []slowRun) {
 		parked := w.isParked() || w.gone.Load()
 		ended := parked || m.acked.Load() == beat
 		inPlace := m.inPlace.Load()
-		m.setStuck(!ended && (inPlace || s.rt.runs(w) != nil), now)
+		var t *Task
+		if !ended && !inPlace {
+			t = s.rt.runs(w)
+		}
+		m.setStuck(!ended && (inPlace || t != nil), now)
 		if ended || inPlace {
 			m.since.Store(int64(now))
 			m.reported.Store(false)
@@ -251,12 +259,12 @@ func (s *slowWatch) findSlow() (all []slowRun) {
 			}
 			continue
 		}
-		t := s.rt.runs(w)
 		if t == nil || m.reported.Load() || s.limit == 0 || telling {
 			continue
 		}
 		lasted := now - time.Duration(m.since.Load())
 		if waited, slow := s.isSlow(&m.thread, now, lasted); slow {
+			m.name.Store(nil) // the last reported run may have ended before it was named
 			m.reported.Store(true)
 			all = append(all, slowRun{w, t, lasted, waited})
 		}

@@ -51,14 +51,14 @@ func (rt *Runtime) SlowHandlers() []SlowHandler {
 	return all
 }
 
-// reported adds a run that is reported while it lasts.
-func (s *slowHandlers) reported(info *SlowTask) slowName {
+// reported adds a run that is reported while it lasts. nil: its handler is not remembered.
+func (s *slowHandlers) reported(info *SlowTask) *slowName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.all[info.Handler]
 	if h == nil {
 		if len(s.all) >= mostSlowHandlers {
-			return slowName{}
+			return nil
 		}
 		if s.all == nil {
 			s.all = make(map[string]*SlowHandler)
@@ -72,7 +72,7 @@ func (s *slowHandlers) reported(info *SlowTask) slowName {
 	if stack {
 		h.Stack, h.stackOf = info.Stack, info.For
 	}
-	return slowName{info.Handler, stack}
+	return &slowName{info.Handler, stack}
 }
 
 // ended adds the duration of a reported run.
@@ -80,9 +80,6 @@ func (s *slowHandlers) ended(name slowName, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.all[name.handler]
-	if h == nil {
-		return
-	}
 	h.Total += took
 	h.Max = max(h.Max, took)
 	if name.stack {

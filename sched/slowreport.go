@@ -33,8 +33,7 @@ func (s *slowWatch) report(r slowRun) {
 		info.Stack = r.worker.stackOfRun(r.task)
 	}
 	info.Handler, info.Peer = r.task.describe(info.Stack)
-	name := s.handlers.reported(&info)
-	r.worker.slow.name.Store(&name)
+	r.worker.slow.name.Store(s.handlers.reported(&info))
 	if logs {
 		cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "sched: a task occupies its worker",
 			slog.String("handler", info.Handler), slog.String("remote", info.Peer), slog.Int("worker", info.Worker),

@@ -165,18 +165,11 @@ func (w *Wheel) Next() (uint64, bool) {
 // of the first occupied slot. To sleep, Next is enough. Earliest is for a clock that must not stop
 // in between. If time then advances to that tick, each entry is looked at once per level at most.
 func (w *Wheel) Earliest() (uint64, bool) {
-	if !w.due.empty() {
-		return w.now, true
-	}
-	for level, occupied := range w.occupied {
-		if occupied != 0 { // all of it expires before any entry of a higher level
-			return w.slots[level*slots+bits.TrailingZeros64(occupied)].first().when, true
-		}
-	}
-	if w.overflow.empty() {
+	first := w.First()
+	if first == nil {
 		return 0, false
 	}
-	return w.overflow.first().when, true
+	return max(first.when, w.now), true
 }
 
 // First is the entry that expires next, which stays in the wheel; nil: the wheel is empty. Like
