@@ -31,10 +31,6 @@ help: ## list the targets
 test: ## all tests
 	@set -e; for m in $(TESTED); do echo "go -C $$m test ./..."; go -C $$m test ./...; done
 
-.PHONY: race
-race: ## all tests under the race detector
-	@set -e; for m in $(TESTED); do echo "go -C $$m test -race ./..."; go -C $$m test -race -timeout 24m ./...; done
-
 .PHONY: fmt
 fmt: ## gofmt would change nothing
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
@@ -226,10 +222,6 @@ std: ## Go's own tests of net, net/http, httptest, httputil and crypto/tls on Su
 bench: ## compare with the peers, all workloads, into bench/RESULTS.md (10 minutes)
 	go run ./bench -results bench
 
-.PHONY: quick
-quick: ## compare with gnet and net, within a minute
-	go run ./bench -quick
-
 .PHONY: bench-modules
 bench-modules: ## vet and test the modules under bench
 	@set -e; for m in load peers actors; do echo "bench/$$m"; (cd bench/$$m && go vet ./... && go test ./...); done
@@ -237,14 +229,6 @@ bench-modules: ## vet and test the modules under bench
 .PHONY: guard
 guard: ## compare Suiro's ratios to package net with bench/baselines.json: 1 if one is more than 20 % worse
 	go run ./bench -guard
-
-.PHONY: proxy
-proxy: ## compare what examples/proxy costs with haproxy and nginx (Debian's; some minutes)
-	go run ./bench -workloads proxy
-
-.PHONY: micro
-micro: ## the Go benchmarks, with medians and percentiles
-	go run ./bench/micro
 
 .PHONY: release
 release: ## tag a version, once the tree, CHANGELOG.md and the tests are in order: make release VERSION=v0.1.0

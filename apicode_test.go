@@ -23,10 +23,13 @@ func TestTheListingOfTheAPIIsThatOfTheCode(t *testing.T) {
 	require.NoError(t, err)
 	changelog, err := readFile("CHANGELOG.md")
 	require.NoError(t, err)
+	stability, err := readFile("docs/stability.md")
+	require.NoError(t, err)
 	var files []string
 	for _, pkg := range public {
 		file, lines := apiFile(pkg), all[pkg]
 		require.NotEmpty(t, lines, pkg)
+		assert.Contains(t, columnOf(stability, "Packages", 0), pkg, "docs/stability.md has no row for the package")
 		files = append(files, file)
 		recorded, err := linesOf(file)
 		require.NoError(t, err)

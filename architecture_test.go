@@ -15,7 +15,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -371,12 +370,5 @@ func TestTheTableOfFoldersHasTheArrows(t *testing.T) {
 	}
 	for dir := range layers {
 		require.True(t, seen[dir] || strings.HasPrefix(dir, "examples"), "%s has no row", dir)
-	}
-}
-
-func TestTheArchitectureIsWrapped(t *testing.T) {
-	for line := range strings.Lines(architecture(t)) {
-		line = strings.TrimRight(line, "\n")
-		require.LessOrEqual(t, utf8.RuneCountInString(line), 100, line)
 	}
 }

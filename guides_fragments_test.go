@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,20 +31,21 @@ import (
 //	in func(cx *sched.Context, s *server.Stream) error   the function whose statements it is
 //	var dialer server.Dialer                             any other declarations
 //
-// Imports need not be said: a name before a dot is that of a package of this module, or one of
-// these.
-var importable = map[string]string{
+// Imports need not be said: a name before a dot is that of a public package of this module, or one
+// of these.
+var importable = withPublic(map[string]string{
 	"bufio": "bufio", "bytes": "bytes", "context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt",
 	"http": "net/http", "io": "io", "log": "log", "net": "net", "netip": "net/netip", "os": "os", "slog": "log/slog",
 	"strings": "strings", "sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls",
 	"x509": "crypto/x509", "synctest": "testing/synctest",
+})
 
-	"blocking": "github.com/suiro-go/suiro/blocking", "console": "github.com/suiro-go/suiro/console", "process": "github.com/suiro-go/suiro/process", "dispatch": "github.com/suiro-go/suiro/dispatch", "chanx": "github.com/suiro-go/suiro/chanx",
-	"conn": "github.com/suiro-go/suiro/conn", "frame": "github.com/suiro-go/suiro/conn/frame",
-	"packet": "github.com/suiro-go/suiro/packet", "proxyproto": "github.com/suiro-go/suiro/conn/proxyproto",
-	"reactor": "github.com/suiro-go/suiro/reactor", "sched": "github.com/suiro-go/suiro/sched",
-	"server": "github.com/suiro-go/suiro/server", "servertest": "github.com/suiro-go/suiro/server/servertest",
-	"syncx": "github.com/suiro-go/suiro/syncx", "timer": "github.com/suiro-go/suiro/timer",
+// withPublic adds the public packages of this module to paths by name.
+func withPublic(paths map[string]string) map[string]string {
+	for _, pkg := range public {
+		paths[path.Base(pkg)] = module + "/" + pkg
+	}
+	return paths
 }
 
 var nameBeforeDot = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
@@ -142,17 +144,17 @@ func TestAFragmentThatDoesNotCompileIsFound(t *testing.T) {
 	assert.Error(t, check("given\nin func() int", "return \"\"\n"))
 }
 
-// ours are the packages whose names a document may use; those of the first eight also without the
-// package's name.
-var ours = []string{"server", "conn", "packet", "sched", "frame", "syncx", "chanx", "blocking", "process", "dispatch", "servertest", "proxyproto", "reactor", "timer", "console"}
+// A document may use the names of all public packages, and those of these packages also without
+// the package's name.
+var unqualified = []string{"server", "conn", "packet", "sched", "frame", "syncx", "chanx", "blocking"}
 
 var (
 	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
-	qualified = regexp.MustCompile(`^(?:(` + strings.Join(ours, "|") + `)\.)?([A-Z]\w*)(?:\.([A-Z]\w*))?(?:\(.*\)|\[.*\]|\{.*\})?$`)
+	qualified = regexp.MustCompile(`^(?:([a-z]\w*)\.)?([A-Z]\w*)((?:\.[A-Z]\w*)*)(?:\(.*\)|\[.*\]|\{.*\})?$`)
 )
 
-// unknownName returns why a name such as server.Server.Addr or Stream.Read does not exist. It
-// returns "" if the name exists, or is not a name of this module.
+// unknownName returns why a name such as server.Server.Conn.MaxConns or Stream.Read does not exist.
+// It returns "" if the name exists, or is not a name of this module.
 func unknownName(name string, packages map[string]*types.Package) string {
 	parts := qualified.FindStringSubmatch(name)
 	if parts == nil || parts[1] == "" && parts[3] == "" {
@@ -160,24 +162,25 @@ func unknownName(name string, packages map[string]*types.Package) string {
 	}
 	in := []string{parts[1]}
 	if parts[1] == "" {
-		in = ours[:8]
+		in = unqualified
+	} else if packages[parts[1]] == nil {
+		return "" // http.Server and the like
 	}
-	found := false
+	found := parts[1] != ""
 	for _, pkg := range in {
 		obj := packages[pkg].Scope().Lookup(parts[2])
-		if obj == nil {
-			continue
+		found = found || obj != nil
+		for member := range strings.SplitSeq(strings.TrimPrefix(parts[3], "."), ".") {
+			if obj != nil && member != "" {
+				obj, _, _ = types.LookupFieldOrMethod(obj.Type(), true, packages[pkg], member)
+			}
 		}
-		found = true
-		if parts[3] == "" {
-			return ""
-		}
-		if member, _, _ := types.LookupFieldOrMethod(obj.Type(), true, packages[pkg], parts[3]); member != nil {
+		if obj != nil {
 			return ""
 		}
 	}
-	if !found && parts[1] == "" {
-		return "" // http.Server and the like
+	if !found {
+		return "" // Transport.DialContext and the like
 	}
 	return "there is no " + name
 }
@@ -187,8 +190,8 @@ func ourPackages(t *testing.T) map[string]*types.Package {
 	imports, err := compiled()
 	require.NoError(t, err)
 	all := map[string]*types.Package{}
-	for _, name := range ours {
-		all[name], err = imports.Import(importable[name])
+	for _, pkg := range public {
+		all[path.Base(pkg)], err = imports.Import(module + "/" + pkg)
 		require.NoError(t, err)
 	}
 	return all
@@ -210,10 +213,14 @@ func TestANameThatDoesNotExistIsFound(t *testing.T) {
 	for _, name := range []string{
 		"server.Server", "server.Server.Addr", "Server.Addr", "server.Conn.Peek", "Stream.Read", "server.Run(ctx, s)",
 		"http.Server.Addr", "Transport.DialContext", "sched.JoinSet.JoinNext", "Server", "chanx.Sender[int]",
+		"Server.Conn.MaxConns", "server.Server.Conn.Reactor.BufferSize", "admin.Handler", "metrics.Handler",
 	} {
 		assert.Empty(t, unknownName(name, packages), name)
 	}
-	for _, name := range []string{"server.Sever", "server.Server.Adr", "Server.Adr", "Stream.Reed", "server.Runn(ctx, s)"} {
+	for _, name := range []string{
+		"server.Sever", "server.Server.Adr", "Server.Adr", "Stream.Reed", "server.Runn(ctx, s)", "Server.Conn.MaxCons",
+		"server.Server.Con.MaxConns", "Server.Conn.Reactor.BufSize", "admin.Handle", "metrics.Famly",
+	} {
 		assert.NotEmpty(t, unknownName(name, packages), name)
 	}
 }

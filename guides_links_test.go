@@ -196,10 +196,16 @@ func TestCommandsAndFilesInTheGuidesExist(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
 	for _, e := range entries {
-		folders[e.Name()] = e.IsDir()
+		folders[e.Name()] = e.IsDir() && e.Name() != "build" // commands write into that
+	}
+	documents := guides(t)
+	for _, file := range []string{"CONTRIBUTING.md", "SECURITY.md"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		documents[file] = string(text)
 	}
 	commands := 0
-	for file, text := range guides(t) {
+	for file, text := range documents {
 		for i, line := range strings.Split(text, "\n") {
 			if code, indented := strings.CutPrefix(line, "    "); indented {
 				commands++

@@ -31,13 +31,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/patience"
 )
 
-// patience bounds the run of one program, and buildPatience a run of the go command.
-const (
-	patience      = time.Minute
-	buildPatience = 8 * time.Minute
-)
+// buildPatience bounds a run of the go command. patience.Limit bounds the run of one program.
+const buildPatience = 8 * time.Minute
 
 // listening is the second file of each program.
 const listening = `package main
@@ -257,7 +256,7 @@ func run(t *testing.T, p *guideProgram, executable string, certs *certificates) 
 	for name, text := range certs.files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, executable, p.args...)
 	cmd.Dir = dir
@@ -267,7 +266,7 @@ func run(t *testing.T, p *guideProgram, executable string, certs *certificates) 
 	if p.kind == "output" {
 		cmd.Stderr = os.Stderr // a busy machine causes warnings
 	}
-	cmd.WaitDelay = patience // if a child of it keeps its output open
+	cmd.WaitDelay = patience.Limit // if a child of it keeps its output open
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -418,7 +417,7 @@ func dialKind(kind, addr string, certs *certificates) (net.Conn, error) {
 	if err != nil {
 		return nil, err // c may be a nil *tls.Conn
 	}
-	return c, c.SetDeadline(time.Now().Add(patience))
+	return c, c.SetDeadline(time.Now().Add(patience.Limit))
 }
 
 // echoServer is a server of package net that the programs of a test dial.

@@ -108,7 +108,7 @@ func guides(t *testing.T) map[string]string {
 // The other lines are steps, in order, with texts in Go's syntax:
 //
 //	send TEXT      sends bytes
-//	expect TEXT    receives exactly these bytes; of the kind output, the program prints them
+//	expect TEXT    receives exactly these bytes; the only step of the kind output: it prints them
 //	until TEXT     receives bytes up to and with this text
 //	finish         ends writing
 //	eof            the peer ends writing
@@ -159,6 +159,9 @@ func scriptOf(b block) (*script, error) {
 	}
 	if len(s.steps) == 0 {
 		return nil, fmt.Errorf("%v: nothing is expected", b)
+	}
+	if kind == "output" && (len(s.steps) > 1 || s.steps[0].verb != "expect") {
+		return nil, fmt.Errorf("%v: the steps of a program that ends by itself are one expect", b)
 	}
 	return s, nil
 }
@@ -239,6 +242,8 @@ func TestAGuideWhoseFirstProgramIsNotRunIsFound(t *testing.T) {
 		"an unknown step":     "<!-- run tcp\nwish \"x\"\n-->\n" + program,
 		"no step":             "<!-- run tcp -->\n" + program,
 		"a text without mark": "<!-- run tcp\nsend x\n-->\n" + program,
+		"two outputs":         "<!-- run output\nexpect \"x\"\nexpect \"y\"\n-->\n" + program,
+		"input for output":    "<!-- run output\nsend \"x\"\n-->\n" + program,
 	} {
 		assert.Error(t, firstProgramIsRun("x.md", text), what)
 	}
