@@ -119,7 +119,7 @@ func originDatagrams(o *engine.Origin, _ *liveFigures) []metrics.Sample {
 
 func originDropped(o *engine.Origin, _ *liveFigures) (all []metrics.Sample) {
 	for why, name := range engine.DropNames {
-		n := o.Sum(func(p *engine.OriginPart) *owned.Counter { return &p.Dropped[why] })
+		n := o.Sum(func(p *engine.OriginPart) *owned.Counter { return &p.Dropped[why] }) + o.Outside.Dropped[why].Load()
 		all = append(all, metrics.Sample{Labels: originLabels(o, "error.type", name), Value: float64(n)})
 	}
 	return all

@@ -35,6 +35,7 @@ type call struct {
 	addr reactor.Sockaddr // of the sender or the receiver
 	wait retry
 
+	tried   bool  // an attempt has found the socket not ready: the next poll waits without one
 	refused error // of a future: it fails with this error
 }
 
@@ -61,7 +62,7 @@ var (
 
 func newCall(s *caller, kind callKind, p []byte) *call {
 	c := spareCalls.Get().(*call)
-	c.s, c.kind, c.p = s, kind, p
+	c.s, c.kind, c.p, c.tried = s, kind, p, false
 	c.wait.reset()
 	return c
 }
@@ -159,12 +160,13 @@ func (c *call) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
 	}
-	if c.kind < callReadable {
+	if c.kind < callReadable && !c.tried {
 		if n, err := c.try(); err != ErrWouldBlock {
 			c.wait.done(cx, c.s, d)
 			return n, err
 		}
 	}
+	c.tried = false
 	return 0, c.s.ended(c.op(), c.wait.await(cx, c.s, d, c.kind == callSendTo || c.kind == callSendBatch))
 }
 
@@ -177,6 +179,7 @@ func (c *call) now(cx *sched.Context) (int, error) {
 		if n, err := c.try(); err != ErrWouldBlock {
 			return n, err
 		}
+		c.tried = true
 	}
 	return sched.Await(cx, c)
 }
@@ -187,6 +190,7 @@ func (c *call) block(ctx context.Context) (int, error) {
 		if n, err := c.try(); err != ErrWouldBlock {
 			return n, err
 		}
+		c.tried = true
 	}
 	return c.blockReady(ctx)
 }

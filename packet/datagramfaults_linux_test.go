@@ -58,3 +58,32 @@ func TestTasksAnswerEveryDatagramUnderFaults(t *testing.T) {
 		}
 	}
 }
+
+// A receive that must wait tries once before it waits, and once after it.
+func TestAReceiveThatWaitsTriesTwice(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		for _, stackful := range []bool{true, false} {
+			counts := faults.New(1, faults.Rule{Call: faults.RecvFrom, Errno: syscall.EINTR, Every: 2}) // one for each try but the first
+			f := newFixture(t, backend, workers, func(c *conn.Config) { c.Reactor.Faults = counts })
+			s := listenTaskUDP(t, f)
+			c := dialTaskUDP(t, f, s.LocalAddr())
+			p := make([]byte, 10)
+			_, err := s.TryRecv(p)
+			require.ErrorIs(t, err, packet.ErrWouldBlock)
+			received := make(chan error, 1)
+			if stackful {
+				sched.Go(f.Runtime(), func(cx *sched.Context) (struct{}, error) {
+					_, err := s.Recv(cx, p)
+					received <- err
+					return struct{}{}, nil
+				}).Detach()
+			} else {
+				go func() { _, err := s.RecvContext(t.Context(), p); received <- err }()
+			}
+			conntest.Eventually(t, func() bool { return counts.Total() > 0 })
+			require.NoError(t, c.SendContext(t.Context(), []byte("x")))
+			require.NoError(t, conntest.Receive(t, received))
+			require.Equal(t, 2, counts.Total())
+		}
+	})
+}

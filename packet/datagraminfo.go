@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -76,14 +75,12 @@ func (s *DatagramSocket[A]) want(bit uint32, on bool, set func(fd int) error) er
 // want a ControlMessage use them.
 var infoRooms = sync.Pool{New: func() any { return new(infoRoom) }}
 
-type infoRoom [reactor.MaxMessages][infoWords]uint64 // aligned
-
-const infoWords = arrivalControl / 8
+type infoRoom [reactor.MaxMessages][arrivalControl / 8]uint64 // aligned
 
 // prepare gives the messages room for control messages.
 func (r *infoRoom) prepare(b *reactor.Messages) {
 	for i := range b.Len() {
-		b.SetControl(i, unsafe.Slice((*byte)(unsafe.Pointer(&r[i])), arrivalControl))
+		b.SetControl(i, bytesOf(&r[i]))
 	}
 }
 

@@ -30,9 +30,10 @@ func (c netConn[A]) Read(p []byte) (int, error) {
 	return c.RecvContext(context.Background(), p)
 }
 
-func (c netConn[A]) readNothing() error {
-	if c.sock.Closed() {
-		return c.opError("read", nil, net.ErrClosed)
+// readNothing is the error of a Read with an empty buffer.
+func (s *DatagramSocket[A]) readNothing() error {
+	if s.sock.Closed() {
+		return s.opError("read", nil, net.ErrClosed)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *DatagramSocket[A]) open(owner Group, fd int) error {
 	s.calls, s.errors = reactor.NewCalls(g.Reactor), s
 	err := s.sock.Open(g, fd, s.dialed)
 	if err == nil {
-		s.from = originOf(g, s.local, s.dialed)
+		s.from = originOf(g, s.codec.addr(s.local), s.dialed)
 		s.from.Outside.Begun.Add(1)
 		s.sock.NotifyEnd(func() {
 			s.from.Outside.Ended.Add(1)

@@ -3,9 +3,20 @@ package packet
 import (
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/dumptext"
 	"github.com/suiro-go/suiro/internal/ready"
 	"github.com/suiro-go/suiro/sched"
 )
+
+// DumpOf returns a function that writes a socket's part of a report, also after the socket's end.
+func DumpOf(h Handle) func() string {
+	c := h.conn()
+	return func() string {
+		var text dumptext.Text
+		(*target)(c).Dump(&text)
+		return text.String()
+	}
+}
 
 // AwaitClosed closes the socket of a send whose timer runs, and lets the send wait once more. It
 // reports whether the timer still runs, and the error of the wait.

@@ -2,7 +2,6 @@ package packet
 
 import (
 	"net"
-	"net/netip"
 
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/reactor"
@@ -33,18 +32,11 @@ func segments(b *reactor.Batch, index int) int {
 }
 
 // originOf is the origin of a socket of tasks and goroutines.
-func originOf(g *engine.Group, local any, dialed bool) *engine.Origin {
-	switch a := local.(type) {
-	case netip.AddrPort:
-		if !dialed {
-			return g.Origin(engine.Datagrams, net.UDPAddrFromAddrPort(a))
-		}
-	case *net.UnixAddr:
-		if a != nil && !dialed {
-			return g.Origin(engine.Datagrams, a)
-		}
+func originOf(g *engine.Group, local net.Addr, dialed bool) *engine.Origin {
+	if dialed || local == nil {
+		return g.DialOrigin(engine.Datagrams)
 	}
-	return g.DialOrigin(engine.Datagrams)
+	return g.Origin(engine.Datagrams, local)
 }
 
 // countIn counts datagrams that a task or a goroutine has received.

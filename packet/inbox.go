@@ -111,6 +111,7 @@ func (c *Conn) enqueue(cmd command) error {
 		return engine.ErrGone
 	case cmd.kind == cmdSend && in.bytes+in.queued+costOf(in.flight) >= c.group.MaxWrite:
 		c.mu.Unlock()
+		c.from.Outside.Dropped[engine.QueueFull].Add(1)
 		return ErrWriteQueueFull
 	case cmd.kind == cmdDo && in.calls >= engine.MaxPendingCalls:
 		c.mu.Unlock()

@@ -107,22 +107,22 @@ func (p *Peer) RecvContext(ctx context.Context, b []byte) (int, error) {
 // TryRecv is Recv without waiting: the error is ErrWouldBlock if nothing has arrived.
 func (p *Peer) TryRecv(b []byte) (int, error) {
 	p.mu.Lock()
+	d, err := p.next()
+	p.mu.Unlock()
+	return d.take(b), err
+}
+
+// next is the next datagram, or the error of a receive. p.mu is held.
+func (p *Peer) next() (*datagramCopy, error) {
 	switch {
 	case p.readBy != 0 && !p.ended && p.group.RT.Now() >= p.readBy:
-		p.mu.Unlock()
-		return 0, p.conn.opError("read", p.addr, os.ErrDeadlineExceeded)
+		return nil, p.conn.opError("read", p.addr, os.ErrDeadlineExceeded)
 	case p.queue.Len() > 0:
-		d := p.queue.Pop()
-		p.mu.Unlock()
-		n := copy(b, d.data)
-		d.put()
-		return n, nil
+		return p.queue.Pop(), nil
 	case p.ended:
-		p.mu.Unlock()
-		return 0, p.err
+		return nil, p.err
 	}
-	p.mu.Unlock()
-	return 0, ErrWouldBlock
+	return nil, ErrWouldBlock
 }
 
 // RecvFuture is Recv as a future. b belongs to the future until it is done or abandoned.
@@ -161,39 +161,40 @@ func (f *PeerRecvFuture) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
 	}
-	for {
-		if n, err := f.p.TryRecv(f.b); err != ErrWouldBlock {
-			f.Cancel()
-			return n, err
-		}
-		f.p.mu.Lock()
-		if f.p.queue.Len() > 0 || f.p.ended { // since TryRecv
-			f.p.mu.Unlock()
-			continue
-		}
-		f.wait.waker = cx.Waker()
-		if !f.wait.node.Listed() {
-			f.wait.node.Value = &f.wait
-			f.p.waits.PushBack(&f.wait.node)
-		}
-		if f.p.readBy != 0 {
-			f.wait.timed = true
-			f.p.group.RT.StartTimer(&f.wait.timer, f.p.readBy, f.wait.waker)
-		}
-		f.p.mu.Unlock()
-		return 0, sched.ErrPending
+	p, w := f.p, &f.wait
+	p.mu.Lock()
+	if d, err := p.next(); err != ErrWouldBlock {
+		f.drop()
+		p.mu.Unlock()
+		return d.take(f.b), err
 	}
+	w.waker = cx.Waker()
+	if !w.node.Listed() {
+		w.node.Value = w
+		p.waits.PushBack(&w.node)
+	}
+	if p.readBy != 0 {
+		w.timed = true
+		p.group.RT.StartTimer(&w.timer, p.readBy, w.waker)
+	}
+	p.mu.Unlock()
+	return 0, sched.ErrPending
 }
 
 // Cancel implements sched.Canceler.
 func (f *PeerRecvFuture) Cancel() {
 	f.p.mu.Lock()
+	f.drop()
+	f.p.mu.Unlock()
+}
+
+// drop forgets the wait. The peer's mu is held.
+func (f *PeerRecvFuture) drop() {
 	f.p.waits.Remove(&f.wait.node)
 	if f.wait.timed {
 		f.wait.timed = false
 		f.p.group.RT.StopTimer(&f.wait.timer)
 	}
-	f.p.mu.Unlock()
 }
 
 // wake wakes all receives that wait. p.mu is held.
@@ -220,6 +221,16 @@ func (p *Peer) arrived(cx *sched.Context, data []byte) {
 	if !keep {
 		d.put()
 	}
+}
+
+// take copies the datagram to b, and returns the length. d is put back. It may be nil.
+func (d *datagramCopy) take(b []byte) int {
+	if d == nil {
+		return 0
+	}
+	n := copy(b, d.data)
+	d.put()
+	return n
 }
 
 func (d *datagramCopy) put() {

@@ -77,18 +77,10 @@ func (s *Socket) ReadFromUDP(p []byte) (n int, from *net.UDPAddr, err error) {
 // wait.
 func (s *Socket) Read(p []byte) (int, error) {
 	if len(p) == 0 {
-		return 0, s.readNothing()
+		return 0, s.udp.readNothing()
 	}
 	n, _, err := s.ReadFromUDPAddrPort(p)
 	return n, err
-}
-
-// readNothing is the error of a Read with an empty buffer.
-func (s *Socket) readNothing() error {
-	if s.udp.sock.Closed() {
-		return s.opError("read", net.ErrClosed)
-	}
-	return nil
 }
 
 // ReadMsgUDP reads a datagram into p and its control messages into oob. Control messages that do

@@ -38,6 +38,7 @@ func (c *Conn) trySendOrQueue(p []byte, to netip.AddrPort) error {
 	case errno == syscall.EAGAIN:
 		return c.queueCopy(p, to)
 	}
+	c.from.Outside.Dropped[engine.SendFailed].Add(1)
 	return c.opError("write", to, sock.Error("sendto", errno))
 }
 

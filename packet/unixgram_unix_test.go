@@ -36,6 +36,21 @@ func unixPair(t *testing.T, f *fixture, name, client string) (*packet.UnixDatagr
 	return s, c
 }
 
+func TestAUnixDatagramSocketHasTheFiguresOfItsAddress(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		name := filepath.Join(t.TempDir(), "s")
+		s, c := unixPair(t, f, name, name+"c")
+		_, err := c.Write([]byte("abc"))
+		require.NoError(t, err)
+		_, _, err = s.RecvFromContext(t.Context(), make([]byte, 10))
+		require.NoError(t, err)
+		at := []string{"server.address=" + name, "network.transport=unix"}
+		require.EqualValues(t, 1, figure(f, "suiro.active_packet_sockets", at...))
+		require.EqualValues(t, 1, figure(f, "suiro.datagrams", append(at, "network.io.direction=receive")...))
+	})
+}
+
 func TestATaskEchoesUnixDatagrams(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		names := map[string]string{"path": filepath.Join(t.TempDir(), "s")}

@@ -54,6 +54,7 @@ func TestASignalMakesAProgramDump(t *testing.T) {
 		require.Equal(t, "stuck", lines.Text())
 		require.NoError(t, program.Process.Signal(syscall.SIGUSR1))
 		if !asked { // the signal is ignored, as without the library
+			time.Sleep(100 * time.Millisecond) // not for anything to happen, but for nothing to
 			require.NoError(t, program.Process.Kill())
 		}
 		text, report := "", bufio.NewScanner(errs)

@@ -110,6 +110,13 @@ func (s *Server) startForGoroutines() (*conn.Group, error) {
 	return s.start()
 }
 
+func (s *Server) startForTasks() (*conn.Group, error) {
+	s.mu.Lock()
+	s.tasks = true
+	s.mu.Unlock()
+	return s.start()
+}
+
 // openListener makes the listener. over, if not nil, gets the handler of connections and returns a
 // handler around it.
 func (s *Server) openListener(group *conn.Group, all []net.Listener, over func(Handler) Handler) (*socketListener, error) {

@@ -5,7 +5,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -87,6 +89,52 @@ func TestHandOverOfUDP(t *testing.T) {
 		roundTrip(t, c, "y") // from the same socket's queue
 		require.NoError(t, newer.Close())
 		require.ErrorIs(t, conntest.Receive(t, served), server.ErrServerClosed)
+	})
+}
+
+// received is the text of a datagram that a handed over socket receives.
+func received(t *testing.T, pc net.PacketConn) string {
+	t.Helper()
+	require.NoError(t, pc.SetDeadline(time.Now().Add(conntest.Patience)))
+	p := make([]byte, 100)
+	n, _, err := pc.ReadFrom(p)
+	require.NoError(t, err)
+	return string(p[:n])
+}
+
+// The sockets of ListenPacket and of ListenUDP.
+func TestHandOverOfDatagramSockets(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		older := &server.Server{Backend: backend}
+		t.Cleanup(func() { _ = older.Close() })
+		forTasks, err := older.ListenUDP("udp", "127.0.0.1:0")
+		require.NoError(t, err)
+		forGoroutines, err := older.ListenPacket("udp", "127.0.0.1:0")
+		require.NoError(t, err)
+		gone, err := older.ListenPacket("udp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, gone.Close())
+		cmd := exec.Command(os.Args[0])
+		require.NoError(t, older.HandOver(cmd))
+		list := cmd.Env[len(cmd.Env)-1]
+		names := strings.Split(strings.TrimPrefix(list, "LISTEN_FDNAMES="), ":")
+		_, packets := taken(t, cmd)
+		require.Len(t, packets, 2)
+		at := map[string]string{forTasks.LocalAddr().String(): "a", forGoroutines.LocalAddr().String(): "b"}
+		require.NoError(t, older.Shutdown(t.Context()))
+		for i, pc := range packets {
+			defer pc.Close()
+			addr := pc.LocalAddr().String()
+			require.Equal(t, strings.ReplaceAll(addr, ":", "_"), names[i])
+			c, err := net.Dial("udp", addr)
+			require.NoError(t, err)
+			defer c.Close()
+			_, err = c.Write([]byte(at[addr]))
+			require.NoError(t, err)
+			require.NotEmpty(t, at[addr])
+			require.Equal(t, at[addr], received(t, pc))
+			delete(at, addr)
+		}
 	})
 }
 

@@ -129,7 +129,7 @@ func (s *Server) HandOver(cmd *exec.Cmd) error {
 	var names []string
 	for _, f := range all {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
-		names = append(names, strings.ReplaceAll(f.Name(), ":", "_"))
+		names = append(names, strings.ReplaceAll(addressOf(f), ":", "_"))
 	}
 	s.keepPaths()
 	if cmd.Env == nil {
@@ -139,8 +139,8 @@ func (s *Server) HandOver(cmd *exec.Cmd) error {
 	return nil
 }
 
-// files returns copies of the sockets on which the server listens, named by their addresses. mu is
-// held. With an error, it returns the copies made so far.
+// files returns copies of the sockets on which the server listens. addressOf has their addresses.
+// mu is held. With an error, it returns the copies made so far.
 func (s *Server) files() (all []*os.File, err error) {
 	for l := range s.listeners {
 		f, err := l.File()
@@ -156,10 +156,17 @@ func (s *Server) files() (all []*os.File, err error) {
 		}
 		all = append(all, some...)
 	}
+	var packets []interface{ File() (*os.File, error) }
 	for _, p := range s.packets {
+		packets = append(packets, p)
+	}
+	for u := range s.datagrams {
+		packets = append(packets, u)
+	}
+	for _, p := range packets {
 		f, err := p.File()
 		switch {
-		case errors.Is(err, net.ErrClosed): // its handler has closed the socket
+		case errors.Is(err, net.ErrClosed): // its handler or its user has closed the socket
 		case err != nil:
 			return all, fmt.Errorf("server: handing over a UDP socket: %w", err)
 		default:
@@ -167,6 +174,12 @@ func (s *Server) files() (all []*os.File, err error) {
 		}
 	}
 	return all, nil
+}
+
+// addressOf is the address in a file's name. Those of s.datagrams are "udp:address->", as in
+// package net, and "udp:address".
+func addressOf(f *os.File) string {
+	return strings.TrimSuffix(strings.TrimPrefix(f.Name(), "udp:"), "->")
 }
 
 // keepPaths leaves the paths of Unix sockets for the command. mu is held.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net"
+	"os"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/bubble"
@@ -25,16 +26,14 @@ func (s *Server) ListenUDP(network, addr string) (*UDPSocket, error) {
 }
 
 func (s *Server) listenUDP(network, addr string) (*UDPSocket, error) {
-	s.mu.Lock()
-	s.tasks = true
-	s.mu.Unlock()
-	return listenDatagrams(s, s.start, network, addr, packet.ListenUDP)
+	return listenDatagrams(s, s.startForTasks, network, addr, packet.ListenUDP)
 }
 
 // A datagramSocket is a socket of tasks or goroutines.
 type datagramSocket interface {
 	Release()
 	ClosedContext(ctx context.Context) error
+	File() (*os.File, error)
 }
 
 // listenDatagrams makes a socket. The workers that start returns serve it.
@@ -81,9 +80,16 @@ func openDatagrams[S datagramSocket](s *Server, group *conn.Group, pc *net.UDPCo
 		x.stay(m.join(x))
 		leave = func() { m.leave(x) }
 	}
+	if s.datagrams == nil {
+		s.datagrams = make(map[datagramSocket]bool)
+	}
+	s.datagrams[u] = true
 	bubble.Go(func() {
 		_ = u.ClosedContext(context.Background())
 		leave()
+		s.mu.Lock()
+		delete(s.datagrams, u)
+		s.mu.Unlock()
 		s.release() // if it stops the workers, it waits for them
 	})
 	return u, nil

@@ -33,10 +33,7 @@ func (s *Server) listenFiles(path string) (*UnixListener, error) {
 	if s.TLS != nil || s.Proxy != nil {
 		return nil, fmt.Errorf("server: TLS or Proxy is set, and files pass beside plain bytes alone: use a Server without them: %w", errors.ErrUnsupported)
 	}
-	s.mu.Lock()
-	s.tasks = true
-	s.mu.Unlock()
-	group, err := s.start()
+	group, err := s.startForTasks()
 	if err != nil {
 		return nil, err
 	}

@@ -195,6 +195,7 @@ type Server struct {
 	listeners  map[*conn.Listener]net.Listener
 	sockets    map[*keptListener]bool
 	packets    []packet.Handle
+	datagrams  map[datagramSocket]bool
 	goroutines bool // Listen was called: a handler is not needed
 	tasks      bool // ListenStream, ListenUnix or ListenUDP was called: a handler is not needed
 	stopping   bool

@@ -24,10 +24,7 @@ func (s *Server) ListenStream(network, addr string) (*StreamListener, error) {
 }
 
 func (s *Server) listenStream(network, addr string) (*socketListener, error) {
-	s.mu.Lock()
-	s.tasks = true
-	s.mu.Unlock()
-	group, err := s.start()
+	group, err := s.startForTasks()
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,9 @@ var (
 		},
 		Handlers: []handler{{Handler: "main.serve", Runs: 3, Total: 40, Max: 20, Peer: "192.0.2.1:1"}},
 		Conns: []connection{
-			{ID: "1", Peer: "192.0.2.1:1", Handler: "main.serve", Received: 10, Sent: 3000},
-			{ID: "2", Peer: "192.0.2.2:2", Handler: "main.Echo", Received: 30, Sent: 1},
-			{ID: "3", Peer: "192.0.2.3:3", Handler: "main.serve", Received: 20, Sent: 2, Unsent: 5 << 20},
+			{Peer: "192.0.2.1:1", Handler: "main.serve", Received: 10, Sent: 3000},
+			{Peer: "192.0.2.2:2", Handler: "main.Echo", Received: 30, Sent: 1},
+			{Peer: "192.0.2.3:3", Handler: "main.serve", Received: 20, Sent: 2, Unsent: 5 << 20},
 		},
 		Warnings: []warning{{Level: "WARN", Text: "sched: a task occupies its worker"}},
 	}

@@ -55,7 +55,6 @@ type handler struct {
 }
 
 type connection struct {
-	ID       string `json:"id"`
 	Peer     string `json:"peer"`
 	Handler  string `json:"handler"`
 	Received uint64 `json:"received"`

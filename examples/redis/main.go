@@ -5,8 +5,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
-	"net"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -24,12 +22,9 @@ func main() {
 			store.Sweep(next)
 			next++
 		}}},
-		Conn:      conn.Config{MaxRead: kv.MaxCommand}, // serve waits for a command as a whole
-		Listening: func(addr net.Addr) { fmt.Println("listening on", addr) },
+		Conn: conn.Config{MaxRead: kv.MaxCommand}, // serve waits for a command as a whole
 	}
-	flag.StringVar(&s.Addr, "addr", "127.0.0.1:6380", "`host:port` to listen on, port 0 being any free one")
-	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: epoll)")
-	flag.IntVar(&s.Workers, "workers", 0, "number of workers (default: one per processor)")
+	app.Flags(s, "127.0.0.1:6380")
 	flag.Parse()
 	app.Main("redis", s)
 }

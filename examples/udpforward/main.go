@@ -53,6 +53,7 @@ func (f *forwarder) serve(cx *sched.Context, client *server.Peer) error {
 
 // answer passes the target's datagrams back.
 func answer(cx *sched.Context, target *server.UDPSocket, client *server.Peer) error {
+	defer func() { _ = target.Close() }() // else the session would go on without answers
 	p := make([]byte, maxDatagram)
 	for {
 		n, err := target.Recv(cx, p)

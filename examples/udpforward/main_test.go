@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
+	"github.com/suiro-go/suiro/server"
 )
 
 var program string
@@ -114,6 +116,19 @@ func TestASessionOutlivesATargetThatIsAway(t *testing.T) {
 		})
 		require.Equal(t, first, again)
 	})
+}
+
+func TestASessionWithoutAnswersEnds(t *testing.T) {
+	s := &server.Server{}
+	t.Cleanup(func() { _ = s.Close() })
+	u, err := s.ListenUDP("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, u.SetReadDeadline(time.Unix(1, 0))) // the answers end
+	_, err = sched.Go(s.Group().Runtime(), func(cx *sched.Context) (struct{}, error) {
+		return struct{}{}, answer(cx, u, nil)
+	}).Wait(t.Context())
+	require.NoError(t, err)
+	require.ErrorIs(t, u.Close(), net.ErrClosed, "or the session would not notice")
 }
 
 func TestASessionThatIsIdleEnds(t *testing.T) {

@@ -32,7 +32,7 @@ func (g Guard) Cover(h http.Handler) http.Handler {
 		f.Set("X-Frame-Options", "DENY")
 		f.Set("Referrer-Policy", "no-referrer")
 		f.Set("Cache-Control", "no-store")
-		f.Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "+
+		f.Set("Content-Security-Policy", "default-src 'none'; "+
 			"frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		switch {
 		case !g.knows(r.Host):

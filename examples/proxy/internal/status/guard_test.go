@@ -53,8 +53,13 @@ func TestPagesAreNeitherSniffedNorFramed(t *testing.T) {
 		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"))
 		require.Equal(t, "DENY", h.Get("X-Frame-Options"))
 		require.Contains(t, h.Get("Content-Security-Policy"), "frame-ancestors 'none'")
+		require.NotContains(t, h.Get("Content-Security-Policy"), "unsafe")
 		require.Equal(t, "no-store", h.Get("Cache-Control"))
 	}
+}
+
+func TestTheConsoleKeepsItsOwnPolicy(t *testing.T) {
+	require.Contains(t, ask(Guard{}, "localhost", nil).Header.Get("Content-Security-Policy"), "script-src 'self'; style-src 'self'; connect-src 'self'")
 }
 
 func TestATokenIsAskedFor(t *testing.T) {
