@@ -63,14 +63,14 @@ func CallContext[Q, R any](ctx context.Context, s *System, to PID, body Q) (R, e
 // CallFuture is Call without a time-out, for sched.Select and stackless tasks. The first poll sends
 // the request.
 func CallFuture[Q, R any](s *System, to PID, body Q) sched.Future[R] {
-	c := &call[Q, R]{sys: s, to: to}
+	c := new(call[Q, R])
 	c.request.Body = body
+	c.send = sendFuture{sys: s, to: to, message: &c.request}
 	return c
 }
 
 type call[Q, R any] struct {
-	sys     *System
-	to      PID
+	send    sendFuture
 	request Request[Q, R]
 	target  *proc  // watched
 	remote  Remote // of another node's process
@@ -80,13 +80,13 @@ type call[Q, R any] struct {
 func (c *call[Q, R]) Poll(cx *sched.Context) (R, error) {
 	r := &c.request
 	if !c.sent {
-		send := sendFuture{c.sys, c.to, r, false}
-		if _, err := send.Poll(cx); err != nil {
+		if _, err := c.send.Poll(cx); err != nil {
 			return *new(R), err
 		}
 		c.sent = true
-		p := c.sys.table.get(c.to)
-		if c.remote = c.sys.remote(c.to); p == nil && c.remote != nil {
+		s, to := c.send.sys, c.send.to
+		p := s.table.get(to)
+		if c.remote = s.remote(to); p == nil && c.remote != nil {
 			// it answers
 		} else if p == nil || !p.watch(r) { // perhaps it has answered, and then ended
 			r.Fail(ErrNoProcess)
@@ -106,6 +106,7 @@ func (c *call[Q, R]) Poll(cx *sched.Context) (R, error) {
 }
 
 func (c *call[Q, R]) Cancel() {
+	c.send.Cancel()
 	if c.target != nil {
 		c.target.unwatch(&c.request)
 		c.target = nil

@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -25,7 +26,8 @@ type ConnHandler interface {
 // Handler makes each connection of h a process of s: it has a PID and a mailbox, so that any
 // process can send to it. It has no task of its own, but runs in that of the connection. It is Idle
 // between two calls of h, and ends with the connection, with the error of OnClose as its reason.
-// Kill aborts the connection. Of the Options, Mailbox and Overflow count.
+// Kill aborts the connection. If the connection gets another handler, h still gets the events of
+// the process. Of the Options, Mailbox and Overflow count.
 //
 // To send one message to very many connections, encode it once, Publish the bytes, and give them to
 // Conn.WriteNow in OnEvent: the kernel then takes them from where they are.
@@ -45,6 +47,16 @@ var _ conn.Wrapper = (*connStarter)(nil)
 // Unwrap implements conn.Wrapper.
 func (h *connStarter) Unwrap() conn.Handler { return h.ConnHandler }
 
+// HandlerName is the name of the handler within, for the log.
+func (h *connStarter) HandlerName() string { return nameOf(h.ConnHandler) }
+
+func nameOf(h ConnHandler) string {
+	if named, ok := h.(interface{ HandlerName() string }); ok {
+		return named.HandlerName()
+	}
+	return fmt.Sprintf("%T", h)
+}
+
 // OnOpen starts the connection's process, which is its handler from now on.
 func (h *connStarter) OnOpen(c *conn.Conn) error {
 	p := &connProcess{ConnHandler: h.ConnHandler, handle: c.Handle()}
@@ -58,7 +70,7 @@ func (h *connStarter) OnOpen(c *conn.Conn) error {
 	if err := h.sys.add(&p.proc); err != nil {
 		return err
 	}
-	p.started = true
+	c.NotifyClose(func() { p.ends(c) })
 	if err := p.OnStart(c, &p.proc.self); err != nil {
 		return err
 	}
@@ -73,14 +85,16 @@ func (h *connStarter) OnOpen(c *conn.Conn) error {
 type connProcess struct {
 	proc
 	ConnHandler
-	handle  conn.Handle
-	run     func(*conn.Conn) // events, made once
-	started bool             // finish is to be called
-	reason  error            // of OnEvent
+	handle conn.Handle
+	run    func(*conn.Conn) // events, made once
+	reason error            // the error of OnEvent that has closed the connection
 }
 
 // Unwrap implements conn.Wrapper.
 func (p *connProcess) Unwrap() conn.Handler { return p.ConnHandler }
+
+// HandlerName is the name of the handler within, for the log.
+func (p *connProcess) HandlerName() string { return nameOf(p.ConnHandler) }
 
 // resume makes the connection's task call events. While too many functions wait for that task, it
 // tries again later.
@@ -115,9 +129,8 @@ func (p *connProcess) events(c *conn.Conn) {
 			p.OnDrain(c)
 			continue
 		}
-		if err := p.OnEvent(c, ev); err != nil {
-			p.reason = cmp.Or(p.reason, err)
-			_ = c.Close()
+		if err := p.OnEvent(c, ev); err != nil && c.Close() == nil { // else it was closed before
+			p.reason = err
 		}
 	}
 	p.settle()
@@ -136,13 +149,16 @@ func (p *connProcess) settle() {
 	}
 }
 
-// OnClose ends the process.
+// OnClose gives the handler the reason of the end.
 func (p *connProcess) OnClose(c *conn.Conn, err error) {
-	if p.started {
-		if killed := p.killed.Load(); killed != nil {
-			p.reason = *killed
-		}
-		defer func() { p.finish(cmp.Or(p.reason, err)) }()
+	p.ConnHandler.OnClose(c, cmp.Or(p.reason, err))
+}
+
+// ends ends the process, once the connection has ended, whichever handler that has by then.
+func (p *connProcess) ends(c *conn.Conn) {
+	reason := cmp.Or(p.reason, c.Life().Err)
+	if killed := p.killed.Load(); killed != nil {
+		reason = *killed
 	}
-	p.ConnHandler.OnClose(c, err)
+	p.finish(reason)
 }

@@ -25,6 +25,8 @@ type session struct {
 	started chan process.PID
 	closed  chan error
 	sending func() // is called after each WriteNow
+
+	changing func(c *server.Conn) error // is called with each string
 }
 
 func (h *session) OnStart(c *server.Conn, self *process.Self) error {
@@ -55,6 +57,8 @@ func (h *session) OnEvent(c *server.Conn, ev process.Event) error {
 			h.sending()
 		}
 		return err
+	case string:
+		return h.changing(c)
 	case error:
 		return m
 	}
@@ -189,8 +193,106 @@ func TestTheEndsOfConnections(t *testing.T) {
 				peer.Close()
 			}
 			require.Equal(t, c.reason, receive(t, "the process's end", reason))
-			receive(t, "OnClose", h.closed)
+			closed := receive(t, "OnClose", h.closed)
+			if name == "kill" {
+				require.Error(t, closed)
+			} else {
+				require.Equal(t, c.reason, closed)
+			}
 			require.Equal(t, process.ErrNoProcess, s.Send(nil, pid, nil))
 		})
 	}
+}
+
+// reasonOf returns a channel that gets the reason of a process. It monitors the process by now.
+func reasonOf(t *testing.T, s *process.System, pid process.PID) <-chan error {
+	t.Helper()
+	reason := make(chan error, 1)
+	_, ok := s.OnEnd(pid, func(err error) { reason <- err })
+	require.True(t, ok)
+	return reason
+}
+
+// A message that arrives while a connection lingers fails, and the end is in order all the same.
+func TestAMessageAfterTheCloseOfAConnection(t *testing.T) {
+	s := newSystem(t, 2, process.Config{})
+	failed := make(chan struct{}, 1)
+	h := &session{sending: func() { failed <- struct{}{} }}
+	addr := serveSessions(t, s, h, 2)
+	peer := dial(t, addr)
+	pid := receive(t, "the connection's process", h.started)
+	reason := reasonOf(t, s, pid)
+	require.NoError(t, s.Cancel(pid))
+	_, err := peer.Read(make([]byte, 1))
+	require.Equal(t, io.EOF, err)
+	require.NoError(t, s.Send(nil, pid, []byte("late")))
+	receive(t, "the write", failed)
+	require.NoError(t, peer.Close())
+	require.NoError(t, receive(t, "the process's end", reason))
+	require.NoError(t, receive(t, "OnClose", h.closed))
+}
+
+// A successor is the handler of a connection that had another one.
+type successor struct {
+	server.Base
+	closed chan error
+}
+
+func (h *successor) OnData(*server.Conn) error { return errTest }
+
+func (h *successor) OnClose(_ *server.Conn, err error) { h.closed <- err }
+
+// A connection's process ends with the connection, whichever handler that has by then.
+func TestTheProcessOfAConnectionWithAnotherHandler(t *testing.T) {
+	for name, change := range map[string]func(c *server.Conn, to server.Handler) error{
+		"SetHandler": (*server.Conn).SetHandler,
+		"HandOver":   (*server.Conn).HandOver,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSystem(t, 2, process.Config{})
+			next := &successor{closed: make(chan error, 1)}
+			h := &session{}
+			h.changing = func(c *server.Conn) error { return change(c, next) }
+			addr := serveSessions(t, s, h, 2)
+			peer := dial(t, addr)
+			pid := receive(t, "the connection's process", h.started)
+			reason := reasonOf(t, s, pid)
+			require.NoError(t, s.Send(nil, pid, "another handler"))
+			require.NoError(t, s.Send(nil, pid, []byte("still heard")))
+			got := make([]byte, len("still heard"))
+			_, err := io.ReadFull(peer, got)
+			require.NoError(t, err)
+			require.Equal(t, "still heard", string(got))
+			_, err = peer.Write([]byte("end"))
+			require.NoError(t, err)
+			_, err = peer.Read(got)
+			require.Equal(t, io.EOF, err)
+			require.NoError(t, peer.Close())
+			require.Equal(t, errTest, receive(t, "OnClose", next.closed))
+			require.Equal(t, errTest, receive(t, "the process's end", reason))
+			require.Empty(t, h.closed)
+		})
+	}
+}
+
+// Logs name the handler within.
+func TestTheNameOfAConnectionsHandler(t *testing.T) {
+	s := newSystem(t, 1, process.Config{})
+	h := &session{}
+	names := make(chan []string, 1)
+	h.changing = func(c *server.Conn) error {
+		var all []string
+		for i := range c.Group().Connections() {
+			all = append(all, i.Handler)
+		}
+		names <- all
+		return nil
+	}
+	addr := serveSessions(t, s, h, 1)
+	dial(t, addr)
+	require.NoError(t, s.Send(nil, receive(t, "the connection's process", h.started), "another handler"))
+	require.Equal(t, []string{"*process_test.session"}, receive(t, "the names", names))
+	named, ok := process.Handler(s, h, process.Options{}).(interface{ HandlerName() string })
+	require.True(t, ok)
+	require.Equal(t, "*process_test.session", named.HandlerName())
 }

@@ -30,7 +30,7 @@ type node = mpsc.Node[Event]
 
 // node is an unused node. The pool has lists of them: a sender and its receiver run on different
 // processors most of the time, and so exchange a list at once, instead of each node.
-func (s *System) node(ev Event, counted bool) *node {
+func (s *System) node(ev Event) *node {
 	n, ok := s.nodes.Get().(*node)
 	if !ok {
 		n = new(node)
@@ -38,7 +38,7 @@ func (s *System) node(ev Event, counted bool) *node {
 		s.nodes.Put(n.Next)
 		n.Next = nil
 	}
-	n.Value, n.Counted = ev, counted
+	n.Value = ev
 	return n
 }
 

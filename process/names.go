@@ -1,12 +1,16 @@
 package process
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // names is the registry. A name belongs to a process until the process ends or Unregister.
 //
-// The lock of the registry is taken while a process's lock is held, so that a process which ends
-// sees all of its names. An end counts from the moment at which the PID no longer finds the
-// process. The names of such a process count as free, although it has not removed them yet.
+// A process's lock is taken while the registry's is held, never the other way around. Both are held
+// while a name is added, so that a process which ends sees all of its names. An end counts from the
+// moment at which the PID no longer finds the process. The names of such a process count as free,
+// although it has not removed them yet.
 type names struct {
 	mu sync.RWMutex
 	m  map[string]*proc
@@ -20,14 +24,11 @@ func (s *System) Register(name string, pid PID) error {
 	if p == nil {
 		return ErrNoProcess
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return ErrNoProcess
-	}
 	s.names.mu.Lock()
 	defer s.names.mu.Unlock()
-	if !s.lives(p) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || !s.lives(p) {
 		return ErrNoProcess
 	}
 	switch owner := s.names.m[name]; {
@@ -50,8 +51,16 @@ func (s *System) Unregister(name string) bool {
 	s.names.mu.Lock()
 	defer s.names.mu.Unlock()
 	owner := s.names.m[name]
-	delete(s.names.m, name) // it stays in the list of its process, which removes only its own
-	return owner != nil && s.lives(owner)
+	if owner == nil {
+		return false
+	}
+	delete(s.names.m, name)
+	owner.mu.Lock()
+	defer owner.mu.Unlock()
+	if x := owner.extras; x != nil {
+		x.names = slices.DeleteFunc(x.names, func(n string) bool { return n == name })
+	}
+	return s.lives(owner)
 }
 
 // lives reports whether the PID of a process still finds it.

@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"container/list"
 	"sync"
 	"sync/atomic"
 
@@ -49,7 +50,7 @@ type extras struct {
 	links    map[PID]struct{}
 	watchers map[watcher]struct{}
 	monitors map[uint64]*monitor // that the process has set
-	room     []sched.Waker       // senders that wait for room in the mailbox
+	room     *list.List          // of *sendFuture, that wait for room in the mailbox; nil: none do
 	done     chan struct{}       // of the context of Init
 	canceled bool                // done is closed, or will be when it is made
 }
@@ -98,7 +99,7 @@ func (p *proc) rouse(cx *sched.Context) {
 // signal puts an event that does not count as a message, and that also wakes a blocked process.
 // false: the process has ended.
 func (p *proc) signal(cx *sched.Context, ev Event) bool {
-	n := p.sys.node(ev, false)
+	n := p.sys.node(ev)
 	if !p.put(cx, n, mpsc.Answer) {
 		p.sys.free(n)
 		return false
@@ -129,7 +130,7 @@ func (p *proc) killLocked(reason error) (mustWake bool) {
 func (p *proc) collect() { p.append(p.mailbox.Take()) }
 
 // append adds a list to pending, and its completions of yields to answers.
-func (p *proc) append(oldest, _ *node) {
+func (p *proc) append(oldest *node) {
 	for n := oldest; n != nil; {
 		next := n.Next
 		switch n.Value.Type {
@@ -245,8 +246,6 @@ func (p *proc) finish(reason error) {
 		return
 	}
 	s := p.sys
-	s.table.remove(p) // first: a goroutine that sees Complete also sees that the PID finds nothing
-	p.state.Finish()
 	p.lockMail()
 	p.append(p.mailbox.Close())
 	left := p.pending
@@ -256,8 +255,13 @@ func (p *proc) finish(reason error) {
 		p.sys.free(n)
 	}
 	p.unlockMail()
+	// A goroutine that sees Complete also sees that the PID finds nothing. One that finds nothing
+	// also sees that the mailbox takes nothing.
+	s.table.remove(p)
+	p.state.Finish()
 	p.mu.Lock()
 	x := p.extras
+	senders := x.emptyRoom()
 	p.ended, p.extras = true, nil
 	p.mu.Unlock()
 	for n := left; n != nil; {
@@ -267,14 +271,14 @@ func (p *proc) finish(reason error) {
 		n = next
 	}
 	if x != nil {
-		p.settle(x, reason)
+		p.settle(x, senders, reason)
 	}
 	s.table.ended(p.pid)
 	s.processEnded()
 }
 
-// settle tells all that a process was connected with.
-func (p *proc) settle(x *extras, reason error) {
+// settle tells all that a process was connected with. senders have waited for room.
+func (p *proc) settle(x *extras, senders []sched.Waker, reason error) {
 	s := p.sys
 	if x.done != nil && !x.canceled {
 		close(x.done)
@@ -285,7 +289,7 @@ func (p *proc) settle(x *extras, reason error) {
 	for _, group := range x.groups {
 		s.groups.remove(group, p)
 	}
-	for _, w := range x.room {
+	for _, w := range senders {
 		w.Wake()
 	}
 	for _, m := range x.monitors {

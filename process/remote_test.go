@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -156,11 +155,11 @@ func TestSendersWaitForTheRoomOfARemote(t *testing.T) {
 	require.Equal(t, process.ErrMailboxFull, near.Send(nil, ref.PID(), 0))
 	sent := make(chan error, 1)
 	go func() { sent <- near.SendContext(t.Context(), ref.PID(), 1) }()
-	require.Eventually(t, func() bool {
+	eventually(t, "the sender waits", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return len(b.waiting) > 0
-	}, time.Minute, time.Millisecond)
+	})
 	require.Empty(t, got)
 	b.lend(1)
 	require.NoError(t, <-sent)

@@ -106,7 +106,7 @@ func (p *proc) forget(match func(ev *Event) bool) {
 // linkedEnded is called when a linked process has ended. A link that was removed has no effect. All
 // is done under the lock, so that an Unlink finds either the link or the event.
 func (p *proc) linkedEnded(pid PID, reason error) {
-	n := p.sys.node(Event{Type: EventExit, Data: pid, Error: reason}, false)
+	n := p.sys.node(Event{Type: EventExit, Data: pid, Error: reason})
 	p.mu.Lock()
 	used, wake := false, false
 	if p.extras != nil {
@@ -207,7 +207,7 @@ func (m *monitor) stop() {
 // owner's lock, so that a Demonitor finds either the monitor or the event.
 func (m *monitor) processEnded(pid PID, reason error) {
 	p := m.owner
-	n := p.sys.node(Event{Type: EventDown, Tag: m.tag, Data: pid, Error: reason}, false)
+	n := p.sys.node(Event{Type: EventDown, Tag: m.tag, Data: pid, Error: reason})
 	p.mu.Lock()
 	wake := false
 	if p.extras.monitor(m.tag) != nil {

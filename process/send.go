@@ -1,6 +1,7 @@
 package process
 
 import (
+	"container/list"
 	"context"
 
 	"github.com/suiro-go/suiro/internal/mpsc"
@@ -59,23 +60,36 @@ func (s *System) SendContext(ctx context.Context, to PID, message any) error {
 // SendFuture is Send for sched.Select and stackless tasks. With OverflowWait it is done when there
 // was room. If it is abandoned before, the message was not sent.
 func (s *System) SendFuture(to PID, message any) sched.Future[struct{}] {
-	return &sendFuture{s, to, message, false}
+	return &sendFuture{sys: s, to: to, message: message}
 }
 
 type sendFuture struct {
 	sys     *System
 	to      PID
 	message any
-	wait    bool // whatever the Overflow is
+	wait    bool  // whatever the Overflow is
+	at      *proc // has perhaps a place for it in its room
+
+	// at's lock guards them.
+	place *list.Element // in the room; nil: it has none
+	waker sched.Waker
 }
 
 // Poll tries to send. A sender that finds no room registers itself, and tries again. The process
 // first frees room, and then looks whether anybody is registered. So the sender finds room, or the
 // process finds the sender.
 func (f *sendFuture) Poll(cx *sched.Context) (struct{}, error) {
+	err := f.poll(cx)
+	if err != sched.ErrPending {
+		f.Cancel()
+	}
+	return struct{}{}, err
+}
+
+func (f *sendFuture) poll(cx *sched.Context) error {
 	err := f.sys.trySend(cx, f.to, f.message)
 	if err != ErrMailboxFull {
-		return struct{}{}, err
+		return err
 	}
 	p := f.sys.table.get(f.to)
 	r := f.sys.remote(f.to)
@@ -83,38 +97,73 @@ func (f *sendFuture) Poll(cx *sched.Context) (struct{}, error) {
 	case p == nil && r != nil:
 		for !r.AwaitRoom(f.to, cx.Waker()) {
 			if err = f.sys.trySend(cx, f.to, f.message); err != ErrMailboxFull {
-				return struct{}{}, err
+				return err
 			}
 		}
 	case p == nil:
-		return struct{}{}, ErrNoProcess
+		return ErrNoProcess
 	case p.overflow != OverflowWait && !f.wait:
-		return struct{}{}, err
-	case !p.awaitRoom(cx.Waker()):
-		return struct{}{}, ErrNoProcess
+		return err
+	case !p.awaitRoom(f, cx.Waker()):
+		return ErrNoProcess
 	}
 	if err = f.sys.trySend(cx, f.to, f.message); err == ErrMailboxFull {
 		err = sched.ErrPending
 	}
-	return struct{}{}, err
+	return err
+}
+
+// Cancel gives the place up.
+func (f *sendFuture) Cancel() {
+	if f.at != nil {
+		f.at.leaveRoom(f)
+		f.at = nil
+	}
 }
 
 // awaitRoom registers a sender for one wake-up. false: the process has ended.
-func (p *proc) awaitRoom(w sched.Waker) bool {
+func (p *proc) awaitRoom(f *sendFuture, w sched.Waker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return false
 	}
-	x := p.more()
-	for _, other := range x.room {
-		if other == w {
-			return true
+	f.at, f.waker = p, w
+	if f.place == nil {
+		x := p.more()
+		if x.room == nil {
+			x.room = list.New()
 		}
+		f.place = x.room.PushBack(f)
+		p.waiting.Store(true)
 	}
-	x.room = append(x.room, w)
-	p.waiting.Store(true)
 	return true
+}
+
+// leaveRoom takes a sender out of the room, if it is there.
+func (p *proc) leaveRoom(f *sendFuture) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f.place == nil {
+		return
+	}
+	p.extras.room.Remove(f.place)
+	f.place = nil
+	p.waiting.Store(p.extras.room.Len() > 0)
+}
+
+// emptyRoom takes all senders out of the room, for the caller to wake. The process's lock is held.
+func (x *extras) emptyRoom() (all []sched.Waker) {
+	if x == nil || x.room == nil {
+		return nil
+	}
+	for e := x.room.Front(); e != nil; e = e.Next() {
+		f := e.Value.(*sendFuture)
+		f.place = nil
+		all = append(all, f.waker)
+	}
+	x.room = nil
+	return all
 }
 
 // madeRoom wakes the senders that wait, after room was freed. They try again. A sender that no
@@ -125,12 +174,9 @@ func (p *proc) madeRoom(n int) {
 	}
 	p.mu.Lock()
 	p.waiting.Store(false)
-	var room []sched.Waker
-	if p.extras != nil {
-		room, p.extras.room = p.extras.room, nil
-	}
+	senders := p.extras.emptyRoom()
 	p.mu.Unlock()
-	for _, w := range room {
+	for _, w := range senders {
 		if p.cx != nil {
 			p.cx.Wake(w)
 		} else {
@@ -159,7 +205,7 @@ func (p *proc) send(cx *sched.Context, message any) error {
 		}
 		return ErrMailboxFull
 	}
-	n := p.sys.node(Event{Data: message}, true)
+	n := p.sys.node(Event{Data: message})
 	if !p.put(cx, n, mpsc.Message) {
 		p.mailbox.Free(1)
 		p.sys.free(n)
@@ -172,7 +218,7 @@ func (p *proc) send(cx *sched.Context, message any) error {
 // consumer: it empties the mailbox, and drops the oldest message. All who take or count messages of
 // this mailbox hold the lock. So a full mailbox has its messages here.
 func (p *proc) sendDropping(cx *sched.Context, message any) error {
-	n := p.sys.node(Event{Data: message}, true)
+	n := p.sys.node(Event{Data: message})
 	var oldest *node
 	p.mu.Lock()
 	if p.ended { // the mailbox is closed, or will be
@@ -205,7 +251,7 @@ func (p *proc) sendDropping(cx *sched.Context, message any) error {
 func (p *proc) takeOldest() *node {
 	var before *node
 	n := p.pending
-	for n != nil && !n.Counted {
+	for n != nil && n.Value.Type != EventMessage {
 		before, n = n, n.Next
 	}
 	switch {

@@ -18,7 +18,7 @@ const killGrace = time.Second
 func (s *System) Shutdown(ctx context.Context) error {
 	s.shutdownMu.Lock()
 	defer s.shutdownMu.Unlock()
-	s.stopping.Store(true) // first: see launch
+	s.stopping.Store(true) // first: see add
 	s.draining.Cancel()
 	if s.cfg.Grace > 0 {
 		s.table.each(func(p *proc) { p.cancel() })

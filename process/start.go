@@ -132,14 +132,7 @@ func (b *stepper) run(cx *sched.Context) (done bool) {
 		b.end(*reason)
 		return true
 	}
-	scratch := &p.sys.scratch[cx.Worker()]
-	if scratch.events == nil {
-		scratch.events = make([]Event, 0, batchSize)
-	}
-	events, more, moreAnswers := p.batch(scratch.events, b.inited && b.status == Blocked)
-	out := &scratch.out
-	out.Status, out.yields = Ready, out.yields[:0]
-	if !b.inited {
+	if !b.inited { // before it takes messages, which are dropped if Init fails
 		b.inited = true
 		method, input := b.method, b.input
 		b.method, b.input = "", nil
@@ -147,9 +140,17 @@ func (b *stepper) run(cx *sched.Context) (done bool) {
 			b.end(err)
 			return true
 		}
-	} else if len(events) == 0 && b.status != Ready { // woken for nothing, or for what an earlier run has taken
+	}
+	scratch := &p.sys.scratch[cx.Worker()]
+	if scratch.events == nil {
+		scratch.events = make([]Event, 0, batchSize)
+	}
+	events, more, moreAnswers := p.batch(scratch.events, b.status == Blocked)
+	if len(events) == 0 && b.status != Ready { // woken for nothing, or for what an earlier run has taken
 		return b.settle(cx, b.status)
 	}
+	out := &scratch.out
+	out.Status, out.yields = Ready, out.yields[:0]
 	err := b.process.Step(events, out)
 	clear(events)
 	status := out.Status

@@ -300,3 +300,34 @@ func TestAFunctionsReasonIsItsError(t *testing.T) {
 		}
 	})
 }
+
+// A process whose Init fails has received nothing: its messages are dropped.
+func TestMessagesOfAProcessWhoseInitFails(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"error": func() error { return errTest },
+		"panic": func() error { panic("of the test") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dropped := make(chan any, 2)
+			s := newSystem(t, 1, process.Config{Dropped: func(_ process.PID, m any, why error) {
+				if why == process.ErrNoProcess {
+					dropped <- m
+				}
+			}})
+			busy, release := make(chan struct{}), make(chan struct{})
+			startMachine(t, s, &machine{step: func(_ []process.Event, out *process.StepOutput) error {
+				close(busy)
+				<-release
+				out.Status = process.Complete
+				return nil
+			}}, process.Options{})
+			receive(t, "the only worker", busy)
+			pid := startMachine(t, s, &machine{init: func(context.Context, string, any) error { return fail() }}, process.Options{})
+			require.NoError(t, s.Send(nil, pid, 1))
+			require.NoError(t, s.Send(nil, pid, 2))
+			close(release)
+			require.Equal(t, 1, receive(t, "a message", dropped))
+			require.Equal(t, 2, receive(t, "a message", dropped))
+		})
+	}
+}

@@ -15,8 +15,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A job is a number to square. It fails on its first attempts.
-type job struct{ n, failures, attempts int }
+// A job fails on its first attempts.
+type job struct{ failures, attempts int }
 
 type (
 	next struct{ worker process.PID } // a worker asks for a job
@@ -118,7 +118,7 @@ func serve(jobs, workers, percent int) (string, error) {
 	result := make(chan string, 1)
 	q := &queue{running: map[uint64]*job{}, left: jobs, result: result}
 	for n := range jobs {
-		j := &job{n: n}
+		j := new(job)
 		if n%100 < percent {
 			j.failures = 1 + n%5
 		}

@@ -44,7 +44,7 @@ func (h *house) room(name string) (process.PID, error) {
 		if pid, ok := h.sys.Whereis(name); ok {
 			return pid, nil
 		}
-		r := &room{sys: h.sys, name: name, members: map[process.PID]uint64{}}
+		r := &room{sys: h.sys, members: map[process.PID]uint64{}}
 		ref, err := process.Go(h.sys, process.Options{Name: name, Mailbox: 1 << 16}, r.run)
 		if err != process.ErrNameTaken { // else another connection has made it
 			return ref.PID(), err
@@ -55,7 +55,6 @@ func (h *house) room(name string) (process.PID, error) {
 // A room is a process. Its members are connections, which it monitors.
 type room struct {
 	sys     *process.System
-	name    string
 	members map[process.PID]uint64 // and the tags of the monitors
 }
 

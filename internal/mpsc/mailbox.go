@@ -4,9 +4,8 @@ import "github.com/suiro-go/suiro/internal/atomics"
 
 // A Node is one message. The mailbox owns it from an accepted Put until the consumer has taken it.
 type Node[T any] struct {
-	Next    *Node[T] // in a mailbox: the message before; in a list of Take: the one after
-	Value   T
-	Counted bool // the message counts for the limit
+	Next  *Node[T] // in a mailbox: the message before; in a list of Take: the one after
+	Value T
 }
 
 // A Mailbox is a stack of nodes that senders push, and that the consumer takes as a whole. Pushing
@@ -26,14 +25,11 @@ type Mailbox[T any] struct {
 // means none.
 func (m *Mailbox[T]) Init(end *Node[T], limit int32) { m.end, m.limit = end, limit }
 
-// Limit is the limit that Init has set.
-func (m *Mailbox[T]) Limit() int32 { return m.limit }
-
 // Len is the number of counted messages. It is 0 if there is no limit.
 func (m *Mailbox[T]) Len() int { return int(m.count.Load()) }
 
-// Reserve takes room for one counted message. false: the mailbox is full. The caller then Puts a
-// counted node, or calls Free.
+// Reserve takes room for one counted message. false: the mailbox is full. The caller then Puts the
+// message, or calls Free.
 func (m *Mailbox[T]) Reserve() bool {
 	if m.limit == 0 {
 		return true
@@ -79,27 +75,26 @@ func (m *Mailbox[T]) Empty() bool {
 
 // Take takes all messages: a list from the oldest to the newest; nil: there are none. Only the
 // consumer may call it.
-func (m *Mailbox[T]) Take() (oldest, newest *Node[T]) {
+func (m *Mailbox[T]) Take() (oldest *Node[T]) {
 	if m.Empty() {
-		return nil, nil
+		return nil
 	}
 	return reversed(m.top.Swap(nil)) // not closed meanwhile: only the consumer closes
 }
 
 // Close refuses messages from now on, and returns those that were accepted, as Take does. Only the
 // consumer may call it.
-func (m *Mailbox[T]) Close() (oldest, newest *Node[T]) {
+func (m *Mailbox[T]) Close() (oldest *Node[T]) {
 	top := m.top.Swap(m.end)
 	if top == m.end {
-		return nil, nil
+		return nil
 	}
 	return reversed(top)
 }
 
-func reversed[T any](top *Node[T]) (oldest, newest *Node[T]) {
-	newest = top
+func reversed[T any](top *Node[T]) (oldest *Node[T]) {
 	for top != nil {
 		top, top.Next, oldest = top.Next, oldest, top
 	}
-	return oldest, newest
+	return oldest
 }

@@ -47,15 +47,14 @@ func (m *model) answer(v int) { m.put(v, Answer) }
 
 func (m *model) put(v int, kind Kind) {
 	n := m.node(v)
-	n.Counted = kind == Message
-	if n.Counted && !m.mailbox.Reserve() {
+	if kind == Message && !m.mailbox.Reserve() {
 		explorer.Step(m.x, "is refused", &m.refused, func() { m.refused++ })
 		return
 	}
 	accepted, first := m.mailbox.Put(n)
 	switch {
 	case !accepted:
-		if n.Counted {
+		if kind == Message {
 			m.mailbox.Free(1)
 		}
 		explorer.Step(m.x, "is refused", &m.refused, func() { m.refused++ })
@@ -71,7 +70,7 @@ func (m *model) take(oldest *Node[int]) {
 	for n := oldest; n != nil; {
 		next := n.Next
 		v := n.Value
-		if n.Counted {
+		if v < 100 {
 			m.mailbox.Free(1)
 		}
 		explorer.Step(m.x, "receives", &m.got, func() {
@@ -93,12 +92,10 @@ func (m *model) task() {
 			explorer.Rest(m.x, "sleeps", &m.woken, func() bool { return m.woken }, func() { m.woken = false })
 			for again := true; again; {
 				m.state.Begin()
-				oldest, _ := m.mailbox.Take()
-				m.take(oldest)
+				m.take(m.mailbox.Take())
 				if runs == m.most {
 					m.state.Finish()
-					oldest, _ = m.mailbox.Close()
-					m.take(oldest)
+					m.take(m.mailbox.Close())
 					explorer.Step(m.x, "ends", &m.over, func() { m.over = true })
 					return
 				}

@@ -82,9 +82,8 @@ func (s *State) Notify(kind Kind) (mustWake bool) {
 	}
 }
 
-// Begin starts a run, before the run empties the mailbox, and returns the phase before. Only the
-// task calls it.
-func (s *State) Begin() Phase { return Phase(s.word.Swap(uint32(Running)) & phaseMask) }
+// Begin starts a run, before the run empties the mailbox. Only the task calls it.
+func (s *State) Begin() { s.word.Store(uint32(Running)) }
 
 // Settle ends a run. The process has asked for Ready, Blocked or Idle. It reports whether the task
 // must run again. Only the task calls it. It may ask for Idle only if the run has emptied the

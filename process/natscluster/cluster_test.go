@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/process/natscluster"
 	"github.com/suiro-go/suiro/sched"
@@ -100,7 +101,7 @@ func TestMonitorsLearnOfEndsAtOtherNodes(t *testing.T) {
 }
 
 func TestANodeThatLeavesIsLostAtOnce(t *testing.T) {
-	all := three(t, func(_ int, cfg *natscluster.Config) { cfg.Lost = patience })
+	all := three(t, func(_ int, cfg *natscluster.Config) { cfg.Lost = patience.Limit })
 	cfg := testConfig(all[0].URL())
 	fourth, err := natscluster.Join(t.Context(), cfg)
 	require.NoError(t, err)
@@ -132,6 +133,9 @@ func TestGroupsSpanNodes(t *testing.T) {
 	for seen := map[string]bool{}; len(seen) < 3; {
 		seen[<-got] = true
 	}
+	n, err := all[0].Publish(nil, "g", strings.Repeat("x", 1<<20))
+	require.Equal(t, natscluster.ErrTooLarge, err)
+	require.Equal(t, 1, n, "the member of this node")
 	for _, pid := range all[1].System().Members("g") {
 		require.True(t, all[1].System().LeaveGroup("g", pid))
 	}
@@ -176,7 +180,7 @@ func TestNamesAreOfTheWholeCluster(t *testing.T) {
 }
 
 func TestJoinReportsAServerThatDoesNotExist(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit)
 	defer cancel()
 	_, err := natscluster.Join(ctx, testConfig("nats://127.0.0.1:1"))
 	require.Error(t, err)

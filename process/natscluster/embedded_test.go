@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/process/natscluster"
 )
@@ -26,8 +27,8 @@ func TestAnEmbeddedServerAsksForATokenAndForTLS(t *testing.T) {
 	cfg := testConfig("")
 	cfg.Embedded.Configure = func(o *server.Options) {
 		o.Authorization = "a secret"
-		o.TLSConfig, o.TLS, o.TLSTimeout = &tls.Config{Certificates: web.TLS.Certificates}, true, patience.Seconds()
-		o.AuthTimeout = patience.Seconds()
+		o.TLSConfig, o.TLS, o.TLSTimeout = &tls.Config{Certificates: web.TLS.Certificates}, true, patience.Limit.Seconds()
+		o.AuthTimeout = patience.Limit.Seconds()
 	}
 	cfg.Options = []nats.Option{nats.Token("a secret")}
 	host := join(t, cfg)

@@ -12,7 +12,7 @@ type epochEnd struct {
 	monitors map[uint64]func(reason error)
 	watched  map[uint64]func()
 	serving  map[uint64]*served
-	waiters  []sched.Waker
+	waiters  map[sched.Waker]struct{}
 	flushed  []flush
 }
 
@@ -58,7 +58,7 @@ func (p *peer) lost(end epochEnd) {
 	for _, ended := range end.monitors {
 		ended(ErrNodeLost)
 	}
-	for _, w := range end.waiters {
+	for w := range end.waiters {
 		w.Wake()
 	}
 	for _, f := range end.flushed {
@@ -98,11 +98,9 @@ func (p *peer) awaitRoom(w sched.Waker) bool {
 	if p.ended || p.hasRoom() {
 		return false
 	}
-	for _, other := range p.waiters {
-		if other == w {
-			return true
-		}
+	if p.waiters == nil {
+		p.waiters = make(map[sched.Waker]struct{})
 	}
-	p.waiters = append(p.waiters, w)
+	p.waiters[w] = struct{}{}
 	return true
 }

@@ -2,7 +2,6 @@ package natscluster_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/process/natscluster"
 	"github.com/suiro-go/suiro/sched"
@@ -52,7 +52,7 @@ func sendSure(t *testing.T, c *natscluster.Cluster, to process.PID, n int) (done
 
 func TestSureMessagesArriveOnceThoughConnectionsBreak(t *testing.T) {
 	const each = 10_000
-	nodes, proxies := behindProxies(t, func(cfg *natscluster.Config) { cfg.Lost = patience }) // nobody is lost
+	nodes, proxies := behindProxies(t, func(cfg *natscluster.Config) { cfg.Lost = patience.Limit }) // nobody is lost
 	l := newLedger()
 	pid := sink(t, nodes[0], process.Options{Mailbox: 128}, func(m any) {
 		if s, ok := m.(sure); ok {
@@ -77,7 +77,7 @@ func TestSureMessagesArriveOnceThoughConnectionsBreak(t *testing.T) {
 
 func TestPlainMessagesArriveAtMostOnceThoughConnectionsBreak(t *testing.T) {
 	const each = 10_000
-	nodes, proxies := behindProxies(t, func(cfg *natscluster.Config) { cfg.Lost = patience })
+	nodes, proxies := behindProxies(t, func(cfg *natscluster.Config) { cfg.Lost = patience.Limit })
 	l := newLedger()
 	pid := sink(t, nodes[0], process.Options{Mailbox: -1}, func(m any) {
 		if s, ok := m.(plain); ok {
@@ -95,7 +95,7 @@ func TestPlainMessagesArriveAtMostOnceThoughConnectionsBreak(t *testing.T) {
 		require.NoError(t, nodes[1].System().SendContext(t.Context(), pid, plain{from, each}))
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.next[from] == each+1 || slices.ContainsFunc(l.wrong, func(string) bool { return true })
+		return l.next[from] == each+1 || len(l.wrong) > 0
 	})
 	for _, fault := range l.faults() {
 		require.Contains(t, fault, "sent 10000, not 10001", "of the last, which was sent several times")
@@ -277,7 +277,7 @@ func TestALeaseThatLapsesFreesTheNames(t *testing.T) {
 	select {
 	case name := <-lostNames:
 		require.Equal(t, "leader", name)
-	case <-time.After(patience):
+	case <-time.After(patience.Limit):
 		t.Fatal("the first owner does not learn that it has lost the name")
 	}
 }
@@ -295,7 +295,7 @@ func TestHandlersOfTheUserDoNotReplaceThoseOfTheCluster(t *testing.T) {
 // breakTwice breaks the connection of a node, which then sends messages.
 func breakTwice(t *testing.T, again <-chan struct{}, o ...nats.Option) {
 	cfg := testConfig("")
-	cfg.Lost = patience // nobody is lost
+	cfg.Lost = patience.Limit // nobody is lost
 	host := join(t, cfg)
 	p := newProxy(t, strings.TrimPrefix(host.URL(), "nats://"))
 	cfg.URL, cfg.Types = p.url(), newTypes()

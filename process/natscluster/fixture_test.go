@@ -13,13 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/process/natscluster"
 	"github.com/suiro-go/suiro/sched"
 )
-
-// patience is when a test gives up.
-const patience = 90 * time.Second
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
@@ -68,7 +66,7 @@ func join(t testing.TB, cfg natscluster.Config) *natscluster.Cluster {
 }
 
 func leave(t testing.TB, c *natscluster.Cluster) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit)
 	defer cancel()
 	if c.Node() != 0 {
 		require.NoError(t, c.Shutdown(ctx))
@@ -95,7 +93,7 @@ func three(t testing.TB, change func(i int, cfg *natscluster.Config)) (all []*na
 
 func eventually(t testing.TB, done func() bool) {
 	t.Helper()
-	require.Eventually(t, done, patience, time.Millisecond)
+	require.Eventually(t, done, patience.Limit, time.Millisecond)
 }
 
 // A sink is a process that gives its messages to the test.

@@ -138,9 +138,6 @@ func (c *Cluster) encodeAfter(head []byte, message any, e *entry) (t *messageTyp
 	}
 	body = bodies.Get().(*[]byte)
 	*body, err = t.encode(c.cfg.Codec, append((*body)[:0], head...), message)
-	if err == nil && frameHeader+entryHeader+len(*body) > int(c.maxFrame.Load()) {
-		err = ErrTooLarge
-	}
 	if err != nil {
 		bodies.Put(body)
 		return nil, nil, err

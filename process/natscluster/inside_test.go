@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -203,7 +204,7 @@ func TestCallsThatAreGivenUpLeaveNothing(t *testing.T) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return len(p.serving) == 0
-		}, time.Minute, time.Millisecond)
+		}, patience.Limit, time.Millisecond)
 	}
 }
 
@@ -262,11 +263,11 @@ func TestEmptyGroupsAreDropped(t *testing.T) {
 		}
 		return n
 	}
-	require.Eventually(t, func() bool { return interest() == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return interest() == 1 }, patience.Limit, time.Millisecond)
 	far.dropEmptyGroups()
 	require.Len(t, far.groups, 1)
 	require.True(t, far.sys.LeaveGroup("g", ref.PID()))
 	far.dropEmptyGroups()
 	require.Empty(t, far.groups)
-	require.Eventually(t, func() bool { return interest() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return interest() == 0 }, patience.Limit, time.Millisecond)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -51,7 +52,7 @@ func TestANameWhoseAnswerWasLostCanBeFreed(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := c.Whereis(ctx, "b")
 		return err == process.ErrNoProcess
-	}, time.Minute, time.Millisecond)
+	}, patience.Limit, time.Millisecond)
 	require.NoError(t, c.Register(ctx, "b", pid))
 	c.giveUpName("b", pid)
 	require.True(t, c.owns("b", pid), "it has the name")
@@ -62,7 +63,7 @@ func TestANameWhoseAnswerWasLostCanBeFreed(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s, err := c.names.pids.Status(ctx)
 		return err == nil && s.Values() == 0
-	}, time.Minute, 10*time.Millisecond, "markers vanish, too")
+	}, patience.Limit, 10*time.Millisecond, "markers vanish, too")
 }
 
 func TestALapsedLeaseIsRememberedUntilAllNamesAreConfirmed(t *testing.T) {

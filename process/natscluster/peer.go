@@ -38,7 +38,7 @@ type peer struct {
 	freed      uint64   // the part of sent that has left the window, as the node says
 	retained   uint64   // the cost of numbered frames in queue and unreceived
 	progress   uint64   // the sum of all confirmations, as of the last tick
-	waiters    []sched.Waker
+	waiters    map[sched.Waker]struct{}
 	flushed    []flush
 	monitors   map[uint64]func(reason error)
 	interest   map[string]bool // groups that have members there
@@ -260,7 +260,7 @@ func (p *peer) confirmed(h *header) {
 		p.resend, p.resentAt = true, p.c.now()
 	}
 	resend := p.resend
-	var waiters []sched.Waker
+	var waiters map[sched.Waker]struct{}
 	if p.hasRoom() {
 		waiters, p.waiters = p.waiters, nil
 	}
@@ -269,7 +269,7 @@ func (p *peer) confirmed(h *header) {
 		flushed = append(flushed, p.flushed[0])
 	}
 	p.mu.Unlock()
-	for _, w := range waiters {
+	for w := range waiters {
 		w.Wake()
 	}
 	for _, f := range flushed {

@@ -7,17 +7,20 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
+	"github.com/suiro-go/suiro/process"
+	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
-
-const patience = 90 * time.Second
 
 var anyPorts = options{nodes: 3, addr: "127.0.0.1:0", web: "127.0.0.1:0"}
 
@@ -43,7 +46,7 @@ func dial(t *testing.T, addr string) *terminal {
 	c, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
-	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience.Limit)))
 	u := &terminal{c, bufio.NewReader(c), ""}
 	_, err = fmt.Sscanf(u.line(t), "* you are %s in lobby", &u.name)
 	require.NoError(t, err)
@@ -56,7 +59,7 @@ func dial(t *testing.T, addr string) *terminal {
 func browse(t *testing.T, n *node, room string) (u *terminal) {
 	t.Helper()
 	base := "http://" + n.page.Addr().String()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/lines?room="+room, nil)
 	require.NoError(t, err)
@@ -155,6 +158,35 @@ func TestThePageIsServed(t *testing.T) {
 		require.NoError(t, err)
 		defer refused.Body.Close()
 		require.Equal(t, http.StatusBadRequest, refused.StatusCode)
+		return nil
+	}))
+}
+
+// A body may arrive in parts. It is cut at 1024 bytes.
+func TestALineThatArrivesInParts(t *testing.T) {
+	require.NoError(t, withNodes(options{nodes: 1, addr: "127.0.0.1:0", web: "127.0.0.1:0"}, func(_ context.Context, nodes []*node) error {
+		w := nodes[0].http.Handler.(*web)
+		lines := make(chan string, 2)
+		room, err := process.Go(nodes[0].cluster.System(), process.Options{}, func(cx *sched.Context, self *process.Inbox[say]) error {
+			for {
+				m, err := self.Receive(cx)
+				if err != nil {
+					return err
+				}
+				lines <- m.Line
+			}
+		})
+		require.NoError(t, err)
+		w.mu.Lock()
+		w.guests["guest"] = guest{room.PID(), room.PID()}
+		w.mu.Unlock()
+		for _, line := range []string{"a line in parts", strings.Repeat("x", 2000)} {
+			body := iotest.OneByteReader(strings.NewReader(line))
+			answer := httptest.NewRecorder()
+			w.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/say?who=guest", body))
+			require.Equal(t, http.StatusOK, answer.Code)
+			require.Equal(t, line[:min(len(line), 1024)], <-lines)
+		}
 		return nil
 	}))
 }

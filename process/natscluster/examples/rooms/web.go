@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -119,9 +120,8 @@ func (w *web) say(out http.ResponseWriter, r *http.Request) {
 		http.Error(out, "no such guest", http.StatusNotFound)
 		return
 	}
-	b := make([]byte, 1<<10)
-	n, _ := r.Body.Read(b) // a longer line is cut
-	line := strings.Join(strings.Fields(string(b[:n])), " ")
+	b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<10)) // a longer line is cut
+	line := strings.Join(strings.Fields(string(b)), " ")
 	if line == "" {
 		return
 	}

@@ -1,0 +1,113 @@
+package process
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/schedtest"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// full is a process with a full mailbox, in a system whose time is virtual.
+func full(t *testing.T) (*System, *proc) {
+	t.Helper()
+	rt := sched.New(sched.Config{Workers: 1, Paused: true})
+	s := New(Config{Runtime: rt, Grace: -1})
+	t.Cleanup(func() {
+		require.NoError(t, s.Shutdown(context.Background()))
+		require.NoError(t, rt.Close())
+	})
+	ref, err := Go(s, Options{Mailbox: 1, Overflow: OverflowWait}, func(cx *sched.Context, self *Inbox[any]) error {
+		_, err := self.ReceiveMatch(cx, func(ev *Event) bool { return ev.Data == "go on" || ev.Type == EventCancel })
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, ref.Send(nil, 0))
+	return s, s.table.get(ref.PID())
+}
+
+func waitsForRoom(p *proc) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.extras.room == nil {
+		return 0
+	}
+	return p.extras.room.Len()
+}
+
+// Senders that give up leave nothing behind.
+func TestASenderThatGivesUpLeavesTheRoom(t *testing.T) {
+	s, p := full(t)
+	gaveUp := make(chan error, 1)
+	_, err := Go(s, Options{}, func(cx *sched.Context, _ *Inbox[any]) error {
+		for range 10 {
+			if _, err := Call[int, int](cx, s, p.pid, time.Minute, 1); err != sched.ErrTimeout {
+				t.Error(err)
+			}
+			_, err := sched.Await(cx, sched.Timeout(time.Minute, s.SendFuture(p.pid, 1)))
+			if err != sched.ErrTimeout {
+				t.Error(err)
+			}
+		}
+		gaveUp <- nil
+		return nil
+	})
+	require.NoError(t, err)
+	schedtest.Receive(t, "the sender", gaveUp)
+
+	for range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { gaveUp <- s.SendContext(ctx, p.pid, 1) }()
+		schedtest.Eventually(t, "it waits", p.waiting.Load)
+		cancel()
+		require.ErrorIs(t, schedtest.Receive(t, "the sender", gaveUp), context.Canceled)
+	}
+	require.Zero(t, waitsForRoom(p))
+	require.False(t, p.waiting.Load())
+}
+
+// A send that is given up takes no place but its own, though one task has both.
+func TestTwoSendsOfOneTaskWaitForRoom(t *testing.T) {
+	s, p := full(t)
+	refused := make(chan error, 1)
+	_, err := Go(s, Options{}, func(cx *sched.Context, _ *Inbox[any]) error {
+		first, second := s.SendFuture(p.pid, 1), s.SendFuture(p.pid, 2)
+		began := false
+		_, err := sched.Await[struct{}](cx, sched.FutureFunc[struct{}](func(cx *sched.Context) (struct{}, error) {
+			if began {
+				return second.Poll(cx)
+			}
+			began = true
+			if _, err := first.Poll(cx); err != sched.ErrPending {
+				t.Error(err)
+			}
+			_, err := second.Poll(cx)
+			first.(sched.Canceler).Cancel()
+			if n := waitsForRoom(p); n != 1 {
+				t.Error(n, "wait")
+			}
+			p.kill(ErrKilled)
+			return struct{}{}, err
+		}))
+		refused <- err
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, ErrNoProcess, schedtest.Receive(t, "the second send", refused))
+}
+
+// A name that is freed is no longer among those of its process.
+func TestUnregisterForgetsTheName(t *testing.T) {
+	s, p := full(t)
+	require.NoError(t, s.Register("kept", p.pid))
+	for range 10 {
+		require.NoError(t, s.Register("a", p.pid))
+		require.True(t, s.Unregister("a"))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Equal(t, []string{"kept"}, p.extras.names)
+}
