@@ -81,8 +81,8 @@ func TestTasksDialAndAcceptStreams(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if (s.TLS() != nil) != secure || s.TLS() != s.TLS() {
-						return fmt.Errorf("TLS: %v", s.TLS())
+					if state := s.TLS(); (state != nil) != secure || s.TLS() != state {
+						return fmt.Errorf("TLS: %v", state)
 					}
 					for range 20 {
 						if err := exchangeStream(s, string(make([]byte, 100_000))); err != nil {
