@@ -7,10 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/chanx"
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // A peer's end is told once, whichever it is, and while bytes before it are unread.
@@ -66,34 +64,6 @@ func TestNotifyEndTellsOfAResetBehindMuchThatIsUnread(t *testing.T) {
 			require.NoError(t, s.Close())
 			conntest.Eventually(t, func() bool { return f.Len() == 0 })
 		}
-	})
-}
-
-// The Socket of a handler's Stream tells of it as any other.
-func TestNotifyEndOfASharedStreamTellsOfAResetBehindMuchThatIsUnread(t *testing.T) {
-	needResets(t)
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		sockets := make(chan *conn.Socket, 1)
-		end, ends := chanx.NewBounded[int](1)
-		f := serve(t, backend, 2, conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
-			sockets <- s.Socket()
-			_, err := ends.Recv(cx)
-			return err
-		}))
-		c := f.dial()
-		s := conntest.Receive(t, sockets)
-		told := make(chan string, 2)
-		s.NotifyEnd(func() { told <- "reset" })
-		write(t, c, string(make([]byte, 256<<10))) // more than a Socket takes by itself
-		conntest.Eventually(t, s.Paused)
-		require.Empty(t, told)
-		reset(c)
-		require.Equal(t, "reset", conntest.Receive(t, told))
-		got, err := io.Copy(io.Discard, struct{ io.Reader }{s})
-		require.Error(t, err)
-		require.NotZero(t, got)
-		require.NoError(t, end.TrySend(1))
-		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 	})
 }
 

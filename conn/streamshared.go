@@ -178,5 +178,3 @@ func (e *sharedEvents) Hungry() bool                        { return e.socket.Hu
 func (e *sharedEvents) CountsMemory(unread int) bool        { return e.socket.CountsMemory(unread) }
 func (e *sharedEvents) Sips() bool                          { return e.socket.Sips() }
 func (e *sharedEvents) Hung() bool                          { return e.socket.Hung() }
-func (e *sharedEvents) ReadsBeforeReset() bool              { return e.socket.ReadsBeforeReset() }
-func (e *sharedEvents) KeepsAll() bool                      { return e.socket.KeepsAll() }

@@ -85,7 +85,7 @@ func (s *System) Publish(cx *sched.Context, name string, message any) (n int) {
 	}
 	s.groups.mu.RUnlock()
 	for _, p := range *list {
-		if p.send(cx, message) == nil {
+		if s.lives(p) && p.send(cx, message) == nil { // one that has ended may still have its mailbox
 			n++
 		}
 	}

@@ -246,6 +246,8 @@ func (p *proc) finish(reason error) {
 		return
 	}
 	s := p.sys
+	s.table.remove(p) // first: a goroutine that sees Complete also sees that the PID finds nothing
+	p.state.Finish()
 	p.lockMail()
 	p.append(p.mailbox.Close())
 	left := p.pending
@@ -255,10 +257,6 @@ func (p *proc) finish(reason error) {
 		p.sys.free(n)
 	}
 	p.unlockMail()
-	// A goroutine that sees Complete also sees that the PID finds nothing. One that finds nothing
-	// also sees that the mailbox takes nothing.
-	s.table.remove(p)
-	p.state.Finish()
 	p.mu.Lock()
 	x := p.extras
 	senders := x.emptyRoom()
