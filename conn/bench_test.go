@@ -30,7 +30,7 @@ func BenchmarkPassage(b *testing.B) {
 				r.exchange(b.N)
 			})
 			b.Run(fmt.Sprintf("told %s/%d streams", told, conns), func(b *testing.B) {
-				r := newScriptedFor(b, Sequential(echoStream), conns, make([]byte, 64), told == "later")
+				r := newScriptedFor(b, Config{}, Sequential(echoStream), conns, make([]byte, 64), told == "later")
 				b.ReportAllocs()
 				b.ResetTimer()
 				r.exchange(b.N)
@@ -92,6 +92,7 @@ type scripted struct {
 	receiving []reactor.Token
 	turn      int
 	sent      []reactor.Completion
+	noWait    []bool // of each send, if not nil
 	left      int  // messages still to come
 	asking    bool // and somebody waits for the end of that
 	asked     chan int
@@ -100,12 +101,12 @@ type scripted struct {
 }
 
 func newScripted(b testing.TB, conns int, message []byte, later bool) *scripted {
-	return newScriptedFor(b, echoBack{}, conns, message, later)
+	return newScriptedFor(b, Config{}, echoBack{}, conns, message, later)
 }
 
-func newScriptedFor(b testing.TB, h Handler, conns int, message []byte, later bool) *scripted {
+func newScriptedFor(b testing.TB, cfg Config, h Handler, conns int, message []byte, later bool) *scripted {
 	r := &scripted{message: message, later: later, asked: make(chan int), done: make(chan struct{}), wake: make(chan struct{}, 1)}
-	g, err := NewGroup(Config{}, sched.Config{Workers: 1})
+	g, err := NewGroup(cfg, sched.Config{Workers: 1})
 	require.NoError(b, err)
 	g.core.Reads, g.core.ReadsFirst = receive.Policy{}, false // the reactor receives
 	g.core.Completes, g.core.SendsFirst = later, false        // no connection has a descriptor
@@ -136,6 +137,9 @@ func (r *scripted) exchange(n int) {
 }
 
 func (r *scripted) Submit(op *reactor.Op) error {
+	if op.Kind == reactor.Send && r.noWait != nil {
+		r.noWait = append(r.noWait, op.NoWait)
+	}
 	switch {
 	case op.Kind == reactor.Send && r.refuses:
 		return errors.New("refused")

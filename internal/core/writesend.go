@@ -25,6 +25,7 @@ func (w *writer) send(tell bool) int {
 	f, r := c.Filter(), c.Spliced()
 	sealed := f.seal(c)
 	tell = tell || !sealed || memory > 0 || files > 0 || r != nil && r.Asked
+	awaited := tell // so the worker's Poll is to return with the send's end
 	c.Mu.Lock()
 	in := &c.Inbox
 	var start []byte
@@ -37,6 +38,7 @@ func (w *writer) send(tell bool) int {
 	if len(w.Out.Queued) > 0 && sealed && in.Right.Take(sending.Operation, tell) {
 		start = w.Out.Take()
 		o.fly(start, nil)
+		awaited = awaited || o.waiter != nil
 	} else if tell || len(w.Out.Queued) > 0 {
 		in.Right.Want()
 	}
@@ -62,7 +64,7 @@ func (w *writer) send(tell bool) int {
 		waiter.MadeRoom()
 	}
 	if start != nil {
-		w.transmit(start, len(start) < atOnce)
+		w.transmit(start, len(start) < atOnce && !awaited)
 	}
 	if !sealed {
 		return max(1, c.Unsent()) // there may be a close-notify to be sent
@@ -116,7 +118,8 @@ func (w *writer) carrier() *engine.Driver {
 }
 
 // transmit gives the kernel the rest of the flight. With noWait there is probably room for it, so
-// the send need not wait for room. If there is none, resend makes it wait.
+// the send need not wait for room. If there is none, resend makes it wait. A Poll does not return
+// for the end of a send with noWait, so nothing may wait for it.
 func (w *writer) transmit(rest []byte, noWait bool) {
 	c := w.c
 	left, err := (*Outlet)(c).carry(c.Driver, w.carrier(), rest, noWait)
