@@ -93,8 +93,8 @@ type scripted struct {
 	turn      int
 	sent      []reactor.Completion
 	noWait    []bool // of each send, if not nil
-	left      int  // messages still to come
-	asking    bool // and somebody waits for the end of that
+	left      int    // messages still to come
+	asking    bool   // and somebody waits for the end of that
 	asked     chan int
 	done      chan struct{}
 	wake      chan struct{}

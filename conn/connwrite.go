@@ -48,7 +48,8 @@ func (c *Conn) Flush() error { return c.core.Flush() }
 //
 // Unsent counts the bytes, so OnData waits as for any full queue; MaxWrite does not count them. A
 // file that is shorter by then resets the connection, with an error that matches
-// io.ErrUnexpectedEOF.
+// io.ErrUnexpectedEOF. All the rest of a file that has at most a page is read and queued at once,
+// as by ReadFrom, since files of /proc and /sys have other sizes than they say.
 //
 // After an error nothing is queued. It matches io.ErrUnexpectedEOF if the file has fewer bytes, and
 // errors.ErrUnsupported if the file is not regular (ReadFrom copies those). It is ErrWriteQueueFull

@@ -15,7 +15,8 @@ import (
 // negative n means all the rest. The kernel sends them from its cache (sendfile(2)), also in
 // functions of a handler's Stream; over TLS, and where the system cannot, they are copied. A read
 // from a disk holds up the worker for up to 1 MiB. The file is read when it is sent, and its
-// position stays as it is.
+// position stays as it is. All the rest of a file that has at most a page is read at once, since
+// files of /proc and /sys have other sizes than they say.
 //
 // SendFile waits as Write does: of a handler's Stream until at most Config.HighWater plus 1 MiB is
 // unsent, else until the kernel has taken everything. Then f may be closed. sent counts the bytes
@@ -28,8 +29,11 @@ import (
 // Bind.
 func (s *Stream) SendFile(f *os.File, offset, n int64) (sent int64, err error) {
 	n, err = core.PieceSize(f, offset, n)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case n < 0:
+		return s.ReadFrom(core.RestOf(f, offset))
 	}
 	return s.sendPiece(f, f.Name(), offset, n)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"syscall"
 
@@ -18,14 +19,23 @@ func (c *Conn) SendFile(f *os.File, offset, n int64) error {
 		return err
 	}
 	n, err := PieceSize(f, offset, n)
-	if err != nil || n == 0 {
+	switch {
+	case err != nil || n == 0:
+		return err
+	case n < 0:
+		_, err = c.ReadFrom(RestOf(f, offset))
 		return err
 	}
 	return c.AddFile(f, f.Name(), offset, n)
 }
 
-// PieceSize is n, or, if that is negative, the size of f behind offset. It fails if f has fewer
-// bytes or is not regular.
+// RestOf reads f from offset on.
+func RestOf(f *os.File, offset int64) io.Reader {
+	return io.NewSectionReader(f, offset, math.MaxInt64-offset)
+}
+
+// PieceSize is n, or, if that is negative, the size of f behind offset. It stays negative if only
+// RestOf can tell the size. It fails if f has fewer bytes or is not regular.
 func PieceSize(f *os.File, offset, n int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -37,7 +47,7 @@ func PieceSize(f *os.File, offset, n int64) (int64, error) {
 		return 0, fmt.Errorf("conn: cannot send %s, which is no regular file: use ReadFrom: %w", f.Name(), errors.ErrUnsupported)
 	case offset < 0 || offset > size || n > size-offset:
 		return 0, fmt.Errorf("conn: cannot send %d bytes from %d on of %s, which has %d: %w", n, offset, f.Name(), size, io.ErrUnexpectedEOF)
-	case n < 0:
+	case n < 0 && flow.Sized(size):
 		n = size - offset
 	}
 	return n, nil

@@ -3,6 +3,7 @@ package flow
 import (
 	"io"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -24,9 +25,12 @@ type readableFile interface {
 	syscall.Conn
 }
 
+// Sized reports whether size, of a regular file, is how many bytes a read gives. Pseudo file systems
+// do not know: a file of /proc has size 0, and one of /sys the size of a page.
+func Sized(size int64) bool { return size > int64(os.Getpagesize()) }
+
 // PieceOf is the piece that r would read: the rest of a regular file, or as much of it as an
-// io.LimitedReader allows. It reports false for other readers, and for files whose size is only
-// known by reading them: those of /proc have size 0.
+// io.LimitedReader allows. It reports false for other readers, and for files that are not Sized.
 func PieceOf(r io.Reader) (p Piece, ok bool) {
 	if p.limited, _ = r.(*io.LimitedReader); p.limited != nil {
 		r = p.limited.R
@@ -47,7 +51,7 @@ func PieceOf(r io.Reader) (p Piece, ok bool) {
 	if p.limited != nil {
 		p.Size = max(0, min(p.Size, p.limited.N))
 	}
-	return p, p.Size > 0 || info.Size() > 0 || p.limited != nil && p.limited.N <= 0
+	return p, Sized(info.Size()) || p.limited != nil && p.limited.N <= 0
 }
 
 // Read moves the reader behind the piece, as reading it would.
