@@ -348,6 +348,14 @@ func requireReset(t *testing.T, err error) {
 	require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
 }
 
+// requireResetOnly checks that c is reset with nothing to read before: an end would look orderly.
+func requireResetOnly(t *testing.T, c net.Conn) {
+	t.Helper()
+	p, err := io.ReadAll(c)
+	require.Empty(t, p)
+	requireReset(t, err)
+}
+
 var errTest = errors.New("the handler's own error")
 
 // noise is random bytes to send pieces of; few offsets in it look alike.

@@ -102,6 +102,10 @@ func (r *relay) fillPipe(c *core.Conn, to *end, p *sock.Pipe) {
 		c.Reading.Become(0)
 		return
 	}
+	if n == 0 && errno == 0 { // the peer's end, or an urgent byte, which a receive passes over
+		r.fillBuffers(c, to)
+		return
+	}
 	if c.Took(n, size, errno) == 0 {
 		return
 	}
@@ -173,12 +177,12 @@ func (r *relay) drain(c *core.Conn, piped int) bool {
 			return false
 		}
 		if errno != 0 {
-			c.FailWrite(c.SysError("write", "read", errno))
+			c.FailSend(c.SysError("write", "read", errno))
 			return false
 		}
 	case errno != 0:
 		c.Done(0)
-		c.FailWrite(c.SysError("write", "splice", errno))
+		c.FailSend(c.SysError("write", "splice", errno))
 		return false
 	case n < piped:
 		c.AwaitRoom(n)
@@ -211,7 +215,7 @@ func (r *relay) writeBuffer(c *core.Conn) bool {
 		return false
 	case errno != 0:
 		c.Done(0)
-		c.FailWrite(c.SysError("write", "send", errno))
+		c.FailSend(c.SysError("write", "send", errno))
 		return false
 	case n < len(b):
 		c.AwaitRoom(n)

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/deadlines"
 	"github.com/suiro-go/suiro/internal/flow"
 	"github.com/suiro-go/suiro/internal/sock"
 )
@@ -55,8 +56,11 @@ type end struct {
 	plain  bool  // it is known to be no TLS, so that descriptors may be read and written directly
 	waits  bool  // the other end waits for room
 
-	state endState
-	cause error
+	outflow deadlines.Outflow // when OtherTakes last looked
+
+	state  endState
+	resets bool // it closes by a reset
+	cause  error
 
 	open   atomic.Bool   // canPass, as of when the mutex was last given up
 	passed atomic.Uint64 // bytes that have gone through, see internal/core/through.go
@@ -179,6 +183,20 @@ func (e *end) discard(c *core.Conn) {
 // Paces implements core.Consumer: pressure pauses the reading.
 func (r *relay) Paces() bool { return true }
 
+// OtherTakes implements core.Passer. The descriptor is open while the mutex is held: OnClose of the
+// other connection comes before the close, and needs the mutex.
+func (r *relay) OtherTakes() bool {
+	to := r.there()
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if to.state == endGone {
+		return false
+	}
+	before := to.outflow
+	to.outflow = to.conn.Outflow()
+	return to.outflow.MovedSince(before)
+}
+
 // ReadsOn implements core.Consumer.
 func (r *relay) ReadsOn() bool { return true }
 
@@ -220,19 +238,19 @@ func (r *relay) ReadsBeforeReset() bool { return true }
 // Hear implements core.Consumer: it learns of the other end's changes.
 func (r *relay) Hear(c *core.Conn) {
 	here, there := r.here(), r.there()
-	if !here.changed.Load() && !c.Is(core.Finished|core.Broken) {
+	if !here.changed.Load() && !c.Is(core.Finished|core.Broken|core.SendFailed) {
 		return
 	}
 	here.changed.Store(false)
 	r.allSent = false
 	r.s.mu.Lock()
-	if c.Is(core.Finished | core.Broken) {
+	if c.Is(core.Finished | core.Broken | core.SendFailed) {
 		here.discard(c)
 	}
 	r.Owed, r.Asked = here.waiting(), here.waits
-	eof, state, cause, failed := here.eof, there.state, there.cause, here.failed
+	eof, state, resets, cause, failed := here.eof, there.state, there.resets, there.cause, here.failed
 	if c.Reading.Is(core.Backed) && (!there.waits || state == endGone) {
-		c.Reading.Clear(core.Backed)
+		c.GoOn()
 	}
 	if state == endGone {
 		c.Reading.Become(0)
@@ -245,21 +263,20 @@ func (r *relay) Hear(c *core.Conn) {
 		return
 	}
 	if failed != nil {
-		c.FailWrite(c.OpError("write", failed))
-		return
+		c.FailSend(c.OpError("write", failed))
 	}
 	if eof && !c.Is(core.WriteClosed|core.Closing) {
 		_ = c.CloseWrite()
 	}
 	switch {
-	case state == endClosing && !c.Is(core.Closing), state == endGone && cause == nil && !c.Is(core.Closing) && !(c.Reading.Is(core.Ended) && c.Is(core.WriteClosed)):
+	case state == endOpen || c.Is(core.Closing):
+	case resets || state == endGone && cause != nil: // what has arrived is sent first
+		c.CloseByReset(partnerError(c, cause))
+	case state == endClosing || !(c.Reading.Is(core.Ended) && c.Is(core.WriteClosed)):
 		if cause != nil {
 			c.More().Cause = partnerError(c, cause)
 		}
 		_ = c.Close()
-	case state == endGone && cause != nil && !c.Is(core.Closing):
-		c.Set(core.Reset)
-		c.Fail(partnerError(c, cause))
 	}
 }
 
@@ -306,7 +323,7 @@ func (r *relay) Settled(c *core.Conn) {
 	r.s.mu.Lock()
 	wake := false
 	here.unsent = len(c.Out.Queued) + c.InFlight
-	here.idle = len(c.Out.Queued)+memory == 0 && files == 0 && c.Is(core.Opened) && !c.Is(core.WriteClosed)
+	here.idle = len(c.Out.Queued)+memory == 0 && files == 0 && c.Is(core.Opened) && !c.Is(core.WriteClosed|core.SendFailed)
 	if here.waits && here.piped == 0 && here.data.Size()+here.unsent <= c.Group.Config.LowWater {
 		here.waits, wake = false, true
 		r.Asked = false
@@ -319,7 +336,7 @@ func (r *relay) Settled(c *core.Conn) {
 		state = endClosing
 	}
 	if state > here.state {
-		here.state, here.cause, wake = state, c.Cause(), true
+		here.state, here.resets, here.cause, wake = state, c.ResetsAtEnd(), c.Cause(), true
 	}
 	r.allSent = here.idle && here.unsent == 0 && !here.waits && state == endOpen
 	r.s.unlock()

@@ -29,13 +29,19 @@ func tlsProxy(t *testing.T, backend string, workers int, s *secret, front, back 
 		_, _ = io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c})
 		_ = c.(interface{ CloseWrite() error }).CloseWrite()
 	})
+	return tlsSplice(t, backend, workers, s, origin.Addr(), front, back)
+}
+
+// tlsSplice splices accepted connections with those that it dials to an address.
+func tlsSplice(t *testing.T, backend string, workers int, s *secret, to net.Addr, front, back bool) *fixture {
+	t.Helper()
 	f := newFixture(t, backend, workers)
 	open := funcs{data: leave, eof: ignore, open: func(a *conn.Conn) error {
 		out := f.audit.of(funcs{data: leave, eof: ignore})
 		if back {
 			out = conn.ConnectTLS(conn.TLSConfig{Config: s.client}, out)
 		}
-		b, err := a.Dial(origin.Addr(), out)
+		b, err := a.Dial(to, out)
 		if err == nil {
 			_, err = conn.Splice(a, b, nil)
 		}

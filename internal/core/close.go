@@ -32,11 +32,27 @@ func (c *Conn) Close() error {
 		c.Extras.Clock.Reset()
 	}
 	// Otherwise there is nothing to wait for. TLS still sends its own end of stream (close-notify).
-	if !c.Reading.Is(Ended) || c.Unsent() > 0 || c.Filter() != nil {
+	if !c.Reading.Is(Ended) || c.Unsent() > 0 || c.Filter() != nil || c.ResetsAtEnd() {
 		c.More().Clock.linger(c)
 	}
 	return nil
 }
+
+// CloseByReset closes the connection as Close does, except that the peer sees a reset and no end of
+// the output. The reset waits until the peer has acknowledged all that was written, since it
+// discards the rest. err is why.
+func (c *Conn) CloseByReset(err error) {
+	if c.Is(Closing | Broken) {
+		return
+	}
+	x := c.More()
+	x.Cause = err
+	x.Clock.ResetAtEnd()
+	_ = c.Close()
+}
+
+// ResetsAtEnd reports whether CloseByReset closes the connection.
+func (c *Conn) ResetsAtEnd() bool { return c.Extras != nil && c.Extras.Clock.Resets() }
 
 // CloseWrite is Conn.CloseWrite of package conn.
 func (c *Conn) CloseWrite() error {
@@ -106,7 +122,9 @@ func (c *Conn) Returned(handler any, err error) error {
 // Conclude closes the connection in order, with err as its cause; nil is none.
 func (c *Conn) Conclude(err error) {
 	if err != nil && !c.Is(Closing|Broken) {
-		c.More().Cause = err
+		if x := c.More(); x.Cause == nil { // a send may have failed before
+			x.Cause = err
+		}
 		_ = c.Close()
 	}
 }

@@ -26,6 +26,9 @@ func outflow(c *Conn, taken uint64) deadlines.Outflow {
 	return deadlines.Outflow{Taken: taken, Kept: sock.Unacked(c.Endpoint.FD)}
 }
 
+// Outflow is how far the output is. Any goroutine may call it while the descriptor stays open.
+func (c *Conn) Outflow() deadlines.Outflow { return outflow(c, c.Inbox.Right.Sent()) }
+
 // startClock sets the deadlines that the configuration has for every connection,
 // when it is established.
 func startClock(c *Conn) {
@@ -93,10 +96,45 @@ func (k *timing) meet(c *Conn, what deadlines.Kind, now time.Duration) {
 			stuck(c)
 		}
 	case deadlines.Idle:
-		if k.Inactive(now, outflow(c, c.Inbox.Right.Sent())) {
-			c.Conclude(c.OpError(OpIdle, os.ErrDeadlineExceeded))
+		switch {
+		case !k.Inactive(now, c.Outflow()):
+		case heldBack(c):
+			k.Came(now)
+		default:
+			c.idled()
 		}
 	}
+}
+
+// heldBack reports whether the peer is not idle although nothing comes or goes: this side does not
+// take what it has sent, or the other peer of a splice still takes bytes.
+func heldBack(c *Conn) bool {
+	switch {
+	case c.Is(Closing):
+		return false
+	case c.Spliced() != nil:
+		return c.Handler.(Passer).OtherTakes()
+	case c.Reading.Is(UserPaused|starved) && !c.Reading.Is(Ended|ReadClosed|receiving|polling):
+		return len(c.In.Unread) > 0 || !sock.NothingPending(c.Endpoint.FD)
+	}
+	return false
+}
+
+// peersTurn begins the idle time anew for a peer that was held back.
+func peersTurn(c *Conn) {
+	if c.Extras != nil && c.Extras.Clock.Idles() {
+		c.Extras.Clock.Came(c.Group.Runtime.Now())
+	}
+}
+
+// idled ends a connection whose peer was idle for too long.
+func (c *Conn) idled() {
+	err := c.OpError(OpIdle, os.ErrDeadlineExceeded)
+	if c.Spliced() != nil {
+		c.CloseByReset(err)
+		return
+	}
+	c.Conclude(err)
 }
 
 // writeOverdue acts on the write deadline.
@@ -114,8 +152,8 @@ func stuck(c *Conn) { c.FailWrite(c.OpError("write", os.ErrDeadlineExceeded)) }
 func (k *timing) linger(c *Conn) {
 	now := c.Group.Runtime.Now() // not cx.Now: the handler may have taken long
 	k.Linger(now, cmp.Or(k.Patience, c.Group.Config.Linger))
-	if c.Unsent() > 0 || k.Flooded() {
-		k.Parting(outflow(c, c.Inbox.Right.Sent()))
+	if c.Unsent() > 0 || k.EndsByReset() {
+		k.Parting(c.Outflow())
 	}
 	k.shorten(c)
 }
@@ -128,8 +166,30 @@ func (k *timing) shorten(c *Conn) {
 	}
 }
 
+// lingerRest starts a period of Config.Linger for the input of a connection with SendFailed: a
+// splice may wait for the other peer.
+func (k *timing) lingerRest(c *Conn) {
+	k.Linger(c.Group.Runtime.Now(), cmp.Or(k.Patience, c.Group.Config.Linger))
+	k.Parting(inflow(c))
+}
+
+// inflow is how much has been received, as an Outflow has it for the output.
+func inflow(c *Conn) deadlines.Outflow {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return deadlines.Outflow{Taken: c.Inbox.received}
+}
+
 // lingered acts on the end of a period of lingering.
 func (k *timing) lingered(c *Conn, now time.Duration) {
+	if c.Is(SendFailed) {
+		if k.Lingered(now, false, inflow(c)) == deadlines.Another {
+			k.lingerRest(c)
+		} else {
+			c.Set(Broken)
+		}
+		return
+	}
 	flow := deadlines.Outflow{Taken: c.Inbox.Right.Sent(), Kept: sock.Unacked(c.Endpoint.FD)}
 	switch k.Lingered(now, c.Is(Finished), flow) {
 	case deadlines.Another:
@@ -143,11 +203,11 @@ func (k *timing) lingered(c *Conn, now time.Duration) {
 	}
 }
 
-// endFlood resets a connection whose peer has sent too much after Close, once the peer has
-// acknowledged all of its output. The kernel has all of that.
-func (k *timing) endFlood(c *Conn) {
+// resetAcknowledged resets a connection that is to end so, once the peer has acknowledged all of
+// its output. The kernel has all of that.
+func (k *timing) resetAcknowledged(c *Conn) {
 	switch {
-	case !k.Flooded() || !k.LookDue():
+	case !k.EndsByReset() || !k.LookDue():
 	case sock.Acknowledged(c.Endpoint.FD):
 		c.Set(Reset | Broken)
 	default:

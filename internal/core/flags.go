@@ -18,13 +18,14 @@ const (
 	WriteClosed                        // CloseWrite was called: flush, FIN
 	overdue                            // the write deadline has passed: writes fail
 	Closing                            // Close was called: flush, FIN, wait for the peer's
-	Finished                           // our FIN was sent
+	Finished                           // our FIN was sent, or a reset will take its place
 	Broken                             // nothing more is sent or received: tear down
 	Reset                              // the peer is to see a reset
 	consumed                           // the handler is a consumer
 	Drained                            // OnDrain has been called
 	Outbound                           // it was dialed
 	NonblockingClose                   // closing its descriptor does not wait for anything
+	SendFailed                         // nothing more is sent, and what has arrived is still delivered
 )
 
 func (c *Conn) Is(f Flags) bool { return c.flags&f != 0 }
@@ -75,7 +76,7 @@ func (r *ReadFlags) Become(s receive.State) {
 // The names of all flags, for reports.
 var (
 	flagNames = [...]string{"opened", "dialed", "connecting", "writeClosed", "overdue", "closing", "finished", "broken",
-		"reset", "consumed", "drained", "outbound", "nonblockingClose"}
+		"reset", "consumed", "drained", "outbound", "nonblockingClose", "sendFailed"}
 	readFlagNames = [...]string{"receiving", "polling", "stopping", "paused", "starved", "userPaused", "backed", "unoffered",
 		"readClosed", "ended", "endSeen"}
 )

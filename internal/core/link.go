@@ -15,6 +15,8 @@ type Passer interface {
 	// PassOn sends bytes that have arrived by the other end, without a run of either task. It
 	// returns how many it has dealt with.
 	PassOn(c *Conn, p []byte) int
+	// OtherTakes reports whether the peer of the other end has taken bytes since the last call.
+	OtherTakes() bool
 	// Passed is the number of bytes that PassOn has dealt with. Any goroutine may call it.
 	Passed() uint64
 	// Wraps makes h the user's handler, around which the end of the splice stays.

@@ -30,7 +30,10 @@ func (r *reader) starve() {
 		return
 	}
 	if c.Filter().underWay() || c.consumer.Hungry() || c.Group.Budget.Await(&c.More().place, &c.Task) {
-		c.Reading.Clear(starved)
+		if c.Reading.Is(starved) {
+			c.Reading.Clear(starved)
+			peersTurn(c)
+		}
 	} else {
 		c.Reading.Set(starved)
 	}

@@ -11,6 +11,12 @@ func (c *Conn) PauseRead() error {
 	return nil
 }
 
+// GoOn ends the pause of a splice.
+func (c *Conn) GoOn() {
+	c.Reading.Clear(Backed)
+	peersTurn(c)
+}
+
 // ResumeRead is Conn.ResumeRead of package conn.
 func (c *Conn) ResumeRead() error {
 	if c.Is(Closing | Broken) {
@@ -20,6 +26,7 @@ func (c *Conn) ResumeRead() error {
 		return nil
 	}
 	c.Reading.Clear(UserPaused)
+	peersTurn(c)
 	if len(c.In.Unread) > 0 {
 		c.Reading.Set(Unoffered)
 	}

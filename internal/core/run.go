@@ -136,13 +136,16 @@ func (c *Conn) work(n *runInput) {
 	if n.Signs.Is(watchEnded) && c.Reading.Is(receiving) && !c.Is(Broken) && !c.Reading.Is(stopping) {
 		c.stopReceiving()
 	}
+	if c.Is(SendFailed) && !c.Is(Broken) {
+		c.readRest()
+	}
 	if c.Reading.Is(Ended) {
 		c.offerEnd()
 	}
 	if c.Extras != nil {
 		c.Extras.watch.act(c)
 		c.Extras.Clock.check(c)
-		if c.Unsent() == 0 && !c.Is(Broken) {
+		if c.Unsent() == 0 && !c.Is(Broken|SendFailed) {
 			c.notifySent(nil)
 		}
 	}
@@ -221,6 +224,9 @@ func (c *Conn) settle() (done bool) {
 		armClock(c)
 		return c.Is(Broken) && tearDown(c)
 	}
+	if c.Is(SendFailed) {
+		return c.settleRest()
+	}
 	k := c.consumer
 	if !c.Is(Closing) && c.Unsent() > c.Group.Config.HighWater && !k.ReadsOn() {
 		c.Reading.Set(Paused)
@@ -237,11 +243,14 @@ func (c *Conn) settle() (done bool) {
 	if unsent == 0 && c.Is(WriteClosed|Closing) && (c.Extras == nil || len(c.Extras.notifySent) == 0) {
 		c.Finish()
 		if c.Extras != nil && c.Is(Finished) && !c.Is(Broken) {
-			c.Extras.Clock.endFlood(c)
+			c.Extras.Clock.resetAcknowledged(c)
 		}
 	}
-	if c.Is(Finished) && c.Reading.Is(EndSeen) {
+	if c.Is(Finished) && c.Reading.Is(EndSeen) && !c.ResetsAtEnd() {
 		c.Set(Broken) // neither side has anything more to say
+	}
+	if c.Is(SendFailed) {
+		return c.settleRest()
 	}
 	if !c.Is(Broken) {
 		c.arm()

@@ -244,7 +244,7 @@ func (f *Filter) sealQueued(c *Conn) bool {
 		return true
 	}
 	memory, _ := c.Pending()
-	bye := c.Is(WriteClosed|Closing) && !f.Session.Said() && memory+c.toWrite == 0 && c.Out.Files() == 0
+	bye := c.Is(WriteClosed|Closing) && !c.ResetsAtEnd() && !f.Session.Said() && memory+c.toWrite == 0 && c.Out.Files() == 0
 	if len(c.Out.Queued) == 0 && f.Session.Unsent() == 0 && !bye {
 		return true
 	}

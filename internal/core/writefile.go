@@ -134,7 +134,7 @@ func (w *writer) sendFile(t *flow.File) (more bool) {
 				t.Plain = true // not with this file system, or not in this container
 				return true
 			default:
-				c.FailWrite(c.SysError("write", "sendfile", errno))
+				c.FailSend(c.SysError("write", "sendfile", errno))
 			}
 			return false
 		}

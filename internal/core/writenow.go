@@ -48,7 +48,7 @@ func (w *writer) AwaitRoom(n int) {
 // once.
 func (w *writer) writeNow(p []byte) int {
 	c := w.c
-	if !c.Is(Opened) || c.Filter() != nil || w.InFlight > 0 {
+	if !c.Is(Opened) || c.Is(SendFailed) || c.Filter() != nil || w.InFlight > 0 {
 		return 0
 	}
 	if memory, files := w.Pending(); memory > 0 || files > 0 || !w.Begin() {
@@ -57,7 +57,7 @@ func (w *writer) writeNow(p []byte) int {
 	n, errno := c.Group.SendNow(c.Endpoint.FD, w.Out.Queued, p)
 	if errno != 0 {
 		if n = 0; !IsTemporary(errno) {
-			c.FailWrite(c.SysError("write", "send", errno))
+			c.FailSend(c.SysError("write", "send", errno))
 		}
 	}
 	w.Done(n)
@@ -91,7 +91,7 @@ func (w *writer) sendQueue() bool {
 	w.Done(n)
 	w.InFlight = 0
 	if errno != 0 && !IsTemporary(errno) {
-		c.FailWrite(c.SysError("write", "send", errno))
+		c.FailSend(c.SysError("write", "send", errno))
 		return true
 	}
 	return w.sent(n)

@@ -14,6 +14,10 @@ import (
 // taken here, and is seen, or after, and wakes the task.
 func (w *writer) send(tell bool) int {
 	c := w.c
+	if c.Is(SendFailed) {
+		w.dropOutput()
+		return 0
+	}
 	if !tell && c.Group.SendsFirst && w.sendQueue() {
 		return 0
 	}
@@ -88,13 +92,13 @@ func (w *writer) sendEnd(errno syscall.Errno) {
 	c := w.c
 	switch errno {
 	case 0, syscall.EAGAIN, syscall.EINTR, syscall.ENOBUFS:
-		if !c.Is(Broken) {
+		if !c.Is(Broken | SendFailed) {
 			w.resend()
 			return
 		}
 	case syscall.ECANCELED:
 	default:
-		c.FailWrite(c.SysError("write", "send", errno))
+		c.FailSend(c.SysError("write", "send", errno))
 	}
 	c.Set(Reset) // the rest of the flight is not sent
 	c.Mu.Lock()

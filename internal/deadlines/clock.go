@@ -15,7 +15,7 @@ const (
 	Connect Kind = iota // the connection must be established
 	Attempt             // another attempt to connect may be due; a wake-up is enough
 	Linger              // a closed connection has waited for its peer: see Lingered
-	Look                // a flooded connection looks again: see Flooded; a wake-up is enough
+	Look                // the peer may have acknowledged all: see ResetAtEnd; a wake-up is enough
 	Read
 	Write
 	Stall // the peer may have taken nothing for too long: see Stuck
@@ -37,6 +37,7 @@ type Clock struct {
 	dropped  int           // bytes that arrived after Close
 	heard    int           // dropped at the time of Shorten
 	pause    time.Duration // before the next look
+	resets   bool          // see ResetAtEnd
 }
 
 // An Outflow says how far the output has got at one moment.

@@ -15,7 +15,7 @@ const MaxDropped = 2 << 20
 // sends nothing. It is shorter than the usual time, since an idle peer may never close its end.
 const DrainLinger = 100 * time.Millisecond
 
-// firstLook is when a flooded connection first looks again whether the peer has acknowledged
+// firstLook is when a connection that ends by a reset first looks again whether the peer has acknowledged
 // everything; each next wait is twice as long.
 const firstLook = time.Millisecond
 
@@ -53,15 +53,15 @@ const (
 
 // Lingered judges, when Linger is due. Another period begins if the peer has taken some of the
 // output. A peer that took everything but does not end its side has cost enough: the connection is
-// closed, and the kernel goes on to deliver. That does not hold for a flooded connection, since its
-// close is a reset. finished: the end of the output was sent.
+// closed, and the kernel goes on to deliver. That does not hold for one that ends by a reset.
+// finished: the end of the output was sent.
 func (k *Clock) Lingered(now time.Duration, finished bool, flow Outflow) Verdict {
 	k.at[Linger] = 0
 	switch {
-	case now < k.farewell && finished && (k.Flooded() || !k.silent(flow)):
+	case now < k.farewell && finished && (k.EndsByReset() || !k.silent(flow)):
 		k.Shorten(now)
 		return Wait
-	case finished && !k.Flooded():
+	case finished && !k.EndsByReset():
 		return Over
 	case flow.MovedSince(k.parting):
 		return Another
@@ -77,20 +77,27 @@ func (k *Clock) Lingered(now time.Duration, finished bool, flow Outflow) Verdict
 // acknowledgements, silence must do.
 func (k *Clock) silent(flow Outflow) bool { return k.dropped == k.heard && flow.Kept == 0 }
 
-// Drop counts bytes that arrived after Close. It reports whether the connection is flooded.
+// Drop counts bytes that arrived after Close. It reports whether they are more than MaxDropped.
+// Nothing more is received then, so that the kernel's flow control holds the peer back, and the
+// connection ends by a reset, as after ResetAtEnd.
 func (k *Clock) Drop(n int) bool {
 	k.dropped += n
-	return k.Flooded()
+	return k.dropped > MaxDropped
 }
 
-// Flooded reports whether more than MaxDropped bytes arrived after Close. Nothing more is received
-// then, so that the kernel's flow control holds the peer back. The connection is reset when the
-// peer has acknowledged all that was written, since a reset discards the rest. No event tells when
-// that is, so the connection looks from time to time.
-func (k *Clock) Flooded() bool { return k.dropped > MaxDropped }
+// ResetAtEnd makes the connection end by a reset when the peer has acknowledged all that was
+// written, since a reset discards the rest. No event tells when that is, so the connection looks
+// from time to time.
+func (k *Clock) ResetAtEnd() { k.resets = true }
 
-// LookDue reports whether a flooded connection has to look now. If the look does not end it,
-// LookLater sets the time of the next look.
+// Resets reports whether ResetAtEnd was called.
+func (k *Clock) Resets() bool { return k.resets }
+
+// EndsByReset reports whether ResetAtEnd was called, or the peer has sent too much.
+func (k *Clock) EndsByReset() bool { return k.resets || k.dropped > MaxDropped }
+
+// LookDue reports whether a connection that ends by a reset has to look now. If the look does not
+// end it, LookLater sets the time of the next look.
 func (k *Clock) LookDue() bool { return k.at[Look] == 0 }
 
 // LookLater makes the connection look again.

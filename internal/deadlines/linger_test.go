@@ -80,9 +80,9 @@ func TestAShortenedPeriodHasTheEndItHad(t *testing.T) {
 func TestDropSaysWhenAConnectionIsFlooded(t *testing.T) {
 	var k Clock
 	require.False(t, k.Drop(MaxDropped))
-	require.False(t, k.Flooded())
+	require.False(t, k.EndsByReset())
 	require.True(t, k.Drop(1))
-	require.True(t, k.Flooded())
+	require.True(t, k.EndsByReset())
 }
 
 func TestEachLookOfAFloodedConnectionIsTwiceAsLate(t *testing.T) {

@@ -1,0 +1,163 @@
+package conn_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
+)
+
+// acknowledged waits until the peer's kernel has everything that was written to c.
+func acknowledged(t *testing.T, c *net.TCPConn) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	require.NoError(t, err)
+	conntest.Eventually(t, func() bool {
+		left, asked := 0, error(nil)
+		require.NoError(t, raw.Control(func(fd uintptr) { left, asked = unix.IoctlGetInt(int(fd), unix.TIOCOUTQ) }))
+		require.NoError(t, asked)
+		return left == 0
+	})
+}
+
+// A peer that resets takes back nothing that it has sent before: the other one gets all of that, and
+// then a reset.
+func TestASplicePassesOnAllThatArrivedBeforeAReset(t *testing.T) {
+	s := newSecret(t)
+	for _, secure := range []struct{ front, back bool }{{}, {true, false}, {false, true}, {true, true}} {
+		t.Run(fmt.Sprintf("TLS accepted %v, dialed %v", secure.front, secure.back), func(t *testing.T) {
+			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+				origin := silentTCP(t)
+				f := tlsSplice(t, backend, workers, s, origin.Addr(), secure.front, secure.back)
+				for i := range 12 {
+					size := []int{60 << 10, 1 << 20}[i%2]
+					raw := f.dial()
+					client, arrived := net.Conn(raw), make(chan error, 1)
+					if secure.front {
+						c := tls.Client(raw, s.client)
+						go func() { arrived <- c.Handshake() }()
+						client = c
+					} else {
+						arrived <- nil
+					}
+					upRaw := acceptTCP(t, origin)
+					up := net.Conn(upRaw)
+					if secure.back {
+						up = tls.Server(upRaw, s.server.Config)
+					}
+					write(t, up, string(noise[:size]))
+					require.NoError(t, conntest.Receive(t, arrived))
+					acknowledged(t, upRaw)
+					reset(upRaw)
+					got, err := io.ReadAll(client)
+					require.Equal(t, size, len(got), "round %d: %v", i, err)
+					require.Equal(t, noise[:size], got)
+					requireReset(t, err)
+					_ = raw.Close()
+				}
+				conntest.Eventually(t, func() bool { return f.Len() == 0 })
+			})
+		})
+	}
+}
+
+// A client that sends and closes, without a look at the answers, makes the sends of those fail. All
+// that it has sent is handled all the same.
+func TestWhatAPeerSentBeforeItClosedIsHandledThoughAnswersFail(t *testing.T) {
+	const requests, size, clients = 400, 1000, 10
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		for _, way := range []string{"Write", "Flush", "splice"} {
+			t.Run(way, func(t *testing.T) {
+				var handled, ended atomic.Int64
+				path := filepath.Join(t.TempDir(), "s")
+				f := newFixture(t, backend, workers)
+				counting := funcs{data: func(c *conn.Conn) error {
+					for c.Buffered() >= size {
+						_, _ = c.Discard(size)
+						handled.Add(1)
+						if _, err := c.WriteString("ok\n"); err != nil {
+							return err
+						}
+						if way == "Flush" {
+							if err := c.Flush(); err != nil {
+								return err
+							}
+						}
+					}
+					return nil
+				}, eof: (*conn.Conn).Close, close: func(*conn.Conn, error) { ended.Add(1) }}
+				if way == "splice" {
+					f.listen("tcp", "127.0.0.1:0", counting)
+					to := f.addr
+					counting = funcs{data: leave, eof: ignore, open: func(a *conn.Conn) error {
+						b, err := a.Dial(to, funcs{data: leave, eof: ignore})
+						if err == nil {
+							_, err = conn.Splice(a, b, nil)
+						}
+						return err
+					}}
+				}
+				f.listen("unix", path, counting)
+				for range clients {
+					c, err := net.Dial("unix", path)
+					require.NoError(t, err)
+					for range requests {
+						write(t, c, string(noise[:size]))
+					}
+					require.NoError(t, c.Close())
+				}
+				conntest.Eventually(t, func() bool { return ended.Load() == clients && f.Len() == 0 })
+				require.EqualValues(t, clients*requests, handled.Load())
+			})
+		}
+	})
+}
+
+// splice(2) returns 0 at an urgent byte, as at the end.
+func TestAnUrgentByteDoesNotEndABulkSplice(t *testing.T) {
+	const before, after = 8 << 20, 1 << 20
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		for range 5 {
+			p := newProxy(t, backend, workers)
+			client, origin := p.pair()
+			sent := make(chan error, 1)
+			go func() {
+				err := speakPart(client, before)
+				raw, _ := client.SyscallConn()
+				_ = raw.Write(func(fd uintptr) bool {
+					urgent := unix.Sendto(int(fd), []byte("!"), unix.MSG_OOB, nil)
+					if errors.Is(urgent, unix.EAGAIN) {
+						return false
+					}
+					err = errors.Join(err, urgent)
+					return true
+				})
+				sent <- errors.Join(err, speakPart(client, after), client.CloseWrite())
+			}()
+			n, err := io.Copy(io.Discard, origin)
+			require.NoError(t, err)
+			require.NoError(t, conntest.Receive(t, sent))
+			require.EqualValues(t, before+after, n)
+		}
+	})
+}
+
+// speakPart writes so many bytes.
+func speakPart(c net.Conn, n int) error {
+	for ; n > 0; n -= len(noise) {
+		if _, err := c.Write(noise[:min(n, len(noise))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
