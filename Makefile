@@ -128,8 +128,10 @@ cross: ## vet for one platform of each kind, build for the others (linux/amd64 a
 	@set -e; for m in $(PORTABLE); do echo "cross windows/amd64 $$m"; GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go -C $$m build -o /dev/null ./...; done
 
 .PHONY: test-386
-test-386: ## the tests on a 32-bit build, which this kernel runs as it is
-	GOARCH=386 CGO_ENABLED=0 go test -short -skip 'TLS|Handshake' ./timer ./sched ./syncx ./chanx ./blocking ./reactor/... ./conn/... ./packet # TLS in plain Go takes minutes
+test-386: ## the tests on a 32-bit build, if the kernel runs 32-bit programs (QEMU's user mode ends in Go's signal handler)
+	@export GOARCH=386 CGO_ENABLED=0; if ! go test -run '^$$' ./timer >/dev/null 2>&1; then \
+		go vet ./timer && echo 'NOT CHECKED: the kernel runs no 32-bit programs'; exit; fi; \
+	go test -short -skip 'TLS|Handshake' ./timer ./sched ./syncx ./chanx ./blocking ./reactor/... ./conn/... ./packet # TLS in plain Go takes minutes
 
 .PHONY: test-arm64
 test-arm64: ## the lock-free packages on arm64, in Debian's qemu-user (whose memory is as ordered as this machine's)
@@ -193,7 +195,7 @@ faults: ## the tests in which system calls fail, by our hand and by strace's (ne
 	@pids= rc=0; for part in 'epoll,_[^n]' 'epoll,_n' 'io_uring,_[^n]' 'io_uring,_n'; do \
 		(cd reactor && SUIRO_FAULTS=each exec ../build/reactor.faults -test.timeout 10m -test.run "^TestConformanceUnderFaults$$/^$$part") & pids="$$pids $$!"; done; \
 	SUIRO_FAULTS=each go test -race -run 'Fault|Strace' -skip '^TestConformanceUnderFaults$$' \
-		./internal/faults ./reactor ./conn ./packet ./server ./examples/echo || rc=1; \
+		./internal/faults ./conn ./packet ./server ./examples/echo || rc=1; \
 	for pid in $$pids; do wait $$pid || rc=1; done; exit $$rc
 
 .PHONY: chaos
