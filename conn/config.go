@@ -76,6 +76,8 @@ type Config struct {
 
 	// IdleTimeout closes a connection after this long without received or acknowledged bytes, with
 	// os.ErrDeadlineExceeded. 0: never. Conn.SetIdleTimeout changes it for one connection.
+	// A peer is not idle while its bytes wait because reading is paused. A connection of a splice
+	// is not idle while the other one's peer takes bytes. An idle splice resets both.
 	IdleTimeout time.Duration
 
 	// WriteTimeout resets a connection after its peer has taken none of the written bytes for so

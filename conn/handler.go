@@ -42,6 +42,9 @@ type Handler interface {
 	// OnClose: the connection has ended, whether or not OnOpen was called. It is the last call. err
 	// is nil after Close and after the peer's FIN, else the reason of the end. Writing is no longer
 	// possible. If anything that was written was not sent, the peer sees a reset.
+	//
+	// If a send fails, bytes that have arrived are given to OnData first, unless reading is paused.
+	// Until then written bytes are dropped without an error.
 	OnClose(c *Conn, err error)
 }
 
