@@ -20,8 +20,7 @@ func (a answering) OnData(u *Conn) error {
 	return nil
 }
 
-// A Poll does not return for the end of a send with NoWait: what waits for that end would wait for
-// another event.
+// A Poll does not return for the end of a send with NoWait, so nothing may wait for that end.
 func TestASendThatSomethingWaitsForIsNotMarkedNoWait(t *testing.T) {
 	for name, test := range map[string]struct {
 		h      Handler

@@ -18,7 +18,7 @@ import (
 // page, those of /proc that they have nothing.
 var unsized = []string{"/proc/version", "/proc/filesystems", "/sys/class/net/lo/mtu", "/sys/devices/system/cpu/online"}
 
-// sendUnsized sends each of them in three ways: by sendFile, and by io.Copy with and without a limit.
+// sendUnsized sends each file in three ways: by sendFile, and by io.Copy with and without a limit.
 func sendUnsized(to io.Writer, sendFile func(*os.File) error) error {
 	for _, path := range unsized {
 		for _, send := range []func(*os.File) error{

@@ -30,8 +30,8 @@ func acknowledged(t *testing.T, c *net.TCPConn) {
 	})
 }
 
-// A peer that resets takes back nothing that it has sent before: the other one gets all of that, and
-// then a reset.
+// A peer that resets takes back nothing that it has sent before. The other one gets all of that,
+// and then a reset.
 func TestASplicePassesOnAllThatArrivedBeforeAReset(t *testing.T) {
 	s := newSecret(t)
 	for _, secure := range []struct{ front, back bool }{{}, {true, false}, {false, true}, {true, true}} {

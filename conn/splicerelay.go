@@ -270,7 +270,7 @@ func (r *relay) Hear(c *core.Conn) {
 	}
 	switch {
 	case state == endOpen || c.Is(core.Closing):
-	case resets || state == endGone && cause != nil: // what has arrived is sent first
+	case resets || state == endGone && cause != nil: // after all that has arrived
 		c.CloseByReset(partnerError(c, cause))
 	case state == endClosing || !(c.Reading.Is(core.Ended) && c.Is(core.WriteClosed)):
 		if cause != nil {

@@ -25,7 +25,7 @@ const (
 	Drained                            // OnDrain has been called
 	Outbound                           // it was dialed
 	NonblockingClose                   // closing its descriptor does not wait for anything
-	SendFailed                         // nothing more is sent, and what has arrived is still delivered
+	SendFailed                         // nothing more is sent, and received bytes are still delivered
 )
 
 func (c *Conn) Is(f Flags) bool { return c.flags&f != 0 }

@@ -35,7 +35,7 @@ func (c *Conn) FailSend(err error) {
 func (c *Conn) outlivesSend() bool {
 	_, splice := c.Handler.(Passer)
 	switch {
-	case c.Is(Closing|Broken), c.Reading.Is(UserPaused|ReadClosed), c.Reading.Is(Ended) && !c.Reading.Is(Unoffered):
+	case c.Is(Closing | Broken), c.Reading.Is(UserPaused | ReadClosed), c.Reading.Is(Ended) && !c.Reading.Is(Unoffered):
 		return false
 	case c.Is(consumed) && !splice, c.OfStream():
 		return false
@@ -43,7 +43,7 @@ func (c *Conn) outlivesSend() bool {
 	return c.Filter() == nil || c.Filter().Decrypts()
 }
 
-// dropOutput drops what was written. A flight ends by itself.
+// dropOutput drops all written bytes. A flight ends by itself.
 func (w *writer) dropOutput() {
 	c := w.c
 	w.Out.Drop(&c.Driver.Buffers)

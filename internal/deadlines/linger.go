@@ -15,8 +15,8 @@ const MaxDropped = 2 << 20
 // sends nothing. It is shorter than the usual time, since an idle peer may never close its end.
 const DrainLinger = 100 * time.Millisecond
 
-// firstLook is when a connection that ends by a reset first looks again whether the peer has acknowledged
-// everything; each next wait is twice as long.
+// firstLook is when a connection that ends by a reset first looks again whether the peer has
+// acknowledged everything. Each next wait is twice as long.
 const firstLook = time.Millisecond
 
 // Linger starts a period of waiting for the peer.

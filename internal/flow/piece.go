@@ -25,8 +25,8 @@ type readableFile interface {
 	syscall.Conn
 }
 
-// Sized reports whether size, of a regular file, is how many bytes a read gives. Pseudo file systems
-// do not know: a file of /proc has size 0, and one of /sys the size of a page.
+// Sized reports whether size, of a regular file, is how many bytes a read gives. Pseudo file
+// systems do not know: a file of /proc has size 0, and one of /sys the size of a page.
 func Sized(size int64) bool { return size > int64(os.Getpagesize()) }
 
 // PieceOf is the piece that r would read: the rest of a regular file, or as much of it as an
