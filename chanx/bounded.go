@@ -209,10 +209,14 @@ func (c *bounded[T]) dropPartial() {
 	}
 }
 
-// discard removes the values that nobody will receive, so that they can be freed.
+// discard removes the values that nobody will receive, so that they can be freed. No more values go
+// in. A value that is just being put in is removed once it is there.
 func (c *bounded[T]) discard() {
-	for is := done; is == done; {
-		_, is = c.ring.pop()
+	for spins, is := 0, done; is == done || is == busy; {
+		if _, is = c.ring.pop(); is == busy {
+			relax(spins)
+			spins++
+		}
 	}
 }
 

@@ -204,16 +204,23 @@ func (r *UnboundedReceiver[T]) AllContext(ctx context.Context) iter.Seq[T] {
 // After that, receives fail with ErrClosed.
 func (r *UnboundedReceiver[T]) Stop() { r.ch.stop(nil) }
 
-// Close calls Stop, and drops the values that were not received. Receives fail with ErrClosed from
-// then on. Further calls do nothing.
+// Close calls Stop, and drops the values that were not received, also those that are just being
+// sent. Receives fail with ErrClosed from then on. Further calls do nothing.
 func (r *UnboundedReceiver[T]) Close() {
 	if r.closed {
 		return
 	}
 	r.Stop()
 	r.closed, r.ch.wait.closed = true, true
-	for is := done; is == done; {
-		_, is = r.ch.queue.pop()
+	for spins := 0; ; spins++ {
+		switch _, is := r.ch.queue.pop(); is {
+		case done:
+			spins = 0
+		case closed:
+			return
+		default: // a value is being sent, or another goroutine is about to end the queue
+			relax(spins)
+		}
 	}
 }
 

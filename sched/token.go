@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,15 +20,25 @@ import (
 type CancellationToken struct {
 	parent   *CancellationToken // nil: a root
 	canceled atomic.Bool        // set under mu
+	turn     atomics.Mutex      // held from before canceled is set until the waiters have been woken
 
 	mu       atomics.Mutex
 	children *CancellationToken // the first of the list
 	waiters  waitList
-	done     chan struct{} // nil: Done has not been called
+	done     chan struct{} // nil: Done has not been called; never nil once the waiters have been woken
 
 	linked     bool // in the parent's list; it and prev, next are guarded by the parent's mu
 	prev, next *CancellationToken
 }
+
+// How tokens are canceled. The caller of Cancel that sets canceled has the token's turn, and takes
+// that of each descendant that it cancels. It keeps all of them until it has woken the waiters of
+// those further down. So whoever gets the turn of a canceled token knows that the token and its
+// descendants are canceled, and that their waiters have been woken. A second Cancel waits for that,
+// and so does Err of a context: until then Done is open.
+//
+// A descendant that another caller cancels stays in the list until that caller is done. It is
+// waited for. Callers wait only for tokens further down, so they do not wait for each other.
 
 // NewCancellationToken returns a new root.
 func NewCancellationToken() *CancellationToken { return new(CancellationToken) }
@@ -47,6 +58,7 @@ func (t *CancellationToken) adopt(c *CancellationToken) {
 	defer t.mu.Unlock()
 	if t.canceled.Load() {
 		c.canceled.Store(true)
+		c.done = closedChan
 		return
 	}
 	if c.next = t.children; c.next != nil {
@@ -56,20 +68,32 @@ func (t *CancellationToken) adopt(c *CancellationToken) {
 }
 
 // Cancel cancels the token and its descendants, and then wakes their waiters. So a waiter that is
-// woken sees all of them canceled. The cost is proportional to the number of descendants and
-// waiters.
+// woken sees all of them canceled. When Cancel returns, all of that is done, also if another goroutine
+// does it. The cost is proportional to the number of descendants and waiters.
 func (t *CancellationToken) Cancel() {
-	t.leave()
 	if !t.cancel() {
+		t.awaitTurn()
 		return
 	}
 	family := []*CancellationToken{t}
+	var others []*CancellationToken // which other callers cancel
 	for i := 0; i < len(family); i++ {
-		family = family[i].cancelChildren(family)
+		family, others = family[i].cancelChildren(family, others)
 	}
-	for _, c := range family {
+	for _, c := range others {
+		c.awaitTurn()
+	}
+	for _, c := range slices.Backward(family) { // descendants first
 		c.announce()
+		c.turn.Unlock()
 	}
+	t.leave()
+}
+
+// awaitTurn returns when the waiters of a canceled token and of its descendants have been woken.
+func (t *CancellationToken) awaitTurn() {
+	t.turn.Lock()
+	t.turn.Unlock() //nolint:staticcheck // it waits for the holder
 }
 
 // leave takes the token out of its parent's list.
@@ -97,31 +121,41 @@ func (t *CancellationToken) unlink(c *CancellationToken) {
 	c.linked, c.prev, c.next = false, nil, nil
 }
 
-// cancel sets the token itself, and reports whether it was not canceled before.
+// cancel sets the token itself, and reports whether it was not canceled before. Then the caller has
+// its turn. Nobody else takes the turn of a token that is not canceled, so it is free.
 func (t *CancellationToken) cancel() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.canceled.Swap(true)
+	if t.canceled.Load() {
+		return false
+	}
+	t.turn.Lock()
+	t.canceled.Store(true)
+	return true
 }
 
-// cancelChildren cancels the children and adds them to the family. No child can be added after
-// that.
-func (t *CancellationToken) cancelChildren(family []*CancellationToken) []*CancellationToken {
+// cancelChildren cancels the children. It adds them to the family, or to the others if another
+// caller has canceled them. No child can be added after that.
+func (t *CancellationToken) cancelChildren(family, others []*CancellationToken) (_, _ []*CancellationToken) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for c := t.children; c != nil; c = t.children {
 		t.unlink(c)
 		if c.cancel() {
 			family = append(family, c)
+		} else {
+			others = append(others, c)
 		}
 	}
-	return family
+	return family, others
 }
 
-// announce wakes the waiters.
+// announce closes Done and wakes the waiters.
 func (t *CancellationToken) announce() {
 	t.mu.Lock()
-	if t.done != nil && t.done != closedChan {
+	if t.done == nil {
+		t.done = closedChan
+	} else {
 		close(t.done)
 	}
 	t.waiters.wakeAll(nil, &t.mu)
@@ -176,11 +210,7 @@ func (t *CancellationToken) Done() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done == nil {
-		if t.canceled.Load() {
-			t.done = closedChan
-		} else {
-			t.done = make(chan struct{})
-		}
+		t.done = make(chan struct{})
 	}
 	return t.done
 }
@@ -196,9 +226,11 @@ func (c tokenContext) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (c tokenContext) Done() <-chan struct{}       { return c.token.Done() }
 func (c tokenContext) Value(any) any               { return nil }
 
+// Err waits until Done is closed, if the token is canceled: see context.Context.
 func (c tokenContext) Err() error {
-	if c.token.IsCanceled() {
-		return context.Canceled
+	if !c.token.IsCanceled() {
+		return nil
 	}
-	return nil
+	c.token.awaitTurn()
+	return context.Canceled
 }

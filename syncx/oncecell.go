@@ -15,8 +15,23 @@ import (
 // An initializer that waits for the value of its own cell waits forever.
 type OnceCell[T any] struct {
 	full  atomics.Uint32 // 1: value is there, and will not change
-	mu    Mutex          // held while the value is made
+	armed atomics.Uint32 // 1: mu has its permit
+	mu    Semaphore      // its one permit is that to make the value; closed when the value is there
 	value T
+}
+
+// makers is mu, with its permit. Unlike a mutex it can be closed: that wakes all waiters at once, so
+// that none of them waits for another.
+func (c *OnceCell[T]) makers() *Semaphore {
+	if c.armed.Load() == 0 {
+		c.mu.queue.mu.Lock()
+		defer c.mu.queue.mu.Unlock()
+		if c.armed.Load() == 0 {
+			c.mu.word.Store(semPermit)
+			c.armed.Store(1)
+		}
+	}
+	return &c.mu
 }
 
 // Get returns the value, if there is one. It costs a load.
@@ -30,11 +45,7 @@ func (c *OnceCell[T]) Get() (v T, ok bool) {
 // Set sets the value, unless there is one or another caller is making it. It reports whether it
 // has set the value.
 func (c *OnceCell[T]) Set(v T) bool {
-	if !c.mu.TryLock() {
-		return false
-	}
-	defer c.mu.Unlock()
-	if c.full.Load() != 0 {
+	if !c.makers().TryAcquire(1) {
 		return false
 	}
 	c.fill(v)
@@ -44,6 +55,7 @@ func (c *OnceCell[T]) Set(v T) bool {
 func (c *OnceCell[T]) fill(v T) {
 	c.value = v
 	c.full.Store(1)
+	c.mu.Close()
 }
 
 // GetOrInit returns the value for the stackful task that calls it. If there is none, it calls init
@@ -53,14 +65,21 @@ func (c *OnceCell[T]) GetOrInit(cx *sched.Context, init func(cx *sched.Context) 
 	if v, ok := c.Get(); ok {
 		return v, nil
 	}
-	if err := c.mu.Lock(cx); err != nil {
-		return *new(T), err
-	}
-	defer c.mu.UnlockFrom(cx)
-	if v, ok := c.Get(); ok {
+	err := c.makers().Acquire(cx, 1)
+	if v, ok := c.Get(); ok { // err is ErrClosed, or the task was aborted
 		return v, nil
+	} else if err != nil {
+		return v, err
 	}
+	defer c.passOn(cx)
 	return c.keep(init(cx))
+}
+
+// passOn lets the next waiter make the value, unless there is one.
+func (c *OnceCell[T]) passOn(cx *sched.Context) {
+	if c.full.Load() == 0 {
+		c.mu.ReleaseFrom(cx, 1)
+	}
 }
 
 // GetOrInitContext is GetOrInit for a goroutine, which must not be a worker's. Its error is
@@ -69,13 +88,13 @@ func (c *OnceCell[T]) GetOrInitContext(ctx context.Context, init func(ctx contex
 	if v, ok := c.Get(); ok {
 		return v, nil
 	}
-	if err := c.mu.LockContext(ctx); err != nil {
-		return *new(T), err
-	}
-	defer c.mu.Unlock()
+	err := c.makers().AcquireContext(ctx, 1)
 	if v, ok := c.Get(); ok {
 		return v, nil
+	} else if err != nil {
+		return v, err
 	}
+	defer c.passOn(nil)
 	return c.keep(init(ctx))
 }
 
@@ -93,8 +112,8 @@ func (c *OnceCell[T]) keep(v T, err error) (T, error) {
 type OnceFuture[T any] struct {
 	c      *OnceCell[T]
 	init   sched.Future[T] // nil: done or abandoned
-	lock   LockFuture
-	making bool // it has the lock
+	turn   AcquireFuture
+	making bool // it has the permit
 	err    error
 }
 
@@ -106,7 +125,7 @@ var (
 // GetOrInitFuture returns a future of the value. If there is none, init makes it. An init that is
 // not needed is abandoned.
 func (c *OnceCell[T]) GetOrInitFuture(init sched.Future[T]) *OnceFuture[T] {
-	return &OnceFuture[T]{c: c, init: init, lock: LockFuture{m: &c.mu}}
+	return &OnceFuture[T]{c: c, init: init, turn: AcquireFuture{s: c.makers(), n: 1}}
 }
 
 // Poll implements sched.Future.
@@ -115,17 +134,12 @@ func (o *OnceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 		return v, o.err
 	}
 	if !o.making {
+		_, err := o.turn.Poll(cx)
 		if v, ok := o.c.Get(); ok {
 			o.Cancel()
 			return v, nil
-		}
-		if _, err := o.lock.Poll(cx); err != nil {
+		} else if err != nil {
 			return v, err
-		}
-		if v, ok := o.c.Get(); ok {
-			o.c.mu.UnlockFrom(cx)
-			o.Cancel()
-			return v, nil
 		}
 		o.making = true
 	}
@@ -133,7 +147,7 @@ func (o *OnceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	defer func() {
 		if ended {
 			o.init, o.making = nil, false
-			o.c.mu.UnlockFrom(cx)
+			o.c.passOn(cx)
 		}
 	}()
 	v, err = o.init.Poll(cx)
@@ -150,10 +164,10 @@ func (o *OnceFuture[T]) Cancel() {
 	init := o.init
 	o.init = nil
 	defer func() { // after the initializer has been abandoned, even if its Cancel panics
-		o.lock.Cancel()
+		o.turn.Cancel()
 		if o.making {
 			o.making = false
-			o.c.mu.Unlock()
+			o.c.passOn(nil)
 		}
 	}()
 	if c, ok := init.(sched.Canceler); ok {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/schedtest"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/syncx"
 )
@@ -182,4 +183,34 @@ func TestAnInitializerThatFailedStaysFailed(t *testing.T) {
 	pollOnce(t, rt, once, errMaking)
 	pollOnce(t, rt, once, errMaking)
 	require.True(t, c.Set(1), "the cell is empty and free")
+}
+
+// The value is there, so no waiter may depend on another one, which may be late.
+func TestNoWaiterForAValueWaitsForAnotherWaiter(t *testing.T) {
+	rt := schedtest.Start(t, sched.Config{Workers: 1})
+	var cell syncx.OnceCell[int]
+	began, open := make(chan struct{}), make(chan struct{})
+	first := make(chan error, 1)
+	go func() {
+		_, err := cell.GetOrInitContext(context.Background(), func(context.Context) (int, error) { close(began); <-open; return 1, nil })
+		first <- err
+	}()
+	schedtest.Receive(t, "the value is being made", began)
+	late := cell.GetOrInitFuture(sched.FutureFunc[int](func(*sched.Context) (int, error) { return 2, nil }))
+	_, err := sched.Block(context.Background(), rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+		_, err := late.Poll(cx) // it queues, and is not polled again
+		require.Equal(t, sched.ErrPending, err)
+		return 0, nil
+	}))
+	require.NoError(t, err)
+	behind := make(chan int, 1)
+	go func() {
+		v, _ := cell.GetOrInitContext(context.Background(), func(context.Context) (int, error) { return 3, nil })
+		behind <- v
+	}()
+	eventually(t, "two wait", func() bool { return cell.Waiters() == 2 })
+	close(open)
+	require.NoError(t, schedtest.Receive(t, "the value is made", first))
+	require.Equal(t, 1, schedtest.Receive(t, "the waiter behind gets it", behind))
+	late.Cancel()
 }
