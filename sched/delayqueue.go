@@ -286,6 +286,7 @@ func (f *ExpiredFuture[T]) Poll(cx *Context) (e Expired[T], err error) {
 			q.waiters.remove(&f.node)
 			return e, nil
 		}
+		cx.Refund()
 	}
 	q.waiters.add(&f.node, cx.Waker())
 	return e, ErrPending
