@@ -46,6 +46,8 @@ func (u *unconstrained[T]) Poll(cx *Context) (T, error) {
 
 func (u *unconstrained[T]) Cancel() { abandon(u.f) }
 
+func (u *unconstrained[T]) Undo() { undo(u.f) }
+
 // Yield lets other tasks run. It is pending once: its task runs again after the tasks that are
 // queued now and after one poll of the driver.
 func Yield() Future[struct{}] { return new(yielding) }

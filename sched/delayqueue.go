@@ -46,6 +46,9 @@ type Expired[T any] struct {
 	Deadline time.Duration // the runtime's time that was passed to InsertAt or follows from Insert
 }
 
+// Release releases the value if nobody takes it.
+func (e Expired[T]) Release() { releaseValue(e.Value) }
+
 type delayNode[T any] struct {
 	entry    timer.Entry
 	key      DelayKey
