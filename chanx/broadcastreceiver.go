@@ -120,7 +120,8 @@ var (
 )
 
 // Poll receives the next value if it is available. Otherwise it arranges for the task to be woken.
-// It uses one unit of the task's budget. After it was done, it receives the next value.
+// A poll that is done uses one unit of the task's budget. After it was done, it receives the next
+// value.
 func (f *BroadcastRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -131,6 +132,7 @@ func (f *BroadcastRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 		v, err = f.r.TryRecv() // no wake-up is lost: see waitQueue
 	}
 	if err == ErrEmpty {
+		cx.Refund()
 		return v, sched.ErrPending
 	}
 	f.Cancel()

@@ -97,8 +97,8 @@ func (o *oneshot[T]) finish(cx *sched.Context, flag uint32) bool {
 }
 
 // Poll receives the value if it is available. Otherwise the task is woken when it is. The error is
-// ErrClosed if no value will come, or it has been received. Poll uses one unit of the task's
-// budget.
+// ErrClosed if no value will come, or it has been received. A poll that is done uses one unit of
+// the task's budget.
 func (r *OneshotReceiver[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() { // otherwise a loop that selects this one and others might never poll the others
 		return *new(T), sched.ErrPending
@@ -106,7 +106,11 @@ func (r *OneshotReceiver[T]) Poll(cx *sched.Context) (T, error) {
 	if v, err := r.TryRecv(); err != ErrEmpty {
 		return v, err
 	}
-	return r.await(cx.Waker())
+	v, err := r.await(cx.Waker())
+	if err == sched.ErrPending {
+		cx.Refund()
+	}
+	return v, err
 }
 
 // await is the second part of Poll, after it has found no value.

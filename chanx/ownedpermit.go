@@ -42,6 +42,10 @@ func (p *OwnedPermit[T]) Send(cx *sched.Context, v T) (*Sender[T], error) {
 	return p.sender, err
 }
 
+// Discard is Release for package sched, which calls it for a permit that is a result that nobody
+// takes (see sched.Releaser). The handle stays open.
+func (p *OwnedPermit[T]) Discard() { p.permit.Release() }
+
 // Release gives back the room, to the next waiting sender, and returns the handle.
 func (p *OwnedPermit[T]) Release() *Sender[T] {
 	p.permit.Release()

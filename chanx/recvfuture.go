@@ -53,7 +53,8 @@ var (
 )
 
 // Poll receives a value if one is available. Otherwise it arranges for the task to be woken when
-// one may be. It uses one unit of the task's budget. After it was done, it receives another value.
+// one may be. A poll that is done uses one unit of the task's budget. After it was done, it
+// receives another value.
 func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -72,7 +73,11 @@ func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 		f.ended(cx)
 		return v, ErrClosed
 	}
-	return f.await(cx, cx.Waker())
+	v, err := f.await(cx, cx.Waker())
+	if err == sched.ErrPending {
+		cx.Refund()
+	}
+	return v, err
 }
 
 // await is the second part of Poll, after it has found no value.
@@ -110,8 +115,8 @@ var (
 )
 
 // Poll receives values until buf is full or none is left. If there are none, it arranges for the
-// task to be woken when there may be some. It uses one unit of the task's budget. After it was
-// done, it receives more values.
+// task to be woken when there may be some. A poll that is done uses one unit of the task's budget.
+// After it was done, it receives more values.
 func (f *RecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
@@ -127,7 +132,10 @@ func (f *RecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 		return n, err
 	}
 	f.wait(cx.Waker())
-	return f.try(cx)
+	if n, err = f.try(cx); err == sched.ErrPending {
+		cx.Refund()
+	}
+	return n, err
 }
 
 func (f *RecvManyFuture[T]) try(cx *sched.Context) (int, error) {

@@ -133,13 +133,17 @@ var (
 )
 
 // Poll reserves room if there is enough and no other sender waits. Otherwise it arranges for the
-// task to be woken when all is reserved. It uses one unit of the task's budget. After it was done,
-// it reserves the same number again.
+// task to be woken when all is reserved. A poll that is done uses one unit of the task's budget.
+// After it was done, it reserves the same number again.
 func (f *ReserveManyFuture[T]) Poll(cx *sched.Context) (Permits[T], error) {
 	if !cx.Proceed() {
 		return Permits[T]{}, sched.ErrPending
 	}
-	return f.await(cx, cx.Waker())
+	p, err := f.await(cx, cx.Waker())
+	if err == sched.ErrPending {
+		cx.Refund()
+	}
+	return p, err
 }
 
 func (f *ReserveManyFuture[T]) await(cx *sched.Context, w sched.Waker) (Permits[T], error) {

@@ -61,8 +61,8 @@ var (
 )
 
 // Poll sends the value if there is room and no other sender waits. Otherwise it arranges for the
-// task to be woken in its turn. It uses one unit of the task's budget. After it was done, and a
-// Reset, it sends the next value.
+// task to be woken in its turn. A poll that is done uses one unit of the task's budget. After it
+// was done, and a Reset, it sends the next value.
 func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
@@ -80,7 +80,11 @@ func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 			return struct{}{}, ErrClosed
 		}
 	}
-	return struct{}{}, f.await(cx, cx.Waker())
+	err := f.await(cx, cx.Waker())
+	if err == sched.ErrPending {
+		cx.Refund()
+	}
+	return struct{}{}, err
 }
 
 // await is the second part of Poll, for a future that has to wait or already waits.
@@ -145,8 +149,8 @@ var (
 )
 
 // Poll reserves room if there is some and no other sender waits. Otherwise it arranges for the
-// task to be woken in its turn. The error is ErrClosed. It uses one unit of the task's budget.
-// After it was done, it reserves again.
+// task to be woken in its turn. The error is ErrClosed. A poll that is done uses one unit of the
+// task's budget. After it was done, it reserves again.
 func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
 	if !cx.Proceed() {
 		return Permit[T]{}, sched.ErrPending
@@ -164,6 +168,7 @@ func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
 		is = f.wait(cx, cx.Waker())
 	}
 	if is == full {
+		cx.Refund()
 		return Permit[T]{}, sched.ErrPending
 	}
 	return f.ch.permit(is)

@@ -96,8 +96,10 @@ func (f *SendManyFuture[T]) poll(cx *sched.Context, w sched.Waker) (int, error) 
 		return f.sent, nil
 	}
 	for {
+		n := 0
 		if !f.waits() {
-			n, is := f.ch.sendMany(cx, f.values[f.sent:])
+			var is outcome
+			n, is = f.ch.sendMany(cx, f.values[f.sent:])
 			f.sent += n
 			if is == closed {
 				return f.sent, ErrClosed
@@ -112,6 +114,9 @@ func (f *SendManyFuture[T]) poll(cx *sched.Context, w sched.Waker) (int, error) 
 		}
 		switch is {
 		case full:
+			if n == 0 && cx != nil {
+				cx.Refund()
+			}
 			return f.sent, sched.ErrPending
 		case closed:
 			return f.sent, ErrClosed

@@ -247,8 +247,8 @@ var (
 )
 
 // Poll receives a value if one is available. Otherwise it arranges for the task to be woken when
-// there is one. It uses one unit of the task's budget. After it was done, it receives another
-// value.
+// there is one. A poll that is done uses one unit of the task's budget. After it was done, it
+// receives another value.
 func (f *UnboundedRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -261,7 +261,10 @@ func (f *UnboundedRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 		return v, err
 	}
 	f.ch.receiver.enlist(&f.node, cx.Waker())
-	return f.try()
+	if v, err = f.try(); err == sched.ErrPending {
+		cx.Refund()
+	}
+	return v, err
 }
 
 func (f *UnboundedRecvFuture[T]) try() (T, error) {

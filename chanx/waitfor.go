@@ -40,7 +40,8 @@ func (r *WatchReceiver[T]) WaitForFuture(until func(T) bool) *WaitForFuture[T] {
 }
 
 // Poll returns the latest value if it satisfies the condition. Otherwise it arranges for the task
-// to be woken when there is another value. It uses one unit of the task's budget for each value.
+// to be woken when there is another value. It uses one unit of the task's budget for each value,
+// except the one after which it waits.
 func (f *WaitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	if f.r.closed {
 		return v, ErrClosed
@@ -58,6 +59,7 @@ func (f *WaitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 			f.Cancel()
 			return *new(T), err
 		case !changed:
+			cx.Refund()
 			return *new(T), sched.ErrPending
 		}
 	}

@@ -189,8 +189,8 @@ var (
 )
 
 // Poll is done if there is a value that was not seen. Otherwise it arranges for the task to be
-// woken when there is. The error is ErrClosed. It uses one unit of the task's budget. After it was
-// done, it waits for the next value.
+// woken when there is. The error is ErrClosed. A poll that is done uses one unit of the task's
+// budget. After it was done, it waits for the next value.
 func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
@@ -201,6 +201,7 @@ func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 		err = f.r.tryChanged() // no wake-up is lost: see waitQueue
 	}
 	if err == ErrEmpty {
+		cx.Refund()
 		return struct{}{}, sched.ErrPending
 	}
 	f.Cancel()
@@ -211,8 +212,8 @@ func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 func (f *ChangedFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
 
 // Poll returns the latest value if it was not seen. Otherwise it arranges for the task to be woken
-// when there is a new value. The error is ErrClosed. It uses one unit of the task's budget. After
-// it was done, it waits for the next value.
+// when there is a new value. The error is ErrClosed. A poll that is done uses one unit of the
+// task's budget. After it was done, it waits for the next value.
 func (f *WatchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
@@ -223,6 +224,7 @@ func (f *WatchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 		v, err = f.r.TryRecv()
 	}
 	if err == ErrEmpty {
+		cx.Refund()
 		return v, sched.ErrPending
 	}
 	f.Cancel()

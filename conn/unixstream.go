@@ -273,6 +273,7 @@ func (f *RecvFilesFuture) Poll(cx *sched.Context) (got ReceivedFiles, err error)
 	if err != core.ErrWouldBlock {
 		return got, err
 	}
+	cx.Refund()
 	return got, f.s.ended("read", f.s.sock.Await(cx, ready.In, &f.wait))
 }
 
@@ -323,6 +324,9 @@ func (f *SendFilesFuture) Poll(cx *sched.Context) (int, error) {
 	}
 	if err != core.ErrWouldBlock {
 		return f.sent, err
+	}
+	if n == 0 {
+		cx.Refund()
 	}
 	return 0, f.s.ended("write", f.s.sock.Await(cx, ready.Out, &f.wait))
 }

@@ -257,3 +257,23 @@ func passBack() error {
 	_, _, err = c.(*net.UnixConn).WriteMsgUnix(p, control[:controlled], nil)
 	return err
 }
+
+func TestAPendingReceiveOfFilesTakesNothingFromTheBudget(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		s, _ := unixStreams(t, f)
+		left, err := sched.Spawn(f.Runtime(), sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+			recv := s.RecvFilesFuture(make([]byte, 10))
+			_, err := recv.Poll(cx)
+			require.Equal(t, sched.ErrPending, err)
+			left := 0
+			for cx.Proceed() {
+				left++
+			}
+			recv.Cancel()
+			return left, nil
+		})).Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 128, left)
+	})
+}

@@ -212,13 +212,13 @@ func (f *BatchFuture[A]) Poll(cx *sched.Context) (int, error) {
 	if f.over {
 		f.done, f.over = 0, false
 	}
-	var n int
+	var n, sent int
 	var err error
 	if f.send {
-		if n, err = f.s.TrySendBatch(f.ms[f.done:]); n > 0 {
+		if sent, err = f.s.TrySendBatch(f.ms[f.done:]); sent > 0 {
 			f.wait.reset()
 		}
-		f.done += n
+		f.done += sent
 		n = f.done
 	} else {
 		n, err = f.s.TryRecvBatch(f.ms)
@@ -227,6 +227,9 @@ func (f *BatchFuture[A]) Poll(cx *sched.Context) (int, error) {
 		f.over = true
 		f.wait.done(cx, &f.s.caller, d)
 		return n, err
+	}
+	if sent == 0 {
+		cx.Refund()
 	}
 	return 0, f.s.ended(op, f.wait.await(cx, &f.s.caller, d, f.send))
 }

@@ -167,6 +167,7 @@ func (c *call) Poll(cx *sched.Context) (int, error) {
 		}
 	}
 	c.tried = false
+	cx.Refund()
 	return 0, c.s.ended(c.op(), c.wait.await(cx, c.s, d, c.kind == callSendTo || c.kind == callSendBatch))
 }
 

@@ -178,6 +178,7 @@ func (f *PeerRecvFuture) Poll(cx *sched.Context) (int, error) {
 		p.group.RT.StartTimer(&w.timer, p.readBy, w.waker)
 	}
 	p.mu.Unlock()
+	cx.Refund()
 	return 0, sched.ErrPending
 }
 

@@ -163,6 +163,7 @@ func (p *proc) poll(cx *sched.Context, match func(ev *Event) bool) (Event, error
 		return ev, nil
 	}
 	p.receiving = true // the mailbox is empty
+	cx.Refund()
 	return Event{}, sched.ErrPending
 }
 

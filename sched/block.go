@@ -22,9 +22,10 @@ func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 // must not be a worker's. If ctx ends first, Wait abandons f and returns ctx's error.
 //
 // Unlike Block, Wait needs no runtime, and f finds none in the context. So f must be completed by
-// others, as the wait for a lock or a channel is; a Sleep is not possible. Waiting allocates
-// nothing. In a bubble of testing/synctest, goroutines of the bubble must complete f. A worker of
-// a runtime that was made outside would end the process; use Block there.
+// others, as the wait for a lock or a channel is. A Sleep or a Timeout uses a timer of package
+// time, but not a point in a runtime's time. Waiting for a lock or a channel allocates nothing. In
+// a bubble of testing/synctest, goroutines of the bubble must complete f. A worker of a runtime
+// that was made outside would end the process; use Block there.
 func Wait[T any](ctx context.Context, f Future[T]) (T, error) { return block(ctx, nil, nil, f) }
 
 // A blocker is the task of a goroutine that blocks. It is never queued: to schedule it is to

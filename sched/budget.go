@@ -5,7 +5,8 @@ import "math"
 // Proceed takes one unit of the running task's budget. Each run has a budget of 128. false: the
 // budget is used up. The task has then been queued again, behind a poll of the driver, and the
 // caller must return ErrPending. A future calls Proceed first if it could otherwise go on without
-// end, for example because there is always one more value to receive.
+// end, for example because there is always one more value to receive. If its poll then makes no
+// progress, it calls Refund.
 func (cx *Context) Proceed() bool {
 	if cx.budget > 0 {
 		cx.budget--
@@ -14,6 +15,11 @@ func (cx *Context) Proceed() bool {
 	cx.yield()
 	return false
 }
+
+// Refund gives back the unit that Proceed has taken. A future calls it before it returns ErrPending
+// if it has made no progress. Otherwise a task that waits for more futures than it has units would
+// never park, and would never poll the last of them.
+func (cx *Context) Refund() { cx.budget++ }
 
 // yield makes the running task run again after the worker's next poll of its driver.
 func (cx *Context) yield() {
@@ -39,6 +45,8 @@ func (u *unconstrained[T]) Poll(cx *Context) (T, error) {
 }
 
 func (u *unconstrained[T]) Cancel() { abandon(u.f) }
+
+func (u *unconstrained[T]) Undo() { undo(u.f) }
 
 // Yield lets other tasks run. It is pending once: its task runs again after the tasks that are
 // queued now and after one poll of the driver.

@@ -47,9 +47,13 @@ func (cx *Context) Driver() Driver {
 }
 
 // Now is the runtime's time (see Runtime.Now) as of the worker's current tick. As long as tasks
-// are short it is off by well under a millisecond. It costs almost nothing.
+// are short it is off by well under a millisecond. It costs almost nothing. In Wait it is the time
+// since the process began.
 func (cx *Context) Now() time.Duration {
-	if cx.worker == nil {
+	switch {
+	case cx.rt == nil:
+		return outsideNow()
+	case cx.worker == nil:
 		return cx.rt.Now()
 	}
 	if w := cx.worker; w.nowStale {

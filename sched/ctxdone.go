@@ -51,38 +51,30 @@ func WithContext[T any](ctx context.Context, f Future[T]) Future[T] {
 	if ctx.Done() == nil {
 		return f
 	}
-	return &withContext[T]{f: f, ctx: ctx, done: Done(ctx)}
+	return &withContext[T]{branch: branch[T]{f: f}, ctx: ctx, over: Done(ctx)}
 }
 
 type withContext[T any] struct {
-	f    Future[T] // nil: done or abandoned
+	branch[T]
 	ctx  context.Context
-	done Future[struct{}]
+	over Future[struct{}] // Done of ctx
 }
 
 func (w *withContext[T]) Poll(cx *Context) (T, error) {
-	v, err := w.f.Poll(cx)
+	v, err := w.poll(cx)
 	if err != ErrPending {
-		w.f = nil
-		abandon(w.done)
+		abandon(w.over)
 		return v, err
 	}
-	if _, err := w.done.Poll(cx); err == ErrPending {
+	if _, err := w.over.Poll(cx); err == ErrPending {
 		return v, ErrPending
 	}
-	w.abandon()
+	w.cancel()
 	return *new(T), w.ctx.Err()
 }
 
 // Cancel abandons f and ends the wait for ctx.
 func (w *withContext[T]) Cancel() {
-	defer w.abandon()
-	abandon(w.done)
-}
-
-func (w *withContext[T]) abandon() {
-	if f := w.f; f != nil {
-		w.f = nil
-		abandon(f)
-	}
+	defer w.cancel()
+	abandon(w.over)
 }

@@ -10,7 +10,7 @@ func Deadline[T any](t time.Time, f Future[T]) Future[T] {
 	if t.IsZero() {
 		return f
 	}
-	return &deadline[T]{t: t, timeout: TimeoutFuture[T]{f: f}}
+	return &deadline[T]{t: t, timeout: TimeoutFuture[T]{branch: branch[T]{f: f}}}
 }
 
 type deadline[T any] struct {
@@ -20,10 +20,16 @@ type deadline[T any] struct {
 
 func (d *deadline[T]) Poll(cx *Context) (T, error) {
 	if !d.t.IsZero() {
-		d.timeout.ResetAt(cx.rt.At(d.t))
+		if cx.rt == nil {
+			d.timeout.Reset(time.Until(d.t))
+		} else {
+			d.timeout.ResetAt(cx.rt.At(d.t))
+		}
 		d.t = time.Time{}
 	}
 	return d.timeout.Poll(cx)
 }
 
 func (d *deadline[T]) Cancel() { d.timeout.Cancel() }
+
+func (d *deadline[T]) Undo() { d.timeout.Undo() }

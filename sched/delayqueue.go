@@ -46,6 +46,9 @@ type Expired[T any] struct {
 	Deadline time.Duration // the runtime's time that was passed to InsertAt or follows from Insert
 }
 
+// Release releases the value if nobody takes it.
+func (e Expired[T]) Release() { releaseValue(e.Value) }
+
 type delayNode[T any] struct {
 	entry    timer.Entry
 	key      DelayKey
@@ -286,6 +289,7 @@ func (f *ExpiredFuture[T]) Poll(cx *Context) (e Expired[T], err error) {
 			q.waiters.remove(&f.node)
 			return e, nil
 		}
+		cx.Refund()
 	}
 	q.waiters.add(&f.node, cx.Waker())
 	return e, ErrPending

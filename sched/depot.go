@@ -83,7 +83,7 @@ func (d *depot[T]) get(w *worker) *cell[T] {
 
 // put takes back a cell that nothing refers to.
 func (d *depot[T]) put(w *worker, c *cell[T]) {
-	c.value, c.err = *new(T), nil
+	c.future, c.value, c.err = nil, *new(T), nil
 	if c.waited {
 		c.waited, c.waiters = false, waiters{}
 	}
@@ -241,7 +241,7 @@ func depotOf[T any](rt *Runtime) *depot[T] {
 	for i := range d.local {
 		d.local[i].loaded, d.local[i].spare = new(magazine[T]), new(magazine[T])
 	}
-	d.releases = t.Kind() == reflect.Interface || t.Implements(reflect.TypeFor[Releaser]())
+	d.releases = mayOwn(t)
 	if rt.depots.byType == nil {
 		rt.depots.byType = make(map[reflect.Type]anyDepot)
 	}

@@ -22,20 +22,13 @@ type envelope interface {
 	completed(cx *Context, word uint64)
 }
 
-// A Releaser is a result that owns resources. If the task's handle was detached, nobody takes the
-// result, and Release is called once. The caller is the later of two goroutines: the worker that
-// ended the task, or the one that detached the handle. A Join, a JoinAll or a JoinSet that is
-// abandoned releases the results it has, on the goroutine that abandons it. Release must not
-// block.
-type Releaser interface{ Release() }
-
 // A cell is the envelope of a task with results of type T. Cells are recycled; the reference count
 // in the state word decides when. The scheduler holds one reference from the spawn until completed
 // has returned. The JoinHandle holds one until it has taken the result or was detached. Wakers
 // hold none: they know the generation. A waker that has scheduled a task can still reach it, since
 // a task cannot end before it is queued. Only at the runtime's end it can: see state.seize.
 //
-// value and err are written before the state becomes complete, and read after.
+// value, err and future are written before the state becomes complete, and read after.
 //
 // The fields that every task uses come first, on two or three cache lines. These lines move
 // between processors when one processor spawns the task and another runs it. The other fields
@@ -43,7 +36,7 @@ type Releaser interface{ Release() }
 type cell[T any] struct {
 	task   Task
 	depot  *depot[T]
-	future Future[T]
+	future Future[T]                 // once the task is done: only if it can undo the result
 	fn     func(*Context) (T, error) // of a stackful task
 	err    error
 	value  T
@@ -85,6 +78,9 @@ func (c *cell[T]) Run(cx *Context) (done bool) {
 		return false
 	}
 	c.value, c.err = v, err
+	if _, ok := c.future.(Undoer); !ok {
+		c.future = nil
+	}
 	return true
 }
 
@@ -118,7 +114,7 @@ func (c *cell[T]) drop() {
 func (c *cell[T]) crashed(err error) {
 	switch {
 	case c.fn != nil:
-		c.err = err
+		c.err, c.future = err, nil
 	case c.future != nil:
 		c.err = err
 		c.drop()
@@ -144,11 +140,13 @@ func (c *cell[T]) ends(err error) {
 	defer func() { c.completed(nil, c.task.state.complete()) }() // deferred, in case Cancel exits the goroutine
 	if c.fn == nil {
 		c.drop()
+	} else {
+		c.future = nil
 	}
 }
 
 func (c *cell[T]) completed(cx *Context, word uint64) {
-	c.future, c.fn = nil, nil
+	c.fn = nil
 	if c.depot.rt.cfg.Hooks.TaskEnd == nil {
 		c.finish(cx, word)
 		return
@@ -180,17 +178,14 @@ func (c *cell[T]) finish(cx *Context, word uint64) {
 			wake(cx, w)
 		}
 	}
-	d, value := c.depot, c.value
-	release := word&detached != 0 && c.err == nil
+	d, f, value, err := c.depot, c.future, c.value, c.err
 	d.rt.taskEnded()
 	if word>>40 == 1 || c.task.state.unref() { // nobody else can add one
 		d.put(cx.on(d.rt), c)
 	}
-	if release { // last, because it may not return
-		if d.releases {
-			defer cx.outsideRun()()
-		}
-		d.release(value)
+	if word&detached != 0 && (f != nil || d.releases) { // last, because it may not return
+		defer cx.outsideRun()()
+		d.release(f, value, err)
 	}
 }
 
@@ -202,21 +197,14 @@ func wake(cx *Context, w Waker) {
 	}
 }
 
-// release releases a result that nobody takes.
-func (d *depot[T]) release(value T) {
-	if !d.releases {
-		return
-	}
-	r, ok := any(value).(Releaser)
-	if !ok {
-		return
-	}
+// release gives back a result that nobody takes. f is the future that can undo it, or nil.
+func (d *depot[T]) release(f Future[T], value T, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			d.log("sched: releasing a task's result panicked", &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
-	r.Release()
+	drop(f, value, err)
 }
 
 func (d *depot[T]) log(what string, err *PanicError) {

@@ -89,6 +89,14 @@ func (f *chanRecv[T]) Poll(cx *Context) (v T, err error) {
 	if f.ch == nil || !cx.Proceed() {
 		return v, ErrPending
 	}
+	if v, err = f.poll(cx.Waker()); err == ErrPending {
+		cx.Refund()
+	}
+	return v, err
+}
+
+// poll is a poll that may receive a value.
+func (f *chanRecv[T]) poll(w Waker) (v T, err error) {
 	if f.key == (tapKey{}) {
 		if tapCount.Load() == 0 {
 			if v, err = tryRecv(f.ch); err != ErrPending {
@@ -115,7 +123,7 @@ func (f *chanRecv[T]) Poll(cx *Context) (v T, err error) {
 		return v, nil
 	}
 	// While a helper receives, no Recv takes from the channel: the helper's value may be older.
-	t.waiters.add(&f.node, cx.Waker())
+	t.waiters.add(&f.node, w)
 	f.settle(s, t)
 	return v, ErrPending
 }

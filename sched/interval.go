@@ -86,7 +86,7 @@ func (i *Interval) Poll(cx *Context) (time.Duration, error) {
 func (i *Interval) take() time.Duration {
 	tick := i.sleep.at
 	next := saturate.Add(tick, i.period)
-	if now := i.sleep.rt.Now(); now > saturate.Add(tick, lateTick) {
+	if now := i.sleep.exactly(); now > saturate.Add(tick, lateTick) {
 		switch i.missed {
 		case Delay:
 			next = saturate.Add(now, i.period)
@@ -104,10 +104,10 @@ func (i *Interval) Tick(cx *Context) (time.Duration, error) { return Await(cx, i
 
 // TryTick takes the next tick if it is due.
 func (i *Interval) TryTick(cx *Context) (time.Duration, bool) {
-	if i.sleep.rt == nil {
-		i.sleep.begin(cx.rt, cx.rt.Now())
+	if !i.sleep.begun {
+		i.sleep.begin(cx.rt)
 	}
-	if i.sleep.rt.Now() < i.sleep.at {
+	if i.sleep.exactly() < i.sleep.at {
 		return 0, false
 	}
 	i.sleep.Cancel()

@@ -86,8 +86,8 @@ func (h *JoinHandle[T]) cancel() (t *Task, generation uint64) {
 	return t, generation
 }
 
-// Detach gives up the result. The task goes on, its result is released (see Releaser), and every
-// other method of the handle returns ErrDetached.
+// Detach gives up the result. The task goes on, its result is given back (see Releaser and Undoer),
+// and every other method of the handle returns ErrDetached.
 func (h *JoinHandle[T]) Detach() {
 	c := h.cell
 	if c == nil {
@@ -95,10 +95,10 @@ func (h *JoinHandle[T]) Detach() {
 	}
 	h.cell, h.err = nil, ErrDetached
 	if word := c.task.state.detach(); word&lifecycleMask == stateComplete {
-		d, value, err := c.depot, c.value, c.err
+		d, f, value, err := c.depot, c.future, c.value, c.err
 		c.unref(nil)
-		if err == nil {
-			d.release(value)
+		if f != nil || d.releases {
+			d.release(f, value, err)
 		}
 	}
 }

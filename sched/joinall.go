@@ -3,18 +3,21 @@ package sched
 // Join polls all the futures and is done when all of them are. Its value has their values in the
 // order of the arguments. Without futures it is done at once. The first error ends the Join at
 // once, and the futures that are not done are abandoned. The slice then holds the values of those
-// that were done, beside zero values, so that the caller can release them.
+// that were done, beside zero values, so that the caller can release them. What their values do not
+// show, such as a lock, has been given back (see Undoer).
 //
-// A Join that is abandoned releases the values it has (see Releaser).
+// A Join that is abandoned releases the values it has (see Releaser), and gives back what they do
+// not show.
 //
-// Every poll polls each future that is not done. For more than some dozens of futures, spawn them
-// into a JoinSet.
+// Every poll polls each future that is not done. If one of them finds the task's budget used up
+// (see Context.Proceed), the next poll begins with the one after it. For more than some dozens of
+// futures, spawn them into a JoinSet.
 func Join[T any](fs ...Future[T]) Future[[]T] {
 	values := make([]T, len(fs))
 	own := make([]partOf[T], len(fs))
 	parts := make([]part, len(fs))
 	for i, f := range fs {
-		own[i] = partOf[T]{f, &values[i]}
+		own[i] = partOf[T]{branch: branch[T]{f: f}, value: &values[i]}
 		parts[i] = &own[i]
 	}
 	return &joining[[]T]{result: &values, parts: parts}
@@ -27,17 +30,19 @@ type Pair[A, B any] struct {
 	Second B
 }
 
-// Release gives back both values if nobody takes the Pair.
+// Release gives back both values if nobody takes the Pair. A zero value is not released.
 func (p Pair[A, B]) Release() {
-	defer releaseValue(p.Second) // also if the first panics
-	releaseValue(p.First)
+	defer releasePart(p.Second) // also if the first panics
+	releasePart(p.First)
 }
+
+func (Pair[A, B]) parts() {}
 
 // Join2 is Join for two futures of different types. If one fails, the Pair holds the value of the
 // other if that was done. For example, the caller must close a Stream in it.
 func Join2[A, B any](a Future[A], b Future[B]) Future[Pair[A, B]] {
 	r := new(Pair[A, B])
-	return &joining[Pair[A, B]]{r, []part{&partOf[A]{a, &r.First}, &partOf[B]{b, &r.Second}}}
+	return &joining[Pair[A, B]]{result: r, parts: []part{newPart(a, &r.First), newPart(b, &r.Second)}}
 }
 
 // A Triple is the result of Join3. With an error it holds the values of the futures that were
@@ -48,34 +53,42 @@ type Triple[A, B, C any] struct {
 	Third  C
 }
 
-// Release gives back all values if nobody takes the Triple.
+// Release gives back all values if nobody takes the Triple. A zero value is not released.
 func (t Triple[A, B, C]) Release() {
-	defer releaseValue(t.Third) // also if another one panics
+	defer releasePart(t.Third) // also if another one panics
 	Pair[A, B]{t.First, t.Second}.Release()
 }
+
+func (Triple[A, B, C]) parts() {}
 
 // Join3 is Join for three futures of different types: see Join2 for errors. For more futures, see
 // Any.
 func Join3[A, B, C any](a Future[A], b Future[B], c Future[C]) Future[Triple[A, B, C]] {
 	r := new(Triple[A, B, C])
-	return &joining[Triple[A, B, C]]{r, []part{&partOf[A]{a, &r.First}, &partOf[B]{b, &r.Second}, &partOf[C]{c, &r.Third}}}
+	return &joining[Triple[A, B, C]]{result: r, parts: []part{newPart(a, &r.First), newPart(b, &r.Second), newPart(c, &r.Third)}}
 }
 
 // joining polls parts; each part stores its value in a result of type R.
 type joining[R any] struct {
 	result *R
 	parts  []part
+	from   int // the index of the part that is polled first
 }
 
 func (j *joining[R]) Poll(cx *Context) (R, error) {
-	pending := false
-	for _, p := range j.parts {
-		switch err := p.poll(cx); err {
+	pending, spent := false, false
+	n, from := len(j.parts), j.from
+	for i := range n {
+		at := (from + i) % n
+		switch err := j.parts[at].poll(cx); err {
 		case nil:
 		case ErrPending:
 			pending = true
+			if cx.budget <= 0 && !spent { // the next poll begins with the first that finds no budget now
+				spent, j.from = true, (at+1)%n
+			}
 		default:
-			giveUp(j.parts, part.stop)
+			giveUp(j.parts, part.fail)
 			return *j.result, err
 		}
 	}
@@ -85,14 +98,11 @@ func (j *joining[R]) Poll(cx *Context) (R, error) {
 	return *j.result, nil
 }
 
-// Cancel abandons the futures that are not done and releases the values of the
-// others.
-func (j *joining[R]) Cancel() {
-	giveUp(j.parts, func(p part) {
-		p.release()
-		p.stop()
-	})
-}
+// Cancel abandons the futures that are not done, and gives back the results of the others.
+func (j *joining[R]) Cancel() { giveUp(j.parts, part.drop) }
+
+// Undo undoes the results of all futures.
+func (j *joining[R]) Undo() { giveUp(j.parts, part.fail) }
 
 // giveUp calls do for each part, even if a call panics.
 func giveUp[P any](parts []P, do func(P)) {
@@ -115,44 +125,46 @@ func giveUp[P any](parts []P, do func(P)) {
 // A part of a joining is one future, with a value of any type.
 type part interface {
 	poll(cx *Context) error // nil once the future is done
-	stop()                  // abandons the future if it is not done
-	release()               // releases the value if the future is done
+	fail()                  // abandons the future, or undoes its result and leaves the value to the caller
+	drop()                  // abandons the future, or gives back its result
 }
 
 type partOf[T any] struct {
-	f     Future[T] // nil: done or abandoned
+	branch[T]
 	value *T
+	ended bool // the future is done or abandoned
+	has   bool // the value is that of a future that is done
+}
+
+func newPart[T any](f Future[T], value *T) *partOf[T] {
+	return &partOf[T]{branch: branch[T]{f: f}, value: value}
 }
 
 func (p *partOf[T]) poll(cx *Context) error {
-	if p.f == nil {
+	if p.ended {
 		return nil
 	}
-	v, err := p.f.Poll(cx)
+	v, err := p.branch.poll(cx)
 	if err != ErrPending {
-		p.f, *p.value = nil, v
+		*p.value, p.ended, p.has = v, true, err == nil
 	}
 	return err
 }
 
-func (p *partOf[T]) stop() {
-	if f := p.f; f != nil {
-		p.f = nil
-		abandon(f)
+func (p *partOf[T]) fail() {
+	if !p.ended {
+		p.ended = true
+		p.cancel()
+		return
 	}
+	p.Undo()
 }
 
-func (p *partOf[T]) release() {
-	if p.f == nil {
-		v := *p.value
+func (p *partOf[T]) drop() {
+	v, has := *p.value, p.has
+	if p.has = false; has {
 		*p.value = *new(T)
-		releaseValue(v)
+		defer releaseValue(v) // also if Undo panics
 	}
-}
-
-// releaseValue releases a value that nobody takes.
-func releaseValue[T any](v T) {
-	if r, ok := any(v).(Releaser); ok {
-		r.Release()
-	}
+	p.fail()
 }

@@ -26,7 +26,7 @@ func (m *member[T]) taskEnds(cx *Context) {
 	s.mu.Unlock()
 }
 
-// take returns the task's result if it is available, else ErrPending.
+// take returns the task's result if it is available, else ErrPending. The member can undo it.
 func (m *member[T]) take(cx *Context) (T, error) {
 	v, err := m.handle.Poll(cx)
 	if err != ErrPending {

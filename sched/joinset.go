@@ -124,14 +124,27 @@ func (s *JoinSet[T]) TryJoinNext() (Result[T], bool) {
 type joinNext[T any] struct {
 	set  *JoinSet[T]
 	node waitNode
+	done Undoer // the member whose result was taken
 }
 
 func (j *joinNext[T]) Poll(cx *Context) (T, error) {
-	v, empty, err := j.set.take(cx, &j.node)
+	v, empty, err := j.poll(cx)
 	if empty {
 		return v, ErrEmpty
 	}
 	return v, err
+}
+
+func (j *joinNext[T]) poll(cx *Context) (v T, empty bool, err error) {
+	v, j.done, empty, err = j.set.next(cx, &j.node)
+	return v, empty, err
+}
+
+// Undo undoes the result that was taken.
+func (j *joinNext[T]) Undo() {
+	u := j.done
+	j.done = nil
+	undo(u)
 }
 
 func (j *joinNext[T]) Cancel() { j.set.forget(&j.node) }
@@ -142,10 +155,19 @@ func (s *JoinSet[T]) forget(n *waitNode) {
 	s.waiters.remove(n)
 }
 
-// take is a poll of JoinNext, which waits with that node. empty: the set has no task.
+// take is next for a caller that drops the result: it undoes what the value does not show.
 func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, empty bool, err error) {
+	v, u, empty, err := s.next(cx, n)
+	if err == nil {
+		undo(u)
+	}
+	return v, empty, err
+}
+
+// next is a poll of JoinNext, which waits with that node. empty: the set has no task.
+func (s *JoinSet[T]) next(cx *Context, n *waitNode) (v T, u Undoer, empty bool, err error) {
 	if !cx.Proceed() {
-		return v, false, ErrPending
+		return v, nil, false, ErrPending
 	}
 	s.mu.Lock()
 	m := s.ended
@@ -153,19 +175,21 @@ func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, empty bool, err error)
 		defer s.mu.Unlock()
 		if s.len == 0 {
 			s.waiters.remove(n)
-			return v, true, nil
+			return v, nil, true, nil
 		}
 		s.waiters.add(n, cx.Waker())
-		return v, false, ErrPending
+		cx.Refund()
+		return v, nil, false, ErrPending
 	}
 	s.waiters.remove(n)
 	v, err = m.take(cx)
 	if err == ErrPending { // the last run of the task is about to return, and wakes us
 		s.mu.Unlock()
-		return v, false, err
+		cx.Refund()
+		return v, nil, false, err
 	}
 	s.took(cx, m)
-	return v, false, err
+	return v, m, false, err
 }
 
 // took removes the first ended member from the set. The lock is held, and took releases it.

@@ -32,6 +32,9 @@ func (o *observed[T]) Cancel() {
 	abandon(o.future)
 }
 
+// Undo undoes the result of the future.
+func (o *observed[T]) Undo() { undo(o.future) }
+
 func (o *observed[T]) call(cx *Context) (T, error) {
 	defer o.tell(cx)
 	return o.fn(cx)

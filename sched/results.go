@@ -17,30 +17,26 @@ type Result[T any] struct {
 func JoinAll[T any](fs ...Future[T]) Future[[]Result[T]] {
 	results := make([]Future[Result[T]], len(fs))
 	for i, f := range fs {
-		results[i] = &settled[T]{f}
+		results[i] = &settled[T]{branch[T]{f: f}}
 	}
 	return Join(results...)
 }
 
 // settled is a future whose error is part of its value.
-type settled[T any] struct{ f Future[T] }
+type settled[T any] struct{ branch[T] }
 
 func (s *settled[T]) Poll(cx *Context) (Result[T], error) {
-	v, err := s.f.Poll(cx)
+	v, err := s.poll(cx)
 	if err == ErrPending {
 		return Result[T]{}, err
 	}
 	return Result[T]{v, err}, nil
 }
 
-func (s *settled[T]) Cancel() { abandon(s.f) }
+func (s *settled[T]) Cancel() { s.cancel() }
 
 // Release releases a value that nobody takes.
-func (r Result[T]) Release() {
-	if r.Err == nil {
-		releaseValue(r.Value)
-	}
-}
+func (r Result[T]) Release() { releaseResult(r.Value, r.Err) }
 
 // JoinAll takes the results of all tasks of the set, in the order in which they end. It is done
 // when the set is empty. Its own error is always nil. Results that others take meanwhile are
@@ -51,11 +47,12 @@ func (s *JoinSet[T]) JoinAll() Future[[]Result[T]] { return &joinAll[T]{next: jo
 type joinAll[T any] struct {
 	next    joinNext[T]
 	results []Result[T]
+	undoers []Undoer // of the results
 }
 
 func (j *joinAll[T]) Poll(cx *Context) ([]Result[T], error) {
 	for {
-		v, empty, err := j.next.set.take(cx, &j.next.node)
+		v, empty, err := j.next.poll(cx)
 		switch {
 		case empty:
 			return j.results, nil
@@ -63,13 +60,24 @@ func (j *joinAll[T]) Poll(cx *Context) ([]Result[T], error) {
 			return nil, err
 		}
 		j.results = append(j.results, Result[T]{v, err})
+		if u := j.next.done; u != nil && err == nil {
+			j.undoers = append(j.undoers, u)
+		}
 	}
 }
 
-// Cancel releases the results that were taken.
+// Cancel gives back the results that were taken.
 func (j *joinAll[T]) Cancel() {
 	j.next.Cancel()
 	results := j.results
 	j.results = nil
-	giveUp(results, Result[T].Release)
+	defer giveUp(results, Result[T].Release)
+	j.Undo()
+}
+
+// Undo undoes the results that were taken.
+func (j *joinAll[T]) Undo() {
+	undoers := j.undoers
+	j.undoers = nil
+	giveUp(undoers, Undoer.Undo)
 }

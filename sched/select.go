@@ -13,6 +13,9 @@ type Selected[T any] struct {
 	Err   error
 }
 
+// Release releases the value if nobody takes it.
+func (s Selected[T]) Release() { releaseResult(s.Value, s.Err) }
+
 // Select is done with the first future that is done, with a value or with an error, and abandons
 // the others. Its own error is nil, or ErrEmpty if there are no futures. Nil futures are ignored,
 // as select ignores nil channels. Use Any for futures of different types.
@@ -22,6 +25,9 @@ type Selected[T any] struct {
 // Every poll polls each future until one is done. The first poll starts with a random future, and
 // each further poll with the next one. So a future that is always ready does not starve the
 // others, even if a loop makes a new Select each time.
+//
+// A Select that is done uses one unit of the task's budget, unless its futures have used some (see
+// Context.Proceed). So a loop of Selects lets other tasks run.
 func Select[T any](fs ...Future[T]) Future[Selected[T]] { return newSelecting(fs) }
 
 // SelectBiased is Select in a fixed order: every poll begins with the first future, so that of two
@@ -43,6 +49,7 @@ func Any[T any](f Future[T]) Future[any] { return &anyFuture[T]{f} }
 type selecting[T any] struct {
 	fs   []Future[T] // nil: ignored, done, or abandoned
 	from int         // the index of the future that is polled first
+	won  Undoer      // the future that was done first; nil: it has nothing to undo
 
 	biased bool // from stays 0
 }
@@ -56,6 +63,11 @@ func newSelecting[T any](fs []Future[T]) *selecting[T] {
 }
 
 func (s *selecting[T]) Poll(cx *Context) (Selected[T], error) {
+	left := cx.budget
+	if left <= 0 {
+		cx.yield()
+		return Selected[T]{}, ErrPending
+	}
 	n, empty := len(s.fs), true
 	for i := range n {
 		i = (s.from + i) % n
@@ -65,8 +77,11 @@ func (s *selecting[T]) Poll(cx *Context) (Selected[T], error) {
 		}
 		empty = false
 		if v, err := f.Poll(cx); err != ErrPending {
+			if cx.budget == left {
+				cx.budget--
+			}
 			s.fs[i] = nil
-			s.Cancel()
+			s.win(f, v, err)
 			return Selected[T]{Index: i, Value: v, Err: err}, nil
 		}
 	}
@@ -79,8 +94,30 @@ func (s *selecting[T]) Poll(cx *Context) (Selected[T], error) {
 	return Selected[T]{}, ErrPending
 }
 
+// win abandons the futures that have lost. If the Cancel of one panics, nobody gets the result.
+func (s *selecting[T]) win(f Future[T], v T, err error) {
+	abandoned := false
+	defer func() {
+		if !abandoned {
+			drop(f, v, err)
+		}
+	}()
+	s.Cancel()
+	abandoned = true
+	if err == nil {
+		s.won, _ = f.(Undoer)
+	}
+}
+
 // Cancel abandons the futures that are not done.
 func (s *selecting[T]) Cancel() { abandonAll(s.fs) }
+
+// Undo undoes the result of the first future.
+func (s *selecting[T]) Undo() {
+	u := s.won
+	s.won = nil
+	undo(u)
+}
 
 // abandonAll abandons futures and forgets them. If a Cancel panics, the others are abandoned
 // before the panic continues.
@@ -120,3 +157,5 @@ func (a *anyFuture[T]) Poll(cx *Context) (any, error) {
 }
 
 func (a *anyFuture[T]) Cancel() { abandon(a.f) }
+
+func (a *anyFuture[T]) Undo() { undo(a.f) }

@@ -43,6 +43,8 @@ func (s *shielded[T]) lower() {
 	}
 }
 
+func (s *shielded[T]) Undo() { undo(s.f) }
+
 // Cancel abandons f, and then ends the shield.
 func (s *shielded[T]) Cancel() {
 	defer s.lower()

@@ -85,4 +85,5 @@ func (c *cell[T]) call(cx *Context) {
 	if cx.defers {
 		cx.coroutine.runDeferred()
 	}
+	c.future = nil
 }

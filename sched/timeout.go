@@ -26,26 +26,25 @@ func (timeoutError) Unwrap() []error {
 // no budget, so an f that always uses up the budget still times out. If f is done at its first
 // poll, no timer is needed.
 func Timeout[T any](d time.Duration, f Future[T]) *TimeoutFuture[T] {
-	return &TimeoutFuture[T]{f: f, sleep: SleepFuture{at: d, relative: true}}
+	return &TimeoutFuture[T]{branch: branch[T]{f: f}, sleep: SleepFuture{at: d, relative: true}}
 }
 
 // TimeoutAt is Timeout with a deadline in the runtime's time (see Runtime.Now and Runtime.At).
 func TimeoutAt[T any](at time.Duration, f Future[T]) *TimeoutFuture[T] {
-	return &TimeoutFuture[T]{f: f, sleep: SleepFuture{at: at}}
+	return &TimeoutFuture[T]{branch: branch[T]{f: f}, sleep: SleepFuture{at: at}}
 }
 
 // A TimeoutFuture is a future with a deadline, which can be moved while it waits. Its methods must
 // not be called concurrently.
 type TimeoutFuture[T any] struct {
-	f     Future[T] // nil: done or abandoned
-	sleep SleepFuture
+	branch branch[T]
+	sleep  SleepFuture
 }
 
 // Poll returns f's result, or ErrTimeout.
 func (t *TimeoutFuture[T]) Poll(cx *Context) (T, error) {
-	v, err := t.f.Poll(cx)
+	v, err := t.branch.poll(cx)
 	if err != ErrPending {
-		t.f = nil
 		t.sleep.Cancel()
 		return v, err
 	}
@@ -69,8 +68,8 @@ func (t *TimeoutFuture[T]) Deadline() (at time.Duration, ok bool) { return t.sle
 // Cancel abandons f and stops the timer.
 func (t *TimeoutFuture[T]) Cancel() {
 	t.sleep.Cancel()
-	if f := t.f; f != nil {
-		t.f = nil
-		abandon(f)
-	}
+	t.branch.cancel()
 }
+
+// Undo undoes f's result: see Undoer.
+func (t *TimeoutFuture[T]) Undo() { t.branch.Undo() }

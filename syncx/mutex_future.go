@@ -12,6 +12,7 @@ type LockFuture struct {
 var (
 	_ sched.Future[struct{}] = (*LockFuture)(nil)
 	_ sched.Canceler         = (*LockFuture)(nil)
+	_ sched.Undoer           = (*LockFuture)(nil)
 
 	locks pool[LockFuture]
 )
@@ -103,3 +104,6 @@ func (f *LockFuture) handedOver() bool {
 
 // Cancel ends the wait, and releases the lock if it has got the lock.
 func (f *LockFuture) Cancel() { f.m.leave(&f.place) }
+
+// Undo unlocks the mutex: see sched.Undoer.
+func (f *LockFuture) Undo() { f.m.Unlock() }

@@ -101,6 +101,7 @@ type NotifyFuture struct {
 var (
 	_ sched.Future[struct{}] = (*NotifyFuture)(nil)
 	_ sched.Canceler         = (*NotifyFuture)(nil)
+	_ sched.Undoer           = (*NotifyFuture)(nil)
 
 	notifies pool[NotifyFuture]
 )
@@ -140,3 +141,11 @@ func (f *NotifyFuture) ready() bool {
 
 // Cancel ends the wait. If NotifyOne has already notified it, the next waiter is notified.
 func (f *NotifyFuture) Cancel() { f.n.leave(&f.place) }
+
+// Undo passes the notification of a NotifyOne on to the next waiter: see sched.Undoer.
+func (f *NotifyFuture) Undo() {
+	if f.place.Value.got > 0 {
+		f.place.Value.got = 0
+		f.n.NotifyOne()
+	}
+}

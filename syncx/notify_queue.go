@@ -65,17 +65,17 @@ func (n *Notify) all(cx *sched.Context) {
 }
 
 // poll takes a place's notification, or enqueues the place with that waker. When it is done, since
-// is the current count.
+// is the current count, and the place has got 1 if the notification is a NotifyOne's, otherwise 0.
 func (n *Notify) poll(p *place, since *uint64, w sched.Waker) bool {
-	switch p.Value.state.Load() {
+	switch state := p.Value.state.Load(); state {
 	case granted, noticed:
-		settle(p)
+		n.settle(p, state)
 		*since = n.calls()
 		return true
 	}
 	n.queue.mu.Lock()
 	defer n.queue.mu.Unlock()
-	switch p.Value.state.Load() {
+	switch state := p.Value.state.Load(); state {
 	case idle:
 		if !n.enter(p, *since, w) {
 			return false
@@ -86,12 +86,21 @@ func (n *Notify) poll(p *place, since *uint64, w sched.Waker) bool {
 			return false
 		}
 		n.due.Remove(p) // otherwise NotifyWaiters would wake it
-		settle(p)
+		n.settle(p, noticed)
 	default:
-		settle(p)
+		n.settle(p, state)
 	}
 	*since = n.calls()
 	return true
+}
+
+// settle ends the wait of a place that was notified.
+func (n *Notify) settle(p *place, state uint32) {
+	p.Value.got = 0
+	if state == granted {
+		p.Value.got = 1
+	}
+	settle(p)
 }
 
 // enter takes a stored permit, or enqueues the place.
@@ -100,9 +109,11 @@ func (n *Notify) enter(p *place, since uint64, w sched.Waker) bool {
 		old := n.word.Load()
 		switch {
 		case old/notifyCall != since: // it must not take a permit stored for another waiter
+			p.Value.got = 0
 			return true
 		case old&notifyState == notifyStored:
 			if n.word.CompareAndSwap(old, old&^notifyState) {
+				p.Value.got = 1
 				return true
 			}
 		case n.word.CompareAndSwap(old, old&^notifyState|notifyWaited):

@@ -123,6 +123,7 @@ type RWLockFuture struct {
 var (
 	_ sched.Future[struct{}] = (*RWLockFuture)(nil)
 	_ sched.Canceler         = (*RWLockFuture)(nil)
+	_ sched.Undoer           = (*RWLockFuture)(nil)
 
 	rwLocks pool[RWLockFuture]
 )
@@ -156,3 +157,12 @@ func (f *RWLockFuture) ready() bool {
 
 // Cancel ends the wait, and releases the lock if it has got the lock.
 func (f *RWLockFuture) Cancel() { f.rw.leave(&f.place, f.kind) }
+
+// Undo releases the lock: see sched.Undoer.
+func (f *RWLockFuture) Undo() {
+	if f.kind == rwWrite {
+		f.rw.Unlock()
+	} else {
+		f.rw.RUnlock()
+	}
+}

@@ -13,6 +13,7 @@ type AcquireFuture struct {
 var (
 	_ sched.Future[struct{}] = (*AcquireFuture)(nil)
 	_ sched.Canceler         = (*AcquireFuture)(nil)
+	_ sched.Undoer           = (*AcquireFuture)(nil)
 
 	acquires pool[AcquireFuture]
 )
@@ -52,3 +53,6 @@ func (f *AcquireFuture) ready() bool {
 
 // Cancel ends the wait, and gives back the permits that it has got.
 func (f *AcquireFuture) Cancel() { f.s.leave(&f.place) }
+
+// Undo releases the permits: see sched.Undoer.
+func (f *AcquireFuture) Undo() { f.s.release(nil, f.n) }
