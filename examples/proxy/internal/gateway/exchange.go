@@ -88,7 +88,7 @@ func (x *exchange) run() (again bool, err error) {
 // try asks one upstream. An *unanswered says why that has come to nothing.
 func (x *exchange) try(u *upstream.Upstream) (more bool, err error) {
 	k := x.client
-	for again := false; ; again = true {
+	for {
 		up, err := x.borrow(u)
 		switch {
 		case k.gone.Err() != nil:
@@ -105,10 +105,12 @@ func (x *exchange) try(u *upstream.Upstream) (more bool, err error) {
 		case err != nil && k.gone.Err() != nil:
 			k.route.Broken.Add(1)
 			return false, errClientGone
-		case err == errGone && !again && x.repeatable():
-			continue // it may have ended while it waited in the pool
-		}
-		return more, err
+		case !stale(up, err):
+			return more, err
+		case err == errGone && !x.repeatable():
+			k.route.Broken.Add(1)
+			return false, &h1.Error{Status: 502, Reason: "the upstream has closed a kept connection"}
+		} // each attempt takes another connection of the pool, and at last a new one
 	}
 }
 
@@ -126,9 +128,11 @@ func (x *exchange) on(up *lease) (again bool, err error) {
 	if x.expects {
 		x.expect(up)
 	}
-	switch _, err := up.conn.Write(x.head); {
+	switch n, err := up.conn.Write(x.head); {
 	case timedOut(err):
 		return false, errSilent
+	case err != nil && n == 0:
+		return false, errUnasked
 	case err != nil:
 		return false, errGone
 	}
@@ -159,6 +163,7 @@ func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 	defer func() { putBuffer(buf) }()
 	parser := h1.ReplyParser{Limits: limits, KeepTrailer: true}
 	pace := k.pace() // of interim answers
+	heard := false   // one of them was received
 	var out []byte
 	for {
 		n, err := parser.ParseHead(buf.bytes(), x.method, &r)
@@ -167,10 +172,13 @@ func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 		}
 		if n == 0 {
 			if err := buf.fill(up.conn); err != nil {
-				if len(buf.bytes()) > 0 {
+				silent, begun := timedOut(err), heard || len(buf.bytes()) > 0
+				switch {
+				case silent && begun:
+					return false, false, x.malformed(&h1.Error{Status: 504, Reason: "the upstream's answer does not end in time"})
+				case begun:
 					return false, false, x.malformed(&h1.Error{Status: 502, Reason: "the upstream's answer is cut short"})
-				}
-				if timedOut(err) {
+				case silent:
 					k.route.Broken.Add(1)
 					return false, false, errSilent
 				}
@@ -200,7 +208,10 @@ func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 				x.granted(up)
 			}
 			buf.discard(n)
+			heard = true
 			continue
+		case x.idled(up, &r):
+			return false, false, errGone
 		}
 		f := plain
 		again = x.keepAlive
