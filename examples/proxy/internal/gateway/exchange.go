@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +20,8 @@ type exchange struct {
 	began  time.Time
 
 	method, target string
-	head           []byte   // as the upstream is to see it
+	head           []byte   // as the upstream is to see it, but for its name: see headFor
+	hosted         bool     // the client has named a host
 	names          []string // the fields that concerned the connection alone
 	body           bool
 	expects        bool // the client waits with its body (100-continue)
@@ -44,6 +47,16 @@ func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.upgrade = upgradeOf(r)
 	x.names = listed(r)
 	x.head = appendRequest(nil, r, x.client.h.filter, x.names, remote, covered, x.upgrade)
+	x.hosted = len(r.Host) > 0
+}
+
+// headFor is the head for an upstream. It has the upstream's name if the client gave none.
+func (x *exchange) headFor(u *upstream.Upstream) []byte {
+	if x.hosted {
+		return x.head
+	}
+	line, rest, _ := bytes.Cut(x.head, []byte("\r\nHost: "))
+	return slices.Concat(line, []byte("\r\nHost: "+u.Host()), rest)
 }
 
 // run asks upstreams until one answers, and passes the answer on. It reports whether the client's
@@ -128,7 +141,7 @@ func (x *exchange) on(up *lease) (again bool, err error) {
 	if x.expects {
 		x.expect(up)
 	}
-	switch n, err := up.conn.Write(x.head); {
+	switch n, err := up.conn.Write(x.headFor(x.up)); {
 	case timedOut(err):
 		return false, errSilent
 	case err != nil && n == 0:

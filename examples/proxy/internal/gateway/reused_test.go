@@ -24,7 +24,7 @@ func (b *broken) Close() error                { return nil }
 func TestARequestWasAskedOnceAByteOfItWasSent(t *testing.T) {
 	for n, want := range map[int]error{0: errUnasked, 1: errGone} {
 		k, _ := onTape([]byte("body"), 4)
-		x := exchange{client: k, method: "POST", body: true, head: []byte("POST / HTTP/1.1\r\n"), up: new(upstream.Upstream)}
+		x := exchange{client: k, method: "POST", body: true, head: []byte("POST / HTTP/1.1\r\n"), hosted: true, up: new(upstream.Upstream)}
 		l := &lease{conn: &broken{n: n}, socket: conn.NewSocket()}
 		_, err := x.on(l)
 		require.Equal(t, want, err)

@@ -35,6 +35,9 @@ var (
 
 // unreachable is that no connection could be established.
 func unreachable(err error) error {
+	if timedOut(err) {
+		return &unanswered{status: 504, reason: "no connection to an upstream in time", cause: err}
+	}
 	return &unanswered{status: 502, reason: "no upstream answers", cause: err}
 }
 
