@@ -20,7 +20,7 @@ type broken struct {
 func (b *broken) Write(p []byte) (int, error) { return min(b.n, len(p)), errors.New("broken") }
 func (b *broken) Close() error                { return nil }
 
-// A request of which nothing was sent may be repeated whatever it is: its body is still there.
+// A request may be repeated, whatever it is, if no byte of it was sent: its body is still there.
 func TestARequestWasAskedOnceAByteOfItWasSent(t *testing.T) {
 	for n, want := range map[int]error{0: errUnasked, 1: errGone} {
 		k, _ := onTape([]byte("body"), 4)

@@ -63,7 +63,7 @@ func (s *stale) serve(c net.Conn) {
 	}
 }
 
-// fill has the proxy keep as many connections to its upstream.
+// fill makes the proxy keep that many connections to its upstream.
 func (s *stale) fill(t *testing.T, f *fixture) {
 	t.Helper()
 	c := browser(t)
