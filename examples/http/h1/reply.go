@@ -26,8 +26,8 @@ func (r *Reply) HeaderAt(i int) (name, value []byte) { return r.head.HeaderAt(i)
 // Header is the value of the first field of that name.
 func (r *Reply) Header(name string) []byte { return r.head.Header(name) }
 
-// A ReplyParser takes the responses of one connection apart, as a [Parser] does requests. A response
-// that two proxies could take for different messages is an error (RFC 9112, 6.3 and 11.1). Answer
+// A ReplyParser takes the responses of one connection apart, as a [Parser] does requests. An answer
+// that two proxies could take for different messages is an error (RFC 9112, 6.3 and 11.1). Reply
 // 502 then and close the connection. The zero value is ready.
 //
 // It is less strict than a Parser where all proxies read the same, since old servers deviate:
