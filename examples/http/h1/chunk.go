@@ -21,6 +21,7 @@ const (
 	extQuoted                     // inside a quoted value
 	extEscape                     // after a backslash inside a quoted value
 	extQuoteEnd                   // after a quoted value
+	extAny                        // inside an extension of a reply
 	sizeLF                        // the LF
 )
 
@@ -56,6 +57,9 @@ func (p *Parser) sizeLine(buf []byte) (int, *Error) {
 			return i + 1, p.sizeDone()
 		}
 		next, ok := p.chunk.next(c)
+		if p.lax {
+			next, ok = p.chunk.laxNext(c)
+		}
 		if !ok {
 			if p.chunk == sizeMore {
 				return 0, errChunkSize
@@ -109,6 +113,17 @@ func (s chunkState) next(c byte) (chunkState, bool) {
 	return s, false
 }
 
+// laxNext is next for a reply: white space may end the line, and extensions are passed over.
+func (s chunkState) laxNext(c byte) (chunkState, bool) {
+	switch {
+	case c == '\r':
+		return sizeLF, true
+	case c == ';' || s == extAny:
+		return extAny, classes[c]&valueByte != 0
+	}
+	return extSpace, c == ' ' || c == '\t'
+}
+
 // sizeDone acts on a complete chunk-size line.
 func (p *Parser) sizeDone() *Error {
 	if p.left == 0 {
@@ -120,6 +135,9 @@ func (p *Parser) sizeDone() *Error {
 		return errBodyLarge
 	}
 	p.total += p.left
+	if p.lax { // as net/http does it: padding may grow with the body
+		p.ext = int(max(0, int64(p.ext)-16-2*min(p.left, 1<<20)))
+	}
 	p.state = inChunkData
 	return nil
 }

@@ -1,8 +1,8 @@
 package h1
 
 // parseField takes the field line at b[at:] apart. end is the start of the next line, or 0 if the
-// line is incomplete; an error may also mean that it is.
-func parseField(b []byte, at int) (f field, end int, err *Error) {
+// line is incomplete; an error may also mean that it is. A lax line may end in a bare LF.
+func parseField(b []byte, at int, lax bool) (f field, end int, err *Error) {
 	i := span(b, at, tokenByte)
 	if i == len(b) {
 		return f, 0, nil
@@ -21,6 +21,8 @@ func parseField(b []byte, at int) (f field, end int, err *Error) {
 		return f, 0, nil
 	}
 	switch {
+	case b[i] == '\n' && lax:
+		end = i + 1
 	case b[i] == '\n':
 		return f, 0, errBareLF
 	case b[i] != '\r':
@@ -29,8 +31,9 @@ func parseField(b []byte, at int) (f field, end int, err *Error) {
 		return f, 0, nil
 	case b[i+1] != '\n':
 		return f, 0, errBareCR
+	default:
+		end = i + 2
 	}
-	end = i + 2
 	for i > start && (b[i-1] == ' ' || b[i-1] == '\t') {
 		i--
 	}
@@ -52,8 +55,8 @@ func nameError(b []byte, at int) *Error {
 }
 
 // field parses a header line and takes note of what governs the message.
-func (r *Request) field(b []byte, at int) (int, *Error) {
-	f, end, err := parseField(b, at)
+func (r *Request) field(b []byte, at int, lax bool) (int, *Error) {
+	f, end, err := parseField(b, at, lax)
 	if err != nil || end == 0 {
 		return 0, err
 	}

@@ -38,6 +38,7 @@ type Parser struct {
 	err   *Error
 	kept  []byte // of the last trailer
 
+	lax    bool  // the messages are replies: see ReplyParser
 	digits uint8 // of the chunk size so far
 	chunk  chunkState
 	state  state
@@ -124,7 +125,7 @@ func (p *Parser) head(buf []byte, req *Request) (int, *Error) {
 			}
 			return p.block + i + 2, nil
 		}
-		end, err := req.field(block, i)
+		end, err := req.field(block, i, false)
 		if err != nil || end == 0 {
 			p.line, p.count = p.block+i, before+req.count
 			return 0, blockVerdict(block, i, last, err)

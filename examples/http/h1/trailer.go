@@ -42,18 +42,18 @@ func (p *Parser) trailer(buf []byte) (int, *Error) {
 	line := buf[:size]
 	p.scan = 0
 	p.count += size
-	if string(line) == "\r\n" {
+	if string(line) == "\r\n" || p.lax && string(line) == "\n" {
 		p.state, p.count = inHead, 0
 		return size, nil
 	}
-	f, _, err := parseField(line, 0) // a whole line
+	f, _, err := parseField(line, 0, p.lax) // a whole line
 	if err != nil {
 		return 0, err
 	}
-	if !MayTrail(line[:f.nameEnd]) {
+	switch allowed := MayTrail(line[:f.nameEnd]); {
+	case !allowed && !p.lax:
 		return 0, errTrailer
-	}
-	if p.KeepTrailer {
+	case allowed && p.KeepTrailer:
 		p.kept = append(append(p.kept, line[:f.nameEnd]...), ": "...)
 		p.kept = append(append(p.kept, line[f.value:f.valueEnd]...), "\r\n"...)
 	}

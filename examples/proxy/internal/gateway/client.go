@@ -176,7 +176,7 @@ func (k *client) request() (again bool, err error) {
 // while, since a reset could overtake the answer.
 func (k *client) refuse(verdict *h1.Error) {
 	_ = k.conn.SetDeadline(time.Now().Add(time.Second))
-	if _, err := k.conn.Write(h1.AppendError(nil, verdict, nil)); err == nil {
+	if _, err := k.conn.Write(h1.AppendError(nil, verdict, date())); err == nil {
 		k.end()
 		return
 	}

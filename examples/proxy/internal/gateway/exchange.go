@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +20,8 @@ type exchange struct {
 	began  time.Time
 
 	method, target string
-	head           []byte   // as the upstream is to see it
+	head           []byte   // as the upstream is to see it, but for its name: see headFor
+	hosted         bool     // the client has named a host
 	names          []string // the fields that concerned the connection alone
 	body           bool
 	expects        bool // the client waits with its body (100-continue)
@@ -44,6 +47,16 @@ func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.upgrade = upgradeOf(r)
 	x.names = listed(r)
 	x.head = appendRequest(nil, r, x.client.h.filter, x.names, remote, covered, x.upgrade)
+	x.hosted = len(r.Host) > 0
+}
+
+// headFor is the head for an upstream. It has the upstream's name if the client gave none.
+func (x *exchange) headFor(u *upstream.Upstream) []byte {
+	if x.hosted {
+		return x.head
+	}
+	line, rest, _ := bytes.Cut(x.head, []byte("\r\nHost: "))
+	return slices.Concat(line, []byte("\r\nHost: "+u.Host()), rest)
 }
 
 // run asks upstreams until one answers, and passes the answer on. It reports whether the client's
@@ -88,7 +101,7 @@ func (x *exchange) run() (again bool, err error) {
 // try asks one upstream. An *unanswered says why that has come to nothing.
 func (x *exchange) try(u *upstream.Upstream) (more bool, err error) {
 	k := x.client
-	for again := false; ; again = true {
+	for {
 		up, err := x.borrow(u)
 		switch {
 		case k.gone.Err() != nil:
@@ -105,10 +118,12 @@ func (x *exchange) try(u *upstream.Upstream) (more bool, err error) {
 		case err != nil && k.gone.Err() != nil:
 			k.route.Broken.Add(1)
 			return false, errClientGone
-		case err == errGone && !again && x.repeatable():
-			continue // it may have ended while it waited in the pool
-		}
-		return more, err
+		case !stale(up, err):
+			return more, err
+		case err == errGone && !x.repeatable():
+			k.route.Broken.Add(1)
+			return false, &h1.Error{Status: 502, Reason: "the upstream has closed a kept connection"}
+		} // each attempt takes another connection of the pool, and at last a new one
 	}
 }
 
@@ -126,9 +141,11 @@ func (x *exchange) on(up *lease) (again bool, err error) {
 	if x.expects {
 		x.expect(up)
 	}
-	switch _, err := up.conn.Write(x.head); {
+	switch n, err := up.conn.Write(x.headFor(x.up)); {
 	case timedOut(err):
 		return false, errSilent
+	case err != nil && n == 0:
+		return false, errUnasked
 	case err != nil:
 		return false, errGone
 	}
@@ -159,6 +176,7 @@ func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 	defer func() { putBuffer(buf) }()
 	parser := h1.ReplyParser{Limits: limits, KeepTrailer: true}
 	pace := k.pace() // of interim answers
+	heard := false   // one of them was received
 	var out []byte
 	for {
 		n, err := parser.ParseHead(buf.bytes(), x.method, &r)
@@ -167,10 +185,13 @@ func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 		}
 		if n == 0 {
 			if err := buf.fill(up.conn); err != nil {
-				if len(buf.bytes()) > 0 {
+				silent, begun := timedOut(err), heard || len(buf.bytes()) > 0
+				switch {
+				case silent && begun:
+					return false, false, x.malformed(&h1.Error{Status: 504, Reason: "the upstream's answer does not end in time"})
+				case begun:
 					return false, false, x.malformed(&h1.Error{Status: 502, Reason: "the upstream's answer is cut short"})
-				}
-				if timedOut(err) {
+				case silent:
 					k.route.Broken.Add(1)
 					return false, false, errSilent
 				}
@@ -200,7 +221,10 @@ func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 				x.granted(up)
 			}
 			buf.discard(n)
+			heard = true
 			continue
+		case x.idled(up, &r):
+			return false, false, errGone
 		}
 		f := plain
 		again = x.keepAlive

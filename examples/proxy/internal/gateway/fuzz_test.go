@@ -226,11 +226,13 @@ func FuzzAnswers(f *testing.F) {
 		}
 		require.NoError(t, bad)
 		want, all, err := readAnswer(bufio.NewReader(bytes.NewReader(raw)), x.method)
-		require.NoError(t, err, "net/http does not take what was passed on")
+		if err != nil {
+			return // h1 reads more lists of equal lengths, and more trailers
+		}
 		require.Equal(t, want.StatusCode, res.StatusCode)
 		require.Equal(t, all, body)
 		for name, values := range res.Header {
-			if !among([]byte(name), hop) {
+			if !among([]byte(name), hop) && (name != "Date" || want.Header[name] != nil) {
 				require.Equal(t, want.Header[name], values, name)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/suiro-go/suiro/examples/http/h1"
 )
@@ -75,9 +76,12 @@ func all(h fields, lower string) string {
 // so are the fields of the filter.
 func appendRequest(dst []byte, r *h1.Request, f *filter, names []string, remote net.Addr, covered bool, upgrade string) []byte {
 	dst = append(append(dst, r.Method...), ' ')
-	if len(r.Target) > 0 && (r.Target[0] == '/' || r.Target[0] == '*') {
+	switch {
+	case r.Target[0] == '/' || r.Target[0] == '*':
 		dst = append(dst, r.Target...)
-	} else {
+	case asksServer(r):
+		dst = append(dst, '*')
+	default:
 		dst = append(dst, r.Path...)
 		if r.Query != nil {
 			dst = append(append(dst, '?'), r.Query...)
@@ -122,6 +126,12 @@ func appendRequest(dst []byte, r *h1.Request, f *filter, names []string, remote 
 	return append(dst, "\r\n"...)
 }
 
+// asksServer reports whether an absolute target means the server as a whole, "*" in the other form
+// (RFC 9112, 3.2.4): it then has no path at all.
+func asksServer(r *h1.Request) bool {
+	return string(r.Method) == "OPTIONS" && len(r.Path) == 1 && r.Query == nil && r.Target[len(r.Target)-1] != '/'
+}
+
 // takesTrailers reports whether the client wants such fields (RFC 9110, 10.1.4).
 func takesTrailers(r *h1.Request) bool {
 	for e := range strings.SplitSeq(all(r, "te"), ",") {
@@ -152,10 +162,13 @@ const (
 func appendReply(dst []byte, r *h1.Reply, names []string, f framing, connection string) []byte {
 	dst = fmt.Appendf(dst, "HTTP/1.1 %03d %s\r\n", r.Status, r.Reason)
 	dst = appendFields(dst, r, nil, names)
+	if r.Status >= 200 && r.Header("date") == nil { // RFC 9110, 6.6.1
+		dst = append(append(append(dst, "Date: "...), date()...), "\r\n"...)
+	}
 	switch {
 	case f == chunked:
 		dst = announced(append(dst, "Transfer-Encoding: chunked\r\n"...), r, nil, names)
-	case r.ContentLength >= 0 && r.Status != 204:
+	case r.ContentLength >= 0:
 		dst = fmt.Appendf(dst, "Content-Length: %d\r\n", r.ContentLength)
 	}
 	switch {
@@ -166,3 +179,6 @@ func appendReply(dst []byte, r *h1.Reply, names []string, f framing, connection 
 	}
 	return append(dst, "\r\n"...)
 }
+
+// date is the present time, for the Date field.
+func date() []byte { return new(h1.DateCache).At(time.Now().Unix()) }

@@ -18,6 +18,7 @@ type lease struct {
 	conn   net.Conn
 	pool   *server.Pool
 	socket *conn.Socket // conn, or beneath it if that is a *tls.Conn
+	reused bool         // it has waited in the pool, and may have ended there unnoticed
 }
 
 // borrow takes a connection from the pool.
@@ -74,7 +75,11 @@ type borrowed struct {
 
 // OnOpen lends.
 func (h *borrowed) OnOpen(c *conn.Conn) error {
-	h.got <- lend(c)
+	l := lend(c)
+	if l != nil {
+		l.reused = waited.has(c.Handle())
+	}
+	h.got <- l
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package gateway
 
+import "github.com/suiro-go/suiro/examples/http/h1"
+
 // An unanswered is why an upstream has given no answer, not even the beginning of one. It
 // counts against the upstream, and another one may be asked: if nothing of the request was
 // sent, or if it can be repeated.
@@ -23,6 +25,9 @@ var (
 	errGone error = &unanswered{
 		status: 502, reason: "the upstream has ended without an answer", asked: true,
 	}
+	errUnasked error = &unanswered{
+		status: 502, reason: "the upstream has ended before a byte of the request was sent",
+	}
 	errSilent error = &unanswered{
 		status: 504, reason: "the upstream does not answer in time", asked: true,
 	}
@@ -30,7 +35,21 @@ var (
 
 // unreachable is that no connection could be established.
 func unreachable(err error) error {
+	if timedOut(err) {
+		return &unanswered{status: 504, reason: "no connection to an upstream in time", cause: err}
+	}
 	return &unanswered{status: 502, reason: "no upstream answers", cause: err}
+}
+
+// stale reports whether a connection that has waited in the pool has ended, perhaps before the
+// request arrived. That says nothing about the upstream, as in net/http's Transport. An upstream
+// that is silent, or has begun an answer, has failed.
+func stale(l *lease, err error) bool { return l.reused && (err == errGone || err == errUnasked) }
+
+// idled reports whether an answer says that the connection was idle for too long. Some servers send
+// it before they close a connection without a request.
+func (x *exchange) idled(l *lease, r *h1.Reply) bool {
+	return r.Status == 408 && !r.KeepAlive && l.reused && x.repeatable()
 }
 
 // repeatable reports whether to ask twice is as good as once (RFC 9110, 9.2.2), and possible.

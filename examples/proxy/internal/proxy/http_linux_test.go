@@ -263,7 +263,9 @@ func TestNoAnswerIsSmuggledToAClient(t *testing.T) {
 			"a length of -1":      "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n" + next,
 			"a fold":              "HTTP/1.1 200 OK\r\nX: a\r\n Content-Length: 5\r\n\r\nhello" + next,
 			"a space before :":    "HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\nhello" + next,
-			"a bare LF":           "HTTP/1.1 200 OK\nContent-Length: 5\r\n\r\nhello" + next,
+			"a bare CR":           "HTTP/1.1 200 OK\r\nX: a\rContent-Length: 5\r\n\r\nhello" + next,
+			"a list of lengths":   "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello" + next,
+			"a body of 103":       "HTTP/1.1 103 Hints\r\nContent-Length: 5\r\n\r\nhello" + next,
 			"chunked, then other": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n" + next,
 			"chunks in 1.0":       "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next,
 			"a status of letters": "HTTP/1.1 2x0 OK\r\nContent-Length: 0\r\n\r\n",
@@ -281,6 +283,8 @@ func TestNoAnswerIsSmuggledToAClient(t *testing.T) {
 		}
 		for name, bad := range map[string]string{
 			"a chunk size of words": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + next,
+			"a chunk size with LF":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello\r\n" + next,
+			"a size of two words":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 5\r\nhello\r\n" + next,
 			"a chunk that goes on":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhello\r\n" + next,
 		} {
 			answer.Store(bad)

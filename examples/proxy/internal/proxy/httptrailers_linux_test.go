@@ -72,7 +72,7 @@ func TestTrailersEndAtAClientOfHTTP10(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		o := listen(t, "127.0.0.1:0", func(c net.Conn) {
 			if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil && r.Header.Get("Te") == "" {
-				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTrailer: X-End\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-End: 1\r\n\r\n")
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nDate: now\r\nTrailer: X-End\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-End: 1\r\n\r\n")
 			}
 		})
 		f := start(t, backend, httpText(o.Addr()))
@@ -81,6 +81,6 @@ func TestTrailersEndAtAClientOfHTTP10(t *testing.T) {
 		require.NoError(t, err)
 		p, err := io.ReadAll(c)
 		require.NoError(t, err)
-		require.Equal(t, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok", string(p))
+		require.Equal(t, "HTTP/1.1 200 OK\r\nDate: now\r\nConnection: close\r\n\r\nok", string(p))
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
+	"github.com/suiro-go/suiro/examples/proxy/internal/gateway"
 	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
@@ -63,6 +64,7 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	}
 	p.pool.Dialer.Group = func() *conn.Group { return p.group }
 	p.pool.BackOff, p.pool.MaxIdle = -1, 64 // the upstreams' health says whom to leave alone
+	p.pool.Check = gateway.Mark
 	if err = p.Reload(c); err == nil && c.Admin != "" {
 		err = p.serveAdmin(c)
 	}

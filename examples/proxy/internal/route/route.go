@@ -105,7 +105,7 @@ func (r *Route) PoolOf(to config.Address) *server.Pool {
 // Prepare says where the route has its connections to upstreams from.
 func (r *Route) Prepare(group func() *conn.Group, pool *server.Pool) {
 	r.Group, r.Pool = group, pool
-	r.secret = &server.Pool{Dialer: r.Dialer(config.Address{Scheme: "tls"}), BackOff: pool.BackOff, MaxIdle: pool.MaxIdle}
+	r.secret = &server.Pool{Dialer: r.Dialer(config.Address{Scheme: "tls"}), BackOff: pool.BackOff, MaxIdle: pool.MaxIdle, Check: pool.Check}
 }
 
 // Introduce is the header by which an upstream learns whose connection it is; nil: none is wanted.

@@ -55,11 +55,7 @@ func (u *Upstream) ask(ctx context.Context, h config.Health, dial Dial) error {
 	t := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dial(ctx, u.Address)
 	}}
-	host := u.Address.Host
-	if u.Address.Scheme == "unix" {
-		host = "localhost"
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+h.Path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+u.Host()+h.Path, http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,14 @@ type State struct {
 	Failures uint64
 }
 
+// Host is its name in a request that has none of its own.
+func (u *Upstream) Host() string {
+	if u.Address.Scheme == "unix" {
+		return "localhost"
+	}
+	return u.Address.Host
+}
+
 // State is how it is.
 func (u *Upstream) State() State {
 	u.mu.Lock()
