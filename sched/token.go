@@ -33,7 +33,7 @@ type CancellationToken struct {
 
 // How tokens are canceled. The caller of Cancel that sets canceled has the token's turn, and takes
 // that of each descendant that it cancels. It keeps all of them until it has woken the waiters of
-// those further down. So whoever gets the turn of a canceled token knows that the token and its
+// those further down. So a caller that gets the turn of a canceled token knows that it and its
 // descendants are canceled, and that their waiters have been woken. A second Cancel waits for that,
 // and so does Err of a context: until then Done is open.
 //
@@ -68,8 +68,8 @@ func (t *CancellationToken) adopt(c *CancellationToken) {
 }
 
 // Cancel cancels the token and its descendants, and then wakes their waiters. So a waiter that is
-// woken sees all of them canceled. When Cancel returns, all of that is done, also if another goroutine
-// does it. The cost is proportional to the number of descendants and waiters.
+// woken sees all of them canceled. When Cancel returns, all of that is done, also if another
+// goroutine does it. The cost is proportional to the number of descendants and waiters.
 func (t *CancellationToken) Cancel() {
 	if !t.cancel() {
 		t.awaitTurn()
@@ -93,7 +93,7 @@ func (t *CancellationToken) Cancel() {
 // awaitTurn returns when the waiters of a canceled token and of its descendants have been woken.
 func (t *CancellationToken) awaitTurn() {
 	t.turn.Lock()
-	t.turn.Unlock() //nolint:staticcheck // it waits for the holder
+	defer t.turn.Unlock()
 }
 
 // leave takes the token out of its parent's list.

@@ -199,7 +199,7 @@ func signaling(polled chan struct{}) sched.Future[int] {
 	})
 }
 
-// What a caller gets is not undone.
+// A result that a caller gets is not undone.
 func TestAResultThatIsTakenIsNotUndone(t *testing.T) {
 	for name, wrap := range wrappers() {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ type OnceCell[T any] struct {
 	value T
 }
 
-// makers is mu, with its permit. Unlike a mutex it can be closed: that wakes all waiters at once, so
-// that none of them waits for another.
+// makers is mu, with its permit. Unlike a mutex it can be closed: that wakes all waiters at once,
+// so that none of them waits for another.
 func (c *OnceCell[T]) makers() *Semaphore {
 	if c.armed.Load() == 0 {
 		c.mu.queue.mu.Lock()
