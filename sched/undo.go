@@ -6,7 +6,7 @@ package sched
 // fails or is abandoned, or if it is the future of a task whose handle was detached. Like Cancel,
 // Undo must not block and never runs concurrently with Poll.
 //
-// A value that shows what was acquired is a Releaser instead. A future that contains another one
+// A value that shows the thing itself is a Releaser instead. A future that contains another one
 // passes Undo on to it, as it does Cancel.
 type Undoer interface{ Undo() }
 
