@@ -6,8 +6,9 @@
 //	proxy -config proxy.toml
 //
 // It prints "listening on" and the address, a line for each listener. SIGHUP makes it read the file
-// again: later connections, requests and datagrams follow it. SIGINT and SIGTERM make it stop listening, and end when
-// all connections have ended. A second signal ends it at once. README.md says what a file may say.
+// again: later connections, requests and datagrams follow it. SIGINT and SIGTERM make it stop
+// listening, and end when all connections have ended. A second signal ends it at once. README.md
+// says what a file may say.
 package main
 
 import (
@@ -44,7 +45,7 @@ func run() error {
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	reloads := make(chan struct{}, 1) // one that waits has the newest file read
+	reloads := make(chan struct{}, 1) // one that waits will read the newest file
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &f.level}))
 	p, err := begin(c, log, signals, reloads)
 	if p == nil {
@@ -102,7 +103,7 @@ func ends(s os.Signal, reloads chan<- struct{}) bool {
 	}
 	select {
 	case reloads <- struct{}{}:
-	default: // one waits, and has the file read after this signal
+	default: // one waits, and will read the file after this signal
 	}
 	return false
 }

@@ -124,11 +124,11 @@ var spoofed = []string{
 	"x-real-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "cf-connecting-ip", "proxy",
 }
 
-// spoofable reports whether pass_headers has an effect on a field. The gateway writes three of the
-// X-Forwarded- fields itself.
+// spoofable reports whether pass_headers may name a field. The gateway writes two X-Forwarded-
+// fields itself, and only appends to X-Forwarded-For.
 func spoofable(name string) bool {
 	switch name {
-	case "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host":
+	case "x-forwarded-proto", "x-forwarded-host":
 		return false
 	}
 	return slices.Contains(spoofed, name) || strings.HasPrefix(name, "x-forwarded-")

@@ -51,8 +51,8 @@ func (c *Config) Check() error {
 	return c.checkActs()
 }
 
-// Unchanged reports, as an error, a setting that differs from the configuration of the start, and is
-// fixed since then.
+// Unchanged returns an error if a setting that is fixed at the start differs from the configuration
+// of the start.
 func (c *Config) Unchanged(start *Config) error {
 	for name, same := range map[string]bool{
 		"workers": c.Workers == start.Workers, "backend": c.Backend == start.Backend,

@@ -18,7 +18,7 @@ type Gateway struct {
 	open map[conn.Handle]*idle // all connections, with the handler by which each has come
 }
 
-// Follow has requests take this route from now on. It returns the handler of new connections. nil:
+// Follow replaces the route of all later requests. It returns the handler of new connections. nil:
 // the listener is closed, or does not speak HTTP any more. Idle connections that have come in
 // another way than the route wants end at once, and those with a request end behind its answer.
 func (g *Gateway) Follow(r *route.Route) conn.Handler {
@@ -83,7 +83,7 @@ func (h *idle) ending() bool {
 	return now == nil || !now.route.Handshakes(h.route) || h.gateway != nil && h.gateway.draining.Load()
 }
 
-// renew has the request use the newest configuration. If there is none for the connection, the
+// renew makes the request use the newest configuration. If there is none for the connection, the
 // request was in flight at the reload, and uses that of before.
 func (k *client) renew() {
 	if now := k.h.newest(); now != nil {

@@ -11,7 +11,7 @@ import (
 // own bytes, too, such as during a TLS handshake or a PROXY header. Its methods may be called from
 // any goroutine. The zero value has no bounds.
 type Door struct {
-	Budget Budget // of which each connection takes its descriptors
+	Budget Budget // each connection takes its descriptors from it
 
 	bounds atomic.Pointer[Bounds]
 	live   atomic.Int64

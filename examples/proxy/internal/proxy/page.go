@@ -20,7 +20,7 @@ type guarded struct {
 	end      context.CancelFunc
 }
 
-// show has later requests pass this guard. If it is another one, live streams end, whose clients
+// show replaces the guard of later requests. If it is another one, live streams end, whose clients
 // have passed the one before.
 func (g *page) show(p *Proxy, guard status.Guard) {
 	old := g.now.Load()

@@ -84,7 +84,7 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 // Reload gives the proxy another configuration: each connection, request and datagram from now on
 // takes it. Requests in flight and TCP connections go on with the configuration of before, and
 // listeners that are in both stay open. The state of upstreams is kept. With an error nothing has
-// changed. It is an error to change what is fixed at the start.
+// changed. A change of a setting that is fixed at the start is an error.
 func (p *Proxy) Reload(c *config.Config) error {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()

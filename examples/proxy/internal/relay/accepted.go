@@ -16,9 +16,8 @@ import (
 // ready.
 type Streams struct{ now atomic.Pointer[route.Table] }
 
-// Follow has connections take their route from this table from now on, also those that have none
-// yet. It returns the handler of new connections. nil: the listener is closed, or is no listener
-// of streams any more.
+// Follow replaces the table, also for connections without a route. It returns the handler of new
+// connections. nil: the listener is closed, or is no listener of streams any more.
 func (s *Streams) Follow(t *route.Table) conn.Handler {
 	s.now.Store(t)
 	if t == nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // evict ends the oldest session to which nothing has been answered. So a flood of forged addresses
-// takes the place of its own sessions, and not that of peers that are there. It reports whether there
-// was one.
+// takes the place of its own sessions, and not that of peers that are there. It reports whether
+// there was one.
 func (p *Packets) evict() bool {
 	for at := p.unanswered.Front(); at != nil; at = p.unanswered.Front() {
 		p.unanswered.Remove(at)

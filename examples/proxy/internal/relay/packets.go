@@ -19,8 +19,8 @@ import (
 // to an upstream. So the upstream tells clients apart, an answer finds its client by its socket,
 // and no other host can send one. A received batch leaves as one batch, on either side.
 //
-// Each datagram of a client takes the newest route. Its fields but the route belong to the listening
-// socket's task.
+// Each datagram of a client takes the newest route. All fields but Route belong to the task of the
+// listening socket.
 type Packets struct {
 	Route atomic.Pointer[route.Route] // a reload changes it
 
