@@ -6,12 +6,14 @@
 //	proxy -config proxy.toml
 //
 // It prints "listening on" and the address, a line for each listener. SIGHUP makes it read the file
-// again, without an effect on connections. SIGINT and SIGTERM make it stop listening, and end when
-// all connections have ended. A second signal ends it at once. README.md says what a file may say.
+// again: later connections, requests and datagrams follow it. SIGINT and SIGTERM make it stop
+// listening, and end when all connections have ended. A second signal ends it at once. README.md
+// says what a file may say.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -43,9 +45,10 @@ func run() error {
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	reloads := make(chan struct{}, 1) // one that waits will read the newest file
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &f.level}))
-	p, err := proxy.New(c, log)
-	if err != nil {
+	p, err := begin(c, log, signals, reloads)
+	if p == nil {
 		return err
 	}
 	for _, a := range p.Addresses() {
@@ -54,28 +57,69 @@ func run() error {
 	if a := p.Admin(); a != nil {
 		fmt.Printf("admin on http://%v/\n", a)
 	}
-	for s := range signals {
-		if s != syscall.SIGHUP {
-			break
+	go func() {
+		for range reloads {
+			f.reload(p, log)
 		}
-		if c, err = f.read(); err == nil {
-			err = p.Reload(c)
-		}
-		if err != nil {
-			log.Error("the configuration stays as it was", "error", err)
-		} else {
-			log.Info("reloaded", "listeners", fmt.Sprint(p.Addresses()))
-		}
+	}()
+	for !ends(<-signals, reloads) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		for s := range signals {
-			if s != syscall.SIGHUP {
-				cancel()
-			}
+		for !ends(<-signals, reloads) {
 		}
+		cancel()
 	}()
 	return p.Shutdown(ctx)
+}
+
+// begin starts a proxy. It returns nil if that failed, or if a signal to end has come first.
+func begin(c *config.Config, log *slog.Logger, signals <-chan os.Signal, reloads chan<- struct{}) (*proxy.Proxy, error) {
+	type result struct {
+		p   *proxy.Proxy
+		err error
+	}
+	started := make(chan result, 1)
+	go func() {
+		p, err := proxy.New(c, log)
+		started <- result{p, err}
+	}()
+	for {
+		select {
+		case r := <-started:
+			return r.p, r.err
+		case s := <-signals:
+			if ends(s, reloads) {
+				return nil, nil
+			}
+		}
+	}
+}
+
+// ends reports whether a signal ends the proxy. The other one asks for a reload.
+func ends(s os.Signal, reloads chan<- struct{}) bool {
+	if s != syscall.SIGHUP {
+		return true
+	}
+	select {
+	case reloads <- struct{}{}:
+	default: // one waits, and will read the file after this signal
+	}
+	return false
+}
+
+// reload has the proxy follow the file as it is now.
+func (f *flags) reload(p *proxy.Proxy, log *slog.Logger) {
+	c, err := f.read()
+	if err == nil {
+		err = p.Reload(c)
+	}
+	switch {
+	case err == nil:
+		log.Info("reloaded", "listeners", fmt.Sprint(p.Addresses()))
+	case !errors.Is(err, proxy.ErrEnded):
+		log.Error("the configuration stays as it was", "error", err)
+	}
 }
 
 // flags are the command line.
@@ -118,18 +162,25 @@ func parse(args []string) (*flags, error) {
 		return nil, fmt.Errorf("unexpected %q", set.Arg(0))
 	case (f.file == "") == (f.listen == ""):
 		return nil, fmt.Errorf("use either -config, or -listen and -upstream")
+	case f.tls.Key != "" && f.tls.Certificate == "":
+		return nil, fmt.Errorf("-key needs -cert")
 	}
-	return f, nil
+	var err error
+	set.Visit(func(given *flag.Flag) {
+		switch given.Name {
+		case "upstream", "balance", "idle", "connect", "max", "cert", "key":
+			if f.file != "" {
+				err = fmt.Errorf("-%s has no effect beside -config: set it in the file", given.Name)
+			}
+		}
+	})
+	return f, err
 }
 
 // read is the configuration of the flags, or as the file has it now.
 func (f *flags) read() (*config.Config, error) {
 	if f.file != "" {
-		c, err := config.Read(f.file)
-		if err == nil {
-			f.override(c)
-		}
-		return c, err
+		return config.Read(f.file, f.override)
 	}
 	c, r := f.config, f.route
 	c.Drain, r.IdleTimeout, r.ConnectTimeout = config.Duration(f.drain), config.Duration(f.idle), config.Duration(f.connect)

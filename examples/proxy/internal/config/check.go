@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Kind is what the route's listeners and upstreams speak: stream, udp or http.
@@ -37,7 +40,31 @@ func (c *Config) Check() error {
 			return fmt.Errorf("route %q: %w", r.Name, err)
 		}
 	}
-	return c.checkShared()
+	if err := c.checkShared(); err != nil {
+		return err
+	}
+	for _, r := range c.Routes {
+		if err := r.checkActs(); err != nil {
+			return fmt.Errorf("route %q: %w", r.Name, err)
+		}
+	}
+	return c.checkActs()
+}
+
+// Unchanged returns an error if a setting that is fixed at the start differs from the configuration
+// of the start.
+func (c *Config) Unchanged(start *Config) error {
+	for name, same := range map[string]bool{
+		"workers": c.Workers == start.Workers, "backend": c.Backend == start.Backend,
+		"busy_poll": c.BusyPoll == start.BusyPoll, "coalesce": c.Coalesce == start.Coalesce,
+		"admin": c.Admin == start.Admin, "admin_timeout": c.AdminTimeout == start.AdminTimeout,
+		"log_rate": c.LogRate == start.LogRate,
+	} {
+		if !same {
+			return fmt.Errorf("%s is fixed at the start: restart the proxy to change it", name)
+		}
+	}
+	return nil
 }
 
 func (r *Route) check() error {
@@ -68,12 +95,8 @@ func (r *Route) check() error {
 		}
 	}
 	switch {
-	case r.Kind() == "udp" && (r.TLS != nil || r.ProxyTo != 0 || len(r.ProxyFrom) > 0 || len(r.ServerNames) > 0 || r.Health.Interval != 0):
-		return errors.New("tls, proxy_from, proxy_to, server_names and health.interval are not for udp")
-	case len(r.ServerNames) > 0 && (r.TLS != nil || r.Kind() != "stream"):
+	case len(r.ServerNames) > 0 && (r.TLS != nil || r.Kind() == "http"):
 		return errors.New("server_names are for connections whose TLS is not terminated here")
-	case r.Kind() != "http" && (len(r.PassHeaders) > 0 || r.Underscores):
-		return errors.New("pass_headers and underscores are for http")
 	case r.Kind() == "http" && r.ProxyTo != 0:
 		return errors.New("proxy_to is not for http, whose connections to upstreams are shared: X-Forwarded-For and Forwarded say who it is")
 	}
@@ -97,7 +120,9 @@ func (c *Config) checkShared() error {
 				all[key] = &owner{Route: r, names: r.ServerNames}
 				continue
 			}
-			same := slices.ContainsFunc(r.ServerNames, func(n string) bool { return slices.Contains(o.names, n) })
+			same := slices.ContainsFunc(r.ServerNames, func(n string) bool {
+				return slices.ContainsFunc(o.names, func(m string) bool { return sameName(n, m) })
+			})
 			switch {
 			case o.Route == r, o.Kind() != "stream", r.Kind() != "stream", same,
 				len(r.ServerNames) == 0 && len(o.ServerNames) == 0:
@@ -106,7 +131,10 @@ func (c *Config) checkShared() error {
 				return fmt.Errorf("routes %q and %q share %v, so its TLS cannot be terminated", o.Name, r.Name, a)
 			case !slices.Equal(r.ProxyFrom, o.ProxyFrom):
 				return fmt.Errorf("routes %q and %q share %v: proxy_from must be the same", o.Name, r.Name, a)
+			case r.HeaderTimeout != o.HeaderTimeout:
+				return fmt.Errorf("routes %q and %q share %v: header_timeout must be the same", o.Name, r.Name, a)
 			}
+			r.shared, o.shared = true, true
 			o.names = append(slices.Clone(o.names), r.ServerNames...)
 			if len(o.ServerNames) > 0 && len(r.ServerNames) == 0 {
 				o.Route = r
@@ -116,10 +144,15 @@ func (c *Config) checkShared() error {
 	return nil
 }
 
+// sameName reports whether two names of servers are one: neither case nor a last dot counts.
+func sameName(a, b string) bool {
+	return strings.EqualFold(strings.TrimSuffix(a, "."), strings.TrimSuffix(b, "."))
+}
+
 // nameSockets tells sockets apart by their address. Each socket with port 0 is another one, so
 // these are told apart by their route, unless one with names is meant to share it.
 func (c *Config) nameSockets() {
-	at := func(a Address) Socket { return Socket{network: a.Network(), host: a.Host} }
+	at := func(a Address) Socket { return Socket{network: a.Network(), host: canonical(a)} }
 	named := map[Socket]bool{}
 	for _, r := range c.Routes {
 		for _, a := range r.Listen {
@@ -129,7 +162,7 @@ func (c *Config) nameSockets() {
 		}
 	}
 	for _, r := range c.Routes {
-		r.sockets = nil
+		r.sockets, r.shared = nil, false
 		for i, a := range r.Listen {
 			s := at(a)
 			if _, port, _ := net.SplitHostPort(a.Host); port == "0" && a.Scheme != "unix" && !named[s] {
@@ -138,4 +171,17 @@ func (c *Config) nameSockets() {
 			r.sockets = append(r.sockets, s)
 		}
 	}
+}
+
+// canonical is one of several ways to write where to listen. No host, 0.0.0.0 and [::] all mean
+// each address of this machine, of IPv4 and IPv6, as package net has it.
+func canonical(a Address) string {
+	if a.Scheme == "unix" {
+		return filepath.Clean(a.Host)
+	}
+	host, port, err := net.SplitHostPort(a.Host)
+	if ip, e := netip.ParseAddr(host); err == nil && e == nil && ip.IsUnspecified() {
+		return net.JoinHostPort("", port)
+	}
+	return a.Host
 }

@@ -20,10 +20,10 @@ type Config struct {
 	Coalesce Duration `toml:"coalesce"`  // delays wake-ups under load, at most 1ms; chooses epoll. 0: not at all; fixed at the start
 	Admin    string   `toml:"admin"`     // host:port of the console and the metrics; "": none; fixed at the start
 
-	// These guard the console, and are fixed at the start too.
+	// These guard the console.
 	AdminToken   string   `toml:"admin_token"`   // a bearer token, or the password of Basic authentication. "": none is needed
 	AdminHosts   []string `toml:"admin_hosts"`   // names by which it may be asked for, besides IP addresses and localhost
-	AdminTimeout Duration `toml:"admin_timeout"` // for a request's head, and for its answer. 0: 10 s
+	AdminTimeout Duration `toml:"admin_timeout"` // for a request's head, and for its answer. 0: 10 s; fixed at the start
 
 	// MaxConnections bounds clients' connections of all routes at a time, from their accept on; the
 	// next is reset. 0: half of the descriptors that the process may have. Negative: no bound.
@@ -97,6 +97,7 @@ type Route struct {
 	UDP    UDP    `toml:"udp"`
 
 	sockets []Socket
+	shared  bool // another route listens on one of them, too
 }
 
 // A Socket names what a route listens on, from one configuration to the next. Routes with the same
@@ -110,7 +111,7 @@ func (r *Route) Sockets() []Socket { return r.sockets }
 type Upstream struct {
 	Address        Address `toml:"address"`
 	Weight         int     `toml:"weight"`          // 0: 1
-	MaxConnections int     `toml:"max_connections"` // 0: no bound
+	MaxConnections int     `toml:"max_connections"` // of this route. 0: no bound
 }
 
 // A Certificate is what TLS is terminated with; both are paths of PEM files.
@@ -129,7 +130,7 @@ type UpstreamTLS struct {
 // Health is when upstreams are left alone.
 type Health struct {
 	Fails int      `toml:"fails"` // this many failures in a row. 0: 3
-	Eject Duration `toml:"eject"` // for so long, if nobody asks. 0: 10 s
+	Eject Duration `toml:"eject"` // for so long, without Interval. 0: 10 s
 
 	// Interval, unless it is 0, has each be asked so often: by connecting, or if Path is set by
 	// GET, which is to be answered 2xx or 3xx. Then it is left alone until that succeeds.
@@ -167,13 +168,18 @@ func (d Duration) Or(v time.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// Read reads a file. An unknown key is an error, so that no typing mistake goes unnoticed.
-func Read(path string) (*Config, error) {
+// Read reads a file, and has override change it. An unknown key is an error, so that no typing
+// mistake goes unnoticed.
+func Read(path string, override func(*Config)) (*Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	c, err := Parse(string(text))
+	c, err := parse(string(text))
+	if err == nil {
+		override(c)
+		err = c.Check()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -182,6 +188,14 @@ func Read(path string) (*Config, error) {
 
 // Parse is Read for what a file holds.
 func Parse(text string) (*Config, error) {
+	c, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Check()
+}
+
+func parse(text string) (*Config, error) {
 	c := new(Config)
 	meta, err := toml.Decode(text, c)
 	if err != nil {
@@ -194,5 +208,5 @@ func Parse(text string) (*Config, error) {
 		}
 		return nil, fmt.Errorf("unknown: %s", strings.Join(names, ", "))
 	}
-	return c, c.Check()
+	return c, nil
 }

@@ -20,7 +20,8 @@ const linger = 100 * time.Millisecond
 
 // A client is a connection with requests on it, and its goroutine's, but where it says otherwise.
 type client struct {
-	h       *idle
+	h       *idle // by which the connection has come
+	now     *idle // of the request's configuration; nil: h
 	handle  conn.Handle
 	route   *route.Route
 	socket  *conn.Socket
@@ -129,7 +130,7 @@ func (k *client) rest() bool {
 	_ = k.conn.SetReadDeadline(time.Now().Add(linger))
 	err := k.buf.fill(k.conn)
 	switch {
-	case err == nil:
+	case err == nil && k.h.newest() != nil:
 		return false
 	case !errors.Is(err, os.ErrDeadlineExceeded):
 		k.end()
@@ -148,17 +149,18 @@ func (k *client) request() (again bool, err error) {
 			return false, err
 		}
 		if n > 0 {
+			k.renew()
 			k.place.requests++
 			x := exchange{client: k, began: time.Now()}
 			x.request(&k.req, k.remote, k.covered)
-			if most := k.route.MostRequests(); most > 0 && k.place.requests >= most {
+			if most := k.route.MostRequests(); most > 0 && k.place.requests >= most || k.h.ending() {
 				x.keepAlive = false
 			}
 			k.buf.discard(n)
 			k.route.Requests.Add(1)
 			again, err := x.run()
 			x.log(err)
-			return again && !k.h.stopping.Load(), err
+			return again && !k.h.ending(), err
 		}
 		if err := k.buf.fill(k.conn); err != nil {
 			if len(k.buf.bytes()) == 0 {

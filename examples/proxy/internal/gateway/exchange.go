@@ -46,7 +46,7 @@ func (x *exchange) request(r *h1.Request, remote net.Addr, covered bool) {
 	x.expects = x.body && r.Minor > 0 && all(r, "expect") != "" // HTTP/1.0 knows no 100
 	x.upgrade = upgradeOf(r)
 	x.names = listed(r)
-	x.head = appendRequest(nil, r, x.client.h.filter, x.names, remote, covered, x.upgrade)
+	x.head = appendRequest(nil, r, x.client.filter(), x.names, remote, covered, x.upgrade)
 	x.hosted = len(r.Host) > 0
 }
 
@@ -131,7 +131,7 @@ func (x *exchange) try(u *upstream.Upstream) (more bool, err error) {
 func (x *exchange) on(up *lease) (again bool, err error) {
 	k := x.client
 	fine := false
-	defer func() { up.giveBack(fine && !k.h.stopping.Load()) }()
+	defer func() { up.giveBack(fine && !k.h.ending()) }()
 	x.alone = k.abortWithClient(up)
 	defer x.alone()
 	_ = up.conn.SetWriteDeadline(time.Now().Add(k.route.Reply()))
@@ -235,7 +235,7 @@ func (x *exchange) answer(up *lease) (whole, again bool, err error) {
 		}
 		connection := ""
 		switch {
-		case !again || k.h.stopping.Load():
+		case !again || k.h.ending():
 			connection = "close"
 		case x.minor == 0: // which has asked for it, and has to be told
 			connection = "keep-alive"

@@ -9,40 +9,44 @@ package gateway
 
 import (
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 )
 
-// New is the handler of a route's connections.
-func New(r *route.Route) conn.Handler { return r.Cover(&idle{route: r, filter: newFilter(r.Route)}) }
-
 // idle is the handler of connections on which there is no request.
 type idle struct {
 	conn.Base
-	route    *route.Route
-	filter   *filter
-	stopping atomic.Bool
+	gateway *Gateway // nil: in a test of messages alone
+	route   *route.Route
+	filter  *filter
 }
 
 // OnOpen admits the connection.
 func (h *idle) OnOpen(c *conn.Conn) error {
-	if h.stopping.Load() {
+	now := h.newest()
+	if now == nil || h.gateway.draining.Load() {
 		return c.Close()
 	}
 	route.Arrive(c)
-	if !h.route.Admit() {
+	if !now.route.Admit() {
 		route.LogRefused(c, route.BoundOfRoute)
 		c.Abort()
 		return nil
 	}
-	p := &place{route: h.route}
+	p := &place{route: now.route}
 	p.take()
 	c.SetValue(p)
-	c.NotifyClose(p.leave)                                  // whichever handler has it then
-	return c.SetReadDeadline(c.Now().Add(h.route.Header())) // for the first request to begin
+	h.gateway.enter(c, h)
+	c.NotifyClose(func() { // whichever handler it has then
+		h.gateway.leave(c)
+		p.leave()
+	})
+	if h.newest() == nil { // since a moment ago, so that Follow may not have seen the connection
+		return c.Close()
+	}
+	return c.SetReadDeadline(c.Now().Add(now.route.Header())) // for the first request to begin
 }
 
 // OnDeadline ends a connection that has never asked for anything, without waiting for its peer.
@@ -53,14 +57,19 @@ func (h *idle) OnDeadline(c *conn.Conn) error {
 
 // back lets a connection wait for its next request.
 func (h *idle) back(c *conn.Conn) error {
-	if h.stopping.Load() {
+	now := h.newest()
+	if now == nil || h.ending() {
 		return c.Close()
 	}
-	return c.SetIdleTimeout(h.route.Idle())
+	return c.SetIdleTimeout(now.route.Idle())
 }
 
 // OnData begins a request, on a goroutine.
 func (h *idle) OnData(c *conn.Conn) error {
+	now := h.newest()
+	if now == nil {
+		return c.Close()
+	}
 	// While there is a request each wait has a deadline of its own.
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return err
@@ -68,7 +77,7 @@ func (h *idle) OnData(c *conn.Conn) error {
 	if err := c.SetIdleTimeout(0); err != nil {
 		return err
 	}
-	k := &client{h: h, handle: c.Handle(), route: h.route, remote: c.RemoteAddr(), covered: c.TLS() != nil, buf: getBuffer()}
+	k := &client{h: h, now: now, handle: c.Handle(), route: now.route, remote: c.RemoteAddr(), covered: c.TLS() != nil, buf: getBuffer()}
 	if k.covered { // the connection then has later bytes only
 		p, _ := c.Next(-1)
 		k.buf.keep(p)
@@ -87,7 +96,7 @@ func (h *idle) OnData(c *conn.Conn) error {
 
 // OnDrain ends connections without a request; the others end with theirs.
 func (h *idle) OnDrain(c *conn.Conn) {
-	h.stopping.Store(true)
+	h.gateway.draining.Store(true)
 	if !c.Lent() {
 		_ = c.Close()
 	}

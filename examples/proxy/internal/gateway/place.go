@@ -23,3 +23,12 @@ func (p *place) leave() {
 		p.route.Leave()
 	}
 }
+
+// move counts the connection for another route. It is for the goroutine that has the place.
+func (p *place) move(to *route.Route) {
+	if to.Counts != p.route.Counts {
+		to.Active.Add(1)
+		p.route.Leave()
+	}
+	p.route = to
+}

@@ -56,7 +56,7 @@ func (x *exchange) sendBody(l *lease) error {
 		switch out = p[:0]; {
 		case !inChunks:
 		case done:
-			p = appendTrailer(small.flush(p), k.parser.Trailer(), k.h.filter, x.names)
+			p = appendTrailer(small.flush(p), k.parser.Trailer(), k.filter(), x.names)
 		case n > 0 && len(p)+len(small.small) < bufferSize/2:
 			out = p
 			continue // more may have come

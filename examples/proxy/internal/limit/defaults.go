@@ -11,8 +11,7 @@ const reserve = 128
 func Defaults(most, perSource int) Bounds {
 	b := Bounds{Most: int64(most), PerSource: perSource, Local: true}
 	if most == 0 {
-		n := descriptors()
-		b.Most = max(n-reserve, n/2, 2) / 2
+		b.Most = divisible() / perClient
 	}
 	if perSource == 0 {
 		b.PerSource, b.Local = int(max(b.Most/2, 1)), false
@@ -22,4 +21,24 @@ func Defaults(most, perSource int) Bounds {
 	}
 	b.Most, b.PerSource = max(b.Most, 0), max(b.PerSource, 0)
 	return b
+}
+
+// divisible is how many descriptors there are for clients, upstreams and sessions.
+func divisible() int64 {
+	n := descriptors()
+	return max(n-reserve, n/2, perClient)
+}
+
+// Idle is how many connections to upstreams may wait for a request. Their descriptors are beside
+// those of a Budget.
+func Idle() int { return int(max(divisible()/16, 2)) }
+
+// Divide divides the descriptors among what a configuration has: clients' connections, UDP
+// sessions, and connections to upstreams that wait for a request.
+func (b *Budget) Divide(clients, sessions, idle bool) {
+	all := divisible()
+	if idle {
+		all -= int64(Idle())
+	}
+	b.Set(all, clients, sessions)
 }

@@ -11,6 +11,8 @@ import (
 // own bytes, too, such as during a TLS handshake or a PROXY header. Its methods may be called from
 // any goroutine. The zero value has no bounds.
 type Door struct {
+	Budget Budget // each connection takes its descriptors from it
+
 	bounds atomic.Pointer[Bounds]
 	live   atomic.Int64
 
@@ -44,14 +46,20 @@ func (d *Door) Enter() *Entry {
 		d.OverAll.Add(1)
 		return nil
 	}
+	if !d.Budget.takeClient() {
+		d.live.Add(-1)
+		d.OverAll.Add(1)
+		return nil
+	}
 	return &Entry{door: d}
 }
 
-// takeSource counts a connection of a source. It reports whether it may be.
+// takeSource counts a connection of a source. It reports whether it may be. 0: there is no bound,
+// but a later one counts the connection too.
 func (d *Door) takeSource(key netip.Addr, most int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.sources[key] >= most {
+	if most > 0 && d.sources[key] >= most {
 		d.OverSource.Add(1)
 		return false
 	}
@@ -80,12 +88,15 @@ type Entry struct {
 
 // Identify counts the connection for the address of its client. It reports whether it may be.
 func (e *Entry) Identify(client netip.Addr) bool {
-	b := e.door.bounds.Load()
-	if b == nil || b.PerSource <= 0 || !client.IsValid() || client.Unmap().IsLoopback() && !b.Local {
+	if !client.IsValid() {
 		return true
 	}
+	most := 0
+	if b := e.door.bounds.Load(); b != nil && (b.Local || !client.Unmap().IsLoopback()) {
+		most = b.PerSource
+	}
 	key := Source(client)
-	if !e.door.takeSource(key, b.PerSource) {
+	if !e.door.takeSource(key, most) {
 		return false
 	}
 	if e.source.IsValid() {
@@ -122,6 +133,7 @@ func (e *Entry) Leave() {
 		e.door.leaveSource(e.source)
 	}
 	e.door.live.Add(-1)
+	e.door.Budget.leaveClient()
 	if !e.arrived {
 		e.door.Junk.Add(1)
 	}

@@ -18,10 +18,9 @@ import (
 
 // serveAdmin serves the console and the metrics, on the proxy's own workers.
 func (p *Proxy) serveAdmin(c *config.Config) error {
-	guard := status.Guard{Token: c.AdminToken, Hosts: c.AdminHosts}
 	limit := c.AdminTimeout.Or(10 * time.Second)
 	srv := &http.Server{
-		Handler: guard.Cover(status.Handler(p, c.AdminHosts)), ReadHeaderTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: 6 * limit,
+		Handler: &p.page, ReadHeaderTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: 6 * limit,
 		MaxHeaderBytes: 16 << 10,
 	}
 	h := server.HTTPServer(srv)
@@ -57,7 +56,7 @@ func (p *Proxy) Ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return errEnded
+		return ErrEnded
 	}
 	return nil
 }

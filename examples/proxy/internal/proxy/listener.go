@@ -23,6 +23,9 @@ type listener struct {
 	front  front
 	silent atomic.Int64 // connections that belong to no route yet
 
+	streams relay.Streams   // of tcp:// and unix://
+	gateway gateway.Gateway // of http://
+
 	bound   *net.UDPConn // closed once socketU has a copy
 	packets relay.Packets
 	socketU packet.Handle
@@ -38,7 +41,7 @@ type front struct {
 // behind is a listener's part of one configuration.
 type behind struct {
 	handler   conn.Handler
-	table     *relay.Table
+	table     *route.Table
 	door      *limit.Door
 	silent    *atomic.Int64
 	keepAlive time.Duration
@@ -85,7 +88,7 @@ func (f *front) OnData(*conn.Conn) error { return nil }
 type planned struct {
 	socket  config.Socket
 	address config.Address
-	table   relay.Table
+	table   route.Table
 
 	keepAlive time.Duration
 }
@@ -116,6 +119,7 @@ func (p *Proxy) bind(all []*planned) (fresh map[config.Socket]*listener, err err
 		if err != nil {
 			for _, l := range fresh {
 				l.close()
+				l.retire()
 			}
 		}
 	}()
@@ -153,13 +157,16 @@ func (p *Proxy) commit(all []*planned, fresh map[config.Socket]*listener) {
 		p.order = append(p.order, at)
 		delete(p.listeners, at)
 	}
-	p.closeListeners()
+	for _, l := range p.listeners {
+		l.close()
+		l.retire()
+	}
 	p.listeners = fresh
 }
 
 func (l *listener) bind(n *planned) (err error) {
 	if n.address.Scheme != "udp" {
-		if l.socket, err = net.Listen(n.address.Network(), n.address.Host); err == nil {
+		if l.socket, err = listenStream(n.address); err == nil {
 			l.at = n.address.With(l.socket.Addr())
 		}
 		return err
@@ -181,12 +188,12 @@ func (p *Proxy) serve(l *listener, n *planned) (err error) {
 		l.accept, err = p.group.Listen(l.socket, &l.front)
 		return err
 	}
-	l.socketU, err = packet.Listen(p.group, l.bound, l.packets.Handler(n.table.Rest))
+	l.socketU, err = packet.Listen(p.group, l.bound, l.packets.Handler(n.table.Rest, &p.door.Budget))
 	_ = l.bound.Close() // the group has a copy
 	return err
 }
 
-// follow applies the plan to later connections and datagrams.
+// follow applies the plan to later connections, requests and datagrams.
 func (p *Proxy) follow(l *listener, n *planned) {
 	l.at.Scheme = n.address.Scheme
 	var h conn.Handler
@@ -195,9 +202,11 @@ func (p *Proxy) follow(l *listener, n *planned) {
 		l.packets.Route.Store(n.table.Rest)
 		return
 	case "http":
-		h = gateway.New(n.table.Rest)
+		l.streams.Follow(nil)
+		h = l.gateway.Follow(n.table.Rest)
 	default:
-		h = relay.Streams(&n.table)
+		l.gateway.Follow(nil)
+		h = l.streams.Follow(&n.table)
 	}
 	l.front.current.Store(&behind{handler: h, table: &n.table, door: &p.door, silent: &l.silent, keepAlive: n.keepAlive})
 }
@@ -216,12 +225,18 @@ func (l *listener) close() {
 	}
 }
 
+// retire ends connections of a closed listener that wait for a request, or for their route.
+func (l *listener) retire() {
+	l.streams.Follow(nil)
+	l.gateway.Follow(nil)
+}
+
 func (p *Proxy) closeListeners() {
 	for _, l := range p.listeners {
 		l.close()
 	}
 	clear(p.listeners)
-	if p.ended && p.admin != nil {
+	if p.admin != nil {
 		_ = p.admin.Close()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/suiro-go/suiro/examples/proxy/internal/gateway"
 	"github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
+	"github.com/suiro-go/suiro/examples/proxy/internal/status"
 	"github.com/suiro-go/suiro/examples/proxy/internal/upstream"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -28,6 +29,10 @@ type Proxy struct {
 	drain   time.Duration
 	door    limit.Door
 
+	fixed     config.Config      // what a reload cannot change
+	ending    context.Context    // ends with the proxy, and with it a reload that waits for DNS
+	end       context.CancelFunc // ends ending
+	page      page
 	reloading sync.Mutex // has one reload at a time; taken before mu
 
 	mu        sync.Mutex // guards the fields below; never held during a wait for the network
@@ -49,12 +54,14 @@ type Proxy struct {
 // anyway.
 const hold = 10 * time.Millisecond
 
-var errEnded = errors.New("proxy: it is ending")
+// ErrEnded is the error of calls on a Proxy that is ending.
+var ErrEnded = errors.New("proxy: it is ending")
 
 // New starts a proxy. Later errors go to the log, and each connection does if the configuration
 // says so.
 func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
-	p := &Proxy{log: log, access: log, started: time.Now(), asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
+	p := &Proxy{log: log, access: log, started: time.Now(), fixed: *c, asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
+	p.ending, p.end = context.WithCancel(context.Background())
 	var err error
 	p.group, err = conn.NewGroup(
 		conn.Config{Logger: slog.New(limitLog(log.Handler(), c.LogRate)), Reactor: reactor.Config{Backend: c.Backend, Coalesce: time.Duration(c.Coalesce)}},
@@ -65,6 +72,7 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p.pool.Dialer.Group = func() *conn.Group { return p.group }
 	p.pool.BackOff, p.pool.MaxIdle = -1, 64 // the upstreams' health says whom to leave alone
 	p.pool.Check = gateway.Mark
+	p.pool.MaxIdleTotal = limit.Idle()
 	if err = p.Reload(c); err == nil && c.Admin != "" {
 		err = p.serveAdmin(c)
 	}
@@ -75,18 +83,29 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	return p, nil
 }
 
-// Reload gives the proxy another configuration. Connections stay as they are, and so do listeners
-// that are in both. The state of upstreams is kept. With an error nothing has changed. Workers,
-// backend and admin are those of the start.
+// Reload gives the proxy another configuration: each connection, request and datagram from now on
+// takes it. Requests in flight and TCP connections go on with the configuration of before, and
+// listeners that are in both stay open. The state of upstreams is kept. With an error nothing has
+// changed. A change of a setting that is fixed at the start is an error.
 func (p *Proxy) Reload(c *config.Config) error {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
-	if err := resolve(c); err != nil {
-		return err
-	}
-	end, err := p.adopt(c)
+	err := c.Unchanged(&p.fixed)
 	if err == nil {
+		err = resolve(p.ending, c)
+	}
+	if err == nil {
+		err = c.Check() // again: two names may be one address
+	}
+	var end func()
+	if err == nil {
+		end, err = p.adopt(c)
+	}
+	switch {
+	case err == nil:
 		end()
+	case p.ending.Err() != nil:
+		err = ErrEnded
 	}
 	return err
 }
@@ -97,7 +116,11 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return nil, errEnded
+		return nil, ErrEnded
+	}
+	before := map[string]*route.Route{}
+	for _, r := range p.routes {
+		before[r.Name] = r
 	}
 	routes := make([]*route.Route, len(c.Routes))
 	counts := map[string]*route.Counts{}
@@ -107,10 +130,9 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 			n = new(route.Counts)
 		}
 		counts[r.Name] = n
-		if routes[i], err = route.New(r, n); err != nil {
+		if routes[i], err = route.New(r, n, before[r.Name], p.pool.Dialer.Group, &p.pool); err != nil {
 			return nil, err
 		}
-		routes[i].Prepare(p.pool.Dialer.Group, &p.pool)
 		if c.AccessLog {
 			routes[i].Access = p.access
 		}
@@ -131,10 +153,23 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 		}
 	}
 	p.commit(all, fresh)
+	p.page.show(p, status.Guard{Token: c.AdminToken, Hosts: c.AdminHosts})
+	p.divide(c)
 	p.door.Set(limit.Defaults(c.MaxConnections, c.MaxPerSource))
 	p.routes, p.counts, p.drain = routes, counts, c.Drain.Or(30*time.Second)
 	end, p.asking = p.asking, p.ask(routes)
 	return end, nil
+}
+
+// divide divides the descriptors among the kinds of routes that there are.
+func (p *Proxy) divide(c *config.Config) {
+	var clients, sessions, idle bool
+	for _, r := range c.Routes {
+		clients = clients || r.Kind() != "udp"
+		sessions = sessions || r.Kind() == "udp"
+		idle = idle || r.Kind() == "http"
+	}
+	p.door.Budget.Divide(clients, sessions, idle)
 }
 
 // ask begins the questions that the routes have their upstreams be asked.
@@ -169,9 +204,10 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	if p.ended {
 		p.mu.Unlock()
-		return errEnded
+		return ErrEnded
 	}
 	p.ended = true
+	p.end()
 	p.closeListeners()
 	end, limit := p.asking, p.drain
 	p.mu.Unlock()

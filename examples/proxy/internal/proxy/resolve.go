@@ -1,54 +1,72 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/netip"
+	"strconv"
 
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
 )
 
 // resolve replaces the names of listeners, and of UDP upstreams, whose sessions begin on a worker,
-// by addresses. It may wait for DNS. Names of other upstreams are resolved for each connection.
-func resolve(c *config.Config) error {
+// by addresses. It may wait for DNS, until ctx ends. Names of other upstreams are resolved for each
+// connection.
+func resolve(ctx context.Context, c *config.Config) error {
 	for _, r := range c.Routes {
 		for i := range r.Listen {
-			if err := resolveListener(&r.Listen[i]); err != nil {
+			a := &r.Listen[i]
+			if a.Scheme == "unix" {
+				continue
+			}
+			host, err := lookUp(ctx, a.Network(), a.Host)
+			if err != nil {
 				return fmt.Errorf("route %q: listen: %w", r.Name, err)
 			}
+			a.Host = host
 		}
 		for _, u := range r.Upstreams {
 			if u.Address.Scheme != "udp" {
 				continue
 			}
-			a, err := net.ResolveUDPAddr("udp", u.Address.Host)
+			host, err := lookUp(ctx, "udp", u.Address.Host)
 			if err != nil {
 				return fmt.Errorf("route %q: %w", r.Name, err)
 			}
-			at := a.AddrPort()
-			if !at.Addr().IsValid() {
+			if _, err := netip.ParseAddrPort(host); err != nil {
 				return fmt.Errorf("route %q: upstream %v names no host", r.Name, u.Address)
 			}
-			u.Address.Host = at.String()
+			u.Address.Host = host
 		}
 	}
 	return nil
 }
 
-// resolveListener leaves an address without a host as it is: it means all of this machine's.
-func resolveListener(a *config.Address) error {
-	if host, _, err := net.SplitHostPort(a.Host); a.Scheme == "unix" || err != nil || host == "" {
-		return nil //nolint:nilerr // without a port there is no name of a host to resolve
+// lookUp is host:port with an address and a number, IPv4 if there is the choice, as
+// net.ResolveTCPAddr has it. An empty host stays: it means all addresses of this machine.
+func lookUp(ctx context.Context, network, at string) (string, error) {
+	host, service, err := net.SplitHostPort(at)
+	if err != nil {
+		return "", err
 	}
-	if a.Network() == "udp" {
-		at, err := net.ResolveUDPAddr("udp", a.Host)
-		if err == nil {
-			a.Host = at.String()
+	port, err := net.DefaultResolver.LookupPort(ctx, network, service)
+	if err != nil {
+		return "", err
+	}
+	if host == "" {
+		return net.JoinHostPort("", strconv.Itoa(port)), nil
+	}
+	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return "", err
+	}
+	best := all[0].Unmap()
+	for _, ip := range all {
+		if ip = ip.Unmap(); ip.Is4() {
+			best = ip
+			break
 		}
-		return err
 	}
-	at, err := net.ResolveTCPAddr("tcp", a.Host)
-	if err == nil {
-		a.Host = at.String()
-	}
-	return err
+	return netip.AddrPortFrom(best, uint16(port)).String(), nil
 }

@@ -1,8 +1,10 @@
+// Package relay passes on bytes and datagrams, without understanding them.
 package relay
 
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -10,24 +12,49 @@ import (
 	"github.com/suiro-go/suiro/examples/proxy/internal/route"
 )
 
-// Streams is the handler of a listener's connections.
-func Streams(t *Table) conn.Handler { return t.Any().Cover(&accepted{table: t}) }
+// Streams are the connections of a listener, from one configuration to the next. The zero value is
+// ready.
+type Streams struct{ now atomic.Pointer[route.Table] }
+
+// Follow replaces the table, also for connections without a route. It returns the handler of new
+// connections. nil: the listener is closed, or is no listener of streams any more.
+func (s *Streams) Follow(t *route.Table) conn.Handler {
+	s.now.Store(t)
+	if t == nil {
+		return nil
+	}
+	return t.Any().Cover(&accepted{streams: s, entered: t.Any()})
+}
 
 // accepted is the handler of a client's connection: until it is spliced, and then of what a
 // splice leaves to it.
 type accepted struct {
 	conn.Base
-	table *Table
+	streams *Streams
+	entered *route.Route // by whose TLS and PROXY header it has come
 }
 
 var errNoRoute = errors.New("no route takes this connection")
 
+// table is the newest table; nil: there is none for a connection that has come this way.
+func (h *accepted) table() *route.Table {
+	if t := h.streams.now.Load(); t != nil && t.Any().Admits(h.entered) {
+		return t
+	}
+	return nil
+}
+
 // OnOpen chooses the route, unless that depends on the name that is asked for.
 func (h *accepted) OnOpen(c *conn.Conn) error {
-	if h.table.Names == nil {
-		return begin(c, h.table.Rest)
+	t := h.table()
+	switch {
+	case t == nil:
+		c.Abort()
+		return nil
+	case t.Names == nil:
+		return begin(c, t.Rest)
 	}
-	return c.SetReadDeadline(c.Now().Add(h.table.Any().Header()))
+	return c.SetReadDeadline(c.Now().Add(t.Any().Header()))
 }
 
 // early is how much of a client's bytes may wait while an upstream is dialed. Up to that much is
@@ -43,12 +70,17 @@ func (h *accepted) OnData(c *conn.Conn) error {
 		}
 		return nil
 	}
+	t := h.table()
+	if t == nil {
+		c.Abort()
+		return nil
+	}
 	p, _ := c.Peek(-1)
 	name, err := hello.ServerName(p)
 	if errors.Is(err, hello.ErrIncomplete) {
 		return nil
 	}
-	r := h.table.find(name)
+	r := t.Find(name)
 	if r == nil {
 		c.Abort()
 		return fmt.Errorf("server name %q: %w", name, errNoRoute)

@@ -9,37 +9,22 @@ import (
 	"github.com/suiro-go/suiro/packet"
 )
 
-// pass has each session have its datagrams. When there may be no room for all of a batch they are
-// looked at one by one, and one of an unknown peer makes room.
-func (s *sessions) pass(c *packet.Conn, batch []packet.Packet) error {
-	if s.Len()+len(batch) <= s.Max {
-		return s.Sessions.OnPackets(c, batch)
-	}
-	for i := range batch {
-		if s.Len() >= s.Max && s.Session(c, batch[i].From) == nil {
-			s.packets.evict()
-		}
-		if err := s.Sessions.OnPackets(c, batch[i:i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // evict ends the oldest session to which nothing has been answered. So a flood of forged addresses
-// takes the place of its own sessions, and not that of peers that are there.
-func (p *Packets) evict() {
+// takes the place of its own sessions, and not that of peers that are there. It reports whether
+// there was one.
+func (p *Packets) evict() bool {
 	for at := p.unanswered.Front(); at != nil; at = p.unanswered.Front() {
 		p.unanswered.Remove(at)
 		s := at.Value.(*packet.Session)
 		e := s.Value().(*peer)
 		e.place = nil
 		if !e.answered.Load() {
-			e.route.Evicted.Add(1)
+			e.route.Load().Evicted.Add(1)
 			s.Close()
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // A crowd is how many sessions each source has: an IPv4 address, or a /64 of IPv6.

@@ -5,12 +5,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -21,40 +18,18 @@ import (
 )
 
 // A Route is one of a configuration. It does not change; a reload makes another one, with
-// the same Counts.
+// the same Counts, and the same TLS as long as its settings and files are the same.
 type Route struct {
 	*config.Route
 	*Counts
 	Set    *upstream.Set
 	Group  func() *conn.Group
 	Pool   *server.Pool // of http: connections that wait for their next request
-	secret *server.Pool // the same, of those within TLS, which this route alone believes; after a reload they expire
+	secret *server.Pool // the same, of those within TLS, which this route alone believes
 	Access *slog.Logger // nil: nobody wants to know
 
-	front, back *tls.Config
-}
-
-// New makes a route of its configuration. It reads the files that this names.
-func New(r *config.Route, counts *Counts) (*Route, error) {
-	route := &Route{Route: r, Counts: counts, back: &tls.Config{ServerName: r.UpstreamTLS.ServerName, InsecureSkipVerify: r.UpstreamTLS.Insecure}}
-	if r.TLS != nil {
-		cert, err := tls.LoadX509KeyPair(r.TLS.Certificate, r.TLS.Key)
-		if err != nil {
-			return nil, fmt.Errorf("route %q: tls: %w", r.Name, err)
-		}
-		route.front = &tls.Config{Certificates: []tls.Certificate{cert}}
-	}
-	if ca := r.UpstreamTLS.CA; ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("route %q: upstream_tls: %w", r.Name, err)
-		}
-		route.back.RootCAs = x509.NewCertPool()
-		if !route.back.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("route %q: upstream_tls: %s has no certificate", r.Name, ca)
-		}
-	}
-	return route, nil
+	front, back         *tls.Config
+	frontText, backText string // the settings and the files that they are made of
 }
 
 // Cover wraps a route's handler in those for the bytes before its own: TLS, and before that a PROXY
@@ -100,12 +75,6 @@ func (r *Route) PoolOf(to config.Address) *server.Pool {
 		return r.secret
 	}
 	return r.Pool
-}
-
-// Prepare says where the route has its connections to upstreams from.
-func (r *Route) Prepare(group func() *conn.Group, pool *server.Pool) {
-	r.Group, r.Pool = group, pool
-	r.secret = &server.Pool{Dialer: r.Dialer(config.Address{Scheme: "tls"}), BackOff: pool.BackOff, MaxIdle: pool.MaxIdle, Check: pool.Check}
 }
 
 // Introduce is the header by which an upstream learns whose connection it is; nil: none is wanted.

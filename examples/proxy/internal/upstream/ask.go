@@ -16,10 +16,14 @@ import (
 type Dial func(ctx context.Context, to config.Address) (net.Conn, error)
 
 // Ask asks each upstream of the set how it is, each on a goroutine, until ctx ends, and then
-// returns.
+// returns. Upstreams that another set asks are left out.
 func (s *Set) Ask(ctx context.Context, h config.Health, dial Dial, log *slog.Logger) {
 	var all sync.WaitGroup
-	for _, u := range s.All() {
+	for _, m := range s.members {
+		if !m.asks {
+			continue
+		}
+		u := m.Upstream
 		all.Go(func() {
 			tick := time.NewTicker(time.Duration(h.Interval))
 			defer tick.Stop()

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"errors"
-	"hash/fnv"
 	"math"
 	"net/netip"
 	"slices"
@@ -28,6 +27,7 @@ type member struct {
 	weight, most int
 	turn         int // of round robin: the upstream that has waited for longest
 	name         uint64
+	asks         bool // the health checks of its address are this set's
 }
 
 // All are the upstreams.
@@ -36,6 +36,26 @@ func (s *Set) All() (all []*Upstream) {
 		all = append(all, m.Upstream)
 	}
 	return all
+}
+
+// Has reports whether an upstream is in the set.
+func (s *Set) Has(u *Upstream) bool {
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Upstream == u })
+}
+
+// follow has the turns of a set go on that had some of the upstreams before.
+func (s *Set) follow(old *Set) {
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		for _, o := range old.members {
+			if o.Upstream == m.Upstream {
+				m.turn = o.turn
+			}
+		}
+	}
 }
 
 // Pick returns the next upstream for a client, of those that are not in tried. An unhealthy one is
@@ -62,10 +82,7 @@ func (s *Set) choose(client netip.Addr, tried []*Upstream) (*member, error) {
 			continue
 		}
 		all = append(all, m)
-		m.mu.Lock()
-		ok := m.well(now)
-		m.mu.Unlock()
-		if ok {
+		if m.health().well(now) {
 			healthy = append(healthy, m)
 		}
 	}
@@ -142,60 +159,4 @@ func byHash(among []*member, client netip.Addr) *member {
 		}
 	}
 	return best
-}
-
-// A Registry has one Upstream for each address, so that its health and its counts outlive a reload.
-// The zero value is ready.
-type Registry struct {
-	mu    sync.Mutex
-	known map[config.Address]*Upstream
-}
-
-// Sets makes the set of each route, and changes nothing else: the health of upstreams stays
-// unchanged until commit is called. commit starts the health checks of the routes, and forgets
-// upstreams that are in no set and have no connections. Between the two no other goroutine may call
-// Sets.
-func (r *Registry) Sets(routes []*config.Route) (sets map[*config.Route]*Set, commit func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := map[config.Address]*Upstream{}
-	checks := map[*Upstream]config.Health{}
-	sets = map[*config.Route]*Set{}
-	for _, route := range routes {
-		s := &Set{balance: route.Balance}
-		for _, u := range route.Upstreams {
-			up := known[u.Address]
-			first := up == nil
-			if first {
-				if up = r.known[u.Address]; up == nil {
-					up = &Upstream{Address: u.Address}
-				}
-				known[u.Address] = up
-			}
-			if asks := route.Health.Interval > 0; first || asks { // of several routes, one that asks knows best
-				checks[up] = route.Health
-			}
-			h := fnv.New64a()
-			_, _ = h.Write([]byte(u.Address.String()))
-			s.members = append(s.members, &member{Upstream: up, weight: orInt(u.Weight, 1), most: u.MaxConnections, name: h.Sum64()})
-		}
-		sets[route] = s
-	}
-	return sets, func() { r.commit(known, checks) }
-}
-
-func (r *Registry) commit(known map[config.Address]*Upstream, checks map[*Upstream]config.Health) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for at, u := range r.known {
-		if known[at] == nil && u.active.Load() > 0 { // it may come back, and its connections count then
-			known[at] = u
-		}
-	}
-	for u, h := range checks {
-		u.mu.Lock()
-		u.health, u.asked = h, h.Interval > 0
-		u.mu.Unlock()
-	}
-	r.known = known
 }

@@ -3,15 +3,14 @@
 package upstream
 
 import (
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/suiro-go/suiro/examples/proxy/internal/config"
 )
 
-// An Upstream is one address, whichever routes it is in. Its methods may be called from
-// any goroutine.
+// An Upstream is one address of one route. It counts the route's connections alone, and shares its
+// health with other routes that have the address. Its methods may be called from any goroutine.
+// The zero value is an upstream whose health is its own.
 type Upstream struct {
 	Address config.Address
 
@@ -19,13 +18,8 @@ type Upstream struct {
 	opened   atomic.Uint64
 	failures atomic.Uint64 // connections that could not be established, and questions that were not answered
 
-	mu     sync.Mutex
-	health config.Health
-	inARow int // failures
-	until  time.Time
-	asked  bool // somebody asks it how it is: only an answer ends its absence
-	down   bool
-	why    error
+	shared atomic.Pointer[health] // nil: own
+	own    health
 }
 
 // A State is how an upstream is at a moment.
@@ -48,16 +42,17 @@ func (u *Upstream) Host() string {
 
 // State is how it is.
 func (u *Upstream) State() State {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	s := State{Address: u.Address.String(), Healthy: u.well(time.Now()), Active: u.active.Load(), Opened: u.opened.Load(), Failures: u.failures.Load()}
-	if !s.Healthy && u.why != nil {
-		s.Why = u.why.Error()
-	}
+	s := State{Address: u.Address.String(), Active: u.active.Load(), Opened: u.opened.Load(), Failures: u.failures.Load()}
+	s.Healthy, s.Why = u.health().state()
 	return s
 }
 
-func (u *Upstream) well(now time.Time) bool { return !u.down || !u.asked && !now.Before(u.until) }
+func (u *Upstream) health() *health {
+	if h := u.shared.Load(); h != nil {
+		return h
+	}
+	return &u.own
+}
 
 // begin counts a connection that is to be established, unless there are most of them; 0:
 // no bound. Many may ask at once, so the bound is looked at and the place taken by one
@@ -87,14 +82,7 @@ func (u *Upstream) Opened() {
 func (u *Upstream) OpenedUnheard() { u.opened.Add(1) }
 
 // Succeeded notes that it has answered.
-func (u *Upstream) Succeeded() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.inARow = 0
-	if !u.asked {
-		u.down = false
-	}
-}
+func (u *Upstream) Succeeded() { u.health().succeeded() }
 
 // Failed notes that one could not be, unless the reason lies in this process or machine: then
 // nothing is known of the upstream, and others would fail in the same way.
@@ -103,30 +91,19 @@ func (u *Upstream) Failed(err error) {
 		return
 	}
 	u.failures.Add(1)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.inARow++
-	u.why = err
-	if u.inARow >= orInt(u.health.Fails, 3) {
-		u.down, u.until = true, time.Now().Add(u.health.Eject.Or(10*time.Second))
-	}
+	u.health().failed(err)
 }
 
 // answered notes the result of a health check. It reports whether that changed the health.
 func (u *Upstream) answered(err error) (turned bool) {
-	u.mu.Lock()
-	was := u.down
-	u.mu.Unlock()
+	h := u.health()
+	was := h.isDown()
 	if err != nil {
 		u.Failed(err)
 	} else {
-		u.mu.Lock()
-		u.inARow, u.down = 0, false
-		u.mu.Unlock()
+		h.passed()
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return was != u.down
+	return was != h.isDown()
 }
 
 func orInt(v, zero int) int {

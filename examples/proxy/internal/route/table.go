@@ -1,49 +1,36 @@
-// Package relay passes on bytes and datagrams, without understanding them.
-package relay
+package route
 
-import (
-	"strings"
-
-	"github.com/suiro-go/suiro/examples/proxy/internal/route"
-)
+import "strings"
 
 // A Table says which of a listener's routes a connection takes.
 type Table struct {
-	Rest  *route.Route            // all other names; nil: nothing
-	Names map[string]*route.Route // by server name, in lower case; nil: nobody looks
+	Rest  *Route            // all other names; nil: nothing
+	Names map[string]*Route // by server name, in lower case; nil: nobody looks
 
-	routes []*route.Route
+	routes []*Route
 }
 
 // Add adds a route.
-func (t *Table) Add(r *route.Route) {
+func (t *Table) Add(r *Route) {
 	t.routes = append(t.routes, r)
 	if len(r.ServerNames) == 0 {
 		t.Rest = r
 		return
 	}
 	if t.Names == nil {
-		t.Names = map[string]*route.Route{}
+		t.Names = map[string]*Route{}
 	}
 	for _, n := range r.ServerNames {
 		t.Names[strings.TrimSuffix(strings.ToLower(n), ".")] = r
 	}
 }
 
-// Any is one of the routes: what concerns connections before their name is known is the same
-// in all of them.
-func (t *Table) Any() *route.Route {
-	if t.Rest != nil {
-		return t.Rest
-	}
-	for _, r := range t.Names {
-		return r
-	}
-	return nil
-}
+// Any is one of the routes: settings for connections whose name is not known yet are equal in all
+// of them.
+func (t *Table) Any() *Route { return t.routes[0] }
 
-// find is the route of a server name: its own, that of *.parent, or the rest's.
-func (t *Table) find(name string) *route.Route {
+// Find is the route of a server name: its own, that of *.parent, or the rest's.
+func (t *Table) Find(name string) *Route {
 	if r := t.Names[name]; r != nil {
 		return r
 	}

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A setting is one that does nothing in some configurations, where it is refused.
+type setting struct {
+	name  string
+	given bool
+	acts  bool   // it has an effect here
+	cure  string // what to do if not
+}
+
+// refuse is an error for the first setting that is given and does nothing.
+func refuse(all []setting) error {
+	for _, s := range all {
+		if s.given && !s.acts {
+			return fmt.Errorf("%s has no effect here: %s", s.name, s.cure)
+		}
+	}
+	return nil
+}
+
+// checkActs refuses settings of the file that have no effect with its routes.
+func (c *Config) checkActs() error {
+	console, clients, tcp, sources := c.Admin != "", false, false, false
+	for _, r := range c.Routes {
+		clients = clients || r.Kind() != "udp"
+		for _, a := range r.Listen {
+			tcp = tcp || a.Network() == "tcp"
+		}
+		sources = sources || len(r.ProxyFrom) > 0
+	}
+	if err := refuse([]setting{
+		{"admin_token", c.AdminToken != "", console, "set admin, the address of the console"},
+		{"admin_hosts", len(c.AdminHosts) > 0, console, "set admin, the address of the console"},
+		{"admin_timeout", c.AdminTimeout != 0, console, "set admin, the address of the console"},
+		{"max_connections", c.MaxConnections != 0, clients, "all routes are udp; set udp.max_sessions of a route"},
+		{"max_per_source", c.MaxPerSource != 0, tcp || sources, "no client has an address; for udp set udp.max_per_source of a route"},
+		{"keep_alive", c.KeepAlive != 0, tcp, "no listener is tcp:// or http://"},
+		{"coalesce", c.Coalesce != 0, c.Backend != "io_uring", `set backend = "epoll", or none`},
+	}); err != nil {
+		return err
+	}
+	for _, h := range c.AdminHosts {
+		if strings.ContainsAny(h, ":/") || h == "" {
+			return fmt.Errorf("admin_hosts: %q is no name of a host: write it without scheme and port", h)
+		}
+	}
+	return nil
+}
+
+// checkActs refuses settings of the route that have no effect with its listeners and upstreams.
+func (r *Route) checkActs() error {
+	stream, http, udp := r.Kind() == "stream", r.Kind() == "http", r.Kind() == "udp"
+	asks, secret := r.Health.Interval != 0, false
+	for _, u := range r.Upstreams {
+		secret = secret || u.Address.Scheme == "tls"
+	}
+	told := len(r.ProxyFrom) > 0 || slices.ContainsFunc(r.Listen, func(a Address) bool { return a.Scheme != "unix" })
+	const only, streams = "it is for http:// listeners", "it is not for udp:// listeners"
+	if err := refuse([]setting{
+		{"tls", r.TLS != nil, !udp, "tls is not for udp"},
+		{"proxy_from", len(r.ProxyFrom) > 0, !udp, "proxy_from is not for udp"},
+		{"proxy_to", r.ProxyTo != 0, !udp, "proxy_to is not for udp"},
+		{"server_names", len(r.ServerNames) > 0, !udp, "server_names are not for udp"},
+		{"health.interval", asks, !udp, "health.interval is not for udp"},
+		{"retries", r.Retries != 0, !udp, streams},
+		{"connect_timeout", r.ConnectTimeout != 0, !udp, streams},
+		{"header_timeout", r.HeaderTimeout != 0, http || stream && (r.shared || r.TLS != nil || len(r.ServerNames) > 0 || len(r.ProxyFrom) > 0),
+			"only tls, server_names, proxy_from and http:// have a header to wait for"},
+		{"reply_timeout", r.ReplyTimeout != 0, http, only},
+		{"max_requests", r.MaxRequests != 0, http, only},
+		{"min_rate", r.MinRate != 0, http, only},
+		{"pass_headers", len(r.PassHeaders) > 0, http, "pass_headers and underscores are for http"},
+		{"underscores", r.Underscores, http, "pass_headers and underscores are for http"},
+		{"upstream_tls", r.UpstreamTLS != UpstreamTLS{}, secret, "no upstream has an address with tls://"},
+		{"upstream_tls.ca", r.UpstreamTLS.CA != "", !r.UpstreamTLS.Insecure, "insecure believes any certificate; set one of them"},
+		{"udp", r.UDP != UDP{}, udp, "it is for udp:// listeners"},
+		{"health.path", r.Health.Path != "", asks, "set health.interval, how often to ask"},
+		{"health.timeout", r.Health.Timeout != 0, asks, "set health.interval, how often to ask"},
+		{"health.eject", r.Health.Eject != 0, !asks, "with health.interval only a health check ends the absence of an upstream"},
+		{"balance", r.Balance == SourceHash, told, "clients of a unix:// listener have no address; use round_robin or least_connections"},
+	}); err != nil {
+		return err
+	}
+	return r.checkValues()
+}
+
+// checkValues refuses values that cannot be meant.
+func (r *Route) checkValues() error {
+	switch {
+	case r.Health.Fails < 0:
+		return errors.New("health.fails is not negative")
+	case r.Health.Path != "" && !strings.HasPrefix(r.Health.Path, "/"):
+		return fmt.Errorf("health.path = %q: begin it with /", r.Health.Path)
+	case r.UDP.MaxSessions < 0 || r.UDP.MaxRate < 0:
+		return errors.New("udp.max_sessions and udp.max_rate are not negative")
+	case r.TLS != nil && (r.TLS.Certificate == "" || r.TLS.Key == ""):
+		return errors.New("tls needs certificate and key, two paths of PEM files")
+	}
+	for _, n := range r.ServerNames {
+		host := strings.TrimPrefix(n, "*.")
+		if _, err := netip.ParseAddr(host); err == nil || host == "" || strings.ContainsAny(host, "*:/ ") {
+			return fmt.Errorf("server_names: no client asks for %q: write a name as shop.example, or *.shop.example", n)
+		}
+	}
+	for _, n := range r.PassHeaders {
+		if !spoofable(strings.ToLower(n)) {
+			return fmt.Errorf("pass_headers: %q has no effect: it is a field that is passed on anyway, or that the proxy writes itself", n)
+		}
+	}
+	return nil
+}
+
+// spoofed are the fields that requests lose unless pass_headers names them, beside X-Forwarded-
+// fields. Package gateway says why.
+var spoofed = []string{
+	"x-real-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "cf-connecting-ip", "proxy",
+}
+
+// spoofable reports whether pass_headers may name a field. The gateway writes two X-Forwarded-
+// fields itself, and only appends to X-Forwarded-For.
+func spoofable(name string) bool {
+	switch name {
+	case "x-forwarded-proto", "x-forwarded-host":
+		return false
+	}
+	return slices.Contains(spoofed, name) || strings.HasPrefix(name, "x-forwarded-")
+}
