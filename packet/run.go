@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"net"
 	"net/netip"
 	"runtime/debug"
 	"slices"
@@ -168,12 +169,9 @@ func appendSegments(batch []Packet, p Packet, got *reactor.Packet) []Packet {
 	return batch
 }
 
-// transientErrors concern a datagram, not the socket. The socket goes on after them.
-var transientErrors = []syscall.Errno{
-	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN,
-	syscall.ENETDOWN, syscall.EMSGSIZE, syscall.ETIMEDOUT, syscall.EACCES, syscall.EPERM, syscall.ENOPROTOOPT,
-	syscall.ENOMEM,
-}
+// fatalErrors say that the descriptor is no socket any more. All other errors of a receive concern a
+// datagram, and the socket goes on: ICMP messages alone have a dozen errnos.
+var fatalErrors = []syscall.Errno{syscall.EBADF, syscall.ENOTSOCK}
 
 func (c *Conn) recvEnd(errno syscall.Errno) {
 	switch errno {
@@ -183,8 +181,12 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	if c.is(closing | broken) {
 		return
 	}
+	if c.severed() {
+		c.fail(c.opError("read", netip.AddrPort{}, net.ErrClosed))
+		return
+	}
 	err := c.opError("read", netip.AddrPort{}, sock.Error("recvmsg", errno))
-	if !slices.Contains(transientErrors, errno) {
+	if slices.Contains(fatalErrors, errno) {
 		c.fail(err)
 		return
 	}
