@@ -34,10 +34,11 @@ type Conn struct {
 	home     *engine.Driver // receives now or received last, and owns the chunks; nil: none yet
 	outgoing *engine.Driver // got the last SendTo
 	flags    flags
-	out      *reactor.Batch            // written, to be sent after the batch in flight; nil: nothing
-	sent     []func(to netip.AddrPort) // are called for each datagram that is queued
-	inFlight int                       // cost of the batch in flight, at most
-	cause    error                     // the error for OnClose
+	out      *reactor.Batch                             // written, to be sent after the batch in flight; nil: nothing
+	sent     []func(from netip.Addr, to netip.AddrPort) // are called for each datagram that is queued
+	answers  answers
+	inFlight int   // cost of the batch in flight, at most
+	cause    error // the error for OnClose
 	value    any
 	clock    clock
 	from     *engine.Origin   // its figures
@@ -70,7 +71,8 @@ type Group interface {
 }
 
 // Listen serves a UDP socket. The workers call h for each event. The group works on a copy of the
-// descriptor, so pc may be closed at once.
+// descriptor, so pc may be closed at once. On a socket that is bound to an unspecified address,
+// answers leave from the address that was asked: see Conn.WriteTo.
 func Listen(g Group, pc *net.UDPConn, h Handler) (Handle, error) {
 	fd, err := sock.OfPacketConn(pc)
 	if err != nil {
@@ -107,6 +109,9 @@ func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
 	c := &Conn{group: g, owner: owner, handler: h, flags: with}
 	c.end.FD, c.end.Target = fd, (*target)(c)
 	c.local, c.peer, c.kind = sock.Inspect(fd)
+	if c.local.Addr().IsUnspecified() && !c.peer.IsValid() {
+		c.answers.on = sock.WantSource(fd, c.kind.Wide)
+	}
 	c.task.Init(g.RT, (*connTask)(c))
 	if with&outbound != 0 {
 		c.from = g.DialOrigin(engine.Datagrams)

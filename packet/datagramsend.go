@@ -28,8 +28,9 @@ func (s *DatagramSocket[A]) TrySendTo(p []byte, to A) error {
 	return err
 }
 
-// SendTo sends p as one datagram to an address in a stackful task. It waits while the kernel's send
-// buffer is full. For a connected socket the error matches net.ErrWriteToConnected.
+// SendTo sends p as one datagram to an address in a stackful task. The kernel chooses the source.
+// It waits while the kernel's send buffer is full. For a connected socket the error matches
+// net.ErrWriteToConnected.
 func (s *DatagramSocket[A]) SendTo(cx *sched.Context, p []byte, to A) error {
 	c, err := s.sendTo(p, to)
 	if err != nil {

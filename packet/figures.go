@@ -7,19 +7,30 @@ import (
 	"github.com/suiro-go/suiro/reactor"
 )
 
-// countSent counts the datagrams of a batch that was sent. Those that have failed are sent again,
-// or counted by sendFailed.
+// countSent counts the datagrams of a batch that was sent. sendFailed counts those that have
+// failed.
 func countSent(p *engine.OriginPart, b *reactor.Batch) {
 	datagrams, bytes := 0, b.Size()
 	for i := range b.Len() {
 		datagrams += segments(b, i)
 	}
 	for _, f := range b.Failed {
-		datagrams -= segments(b, f.Index)
-		bytes -= len(b.Payload(f.Index))
+		n, size := lost(b, f)
+		datagrams -= n
+		bytes -= size
 	}
 	p.Out.Add(uint64(datagrams))
 	p.Sent.Add(uint64(bytes))
+}
+
+// lost returns the number of datagrams that a failure has cost, and their bytes.
+func lost(b *reactor.Batch, f reactor.Failure) (datagrams, bytes int) {
+	all := len(b.Payload(f.Index))
+	if f.Segment == 0 {
+		return segments(b, f.Index), all
+	}
+	size := b.Segment(f.Index)
+	return 1, min(size, all-(f.Segment-1)*size)
 }
 
 // segments is the number of datagrams in an item of a batch.

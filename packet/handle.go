@@ -24,6 +24,11 @@ func (h Handle) Send(p []byte, to netip.AddrPort) error {
 	return h.enqueue(command{kind: cmdSend, data: slices.Clone(p), to: to})
 }
 
+// SendFrom is Send for a datagram that leaves from an address of this host: see Conn.WriteFrom.
+func (h Handle) SendFrom(p []byte, from netip.Addr, to netip.AddrPort) error {
+	return h.enqueue(command{kind: cmdSend, data: slices.Clone(p), from: from, to: to})
+}
+
 // Do calls f on a worker, where f may use the socket as a handler does. If the socket ends first, f
 // is not called. While 1024 functions wait, Do returns ErrTooManyCalls, and f is not called.
 func (h Handle) Do(f func(*Conn)) error {

@@ -9,11 +9,14 @@ import (
 type Packet struct {
 	Data      []byte         // valid until the handler's method returns
 	From      netip.AddrPort // the sender
-	To        netip.Addr     // its destination address, after WantDestination; else invalid
-	Interface int            // the index of the receiving interface, after WantDestination; else 0
+	To        netip.Addr     // its destination address: after WantDestination; else invalid
+	Interface int            // the index of the receiving interface: after WantDestination; else 0
 	Truncated bool           // it was longer than reactor.Config.DatagramSize, and Data is its beginning
 	ECN       uint8          // its ECN bits, after WantECN: 1 ECT(1), 2 ECT(0), 3 congestion experienced; else 0
 	TTL       uint8          // its TTL or hop limit, after WantTTL; else 0
+	to        netip.Addr     // its destination address, if the kernel reports it
+	device    int            // the index of the receiving interface, if the kernel reports it
+	unicast   bool           // to is an address of this host
 	at        int64          // in nanoseconds of Unix time; 0: not reported
 }
 
@@ -40,13 +43,14 @@ type Handler interface {
 
 	// OnPackets is called when datagrams have arrived. The batch has at least one, in the order in
 	// which the kernel received them. Datagrams that the method queues with WriteTo leave in one
-	// system call, after all arrived datagrams were handled.
+	// system call, after all arrived datagrams were handled. On a socket that is bound to an
+	// unspecified address, all datagrams of a batch were sent to one address of this host (Linux).
 	OnPackets(c *Conn, batch []Packet) error
 
 	// OnError is called when a datagram could not be sent, or when the network reports that an
 	// earlier one did not arrive. For instance, a closed port refuses the datagrams of a connected
 	// socket (ECONNREFUSED). err is a *net.OpError. For a datagram that was not sent, it has the
-	// destination. The socket goes on if the method returns nil, as Base's does.
+	// destination. The socket goes on after any errno, if the method returns nil, as Base's does.
 	OnError(c *Conn, err error) error
 
 	// OnTimer is called at the time that SetTimer has set.

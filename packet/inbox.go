@@ -25,17 +25,21 @@ type inbox struct {
 	recvEnded bool
 	recvErrno syscall.Errno
 
-	// flight is the batch in flight. If all of it was sent, the task need not run at its end. Else
-	// the batch becomes failed.
+	// flight is the batch in flight. If all of it was sent without an error, the task need not run
+	// at its end. Else the batch becomes failed.
 	flight    *reactor.Batch
 	failed    *reactor.Batch
 	wakeAtEnd bool // the task runs when the batch in flight ends
+	patient   bool // the reactor of the batch in flight may hold beyond its end
+
+	noSegments bool // the kernel has refused segments as such
 }
 
 // A command is a request of another goroutine to a packet socket's task.
 type command struct {
 	kind commandKind
 	data []byte
+	from netip.Addr // invalid: the kernel chooses
 	to   netip.AddrPort
 	do   func(*Conn)
 }
@@ -92,7 +96,8 @@ func (c *Conn) deliver(d *engine.Driver, e *reactor.Completion) {
 // c.mu is held.
 func (in *inbox) endFlight(d *engine.Driver, from *engine.Origin) (wake bool) {
 	countSent(from.Part(d.Worker), in.flight)
-	if len(in.flight.Failed) > 0 {
+	in.noSegments = in.noSegments || in.flight.NoSegments
+	if len(in.flight.Failed)+len(in.flight.Earlier) > 0 {
 		in.failed, in.flight = in.flight, nil
 		return true
 	}
@@ -148,6 +153,7 @@ func (c *Conn) collect(ev *events) {
 	in.queued, in.bytes = in.queued+in.bytes, 0 // send corrects queued
 	ev.recvEnded, ev.recvErrno, in.recvEnded = in.recvEnded, in.recvErrno, false
 	ev.failed, in.failed = in.failed, nil
+	c.kind.NoSegments = c.kind.NoSegments || in.noSegments
 	c.inFlight = costOf(in.flight)
 	c.mu.Unlock()
 }

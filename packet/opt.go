@@ -48,8 +48,14 @@ func (c *Conn) SetMulticastLoopback(on bool) error {
 }
 
 // WantDestination makes the socket set Packet.To and Packet.Interface. It costs a control message
-// for each datagram.
+// for each datagram. On Linux the kernel sends that message anyway to a socket that is bound to an
+// unspecified address: see WriteTo.
 func (c *Conn) WantDestination(on bool) error {
+	if c.answers.on {
+		if c.answers.shown = on; !c.is(broken) {
+			return nil
+		}
+	}
 	return c.setOption(sock.WantDestination(c.end.FD, c.kind.Wide, on))
 }
 

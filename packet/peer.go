@@ -71,6 +71,10 @@ const maxKeptCopy = 16 << 10
 // Addr is the peer's address.
 func (p *Peer) Addr() netip.AddrPort { return p.addr }
 
+// Local is the address of this host that the peer sends to and that Send sends from. It is invalid
+// where that of Session.Local is.
+func (p *Peer) Local() netip.Addr { return p.session.local }
+
 // Session returns the peer's session, as a key: a SessionHandler around that of SessionTasks is
 // given the same pointer. The methods of Session are not for tasks.
 func (p *Peer) Session() *Session { return p.session }
@@ -139,7 +143,7 @@ func (p *Peer) Send(b []byte) error {
 	if p.sent != nil {
 		p.sent.Store(int64(p.group.RT.Now()))
 	}
-	return p.conn.trySendOrQueue(b, p.addr)
+	return p.conn.trySendOrQueue(b, p.session.local, p.addr)
 }
 
 // A PeerRecvFuture is a receive of a peer's datagram. It can be polled again for the next one.
@@ -342,13 +346,3 @@ func (h *sessionTasks) Stackful() bool { return true }
 
 // HandlerName is its name in the log.
 func (h *sessionTasks) HandlerName() string { return "packet.SessionTasks" }
-
-// keptBySends makes a session the newest if something was sent to its peer since it was last used.
-func (t *sessionTable) keptBySends(s *Session) bool {
-	at := time.Duration(s.sent.Load())
-	if at <= s.last {
-		return false
-	}
-	t.touch(s, at)
-	return true
-}

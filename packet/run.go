@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"net"
 	"net/netip"
 	"runtime/debug"
 	"slices"
@@ -110,13 +111,21 @@ func (c *Conn) receive(ev *events) {
 		batch := localOf(c.driver).packets[:0]
 		last := ev.next
 		for ; last < len(ev.chunks) && len(batch) < maxBatch; last++ {
+			n := len(batch)
 			batch = appendPackets(batch, ev.chunks[last])
+			if n > 0 && !sameSource(&batch[0], &batch[n]) {
+				batch = batch[:n]
+				break
+			}
 		}
+		c.answers.hide(batch)
 		localOf(c.driver).packets = batch[:0]
 		c.countReceived(batch)
 		if !c.is(closing | broken) {
+			c.answers.begin(batch)
 			c.check(c.handler.OnPackets(c, batch))
 		}
+		c.answers.end()
 		clear(batch)
 		ev.release(c.home, last)
 	}
@@ -151,6 +160,7 @@ func appendPackets(batch []Packet, b reactor.Buffer) []Packet {
 	p := &batch[len(batch)-1]
 	p.Data, p.From, p.Truncated = got.Payload, got.From, got.Truncated
 	p.To, p.Interface = got.To, got.Interface
+	p.to, p.device, p.unicast = got.To, got.Interface, got.Unicast
 	p.ECN, p.TTL, p.at = got.ECN, got.TTL, got.Time
 	if got.Segment <= 0 || got.Segment >= len(got.Payload) {
 		return batch
@@ -168,12 +178,9 @@ func appendSegments(batch []Packet, p Packet, got *reactor.Packet) []Packet {
 	return batch
 }
 
-// transientErrors concern a datagram, not the socket. The socket goes on after them.
-var transientErrors = []syscall.Errno{
-	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN,
-	syscall.ENETDOWN, syscall.EMSGSIZE, syscall.ETIMEDOUT, syscall.EACCES, syscall.EPERM, syscall.ENOPROTOOPT,
-	syscall.ENOMEM,
-}
+// fatalErrors say that the descriptor is no socket any more. All other errors of a receive concern
+// a datagram, and the socket goes on: ICMP messages alone have a dozen errnos.
+var fatalErrors = []syscall.Errno{syscall.EBADF, syscall.ENOTSOCK}
 
 func (c *Conn) recvEnd(errno syscall.Errno) {
 	switch errno {
@@ -183,8 +190,12 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 	if c.is(closing | broken) {
 		return
 	}
+	if c.severed() {
+		c.fail(c.opError("read", netip.AddrPort{}, net.ErrClosed))
+		return
+	}
 	err := c.opError("read", netip.AddrPort{}, sock.Error("recvmsg", errno))
-	if !slices.Contains(transientErrors, errno) {
+	if slices.Contains(fatalErrors, errno) {
 		c.fail(err)
 		return
 	}
@@ -194,7 +205,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 func (c *Conn) exec(cmd *command) {
 	switch cmd.kind {
 	case cmdSend:
-		if err := c.WriteTo(cmd.data, cmd.to); err != nil && !c.is(closing|broken) {
+		if err := c.WriteFrom(cmd.data, cmd.from, cmd.to); err != nil && !c.is(closing|broken) {
 			c.check(c.handler.OnError(c, err))
 		}
 	case cmdDo:
@@ -218,7 +229,7 @@ func (c *Conn) exec(cmd *command) {
 // done.
 func (c *Conn) settle(cx *sched.Context) (done bool) {
 	if !c.is(broken) {
-		if c.send(c.is(closing)) == 0 && c.is(closing) {
+		if c.send(c.is(closing), false) == 0 && c.is(closing) {
 			c.flags |= broken
 		}
 	}

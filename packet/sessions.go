@@ -10,9 +10,10 @@ import (
 )
 
 // Sessions is a Handler that keeps a Session for each peer, that is for each address that has sent
-// a datagram lately. One value may serve several sockets, such as those of a Server with ReusePort.
-// Each socket has its own sessions. Handler is then called by several workers at a time, but for
-// one socket by one worker. The fields must not change meanwhile. The value must not be copied.
+// a datagram lately. A peer that sends to several addresses of this host has a session for each.
+// One value may serve several sockets, such as those of a Server with ReusePort. Each socket has
+// its own sessions. Handler is then called by several workers at a time, but for one socket by one
+// worker. The fields must not change meanwhile. The value must not be copied.
 //
 // Sessions has the methods of Handler so that it can be used wherever a Handler can, as an
 // http.ServeMux is an http.Handler. A Handler of the user's own may embed it and extend these
@@ -58,10 +59,13 @@ type SessionHandler interface {
 	OnClose(s *Session, err error)
 }
 
-// A Session is one peer of a socket. Its methods are for the handler, while one of the handler's
-// methods runs.
+// A Session is one peer of a socket. On a socket that is bound to an unspecified address it is the
+// peer's exchange with one address of this host: see Local. Its methods are for the handler, while
+// one of the handler's methods runs.
 type Session struct {
 	peer  netip.AddrPort
+	local netip.Addr // invalid: the kernel chooses the source of answers
+	other *Session   // of the same peer with another local address; nil: there is none
 	table *sessionTable
 	value any
 	last  time.Duration // time of the last datagram received, or sent if CountSent is set
@@ -81,12 +85,18 @@ const (
 // Peer returns the address of the session's peer.
 func (s *Session) Peer() netip.AddrPort { return s.peer }
 
+// Local returns the address of this host that the peer sends to and that the session's datagrams
+// leave from. On Linux it is valid for a socket that is bound to an unspecified address, unless the
+// peer sends to a group or a broadcast address. A peer that sends to two addresses has two
+// sessions.
+func (s *Session) Local() netip.Addr { return s.local }
+
 // Conn returns the socket.
 func (s *Session) Conn() *Conn { return s.table.conn }
 
-// Write queues a datagram to the peer, as Conn.WriteTo does.
+// Write queues a datagram to the peer, as Conn.WriteFrom does from Local.
 func (s *Session) Write(p []byte) (int, error) {
-	if err := s.table.conn.WriteTo(p, s.peer); err != nil {
+	if err := s.table.conn.WriteFrom(p, s.local, s.peer); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -116,8 +126,9 @@ func (m *Sessions) Len() int { return int(m.live.Load()) }
 // it.
 func (m *Sessions) Refused() uint64 { return m.refused.Load() }
 
-// Session returns the session of a peer on a socket, or nil. It is for the handler of the socket's
-// sessions, while one of its methods runs.
+// Session returns the session of a peer on a socket, or nil. If the peer has several, it is the one
+// that was opened last. Session is for the handler of the socket's sessions, while one of its
+// methods runs.
 func (m *Sessions) Session(c *Conn, peer netip.AddrPort) *Session {
 	if t, ok := m.tables.Load(c); ok {
 		return t.(*sessionTable).peers[peer]

@@ -15,8 +15,8 @@ import (
 type sessionTable struct {
 	owner  *Sessions
 	conn   *Conn
-	peers  map[netip.AddrPort]*Session
-	oldest *Session // idle for the longest time
+	peers  map[netip.AddrPort]*Session // the one opened last; its others follow it
+	oldest *Session                    // idle for the longest time
 	newest *Session
 }
 
@@ -24,9 +24,16 @@ func (t *sessionTable) receive(batch []Packet) {
 	now := t.conn.group.RT.Now()
 	t.expire(now) // first, so that a datagram does not revive a session that expired before it arrived
 	for _, p := range batch {
+		local := netip.Addr{}
+		if t.conn.answers.on {
+			local = p.source()
+		}
 		s := t.peers[p.From]
+		for s != nil && s.local != local {
+			s = s.other
+		}
 		if s == nil {
-			if s = t.open(p.From, now); s == nil {
+			if s = t.open(p.From, local, now); s == nil {
 				continue
 			}
 		}
@@ -39,21 +46,24 @@ func (t *sessionTable) receive(batch []Packet) {
 }
 
 // sent is called for each queued datagram if CountSent is set.
-func (t *sessionTable) sent(to netip.AddrPort) {
+// If the source is unknown, it counts for all sessions of the peer.
+func (t *sessionTable) sent(from netip.Addr, to netip.AddrPort) {
 	s := t.newest
-	if s == nil || s.peer != to { // mostly the datagram answers the newest session's
+	if s == nil || s.peer != to || s.local != from { // mostly the datagram answers the newest session's
 		s = t.peers[to]
 	}
-	if s != nil {
-		t.touch(s, t.conn.group.RT.Now())
+	for ; s != nil; s = s.other {
+		if s.local == from || !from.IsValid() {
+			t.touch(s, t.conn.group.RT.Now())
+		}
 	}
 }
 
-func (t *sessionTable) open(peer netip.AddrPort, now time.Duration) *Session {
+func (t *sessionTable) open(peer netip.AddrPort, local netip.Addr, now time.Duration) *Session {
 	if !t.owner.admit() {
 		return nil
 	}
-	s := &Session{peer: peer, table: t, last: now}
+	s := &Session{peer: peer, local: local, other: t.peers[peer], table: t, last: now}
 	t.peers[peer] = s
 	t.link(s)
 	if err := t.owner.Handler.OnOpen(s); err != nil {
@@ -113,9 +123,25 @@ func (t *sessionTable) end(s *Session, err error) {
 	}
 	s.over = true
 	t.unlink(s)
-	delete(t.peers, s.peer)
+	t.forget(s)
 	t.owner.live.Add(-1)
 	t.owner.Handler.OnClose(s, err)
+}
+
+// forget removes a session from those of its peer.
+func (t *sessionTable) forget(s *Session) {
+	first := t.peers[s.peer]
+	switch {
+	case first != s:
+		for first.other != s {
+			first = first.other
+		}
+		first.other = s.other
+	case s.other != nil:
+		t.peers[s.peer] = s.other
+	default:
+		delete(t.peers, s.peer)
+	}
 }
 
 // endAll ends the sessions of a socket that has ended. A panic in one OnClose is logged. OnClose is
@@ -153,4 +179,14 @@ func (t *sessionTable) arm() {
 	} else {
 		t.conn.setTimer(0)
 	}
+}
+
+// keptBySends makes a session the newest if something was sent to its peer since it was last used.
+func (t *sessionTable) keptBySends(s *Session) bool {
+	at := time.Duration(s.sent.Load())
+	if at <= s.last {
+		return false
+	}
+	t.touch(s, at)
+	return true
 }

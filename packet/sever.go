@@ -24,3 +24,10 @@ func (c *Conn) sever() {
 	// ended by now, its token refers to no socket.
 	c.group.Expel(&was, reactor.RecvFrom)
 }
+
+// severed reports whether sever was called. The errors of receives may then be of the inert socket.
+func (c *Conn) severed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inbox.severed
+}

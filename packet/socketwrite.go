@@ -20,7 +20,8 @@ var (
 	errAddressType = fmt.Errorf("packet: the address is of another type than the socket's: %w", syscall.EINVAL)
 )
 
-// WriteToUDPAddrPort sends p as one datagram to an address.
+// WriteToUDPAddrPort sends p as one datagram to an address. As in package net, the kernel chooses
+// the source, also for an answer. WriteMsgUDP sets it by a control message (IP_PKTINFO).
 func (s *Socket) WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error) {
 	sa := spareAddrs.Get().(*reactor.Sockaddr)
 	defer spareAddrs.Put(sa)

@@ -17,16 +17,11 @@ var spareAddrs = sync.Pool{New: func() any { return new(reactor.Sockaddr) }}
 
 // trySendOrQueue sends a datagram by a system call of the caller, on any goroutine, if nothing is
 // queued before it and the socket has room. Else it queues a copy.
-func (c *Conn) trySendOrQueue(p []byte, to netip.AddrPort) error {
+func (c *Conn) trySendOrQueue(p []byte, from netip.Addr, to netip.AddrPort) error {
 	if !c.beginSyscall() {
-		return c.queueCopy(p, to)
+		return c.queueCopy(p, from, to)
 	}
-	sa := spareAddrs.Get().(*reactor.Sockaddr)
-	errno := sa.SetAddrPort(to, c.kind.Wide)
-	if errno == 0 {
-		errno = reactor.NewCalls(c.group.Reactor).TrySendTo(c.end.FD, p, sa)
-	}
-	spareAddrs.Put(sa)
+	errno := c.trySend(p, from, to)
 	retired := c.endSyscall()
 	switch {
 	case errno == 0:
@@ -36,10 +31,23 @@ func (c *Conn) trySendOrQueue(p []byte, to netip.AddrPort) error {
 	case retired: // the error may be of the inert socket
 		return c.opError("write", to, net.ErrClosed)
 	case errno == syscall.EAGAIN:
-		return c.queueCopy(p, to)
+		return c.queueCopy(p, from, to)
 	}
 	c.from.Outside.Dropped[engine.SendFailed].Add(1)
 	return c.opError("write", to, sock.Error("sendto", errno))
+}
+
+func (c *Conn) trySend(p []byte, from netip.Addr, to netip.AddrPort) syscall.Errno {
+	calls := reactor.NewCalls(c.group.Reactor)
+	if from.IsValid() {
+		return calls.TrySendFrom(c.end.FD, p, from, to, c.kind.Wide)
+	}
+	sa := spareAddrs.Get().(*reactor.Sockaddr)
+	defer spareAddrs.Put(sa)
+	if errno := sa.SetAddrPort(to, c.kind.Wide); errno != 0 {
+		return errno
+	}
+	return calls.TrySendTo(c.end.FD, p, sa)
 }
 
 // beginSyscall keeps the descriptor open until endSyscall, if nothing is queued.
@@ -69,8 +77,8 @@ func (c *Conn) endSyscall() (closed bool) {
 	return closed
 }
 
-func (c *Conn) queueCopy(p []byte, to netip.AddrPort) error {
-	err := c.enqueue(command{kind: cmdSend, data: slices.Clone(p), to: to})
+func (c *Conn) queueCopy(p []byte, from netip.Addr, to netip.AddrPort) error {
+	err := c.enqueue(command{kind: cmdSend, data: slices.Clone(p), from: from, to: to})
 	if err == engine.ErrGone {
 		return c.opError("write", to, net.ErrClosed)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/engine"
@@ -15,22 +14,35 @@ import (
 // WriteTo queues a copy of p as one datagram. The zero AddrPort is the peer of a connected socket.
 // All datagrams that are queued while a handler runs leave in one system call.
 //
+// On a socket that is bound to an unspecified address, a datagram that OnPackets sends to a sender
+// of its batch leaves from that batch's destination address (Linux). The kernel chooses the source
+// of all other datagrams, and of answers to datagrams that went to a group or a broadcast address.
+// To answer later, use WriteFrom or Handle.SendFrom.
+//
 // While Config.MaxWrite bytes are queued, the error is ErrWriteQueueFull. Other errors are
 // *net.OpError. They match net.ErrClosed after Close, syscall.EMSGSIZE for a datagram that is too
 // long, and syscall.EAFNOSUPPORT for an address of another family. After an error nothing is
 // queued. OnError gets the errors with which the kernel refuses the datagram later.
 func (c *Conn) WriteTo(p []byte, to netip.AddrPort) error {
-	return c.write(to, func(b *reactor.Batch) error { return b.Add(p, to) })
+	return c.WriteFrom(p, c.answers.source(to), to)
+}
+
+// WriteFrom is WriteTo for a datagram that leaves from an address of this host, such as Packet.To
+// of the datagram that it answers (WantDestination). An invalid from leaves the choice to the
+// kernel. OnError gets the error of an address that is not this host's, or that is a group's. Only
+// Linux uses from.
+func (c *Conn) WriteFrom(p []byte, from netip.Addr, to netip.AddrPort) error {
+	return c.write(from, to, func(b *reactor.Batch) error { return b.Add(p, to) })
 }
 
 // WriteSegments splits p into datagrams of segment bytes and queues them. The last one may be
-// shorter. With UDP_SEGMENT (Linux 4.18) they cost little more than one datagram. Errors are those
-// of WriteTo, and EINVAL if segment is not positive.
+// shorter. With UDP_SEGMENT (Linux 4.18) they cost little more than one datagram. Their source, and
+// errors, are those of WriteTo, and EINVAL if segment is not positive.
 func (c *Conn) WriteSegments(p []byte, segment int, to netip.AddrPort) error {
-	return c.write(to, func(b *reactor.Batch) error { return b.AddSegments(p, segment, to) })
+	return c.write(c.answers.source(to), to, func(b *reactor.Batch) error { return b.AddSegments(p, segment, to) })
 }
 
-func (c *Conn) write(to netip.AddrPort, add func(*reactor.Batch) error) error {
+func (c *Conn) write(from netip.Addr, to netip.AddrPort, add func(*reactor.Batch) error) error {
 	switch {
 	case c.is(closing | broken):
 		return c.opError("write", to, net.ErrClosed)
@@ -41,6 +53,7 @@ func (c *Conn) write(to netip.AddrPort, add func(*reactor.Batch) error) error {
 	if c.out == nil {
 		c.out = localOf(c.driver).batch(c.kind)
 	}
+	c.out.From = from
 	if err := add(c.out); err != nil {
 		var errno syscall.Errno
 		if errors.As(err, &errno) {
@@ -49,7 +62,7 @@ func (c *Conn) write(to netip.AddrPort, add func(*reactor.Batch) error) error {
 		return c.opError("write", to, err)
 	}
 	for _, notify := range c.sent {
-		notify(to)
+		notify(from, to)
 	}
 	return nil
 }
@@ -64,14 +77,20 @@ func (c *Conn) Flush() error {
 	if c.is(broken) {
 		return c.opError("write", netip.AddrPort{}, net.ErrClosed)
 	}
-	c.send(c.is(closing))
+	c.send(c.is(closing), true)
 	return nil
 }
 
 // send starts a send if datagrams are queued and no batch is in flight. It returns Unsent. With
 // wakeAtEnd the task runs again when the batch in flight ends. That wake-up is not missed, since
-// c.mu guards both flight and wakeAtEnd.
-func (c *Conn) send(wakeAtEnd bool) int {
+// c.mu guards both flight and wakeAtEnd. early: the handler may queue datagrams that wait for that
+// end.
+//
+// A reactor that holds does not return for a batch whose end nobody waits for (patient). If the
+// task begins to wait for one, it wakes the reactor. The batch has then not been submitted to the
+// kernel, or its completion is there already: in both cases the next Poll finds the completion, or
+// returns with the next one.
+func (c *Conn) send(wakeAtEnd, early bool) int {
 	c.mu.Lock()
 	in := &c.inbox
 	start := in.flight == nil && in.failed == nil && c.out != nil && c.out.Len() > 0
@@ -79,25 +98,35 @@ func (c *Conn) send(wakeAtEnd bool) int {
 		in.flight, c.out = c.out, nil
 	}
 	in.wakeAtEnd = wakeAtEnd || c.out != nil
+	hurry := in.flight != nil && in.wakeAtEnd && in.patient
+	if start {
+		hurry, in.patient = false, !in.wakeAtEnd && !early
+	} else if hurry {
+		in.patient = false
+	}
+	patient := in.patient
 	in.queued = costOf(c.out)
 	c.inFlight = costOf(in.flight)
 	b := in.flight
 	c.mu.Unlock()
 	if start {
-		c.transmit(b)
+		c.transmit(b, patient)
+	}
+	if hurry {
+		_ = c.outgoing.R.Wake() // it fails only once the reactor is closed
 	}
 	return c.Unsent()
 }
 
 // transmit submits a batch. The batch must not be used until its completion, unless Submit reports
 // that the backend is done with it.
-func (c *Conn) transmit(b *reactor.Batch) {
+func (c *Conn) transmit(b *reactor.Batch, patient bool) {
 	d := c.driver
 	c.outgoing = d.Via(c.home)
 	if c.home == nil {
 		c.home = c.outgoing
 	}
-	err := d.Submit(c.outgoing, reactor.Op{Kind: reactor.SendTo, FD: c.end.FD, Token: c.end.Token, Batch: b})
+	err := d.Submit(c.outgoing, reactor.Op{Kind: reactor.SendTo, FD: c.end.FD, Token: c.end.Token, Batch: b, NoWait: patient})
 	if err == nil && d.Op.Sent == 0 {
 		return
 	}
@@ -113,43 +142,19 @@ func (c *Conn) transmit(b *reactor.Batch) {
 	}
 }
 
-// sendFailed handles a batch in which at least one datagram failed.
+// sendFailed handles a batch in which datagrams failed, or that met errors of earlier ones.
 func (c *Conn) sendFailed(b *reactor.Batch) {
-	for _, f := range b.Failed {
-		if b.Segment(f.Index) > 0 && c.resend(b, f) {
-			continue
-		}
-		c.from.Part(c.driver.Worker).Dropped[engine.SendFailed].Add(uint64(segments(b, f.Index)))
+	tell := func(to netip.AddrPort, errno syscall.Errno) {
 		if !c.is(closing | broken) {
-			c.check(c.handler.OnError(c, c.opError("write", b.To(f.Index), sock.Error("sendto", f.Errno))))
+			c.check(c.handler.OnError(c, c.opError("write", to, sock.Error("sendto", errno))))
 		}
 	}
-}
-
-// resend queues segments as single datagrams, if the kernel refused them because they are segments.
-// It does so if the interface cannot take them whole, or if it cannot process segments otherwise
-// (IPsec, no checksums). resend reports whether it has queued them.
-func (c *Conn) resend(b *reactor.Batch, f reactor.Failure) bool {
-	switch f.Errno {
-	case syscall.EINVAL, syscall.EIO, syscall.EMSGSIZE:
-	default:
-		return false
+	for _, errno := range b.Earlier {
+		tell(netip.AddrPort{}, errno)
 	}
-	if c.is(broken) {
-		return false
+	for _, f := range b.Failed {
+		n, _ := lost(b, f)
+		c.from.Part(c.driver.Worker).Dropped[engine.SendFailed].Add(uint64(n))
+		tell(b.To(f.Index), f.Errno)
 	}
-	if f.Errno != syscall.EMSGSIZE {
-		c.kind.NoSegments = true
-	}
-	if c.out == nil {
-		c.out = localOf(c.driver).batch(c.kind)
-	}
-	c.out.NoSegments = c.out.NoSegments || c.kind.NoSegments
-	join := c.out.Join
-	c.out.Join = false
-	for p := range slices.Chunk(b.Payload(f.Index), b.Segment(f.Index)) {
-		_ = c.out.Add(p, b.To(f.Index)) // it has been added once
-	}
-	c.out.Join = join
-	return true
 }

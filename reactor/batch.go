@@ -15,7 +15,7 @@ type Batch struct {
 	Wide bool
 
 	// NoSegments says that the kernel has no UDP_SEGMENT, which only Linux has. AddSegments then
-	// adds single datagrams.
+	// adds single datagrams. A SendTo sets it if the kernel has refused segments as such.
 	NoSegments bool
 
 	// Join makes Add join a datagram to the one before it, as AddSegments would have added them, if
@@ -24,23 +24,36 @@ type Batch struct {
 	// the kernel would refuse a segment that the interface cannot send whole.
 	Join bool
 
+	// From is the address of this host from which the datagrams that are added next leave. Invalid:
+	// the kernel chooses it. Only Linux uses From. A link-local address needs its zone.
+	From netip.Addr
+
 	// Failed lists the datagrams that were not sent, after the SendTo.
 	Failed []Failure
+
+	// Earlier lists errors of earlier datagrams, after the SendTo. The socket had kept them, from
+	// ICMP messages, and reported them instead of sending. The datagrams were then sent.
+	Earlier []syscall.Errno
 
 	data []byte
 	list []datagram
 	raw  rawBatch
 }
 
-// A Failure is a datagram that was not sent: its index in the batch, and the error.
+// A Failure is a datagram that was not sent: its index in the batch, and the error. Segments that
+// the kernel refuses leave as single datagrams, in order. Segment is then the number, from 1, of
+// the one that was not sent. 0: no part of the datagram was sent.
 type Failure struct {
-	Index int
-	Errno syscall.Errno
+	Index   int
+	Errno   syscall.Errno
+	Segment int
 }
 
 type datagram struct {
 	to      netip.AddrPort // invalid: the peer of a connected socket
-	scope   uint32         // of an IPv6 zone
+	from    netip.Addr     // invalid: the kernel chooses
+	scope   uint32         // of an IPv6 zone of to
+	device  uint32         // of an IPv6 zone of from
 	end     int            // its end in data
 	segment int            // above 0: it is several datagrams of this length
 	full    bool           // no further datagram may join it
@@ -59,8 +72,8 @@ const maxSegments = 64
 const maxJoin = 1280 - 40 - 8
 
 // Add adds one datagram. An invalid to is the peer of a connected socket. Errors: EMSGSIZE if the
-// datagram fits no packet, EAFNOSUPPORT if the socket cannot send to that address, ENODEV for an
-// unknown zone. With an error nothing is added.
+// datagram fits no packet, EAFNOSUPPORT if the socket cannot send to that address or From is of
+// another family, ENODEV for an unknown zone. With an error nothing is added.
 func (b *Batch) Add(p []byte, to netip.AddrPort) error {
 	if b.Join && b.join(p, to) {
 		return nil
@@ -79,7 +92,7 @@ func (b *Batch) join(p []byte, to netip.AddrPort) bool {
 	if size == 0 {
 		size = all
 	}
-	if d.full || d.to != to || size > maxJoin || len(p) > size || all+len(p) > maxPayload4 || all >= maxSegments*size {
+	if d.full || d.to != to || d.from != b.From || size > maxJoin || len(p) > size || all+len(p) > maxPayload4 || all >= maxSegments*size {
 		return false
 	}
 	d.segment, d.full = size, len(p) < size // only the last may be shorter
@@ -129,13 +142,23 @@ func (b *Batch) add(p []byte, to netip.AddrPort, segment int) error {
 	if len(p) > b.room(to) {
 		return syscall.EMSGSIZE
 	}
-	d := datagram{to: to, end: len(b.data) + len(p), segment: segment, full: segment > 0}
+	d := datagram{to: to, from: b.From, end: len(b.data) + len(p), segment: segment, full: segment > 0}
 	if to.IsValid() {
 		if !b.Wide && !to.Addr().Unmap().Is4() {
 			return syscall.EAFNOSUPPORT
 		}
 		if zone := to.Addr().Zone(); zone != "" {
 			if d.scope = zones.index(zone); d.scope == 0 {
+				return fmt.Errorf("reactor: zone %q: %w", zone, syscall.ENODEV)
+			}
+		}
+	}
+	if d.from.IsValid() {
+		if d.from.Unmap().Is4() != (!b.Wide || to.IsValid() && to.Addr().Unmap().Is4()) {
+			return syscall.EAFNOSUPPORT
+		}
+		if zone := d.from.Zone(); zone != "" {
+			if d.device = zones.index(zone); d.device == 0 {
 				return fmt.Errorf("reactor: zone %q: %w", zone, syscall.ENODEV)
 			}
 		}
@@ -171,10 +194,11 @@ func (b *Batch) Segment(index int) int { return b.list[index].segment }
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
-	b.data, b.list, b.Failed = b.data[:0], b.list[:0], b.Failed[:0]
+	b.data, b.list, b.Failed, b.Earlier = b.data[:0], b.list[:0], b.Failed[:0], b.Earlier[:0]
+	b.From = netip.Addr{}
 	b.raw.reset()
 }
 
 func (b *Batch) fail(index int, errno syscall.Errno) {
-	b.Failed = append(b.Failed, Failure{index, errno})
+	b.Failed = append(b.Failed, Failure{Index: index, Errno: errno})
 }

@@ -12,21 +12,24 @@ import (
 // A rawBatch is a batch in the kernel's form. It holds pointers into itself and into the batch's
 // data, which are on the heap. The heap does not move.
 type rawBatch struct {
-	ready bool
-	next  int // the first datagram not yet processed, where they are sent in order
-	msgs  []mmsghdr
-	parts []rawDatagram
+	ready   bool
+	next    int // the first datagram not yet processed, where they are sent in order
+	msgs    []mmsghdr
+	parts   []rawDatagram
+	segment int             // above 0: the segments of datagram next leave singly, and this one is next, from 1
+	refusal syscall.Errno   // why they do
+	tried   []syscall.Errno // the errors of the attempts to send the next one
 }
 
 // A rawDatagram is the memory to which a message header points.
 type rawDatagram struct {
 	iov     unix.Iovec
 	name    syscall.RawSockaddrInet6 // or an Inet4, which is shorter
-	control [3]uint64                // room for a cmsghdr and a number, aligned
+	control [8]uint64                // room for a source address and the length of segments, aligned
 	done    bool
 }
 
-func (w *rawBatch) reset() { w.ready, w.next = false, 0 }
+func (w *rawBatch) reset() { w.ready, w.next, w.segment, w.tried = false, 0, 0, w.tried[:0] }
 
 // prepare writes the kernel's form, once.
 func (b *Batch) prepare() {
@@ -53,28 +56,11 @@ func (b *Batch) prepare() {
 			h.Name = (*byte)(unsafe.Pointer(&part.name))
 			h.Namelen = d.setName(&part.name, b.Wide)
 		}
+		if d.from.IsValid() {
+			part.setSource(h, d, b.Wide)
+		}
 		if d.segment > 0 {
 			part.setSegment(h, d.segment)
 		}
 	}
-}
-
-// transmit sends as many datagrams as the kernel takes at once, in order. It reports whether all
-// have been processed. A datagram that the kernel refuses for any reason but a full buffer has
-// failed.
-func (b *Batch) transmit(k kernel, fd int) bool {
-	b.prepare()
-	w := &b.raw
-	for w.next < len(w.msgs) {
-		switch n, errno := k.sendmmsg(fd, w.msgs[w.next:]); errno {
-		case 0:
-			w.next += n
-		case unix.EAGAIN:
-			return false
-		default: // an error of the first datagram: the others are still tried
-			b.fail(w.next, errno)
-			w.next++
-		}
-	}
-	return true
 }

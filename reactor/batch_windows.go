@@ -40,6 +40,13 @@ func (b *Batch) transmit(k kernel, fd int) bool {
 	return true
 }
 
+// skipAll fails all datagrams before index end that have not been processed.
+func (b *Batch) skipAll(errno syscall.Errno, end int) {
+	for ; b.raw.next < end; b.raw.next++ {
+		b.fail(b.raw.next, errno)
+	}
+}
+
 func (k kernel) sendTo(fd int, p []byte, name *syscall.RawSockaddrInet6, size uint32) syscall.Errno {
 	if _, errno := k.next(faults.SendTo, fd, 1); errno != 0 {
 		return errno

@@ -12,6 +12,7 @@ type Packet struct {
 	Time      int64          // when the kernel received it, in nanoseconds of Unix time, with SO_TIMESTAMPNS (Linux); else 0
 	ECN       uint8          // the two ECN bits, with IP_RECVTOS and IPV6_RECVTCLASS (Linux); else 0
 	TTL       uint8          // the TTL or hop limit, with IP_RECVTTL and IPV6_RECVHOPLIMIT (Linux); else 0
+	Unicast   bool           // To is an address of this host, not of a group or a broadcast, with IP_PKTINFO and on IPv6 with IPV6_RECVPKTINFO (Linux)
 	Truncated bool           // Payload is only the beginning: the rest is lost
 	Payload   []byte         // valid until the Buffer is released
 }

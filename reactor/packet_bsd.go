@@ -13,7 +13,10 @@ import (
 // and takes 72, IP_RECVDSTADDR 24.
 const packetPayload = 192
 
-const haveSegments = false
+const (
+	haveSegments = false
+	canSource    = false // Batch.From has no effect
+)
 
 func familyOf(sockaddr []byte) uint16 { return uint16(sockaddr[1]) } // behind the length
 
@@ -28,3 +31,5 @@ func (got *Packet) control(level, kind int, data []byte) {
 }
 
 func (*rawDatagram) setSegment(*unix.Msghdr, int) {} // no batch has segments
+
+func (*rawDatagram) setSource(*unix.Msghdr, *datagram, bool) {}

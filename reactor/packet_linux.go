@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packetPayload leaves 144 bytes for control messages. On 64-bit systems IPV6_PKTINFO takes 40,
-// SO_TIMESTAMPNS 32, UDP_GRO, the traffic class and the hop limit 24 each.
-const packetPayload = 192
+// packetPayload leaves 208 bytes for control messages. On 64-bit systems IPV6_PKTINFO takes 40,
+// IP_PKTINFO and SO_TIMESTAMPNS 32 each, UDP_GRO, the traffic class and the hop limit 24 each.
+const packetPayload = 256
 
 // Of linux/udp.h.
 const (
@@ -18,7 +18,10 @@ const (
 	udpGRO     = 104
 )
 
-const haveSegments = true // not in all kernels: see Batch.NoSegments
+const (
+	haveSegments = true // not in all kernels: see Batch.NoSegments
+	canSource    = true // Batch.From has an effect
+)
 
 func familyOf(sockaddr []byte) uint16 { return binary.NativeEndian.Uint16(sockaddr) }
 
@@ -39,6 +42,7 @@ func (got *Packet) control(level, kind int, data []byte) {
 	case level == unix.IPPROTO_IP && kind == unix.IP_PKTINFO && len(data) >= unix.SizeofInet4Pktinfo:
 		got.Interface = int(binary.NativeEndian.Uint32(data))
 		got.To = netip.AddrFrom4([4]byte(data[8:12]))
+		got.Unicast = [4]byte(data[4:8]) == [4]byte(data[8:12]) // else the kernel names an address to answer from
 	}
 }
 
@@ -52,10 +56,30 @@ func stampOf(data []byte) int64 {
 
 // setSegment makes the kernel split the message into datagrams of this length.
 func (part *rawDatagram) setSegment(h *unix.Msghdr, length int) {
-	c := (*unix.Cmsghdr)(unsafe.Pointer(&part.control))
-	c.Level, c.Type = unix.SOL_UDP, udpSegment
-	c.SetLen(unix.CmsgLen(2))
-	binary.NativeEndian.PutUint16((*[24]byte)(unsafe.Pointer(&part.control))[unix.CmsgLen(0):], uint16(length))
-	h.Control = (*byte)(unsafe.Pointer(&part.control))
-	h.SetControllen(unix.CmsgSpace(2))
+	part.addControl(h, unix.SOL_UDP, udpSegment, binary.NativeEndian.AppendUint16(nil, uint16(length)))
+}
+
+// setSource makes the message leave from the datagram's source address. An IPv6 socket has one kind
+// of control message for both families.
+func (part *rawDatagram) setSource(h *unix.Msghdr, d *datagram, wide bool) {
+	if wide {
+		ip := d.from.As16()
+		part.addControl(h, unix.IPPROTO_IPV6, unix.IPV6_PKTINFO, binary.NativeEndian.AppendUint32(ip[:], d.device))
+		return
+	}
+	var info [unix.SizeofInet4Pktinfo]byte // the interface, the source, and the unused destination
+	ip := d.from.Unmap().As4()
+	copy(info[4:], ip[:])
+	part.addControl(h, unix.IPPROTO_IP, unix.IP_PKTINFO, info[:])
+}
+
+// addControl adds a control message.
+func (part *rawDatagram) addControl(h *unix.Msghdr, level, kind int32, data []byte) {
+	room, at := (*[8 * len(part.control)]byte)(unsafe.Pointer(&part.control)), int(h.Controllen)
+	c := (*unix.Cmsghdr)(unsafe.Pointer(&room[at]))
+	c.Level, c.Type = level, kind
+	c.SetLen(unix.CmsgLen(len(data)))
+	copy(room[at+unix.CmsgLen(0):], data)
+	h.Control = &room[0]
+	h.SetControllen(at + unix.CmsgSpace(len(data)))
 }

@@ -22,8 +22,12 @@ func (got *Packet) parseControl(p []byte) {
 		}
 		data := p[min(unix.CmsgLen(0), int(h.Len)):h.Len]
 		if h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo {
-			got.To = netip.AddrFrom16([16]byte(data)).Unmap()
+			to := netip.AddrFrom16([16]byte(data))
+			got.To = to.Unmap()
 			got.Interface = int(binary.NativeEndian.Uint32(data[16:]))
+			if !to.Is4In6() { // else IP_PKTINFO says whether it is unicast
+				got.Unicast = canSource && !to.IsMulticast()
+			}
 		} else {
 			got.control(int(h.Level), int(h.Type), data)
 		}

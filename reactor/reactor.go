@@ -97,7 +97,8 @@ const (
 	// SendTo sends the datagrams of Batch, each whole or not at all. It sends them in order as long
 	// as the kernel takes them without waiting. Its only completion comes when all have been
 	// processed. Res is their number, including failed ones. Batch.Failed lists those, and they do
-	// not prevent others from being sent. A backend that is done at once sets Op.Sent, as with
+	// not prevent others from being sent. An error that the socket has kept from an earlier
+	// datagram (Batch.Earlier) fails none. A backend that is done at once sets Op.Sent, as with
 	// Send. A canceled SendTo completes too: unsent datagrams have failed with ECANCELED.
 	SendTo
 	// Readable completes, once and with Res 0, when a receive on FD would not wait: there is data,
@@ -161,7 +162,8 @@ type Op struct {
 
 	// NoWait says that an operation does not wait. Close: it waits for nothing, as with SO_LINGER
 	// it would, so that Go's scheduler needs no notice. Send: it need not wait for room, so that it
-	// completes before a Poll waits for other events.
+	// completes before a Poll waits for other events. SendTo: nobody waits for its end, so a Poll
+	// that holds need not return for it.
 	NoWait bool
 
 	// Sent is set by Submit for a Send or SendTo. Above 0, this number of bytes was taken, or of

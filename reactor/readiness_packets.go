@@ -76,8 +76,6 @@ func (r *readiness) sendToOn(fd int, f *fdState) {
 
 func (r *readiness) cancelSendTo(f *fdState) {
 	b := f.unsent.batch
-	for ; b.raw.next < b.Len(); b.raw.next++ {
-		b.fail(b.raw.next, syscall.ECANCELED)
-	}
+	b.skipAll(syscall.ECANCELED, b.Len())
 	r.finishOut(f, b.Len())
 }

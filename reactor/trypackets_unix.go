@@ -3,6 +3,9 @@
 package reactor
 
 import (
+	"errors"
+	"net/netip"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +42,32 @@ func (c Calls) TrySendTo(fd int, p []byte, to *Sockaddr) syscall.Errno {
 		_, errno := c.planned(faults.SendTo, 1)
 		if errno == 0 {
 			errno = sysSendTo(fd, p, to)
+		}
+		if errno != unix.EINTR {
+			return errno
+		}
+	}
+}
+
+// spareBatches are for TrySendFrom.
+var spareBatches = sync.Pool{New: func() any { return new(Batch) }}
+
+// TrySendFrom is TrySendTo for a datagram that leaves from an address of this host: see Batch.From.
+// wide says that the socket is an IPv6 one.
+func (c Calls) TrySendFrom(fd int, p []byte, from netip.Addr, to netip.AddrPort, wide bool) (errno syscall.Errno) {
+	b := spareBatches.Get().(*Batch)
+	defer spareBatches.Put(b)
+	b.Reset()
+	b.Wide, b.From = wide, from
+	if err := b.Add(p, to); err != nil {
+		errors.As(err, &errno)
+		return errno
+	}
+	b.prepare()
+	iosync.BeforeSend()
+	for {
+		if _, errno = c.planned(faults.SendTo, 1); errno == 0 {
+			_, errno = kernel{}.sendmmsg(fd, b.raw.msgs)
 		}
 		if errno != unix.EINTR {
 			return errno

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"net/netip"
 	"syscall"
 	"unsafe"
 
@@ -57,4 +58,13 @@ func (c Calls) TrySendTo(fd int, p []byte, to *Sockaddr) syscall.Errno {
 		return k.sendTo(fd, p, nil, 0)
 	}
 	return k.sendTo(fd, p, (*syscall.RawSockaddrInet6)(unsafe.Pointer(&to.raw.buf)), to.raw.len)
+}
+
+// TrySendFrom is TrySendTo: the system chooses the source.
+func (c Calls) TrySendFrom(fd int, p []byte, _ netip.Addr, to netip.AddrPort, wide bool) syscall.Errno {
+	var sa Sockaddr
+	if errno := sa.SetAddrPort(to, wide); errno != 0 {
+		return errno
+	}
+	return c.TrySendTo(fd, p, &sa)
 }

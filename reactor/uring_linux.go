@@ -34,7 +34,7 @@ type uringReactor struct {
 
 	// The submission side.
 	sends     int            // sends with NoWait queued since the last Enter
-	datagrams int            // datagrams queued since then
+	datagrams int            // datagrams with NoWait queued since then
 	doubt     int            // number of Enters that do not wait for datagrams, because one has waited in vain
 	addrs     []*rawSockaddr // of connects queued since the last Enter
 	holdFor   uring.Timespec // of the time-out being submitted

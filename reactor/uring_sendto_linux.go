@@ -23,6 +23,7 @@ type batchTable struct {
 
 type flight struct {
 	batch *Batch
+	fd    int
 	token Token
 	left  int // entries that have not completed
 }
@@ -99,17 +100,37 @@ func (t *batchTable) open(token Token) (data []uint64) {
 	return data
 }
 
-// sendTo queues a batch's datagrams for the next submit. Owner only.
+// sendTo queues a batch's datagrams for the next submit. Where their order needs it, it first sends
+// as many as there is room for. Owner only.
 func (r *uringReactor) sendTo(op *Op) {
 	b := op.Batch
 	b.prepare()
 	n := b.Len()
-	slot := r.batches.add(flight{batch: b, token: op.Token, left: n})
-	for i := range n { // b stays unchanged until its last entry, which is queued here, completes
+	if b.needsOrder() {
+		if b.transmit(r.waker.kernel, op.FD) {
+			op.Sent = n
+			return
+		}
+		if w := &b.raw; w.segment > 0 { // no entry sends the rest of a datagram
+			b.skipAll(unix.ENOBUFS, w.next+1)
+			if w.next == n {
+				op.Sent = n
+				return
+			}
+		}
+	}
+	first := b.raw.next
+	for i := range first {
+		b.raw.parts[i].done = true
+	}
+	slot := r.batches.add(flight{batch: b, fd: op.FD, token: op.Token, left: n - first})
+	for i := first; i < n; i++ { // b stays unchanged until its last entry, which is queued here, completes
 		e := r.entry()
 		e.PrepSendMsg(op.FD, &b.raw.msgs[i].hdr, unix.MSG_NOSIGNAL)
 		r.ready(e, SendTo, MakeToken(slot, uint32(i)))
-		r.datagrams++
+		if op.NoWait {
+			r.datagrams++
+		}
 	}
 }
 
@@ -129,6 +150,9 @@ func (r *uringReactor) sentOne(e *uring.CQE, c *Completion) bool {
 	}
 	f, last := r.batches.landed(which.Index(), int(which.Generation()), res)
 	if last {
+		if !r.loss.salvaging && !r.closed.Load() { // else a datagram may have been sent
+			f.batch.retry(r.waker.kernel, f.fd)
+		}
 		*c = Completion{Token: f.token, Kind: SendTo, Res: f.batch.Len()}
 	}
 	return last

@@ -45,7 +45,11 @@ func (f *forwarder) serve(cx *sched.Context, client *server.Peer) error {
 		if err != nil {
 			return ended(err)
 		}
-		if err := target.Send(cx, p[:n]); !passes(err) {
+		err = target.Send(cx, p[:n])
+		if refused(err) {
+			err = target.Send(cx, p[:n]) // the error may be an earlier datagram's
+		}
+		if !passes(err) {
 			return ended(err)
 		}
 	}
@@ -66,11 +70,16 @@ func answer(cx *sched.Context, target *server.UDPSocket, client *server.Peer) er
 	}
 }
 
-// passes reports whether an error concerns one datagram: it is lost then, as UDP allows. The target
-// refuses datagrams while no program listens there.
+// passes reports whether an error concerns one datagram: it is lost then, as UDP allows.
 func passes(err error) bool {
-	return err == nil || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EMSGSIZE) ||
-		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, server.ErrWriteQueueFull)
+	return err == nil || refused(err) || errors.Is(err, server.ErrWriteQueueFull)
+}
+
+// refused reports whether the kernel has refused a datagram, or reports what became of an earlier
+// one. The target refuses datagrams while no program listens there.
+func refused(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno)
 }
 
 // ended is nil for the ends that each session has.

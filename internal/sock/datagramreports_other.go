@@ -9,6 +9,9 @@ import (
 
 var errReports = fmt.Errorf("conn: ECN, TTL and times of datagrams are Linux's here: %w", errors.ErrUnsupported)
 
+// WantSource reports false: only Linux sends from an address that a datagram names.
+func WantSource(int, bool) bool { return false }
+
 // WantECN is not supported here.
 func WantECN(int, bool, bool) error { return errReports }
 

@@ -56,7 +56,12 @@ func setMulticast4(fd, option, value int) error {
 	return os.NewSyscallError("setsockopt", unix.SetsockoptByte(fd, unix.IPPROTO_IP, option, byte(value)))
 }
 
-func wantDestination4(fd int, on bool) error {
+// WantDestination makes the kernel report, with each datagram, its destination address and the
+// interface on which it arrived.
+func WantDestination(fd int, wide, on bool) error {
+	if wide {
+		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, boolInt(on))
+	}
 	if err := setsockopt(fd, unix.IPPROTO_IP, unix.IP_RECVDSTADDR, boolInt(on)); err != nil {
 		return err
 	}

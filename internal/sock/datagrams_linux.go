@@ -37,9 +37,15 @@ func setMulticast4(fd, option, value int) error {
 	return setsockopt(fd, unix.IPPROTO_IP, option, value)
 }
 
-func wantDestination4(fd int, on bool) error {
-	return setsockopt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, boolInt(on))
+// WantDestination makes the kernel report, with each datagram, its destination address and the
+// interface on which it arrived. Only IP_PKTINFO tells an IPv4 broadcast address.
+func WantDestination(fd int, wide, on bool) error {
+	return setBoth(fd, wide, unix.IP_PKTINFO, unix.IPV6_RECVPKTINFO, boolInt(on))
 }
+
+// WantSource makes the kernel report which address to answer each datagram from. It reports whether
+// the kernel does.
+func WantSource(fd int, wide bool) bool { return WantDestination(fd, wide, true) == nil }
 
 // An IPv6 socket also receives from IPv4 senders, and has the options of both families.
 

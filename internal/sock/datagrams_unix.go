@@ -36,6 +36,11 @@ func DialPacket(to netip.AddrPort) (int, error) {
 	if err != nil {
 		return -1, Advise(err)
 	}
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BROADCAST, 1) // as package net
+	if err != nil {
+		Close(fd)
+		return -1, os.NewSyscallError("setsockopt", err)
+	}
 	if err := unix.Connect(fd, sa); err != nil {
 		Close(fd)
 		return -1, os.NewSyscallError("connect", err)
@@ -125,13 +130,4 @@ func SetMulticastLoopback(fd int, wide, on bool) error {
 		err = setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_LOOP, boolInt(on))
 	}
 	return err
-}
-
-// WantDestination makes the kernel report, with each datagram, its destination address and the
-// interface on which it arrived.
-func WantDestination(fd int, wide, on bool) error {
-	if wide {
-		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, boolInt(on))
-	}
-	return wantDestination4(fd, on)
 }

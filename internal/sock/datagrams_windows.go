@@ -32,6 +32,10 @@ func DialPacket(to netip.AddrPort) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	if err := setsockopt(fd, windows.SOL_SOCKET, windows.SO_BROADCAST, 1); err != nil { // as package net
+		Close(fd)
+		return -1, err
+	}
 	if err := windows.Connect(windows.Handle(fd), sa); err != nil {
 		Close(fd)
 		return -1, callError("connect", err)

@@ -40,7 +40,7 @@ type peers struct{ origin netip.AddrPort }
 // OnOpen connects a socket. Without one, as when no descriptor is left, the datagram is
 // lost, and the peer's next one tries again.
 func (h *peers) OnOpen(s *packet.Session) error {
-	up, err := packet.Dial(s.Conn().Group(), h.origin, answers{to: s.Conn().Handle(), peer: s.Peer()})
+	up, err := packet.Dial(s.Conn().Group(), h.origin, answers{to: s.Conn().Handle(), local: s.Local(), peer: s.Peer()})
 	if err == nil {
 		s.SetValue(up)
 	}
@@ -62,13 +62,14 @@ func (h *peers) OnClose(s *packet.Session, _ error) {
 // (OnError) is no reason to end: somebody may again.
 type answers struct {
 	packet.Base
-	to   packet.Handle
-	peer netip.AddrPort
+	to    packet.Handle
+	local netip.Addr
+	peer  netip.AddrPort
 }
 
 func (h answers) OnPackets(_ *packet.Conn, batch []packet.Packet) error {
 	for _, p := range batch {
-		if err := unlessFull(h.to.Send(p.Data, h.peer)); err != nil {
+		if err := unlessFull(h.to.SendFrom(p.Data, h.local, h.peer)); err != nil {
 			return err
 		}
 	}
