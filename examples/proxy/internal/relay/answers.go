@@ -16,6 +16,7 @@ type answers struct {
 	packet.Base
 	to     packet.Handle
 	client netip.AddrPort
+	asked  netip.Addr // this host's, which the client sends to
 	peer   *peer
 	up     *upstream.Upstream
 	seat   *limit.Seat
@@ -48,7 +49,7 @@ func (h *answers) OnPackets(_ *packet.Conn, batch []packet.Packet) error {
 		}
 		h.peer.sent.Add(uint64(len(p.Data)))
 		r.Out.Add(uint64(len(p.Data)))
-		if err := h.peer.send(h.to, p.Data, h.client); err != nil {
+		if err := h.peer.allow(h.to.SendFrom(p.Data, h.asked, h.client)); err != nil {
 			return err
 		}
 	}

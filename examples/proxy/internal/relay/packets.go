@@ -115,7 +115,7 @@ func dial(s *packet.Session, e *peer, seat *limit.Seat, tried []*upstream.Upstre
 		up.End()
 		return nil, packet.Handle{}, err
 	}
-	h := &answers{to: s.Conn().Handle(), client: s.Peer(), peer: e, up: up, seat: seat}
+	h := &answers{to: s.Conn().Handle(), client: s.Peer(), asked: s.Local(), peer: e, up: up, seat: seat}
 	out, err := packet.Dial(s.Conn().Group(), to, h)
 	if err != nil {
 		up.End()
@@ -182,12 +182,11 @@ func (p *Packets) OnPacket(s *packet.Session, d packet.Packet) error {
 	}
 	e.in += uint64(len(d.Data))
 	r.In.Add(uint64(len(d.Data)))
-	return e.send(e.out, d.Data, netip.AddrPort{})
+	return e.allow(e.out.Send(d.Data, netip.AddrPort{}))
 }
 
-// send forgives that a queue is full: a datagram more or less gets lost.
-func (e *peer) send(to packet.Handle, p []byte, at netip.AddrPort) error {
-	err := to.Send(p, at)
+// allow forgives that a queue is full: a datagram more or less gets lost.
+func (e *peer) allow(err error) error {
 	if errors.Is(err, conn.ErrWriteQueueFull) {
 		e.route.Load().Dropped.Add(1)
 		return nil
