@@ -3,11 +3,11 @@ package sched
 // Join polls all the futures and is done when all of them are. Its value has their values in the
 // order of the arguments. Without futures it is done at once. The first error ends the Join at
 // once, and the futures that are not done are abandoned. The slice then holds the values of those
-// that were done, beside zero values, so that the caller can release them. What their values do not
-// show, such as a lock, has been given back (see Undoer).
+// that were done, beside zero values, so that the caller can release them. Locks and permits that
+// no value shows have been given back (see Undoer).
 //
-// A Join that is abandoned releases the values it has (see Releaser), and gives back what they do
-// not show.
+// A Join that is abandoned releases the values it has (see Releaser), and gives back such locks and
+// permits.
 //
 // Every poll polls each future that is not done. If one of them finds the task's budget used up
 // (see Context.Proceed), the next poll begins with the one after it. For more than some dozens of

@@ -6,7 +6,7 @@ package sched
 // fails or is abandoned, or if it is the future of a task whose handle was detached. Like Cancel,
 // Undo must not block and never runs concurrently with Poll.
 //
-// What the value shows is released by the value: see Releaser. A future that contains another one
+// The value itself is released by its own method: see Releaser. A future that contains another one
 // passes Undo on to it, as it does Cancel.
 type Undoer interface{ Undo() }
 

@@ -199,7 +199,7 @@ func signaling(polled chan struct{}) sched.Future[int] {
 	})
 }
 
-// What a caller gets is not undone.
+// A caller keeps the lock of a result that it gets.
 func TestAResultThatIsTakenIsNotUndone(t *testing.T) {
 	for name, wrap := range wrappers() {
 		t.Run(name, func(t *testing.T) {
