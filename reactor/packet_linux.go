@@ -56,15 +56,20 @@ func stampOf(data []byte) int64 {
 
 // setSegment makes the kernel split the message into datagrams of this length.
 func (part *rawDatagram) setSegment(h *unix.Msghdr, length int) {
-	part.addControl(h, unix.SOL_UDP, udpSegment, binary.NativeEndian.AppendUint16(nil, uint16(length)))
+	var data [2]byte
+	binary.NativeEndian.PutUint16(data[:], uint16(length))
+	part.addControl(h, unix.SOL_UDP, udpSegment, data[:])
 }
 
 // setSource makes the message leave from the datagram's source address. An IPv6 socket has one kind
 // of control message for both families.
 func (part *rawDatagram) setSource(h *unix.Msghdr, d *datagram, wide bool) {
 	if wide {
+		var info [unix.SizeofInet6Pktinfo]byte // the source, and the interface
 		ip := d.from.As16()
-		part.addControl(h, unix.IPPROTO_IPV6, unix.IPV6_PKTINFO, binary.NativeEndian.AppendUint32(ip[:], d.device))
+		copy(info[:], ip[:])
+		binary.NativeEndian.PutUint32(info[len(ip):], d.device)
+		part.addControl(h, unix.IPPROTO_IPV6, unix.IPV6_PKTINFO, info[:])
 		return
 	}
 	var info [unix.SizeofInet4Pktinfo]byte // the interface, the source, and the unused destination

@@ -114,8 +114,8 @@ func heldBack(c *Conn) bool {
 		return false
 	case c.Spliced() != nil:
 		return c.Handler.(Passer).OtherTakes()
-	case c.Reading.Is(UserPaused|starved) && !c.Reading.Is(Ended|ReadClosed|receiving|polling):
-		return len(c.In.Unread) > 0 || !sock.NothingPending(c.Endpoint.FD)
+	case c.Reading.Is(UserPaused|starved) && !c.Reading.Is(Ended|ReadClosed):
+		return len(c.In.Unread) > 0 || !c.Reading.Is(receiving|polling) && !sock.NothingPending(c.Endpoint.FD)
 	}
 	return false
 }

@@ -64,6 +64,7 @@ func (c *Conn) settleRest() (done bool) {
 // reads, so all chunks have been dealt with, unless the run is spent.
 func (r *reader) readRest() {
 	c := r.c
+	c.dropOutput() // else it may pause the reading, and nothing would end that
 	switch {
 	case c.Reading.Is(receiving | polling):
 		if !c.Reading.Is(stopping) {
@@ -74,6 +75,9 @@ func (r *reader) readRest() {
 	case c.spent():
 		c.Driver.Cx.Wake(c.Task.Waker())
 	case c.Reading.Is(waiting): // its end wakes the task
+	case c.Reading.Is(Unoffered):
+		r.Offer()
+		c.Driver.Cx.Wake(c.Task.Waker())
 	case c.Reading.Is(Ended) || !r.readNow(bufs.Large):
 		c.Set(Broken)
 	default:

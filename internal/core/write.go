@@ -111,6 +111,9 @@ func (c *Conn) Writable() error {
 	switch {
 	case c.Is(Broken|Closing|WriteClosed) || c.Filter().Lent():
 		return c.OpError("write", net.ErrClosed)
+	case c.Is(SendFailed): // so that dropped bytes do not fill the queue
+		c.dropOutput()
+		return nil
 	case c.Is(overdue):
 		return c.OpError("write", os.ErrDeadlineExceeded)
 	case !c.Group.mayQueue(c.unsentMemory()):
