@@ -69,7 +69,7 @@ func (w *watch) hear(n *runInput) {
 // act ends a connection after a reset by its peer, if no receive is going to report it. A paused
 // Socket only learns of the reset here, and the receive ends it later.
 func (w *watch) act(c *Conn) {
-	if !w.hung || !watched(c) {
+	if !w.hung || !watched(c) || c.Filter().started() { // the end of a handshake comes back here
 		return
 	}
 	if !c.Reading.Is(Ended) && c.consumer.Hung() {
@@ -77,6 +77,9 @@ func (w *watch) act(c *Conn) {
 	}
 	if c.consumer.KeepsAll() && c.Reading.Is(Unoffered) {
 		c.Offer()
+	}
+	if c.Reading.Is(Unoffered) && !c.Reading.Is(UserPaused) { // the run that has offered it comes here
+		return
 	}
 	errno := cmp.Or(sock.TakeError(c.Endpoint.FD), syscall.ECONNRESET)
 	if errno == syscall.EPIPE { // Linux' name for a reset that follows a FIN

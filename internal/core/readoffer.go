@@ -79,7 +79,8 @@ func (r *reader) Offer() {
 	}
 }
 
-// offerEnd tells the handler of the peer's FIN, once it has been offered all bytes before that.
+// offerEnd tells the handler of the peer's FIN, once it has been offered all bytes before that. An
+// error that came during the handshake ends the connection.
 func (r *reader) offerEnd() {
 	c := r.c
 	if c.Is(Closing|Broken) || c.Reading.Is(EndSeen|Unoffered|UserPaused) {
@@ -89,11 +90,14 @@ func (r *reader) offerEnd() {
 	if c.Reading.Is(ReadClosed) {
 		return
 	}
-	if err := c.Filter().EOF(); err != io.EOF {
+	switch err := c.Filter().EOF(); {
+	case err == io.EOF:
+		c.Check(c.Group.Events.OnEOF(c))
+	case err == errTruncated:
 		c.Check(c.OpError("read", err))
-		return
+	default:
+		c.Fail(err)
 	}
-	c.Check(c.Group.Events.OnEOF(c))
 }
 
 // recvEnd deals with the end of a receive: the peer's FIN, an error, or none.

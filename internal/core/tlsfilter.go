@@ -24,6 +24,7 @@ type Filter struct {
 	Conn     *Conn
 	Handler  Handshake
 	deferred *deferred      // nil: nothing
+	cut      error          // a receive ended with it during the handshake
 	began    time.Duration  // when the handshake did
 	shook    bool           // began is set
 	failure  engine.Failure // of a handshake that has ended
@@ -114,19 +115,33 @@ func (f *Filter) Lent() bool { return f != nil && f.Session.Lent() != nil }
 // sendsUnchanged reports whether a goroutine may send the bytes it writes to over unchanged.
 func (f *Filter) sendsUnchanged(over net.Conn) bool { return f == nil || f.Session.Lent() == over }
 
-// EOF is what reading returns after the peer's FIN.
+// EOF is what reading returns when all that has arrived is read.
 func (f *Filter) EOF() error {
-	if f.Decrypts() && !f.Session.Ended() {
+	switch {
+	case f != nil && f.cut != nil:
+		return f.cut
+	case f.Decrypts() && !f.Session.Ended():
 		return errTruncated
 	}
 	return io.EOF
 }
 
-// outlives reports whether the handshake tells how the connection ended. err is why nothing
-// more arrives.
+// A peer that has finished its part of a handshake may send, and reset the connection, before our
+// part is complete. What it has sent is handled first, and so is an alert.
+
+// outlives reports whether the connection waits for the end of its handshake, although nothing more
+// arrives, because of err. Then offerEnd ends it with err, or the handshake does.
 func (f *Filter) outlives(err error) bool {
-	return f != nil && !f.Conn.Is(Closing|Broken) && f.Session.Outlives(err)
+	if f == nil || f.Conn.Is(Closing|Broken) || !f.Session.Started() {
+		return false
+	}
+	f.Session.End(err)
+	f.cut = err
+	return true
 }
+
+// started reports whether a handshake is in progress that no longer waits for its turn.
+func (f *Filter) started() bool { return f.Shaking() && f.Session.Started() }
 
 // holds is how much a handshake in progress holds, in bytes, for the memory budget.
 func (f *Filter) holds() int {

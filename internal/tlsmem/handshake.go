@@ -126,16 +126,10 @@ func (s *Session) GiveUp(err error) {
 	}
 }
 
-// Outlives reports whether the handshake tells how the connection ended, although nothing more
-// arrives, because of err. A peer that sends an alert and closes may reset the connection, and
-// the alert says more.
-func (s *Session) Outlives(err error) bool {
+// Started reports whether a handshake is in progress that does not wait for the semaphore.
+func (s *Session) Started() bool {
 	h := s.shaking
-	if h == nil || !h.begun || h.sem != nil && h.sem.WaitsToStart(&h.waiter) {
-		return false
-	}
-	s.End(err)
-	return true
+	return h != nil && h.begun && (h.sem == nil || !h.sem.WaitsToStart(&h.waiter))
 }
 
 // Holds is about how much memory a handshake in progress holds, in bytes.

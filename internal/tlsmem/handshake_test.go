@@ -129,8 +129,9 @@ func TestHandshakesWaitForTheirTurn(t *testing.T) {
 		waiting := newOwner(t, serverConfig(), false)
 		waiting.Begin(address, &one, 1)
 		require.Equal(t, 2, one.Waiting())
-		require.False(t, waiting.Outlives(net.ErrClosed))
-		require.True(t, half.Outlives(net.ErrClosed))
+		require.False(t, waiting.Started())
+		require.True(t, half.Started())
+		half.End(net.ErrClosed)
 		synctest.Wait()
 		require.Empty(t, half.done, "it waits for the semaphore")
 		waiting.GiveUp(net.ErrClosed)
@@ -182,16 +183,17 @@ func TestATruncatedHandshakeEndsUnexpectedly(t *testing.T) {
 func TestAnAlertOutlivesAReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOwner(t, serverConfig(), false)
-		require.False(t, o.Outlives(net.ErrClosed), "it has not begun")
+		require.False(t, o.Started(), "it has not begun")
 		o.Begin(address, nil, 0)
 		o.Feed(hello(t, tls.VersionTLS12))
 		synctest.Wait()
 		o.Feed([]byte("\x15\x03\x03\x00\x02\x02\x2a"))
-		require.True(t, o.Outlives(net.ErrClosed))
+		require.True(t, o.Started())
+		o.End(net.ErrClosed)
 		require.ErrorContains(t, <-o.done, "remote error: tls: bad certificate")
 
 		o, _ = handshaken(t, tls.VersionTLS13)
-		require.False(t, o.Outlives(net.ErrClosed), "it is complete")
+		require.False(t, o.Started(), "it is complete")
 	})
 }
 
