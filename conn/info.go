@@ -9,22 +9,48 @@ import (
 	"github.com/suiro-go/suiro/internal/core"
 )
 
-// An OpenConn describes an open connection, for logs and status pages.
-type OpenConn struct {
+// An Info describes a connection, for logs and status pages.
+type Info struct {
 	Handle     Handle
 	Handler    string // its type, or the function of a sequential handler
 	RemoteAddr net.Addr
-	Received   uint64 // bytes
-	Sent       uint64 // bytes that the kernel has taken
-	Unsent     int    // bytes written that the kernel has not taken
-	Spliced    Handle // the other connection of a splice, or the zero Handle
+	Began      time.Time // it was accepted, or its dial began
+	Received   uint64    // bytes
+	Sent       uint64    // bytes that the kernel has taken
+	Unsent     int       // bytes written that the kernel has not taken
+	Spliced    Handle    // the other connection of a splice, or the zero Handle
+}
+
+// Info describes the connection. In OnClose its figures are the last ones.
+func (c *Conn) Info() Info { return infoOf(&c.core) }
+
+// Info describes the connection. It reports false if that has ended.
+func (h Handle) Info() (Info, bool) {
+	c := h.core.Conn()
+	if c == nil {
+		return Info{}, false
+	}
+	return infoOf(c), true
+}
+
+// Info describes the connection. Once that has ended, its figures are the last ones. Any goroutine
+// may call it. The zero Info is that of a dialed Stream whose connection is not established.
+func (s *Stream) Info() Info {
+	c := s.c
+	if s.ofTask != nil {
+		c = s.ofTask.socket.conn()
+	}
+	if c == nil {
+		return Info{}
+	}
+	return infoOf(c)
 }
 
 // Connections lists the open connections. It lists every connection that is open throughout, and
 // perhaps some that open or end meanwhile. It takes one lock and makes one allocation for each
 // connection, and blocks no worker. Any goroutine.
-func (g *Group) Connections() iter.Seq[OpenConn] {
-	return func(yield func(OpenConn) bool) {
+func (g *Group) Connections() iter.Seq[Info] {
+	return func(yield func(Info) bool) {
 		for e := range g.core.Engine.Table.All() {
 			if c := core.ConnOf(e); c != nil && !yield(infoOf(c)) {
 				return
@@ -65,9 +91,9 @@ func (c *Conn) Life() Life {
 	return l
 }
 
-func infoOf(c *core.Conn) OpenConn {
+func infoOf(c *core.Conn) Info {
 	t := c.Traffic()
-	i := OpenConn{Handle: Handle{c.Handle()}, Handler: core.NameOf(t.Handler), RemoteAddr: c.Remote(), Received: t.Received, Sent: t.Sent, Unsent: t.Unsent}
+	i := Info{Handle: Handle{c.Handle()}, Handler: core.NameOf(t.Handler), RemoteAddr: c.Remote(), Began: c.Began(), Received: t.Received, Sent: t.Sent, Unsent: t.Unsent}
 	if r, ok := t.Handler.(*relay); ok {
 		i.Spliced = Handle{r.there().conn.Handle()}
 	}

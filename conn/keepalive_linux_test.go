@@ -41,6 +41,8 @@ func TestKeepAliveIsAsNets(t *testing.T) {
 		require.Equal(t, [4]int{1, 15, 20, 3}, set(net.KeepAliveConfig{Enable: true, Interval: -1, Count: -1}))
 		require.Equal(t, [4]int{1, 15, 15, 3}, set(net.KeepAliveConfig{Enable: true, Idle: -1, Count: -1}))
 		require.Equal(t, [4]int{1, 15, 15, 9}, set(net.KeepAliveConfig{Enable: true, Idle: -1, Interval: -1}))
+		require.Equal(t, [4]int{1, 2, 1, 9}, set(net.KeepAliveConfig{Enable: true, Idle: 1100 * time.Millisecond, Interval: time.Millisecond, Count: -1}), "rounded up")
+		require.Equal(t, [4]int{1, 15, 15, 9}, set(net.KeepAliveConfig{Enable: true, Count: -1}))
 		require.NoError(t, tcp.SetKeepAlivePeriod(time.Minute))
 		require.Equal(t, [4]int{1, 60, 15, 9}, probesOf(t, a))
 		require.NoError(t, tcp.SetKeepAlive(false))

@@ -123,6 +123,7 @@ func (s *Socket) Return(f func(*Conn) error) bool {
 
 // takeBack is the worker's part of Return.
 func (s *Socket) takeBack(c *core.Conn, f func(*Conn) error) {
+	s.leave(c)
 	eof := s.duplex.State().EOF // Return has released the lock by then
 	if c.Is(core.Closing | core.Broken) {
 		c.Replace(s.lender)

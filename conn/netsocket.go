@@ -42,6 +42,7 @@ type Socket struct {
 	// nil: not open yet. Goroutines use the data that its mutex guards, and fixed fields
 	c     *core.Conn
 	local net.Addr // nil: not asked for yet
+	gone  bool     // its descriptor is not to be used any more
 }
 
 var _ net.Conn = (*Socket)(nil)

@@ -98,11 +98,7 @@ func (e *socketEvents) OnDrain(u *Conn) {
 func (e *socketEvents) OnClose(u *Conn, err error) {
 	c := &u.core
 	s := (*Socket)(e)
-	s.mu.Lock()
-	if s.local == nil {
-		s.local = c.LocalAddr()
-	}
-	s.mu.Unlock()
+	s.leave(c)
 	s.end(err)
 	if s.lender == nil {
 		return

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
@@ -13,16 +14,23 @@ import (
 func (s *Socket) LocalAddr() net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.local == nil && s.c != nil {
-		_ = s.c.WithFD(func(fd int) error {
-			s.local = sock.LocalAddr(fd)
-			return nil
-		})
+	if s.local == nil && s.c != nil && !s.gone {
+		s.local = s.c.LocalAddr() // the descriptor is open: see leave
 	}
 	if s.local == nil && s.c == nil && s.stream != nil {
 		s.local = s.stream.localAddr(false)
 	}
-	return s.local // nil: it was never open, or nobody asked while it was
+	return s.local // nil: it was never open
+}
+
+// leave is called by the task before the descriptor is closed, or is another's to use.
+func (s *Socket) leave(c *core.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.local == nil {
+		s.local = c.LocalAddr()
+	}
+	s.gone = true
 }
 
 // RemoteAddr implements net.Conn.

@@ -89,7 +89,7 @@ func newSpliced(a, b *core.Conn) *Spliced {
 func (s *Spliced) Handles() (a, b Handle) { return Handle{s.a}, Handle{s.b} }
 
 // Bytes is how much arrived on a and was handed to b, and the other way. It includes bytes that the
-// kernel has not taken yet, see OpenConn.
+// kernel has not taken yet, see Info.
 func (s *Spliced) Bytes() (toB, toA uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

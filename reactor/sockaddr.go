@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -42,11 +43,11 @@ func (sa *rawSockaddr) set(addr net.Addr) error {
 		in := (*syscall.RawSockaddrInet6)(unsafe.Pointer(&sa.buf))
 		*in = syscall.RawSockaddrInet6{Family: syscall.AF_INET6, Port: bigEndian(a.Port), Addr: [16]byte(ip)}
 		if a.Zone != "" {
-			ifi, err := net.InterfaceByName(a.Zone)
+			zone, err := zoneOf(a.Zone)
 			if err != nil {
 				return fmt.Errorf("reactor: connect: zone %q: %w", a.Zone, err)
 			}
-			in.Scope_id = uint32(ifi.Index)
+			in.Scope_id = zone
 		}
 		sa.len = sizeofInet6
 		return nil
@@ -59,6 +60,18 @@ func (sa *rawSockaddr) set(addr net.Addr) error {
 	default:
 		return fmt.Errorf("reactor: connect: cannot connect to a %T: %w", addr, syscall.EAFNOSUPPORT)
 	}
+}
+
+// zoneOf is the number of a zone, which is the name of an interface or its number.
+func zoneOf(name string) (uint32, error) {
+	ifi, err := net.InterfaceByName(name)
+	if err == nil {
+		return uint32(ifi.Index), nil
+	}
+	if n, e := strconv.ParseUint(name, 10, 32); e == nil {
+		return uint32(n), nil
+	}
+	return 0, err
 }
 
 // setUnix fills in a name that fits.

@@ -34,8 +34,8 @@ type (
 	Handle = conn.Handle
 	// Life describes a connection from its beginning to its end, see Conn.Life.
 	Life = conn.Life
-	// OpenConn describes an open connection, see conn.Group.Connections.
-	OpenConn = conn.OpenConn
+	// Info describes an open connection, see conn.Group.Connections.
+	Info = conn.Info
 
 	// Stream is a connection for sequential code, and a net.Conn. "go doc conn.Stream" documents
 	// its methods, and "go doc conn.Stream.Splice" one of them:

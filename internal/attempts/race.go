@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/engine"
@@ -74,6 +75,9 @@ func New(g *engine.Group, owner Owner, cfg Config) *Race {
 // connected.
 func (r *Race) Reap(d *engine.Driver) (connected bool) {
 	for _, a := range r.takeEnded() {
+		if a.errno == 0 && !sock.HasPort(r.cfg.Local) && sock.ToItself(a.end.FD, a.addr) {
+			a.errno = syscall.ECONNREFUSED
+		}
 		wanted := r.order.Over(&a.part)
 		r.group.Table.Remove(&a.end)
 		switch {

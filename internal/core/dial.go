@@ -46,6 +46,9 @@ func (g *Group) DialWith(cfg *DialConfig, h any) (Handle, error) {
 		return Handle{}, &net.OpError{Op: "dial", Net: target.Network(), Source: cfg.LocalAddr, Addr: target, Err: net.ErrClosed}
 	}
 	c.Set(dialed | Outbound)
+	if sock.HasPort(cfg.LocalAddr) {
+		c.Set(boundPort)
+	}
 	if n := len(cfg.Preface); n > 0 { // the first command, before which nobody sends
 		c.Inbox.Tell(Command{Kind: cmdRaw, Data: bytes.Clone(cfg.Preface)}, n)
 		c.Inbox.Right.Queue(0)
@@ -120,6 +123,9 @@ func connectEnd(c *Conn, errno syscall.Errno) {
 	case errno == syscall.EINTR: // settle connects again
 	case errno != 0:
 		c.Fail(c.SysError("dial", "connect", errno))
+	case !c.Is(boundPort) && sock.ToItself(c.Endpoint.FD, c.peerAddr()):
+		c.Set(Reset)
+		c.Fail(c.SysError("dial", "connect", syscall.ECONNREFUSED))
 	default:
 		connected(c)
 	}

@@ -52,9 +52,14 @@ func GroupError(err error) error {
 	return err
 }
 
-// OpError wraps an error as package net does.
+// OpError wraps an error as package net does. A failed dial has no source unless its user has
+// chosen the port.
 func (c *Conn) OpError(op string, err error) error {
-	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+	e := &net.OpError{Op: op, Net: c.network(), Addr: c.RemoteAddr(), Err: err}
+	if op != "dial" || c.Is(boundPort) {
+		e.Source = c.LocalAddr()
+	}
+	return e
 }
 
 func (c *Conn) SysError(op, call string, errno syscall.Errno) error {

@@ -25,6 +25,7 @@ const (
 	Drained                            // OnDrain has been called
 	Outbound                           // it was dialed
 	NonblockingClose                   // closing its descriptor does not wait for anything
+	boundPort                          // its user has chosen the local port
 	SendFailed                         // nothing more is sent, and received bytes are still delivered
 )
 
@@ -76,7 +77,8 @@ func (r *ReadFlags) Become(s receive.State) {
 // The names of all flags, for reports.
 var (
 	flagNames = [...]string{"opened", "dialed", "connecting", "writeClosed", "overdue", "closing", "finished", "broken",
-		"reset", "consumed", "drained", "outbound", "nonblockingClose", "sendFailed"}
+		"reset", "consumed", "drained", "outbound", "nonblockingClose",
+		"boundPort", "sendFailed"}
 	readFlagNames = [...]string{"receiving", "polling", "stopping", "paused", "starved", "userPaused", "backed", "unoffered",
 		"readClosed", "ended", "endSeen"}
 )

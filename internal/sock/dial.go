@@ -35,6 +35,24 @@ func ToDial(addr, local net.Addr, control Control) (int, error) {
 	return fd, nil
 }
 
+// HasPort reports whether a local address, which may be nil, has a port.
+func HasPort(local net.Addr) bool {
+	a, ok := local.(*net.TCPAddr)
+	return ok && a.Port != 0
+}
+
+// ToItself reports whether a socket that was to connect to addr has connected to itself. If nobody
+// listens at a local port, the system may choose that port for the socket, and the two ends meet as
+// in a simultaneous open. Package net makes the same check.
+func ToItself(fd int, addr net.Addr) bool {
+	to, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	from, ok := LocalAddr(fd).(*net.TCPAddr)
+	return ok && from.Port == to.Port && from.IP.Equal(to.IP)
+}
+
 // networkOf is the network as net.Dialer gives it to Control.
 func networkOf(addr net.Addr) string {
 	a, ok := addr.(*net.TCPAddr)

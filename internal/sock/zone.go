@@ -3,6 +3,7 @@ package sock
 import (
 	"net"
 	"net/netip"
+	"strconv"
 )
 
 // zoned is an address as a socket gives it: one of IPv4 may come as one of IPv6, and a zone as
@@ -20,14 +21,17 @@ func zoned(ip [16]byte, zone uint32) netip.Addr {
 	return a
 }
 
-// zoneOf is the number of a zone, 0 of none.
+// zoneOf is the number of a zone, which is the name of an interface or its number. "" is 0.
 func zoneOf(name string) (uint32, error) {
 	if name == "" {
 		return 0, nil
 	}
 	ifi, err := net.InterfaceByName(name)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		return uint32(ifi.Index), nil
 	}
-	return uint32(ifi.Index), nil
+	if n, e := strconv.ParseUint(name, 10, 32); e == nil {
+		return uint32(n), nil
+	}
+	return 0, err
 }
