@@ -26,7 +26,7 @@ func (c heldCache) Put(string, *tls.ClientSessionState) {
 }
 
 // A peer whose part of the handshake is complete may send and reset the connection before our part
-// is. What it has sent is handled, and then the connection ends by the reset.
+// is. All that it has sent is handled, and then the connection ends by the reset.
 func TestWhatAPeerSendsBeforeAResetOutlivesTheHandshake(t *testing.T) {
 	s := newSecret(t)
 	for _, way := range []string{"callbacks", "sequential", "splice"} {
@@ -66,7 +66,8 @@ func TestWhatAPeerSendsBeforeAResetOutlivesTheHandshake(t *testing.T) {
 	}
 }
 
-// receiveTLS counts what arrives of the address, by a kind of handler, and tells how it ends.
+// receiveTLS counts the bytes that come from the address, by a kind of handler, and tells how the
+// connection ends.
 func (f *fixture) receiveTLS(way string, addr net.Addr, cfg conn.TLSConfig) (got *atomic.Int64, ended <-chan error) {
 	f.t.Helper()
 	got, ends := new(atomic.Int64), make(chan error, 2)

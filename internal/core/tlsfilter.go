@@ -127,7 +127,7 @@ func (f *Filter) EOF() error {
 }
 
 // A peer that has finished its part of a handshake may send, and reset the connection, before our
-// part is complete. What it has sent is handled first, and so is an alert.
+// part is complete. All that it has sent is handled first, also an alert.
 
 // outlives reports whether the connection waits for the end of its handshake, although nothing more
 // arrives, because of err. Then offerEnd ends it with err, or the handshake does.
