@@ -20,6 +20,12 @@ func (c *Conn) CloseRead() error { return c.core.CloseRead() }
 // Abort ends the connection at once: unsent bytes are dropped, and the peer sees a reset.
 func (c *Conn) Abort() { c.core.Abort() }
 
+// CloseByReset closes the connection as Close does, but the peer sees a reset and no end of the
+// output. It is for output that is cut short and must not look whole. The reset waits until the
+// peer has acknowledged all that was written, since it discards the rest; Config.Linger bounds each
+// step. OnClose gets err. If the connection is closing, CloseByReset does nothing.
+func (c *Conn) CloseByReset(err error) { c.core.CloseByReset(err) }
+
 // HandOver makes the connection that of another handler, as a new one would be: h.OnOpen is called,
 // and the handler before gets no event any more. Its settings are reset: the value, the deadlines,
 // PauseRead, and the address of SetRemoteAddr. The idle time-out is Config.IdleTimeout again. Bytes

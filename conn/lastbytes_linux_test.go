@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // acknowledged waits until the peer's kernel has everything that was written to c.
@@ -165,4 +167,56 @@ func speakPart(c net.Conn, n int) error {
 		}
 	}
 	return nil
+}
+
+// Bytes and a reset that come in one run of the task are all for the Socket or Stream, although the
+// first of them fill its window.
+func TestALateReaderHasAllThatArrivedBeforeAReset(t *testing.T) {
+	const size = 500 << 10
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for _, way := range []string{"lent", "sequential"} {
+			t.Run(way, func(t *testing.T) {
+				f := newFixture(t, backend, 1)
+				roomy := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+					return raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 2*size) })
+				}}
+				ln, err := roomy.Listen(t.Context(), "tcp", "127.0.0.1:0")
+				require.NoError(t, err)
+				l, begun := newLender(), make(chan struct{})
+				type result struct {
+					got []byte
+					err error
+				}
+				ended := make(chan result, 1)
+				readAll := func(from io.Reader) {
+					_, _ = io.ReadFull(from, make([]byte, 4))
+					close(begun)
+					got, err := io.ReadAll(from)
+					ended <- result{got, err}
+				}
+				if way == "lent" {
+					f.listenOn(ln, l)
+				} else {
+					f.listenOn(ln, conn.Sequential(func(_ *sched.Context, s *conn.Stream) error {
+						readAll(s)
+						return nil
+					}))
+				}
+				c := f.dial()
+				write(t, c, "lend")
+				if way == "lent" {
+					go readAll(conntest.Receive(t, l.lent))
+				}
+				conntest.Receive(t, begun)
+				release := f.stick(0)
+				write(t, c, string(noise[:size]))
+				acknowledged(t, c.(*net.TCPConn))
+				reset(c)
+				release()
+				r := conntest.Receive(t, ended)
+				requireReset(t, r.err)
+				require.Equal(t, size, len(r.got))
+			})
+		}
+	})
 }

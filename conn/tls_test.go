@@ -30,7 +30,7 @@ func newSecret(t testing.TB) *secret {
 	t.Helper()
 	cert, pool := certificate(t)
 	return &secret{
-		server: conn.TLSConfig{Config: &tls.Config{Certificates: []tls.Certificate{cert}}},
+		server: conn.TLSConfig{Config: &tls.Config{Certificates: []tls.Certificate{cert}}, Timeout: conntest.Patience},
 		client: &tls.Config{RootCAs: pool, ServerName: "localhost"},
 		pool:   pool,
 	}

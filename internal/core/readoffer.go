@@ -115,7 +115,7 @@ func (r *reader) recvEnd(errno syscall.Errno) {
 			c.Reading.Set(Ended | EndSeen)
 			return
 		}
-		if (c.Reading.Is(Unoffered) || r.In.Attached()) && !c.Is(Closing|Broken) && !c.Reading.Is(UserPaused) {
+		if (c.Reading.Is(Unoffered) || r.In.Attached()) && !c.Is(Closing|Broken) && (!c.Reading.Is(UserPaused) || c.consumer.KeepsAll()) {
 			r.Offer() // bytes that arrived before the error are not lost with it
 		}
 		if c.Is(Closing) && c.Is(Finished) { // we had said goodbye already

@@ -112,7 +112,7 @@ func (k *client) serve() {
 			k.refuse(verdict)
 			return
 		case err != nil:
-			k.abort()
+			end{k.conn, k.handle}.closeByReset(err)
 			return
 		case !again:
 			k.end()

@@ -15,6 +15,7 @@ import (
 
 // A lease is a connection to an upstream, for one exchange.
 type lease struct {
+	handle conn.Handle
 	conn   net.Conn
 	pool   *server.Pool
 	socket *conn.Socket // conn, or beneath it if that is a *tls.Conn
@@ -87,10 +88,10 @@ func (h *borrowed) OnOpen(c *conn.Conn) error {
 func lend(c *conn.Conn) *lease {
 	if c.TLS() != nil {
 		if t, s := c.LendTLS(); s != nil {
-			return &lease{conn: t, socket: s}
+			return &lease{handle: c.Handle(), conn: t, socket: s}
 		}
 	} else if s := c.Lend(); s != nil {
-		return &lease{conn: s, socket: s}
+		return &lease{handle: c.Handle(), conn: s, socket: s}
 	}
 	return nil
 }

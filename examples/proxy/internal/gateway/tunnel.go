@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -25,34 +26,64 @@ func (x *exchange) tunnel(up *lease, head []byte, buf *buffer) error {
 		}
 		k.buf.discard(len(p))
 	}
-	done := make(chan error, 2)
-	pass := func(to, from net.Conn, count func(int64)) {
-		n, err := io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{from})
-		count(n)
-		if c, ok := to.(interface{ CloseWrite() error }); ok && err == nil {
-			err = c.CloseWrite()
-		}
-		if err != nil { // neither has anything more to say
-			x.cut(up, err)
-		}
-		done <- err
+	client, origin := end{k.conn, k.handle}, end{up.conn, up.handle}
+	done := make(chan error, 1)
+	go func() { done <- client.pass(origin, func(n int64) { k.route.In.Add(uint64(n)) }) }()
+	err := origin.pass(client, func(n int64) { x.wrote += n })
+	if err = cmp.Or(err, <-done); err != nil {
+		client.cut(origin, err)
 	}
-	go pass(up.conn, k.conn, func(n int64) { k.route.In.Add(uint64(n)) })
-	pass(k.conn, up.conn, func(n int64) { x.wrote += n })
-	<-done
-	<-done
 	return nil
 }
 
+// An end is a connection of a goroutine, perhaps within TLS.
+type end struct {
+	net.Conn
+	handle conn.Handle
+}
+
+// pass copies until e ends. If e fails, both are cut. If to fails, the other way passes on what to
+// has sent, and then fails.
+func (e end) pass(to end, count func(int64)) error {
+	out := &noting{Writer: to}
+	n, err := io.Copy(out, struct{ io.Reader }{e})
+	count(n)
+	if c, ok := to.Conn.(interface{ CloseWrite() error }); ok && err == nil {
+		return c.CloseWrite()
+	}
+	if err != nil && !out.failed {
+		e.cut(to, err)
+	}
+	return err
+}
+
+// A noting is a writer that notes whether a write has failed.
+type noting struct {
+	io.Writer
+	failed bool
+}
+
+func (n *noting) Write(p []byte) (int, error) {
+	done, err := n.Writer.Write(p)
+	n.failed = err != nil
+	return done, err
+}
+
 // cut ends both connections. A stream that was cut off on one side must not look whole on the
-// other, so it ends by a reset there. TLS without its last alert is the exception, since many peers
-// omit that although they have finished.
-func (x *exchange) cut(up *lease, err error) {
+// other, so it ends by a reset there, after all that had arrived. TLS without its last alert is the
+// exception, since many peers omit that although they have finished.
+func (e end) cut(to end, err error) {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		_ = up.conn.Close()
-		_ = x.client.conn.Close()
+		_ = e.Close()
+		_ = to.Close()
 		return
 	}
-	up.abort()
-	x.client.abort()
+	e.closeByReset(err)
+	to.closeByReset(err)
+}
+
+// closeByReset resets the connection when its peer has all that was written. Nothing more is read.
+func (e end) closeByReset(err error) {
+	_ = e.handle.Do(func(c *conn.Conn) { c.CloseByReset(err) })
+	_ = e.SetReadDeadline(long)
 }
