@@ -98,11 +98,7 @@ func (h *Handle[T]) ended(t *thread, v T, err error) {
 		p.awaken(other, start)
 	}()
 	h.finish(v, err) // too late: nobody takes the result
-	if err == nil {
-		if r, ok := any(v).(sched.Releaser); ok {
-			release(r)
-		}
-	}
+	release(sched.Result[T]{Value: v, Err: err})
 }
 
 // release drops a result. Nobody could receive a panic, and the pool goes on.
