@@ -8,6 +8,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/wakers"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -29,8 +30,7 @@ type Handle[T any] struct {
 	done         atomic.Bool // set once, under the pool's lock, after value and err
 	value        T           // the pool's lock guards this and the fields below
 	err          error
-	waker        sched.Waker
-	more         []sched.Waker
+	waiters      wakers.Set[sched.Waker]
 	clock        *sched.Runtime   // the runtime whose clock is held for the call; nil: none
 	clocks       []*sched.Runtime // more of them
 	bubbleWakers *bubbleWakers    // for waiters in bubbles that the pool's goroutines are not in
@@ -119,7 +119,7 @@ func (h *Handle[T]) refuse(err error) {
 // the handle may be in use again.
 func (h *Handle[T]) finish(v T, err error) {
 	p := h.pool
-	w, more := h.resolve(v, err)
+	waiters := h.resolve(v, err)
 	clock, clocks := h.clock, h.clocks
 	h.clock, h.clocks = nil, nil
 	if h.bubbleWakers != nil {
@@ -127,7 +127,7 @@ func (h *Handle[T]) finish(v T, err error) {
 		h.bubbleWakers = nil
 	}
 	p.mu.Unlock()
-	wakeAll(w, more)
+	waiters.Each(sched.Waker.Wake)
 	if clock != nil {
 		clock.ReleaseClock()
 	}
@@ -137,25 +137,17 @@ func (h *Handle[T]) finish(v T, err error) {
 }
 
 // resolve sets the result unless there is one, and returns the wakers to wake. The lock is held.
-func (h *Handle[T]) resolve(v T, err error) (w sched.Waker, more []sched.Waker) {
+func (h *Handle[T]) resolve(v T, err error) (waiters wakers.Set[sched.Waker]) {
 	if h.done.Load() {
-		return w, nil
+		return waiters
 	}
 	h.value, h.err = v, err
 	h.done.Store(true)
-	w, more = h.waker, h.more
-	h.waker, h.more = sched.Waker{}, nil
+	waiters, h.waiters = h.waiters, waiters
 	if h.bubbleWakers != nil {
 		close(h.bubbleWakers.resolved)
 	}
-	return w, more
-}
-
-func wakeAll(w sched.Waker, more []sched.Waker) {
-	w.Wake()
-	for _, w := range more {
-		w.Wake()
-	}
+	return waiters
 }
 
 // Poll returns the call's result once the call has ended. Further polls return the same result.
@@ -178,13 +170,7 @@ func (h *Handle[T]) wait(cx *sched.Context) {
 		h.waitInBubble(cx)
 		return
 	}
-	switch w := cx.Waker(); {
-	case h.waker == w || slices.Contains(h.more, w):
-	case h.waker == (sched.Waker{}):
-		h.waker = w
-	default:
-		h.more = append(h.more, w)
-	}
+	h.waiters.Add(cx.Waker())
 	switch rt := cx.Runtime(); {
 	case rt == nil || h.clock == rt || slices.Contains(h.clocks, rt):
 	case h.clock == nil:
@@ -217,8 +203,8 @@ func (h *Handle[T]) Abort() (prevented bool) {
 		h.finish(*new(T), sched.ErrCanceled)
 		return true
 	}
-	w, more := h.resolve(*new(T), sched.ErrCanceled)
+	waiters := h.resolve(*new(T), sched.ErrCanceled)
 	p.mu.Unlock()
-	wakeAll(w, more)
+	waiters.Each(sched.Waker.Wake)
 	return false
 }

@@ -2,9 +2,9 @@ package sched
 
 import (
 	"runtime/debug"
-	"slices"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/wakers"
 )
 
 // An envelope is the memory of a spawned task, with a result of any type.
@@ -45,22 +45,7 @@ type cell[T any] struct {
 
 	id      TaskID
 	mu      atomics.Mutex
-	waiters waiters // the wakers to wake on completion
-}
-
-// waiters are wakers; usually there is at most one.
-type waiters struct {
-	one  Waker
-	more []Waker
-}
-
-func (ws *waiters) add(w Waker) {
-	if ws.one == w || !ws.one.alive() {
-		ws.one = w
-		return
-	}
-	ws.more = slices.DeleteFunc(ws.more, func(m Waker) bool { return m == w || !m.alive() })
-	ws.more = append(ws.more, w)
+	waiters wakers.Set[Waker] // the wakers to wake on completion
 }
 
 // Run polls the future. Workers call it.
@@ -171,12 +156,9 @@ func (c *cell[T]) finish(cx *Context, word uint64) {
 	if word&joinInterest != 0 {
 		c.mu.Lock()
 		ws := c.waiters
-		c.waiters = waiters{}
+		c.waiters = wakers.Set[Waker]{}
 		c.mu.Unlock()
-		wake(cx, ws.one)
-		for _, w := range ws.more {
-			wake(cx, w)
-		}
+		ws.Each(func(w Waker) { wake(cx, w) })
 	}
 	d, f, value, err := c.depot, c.future, c.value, c.err
 	d.rt.taskEnded()

@@ -23,7 +23,7 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 	if !c.task.state.isComplete() {
 		c.mu.Lock()
 		c.waited = true
-		c.waiters.add(cx.Waker()) // before wantJoin: the goroutine that completes the task then finds the waker
+		c.waiters.Add(cx.Waker()) // before wantJoin: the goroutine that completes the task then finds the waker
 		c.mu.Unlock()
 		if c.task.state.wantJoin() {
 			return h.value, ErrPending
