@@ -158,6 +158,19 @@ func (d *depot[T]) endAll(err error) {
 	}
 }
 
+// countLiving makes Shutdown wait for the tasks that are not complete.
+func (d *depot[T]) countLiving() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, slab := range d.slabs {
+		for i := range slab {
+			if t := &slab[i].task; !t.state.isComplete() {
+				d.rt.drain.count(t)
+			}
+		}
+	}
+}
+
 // living counts the tasks that are not complete.
 func (d *depot[T]) living() (n int) {
 	d.mu.Lock()
@@ -181,6 +194,7 @@ type depots struct {
 
 type anyDepot interface {
 	endAll(err error)
+	countLiving()
 	living() int
 	survey(text *dumptext.Text, s *survey) bool
 }

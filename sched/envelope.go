@@ -161,7 +161,9 @@ func (c *cell[T]) finish(cx *Context, word uint64) {
 		ws.Each(func(w Waker) { wake(cx, w) })
 	}
 	d, f, value, err := c.depot, c.future, c.value, c.err
-	d.rt.taskEnded()
+	if word&counted != 0 {
+		d.rt.drain.ended()
+	}
 	if word>>40 == 1 || c.task.state.unref() { // nobody else can add one
 		d.put(cx.on(d.rt), c)
 	}

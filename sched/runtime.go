@@ -50,10 +50,8 @@ type Runtime struct {
 	looping   sync.WaitGroup // workers that may still run tasks
 	running   sync.WaitGroup // workers that have not ended
 
-	leaving    CancellationToken
-	draining   atomic.Bool   // Shutdown waits for tasks to end
-	lateSpawns atomic.Uint64 // tasks spawned since draining was set
-	ended      chan struct{} // signals Shutdown that a task has ended
+	leaving CancellationToken
+	drain   drain
 
 	failMu sync.Mutex
 	failed error // the first driver error
@@ -67,7 +65,7 @@ func New(cfg Config) *Runtime {
 		epoch:   time.Now(),
 		started: make(chan struct{}),
 		stopped: make(chan struct{}),
-		ended:   make(chan struct{}, 1),
+		drain:   drain{done: make(chan struct{})},
 	}
 	rt.debug = rt.cfg.newDebug()
 	rt.leaving.done = make(chan struct{}) // made here: the first caller may be in a bubble, and workers may close it

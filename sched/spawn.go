@@ -46,8 +46,8 @@ func newCell[T any](rt *Runtime, w *worker, f Future[T], fn func(*Context) (T, e
 		rt.identify(c) // before Close can find the task
 	}
 	c.task.renew(refs | stateScheduled)
-	if rt.draining.Load() {
-		rt.lateSpawns.Add(1)
+	if rt.drain.on.Load() {
+		rt.drain.count(&c.task)
 	}
 	return c
 }

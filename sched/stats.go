@@ -128,8 +128,13 @@ func (rt *Runtime) Stats() Stats {
 }
 
 // Tasks is the number of spawned tasks that are not done. It looks at each task, so it is for
-// reports and tests. Any goroutine may call it. Connections do not count.
-func (rt *Runtime) Tasks() int { return rt.living() }
+// reports and tests. Any goroutine may call it. Connections do not count. While tasks spawn
+// others, the number is not that of a single moment.
+func (rt *Runtime) Tasks() int {
+	n := 0
+	rt.depots.each(func(d anyDepot) { n += d.living() })
+	return n
+}
 
 func (s *WorkerStats) add(c *WorkerStats) {
 	s.SpawnedLocal += c.SpawnedLocal
