@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/ctxend"
 )
 
 // How a runtime ends. Each step relies on the earlier ones.
@@ -65,7 +66,7 @@ func (rt *Runtime) Shutdown(ctx context.Context) error {
 	if left == 0 {
 		return rt.Close()
 	}
-	err := fmt.Errorf("sched: %d tasks were left at shutdown: %w", left, context.Cause(ctx))
+	err := fmt.Errorf("sched: %d tasks were left at shutdown: %w", left, ctxend.Reason(ctx))
 	select {
 	case <-rt.stopped:
 		return errors.Join(err, rt.Close())
