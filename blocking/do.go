@@ -34,6 +34,7 @@ func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, er
 // borrow returns a call from the pool of calls, or a new one. If the pooled call has another type,
 // it makes a new one.
 func borrow[T any](p *Pool, fn func() (T, error)) *Call[T] {
+	mustHaveFunction(fn == nil)
 	c, ok := p.calls.Get().(*Call[T])
 	if !ok {
 		return DoFuture(p, fn)
@@ -53,7 +54,17 @@ func (c *Call[T]) giveBack() {
 }
 
 // DoFuture is Do as a future: its first poll submits the call.
-func DoFuture[T any](p *Pool, fn func() (T, error)) *Call[T] { return &Call[T]{pool: p, fn: fn} }
+func DoFuture[T any](p *Pool, fn func() (T, error)) *Call[T] {
+	mustHaveFunction(fn == nil)
+	return &Call[T]{pool: p, fn: fn}
+}
+
+// mustHaveFunction panics for a nil function, in the call that passes it.
+func mustHaveFunction(isNil bool) {
+	if isNil {
+		panic("blocking: nil function")
+	}
+}
 
 // SpawnIn calls fn on the pool, as a task of a JoinSet (Tokio's JoinSet::spawn_blocking). sp is
 // the runtime, or the context of the spawning task. Aborting the task ends it at once with

@@ -14,7 +14,9 @@ import (
 
 // Submit calls fn on the pool, and returns at once. The handle's error is ErrClosed if the pool
 // has been shut down. If the handle is dropped, the call is still made, and its result is dropped.
+// A nil function panics.
 func Submit[T any](p *Pool, fn func() (T, error)) *Handle[T] {
+	mustHaveFunction(fn == nil)
 	h := new(Handle[T])
 	h.submit(p, fn, nil)
 	return h

@@ -30,12 +30,14 @@ type JoinSet[T any] struct {
 // Spawn starts a stackless task in the set (see the function Spawn). If it cannot be started,
 // JoinNext returns the error. In a closed set f is abandoned.
 func (s *JoinSet[T]) Spawn(sp Spawner, f Future[T]) AbortHandle {
+	mustHaveFuture(f)
 	return s.spawn(sp, &member[T]{observed: observed[T]{future: f}})
 }
 
 // Go starts a stackful task in the set (see the function Go). If it cannot be started, JoinNext
 // returns the error. In a closed set fn is not called.
 func (s *JoinSet[T]) Go(sp Spawner, fn func(cx *Context) (T, error)) AbortHandle {
+	mustHaveFunction(fn == nil)
 	return s.spawn(sp, &member[T]{observed: observed[T]{fn: fn}})
 }
 

@@ -17,6 +17,7 @@ type Result[T any] struct {
 func JoinAll[T any](fs ...Future[T]) Future[[]Result[T]] {
 	results := make([]Future[Result[T]], len(fs))
 	for i, f := range fs {
+		mustHaveFuture(f)
 		results[i] = &settled[T]{branch[T]{f: f}}
 	}
 	return Join(results...)

@@ -47,6 +47,7 @@ func (s *TaskScope) Follow(parent *CancellationToken) { parent.adopt(&s.draining
 // Go starts a stackful task in the scope (see the function Go). In a closed scope fn is not
 // called, and the error of the handle is ErrClosed.
 func (s *TaskScope) Go(sp Spawner, fn func(cx *Context) error) *JoinHandle[struct{}] {
+	mustHaveFunction(fn == nil)
 	t := &scopeTask{work: fn}
 	t.fn = t.run
 	return s.spawn(sp, t)
@@ -55,6 +56,7 @@ func (s *TaskScope) Go(sp Spawner, fn func(cx *Context) error) *JoinHandle[struc
 // Spawn starts a stackless task in the scope (see the function Spawn). In a closed scope f is
 // abandoned, and the error of the handle is ErrClosed.
 func (s *TaskScope) Spawn(sp Spawner, f Future[struct{}]) *JoinHandle[struct{}] {
+	mustHaveFuture(f)
 	return s.spawn(sp, &scopeTask{observed: observed[struct{}]{future: f}})
 }
 
