@@ -97,6 +97,8 @@ func (co *coroutine) work() {
 	co.cx.budget, co.cx.active = budgetPerRun, true
 	if w := co.cx.worker; w != nil && w.stackLabels != nil {
 		w.stackLabels.set(co.cx.task)
+	} else {
+		unlabel() // the last job may have left labels
 	}
 	co.job.call(&co.cx)
 	co.job = nil

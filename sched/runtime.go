@@ -177,6 +177,7 @@ func (rt *Runtime) start() {
 		release = bubble.Hold()
 	}
 	go func() {
+		unlabel()
 		rt.running.Wait()
 		close(quit)
 		rt.spares.end()
