@@ -48,7 +48,6 @@ func borrow[T any](p *Pool, fn func() (T, error)) *Call[T] {
 func (c *Call[T]) giveBack() {
 	if !c.submitted {
 		c.fn = nil
-		c.handle.reset()
 		c.pool.calls.Put(c)
 	}
 }
@@ -97,7 +96,6 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 			return *new(T), sched.ErrPending
 		}
 		c.submitted = true
-		c.handle.reset()
 		c.handle.submit(c.pool, c.fn, cx)
 		if !c.handle.done.Load() {
 			return *new(T), sched.ErrPending // the handle waits
@@ -106,20 +104,20 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 	v, err := c.handle.Poll(cx)
 	if err != sched.ErrPending {
 		c.submitted = false
+		c.handle.reset()
 	}
 	return v, err
 }
 
-// reset prepares a handle for the next call. Its last call has ended, and its result was taken.
+// reset prepares the handle for the next call. Its last call has ended, and its result was taken.
 func (h *Handle[T]) reset() {
 	h.value, h.err = *new(T), nil
-	if h.done.Load() {
-		h.done.Store(false)
-	}
+	h.done.Store(false)
 }
 
 // Cancel aborts the call. The future must not be polled again.
 func (c *Call[T]) Cancel() {
+	c.fn = nil
 	if c.submitted {
 		c.handle.Abort()
 	}

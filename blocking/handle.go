@@ -121,6 +121,7 @@ func (h *Handle[T]) refuse(err error) {
 // the handle may be in use again.
 func (h *Handle[T]) finish(v T, err error) {
 	p := h.pool
+	h.fn = nil // also of a call that is not made: a handle may be kept for its result
 	waiters := h.resolve(v, err)
 	clock, clocks := h.clock, h.clocks
 	h.clock, h.clocks = nil, nil

@@ -57,7 +57,7 @@ func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 		return AbortHandle{}
 	}
 	c.launch(rt, w)
-	return AbortHandle{m}
+	return AbortHandle{c.task.Waker()}
 }
 
 // enter puts the member into the set, and reports false if the set is closed. The task is not
@@ -230,7 +230,7 @@ func (s *JoinSet[T]) AbortAll() {
 	}
 	s.mu.Unlock()
 	for _, m := range all {
-		m.Abort()
+		m.handle.Abort()
 	}
 }
 

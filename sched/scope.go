@@ -183,22 +183,23 @@ func (s *TaskScope) Close() {
 // Names returns a name for each task that has not ended: the function of Go, or the type of the
 // future of Spawn.
 func (s *TaskScope) Names() []string {
+	type code struct {
+		work   func(cx *Context) error
+		future Future[struct{}]
+	}
 	s.mu.Lock()
-	var all []*scopeTask
+	var all []code
 	for t := s.first; t != nil; t = t.next {
-		all = append(all, t)
+		all = append(all, code{t.work, t.future}) // copied under the lock: a task that ends drops its future
 	}
 	s.mu.Unlock()
 	names := make([]string, len(all))
-	for i, t := range all {
-		names[i] = t.name()
+	for i, c := range all {
+		if c.work == nil {
+			names[i] = fmt.Sprintf("%T", c.future)
+		} else {
+			names[i] = runtime.FuncForPC(reflect.ValueOf(c.work).Pointer()).Name()
+		}
 	}
 	return names
-}
-
-func (t *scopeTask) name() string {
-	if t.work == nil {
-		return fmt.Sprintf("%T", t.future)
-	}
-	return runtime.FuncForPC(reflect.ValueOf(t.work).Pointer()).Name()
 }
