@@ -11,6 +11,7 @@ type member[T any] struct {
 	over       bool // it has ended before it entered the set
 	out        bool // it has left the set
 
+	late   bool // it has entered during a Shutdown, and is aborted by the goroutine that spawns it
 	handle JoinHandle[T]
 }
 

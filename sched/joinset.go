@@ -25,6 +25,7 @@ type JoinSet[T any] struct {
 	ended   *member[T] // the members of it that have ended, oldest first
 	newest  *member[T] // the last of the ended members
 	waiters waitList
+	ending  int // the number of Shutdowns that wait: tasks that enter meanwhile are aborted
 }
 
 // Spawn starts a stackless task in the set (see the function Spawn). If it cannot be started,
@@ -56,6 +57,9 @@ func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 		c.refuse(ErrClosed)
 		return AbortHandle{}
 	}
+	if m.late {
+		m.handle.Abort()
+	}
 	c.launch(rt, w)
 	return AbortHandle{c.task.Waker()}
 }
@@ -69,6 +73,7 @@ func (s *JoinSet[T]) enter(m *member[T]) bool {
 		s.mu.Unlock()
 		return false
 	}
+	m.late = s.ending > 0
 	if m.next = s.first; m.next != nil {
 		m.next.prev = m
 	}
@@ -253,25 +258,28 @@ func (s *JoinSet[T]) Close() {
 	}
 }
 
-// Shutdown aborts every task at its first poll. It is done when all tasks have ended and their
-// results have been released. More tasks may be spawned afterwards.
+// Shutdown aborts every task of the set at its first poll. Until it is done or abandoned, it also
+// aborts each task that enters the set. It is done when all tasks have ended and their results have
+// been released. More tasks may be spawned afterwards.
 func (s *JoinSet[T]) Shutdown() Future[struct{}] { return &setShutdown[T]{set: s} }
 
 type setShutdown[T any] struct {
 	set   *JoinSet[T]
-	begun bool
+	begun bool // it is counted in ending
 	node  waitNode
 }
 
 func (f *setShutdown[T]) Poll(cx *Context) (struct{}, error) {
 	if !f.begun {
 		f.begun = true
+		f.set.addEnding(1) // before AbortAll, which finds all tasks that entered before
 		f.set.AbortAll()
 	}
 	for {
 		v, empty, err := f.set.take(cx, &f.node)
 		switch {
 		case empty:
+			f.Cancel()
 			return struct{}{}, nil
 		case err == ErrPending:
 			return struct{}{}, ErrPending
@@ -281,4 +289,18 @@ func (f *setShutdown[T]) Poll(cx *Context) (struct{}, error) {
 	}
 }
 
-func (f *setShutdown[T]) Cancel() { f.set.forget(&f.node) }
+// Cancel ends the wait. Tasks that enter from now on are not aborted.
+func (f *setShutdown[T]) Cancel() {
+	if f.begun {
+		f.begun = false
+		f.set.addEnding(-1)
+	}
+	f.set.forget(&f.node)
+}
+
+// addEnding counts the Shutdowns that wait.
+func (s *JoinSet[T]) addEnding(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending += n
+}
