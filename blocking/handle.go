@@ -2,7 +2,6 @@ package blocking
 
 import (
 	"context"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 
@@ -63,20 +62,19 @@ func (h *Handle[T]) submit(p *Pool, fn func() (T, error), cx *sched.Context) {
 
 // run makes the call, on a thread of the pool.
 func (h *Handle[T]) run(t *thread) {
-	fn, returned := h.fn, false
+	fn, exited := h.fn, true
 	h.fn = nil
 	defer func() {
-		if returned {
-			return
+		if exited {
+			h.ended(t, *new(T), sched.ErrGoexit)
 		}
-		err := sched.ErrGoexit
-		if v := recover(); v != nil {
-			err = &sched.PanicError{Value: v, Stack: debug.Stack()}
-		}
-		h.ended(t, *new(T), err)
 	}()
-	v, err := fn()
-	returned = true
+	var v T
+	var err error
+	if p := try(func() { v, err = fn() }); p != nil {
+		v, err = *new(T), p
+	}
+	exited = false
 	if err == sched.ErrPending { // as a result it would make the waiter wait on
 		err = sched.ErrPendingResult
 	}
@@ -99,14 +97,14 @@ func (h *Handle[T]) ended(t *thread, v T, err error) {
 		p.mu.Unlock()
 		p.awaken(other, start)
 	}()
+	rt := h.clock
 	h.finish(v, err) // too late: nobody takes the result
-	release(sched.Result[T]{Value: v, Err: err})
-}
-
-// release drops a result. Nobody could receive a panic, and the pool goes on.
-func release(r sched.Releaser) {
-	defer func() { _ = recover() }()
-	r.Release()
+	if late, ok := err.(*sched.PanicError); ok {
+		logPanic(rt, "blocking: a call that nobody waits for panicked", late)
+	}
+	if failed := try(sched.Result[T]{Value: v, Err: err}.Release); failed != nil {
+		logPanic(rt, "blocking: releasing a call's result panicked", failed)
+	}
 }
 
 // refuse ends a call that is not made.

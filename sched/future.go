@@ -87,7 +87,7 @@ var (
 // A PanicError is the error of a task that panicked.
 type PanicError struct {
 	Value any    // the argument of panic
-	Stack []byte // as debug.Stack formats it
+	Stack []byte // as debug.Stack formats it; nil: it was panic(nil), with GODEBUG=panicnil=1
 }
 
 // Error is the text of the value. The place of the panic is in Stack.

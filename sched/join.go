@@ -100,9 +100,7 @@ func (h *JoinHandle[T]) Detach() {
 	if word := c.task.state.detach(); word&lifecycleMask == stateComplete {
 		d, f, value, err := c.depot, c.future, c.value, c.err
 		c.unref(nil)
-		if f != nil || d.releases {
-			d.release(f, value, err)
-		}
+		d.giveUp(f, value, err)
 	}
 }
 

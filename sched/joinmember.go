@@ -4,6 +4,7 @@ package sched
 type member[T any] struct {
 	observed[T]
 	set *JoinSet[T]
+	rt  *Runtime
 
 	prev, next *member[T] // in the set; the set's mutex guards these and the following fields
 	nextEnded  *member[T]

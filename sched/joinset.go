@@ -48,6 +48,7 @@ func (s *JoinSet[T]) Go(sp Spawner, fn func(cx *Context) (T, error)) AbortHandle
 func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 	m.set, m.observer = s, m
 	rt, w := sp.where()
+	m.rt = rt
 	// The third reference is for launch: the result may have been taken before launch returns.
 	c := newCell(rt, w, Future[T](m), nil, 3*oneRef)
 	defer c.unref(nil) // deferred, in case Cancel of a refused task exits the goroutine
@@ -135,16 +136,11 @@ type joinNext[T any] struct {
 }
 
 func (j *joinNext[T]) Poll(cx *Context) (T, error) {
-	v, empty, err := j.poll(cx)
-	if empty {
-		return v, ErrEmpty
+	v, m, err := j.set.take(cx, &j.node)
+	if m != nil {
+		j.done = m
 	}
 	return v, err
-}
-
-func (j *joinNext[T]) poll(cx *Context) (v T, empty bool, err error) {
-	v, j.done, empty, err = j.set.next(cx, &j.node)
-	return v, empty, err
 }
 
 // Undo undoes the result that was taken.
@@ -162,41 +158,33 @@ func (s *JoinSet[T]) forget(n *waitNode) {
 	s.waiters.remove(n)
 }
 
-// take is next for a caller that drops the result: it undoes what the value does not show.
-func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, empty bool, err error) {
-	v, u, empty, err := s.next(cx, n)
-	if err == nil {
-		undo(u)
-	}
-	return v, empty, err
-}
-
-// next is a poll of JoinNext, which waits with that node. empty: the set has no task.
-func (s *JoinSet[T]) next(cx *Context, n *waitNode) (v T, u Undoer, empty bool, err error) {
+// take is a poll of JoinNext, which waits with that node. m is the member whose result it has
+// taken, and can undo that. nil: no result; then err is ErrPending, or ErrEmpty in an empty set.
+func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, m *member[T], err error) {
 	if !cx.Proceed() {
-		return v, nil, false, ErrPending
+		return v, nil, ErrPending
 	}
 	s.mu.Lock()
-	m := s.ended
+	m = s.ended
 	if m == nil {
 		defer s.mu.Unlock()
 		if s.len == 0 {
 			s.waiters.remove(n)
-			return v, nil, true, nil
+			return v, nil, ErrEmpty
 		}
 		s.waiters.add(n, cx.Waker())
 		cx.Refund()
-		return v, nil, false, ErrPending
+		return v, nil, ErrPending
 	}
 	s.waiters.remove(n)
 	v, err = m.take(cx)
 	if err == ErrPending { // the last run of the task is about to return, and wakes us
 		s.mu.Unlock()
 		cx.Refund()
-		return v, nil, false, err
+		return v, nil, err
 	}
 	s.took(cx, m)
-	return v, m, false, err
+	return v, m, err
 }
 
 // took removes the first ended member from the set. The lock is held, and took releases it.
@@ -276,15 +264,16 @@ func (f *setShutdown[T]) Poll(cx *Context) (struct{}, error) {
 		f.set.AbortAll()
 	}
 	for {
-		v, empty, err := f.set.take(cx, &f.node)
+		v, m, err := f.set.take(cx, &f.node)
 		switch {
-		case empty:
+		case m != nil:
+			m.rt.logLost(err)
+			drop(m, v, err)
+		case err == ErrEmpty:
 			f.Cancel()
 			return struct{}{}, nil
-		case err == ErrPending:
-			return struct{}{}, ErrPending
-		case err == nil:
-			releaseValue(v)
+		default:
+			return struct{}{}, err
 		}
 	}
 }

@@ -39,6 +39,7 @@ type Runtime struct {
 	hooked        bool         // there are hooks for tasks
 	debug         *slog.Logger // of SUIRO_DEBUG=sched; nil: none
 	spawnedRemote atomic.Uint64
+	panics        atomic.Uint64 // see Stats.Panics
 	lastID        atomic.Uint64
 
 	startOnce sync.Once

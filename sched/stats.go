@@ -64,6 +64,7 @@ type Stats struct {
 	SpawnedRemote uint64 // tasks spawned from outside the workers
 	Deployments   uint64 // times that a spare worker was put into service
 	Exhausted     uint64 // times that all workers and Config.Spares spare workers were stuck
+	Panics        uint64 // panics that became nobody's result: see Config.Logger
 
 	// The following values are those at the time of the snapshot.
 	GlobalQueued int // tasks in the global queue
@@ -101,6 +102,7 @@ func (w *worker) publish() {
 func (rt *Runtime) Stats() Stats {
 	s := Stats{
 		SpawnedRemote: rt.spawnedRemote.Load(),
+		Panics:        rt.panics.Load(),
 		GlobalQueued:  int(rt.global.len.Load()),
 		LongQueued:    int(rt.long.len.Load()),
 		Searching:     int(rt.idle.searching.Load()),
