@@ -34,6 +34,7 @@ func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, er
 // borrow returns a call from the pool of calls, or a new one. If the pooled call has another type,
 // it makes a new one.
 func borrow[T any](p *Pool, fn func() (T, error)) *Call[T] {
+	mustHaveFunction(fn == nil)
 	c, ok := p.calls.Get().(*Call[T])
 	if !ok {
 		return DoFuture(p, fn)
@@ -47,13 +48,22 @@ func borrow[T any](p *Pool, fn func() (T, error)) *Call[T] {
 func (c *Call[T]) giveBack() {
 	if !c.submitted {
 		c.fn = nil
-		c.handle.reset()
 		c.pool.calls.Put(c)
 	}
 }
 
 // DoFuture is Do as a future: its first poll submits the call.
-func DoFuture[T any](p *Pool, fn func() (T, error)) *Call[T] { return &Call[T]{pool: p, fn: fn} }
+func DoFuture[T any](p *Pool, fn func() (T, error)) *Call[T] {
+	mustHaveFunction(fn == nil)
+	return &Call[T]{pool: p, fn: fn}
+}
+
+// mustHaveFunction panics for a nil function, in the call that passes it.
+func mustHaveFunction(isNil bool) {
+	if isNil {
+		panic("blocking: nil function")
+	}
+}
 
 // SpawnIn calls fn on the pool, as a task of a JoinSet (Tokio's JoinSet::spawn_blocking). sp is
 // the runtime, or the context of the spawning task. Aborting the task ends it at once with
@@ -86,7 +96,6 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 			return *new(T), sched.ErrPending
 		}
 		c.submitted = true
-		c.handle.reset()
 		c.handle.submit(c.pool, c.fn, cx)
 		if !c.handle.done.Load() {
 			return *new(T), sched.ErrPending // the handle waits
@@ -95,20 +104,20 @@ func (c *Call[T]) Poll(cx *sched.Context) (T, error) {
 	v, err := c.handle.Poll(cx)
 	if err != sched.ErrPending {
 		c.submitted = false
+		c.handle.reset()
 	}
 	return v, err
 }
 
-// reset prepares a handle for the next call. Its last call has ended, and its result was taken.
+// reset prepares the handle for the next call. Its last call has ended, and its result was taken.
 func (h *Handle[T]) reset() {
 	h.value, h.err = *new(T), nil
-	if h.done.Load() {
-		h.done.Store(false)
-	}
+	h.done.Store(false)
 }
 
 // Cancel aborts the call. The future must not be polled again.
 func (c *Call[T]) Cancel() {
+	c.fn = nil
 	if c.submitted {
 		c.handle.Abort()
 	}

@@ -29,7 +29,9 @@
 // A call that has not started can be aborted. A started one goes on to its end, since
 // nothing can stop it. But its task need not wait: Await returns, and the result is
 // dropped (released, if it is a [sched.Releaser]). A panic of the call is its error, a
-// *[sched.PanicError], and a runtime.Goexit is [sched.ErrGoexit].
+// *[sched.PanicError], and a runtime.Goexit is [sched.ErrGoexit]. If nobody waits any
+// more, the panic is logged. It goes to the Logger of the runtime whose task has waited,
+// or to slog's default logger if only goroutines have.
 //
 // # Virtual time
 //

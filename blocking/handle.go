@@ -2,18 +2,20 @@ package blocking
 
 import (
 	"context"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/wakers"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // Submit calls fn on the pool, and returns at once. The handle's error is ErrClosed if the pool
 // has been shut down. If the handle is dropped, the call is still made, and its result is dropped.
+// A nil function panics.
 func Submit[T any](p *Pool, fn func() (T, error)) *Handle[T] {
+	mustHaveFunction(fn == nil)
 	h := new(Handle[T])
 	h.submit(p, fn, nil)
 	return h
@@ -29,8 +31,7 @@ type Handle[T any] struct {
 	done         atomic.Bool // set once, under the pool's lock, after value and err
 	value        T           // the pool's lock guards this and the fields below
 	err          error
-	waker        sched.Waker
-	more         []sched.Waker
+	waiters      wakers.Set[sched.Waker]
 	clock        *sched.Runtime   // the runtime whose clock is held for the call; nil: none
 	clocks       []*sched.Runtime // more of them
 	bubbleWakers *bubbleWakers    // for waiters in bubbles that the pool's goroutines are not in
@@ -61,20 +62,19 @@ func (h *Handle[T]) submit(p *Pool, fn func() (T, error), cx *sched.Context) {
 
 // run makes the call, on a thread of the pool.
 func (h *Handle[T]) run(t *thread) {
-	fn, returned := h.fn, false
+	fn, exited := h.fn, true
 	h.fn = nil
 	defer func() {
-		if returned {
-			return
+		if exited {
+			h.ended(t, *new(T), sched.ErrGoexit)
 		}
-		err := sched.ErrGoexit
-		if v := recover(); v != nil {
-			err = &sched.PanicError{Value: v, Stack: debug.Stack()}
-		}
-		h.ended(t, *new(T), err)
 	}()
-	v, err := fn()
-	returned = true
+	var v T
+	var err error
+	if p := try(func() { v, err = fn() }); p != nil {
+		v, err = *new(T), p
+	}
+	exited = false
 	if err == sched.ErrPending { // as a result it would make the waiter wait on
 		err = sched.ErrPendingResult
 	}
@@ -97,18 +97,14 @@ func (h *Handle[T]) ended(t *thread, v T, err error) {
 		p.mu.Unlock()
 		p.awaken(other, start)
 	}()
+	rt := h.clock
 	h.finish(v, err) // too late: nobody takes the result
-	if err == nil {
-		if r, ok := any(v).(sched.Releaser); ok {
-			release(r)
-		}
+	if late, ok := err.(*sched.PanicError); ok {
+		logPanic(rt, "blocking: a call that nobody waits for panicked", late)
 	}
-}
-
-// release drops a result. Nobody could receive a panic, and the pool goes on.
-func release(r sched.Releaser) {
-	defer func() { _ = recover() }()
-	r.Release()
+	if failed := try(sched.Result[T]{Value: v, Err: err}.Release); failed != nil {
+		logPanic(rt, "blocking: releasing a call's result panicked", failed)
+	}
 }
 
 // refuse ends a call that is not made.
@@ -123,7 +119,8 @@ func (h *Handle[T]) refuse(err error) {
 // the handle may be in use again.
 func (h *Handle[T]) finish(v T, err error) {
 	p := h.pool
-	w, more := h.resolve(v, err)
+	h.fn = nil // also of a call that is not made: a handle may be kept for its result
+	waiters := h.resolve(v, err)
 	clock, clocks := h.clock, h.clocks
 	h.clock, h.clocks = nil, nil
 	if h.bubbleWakers != nil {
@@ -131,7 +128,7 @@ func (h *Handle[T]) finish(v T, err error) {
 		h.bubbleWakers = nil
 	}
 	p.mu.Unlock()
-	wakeAll(w, more)
+	waiters.Each(sched.Waker.Wake)
 	if clock != nil {
 		clock.ReleaseClock()
 	}
@@ -141,25 +138,17 @@ func (h *Handle[T]) finish(v T, err error) {
 }
 
 // resolve sets the result unless there is one, and returns the wakers to wake. The lock is held.
-func (h *Handle[T]) resolve(v T, err error) (w sched.Waker, more []sched.Waker) {
+func (h *Handle[T]) resolve(v T, err error) (waiters wakers.Set[sched.Waker]) {
 	if h.done.Load() {
-		return w, nil
+		return waiters
 	}
 	h.value, h.err = v, err
 	h.done.Store(true)
-	w, more = h.waker, h.more
-	h.waker, h.more = sched.Waker{}, nil
+	waiters, h.waiters = h.waiters, waiters
 	if h.bubbleWakers != nil {
 		close(h.bubbleWakers.resolved)
 	}
-	return w, more
-}
-
-func wakeAll(w sched.Waker, more []sched.Waker) {
-	w.Wake()
-	for _, w := range more {
-		w.Wake()
-	}
+	return waiters
 }
 
 // Poll returns the call's result once the call has ended. Further polls return the same result.
@@ -182,13 +171,7 @@ func (h *Handle[T]) wait(cx *sched.Context) {
 		h.waitInBubble(cx)
 		return
 	}
-	switch w := cx.Waker(); {
-	case h.waker == w || slices.Contains(h.more, w):
-	case h.waker == (sched.Waker{}):
-		h.waker = w
-	default:
-		h.more = append(h.more, w)
-	}
+	h.waiters.Add(cx.Waker())
 	switch rt := cx.Runtime(); {
 	case rt == nil || h.clock == rt || slices.Contains(h.clocks, rt):
 	case h.clock == nil:
@@ -221,8 +204,8 @@ func (h *Handle[T]) Abort() (prevented bool) {
 		h.finish(*new(T), sched.ErrCanceled)
 		return true
 	}
-	w, more := h.resolve(*new(T), sched.ErrCanceled)
+	waiters := h.resolve(*new(T), sched.ErrCanceled)
 	p.mu.Unlock()
-	wakeAll(w, more)
+	waiters.Each(sched.Waker.Wake)
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/ctxend"
 )
 
 // How a pool ends:
@@ -43,7 +44,7 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("blocking: %d calls were still under way at shutdown, and %d had not started: %w",
-		running, dropped, context.Cause(ctx))
+		running, dropped, ctxend.Reason(ctx))
 }
 
 // Close refuses further calls, and ends those that have not started with ErrClosed. It does not

@@ -1,6 +1,10 @@
 package blocking
 
-import "time"
+import (
+	"context"
+	"runtime/pprof"
+	"time"
+)
 
 // A thread is a goroutine of a pool.
 type thread struct {
@@ -27,6 +31,9 @@ func (p *Pool) serve(t *thread) {
 		}
 	}()
 	for j := p.next(t); j != nil; j = p.next(t) {
+		// Go gives a goroutine the labels of the one that has started it, and a call may leave its
+		// labels behind.
+		pprof.SetGoroutineLabels(context.Background())
 		j.run(t)
 	}
 	left = true

@@ -23,6 +23,7 @@ type FuncTimer struct {
 // runtime has closed by then, or cannot start. f may block: no worker waits for it. A panic
 // of f ends the process. The cost is one allocation, and a goroutine when the time comes.
 func (rt *Runtime) AfterFunc(d time.Duration, f func()) *FuncTimer {
+	mustHaveFunction(f == nil)
 	t := &FuncTimer{rt: rt, f: f}
 	t.entry.Value = t
 	if rt.Start() == nil {

@@ -11,6 +11,7 @@ import (
 // closes, it abandons f and returns ErrClosed. Block starts rt's workers, and f finds rt in the
 // context. In a bubble of testing/synctest, ctx's deadline is real time if rt was made outside.
 func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
+	mustHaveFuture(f)
 	if err := rt.Start(); err != nil {
 		abandon(f)
 		return *new(T), err

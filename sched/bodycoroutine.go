@@ -16,6 +16,7 @@ type Coroutine struct {
 // Begin calls fn. It returns when fn waits for the first time, or has returned; in the latter case
 // done is true. fn may use its context with Await until fn returns.
 func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
+	mustHaveFunction(fn == nil)
 	w := cx.worker
 	co := w.stacks.get(w)
 	if w.rt.cfg.locked {

@@ -33,7 +33,10 @@ func (cx *Context) yield() {
 
 // Unconstrained is f without a budget: Proceed never stops it. It is for a task that may keep its
 // worker from all other work.
-func Unconstrained[T any](f Future[T]) Future[T] { return &unconstrained[T]{f} }
+func Unconstrained[T any](f Future[T]) Future[T] {
+	mustHaveFuture(f)
+	return &unconstrained[T]{f}
+}
 
 type unconstrained[T any] struct{ f Future[T] }
 

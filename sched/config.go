@@ -117,7 +117,13 @@ type Config struct {
 	// Hooks are functions that the runtime calls at certain events.
 	Hooks Hooks
 
-	// Logger receives panics that become no task's result. nil: they are not logged.
+	// Logger receives warnings, and panics that become nobody's result, which Stats counts:
+	//   - of tasks whose handle was detached, or whose JoinSet was closed or shut down
+	//   - of hooks and Releasers
+	//   - of calls of package blocking whose task has given up
+	//
+	// The panic of a task whose JoinHandle is merely dropped remains its result, and is not logged.
+	// nil: nothing is logged.
 	Logger *slog.Logger
 
 	// locked: workers are locked to threads of their own, which their drivers need.

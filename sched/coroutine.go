@@ -3,7 +3,6 @@ package sched
 import (
 	"iter"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
 )
@@ -73,34 +72,51 @@ func (co *coroutine) serve() {
 // to the worker. A Goexit cannot be stopped, but while its deferred calls run the stack is alive.
 // So the coroutine continues to serve in one of them.
 func (co *coroutine) work() {
-	returned := false
+	exited := true
 	defer func() {
-		if returned {
-			return
-		}
-		v := recover()
-		if co.cx.defers {
-			co.runDeferred()
-		}
-		if v != nil {
-			co.job.crashed(&PanicError{Value: v, Stack: debug.Stack()})
-			co.job = nil
+		if !exited {
 			return
 		}
 		co.exited = true
-		co.job.crashed(ErrGoexit)
-		co.job = nil
+		co.crashed(ErrGoexit)
 		if co.yield(struct{}{}) {
 			co.serve()
+		}
+	}()
+	p := co.call()
+	exited = false
+	if p != nil {
+		co.crashed(p)
+	}
+}
+
+// crashed ends a job that did not return.
+func (co *coroutine) crashed(err error) {
+	if co.cx.defers {
+		co.runDeferred()
+	}
+	co.job.crashed(err)
+	co.job = nil
+}
+
+// call calls the job's function, and returns its panic. It does not return after runtime.Goexit.
+func (co *coroutine) call() (p *PanicError) {
+	returned := false
+	defer func() {
+		if !returned {
+			p = panicOf(recover())
 		}
 	}()
 	co.cx.budget, co.cx.active = budgetPerRun, true
 	if w := co.cx.worker; w != nil && w.stackLabels != nil {
 		w.stackLabels.set(co.cx.task)
+	} else {
+		unlabel() // the last job may have left labels
 	}
 	co.job.call(&co.cx)
 	co.job = nil
 	returned = true
+	return nil
 }
 
 // begin gives the coroutine a job of the task that cx runs.

@@ -48,6 +48,7 @@ func (d *ctxDone) Cancel() {
 // has ended before the first poll, f is polled once. If f is not done at its first poll, the cost
 // is that of Done. A context that never ends costs nothing.
 func WithContext[T any](ctx context.Context, f Future[T]) Future[T] {
+	mustHaveFuture(f)
 	if ctx.Done() == nil {
 		return f
 	}

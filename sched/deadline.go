@@ -7,6 +7,7 @@ import "time"
 // t into its own time (see Runtime.At), by the monotonic reading of t if it has one. With a
 // virtual clock the result is the time since the runtime was made.
 func Deadline[T any](t time.Time, f Future[T]) Future[T] {
+	mustHaveFuture(f)
 	if t.IsZero() {
 		return f
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/atomics"
 	"github.com/suiro-go/suiro/internal/dumptext"
+	"github.com/suiro-go/suiro/internal/wakers"
 )
 
 // A depot makes and recycles a runtime's envelopes of one type. It allocates them in slabs and
@@ -85,7 +86,7 @@ func (d *depot[T]) get(w *worker) *cell[T] {
 func (d *depot[T]) put(w *worker, c *cell[T]) {
 	c.future, c.value, c.err = nil, *new(T), nil
 	if c.waited {
-		c.waited, c.waiters = false, waiters{}
+		c.waited, c.waiters = false, wakers.Set[Waker]{}
 	}
 	c.task.home, c.task.long = nil, false
 	if w == nil {
@@ -157,6 +158,19 @@ func (d *depot[T]) endAll(err error) {
 	}
 }
 
+// countLiving makes Shutdown wait for the tasks that are not complete.
+func (d *depot[T]) countLiving() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, slab := range d.slabs {
+		for i := range slab {
+			if t := &slab[i].task; !t.state.isComplete() {
+				d.rt.drain.count(t)
+			}
+		}
+	}
+}
+
 // living counts the tasks that are not complete.
 func (d *depot[T]) living() (n int) {
 	d.mu.Lock()
@@ -180,6 +194,7 @@ type depots struct {
 
 type anyDepot interface {
 	endAll(err error)
+	countLiving()
 	living() int
 	survey(text *dumptext.Text, s *survey) bool
 }

@@ -37,7 +37,7 @@ func (rt *Runtime) dump(text *dumptext.Text) {
 		state = "has ended"
 	case rt.stopping.Load():
 		state = "stops"
-	case rt.draining.Load():
+	case rt.drain.on.Load():
 		state = "shuts down"
 	}
 	s := &rt.spares

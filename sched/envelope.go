@@ -1,10 +1,8 @@
 package sched
 
 import (
-	"runtime/debug"
-	"slices"
-
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/wakers"
 )
 
 // An envelope is the memory of a spawned task, with a result of any type.
@@ -45,22 +43,7 @@ type cell[T any] struct {
 
 	id      TaskID
 	mu      atomics.Mutex
-	waiters waiters // the wakers to wake on completion
-}
-
-// waiters are wakers; usually there is at most one.
-type waiters struct {
-	one  Waker
-	more []Waker
-}
-
-func (ws *waiters) add(w Waker) {
-	if ws.one == w || !ws.one.alive() {
-		ws.one = w
-		return
-	}
-	ws.more = slices.DeleteFunc(ws.more, func(m Waker) bool { return m == w || !m.alive() })
-	ws.more = append(ws.more, w)
+	waiters wakers.Set[Waker] // the wakers to wake on completion
 }
 
 // Run polls the future. Workers call it.
@@ -91,24 +74,29 @@ func (c *cell[T]) setID(id TaskID) { c.id = id }
 // drop abandons the future, once. A panic or runtime.Goexit of its Cancel becomes the result,
 // unless there is a panic already.
 func (c *cell[T]) drop() {
-	f, returned := c.future, false
+	f, exited := c.future, true
 	c.future = nil
 	defer func() {
-		if returned {
-			return
-		}
-		err := ErrGoexit
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-		if _, already := c.err.(*PanicError); already {
-			c.depot.rt.cfg.Logger.Error("sched: a task failed while it was dropped", "error", err)
-		} else {
-			c.err = err
+		if exited {
+			c.failed(ErrGoexit)
 		}
 	}()
-	abandon(f)
-	returned = true
+	p := try(func() { abandon(f) })
+	exited = false
+	if p != nil {
+		c.failed(p)
+	}
+}
+
+// failed makes the error of a drop the result, unless there is a panic already.
+func (c *cell[T]) failed(err error) {
+	if _, already := c.err.(*PanicError); !already {
+		c.err = err
+	} else if p, ok := err.(*PanicError); ok {
+		c.depot.rt.LogPanic("sched: a task that had panicked did so again while it was dropped", p)
+	} else {
+		c.depot.rt.cfg.Logger.Error("sched: a task failed while it was dropped", "error", err)
+	}
 }
 
 func (c *cell[T]) crashed(err error) {
@@ -158,12 +146,10 @@ func (c *cell[T]) completed(cx *Context, word uint64) {
 
 // tellEnd calls the hook. A panic of the hook affects neither the task nor the worker.
 func (c *cell[T]) tellEnd() {
-	defer func() {
-		if v := recover(); v != nil {
-			c.depot.log("sched: a hook panicked", &PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	c.depot.rt.cfg.Hooks.TaskEnd(c.id, c.err)
+	rt := c.depot.rt
+	if p := try(func() { rt.cfg.Hooks.TaskEnd(c.id, c.err) }); p != nil {
+		rt.LogPanic("sched: a hook panicked", p)
+	}
 }
 
 // finish wakes the waiters, and gives up the scheduler's reference.
@@ -171,22 +157,24 @@ func (c *cell[T]) finish(cx *Context, word uint64) {
 	if word&joinInterest != 0 {
 		c.mu.Lock()
 		ws := c.waiters
-		c.waiters = waiters{}
+		c.waiters = wakers.Set[Waker]{}
 		c.mu.Unlock()
-		wake(cx, ws.one)
-		for _, w := range ws.more {
-			wake(cx, w)
-		}
+		ws.Each(func(w Waker) { wake(cx, w) })
 	}
 	d, f, value, err := c.depot, c.future, c.value, c.err
-	d.rt.taskEnded()
+	if word&counted != 0 {
+		d.rt.drain.ended()
+	}
 	if word>>40 == 1 || c.task.state.unref() { // nobody else can add one
 		d.put(cx.on(d.rt), c)
 	}
-	if word&detached != 0 && (f != nil || d.releases) { // last, because it may not return
-		defer cx.outsideRun()()
-		d.release(f, value, err)
+	if word&detached == 0 {
+		return
 	}
+	if f != nil || d.releases {
+		defer cx.outsideRun()()
+	}
+	d.giveUp(f, value, err) // last, because it may not return
 }
 
 func wake(cx *Context, w Waker) {
@@ -197,18 +185,23 @@ func wake(cx *Context, w Waker) {
 	}
 }
 
-// release gives back a result that nobody takes. f is the future that can undo it, or nil.
-func (d *depot[T]) release(f Future[T], value T, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			d.log("sched: releasing a task's result panicked", &PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	drop(f, value, err)
+// giveUp gives back a result that nobody takes. f is the future that can undo it, or nil. If the
+// result is a panic, the panic is logged.
+func (d *depot[T]) giveUp(f Future[T], value T, err error) {
+	d.rt.logLost(err)
+	if f == nil && !d.releases {
+		return
+	}
+	if p := try(func() { drop(f, value, err) }); p != nil {
+		d.rt.LogPanic("sched: releasing a task's result panicked", p)
+	}
 }
 
-func (d *depot[T]) log(what string, err *PanicError) {
-	d.rt.cfg.Logger.Error(what, "panic", err.Value, "stack", string(err.Stack))
+// logLost logs the error of a task that nobody takes, if that is a panic.
+func (rt *Runtime) logLost(err error) {
+	if p, ok := err.(*PanicError); ok {
+		rt.LogPanic("sched: a task panicked, and nobody takes its result", p)
+	}
 }
 
 // unref gives up the handle's reference.

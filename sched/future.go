@@ -30,6 +30,21 @@ func final(err error) error {
 	return err
 }
 
+// mustHaveFuture panics for a nil future, in the call that passes it: in the task that polls it,
+// the place of the mistake would be unknown.
+func mustHaveFuture[T any](f Future[T]) {
+	if f == nil {
+		panic("sched: nil Future")
+	}
+}
+
+// mustHaveFunction is mustHaveFuture for a function.
+func mustHaveFunction(isNil bool) {
+	if isNil {
+		panic("sched: nil function")
+	}
+}
+
 // abandon calls Cancel if the future is a Canceler.
 func abandon(f any) {
 	if c, ok := f.(Canceler); ok {
@@ -72,7 +87,7 @@ var (
 // A PanicError is the error of a task that panicked.
 type PanicError struct {
 	Value any    // the argument of panic
-	Stack []byte // as debug.Stack formats it
+	Stack []byte // as debug.Stack formats it; nil: it was panic(nil), with GODEBUG=panicnil=1
 }
 
 // Error is the text of the value. The place of the panic is in Stack.

@@ -23,7 +23,7 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 	if !c.task.state.isComplete() {
 		c.mu.Lock()
 		c.waited = true
-		c.waiters.add(cx.Waker()) // before wantJoin: the goroutine that completes the task then finds the waker
+		c.waiters.Add(cx.Waker()) // before wantJoin: the goroutine that completes the task then finds the waker
 		c.mu.Unlock()
 		if c.task.state.wantJoin() {
 			return h.value, ErrPending
@@ -62,28 +62,31 @@ func (h *JoinHandle[T]) Done() bool {
 // stackful one, Await returns the error. Abort itself returns at once. It does not affect a task
 // that is already done. A task that has not begun never runs. A task can defer an abort: see
 // Context.Shield.
-func (h *JoinHandle[T]) Abort() {
-	if t, generation := h.cancel(); t != nil { // without the lock: ending a context calls functions of users
-		t.rt.contexts.abort(t, generation)
-	}
-}
+func (h *JoinHandle[T]) Abort() { h.taskWaker().abort() }
 
-// cancel is Abort without ending the task's context. It returns the task if there is one to end.
-func (h *JoinHandle[T]) cancel() (t *Task, generation uint64) {
+// taskWaker is a waker of the task; the zero value: the result has been taken.
+func (h *JoinHandle[T]) taskWaker() Waker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := h.cell
-	if c == nil {
-		return nil, 0
+	if h.cell == nil {
+		return Waker{}
 	}
-	t, generation = &c.task, c.task.generation()
-	if t.state.cancel(generation) {
+	return h.cell.task.Waker()
+}
+
+// abort aborts the waker's task. No lock is held, because ending a context calls functions of
+// users.
+func (w Waker) abort() {
+	t := w.task
+	if t == nil || !t.is(w.generation) {
+		return
+	}
+	if t.state.cancel(w.generation) {
 		t.schedule()
 	}
-	if !t.state.endsContext(generation) {
-		return nil, 0
+	if t.state.endsContext(w.generation) {
+		t.rt.contexts.abort(t, w.generation)
 	}
-	return t, generation
 }
 
 // Detach gives up the result. The task goes on, its result is given back (see Releaser and Undoer),
@@ -97,9 +100,7 @@ func (h *JoinHandle[T]) Detach() {
 	if word := c.task.state.detach(); word&lifecycleMask == stateComplete {
 		d, f, value, err := c.depot, c.future, c.value, c.err
 		c.unref(nil)
-		if f != nil || d.releases {
-			d.release(f, value, err)
-		}
+		d.giveUp(f, value, err)
 	}
 }
 

@@ -17,6 +17,7 @@ func Join[T any](fs ...Future[T]) Future[[]T] {
 	own := make([]partOf[T], len(fs))
 	parts := make([]part, len(fs))
 	for i, f := range fs {
+		mustHaveFuture(f)
 		own[i] = partOf[T]{branch: branch[T]{f: f}, value: &values[i]}
 		parts[i] = &own[i]
 	}
@@ -41,6 +42,8 @@ func (Pair[A, B]) parts() {}
 // Join2 is Join for two futures of different types. If one fails, the Pair holds the value of the
 // other if that was done. For example, the caller must close a Stream in it.
 func Join2[A, B any](a Future[A], b Future[B]) Future[Pair[A, B]] {
+	mustHaveFuture(a)
+	mustHaveFuture(b)
 	r := new(Pair[A, B])
 	return &joining[Pair[A, B]]{result: r, parts: []part{newPart(a, &r.First), newPart(b, &r.Second)}}
 }
@@ -64,6 +67,9 @@ func (Triple[A, B, C]) parts() {}
 // Join3 is Join for three futures of different types: see Join2 for errors. For more futures, see
 // Any.
 func Join3[A, B, C any](a Future[A], b Future[B], c Future[C]) Future[Triple[A, B, C]] {
+	mustHaveFuture(a)
+	mustHaveFuture(b)
+	mustHaveFuture(c)
 	r := new(Triple[A, B, C])
 	return &joining[Triple[A, B, C]]{result: r, parts: []part{newPart(a, &r.First), newPart(b, &r.Second), newPart(c, &r.Third)}}
 }

@@ -4,6 +4,7 @@ package sched
 type member[T any] struct {
 	observed[T]
 	set *JoinSet[T]
+	rt  *Runtime
 
 	prev, next *member[T] // in the set; the set's mutex guards these and the following fields
 	nextEnded  *member[T]
@@ -11,6 +12,7 @@ type member[T any] struct {
 	over       bool // it has ended before it entered the set
 	out        bool // it has left the set
 
+	late   bool // it has entered during a Shutdown, and is aborted by the goroutine that spawns it
 	handle JoinHandle[T]
 }
 
@@ -30,16 +32,10 @@ func (m *member[T]) taskEnds(cx *Context) {
 func (m *member[T]) take(cx *Context) (T, error) {
 	v, err := m.handle.Poll(cx)
 	if err != ErrPending {
-		m.handle.forget() // an AbortHandle may keep the member
+		m.handle.forget() // the member may be kept to undo the result
 	}
 	return v, err
 }
-
-// Abort aborts the task. With Done it makes the member usable in an AbortHandle.
-func (m *member[T]) Abort() { m.handle.Abort() }
-
-// Done reports whether the task is done, or its result has been taken or given up.
-func (m *member[T]) Done() bool { return m.handle.Done() }
 
 // giveUp aborts the task and releases its result.
 func (m *member[T]) giveUp() {
@@ -48,21 +44,12 @@ func (m *member[T]) giveUp() {
 	h.Detach()
 }
 
-// An AbortHandle can abort a task whose result is taken elsewhere. The zero value refers to a task
-// that is done.
-type AbortHandle struct {
-	task interface {
-		Abort()
-		Done() bool
-	}
-}
+// An AbortHandle can abort a task whose result is taken elsewhere. It keeps nothing of a task that
+// has ended: neither its future nor its result. The zero value refers to a task that is done.
+type AbortHandle struct{ task Waker }
 
 // Abort is JoinHandle.Abort.
-func (h AbortHandle) Abort() {
-	if h.task != nil {
-		h.task.Abort()
-	}
-}
+func (h AbortHandle) Abort() { h.task.abort() }
 
-// Done is JoinHandle.Done.
-func (h AbortHandle) Done() bool { return h.task == nil || h.task.Done() }
+// Done reports whether the task is done.
+func (h AbortHandle) Done() bool { return !h.task.Alive() }

@@ -25,17 +25,20 @@ type JoinSet[T any] struct {
 	ended   *member[T] // the members of it that have ended, oldest first
 	newest  *member[T] // the last of the ended members
 	waiters waitList
+	ending  int // the number of Shutdowns that wait: tasks that enter meanwhile are aborted
 }
 
 // Spawn starts a stackless task in the set (see the function Spawn). If it cannot be started,
 // JoinNext returns the error. In a closed set f is abandoned.
 func (s *JoinSet[T]) Spawn(sp Spawner, f Future[T]) AbortHandle {
+	mustHaveFuture(f)
 	return s.spawn(sp, &member[T]{observed: observed[T]{future: f}})
 }
 
 // Go starts a stackful task in the set (see the function Go). If it cannot be started, JoinNext
 // returns the error. In a closed set fn is not called.
 func (s *JoinSet[T]) Go(sp Spawner, fn func(cx *Context) (T, error)) AbortHandle {
+	mustHaveFunction(fn == nil)
 	return s.spawn(sp, &member[T]{observed: observed[T]{fn: fn}})
 }
 
@@ -45,6 +48,7 @@ func (s *JoinSet[T]) Go(sp Spawner, fn func(cx *Context) (T, error)) AbortHandle
 func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 	m.set, m.observer = s, m
 	rt, w := sp.where()
+	m.rt = rt
 	// The third reference is for launch: the result may have been taken before launch returns.
 	c := newCell(rt, w, Future[T](m), nil, 3*oneRef)
 	defer c.unref(nil) // deferred, in case Cancel of a refused task exits the goroutine
@@ -54,8 +58,11 @@ func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 		c.refuse(ErrClosed)
 		return AbortHandle{}
 	}
+	if m.late {
+		m.handle.Abort()
+	}
 	c.launch(rt, w)
-	return AbortHandle{m}
+	return AbortHandle{c.task.Waker()}
 }
 
 // enter puts the member into the set, and reports false if the set is closed. The task is not
@@ -67,6 +74,7 @@ func (s *JoinSet[T]) enter(m *member[T]) bool {
 		s.mu.Unlock()
 		return false
 	}
+	m.late = s.ending > 0
 	if m.next = s.first; m.next != nil {
 		m.next.prev = m
 	}
@@ -128,16 +136,11 @@ type joinNext[T any] struct {
 }
 
 func (j *joinNext[T]) Poll(cx *Context) (T, error) {
-	v, empty, err := j.poll(cx)
-	if empty {
-		return v, ErrEmpty
+	v, m, err := j.set.take(cx, &j.node)
+	if m != nil {
+		j.done = m
 	}
 	return v, err
-}
-
-func (j *joinNext[T]) poll(cx *Context) (v T, empty bool, err error) {
-	v, j.done, empty, err = j.set.next(cx, &j.node)
-	return v, empty, err
 }
 
 // Undo undoes the result that was taken.
@@ -155,41 +158,33 @@ func (s *JoinSet[T]) forget(n *waitNode) {
 	s.waiters.remove(n)
 }
 
-// take is next for a caller that drops the result: it undoes what the value does not show.
-func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, empty bool, err error) {
-	v, u, empty, err := s.next(cx, n)
-	if err == nil {
-		undo(u)
-	}
-	return v, empty, err
-}
-
-// next is a poll of JoinNext, which waits with that node. empty: the set has no task.
-func (s *JoinSet[T]) next(cx *Context, n *waitNode) (v T, u Undoer, empty bool, err error) {
+// take is a poll of JoinNext, which waits with that node. m is the member whose result it has
+// taken, and can undo that. nil: no result; then err is ErrPending, or ErrEmpty in an empty set.
+func (s *JoinSet[T]) take(cx *Context, n *waitNode) (v T, m *member[T], err error) {
 	if !cx.Proceed() {
-		return v, nil, false, ErrPending
+		return v, nil, ErrPending
 	}
 	s.mu.Lock()
-	m := s.ended
+	m = s.ended
 	if m == nil {
 		defer s.mu.Unlock()
 		if s.len == 0 {
 			s.waiters.remove(n)
-			return v, nil, true, nil
+			return v, nil, ErrEmpty
 		}
 		s.waiters.add(n, cx.Waker())
 		cx.Refund()
-		return v, nil, false, ErrPending
+		return v, nil, ErrPending
 	}
 	s.waiters.remove(n)
 	v, err = m.take(cx)
 	if err == ErrPending { // the last run of the task is about to return, and wakes us
 		s.mu.Unlock()
 		cx.Refund()
-		return v, nil, false, err
+		return v, nil, err
 	}
 	s.took(cx, m)
-	return v, m, false, err
+	return v, m, err
 }
 
 // took removes the first ended member from the set. The lock is held, and took releases it.
@@ -228,7 +223,7 @@ func (s *JoinSet[T]) AbortAll() {
 	}
 	s.mu.Unlock()
 	for _, m := range all {
-		m.Abort()
+		m.handle.Abort()
 	}
 }
 
@@ -251,32 +246,50 @@ func (s *JoinSet[T]) Close() {
 	}
 }
 
-// Shutdown aborts every task at its first poll. It is done when all tasks have ended and their
-// results have been released. More tasks may be spawned afterwards.
+// Shutdown aborts every task of the set at its first poll. Until it is done or abandoned, it also
+// aborts each task that enters the set. It is done when all tasks have ended and their results have
+// been released. More tasks may be spawned afterwards.
 func (s *JoinSet[T]) Shutdown() Future[struct{}] { return &setShutdown[T]{set: s} }
 
 type setShutdown[T any] struct {
 	set   *JoinSet[T]
-	begun bool
+	begun bool // it is counted in ending
 	node  waitNode
 }
 
 func (f *setShutdown[T]) Poll(cx *Context) (struct{}, error) {
 	if !f.begun {
 		f.begun = true
+		f.set.addEnding(1) // before AbortAll, which finds all tasks that entered before
 		f.set.AbortAll()
 	}
 	for {
-		v, empty, err := f.set.take(cx, &f.node)
+		v, m, err := f.set.take(cx, &f.node)
 		switch {
-		case empty:
+		case m != nil:
+			m.rt.logLost(err)
+			drop(m, v, err)
+		case err == ErrEmpty:
+			f.Cancel()
 			return struct{}{}, nil
-		case err == ErrPending:
-			return struct{}{}, ErrPending
-		case err == nil:
-			releaseValue(v)
+		default:
+			return struct{}{}, err
 		}
 	}
 }
 
-func (f *setShutdown[T]) Cancel() { f.set.forget(&f.node) }
+// Cancel ends the wait. Tasks that enter from now on are not aborted.
+func (f *setShutdown[T]) Cancel() {
+	if f.begun {
+		f.begun = false
+		f.set.addEnding(-1)
+	}
+	f.set.forget(&f.node)
+}
+
+// addEnding counts the Shutdowns that wait.
+func (s *JoinSet[T]) addEnding(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending += n
+}

@@ -70,13 +70,14 @@ func (l *labels) set(t *Task) {
 	pprof.SetGoroutineLabels(ctx)
 }
 
-// drop removes the labels of the current goroutine.
-func (*labels) drop() { pprof.SetGoroutineLabels(context.Background()) }
+// unlabel removes the labels of the current goroutine. Go gives a goroutine the labels of the one
+// that has started it, and a function may leave its labels behind.
+func unlabel() { pprof.SetGoroutineLabels(context.Background()) }
 
 // runLabeled runs a task with labels, and whatever else is observed.
 func (w *worker) runLabeled(t *Task) (done bool) {
 	w.labels.set(t)
-	defer w.labels.drop()
+	defer unlabel()
 	if w.events != nil {
 		return w.runNoted(t)
 	}

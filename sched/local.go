@@ -57,6 +57,7 @@ func (l *Local[T]) With(cx *Context, v T, fn func()) {
 // Scoped is f with the value v of a Local during each of its polls. Its result is that of f, and
 // dropping it drops f. Cancel of f does not see the value, because it has no context.
 func Scoped[T, V any](l *Local[V], v V, f Future[T]) Future[T] {
+	mustHaveFuture(f)
 	s := &scoped[T, V]{f: f, value: v}
 	s.scope.local, s.scope.value = l, &s.value
 	return s

@@ -80,6 +80,8 @@ var runtimeFigures = []runtimeFigure{
 		func(s *Stats) float64 { return float64(s.SpawnedRemote) }},
 	{"suiro.task.completed", "{task}", "Tasks that have ended, those of connections among them.", metrics.Counter, "", "",
 		func(s *Stats) float64 { return float64(s.Total.Completed) }},
+	{"suiro.task.panics", "{panic}", "Panics that became no task's result.", metrics.Counter, "", "",
+		func(s *Stats) float64 { return float64(s.Panics) }},
 	{"suiro.task.outside_wakeups", "{wakeup}", "Wake-ups of tasks from outside their workers, spawns among them.", metrics.Counter, "", "",
 		func(s *Stats) float64 { return float64(s.remoteWakes) }},
 	{"suiro.task.slow_runs", "{run}", "Runs that took as long as SlowTask or longer.", metrics.Counter, "", "",

@@ -86,6 +86,7 @@ func TestEachFamilyOfTheRuntimeMoves(t *testing.T) {
 		"suiro.task.spawned/outside":        {8, func(s *Stats) { s.SpawnedRemote += 8 }},
 		"suiro.task.completed/":             {9, func(s *Stats) { s.Total.Completed += 9 }},
 		"suiro.task.outside_wakeups/":       {10, func(s *Stats) { s.remoteWakes += 10 }},
+		"suiro.task.panics/":                {20, func(s *Stats) { s.Panics += 20 }},
 		"suiro.task.slow_runs/":             {11, func(s *Stats) { s.Total.SlowPolls += 11 }},
 		"suiro.task.longest_run/":           {12, func(s *Stats) { s.Total.MaxPoll += 12 * time.Second }},
 		"suiro.task.stacks/":                {13, func(s *Stats) { s.Total.Coroutines += 13 }},

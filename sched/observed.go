@@ -22,13 +22,19 @@ func (o *observed[T]) Poll(cx *Context) (T, error) {
 	v, err := o.future.Poll(cx)
 	if err != ErrPending {
 		o.tell(cx)
+		if _, undoes := o.future.(Undoer); err != nil || !undoes {
+			o.future = nil
+		}
 	}
 	return v, err
 }
 
 // Cancel abandons the future. If this is a stackful task, its function has not been called.
 func (o *observed[T]) Cancel() {
-	defer o.tell(nil)
+	defer func() {
+		o.tell(nil)
+		o.future, o.fn = nil, nil
+	}()
 	abandon(o.future)
 }
 
@@ -36,10 +42,14 @@ func (o *observed[T]) Cancel() {
 func (o *observed[T]) Undo() { undo(o.future) }
 
 func (o *observed[T]) call(cx *Context) (T, error) {
+	fn := o.fn
+	o.fn = nil
 	defer o.tell(cx)
-	return o.fn(cx)
+	return fn(cx)
 }
 
+// tell notifies the observer. The caller then drops the future, since a handle may be kept for the
+// result. In this order a scope that reads the future under its lock finds it.
 func (o *observed[T]) tell(cx *Context) {
 	if !o.told {
 		o.told = true

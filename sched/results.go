@@ -17,6 +17,7 @@ type Result[T any] struct {
 func JoinAll[T any](fs ...Future[T]) Future[[]Result[T]] {
 	results := make([]Future[Result[T]], len(fs))
 	for i, f := range fs {
+		mustHaveFuture(f)
 		results[i] = &settled[T]{branch[T]{f: f}}
 	}
 	return Join(results...)
@@ -47,21 +48,19 @@ func (s *JoinSet[T]) JoinAll() Future[[]Result[T]] { return &joinAll[T]{next: jo
 type joinAll[T any] struct {
 	next    joinNext[T]
 	results []Result[T]
-	undoers []Undoer // of the results
+	taken   []*member[T] // of the results
 }
 
 func (j *joinAll[T]) Poll(cx *Context) ([]Result[T], error) {
 	for {
-		v, empty, err := j.next.poll(cx)
+		v, m, err := j.next.set.take(cx, &j.next.node)
 		switch {
-		case empty:
+		case m != nil:
+			j.results, j.taken = append(j.results, Result[T]{v, err}), append(j.taken, m)
+		case err == ErrEmpty:
 			return j.results, nil
-		case err == ErrPending:
+		default:
 			return nil, err
-		}
-		j.results = append(j.results, Result[T]{v, err})
-		if u := j.next.done; u != nil && err == nil {
-			j.undoers = append(j.undoers, u)
 		}
 	}
 }
@@ -69,6 +68,9 @@ func (j *joinAll[T]) Poll(cx *Context) ([]Result[T], error) {
 // Cancel gives back the results that were taken.
 func (j *joinAll[T]) Cancel() {
 	j.next.Cancel()
+	for i, m := range j.taken {
+		m.rt.logLost(j.results[i].Err)
+	}
 	results := j.results
 	j.results = nil
 	defer giveUp(results, Result[T].Release)
@@ -77,7 +79,7 @@ func (j *joinAll[T]) Cancel() {
 
 // Undo undoes the results that were taken.
 func (j *joinAll[T]) Undo() {
-	undoers := j.undoers
-	j.undoers = nil
-	giveUp(undoers, Undoer.Undo)
+	taken := j.taken
+	j.taken = nil
+	giveUp(taken, (*member[T]).Undo)
 }

@@ -1,19 +1,27 @@
 package sched
 
-import "runtime/debug"
-
 // runTasks runs up to limit tasks, and returns how many it has run.
 func (w *worker) runTasks(limit int) (ran int) {
-	for ran < limit && !w.runBatch(&ran, limit) {
+	for ran < limit {
+		p := w.runBatch(&ran, limit)
+		if p == nil {
+			break
+		}
+		if t := w.cx.task; t != nil {
+			w.crash(t, p)
+		} else {
+			w.rt.LogPanic("sched: a hook panicked", p)
+		}
 	}
 	w.cx.task, w.running = nil, false
 	w.count.Polled += uint64(ran)
 	return ran
 }
 
-// runBatch runs tasks until the limit is reached or there are none. A panic ends the batch and the
-// task that panicked, not the worker.
-func (w *worker) runBatch(ran *int, limit int) (finished bool) {
+// runBatch runs tasks until the limit is reached or there are none. A panic ends the batch, and is
+// returned. It does not return after runtime.Goexit: see loop.
+func (w *worker) runBatch(ran *int, limit int) (p *PanicError) {
+	finished := false
 	defer func() {
 		if finished {
 			return
@@ -22,14 +30,7 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 			w.timeRun(t, *ran)
 		}
 		*ran++
-		v := recover()
-		switch t := w.cx.task; {
-		case v == nil: // runtime.Goexit: see loop
-		case t == nil:
-			w.rt.cfg.Logger.Error("sched: a hook panicked", "worker", w.index, "panic", v, "stack", string(debug.Stack()))
-		default:
-			w.crash(t, &PanicError{Value: v, Stack: debug.Stack()})
-		}
+		p = panicOf(recover())
 	}()
 	cx := &w.cx
 	w.running = true
@@ -82,7 +83,8 @@ func (w *worker) runBatch(ran *int, limit int) (finished bool) {
 			w.suspend(t)
 		}
 	}
-	return true
+	finished = true
+	return nil
 }
 
 // runsOn reports whether the running task has been woken meanwhile and no other task waits. If so,
@@ -149,7 +151,7 @@ func (w *worker) crash(t *Task, err error) {
 	if e := t.envelope(); e != nil {
 		e.crashed(err)
 	} else if p, ok := err.(*PanicError); ok {
-		w.rt.cfg.Logger.Error("sched: a task panicked", "worker", w.index, "panic", p.Value, "stack", string(p.Stack))
+		w.rt.LogPanic("sched: a task panicked", p)
 	} else {
 		w.rt.cfg.Logger.Error("sched: a task ended its goroutine", "worker", w.index, "error", err)
 	}

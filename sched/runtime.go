@@ -39,6 +39,7 @@ type Runtime struct {
 	hooked        bool         // there are hooks for tasks
 	debug         *slog.Logger // of SUIRO_DEBUG=sched; nil: none
 	spawnedRemote atomic.Uint64
+	panics        atomic.Uint64 // see Stats.Panics
 	lastID        atomic.Uint64
 
 	startOnce sync.Once
@@ -50,10 +51,8 @@ type Runtime struct {
 	looping   sync.WaitGroup // workers that may still run tasks
 	running   sync.WaitGroup // workers that have not ended
 
-	leaving    CancellationToken
-	draining   atomic.Bool   // Shutdown waits for tasks to end
-	lateSpawns atomic.Uint64 // tasks spawned since draining was set
-	ended      chan struct{} // signals Shutdown that a task has ended
+	leaving CancellationToken
+	drain   drain
 
 	failMu sync.Mutex
 	failed error // the first driver error
@@ -67,7 +66,7 @@ func New(cfg Config) *Runtime {
 		epoch:   time.Now(),
 		started: make(chan struct{}),
 		stopped: make(chan struct{}),
-		ended:   make(chan struct{}, 1),
+		drain:   drain{done: make(chan struct{})},
 	}
 	rt.debug = rt.cfg.newDebug()
 	rt.leaving.done = make(chan struct{}) // made here: the first caller may be in a bubble, and workers may close it
@@ -179,6 +178,7 @@ func (rt *Runtime) start() {
 		release = bubble.Hold()
 	}
 	go func() {
+		unlabel()
 		rt.running.Wait()
 		close(quit)
 		rt.spares.end()

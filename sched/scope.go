@@ -47,6 +47,7 @@ func (s *TaskScope) Follow(parent *CancellationToken) { parent.adopt(&s.draining
 // Go starts a stackful task in the scope (see the function Go). In a closed scope fn is not
 // called, and the error of the handle is ErrClosed.
 func (s *TaskScope) Go(sp Spawner, fn func(cx *Context) error) *JoinHandle[struct{}] {
+	mustHaveFunction(fn == nil)
 	t := &scopeTask{work: fn}
 	t.fn = t.run
 	return s.spawn(sp, t)
@@ -55,6 +56,7 @@ func (s *TaskScope) Go(sp Spawner, fn func(cx *Context) error) *JoinHandle[struc
 // Spawn starts a stackless task in the scope (see the function Spawn). In a closed scope f is
 // abandoned, and the error of the handle is ErrClosed.
 func (s *TaskScope) Spawn(sp Spawner, f Future[struct{}]) *JoinHandle[struct{}] {
+	mustHaveFuture(f)
 	return s.spawn(sp, &scopeTask{observed: observed[struct{}]{future: f}})
 }
 
@@ -181,22 +183,23 @@ func (s *TaskScope) Close() {
 // Names returns a name for each task that has not ended: the function of Go, or the type of the
 // future of Spawn.
 func (s *TaskScope) Names() []string {
+	type code struct {
+		work   func(cx *Context) error
+		future Future[struct{}]
+	}
 	s.mu.Lock()
-	var all []*scopeTask
+	var all []code
 	for t := s.first; t != nil; t = t.next {
-		all = append(all, t)
+		all = append(all, code{t.work, t.future}) // copied under the lock: a task that ends drops its future
 	}
 	s.mu.Unlock()
 	names := make([]string, len(all))
-	for i, t := range all {
-		names[i] = t.name()
+	for i, c := range all {
+		if c.work == nil {
+			names[i] = fmt.Sprintf("%T", c.future)
+		} else {
+			names[i] = runtime.FuncForPC(reflect.ValueOf(c.work).Pointer()).Name()
+		}
 	}
 	return names
-}
-
-func (t *scopeTask) name() string {
-	if t.work == nil {
-		return fmt.Sprintf("%T", t.future)
-	}
-	return runtime.FuncForPC(reflect.ValueOf(t.work).Pointer()).Name()
 }

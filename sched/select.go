@@ -44,7 +44,10 @@ func Race[T any](fs ...Future[T]) Future[T] { return &racing[T]{newSelecting(fs)
 
 // Any is f with its value as any, so that futures of different types can be given to Select, Race
 // and Join. The value is boxed once, at the end.
-func Any[T any](f Future[T]) Future[any] { return &anyFuture[T]{f} }
+func Any[T any](f Future[T]) Future[any] {
+	mustHaveFuture(f)
+	return &anyFuture[T]{f}
+}
 
 type selecting[T any] struct {
 	fs   []Future[T] // nil: ignored, done, or abandoned

@@ -14,7 +14,10 @@ package sched
 // defers neither the close of the runtime nor the end of Block's context.
 //
 // Only one task may poll it.
-func Shield[T any](f Future[T]) Future[T] { return &shielded[T]{f: f} }
+func Shield[T any](f Future[T]) Future[T] {
+	mustHaveFuture(f)
+	return &shielded[T]{f: f}
+}
 
 type shielded[T any] struct {
 	f    Future[T]

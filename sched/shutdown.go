@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/ctxend"
 )
 
 // How a runtime ends. Each step relies on the earlier ones.
@@ -52,21 +53,20 @@ func (rt *Runtime) Shutdown(ctx context.Context) error {
 		defer release()
 	}
 	rt.leaving.Cancel()
-	rt.draining.Store(true)
-	left := rt.living()
-	for ; left > 0 && ctx.Err() == nil; left = rt.living() {
-		select {
-		case <-rt.ended:
-		case <-rt.stopped:
-			return rt.Close()
-		case <-ctx.Done():
-		}
+	rt.drain.begin(rt)
+	select {
+	case <-rt.drain.done:
+		return rt.Close()
+	case <-rt.stopped:
+		return rt.Close()
+	case <-ctx.Done():
 	}
+	left := rt.drain.left.Load()
 	rt.stop()
 	if left == 0 {
 		return rt.Close()
 	}
-	err := fmt.Errorf("sched: %d tasks were left at shutdown: %w", left, context.Cause(ctx))
+	err := fmt.Errorf("sched: %d tasks were left at shutdown: %w", left, ctxend.Reason(ctx))
 	select {
 	case <-rt.stopped:
 		return errors.Join(err, rt.Close())
@@ -94,32 +94,6 @@ func (rt *Runtime) stuck() string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// living is the number of spawned tasks that are not done.
-//
-// The count is not of a single moment. A task that is not counted yet may spawn a task where
-// counting is already done, and end. So a count of 0 is trusted only if nothing was spawned
-// meanwhile. A spawn stores the task's state and then checks draining; Shutdown sets draining and
-// then counts. So a spawn that is not in lateSpawns was visible to the count.
-func (rt *Runtime) living() int {
-	for {
-		n, before := 0, rt.lateSpawns.Load()
-		rt.depots.each(func(d anyDepot) { n += d.living() })
-		if n > 0 || rt.lateSpawns.Load() == before {
-			return n
-		}
-	}
-}
-
-// taskEnded makes Shutdown count again.
-func (rt *Runtime) taskEnded() {
-	if rt.draining.Load() {
-		select {
-		case rt.ended <- struct{}{}:
-		default: // Shutdown has not counted since the last signal
-		}
-	}
 }
 
 // Done is closed when the workers have ended: after Close, or after a driver's error, which Close

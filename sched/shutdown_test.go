@@ -3,6 +3,7 @@ package sched_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -224,4 +225,17 @@ func TestSpawnAndCloseAtOnce(t *testing.T) {
 		require.NoError(t, shut(t, rt))
 		awaitAll(t, &spawners)
 	}
+}
+
+// Callers check for context.DeadlineExceeded or context.Canceled, whatever the context's cause is.
+func TestAShutdownsErrorMatchesTheContextsErrorAndItsCause(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	p := new(probe[int])
+	sched.Spawn(rt, sched.Future[int](p))
+	p.polled(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(io.ErrNoProgress)
+	err := rt.Shutdown(ctx)
+	require.ErrorIs(t, err, ctx.Err())
+	require.ErrorIs(t, err, io.ErrNoProgress)
 }

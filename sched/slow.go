@@ -148,6 +148,7 @@ func (s *slowWatch) start(quit <-chan struct{}) {
 }
 
 func (s *slowWatch) run(quit <-chan struct{}) {
+	unlabel()
 	t := time.NewTimer(s.every)
 	defer t.Stop()
 	for {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -42,12 +41,9 @@ func (s *slowWatch) report(r slowRun) {
 	if cfg.Hooks.SlowTask == nil {
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			cfg.Logger.Error("sched: a hook panicked", "worker", info.Worker, "panic", v, "stack", string(debug.Stack()))
-		}
-	}()
-	cfg.Hooks.SlowTask(info)
+	if p := try(func() { cfg.Hooks.SlowTask(info) }); p != nil {
+		s.rt.LogPanic("sched: a hook panicked", p)
+	}
 }
 
 // mayLog reports whether this report is logged. If so, it returns how many reports before it were

@@ -15,7 +15,11 @@ var (
 // worker. If the runtime cannot start or has closed, the handle returns that error, and f is
 // canceled if it is a Canceler. The task goes on if nobody uses the handle; Detach allows its
 // memory to be used again.
+//
+// A nil future panics, here and in each call that takes a future, except Select and Race. So does
+// a nil function.
 func Spawn[T any](s Spawner, f Future[T]) *JoinHandle[T] {
+	mustHaveFuture(f)
 	return &JoinHandle[T]{cell: spawn(s, f, nil)}
 }
 
@@ -27,6 +31,7 @@ func Spawn[T any](s Spawner, f Future[T]) *JoinHandle[T] {
 // On workers that are locked to their threads (see Config.AnyThread) the task stays on the worker
 // that runs it first, and waits for that worker. fn may use its context until it returns.
 func Go[T any](s Spawner, fn func(cx *Context) (T, error)) *JoinHandle[T] {
+	mustHaveFunction(fn == nil)
 	return &JoinHandle[T]{cell: spawn(s, nil, fn)}
 }
 
@@ -46,8 +51,8 @@ func newCell[T any](rt *Runtime, w *worker, f Future[T], fn func(*Context) (T, e
 		rt.identify(c) // before Close can find the task
 	}
 	c.task.renew(refs | stateScheduled)
-	if rt.draining.Load() {
-		rt.lateSpawns.Add(1)
+	if rt.drain.on.Load() {
+		rt.drain.count(&c.task)
 	}
 	return c
 }

@@ -52,6 +52,7 @@ const (
 	detached     = 1 << 27 // nobody will take its result
 	enterable    = 1 << 28 // it may be entered
 	contexted    = 1 << 29 // the runtime has a context of it (taskcontext.go)
+	counted      = 1 << 30 // Shutdown waits for its end (drain.go)
 
 	oneShield  = 1 << 32
 	shieldMask = 0xff << 32
@@ -198,6 +199,19 @@ func (s *state) wantJoin() bool {
 			return false
 		}
 		if s.word.CompareAndSwap(old, old|joinInterest) {
+			return true
+		}
+	}
+}
+
+// count sets counted, once. false: it was set, or the task is complete.
+func (s *state) count() bool {
+	for {
+		old := s.word.Load()
+		if old&counted != 0 || old&lifecycleMask == stateComplete {
+			return false
+		}
+		if s.word.CompareAndSwap(old, old|counted) {
 			return true
 		}
 	}

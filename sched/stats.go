@@ -64,6 +64,7 @@ type Stats struct {
 	SpawnedRemote uint64 // tasks spawned from outside the workers
 	Deployments   uint64 // times that a spare worker was put into service
 	Exhausted     uint64 // times that all workers and Config.Spares spare workers were stuck
+	Panics        uint64 // panics that became nobody's result: see Config.Logger
 
 	// The following values are those at the time of the snapshot.
 	GlobalQueued int // tasks in the global queue
@@ -101,6 +102,7 @@ func (w *worker) publish() {
 func (rt *Runtime) Stats() Stats {
 	s := Stats{
 		SpawnedRemote: rt.spawnedRemote.Load(),
+		Panics:        rt.panics.Load(),
 		GlobalQueued:  int(rt.global.len.Load()),
 		LongQueued:    int(rt.long.len.Load()),
 		Searching:     int(rt.idle.searching.Load()),
@@ -128,8 +130,13 @@ func (rt *Runtime) Stats() Stats {
 }
 
 // Tasks is the number of spawned tasks that are not done. It looks at each task, so it is for
-// reports and tests. Any goroutine may call it. Connections do not count.
-func (rt *Runtime) Tasks() int { return rt.living() }
+// reports and tests. Any goroutine may call it. Connections do not count. While tasks spawn
+// others, the number is not that of a single moment.
+func (rt *Runtime) Tasks() int {
+	n := 0
+	rt.depots.each(func(d anyDepot) { n += d.living() })
+	return n
+}
 
 func (s *WorkerStats) add(c *WorkerStats) {
 	s.SpawnedLocal += c.SpawnedLocal

@@ -130,7 +130,8 @@ func (w Waker) mustQueue() bool {
 	return t != nil && t.is(w.generation) && t.state.wake(w.generation)
 }
 
-// alive reports whether the waker can still wake its task.
-func (w Waker) alive() bool {
+// Alive reports whether the waker can still wake its task: the task has not ended. A future that
+// many tasks wait for can drop the wakers that are not alive. Any goroutine may call it.
+func (w Waker) Alive() bool {
 	return w.task != nil && w.task.is(w.generation) && w.task.state.isLive(w.generation)
 }

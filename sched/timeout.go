@@ -26,11 +26,13 @@ func (timeoutError) Unwrap() []error {
 // no budget, so an f that always uses up the budget still times out. If f is done at its first
 // poll, no timer is needed.
 func Timeout[T any](d time.Duration, f Future[T]) *TimeoutFuture[T] {
+	mustHaveFuture(f)
 	return &TimeoutFuture[T]{branch: branch[T]{f: f}, sleep: SleepFuture{at: d, relative: true}}
 }
 
 // TimeoutAt is Timeout with a deadline in the runtime's time (see Runtime.Now and Runtime.At).
 func TimeoutAt[T any](at time.Duration, f Future[T]) *TimeoutFuture[T] {
+	mustHaveFuture(f)
 	return &TimeoutFuture[T]{branch: branch[T]{f: f}, sleep: SleepFuture{at: at}}
 }
 

@@ -3,7 +3,6 @@ package sched
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/atomics"
@@ -19,7 +18,7 @@ import (
 // does not depend on the number of siblings.
 type CancellationToken struct {
 	parent   *CancellationToken // nil: a root
-	canceled atomic.Bool        // set under mu
+	canceled atomics.Bool       // set under mu
 	turn     atomics.Mutex      // held from before canceled is set until the waiters have been woken
 
 	mu       atomics.Mutex

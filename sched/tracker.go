@@ -38,6 +38,7 @@ func emptied(word uint64) bool { return word&(trackedMask|trackerClosed) == trac
 // Track is f, counted from now until it is done or abandoned. A future that contains it must pass
 // Cancel on to it.
 func Track[T any](t *TaskTracker, f Future[T]) Future[T] {
+	mustHaveFuture(f)
 	t.state.Add(oneTracked)
 	return &observed[T]{future: f, observer: t}
 }
@@ -51,6 +52,7 @@ func SpawnTracked[T any](s Spawner, t *TaskTracker, f Future[T]) *JoinHandle[T] 
 // GoTracked is Go of a task that the tracker counts until it ends, also by an abort, a panic or
 // the close of its runtime.
 func GoTracked[T any](s Spawner, t *TaskTracker, fn func(cx *Context) (T, error)) *JoinHandle[T] {
+	mustHaveFunction(fn == nil)
 	t.state.Add(oneTracked)
 	return Spawn(s, Future[T](&observed[T]{fn: fn, observer: t}))
 }

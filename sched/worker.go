@@ -139,6 +139,7 @@ func (w *worker) run(ready chan<- error) {
 
 // settle prepares the worker's goroutine. It is called first.
 func (w *worker) settle() {
+	unlabel()
 	if w.rt.cfg.locked {
 		// Never unlocked: the thread ends with the goroutine, and so do the resources that the
 		// driver tied to the thread.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/ctxend"
 )
 
 // PoolCounts are the counters of a pool, from its first use on.
@@ -89,6 +90,6 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return fmt.Errorf("server: pool: %d connections are still in use: %w", p.total, context.Cause(ctx))
+		return fmt.Errorf("server: pool: %d connections are still in use: %w", p.total, ctxend.Reason(ctx))
 	}
 }

@@ -1,0 +1,17 @@
+// Package ctxend says why a context has ended.
+package ctxend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Reason is an error that matches both ctx.Err() and context.Cause(ctx); nil: ctx has not ended.
+func Reason(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
