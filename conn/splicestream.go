@@ -33,8 +33,9 @@ import (
 // When Splice returns, both Streams are closed. Without an error, both peers had finished, and the
 // kernel has taken all bytes. Otherwise the error is the first of these:
 //
-//   - the error of the connection that failed: the other one is reset
-//   - os.ErrDeadlineExceeded, if idle or a deadline of a Stream has passed: both close in order
+//   - the error of the connection that failed: the other one is reset when its peer has all bytes
+//   - os.ErrDeadlineExceeded, if idle has passed: both are reset in that way
+//   - os.ErrDeadlineExceeded, if a deadline of a Stream has passed: both close in order
 //   - net.ErrClosed, if a Stream was closed meanwhile: the other one closes in the same way
 //   - sched.ErrCanceled, if the task was aborted: both are reset
 //
@@ -53,9 +54,13 @@ func (s *Stream) Splice(cx *sched.Context, other *Stream, idle time.Duration) (t
 	for _, s := range [2]*Stream{s, other} {
 		if w.cut {
 			s.Abort()
-		} else {
-			_ = s.Close() // another function may have closed it
+			continue
 		}
+		if w.failed { // whichever comes first
+			s.cut.Store(true)
+			(*socketLine)(s.Socket()).do(func(c *core.Conn) { c.CloseByReset(err) })
+		}
+		_ = s.Close() // another function may have closed it
 	}
 	return there, back, err
 }
@@ -65,7 +70,8 @@ type splicing struct {
 	sockets [2]*Socket
 	spliced *Spliced
 	watches [2]*duplex.Watch
-	cut     bool // both connections are to be reset
+	cut     bool // both connections are to be reset at once
+	failed  bool // a connection has failed, or both were idle
 }
 
 // begin splices the two, once they are open.
@@ -171,7 +177,7 @@ func (w *splicing) outcome() (over bool, err error) {
 		case errors.As(st.Failed, &other):
 			partner = st.Failed
 		case st.Failed != nil:
-			w.cut = !idled(st.Failed)
+			w.failed = true
 			return true, k.wrap("splice", st.Failed)
 		case st.Late:
 			err = k.opError("splice", os.ErrDeadlineExceeded)
@@ -186,19 +192,8 @@ func (w *splicing) outcome() (over bool, err error) {
 		w.cut = reset
 		return true, err
 	case partner != nil:
-		w.cut = !idled(partner)
+		w.failed = true
 		return true, partner
 	}
 	return gone == len(w.sockets), nil
-}
-
-// idled reports whether an idle time-out, after which both connections close in order, is the
-// error.
-func idled(err error) bool {
-	var other *partnerEnded
-	if errors.As(err, &other) {
-		err = other.err
-	}
-	var oe *net.OpError
-	return errors.As(err, &oe) && oe.Op == core.OpIdle
 }

@@ -67,6 +67,7 @@ type Stream struct {
 	closed   atomic.Bool
 	draining atomic.Bool
 	watches  atomic.Bool  // Draining was called: the function ends itself
+	cut      atomic.Bool  // Splice has failed: the close is a CloseByReset
 	readBy   atomic.Int64 // the runtime's time; 0: no deadline
 	writeBy  atomic.Int64
 	resets   atomic.Bool

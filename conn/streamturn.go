@@ -2,6 +2,7 @@ package conn
 
 import (
 	"errors"
+	"net"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/alarm"
@@ -192,6 +193,8 @@ func (s *Stream) obey() {
 	case c.Is(core.Broken) || !s.closed.Load():
 	case s.resets.Load():
 		c.Abort()
+	case s.cut.Load():
+		c.CloseByReset(c.OpError("splice", net.ErrClosed))
 	case !c.Is(core.Closing):
 		_ = c.Close()
 	}

@@ -18,9 +18,11 @@ func (w *writer) Finish() {
 	case w.cut():
 		c.Set(Broken)
 	case !c.Is(Finished) && !c.Inbox.Right.Bar(): // somebody sends, and the task runs after that
-	case !c.Is(Finished) && c.ResetsAtEnd(): // see settle
-		c.Set(Finished)
-		c.Extras.Clock.linger(c)
+	case c.ResetsAtEnd(): // see settle
+		if !c.Is(Finished) {
+			c.Set(Finished)
+			c.Extras.Clock.linger(c)
+		}
 	case c.Is(Closing) && c.Reading.Is(Ended): // close sends our FIN
 		c.Set(Broken)
 	case !c.Is(Finished):

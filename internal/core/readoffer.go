@@ -5,6 +5,7 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -104,6 +105,9 @@ func (r *reader) offerEnd() {
 func (r *reader) recvEnd(errno syscall.Errno) {
 	c := r.c
 	c.Reading.Clear(receiving | stopping)
+	if errno == 0 && r.hidesReset() {
+		errno = syscall.ECONNRESET
+	}
 	switch errno {
 	case 0:
 		c.Reading.Set(Ended)
@@ -131,6 +135,13 @@ func (r *reader) recvEnd(errno syscall.Errno) {
 		}
 		c.Fail(c.SysError("read", "recv", errno))
 	}
+}
+
+// hidesReset reports whether the peer's FIN, as it seems, is a reset whose error a send has taken.
+// With a splice another task sends, and this one may not know of the failure yet.
+func (r *reader) hidesReset() bool {
+	c := r.c
+	return (c.Is(SendFailed) || c.Spliced() != nil) && !c.Is(Finished) && sock.WasReset(c.Endpoint.FD)
 }
 
 // drop counts bytes that arrive after Close. If they are too many, nothing more is received.
