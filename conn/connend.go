@@ -22,8 +22,9 @@ func (c *Conn) Abort() { c.core.Abort() }
 
 // CloseByReset closes the connection as Close does, but the peer sees a reset and no end of the
 // output. It is for output that is cut short and must not look whole. The reset waits until the
-// peer has acknowledged all that was written, since it discards the rest; Config.Linger bounds each
-// step. OnClose gets err. If the connection is closing, CloseByReset does nothing.
+// peer has acknowledged all that was written, since it discards the rest. Config.Linger bounds each
+// step. Only Linux reports acknowledgements; elsewhere the reset comes after Config.Linger.
+// OnClose gets err. If the connection is closing, CloseByReset does nothing.
 func (c *Conn) CloseByReset(err error) { c.core.CloseByReset(err) }
 
 // HandOver makes the connection that of another handler, as a new one would be: h.OnOpen is called,

@@ -73,6 +73,26 @@ func TestASplicePassesOnAllThatArrivedBeforeAReset(t *testing.T) {
 	}
 }
 
+func TestCloseByResetComesAfterAllThatWasWritten(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f := newFixture(t, backend, workers)
+		ended := make(chan error, 1)
+		f.listen("tcp", "127.0.0.1:0", funcs{open: func(c *conn.Conn) error {
+			_, err := c.Write(noise)
+			c.CloseByReset(errTest)
+			c.CloseByReset(io.EOF)
+			return err
+		}, close: func(_ *conn.Conn, err error) { ended <- err }})
+		c := f.dial()
+		conntest.Eventually(t, func() bool { return f.Len() == 1 })
+		f.rounds(5) // it is closing, and the peer has not read
+		got, err := io.ReadAll(c)
+		requireReset(t, err)
+		require.Equal(t, noise, got)
+		require.ErrorIs(t, conntest.Receive(t, ended), errTest)
+	})
+}
+
 // A client that sends and closes, without a look at the answers, makes the sends of those fail. All
 // that it has sent is handled all the same.
 func TestWhatAPeerSentBeforeItClosedIsHandledThoughAnswersFail(t *testing.T) {

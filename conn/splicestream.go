@@ -56,8 +56,8 @@ func (s *Stream) Splice(cx *sched.Context, other *Stream, idle time.Duration) (t
 			s.Abort()
 			continue
 		}
-		if w.failed { // whichever comes first
-			s.cut.Store(true)
+		if w.failed { // the connection's task may see the close before it makes the call
+			s.resetsAtEnd.Store(true)
 			(*socketLine)(s.Socket()).do(func(c *core.Conn) { c.CloseByReset(err) })
 		}
 		_ = s.Close() // another function may have closed it

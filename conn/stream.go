@@ -63,14 +63,14 @@ type Stream struct {
 	main       branch
 
 	// Any goroutine stores these and then rings, so that a turn sees them.
-	signal   handover.Signal
-	closed   atomic.Bool
-	draining atomic.Bool
-	watches  atomic.Bool  // Draining was called: the function ends itself
-	cut      atomic.Bool  // Splice has failed: the close is a CloseByReset
-	readBy   atomic.Int64 // the runtime's time; 0: no deadline
-	writeBy  atomic.Int64
-	resets   atomic.Bool
+	signal      handover.Signal
+	closed      atomic.Bool
+	draining    atomic.Bool
+	watches     atomic.Bool  // Draining was called: the function ends itself
+	resetsAtEnd atomic.Bool  // Splice has failed: the close is a CloseByReset
+	readBy      atomic.Int64 // the runtime's time; 0: no deadline
+	writeBy     atomic.Int64
+	resets      atomic.Bool
 
 	// The task's alone.
 	told     bool // the functions have seen that the connection ended

@@ -193,7 +193,7 @@ func (s *Stream) obey() {
 	case c.Is(core.Broken) || !s.closed.Load():
 	case s.resets.Load():
 		c.Abort()
-	case s.cut.Load():
+	case s.resetsAtEnd.Load():
 		c.CloseByReset(c.OpError("splice", net.ErrClosed))
 	case !c.Is(core.Closing):
 		_ = c.Close()

@@ -60,9 +60,6 @@ func (k *timing) arm(c *Conn) {
 	k.alarm.Set(c.Group.Runtime, k.Next(), c.Task.Waker())
 }
 
-// OpIdle is the operation that an idle time-out ends.
-const OpIdle = "idle"
-
 // check acts on the deadlines that have passed.
 func (k *timing) check(c *Conn) {
 	if !k.alarm.Rang() {
@@ -129,7 +126,7 @@ func peersTurn(c *Conn) {
 
 // idled ends a connection whose peer was idle for too long.
 func (c *Conn) idled() {
-	err := c.OpError(OpIdle, os.ErrDeadlineExceeded)
+	err := c.OpError("idle", os.ErrDeadlineExceeded)
 	if c.Spliced() != nil {
 		c.CloseByReset(err)
 		return

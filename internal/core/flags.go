@@ -77,8 +77,7 @@ func (r *ReadFlags) Become(s receive.State) {
 // The names of all flags, for reports.
 var (
 	flagNames = [...]string{"opened", "dialed", "connecting", "writeClosed", "overdue", "closing", "finished", "broken",
-		"reset", "consumed", "drained", "outbound", "nonblockingClose",
-		"boundPort", "sendFailed"}
+		"reset", "consumed", "drained", "outbound", "nonblockingClose", "boundPort", "sendFailed"}
 	readFlagNames = [...]string{"receiving", "polling", "stopping", "paused", "starved", "userPaused", "backed", "unoffered",
 		"readClosed", "ended", "endSeen"}
 )

@@ -24,7 +24,7 @@ type Filter struct {
 	Conn     *Conn
 	Handler  Handshake
 	deferred *deferred      // nil: nothing
-	cut      error          // a receive ended with it during the handshake
+	recvErr  error          // a receive ended with it during the handshake
 	began    time.Duration  // when the handshake did
 	shook    bool           // began is set
 	failure  engine.Failure // of a handshake that has ended
@@ -118,8 +118,8 @@ func (f *Filter) sendsUnchanged(over net.Conn) bool { return f == nil || f.Sessi
 // EOF is what reading returns when all that has arrived is read.
 func (f *Filter) EOF() error {
 	switch {
-	case f != nil && f.cut != nil:
-		return f.cut
+	case f != nil && f.recvErr != nil:
+		return f.recvErr
 	case f.Decrypts() && !f.Session.Ended():
 		return errTruncated
 	}
@@ -136,7 +136,7 @@ func (f *Filter) outlives(err error) bool {
 		return false
 	}
 	f.Session.End(err)
-	f.cut = err
+	f.recvErr = err
 	return true
 }
 

@@ -84,6 +84,8 @@ func (e end) cut(to end, err error) {
 
 // closeByReset resets the connection when its peer has all that was written. Nothing more is read.
 func (e end) closeByReset(err error) {
-	_ = e.handle.Do(func(c *conn.Conn) { c.CloseByReset(err) })
+	if e.handle.Do(func(c *conn.Conn) { c.CloseByReset(err) }) != nil { // it is over, or too many calls wait
+		_ = e.Close()
+	}
 	_ = e.SetReadDeadline(long)
 }
