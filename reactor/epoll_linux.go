@@ -26,6 +26,7 @@ type epoll struct {
 	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11), or a seccomp profile forbids it
 	napping epollNap
 	nested  *nested // waits in Go's poller; nil: in the kernel
+	rest    *rest   // nil: a long wait is one in the kernel
 }
 
 func probeEpoll(*Config) error {
@@ -65,6 +66,8 @@ func (p *epoll) open(unlocked bool) (err error) {
 	}
 	if unlocked {
 		p.nested, err = newNested(p.fd)
+	} else {
+		p.rest = newRest(p.fd)
 	}
 	return err
 }
@@ -74,6 +77,7 @@ func (p *epoll) name() string { return "epoll" }
 func (p *epoll) wake() error { return p.waker.wake() }
 
 func (p *epoll) close() {
+	p.rest.close()
 	if p.nested != nil {
 		p.nested.close()
 	}
@@ -141,6 +145,9 @@ func (p *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 	}
 	if _, errno := p.kernel.next(faults.Wait, p.fd, 1); errno != 0 {
 		return 0, errno
+	}
+	if wait != 0 && !hold && p.rest != nil && p.rest.wait(wait) == nil {
+		wait = 0
 	}
 	syscall6 := unix.Syscall6
 	if hold || wait == 0 {

@@ -27,6 +27,7 @@ import (
 //   - Operations of other goroutines are in two lists, each under its own mutex.
 type uringReactor struct {
 	ring   *uring.Ring
+	rest   *rest // nil: a long wait is one in the kernel
 	has    features
 	closed atomic.Bool
 	waker  waker
@@ -98,6 +99,7 @@ func tryURing(cfg *Config) (_ Reactor, err error) {
 	if err = r.waker.open(0); err != nil {
 		return nil, explainURing(err)
 	}
+	r.rest = newRest(ring.FD())
 	return r, nil
 }
 
@@ -154,6 +156,7 @@ func (r *uringReactor) Close() error {
 		return ErrClosed
 	}
 	r.quiesce(r.discard) // so that the memory below has no other user
+	r.rest.close()
 	err := r.ring.Close()
 	if r.bufs != nil {
 		_ = r.bufs.Close()
@@ -316,7 +319,7 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	}
 	taken, errno := uint32(0), r.faults.next(faults.Wait)
 	if errno == 0 {
-		taken, errno = r.ring.Enter(atLeast, true, wait, hold)
+		taken, errno = r.submit(atLeast, wait, hold)
 	}
 	if !sure && r.ring.CQReady() < atLeast && errno != unix.EINTR {
 		r.doubt = 64
@@ -340,6 +343,19 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	}
 	r.shortage.pause = 0
 	return nil
+}
+
+// submit is Enter, but a long wait is a rest.
+func (r *uringReactor) submit(atLeast uint32, wait time.Duration, hold bool) (taken uint32, errno unix.Errno) {
+	if wait == 0 || hold || r.rest == nil {
+		return r.ring.Enter(atLeast, true, wait, hold)
+	}
+	taken, errno = r.ring.Enter(0, true, -1, true)
+	if errno != 0 || r.ring.CQReady() > 0 || r.rest.wait(wait) != nil {
+		return taken, errno
+	}
+	_, errno = r.ring.Enter(0, true, -1, true) // to run the work that posts the completions
+	return taken, errno
 }
 
 // mostWait is how long a hold waits for a datagram that may have to wait for room. A longer hold

@@ -10,7 +10,10 @@ const (
 	maxInterval = 255
 
 	firstCost = 50 * time.Microsecond // of a task, until tasks have been measured
-	minHold   = 50 * time.Microsecond
+
+	// defaultHold is about the time in which a hold costs as much as the hand-over of the processor
+	// that it saves.
+	defaultHold = 100 * time.Microsecond
 )
 
 // adaptive is what a worker learns from its own tasks and waits. Only the worker's goroutine uses
@@ -21,13 +24,14 @@ type adaptive struct {
 	left     int     // tasks until the next look
 	skipped  int     // ticks since the last one that was measured
 
-	hold    time.Duration // how long to hold
+	hold    time.Duration // how long to hold: maxHold or 0
 	maxHold time.Duration
+	useful  float64 // the share of waits that were no longer than maxHold; recent ones weigh more
 }
 
 func (a *adaptive) init(w *worker) {
 	a.maxHold = max(0, w.rt.cfg.Hold)
-	a.hold = a.maxHold
+	a.hold, a.useful = a.maxHold, 1
 	a.set(w, float64(firstCost))
 	a.left = a.interval
 }
@@ -72,23 +76,16 @@ func (a *adaptive) globalDue() bool {
 	return true
 }
 
-// holdEnded adapts the length of the next hold. A hold in which nothing arrives halves it, down to
-// none.
-func (a *adaptive) holdEnded(success bool) {
-	switch {
-	case success:
-		a.hold = min(a.maxHold, 2*a.hold)
-	case a.hold > minHold:
-		a.hold = max(minHold, a.hold/2)
-	default:
-		a.hold = 0
+// waited learns from a wait, which was either short, so that a hold was or had been of use, or not.
+// While no more than about every other wait is short, the worker does not hold.
+func (a *adaptive) waited(short bool) {
+	a.useful *= 7. / 8
+	if short {
+		a.useful += 1. / 8
 	}
-}
-
-// blockEnded lengthens the hold again if the worker blocked for less than a hold may last.
-func (a *adaptive) blockEnded(waited time.Duration) {
-	if waited < a.maxHold {
-		a.hold = min(a.maxHold, max(minHold, 2*a.hold))
+	a.hold = 0
+	if a.useful > 0.6 {
+		a.hold = a.maxHold
 	}
 }
 

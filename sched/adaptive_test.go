@@ -71,27 +71,29 @@ func TestTheGlobalQueueIsDueOnceAnInterval(t *testing.T) {
 	}
 }
 
-func TestAHoldHalvesInVainDownToNothingAndDoublesWithSuccess(t *testing.T) {
-	_, a := adaptiveOf(Config{Workers: 1, Hold: 400 * time.Microsecond})
-	var seen []time.Duration
-	for range 6 {
-		a.holdEnded(false)
-		seen = append(seen, a.hold/time.Microsecond)
+func TestAWorkerHoldsWhileMostWaitsAreShort(t *testing.T) {
+	const most = 400 * time.Microsecond
+	_, a := adaptiveOf(Config{Workers: 1, Hold: most})
+	require.Equal(t, most, a.hold)
+	changes := func(short bool) (n int) {
+		for n = 1; n < 100; n++ {
+			before := a.hold
+			if a.waited(short); a.hold != before {
+				return n
+			}
+		}
+		return 0
 	}
-	require.Equal(t, []time.Duration{200, 100, 50, 0, 0, 0}, seen)
-	a.blockEnded(400 * time.Microsecond)
-	require.Zero(t, a.hold, "a hold would not have lasted as long")
-	seen = nil
-	for range 6 {
-		a.blockEnded(399 * time.Microsecond)
-		seen = append(seen, a.hold/time.Microsecond)
+	require.Equal(t, 4, changes(false))
+	require.Zero(t, a.hold)
+	for range 1000 {
+		a.waited(false)
+		a.waited(true)
+		require.Zero(t, a.hold, "every other wait is not enough")
 	}
-	require.Equal(t, []time.Duration{50, 100, 200, 400, 400, 400}, seen)
-	a.hold = 150 * time.Microsecond
-	a.holdEnded(true)
-	require.Equal(t, 300*time.Microsecond, a.hold)
-	a.holdEnded(true)
-	require.Equal(t, 400*time.Microsecond, a.hold)
+	require.LessOrEqual(t, changes(true), 6)
+	require.Equal(t, most, a.hold)
+	require.Zero(t, changes(true))
 }
 
 // A worker that is about to keep its processor for long checks again whether goroutines wait, even
@@ -125,19 +127,11 @@ func TestALongHoldBeginsOnlyWhileNoGoroutineWaitsForTheProcessor(t *testing.T) {
 	}
 }
 
-func TestAHoldShorterThanTheLeastOneIsAllOrNothing(t *testing.T) {
-	_, a := adaptiveOf(Config{Workers: 1, Hold: time.Microsecond})
-	require.Equal(t, time.Microsecond, a.hold)
-	a.holdEnded(false)
-	require.Zero(t, a.hold)
-	a.blockEnded(999)
-	require.Equal(t, time.Microsecond, a.hold)
-}
-
 func TestWithoutHoldNothingBringsOne(t *testing.T) {
 	_, a := adaptiveOf(Config{Workers: 1, Hold: -1})
-	a.blockEnded(0)
-	a.holdEnded(true)
+	for range 100 {
+		a.waited(true)
+	}
 	require.Zero(t, a.hold)
 }
 

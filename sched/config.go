@@ -16,9 +16,10 @@ type Config struct {
 	// Hold is how long an idle worker waits while it keeps its processor (its P), before it
 	// blocks. The maximum is one second. A longer hold saves hand-overs of the processor and timer
 	// interrupts. But a goroutine that becomes ready meanwhile, and finds no other processor,
-	// waits that long. So do tasks that a stuck worker has left for others. A worker does not hold
-	// while goroutines wait for a processor, and holds for less time while that has no success. 0:
-	// 1 ms. Negative: not at all.
+	// waits that long. So do tasks that a stuck worker has left for others. While the worker holds,
+	// Go's monitor looks every 20 µs, which costs about a third of a processor. So a worker does
+	// not hold while goroutines wait for a processor, nor while half of its waits are longer than
+	// Hold. 0: 100 µs. Negative: not at all.
 	Hold time.Duration
 
 	// BusyPoll is how long an idle worker polls its driver without waiting before it holds or
@@ -146,7 +147,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.Workers = procs.Own()
 	}
 	if cfg.Hold == 0 {
-		cfg.Hold = time.Millisecond
+		cfg.Hold = defaultHold
 	}
 	cfg.Hold = min(cfg.Hold, time.Second)
 	cfg.BusyPoll = min(max(0, cfg.BusyPoll), maxBusyPoll)

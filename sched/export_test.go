@@ -19,8 +19,14 @@ func (cfg Config) QueueSize(n int) Config { cfg.queueSize = n; return cfg }
 func (rt *Runtime) Batched(worker int) int { return rt.workers[worker].batch.len() }
 
 // SetHold sets how long a worker's next hold lasts; HoldOf returns that.
-func (rt *Runtime) SetHold(worker int, d time.Duration) { rt.workers[worker].adapt.hold = d }
-func (rt *Runtime) HoldOf(worker int) time.Duration     { return rt.workers[worker].adapt.hold }
+func (rt *Runtime) SetHold(worker int, d time.Duration) {
+	a := &rt.workers[worker].adapt
+	a.hold, a.useful = d, 0
+	if d > 0 {
+		a.useful = 1
+	}
+}
+func (rt *Runtime) HoldOf(worker int) time.Duration { return rt.workers[worker].adapt.hold }
 
 // InOneTick is the first check of Busy. StillBusy does both checks, and calls f between them.
 func (rt *Runtime) InOneTick(least time.Duration) []Busy { return rt.inOneTick(least) }

@@ -66,46 +66,60 @@ func (w *worker) mustNotSleep() bool {
 	return true
 }
 
-// sleep holds first, then blocks. A watcher interrupts the blocking to check for stuck
-// workers.
-func (w *worker) sleep() (int, error) {
+// sleep holds first, if holds have mostly been of use, and then blocks. Both end when there is
+// something to run. Completions that wake no task, such as those of most sends, end neither. A
+// watcher interrupts the blocking to check for stuck workers.
+func (w *worker) sleep() (n int, err error) {
 	began := w.now // since then few tasks have run, or they were measured
-	if w.mayHold() {
+	holds := w.mayHold()
+	if holds {
 		hold := w.adapt.hold
 		for left := hold; left > 0; left = hold - (w.rt.Now() - began) { // a hold may end early
-			n, err := w.driver.Poll(&w.cx, left, true)
-			if n > 0 || err != nil || !w.parker.isParked() {
-				w.adapt.holdEnded(true)
+			m, err := w.await(left, true)
+			n += m
+			if err != nil || w.hasWork() || !w.parker.isParked() {
+				w.adapt.waited(true)
 				return n, err
 			}
 		}
-		w.adapt.holdEnded(false)
+		w.adapt.waited(false)
 	}
 	w.publish()
 	w.slow.shown.Store(nil) // so that its task can be freed
 
 	if w.rt.clock.paused { // the kernel gets the I/O of the last tasks before time goes on
-		if n, err := w.driver.Poll(&w.cx, 0, false); n > 0 || err != nil || w.hasWork() {
+		m, err := w.driver.Poll(&w.cx, 0, false)
+		if n += m; m > 0 || err != nil || w.hasWork() {
 			return n, err
 		}
 	}
 	for {
 		limit := w.untilTimer()
 		if limit == 0 || w.rt.stopping.Load() || !w.parker.isParked() {
-			return w.driver.Poll(&w.cx, 0, false)
+			m, err := w.driver.Poll(&w.cx, 0, false)
+			return n + m, err
 		}
 		if most := w.parkLimit(); most > 0 && (limit < 0 || most < limit) {
 			limit = most
 		}
-		n, err := w.driver.Poll(&w.cx, limit, false)
+		m, err := w.await(limit, false)
+		n += m
 		w.endSleep()
 		w.now = w.rt.Now()
 		w.yielded = w.now
-		if n > 0 || err != nil || !w.parker.isParked() || w.rt.timers.due(w.now) || w.rescueStuck() {
-			w.adapt.blockEnded(w.now - began)
+		if err != nil || w.hasWork() || !w.parker.isParked() || w.rt.timers.due(w.now) || w.rescueStuck() {
+			if !holds {
+				w.adapt.waited(w.now-began <= w.adapt.maxHold)
+			}
 			return n, err
 		}
 	}
+}
+
+// await is a wait of the driver. The functions that it calls find a clock that has not stood still.
+func (w *worker) await(limit time.Duration, hold bool) (int, error) {
+	w.nowStale, w.meter.fresh = true, false
+	return w.driver.Poll(&w.cx, limit, hold)
 }
 
 // askEvery is how often a worker checks whether goroutines wait for a processor. Under load it

@@ -107,7 +107,7 @@ func TestAHoldIsNeverLongerThanConfigured(t *testing.T) {
 	for _, c := range []struct{ hold, atMost time.Duration }{
 		{time.Microsecond, time.Microsecond},
 		{hold, hold},
-		{0, time.Millisecond},
+		{0, 100 * time.Microsecond},
 		{time.Hour, time.Second},
 	} {
 		inBubble(t, sched.Config{Workers: 1, Hold: c.hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
@@ -124,7 +124,7 @@ func TestAHoldIsNeverLongerThanConfigured(t *testing.T) {
 	}
 }
 
-func TestAHoldGetsShorterWhileItIsOfNoUseUntilThereIsNone(t *testing.T) {
+func TestHoldsEndWhileTheyAreOfNoUse(t *testing.T) {
 	const first = 8 * hold
 	inBubble(t, sched.Config{Workers: 1, Hold: first}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		rt.SetHold(0, first)
@@ -140,7 +140,7 @@ func TestAHoldGetsShorterWhileItIsOfNoUseUntilThereIsNone(t *testing.T) {
 			}
 			fails++
 			last = rt.HoldOf(0)
-			require.Less(t, last, before)
+			require.LessOrEqual(t, last, before)
 			require.Less(t, fails, 10)
 		}
 		for range 100 {
@@ -185,9 +185,8 @@ func TestAHoldComesBackWhenBlocksTurnOutShort(t *testing.T) {
 	})
 }
 
-// The length of the hold doubles after a hold with success.
 func TestWhatHappensInAHoldIsFollowedByAHold(t *testing.T) {
-	inBubble(t, sched.Config{Workers: 1, Hold: 4 * hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
+	inBubble(t, sched.Config{Workers: 1, Hold: hold}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
 		d := fakes[0]
 		for range 1000 {
 			time.Sleep(time.Minute) // until the worker blocks
@@ -200,9 +199,13 @@ func TestWhatHappensInAHoldIsFollowedByAHold(t *testing.T) {
 			if longest(d.takeCalls()) != hold {
 				continue // a goroutine waited for a processor
 			}
-			d.events <- func(*sched.Context) (int, error) { return 1, nil }
+			woken := newTask(rt, 0, func(*sched.Context) bool { return true }).Waker()
+			d.events <- func(cx *sched.Context) (int, error) {
+				cx.Wake(woken)
+				return 1, nil
+			}
 			synctest.Wait()
-			require.Equal(t, []call{{holding, 2 * hold}}, d.takeCalls())
+			require.Equal(t, []call{{holding, hold}}, d.takeCalls())
 			return
 		}
 		t.Fatal("it never held")
@@ -216,9 +219,9 @@ func TestAHoldThatEndsEarlyIsResumedForItsRest(t *testing.T) {
 			rt.SetHold(0, hold)
 			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
 			synctest.Wait()
-			for range 4 { // as a signal does
+			for i := range 4 { // 0: as a signal does
 				time.Sleep(hold / 5)
-				d.events <- func(*sched.Context) (int, error) { return 0, nil }
+				d.events <- func(*sched.Context) (int, error) { return i % 2, nil } // the end of a send, which wakes nobody
 				synctest.Wait()
 			}
 			time.Sleep(time.Minute)
