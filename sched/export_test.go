@@ -55,11 +55,6 @@ func (rt *Runtime) LooksSinceStuck() int {
 	return rt.spares.movedLooks
 }
 
-// IsWatcher reports that the worker checks for stuck workers while it waits: see monitor.
-func (rt *Runtime) IsWatcher(worker int) bool {
-	return rt.workers[worker].watcher.state.Load() == watching
-}
-
 // ReadThreads replaces the kernel's counts of the workers' threads by the results of read.
 func (rt *Runtime) ReadThreads(read func(worker int) (cputime.Reading, bool)) {
 	s := &rt.slow

@@ -67,8 +67,7 @@ func (w *worker) mustNotSleep() bool {
 }
 
 // sleep holds first, if holds have mostly been of use, and then blocks. Both end when there is
-// something to run. Completions that wake no task, such as those of most sends, end neither. A
-// watcher interrupts the blocking to check for stuck workers.
+// something to run. Completions that wake no task, such as those of most sends, end neither.
 func (w *worker) sleep() (n int, err error) {
 	began := w.now // since then few tasks have run, or they were measured
 	holds := w.mayHold()
@@ -99,15 +98,11 @@ func (w *worker) sleep() (n int, err error) {
 			m, err := w.driver.Poll(&w.cx, 0, false)
 			return n + m, err
 		}
-		if most := w.parkLimit(); most > 0 && (limit < 0 || most < limit) {
-			limit = most
-		}
 		m, err := w.await(limit, false)
 		n += m
-		w.endSleep()
 		w.now = w.rt.Now()
 		w.yielded = w.now
-		if err != nil || w.hasWork() || !w.parker.isParked() || w.rt.timers.due(w.now) || w.rescueStuck() {
+		if err != nil || w.hasWork() || !w.parker.isParked() || w.rt.timers.due(w.now) {
 			if !holds {
 				w.adapt.waited(w.now-began <= w.adapt.maxHold)
 			}

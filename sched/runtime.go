@@ -169,7 +169,10 @@ func (rt *Runtime) start() {
 		rt.stopping.Store(true)
 	}
 	close(rt.started)
-	quit := bubble.Chan[struct{}](0)
+	quit := make(chan struct{})
+	if rt.real {
+		quit = bubble.Chan[struct{}](0)
+	}
 	if rt.startErr == nil { // otherwise its timer would take descriptors; if there are none left, Go ends the process
 		rt.slow.start(quit)
 	}

@@ -15,7 +15,7 @@ import (
 // SlowTask describes a run of a task that has lasted for Config.SlowTask or longer.
 type SlowTask struct {
 	Worker int           // the index of the worker
-	For    time.Duration // how long the run has lasted, or up to half of Config.SlowTask less
+	For    time.Duration // how long the run has lasted, or up to Config.SlowTask less
 
 	// Waited is how long, of For, the worker's thread is known to have waited for a processor,
 	// because the machine has too few. For minus Waited is at least Config.SlowTask. Waited is
@@ -45,9 +45,9 @@ type Describer interface {
 }
 
 // A slowWatch notices runs of tasks that last for limit or longer, while they last. Its goroutine
-// checks all workers every half of limit, and more often if there may be spare workers (spare.go).
-// Each such check is called a look. It costs a worker one store and one load for each run of a
-// task.
+// checks all workers now and then: see pause. Each such check is called a look. It costs a worker
+// one store and one load for each run of a task. A look also wakes a parked worker for one that is
+// stuck (monitor.go), and decides about spare workers (spare.go).
 //
 // The beat counts the looks: a look ends with a new beat. A worker acknowledges the beat, by
 // storing it in acked, when it begins a tick and when a run has ended. So acked does not change
@@ -58,8 +58,9 @@ type Describer interface {
 // run that ends after an unacknowledged beat. If reported is set then, it belongs to this run,
 // since a look that finds the beat acknowledged clears it. So every reported run is counted.
 //
-// While all workers are parked there are no looks. The goroutine stores resting, and then checks
-// whether all workers are parked. A worker that leaves its park clears its bit (idleState), and
+// There are no looks after idleLooks of them in a row that found all workers parked, and found
+// that none had begun a tick since the look before. The goroutine stores resting, and then checks
+// whether all workers are still parked. A worker that leaves its park clears its bit (idleState), and
 // then loads resting before it runs a task. Both are sequentially consistent, so one sees the
 // other.
 //
@@ -76,9 +77,12 @@ type slowWatch struct {
 
 	resting   atomics.Uint32 // 1: the goroutine waits for wake
 	wake      chan struct{}
-	calm      time.Duration // time between two looks; 0: there are no looks
-	every     time.Duration // time between two looks while all workers were stuck recently
-	idleLooks int           // looks in a row that found all workers parked
+	quiet     time.Duration // time between two looks while all workers are parked; 0: there are no looks
+	calm      time.Duration // time between two looks while some worker runs
+	every     time.Duration // time between two looks while a worker is stuck
+	idleLooks int           // looks in a row that found no ticked
+	ticked    bool          // a worker has begun a tick between the last two looks
+	stuck     bool          // the last look found a stuck worker
 
 	mu      sync.Mutex // held during a look
 	reports slowReports
@@ -117,11 +121,15 @@ const (
 	defaultSlowTask = 10 * time.Millisecond
 	leastSlowTask   = time.Millisecond
 
-	// The looks end when maxIdleLooks of them in a row, over minIdleTime, have found all workers
-	// parked. So each message at longer intervals wakes the goroutine once. Messages at shorter
-	// intervals never do.
-	maxIdleLooks = 4
-	minIdleTime  = 20 * time.Millisecond
+	// The looks end after so many of them without a tick. A quiet server has a message within that
+	// time. So a message does not start the looks, which would cost more than a look does.
+	maxIdleLooks = 2
+
+	// The times between two looks. A look costs some 8 µs of CPU time. A longer time also delays
+	// the report of a slow run, and the rescue of tasks that wait for a stuck worker.
+	lookForStuck   = time.Millisecond
+	lookWhileCalm  = 2 * time.Millisecond
+	lookWhileQuiet = 10 * time.Millisecond
 )
 
 func (s *slowWatch) init(rt *Runtime) {
@@ -130,61 +138,67 @@ func (s *slowWatch) init(rt *Runtime) {
 	if !rt.real && !rt.clock.paused {
 		s.limit = 0 // a bubble's time stands still while a task computes
 	}
-	s.calm = s.limit / 2
-	s.every = s.calm
-	if rt.cfg.Spares > 0 && rt.real {
-		if s.calm == 0 || s.calm > lookWhileCalm {
-			s.calm = lookWhileCalm
-		}
-		s.every = min(s.calm, lookForStuck)
+	if s.limit == 0 && (rt.alone() && rt.cfg.Spares == 0 || rt.cfg.endless) {
+		return
 	}
+	s.quiet, s.calm = lookWhileQuiet, lookWhileCalm
+	if s.limit > 0 {
+		s.quiet, s.calm = min(s.quiet, s.limit), min(s.calm, s.limit/2)
+	}
+	s.every = min(s.calm, lookForStuck)
 }
 
 // start begins the looks. They end when quit is closed.
 func (s *slowWatch) start(quit <-chan struct{}) {
-	if s.every > 0 && !s.rt.clock.paused {
+	switch {
+	case s.quiet == 0 || s.rt.clock.paused:
+	case s.rt.real:
 		bubble.Go(func() { s.run(quit) })
+	default:
+		go s.run(quit)
 	}
 }
 
 func (s *slowWatch) run(quit <-chan struct{}) {
 	unlabel()
-	t := time.NewTimer(s.every)
+	t := time.NewTimer(s.quiet)
 	defer t.Stop()
 	for {
-		s.lookAndGoOn()
-		if s.mayRest() {
-			select {
-			case <-s.wake:
-				continue
-			case <-quit:
-				return
-			}
-		}
-		t.Reset(s.pause())
 		select {
 		case <-t.C:
 		case <-quit:
 			return
 		}
+		s.lookAndGoOn()
+		if s.mayRest() {
+			select {
+			case <-s.wake:
+			case <-quit:
+				return
+			}
+		}
+		t.Reset(s.pause())
 	}
 }
 
 // pause is the time until the next look.
 func (s *slowWatch) pause() time.Duration {
-	if s.rt.spares.calm() {
-		return s.calm
+	switch {
+	case s.stuck || !s.rt.spares.calm():
+		return s.every
+	case s.rt.allParked():
+		return s.quiet
 	}
-	return s.every
+	return s.calm
 }
 
 // mayRest reports whether the goroutine should wait until a worker wakes it.
 func (s *slowWatch) mayRest() bool {
-	if !s.rt.allParked() {
+	if s.ticked || !s.rt.allParked() {
 		s.idleLooks = 0
 		return false
 	}
-	if s.idleLooks++; s.idleLooks < maxIdleLooks || time.Duration(s.idleLooks)*s.pause() < minIdleTime {
+	if s.idleLooks++; s.idleLooks < maxIdleLooks {
 		return false
 	}
 	s.idleLooks = 0
@@ -240,10 +254,14 @@ func (s *slowWatch) findSlow() (all []slowRun) {
 	defer s.mu.Unlock()
 	now, beat := s.rt.Now(), s.beat.Load()
 	telling := s.telling.Load()
+	s.ticked, s.stuck = false, false
 	for _, w := range s.rt.team() {
 		m := &w.slow
 		parked := w.isParked() || w.gone.Load()
-		ended := parked || m.acked.Load() == beat
+		acked := m.acked.Load() == beat
+		ended := parked || acked
+		s.ticked = s.ticked || acked
+		s.stuck = s.stuck || w.isStuck(now)
 		inPlace := m.inPlace.Load()
 		var t *Task
 		if !ended && !inPlace {
@@ -269,6 +287,9 @@ func (s *slowWatch) findSlow() (all []slowRun) {
 			m.reported.Store(true)
 			all = append(all, slowRun{w, t, lasted, waited})
 		}
+	}
+	if s.stuck {
+		s.rt.wakeRescuer()
 	}
 	s.rt.spares.decide(now)
 	s.beat.Add(1)

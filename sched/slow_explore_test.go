@@ -16,7 +16,7 @@ func TestExploreAWatchThatRests(t *testing.T) {
 			rt := &Runtime{}
 			rt.idle.init(workers)
 			s := &rt.slow
-			s.rt, s.wake, s.idleLooks, s.calm = rt, make(chan struct{}, 1), maxIdleLooks-1, minIdleTime
+			s.rt, s.wake, s.idleLooks = rt, make(chan struct{}, 1), maxIdleLooks-1
 			rt.spares.rt = rt
 			rt.spares.team.Store(&rt.workers)
 			rests := false

@@ -78,12 +78,7 @@ const (
 	// Each spare that has been deployed costs a thread and a driver.
 	defaultSpares = 4
 
-	// The time between two looks of a runtime with spares: lookForStuck while all workers were
-	// stuck less than calmAfter ago, and lookWhileCalm otherwise. A look costs some 8 µs of CPU
-	// time.
-	lookForStuck  = time.Millisecond
-	lookWhileCalm = 2 * time.Millisecond
-	calmAfter     = time.Second
+	calmAfter = time.Second // the looks are frequent for this long after all workers were stuck
 
 	recallAfter = 10
 
@@ -203,11 +198,6 @@ func (s *spares) noteMoved() {
 	if s.movedLooks++; s.movedLooks >= recallAfter { // in each further look: a spare may have taken long to be made
 		for _, w := range s.existing() {
 			w.spare.deployed.Store(false)
-		}
-	}
-	for _, w := range s.existing() {
-		if w.slow.stuck && !w.spare.deployed.Load() { // in a task of its own connections
-			s.rt.ensureWatcher(w)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func newSpareTest(x *explorer.Execution) *spareTest {
 	rt := m.Runtime
 	rt.epoch = time.Now()
 	rt.idle.init(1)
-	rt.slow.rt, rt.slow.wake, rt.slow.calm = rt, make(chan struct{}, 1), minIdleTime
+	rt.slow.rt, rt.slow.wake = rt, make(chan struct{}, 1)
 	rt.slow.idleLooks = maxIdleLooks
 	rt.timers.next.Store(never)
 	rt.spares.rt = rt

@@ -127,43 +127,22 @@ func TestWhatHasYieldedBehindAStuckTaskIsRunByOthers(t *testing.T) {
 	}
 }
 
-// A watcher leaves its park for an event that wakes no task. It takes a task of the global queue
-// before the worker that was woken for that task. It may get stuck in the task, so it stops
-// watching.
-func TestAWatcherStopsWatchingForATaskThatAnotherWasWokenFor(t *testing.T) {
+// A worker is woken for a task, and gets stuck in a hook before it takes the task. Until then it
+// counts as searching, so nobody else is woken for work.
+func TestATaskIsRunAlthoughTheWorkerWokenForItIsStuckInAHook(t *testing.T) {
 	var armed atomic.Bool
 	leave := make(chan struct{})
-	rt, fakes := startFakes(t, sched.Config{Workers: 3, Hooks: sched.Hooks{WorkerUnpark: func(worker int) {
+	rt, fakes := startFakes(t, sched.Config{Workers: 2, Hooks: sched.Hooks{WorkerUnpark: func(worker int) {
 		if worker == 0 && armed.Load() {
 			<-leave
 		}
 	}}})
 	t.Cleanup(sync.OnceFunc(func() { close(leave) }))
-	occupy(t, rt, 2) // so that there is a worker to look after
-	eventually(t, "worker 1 is a watcher beside worker 0", func() bool {
-		if rt.IsWatcher(1) && fakes[1].waitsIn(blocking) {
-			return rt.Stats().Parked == 2
-		}
-		if fakes[1].waitsIn(blocking) { // it sleeps without a limit, and must check again
-			fakes[1].events <- func(*sched.Context) (int, error) { return 1, nil }
-		}
-		return false
-	})
+	awaitParked(t, rt, fakes)
 	armed.Store(true)
-	type run struct {
-		worker   int
-		watching bool
-	}
-	ran := make(chan run, 1)
-	task := freeTask(rt, func(cx *sched.Context) bool {
-		ran <- run{cx.Worker(), rt.IsWatcher(cx.Worker())}
-		return true
-	})
-	fakes[1].events <- func(*sched.Context) (int, error) {
-		task.Wake() // into the global queue; worker 0, the first parked one, is woken
-		return 1, nil
-	}
-	require.Equal(t, run{worker: 1}, receive(t, "the task runs", ran))
+	ran := make(chan int, 1)
+	freeTask(rt, func(cx *sched.Context) bool { ran <- cx.Worker(); return true }).Wake()
+	require.Equal(t, 1, receive(t, "the task runs", ran))
 }
 
 // A pinned task stays with its worker, however long that takes.

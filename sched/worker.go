@@ -65,7 +65,6 @@ type worker struct {
 	meter       meter
 	busy        busyPoller
 	long        longTasks
-	watcher     watcher
 	inPlace     inPlace
 	random      uint64
 	stacks      stacks
