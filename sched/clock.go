@@ -72,7 +72,7 @@ func (rt *Runtime) Advance(d time.Duration) {
 	if !rt.clock.paused {
 		panic("sched: Advance of a runtime whose clock is real: Config.Paused makes it virtual")
 	}
-	if rt.slow.quiet > 0 {
+	if rt.slow.looks.calm > 0 {
 		rt.slow.look()
 		defer rt.slow.look()
 	}

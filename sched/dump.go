@@ -147,7 +147,7 @@ func (w *worker) runNames(text *dumptext.Text, t *Task, stack string) (handler, 
 // the time since the tick began.
 func (w *worker) runTime(now time.Duration) time.Duration {
 	began := time.Duration(w.tickAt.Load())
-	if rt := w.rt; rt.slow.every > 0 && w.slow.acked.Load() != rt.slow.beat.Load() && !w.slow.inPlace.Load() {
+	if rt := w.rt; rt.slow.looks.calm > 0 && w.slow.acked.Load() != rt.slow.beat.Load() && !w.slow.inPlace.Load() {
 		began = max(began, time.Duration(w.slow.since.Load()))
 	}
 	return max(0, now-began).Round(time.Millisecond / 10)

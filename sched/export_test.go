@@ -45,8 +45,8 @@ func (rt *Runtime) Slabs() int {
 	return len(d.slabs)
 }
 
-// WatchRests reports that there are no looks for slow tasks, because nothing runs.
-func (rt *Runtime) WatchRests() bool { return rt.slow.resting.Load() == 1 }
+// AllRest reports that there are no looks for slow tasks, because nothing runs.
+func (rt *Runtime) AllRest() bool { return rt.slow.looks.awake.Load() == 0 }
 
 // LooksSinceStuck is the number of looks in a row that have found a worker that is not stuck.
 func (rt *Runtime) LooksSinceStuck() int {

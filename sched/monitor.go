@@ -11,8 +11,8 @@ import (
 //
 // Each running worker checks for stuck workers in its tick. There is at most one check in
 // checkAfter, of all workers together. In case all running workers are stuck, a look of the slow
-// watch (slow.go) wakes a parked worker, which then checks in its tick. The looks go on until all
-// workers are parked, so no stuck worker goes unnoticed.
+// watch (slow.go) wakes a parked worker, which then checks in its tick. The looks go on while a
+// worker is awake (looks.go), so no stuck worker goes unnoticed.
 type monitor struct {
 	checkedAt atomic.Int64 // Runtime.Now of the last check
 	mu        sync.Mutex   // held by the worker that checks
@@ -41,13 +41,6 @@ func (rt *Runtime) wakeRescuer() {
 			return
 		}
 	}
-}
-
-// endPark is called when the worker has left its park and is about to run tasks or to search for
-// some. The first task may block it.
-func (w *worker) endPark() {
-	w.wasParked = false
-	w.rt.slow.endRest()
 }
 
 // maybeRescue calls rescueStuck in the tick of a running worker, unless the last check was recent.

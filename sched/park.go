@@ -33,7 +33,6 @@ func (w *worker) park() (n int, err error) {
 	call(w.rt.cfg.Hooks.WorkerUnpark, w.index)
 	w.count.Unparks++
 	w.leavePark()
-	w.wasParked = true
 	return n, err
 }
 
@@ -85,7 +84,8 @@ func (w *worker) sleep() (n int, err error) {
 	}
 	w.publish()
 	w.slow.shown.Store(nil) // so that its task can be freed
-
+	w.rt.slow.looks.beginRest()
+	defer w.rt.slow.looks.endRest()
 	if w.rt.clock.paused { // the kernel gets the I/O of the last tasks before time goes on
 		m, err := w.driver.Poll(&w.cx, 0, false)
 		if n += m; m > 0 || err != nil || w.hasWork() {

@@ -45,9 +45,6 @@ func (w *worker) runBatch(ran *int, limit int) (p *PanicError) {
 		if w.rt.wander != nil && w.passesOn(t) {
 			continue
 		}
-		if w.wasParked { // the task is from the global queue, or a long one
-			w.endPark()
-		}
 		if w.searching {
 			w.found()
 		}

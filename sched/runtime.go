@@ -168,14 +168,10 @@ func (rt *Runtime) start() {
 	if rt.startErr != nil {
 		rt.stopping.Store(true)
 	}
-	close(rt.started)
-	quit := make(chan struct{})
-	if rt.real {
-		quit = bubble.Chan[struct{}](0)
-	}
 	if rt.startErr == nil { // otherwise its timer would take descriptors; if there are none left, Go ends the process
-		rt.slow.start(quit)
+		rt.slow.start()
 	}
+	close(rt.started)
 	release := func() {}
 	if rt.inside && rt.real { // each tick asks for the time outside the bubble
 		release = bubble.Hold()
@@ -183,7 +179,7 @@ func (rt *Runtime) start() {
 	go func() {
 		unlabel()
 		rt.running.Wait()
-		close(quit)
+		rt.slow.looks.end()
 		rt.spares.end()
 		rt.endTasks()
 		release()

@@ -7,15 +7,13 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"github.com/suiro-go/suiro/internal/atomics"
-	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/cputime"
 )
 
 // SlowTask describes a run of a task that has lasted for Config.SlowTask or longer.
 type SlowTask struct {
 	Worker int           // the index of the worker
-	For    time.Duration // how long the run has lasted, or up to Config.SlowTask less
+	For    time.Duration // how long the run has lasted, or up to half of Config.SlowTask less
 
 	// Waited is how long, of For, the worker's thread is known to have waited for a processor,
 	// because the machine has too few. For minus Waited is at least Config.SlowTask. Waited is
@@ -45,7 +43,7 @@ type Describer interface {
 }
 
 // A slowWatch notices runs of tasks that last for limit or longer, while they last. Its goroutine
-// checks all workers now and then: see pause. Each such check is called a look. It costs a worker
+// checks all workers now and then: see looks. Each such check is called a look. It costs a worker
 // one store and one load for each run of a task. A look also wakes a parked worker for one that is
 // stuck (monitor.go), and decides about spare workers (spare.go).
 //
@@ -58,12 +56,6 @@ type Describer interface {
 // run that ends after an unacknowledged beat. If reported is set then, it belongs to this run,
 // since a look that finds the beat acknowledged clears it. So every reported run is counted.
 //
-// There are no looks after idleLooks of them in a row that found all workers parked, and found
-// that none had begun a tick since the look before. The goroutine stores resting, and then checks
-// whether all workers are still parked. A worker that leaves its park clears its bit (idleState), and
-// then loads resting before it runs a task. Both are sequentially consistent, so one sees the
-// other.
-//
 // Time in which the worker's thread waited for a processor does not count (starved.go).
 //
 // With a paused clock there is no goroutine: Advance looks before and after it moves the clock.
@@ -75,14 +67,8 @@ type slowWatch struct {
 	beat atomic.Uint32
 	_    [2]cpu.CacheLinePad
 
-	resting   atomics.Uint32 // 1: the goroutine waits for wake
-	wake      chan struct{}
-	quiet     time.Duration // time between two looks while all workers are parked; 0: there are no looks
-	calm      time.Duration // time between two looks while some worker runs
-	every     time.Duration // time between two looks while a worker is stuck
-	idleLooks int           // looks in a row that found no ticked
-	ticked    bool          // a worker has begun a tick between the last two looks
-	stuck     bool          // the last look found a stuck worker
+	looks looks
+	stuck bool // the last look found a stuck worker
 
 	mu      sync.Mutex // held during a look
 	reports slowReports
@@ -120,20 +106,10 @@ type slowMark struct {
 const (
 	defaultSlowTask = 10 * time.Millisecond
 	leastSlowTask   = time.Millisecond
-
-	// The looks end after so many of them without a tick. A quiet server has a message within that
-	// time. So a message does not start the looks, which would cost more than a look does.
-	maxIdleLooks = 2
-
-	// The times between two looks. A look costs some 8 µs of CPU time. A longer time also delays
-	// the report of a slow run, and the rescue of tasks that wait for a stuck worker.
-	lookForStuck   = time.Millisecond
-	lookWhileCalm  = 2 * time.Millisecond
-	lookWhileQuiet = 10 * time.Millisecond
 )
 
 func (s *slowWatch) init(rt *Runtime) {
-	s.rt, s.limit, s.wake = rt, rt.cfg.SlowTask, make(chan struct{}, 1)
+	s.rt, s.limit = rt, rt.cfg.SlowTask
 	s.threads = threadReader{cputime.Self, cputime.Ran, cputime.Of}
 	if !rt.real && !rt.clock.paused {
 		s.limit = 0 // a bubble's time stands still while a task computes
@@ -141,81 +117,9 @@ func (s *slowWatch) init(rt *Runtime) {
 	if s.limit == 0 && (rt.alone() && rt.cfg.Spares == 0 || rt.cfg.endless) {
 		return
 	}
-	s.quiet, s.calm = lookWhileQuiet, lookWhileCalm
+	s.looks.calm = lookWhileCalm
 	if s.limit > 0 {
-		s.quiet, s.calm = min(s.quiet, s.limit), min(s.calm, s.limit/2)
-	}
-	s.every = min(s.calm, lookForStuck)
-}
-
-// start begins the looks. They end when quit is closed.
-func (s *slowWatch) start(quit <-chan struct{}) {
-	switch {
-	case s.quiet == 0 || s.rt.clock.paused:
-	case s.rt.real:
-		bubble.Go(func() { s.run(quit) })
-	default:
-		go s.run(quit)
-	}
-}
-
-func (s *slowWatch) run(quit <-chan struct{}) {
-	unlabel()
-	t := time.NewTimer(s.quiet)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-		case <-quit:
-			return
-		}
-		s.lookAndGoOn()
-		if s.mayRest() {
-			select {
-			case <-s.wake:
-			case <-quit:
-				return
-			}
-		}
-		t.Reset(s.pause())
-	}
-}
-
-// pause is the time until the next look.
-func (s *slowWatch) pause() time.Duration {
-	switch {
-	case s.stuck || !s.rt.spares.calm():
-		return s.every
-	case s.rt.allParked():
-		return s.quiet
-	}
-	return s.calm
-}
-
-// mayRest reports whether the goroutine should wait until a worker wakes it.
-func (s *slowWatch) mayRest() bool {
-	if s.ticked || !s.rt.allParked() {
-		s.idleLooks = 0
-		return false
-	}
-	if s.idleLooks++; s.idleLooks < maxIdleLooks {
-		return false
-	}
-	s.idleLooks = 0
-	s.resting.Store(1)
-	// If a worker has set resting to 0 by then, it wakes the goroutine.
-	return s.rt.allParked() || !s.resting.CompareAndSwap(1, 0)
-}
-
-// allParked reports whether no worker needs the looks.
-func (rt *Runtime) allParked() bool {
-	return rt.idle.parked() == len(rt.workers) && rt.spares.allRest()
-}
-
-// endRest ends the rest of the watch. A worker that has left its park calls it.
-func (s *slowWatch) endRest() {
-	if s.resting.Load() == 1 && s.resting.CompareAndSwap(1, 0) {
-		s.wake <- struct{}{} // there is room: the goroutine received the last signal before it stored resting
+		s.looks.calm = min(lookWhileCalm, s.limit/2)
 	}
 }
 
@@ -254,13 +158,11 @@ func (s *slowWatch) findSlow() (all []slowRun) {
 	defer s.mu.Unlock()
 	now, beat := s.rt.Now(), s.beat.Load()
 	telling := s.telling.Load()
-	s.ticked, s.stuck = false, false
+	s.stuck = false
 	for _, w := range s.rt.team() {
 		m := &w.slow
 		parked := w.isParked() || w.gone.Load()
-		acked := m.acked.Load() == beat
-		ended := parked || acked
-		s.ticked = s.ticked || acked
+		ended := parked || m.acked.Load() == beat
 		s.stuck = s.stuck || w.isStuck(now)
 		inPlace := m.inPlace.Load()
 		var t *Task

@@ -27,8 +27,8 @@ import (
 //
 // No deployment is lost. deploy stores deployed and then unparks the spare. The spare announces
 // its wait by its parker, and then loads deployed. Both go through the parker's word, so the spare
-// sees deployed or is woken. The looks go on while a worker or a spare is awake or in service: see
-// mayRest.
+// sees deployed or is woken. The looks go on while a worker is awake or a spare is in service: see
+// looks.
 //
 // No task is lost at the recall: the tasks that the spare has taken lie in its own queue. It hands
 // them over in its next poll (handOver), and runs tasks that it takes later. No completion is lost

@@ -98,6 +98,7 @@ func (w *worker) rest() (n int, err error) {
 		limit = 0
 	}
 	if !deployed {
+		w.rt.slow.looks.beginRest()
 		w.count.Parks++
 		call(w.rt.cfg.Hooks.WorkerPark, w.index)
 	}
@@ -105,24 +106,11 @@ func (w *worker) rest() (n int, err error) {
 	if !deployed {
 		call(w.rt.cfg.Hooks.WorkerUnpark, w.index)
 		w.count.Unparks++
+		w.rt.slow.looks.endRest()
 	}
 	s.resting.Store(false)
-	w.rt.slow.endRest()
 	w.yielded = w.rt.Now()
 	return n, err
-}
-
-// allRest reports whether each spare is out of service and waits.
-func (s *spares) allRest() bool {
-	if s.making.Load() {
-		return false
-	}
-	for _, w := range s.existing() {
-		if w.spare.deployed.Load() || !w.spare.resting.Load() {
-			return false
-		}
-	}
-	return true
 }
 
 // restInService is how long a spare in service rests, at most until the next timer.

@@ -58,7 +58,6 @@ type worker struct {
 	nowStale    bool          // now belongs to an earlier tick
 	justYielded bool          // the last poll let other goroutines run, and did not wait
 	shouldYield bool          // it has run tasks since it last let other goroutines run, which is cheap for this worker
-	wasParked   bool          // it has run nothing since its last park: endPark has still to be called
 	lifoRuns    int           // tasks run from lifo in a row
 	pinnedDue   bool          // pinned goes before queue
 	adapt       adaptive
@@ -259,9 +258,6 @@ func (w *worker) tick() error {
 	w.pinned.pushAll(&w.deferred)
 	w.marked = false
 	w.rt.timers.fire(&w.cx)
-	if w.wasParked && (w.searching || w.hasWork()) {
-		w.endPark()
-	}
 	if n > 0 {
 		w.shareQueue()
 	}

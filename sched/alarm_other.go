@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sched
+
+func newAlarm(bool) alarm { return newTimerAlarm() }
