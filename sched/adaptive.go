@@ -89,9 +89,9 @@ func (a *adaptive) waited(short bool) {
 	}
 }
 
-// shareQueue wakes another worker if the tasks that I/O has queued take this worker longer than
-// a wake-up costs. To wake a parked worker costs several µs; the task of an echo takes half of
-// one.
+// shareQueue wakes another worker if the tasks that I/O has queued, except the one that runs next,
+// take this worker longer than a wake-up costs. To wake a parked worker costs several µs; the task
+// of an echo takes half of one.
 func (w *worker) shareQueue() {
 	if w.urgent.Load() && w.queue.len() == 0 {
 		w.urgent.Store(false)
@@ -99,7 +99,7 @@ func (w *worker) shareQueue() {
 	if w.noOtherIdle() {
 		return
 	}
-	if w.mayKeep(w.queue.len()) {
+	if w.mayKeep(w.queue.len() - 1) {
 		w.count.WakesSpared++
 	} else {
 		w.rt.notify()

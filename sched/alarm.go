@@ -10,10 +10,11 @@ import (
 type timerAlarm struct {
 	timer *time.Timer
 	isSet atomic.Bool
+	over  chan struct{}
 }
 
 func newTimerAlarm() *timerAlarm {
-	a := &timerAlarm{timer: time.NewTimer(time.Hour)}
+	a := &timerAlarm{timer: time.NewTimer(time.Hour), over: make(chan struct{})}
 	a.timer.Stop()
 	return a
 }
@@ -26,9 +27,15 @@ func (a *timerAlarm) set(d time.Duration) {
 
 func (a *timerAlarm) cancel() {}
 
-func (a *timerAlarm) wait() {
-	<-a.timer.C
-	a.isSet.Store(false)
+func (a *timerAlarm) wait() bool {
+	select {
+	case <-a.timer.C:
+		a.isSet.Store(false)
+		return true
+	case <-a.over:
+		a.timer.Stop()
+		return false
+	}
 }
 
-func (a *timerAlarm) close() {}
+func (a *timerAlarm) stop() { close(a.over) }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -25,6 +26,7 @@ type kernelAlarm struct {
 	fd   int
 	file *os.File
 	raw  syscall.RawConn
+	over atomic.Bool
 	done func(uintptr) bool // a field: a new function would be an allocation
 }
 
@@ -43,7 +45,7 @@ func newKernelAlarm() *kernelAlarm {
 		a.raw, err = a.file.SyscallConn()
 	}
 	if err != nil {
-		a.close()
+		_ = a.file.Close()
 		return nil
 	}
 	return a
@@ -56,6 +58,16 @@ func (a *kernelAlarm) set(d time.Duration) {
 
 func (a *kernelAlarm) cancel() { a.set(0) }
 
-func (a *kernelAlarm) wait() { _ = a.raw.Read(a.done) }
+func (a *kernelAlarm) wait() bool {
+	_ = a.raw.Read(a.done)
+	if a.over.Load() {
+		_ = a.file.Close()
+		return false
+	}
+	return true
+}
 
-func (a *kernelAlarm) close() { _ = a.file.Close() }
+func (a *kernelAlarm) stop() {
+	a.over.Store(true)
+	a.set(1)
+}

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/cpu"
@@ -33,17 +32,16 @@ type looks struct {
 	awake atomics.Int32
 	_     [2]cpu.CacheLinePad
 
-	alarm alarm // nil: there are no looks
-	over  atomic.Bool
+	alarm alarm         // nil: there are no looks
 	calm  time.Duration // between two looks while no worker is stuck; 0: there are no looks
 }
 
 // An alarm ends a wait of the goroutine of the looks. Any goroutine may set or cancel it.
 type alarm interface {
 	set(d time.Duration)
-	cancel() // may do nothing: a look is then made in vain
-	wait()   // until the time that was set
-	close()
+	cancel()         // may do nothing: a look is then made in vain
+	wait() (ok bool) // until the time that was set; not ok: stop was called
+	stop()           // called once, and nothing else after it
 }
 
 // The times between two looks. A look costs some 10 µs of CPU time, in two threads. A longer time
@@ -71,8 +69,7 @@ func (s *slowWatch) start() {
 
 func (s *slowWatch) run() {
 	unlabel()
-	defer s.looks.alarm.close()
-	for s.looks.alarm.wait(); !s.looks.over.Load(); s.looks.alarm.wait() {
+	for s.looks.alarm.wait() {
 		s.lookAndGoOn()
 		s.looks.goOn(s.pause())
 	}
@@ -81,8 +78,7 @@ func (s *slowWatch) run() {
 // end ends the looks. All workers have ended.
 func (l *looks) end() {
 	if l.alarm != nil {
-		l.over.Store(true)
-		l.alarm.set(1)
+		l.alarm.stop()
 	}
 }
 

@@ -338,7 +338,7 @@ func TestTheWatchRestsWhileAllWorkersAreParked(t *testing.T) {
 	told := make(chan sched.SlowTask)
 	rt := start(t, sched.Config{Workers: 2, SlowTask: time.Millisecond, Hooks: sched.Hooks{SlowTask: func(s sched.SlowTask) { told <- s }}})
 	for range 5 {
-		eventually(t, "the watch rests", rt.WatchRests)
+		eventually(t, "the watch rests", rt.AllRest)
 		done := make(chan sched.SlowTask)
 		freeTask(rt, func(*sched.Context) bool { done <- <-told; return true }).Wake()
 		receive(t, "the task is reported", done)

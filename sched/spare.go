@@ -258,6 +258,7 @@ func (s *spares) make() {
 	}
 	s.raise()
 	s.making.Store(true)
+	rt.slow.looks.endRest()
 	w := newWorker(rt, len(rt.team()))
 	w.spare = new(spare)
 	w.spare.deployed.Store(true)

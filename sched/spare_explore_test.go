@@ -49,8 +49,9 @@ func newSpareTest(x *explorer.Execution) *spareTest {
 	rt := m.Runtime
 	rt.epoch = time.Now()
 	rt.idle.init(1)
-	rt.slow.rt, rt.slow.wake = rt, make(chan struct{}, 1)
-	rt.slow.idleLooks = maxIdleLooks
+	rt.slow.rt = rt
+	rt.slow.looks.alarm = &exploredAlarm{x: x, isSet: true}
+	rt.slow.looks.awake.Store(1) // the spare, which was awake when it was made
 	rt.timers.next.Store(never)
 	rt.spares.rt = rt
 	rt.spares.limit.Store(1)
@@ -69,10 +70,11 @@ func newSpareTest(x *explorer.Execution) *spareTest {
 // work leaves the worker's park. Tasks then wait behind a task that is stuck until free is set.
 func (m *spareTest) work() {
 	m.idle.unpark(0)
-	m.slow.endRest()
+	m.slow.looks.endRest()
 	explorer.Step(m.x, "gets stuck", &m.stuck, func() { m.stuck, m.waiting = true, 1 })
 	explorer.Rest(m.x, "is stuck", &m.stuck, func() bool { return m.free }, func() { m.stuck = false })
 	m.idle.park(0, false)
+	m.slow.looks.beginRest()
 }
 
 // serve is the loop of the spare.
@@ -94,17 +96,13 @@ func (m *spareTest) serve() {
 
 // looks is the loop of slowWatch, without the times between looks.
 func (m *spareTest) looks() {
-	for {
+	for m.slow.looks.alarm.wait() {
 		explorer.Step(m.x, "looks", &m.stuck, func() { m.worker.slow.stuck = m.stuck })
 		if !m.worker.slow.stuck {
 			m.spares.movedLooks = recallAfter - 1 // as if earlier looks had found workers that were not stuck
 		}
 		m.spares.decide(0)
-		m.slow.idleLooks = maxIdleLooks
-		if m.slow.mayRest() {
-			explorer.Rest(m.x, "the looks rest", &m.slow.resting, func() bool { return len(m.slow.wake) > 0 }, func() { <-m.slow.wake })
-			continue
-		}
+		m.slow.looks.goOn(1)
 		m.x.Yield()
 	}
 }
@@ -117,7 +115,7 @@ func TestExploreASpare(t *testing.T) {
 			x.Require(m.free && m.waiting == 0, "nobody was deployed for a worker that is stuck")
 			x.Require(!m.spare.spare.deployed.Load(), "the spare was not recalled")
 			x.Require(m.spare.spare.resting.Load(), "the spare does not rest")
-			x.Require(m.slow.resting.Load() == 1, "the looks go on while everything rests")
+			x.Require(m.slow.looks.awake.Load() == 0, "the looks go on while everything rests")
 		})
 	})
 }

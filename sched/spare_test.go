@@ -377,7 +377,7 @@ func TestARuntimeRestsAfterItsSparesWereRecalled(t *testing.T) {
 			release()
 			atRest(t, rt)
 			recalled(t, rt)
-			eventually(t, "nobody looks", rt.WatchRests)
+			eventually(t, "nobody looks", rt.AllRest)
 		}
 		require.EqualValues(t, 2, rt.Stats().Deployments)
 	})
@@ -401,7 +401,7 @@ func TestASpareThatComesTooLateIsRecalled(t *testing.T) {
 	close(ready)
 	eventually(t, "the spare is there", func() bool { return rt.Stats().Deployments == 1 })
 	recalled(t, rt)
-	eventually(t, "nobody looks", rt.WatchRests)
+	eventually(t, "nobody looks", rt.AllRest)
 }
 
 // A task that was long waits until long tasks may run. If no worker runs it, a spare does, even

@@ -36,6 +36,7 @@ func (s *spares) register(w *worker) {
 func (s *spares) failed(err error) {
 	s.rt.cfg.Logger.Error("sched: a spare worker could not be made", "error", err)
 	s.retry.Store(int64(s.rt.Now() + retryAfter))
+	s.rt.slow.looks.beginRest()
 	s.making.Store(false)
 }
 
