@@ -25,8 +25,9 @@ type epoll struct {
 	limit   kernelTimespec // of the wait; a field because the kernel reads it, and the heap does not move
 	noWait2 bool           // epoll_pwait2 is missing (before Linux 5.11), or a seccomp profile forbids it
 	napping epollNap
-	nested  *nested // waits in Go's poller; nil: in the kernel
-	rest    *rest   // nil: a long wait is one in the kernel
+	rest    *rest // nil: a long wait is one in the kernel
+	got     int   // the events and the error of the poll in a rest
+	errno   syscall.Errno
 }
 
 func probeEpoll(*Config) error {
@@ -64,12 +65,10 @@ func (p *epoll) open(unlocked bool) (err error) {
 	if err = unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, p.waker.fd, &ev); err != nil {
 		return os.NewSyscallError("epoll_ctl", err)
 	}
-	if unlocked {
-		p.nested, err = newNested(p.fd)
-	} else {
-		p.rest = newRest(p.fd)
+	if p.rest, err = newRest(p.fd, p.pollInRest); err != nil && unlocked {
+		return err
 	}
-	return err
+	return nil
 }
 
 func (p *epoll) name() string { return "epoll" }
@@ -77,9 +76,8 @@ func (p *epoll) name() string { return "epoll" }
 func (p *epoll) wake() error { return p.waker.wake() }
 
 func (p *epoll) close() {
-	p.rest.close()
-	if p.nested != nil {
-		p.nested.close()
+	if p.rest != nil {
+		p.rest.close()
 	}
 	if p.fd >= 0 {
 		_ = unix.Close(p.fd)
@@ -140,14 +138,28 @@ func (p *epoll) unsent() bool { return false }
 
 // wait is epoll_pwait2, or epoll_pwait where it is missing.
 func (p *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
-	if p.nested != nil && wait != 0 {
-		return p.nested.wait(p, wait)
+	if p.rest != nil {
+		if wait != 0 && !hold {
+			p.got, p.errno = 0, 0
+			p.rest.open()
+			if p.rest.wait(wait) != nil {
+				return 0, unix.EBADF // closed
+			}
+			return p.got, p.errno
+		}
+		p.rest.polled()
 	}
+	return p.ask(wait, hold)
+}
+
+func (p *epoll) pollInRest() bool {
+	p.got, p.errno = p.ask(0, false)
+	return p.got > 0 || p.errno != 0
+}
+
+func (p *epoll) ask(wait time.Duration, hold bool) (int, syscall.Errno) {
 	if _, errno := p.kernel.next(faults.Wait, p.fd, 1); errno != 0 {
 		return 0, errno
-	}
-	if wait != 0 && !hold && p.rest != nil && p.rest.wait(wait) == nil {
-		wait = 0
 	}
 	syscall6 := unix.Syscall6
 	if hold || wait == 0 {

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -9,54 +10,63 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rest is a wait that may be long. In a system call that blocks, a thread keeps its P until Go's
-// monitor takes that away, after up to 10 ms in which it looks some 60 times. So the owner parks in
-// Go's poller instead.
+// A rest is a wait in Go's poller. In a system call that blocks, a thread keeps its P until Go's
+// monitor takes that away, after up to 10 ms in which it looks some 60 times. In Go's poller the
+// owner parks like any goroutine, and its thread runs other goroutines. When an event occurs, an
+// idle thread finds the owner, and then the goroutines that the owner makes ready, without another
+// wake-up.
 //
-// Go's poller knows a gate, an epoll instance that watches the descriptor for one event, and only
-// during a rest. So the events of a busy reactor wake no idle thread of Go's poller. No event is
-// lost: to open the gate, the kernel looks at the descriptor once more, and what happens before
-// Go's poller waits makes the gate readable.
+// Go's poller does not watch the reactor's descriptor itself, since the events of a busy reactor
+// would wake an idle thread. It watches a gate: an epoll instance that watches the descriptor while
+// the gate is open. Go's poller is edge-triggered. It remembers an edge from the begin of the wait
+// on, and the reactor is polled after that begin, so no event is lost.
 type rest struct {
-	gate  int
-	of    int // the descriptor
-	file  *os.File
-	raw   syscall.RawConn
-	timed bool // the file has a deadline
+	gate   int
+	of     int // the descriptor
+	isOpen bool
+	busy   int // polls since the last rest
+	file   *os.File
+	raw    syscall.RawConn
+	timed  bool // the file has a deadline
 
-	look  func(uintptr) bool // a field: a new function would be an allocation
-	event [1]unix.EpollEvent
+	poll func(uintptr) bool // a field: a new function would be an allocation
 }
 
-// newRest is nil if Go's poller or the system does not take part; the owner then blocks.
-func newRest(of int) *rest {
+// closeAfter is how many polls without a rest close the gate. A reactor that rests for each event
+// leaves it open.
+const closeAfter = 8
+
+// newRest prepares rests for the owner of a descriptor. poll must poll the reactor without waiting,
+// and reports whether the rest is over.
+func newRest(of int, poll func() bool) (*rest, error) {
 	gate, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return nil
+		return nil, explainLimit(os.NewSyscallError("epoll_create1", err))
 	}
-	ev := unix.EpollEvent{Events: unix.EPOLLONESHOT, Fd: int32(of)}
-	if unix.EpollCtl(gate, unix.EPOLL_CTL_ADD, of, &ev) != nil || unix.SetNonblock(gate, true) != nil {
+	if err = unix.EpollCtl(gate, unix.EPOLL_CTL_ADD, of, &unix.EpollEvent{Fd: int32(of)}); err == nil {
+		err = unix.SetNonblock(gate, true) // so that NewFile registers it with the poller
+	}
+	if err != nil {
 		_ = unix.Close(gate)
-		return nil
+		return nil, os.NewSyscallError("epoll_ctl", err)
 	}
-	r := &rest{gate: gate, of: of, file: os.NewFile(uintptr(gate), "gate")}
-	r.look = func(uintptr) bool {
-		n, err := unix.EpollWait(r.gate, r.event[:], 0)
-		return n != 0 || err != nil
-	}
-	if err = r.file.SetReadDeadline(time.Time{}); err == nil { // else Go's poller has not taken it
+	r := &rest{gate: gate, of: of, file: os.NewFile(uintptr(gate), "epoll")}
+	r.poll = func(uintptr) bool { return poll() }
+	if err = r.file.SetReadDeadline(time.Time{}); err != nil {
+		err = fmt.Errorf("reactor: Go's poller does not take an epoll descriptor: %w", err)
+	} else {
 		r.raw, err = r.file.SyscallConn()
 	}
 	if err != nil {
-		r.close()
-		return nil
+		_ = r.file.Close()
+		return nil, err
 	}
-	return r
+	return r, nil
 }
 
-// wait returns when the descriptor is readable, or after that time; below 0 it has no bound. It may
-// return early.
+// wait returns when a poll says that the rest is over, or after that time; below 0 it has no bound.
 func (r *rest) wait(wait time.Duration) error {
+	r.busy = 0
 	if wait > 0 || r.timed {
 		var until time.Time
 		if r.timed = wait > 0; r.timed {
@@ -66,18 +76,38 @@ func (r *rest) wait(wait time.Duration) error {
 			return err
 		}
 	}
-	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(r.of)}
-	if err := unix.EpollCtl(r.gate, unix.EPOLL_CTL_MOD, r.of, &ev); err != nil {
-		return os.NewSyscallError("epoll_ctl", err)
-	}
-	if err := r.raw.Read(r.look); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := r.raw.Read(r.poll); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	return nil
 }
 
-func (r *rest) close() {
-	if r != nil {
-		_ = r.file.Close()
+// open lets the descriptor's events through. An event that has occurred counts as one.
+func (r *rest) open() {
+	if !r.isOpen {
+		r.isOpen = true
+		r.watch(unix.EPOLLIN)
 	}
 }
+
+func (r *rest) shut() {
+	if r.isOpen {
+		r.isOpen = false
+		r.watch(0)
+	}
+}
+
+func (r *rest) watch(events uint32) {
+	_ = unix.EpollCtl(r.gate, unix.EPOLL_CTL_MOD, r.of, &unix.EpollEvent{Events: events, Fd: int32(r.of)})
+}
+
+// polled counts a poll that is no rest. The gate shuts when there were several in a row.
+func (r *rest) polled() {
+	if r.isOpen {
+		if r.busy++; r.busy > closeAfter {
+			r.shut()
+		}
+	}
+}
+
+func (r *rest) close() { _ = r.file.Close() }

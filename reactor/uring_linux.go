@@ -27,7 +27,9 @@ import (
 //   - Operations of other goroutines are in two lists, each under its own mutex.
 type uringReactor struct {
 	ring   *uring.Ring
-	rest   *rest // nil: a long wait is one in the kernel
+	rest   *rest  // nil: a long wait is one in the kernel
+	taken  uint32 // what the polls in a rest have submitted, and the error of the last one
+	errno  unix.Errno
 	has    features
 	closed atomic.Bool
 	waker  waker
@@ -99,7 +101,7 @@ func tryURing(cfg *Config) (_ Reactor, err error) {
 	if err = r.waker.open(0); err != nil {
 		return nil, explainURing(err)
 	}
-	r.rest = newRest(ring.FD())
+	r.rest, _ = newRest(ring.FD(), r.pollInRest)
 	return r, nil
 }
 
@@ -156,7 +158,9 @@ func (r *uringReactor) Close() error {
 		return ErrClosed
 	}
 	r.quiesce(r.discard) // so that the memory below has no other user
-	r.rest.close()
+	if r.rest != nil {
+		r.rest.close()
+	}
 	err := r.ring.Close()
 	if r.bufs != nil {
 		_ = r.bufs.Close()
@@ -350,12 +354,24 @@ func (r *uringReactor) submit(atLeast uint32, wait time.Duration, hold bool) (ta
 	if wait == 0 || hold || r.rest == nil {
 		return r.ring.Enter(atLeast, true, wait, hold)
 	}
-	taken, errno = r.ring.Enter(0, true, -1, true)
-	if errno != 0 || r.ring.CQReady() > 0 || r.rest.wait(wait) != nil {
-		return taken, errno
+	r.taken, r.errno = 0, 0
+	if r.rest.wait(wait) != nil {
+		return r.taken, unix.EBADF // closed
 	}
-	_, errno = r.ring.Enter(0, true, -1, true) // to run the work that posts the completions
-	return taken, errno
+	r.rest.shut()
+	return r.taken, r.errno
+}
+
+// pollInRest submits, and runs the work that posts completions. Before the wait it opens the gate,
+// after the submission, whose completions would be events.
+func (r *uringReactor) pollInRest() bool {
+	taken, errno := r.ring.Enter(0, true, -1, true)
+	r.taken += taken
+	if r.errno = errno; errno != 0 || r.ring.CQReady() > 0 {
+		return true
+	}
+	r.rest.open()
+	return false
 }
 
 // mostWait is how long a hold waits for a datagram that may have to wait for room. A longer hold

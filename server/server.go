@@ -85,7 +85,7 @@ type Server struct {
 	// logged once if GOMAXPROCS was set above such a limit by hand.
 	Workers int
 
-	// Hold is how long an idle worker keeps its processor before it blocks. 0: 1 ms. Negative: it
+	// Hold is how long an idle worker keeps its processor before it blocks. 0: 100 µs. Negative: it
 	// blocks at once. See sched.Config.
 	Hold time.Duration
 
