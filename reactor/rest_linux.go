@@ -19,7 +19,7 @@ import (
 // Go's poller does not watch the reactor's descriptor itself, since the events of a busy reactor
 // would wake an idle thread. It watches a gate: an epoll instance that watches the descriptor while
 // the gate is open. Go's poller is edge-triggered. It remembers an edge from the begin of the wait
-// on, and the reactor is polled after that begin, so no event is lost.
+// on. The reactor is polled after that begin and while the gate is open, so no event is lost.
 type rest struct {
 	gate   int
 	of     int // the descriptor
@@ -82,7 +82,7 @@ func (r *rest) wait(wait time.Duration) error {
 	return nil
 }
 
-// open lets the descriptor's events through. An event that has occurred counts as one.
+// open lets the descriptor's events through from now on.
 func (r *rest) open() {
 	if !r.isOpen {
 		r.isOpen = true

@@ -362,16 +362,20 @@ func (r *uringReactor) submit(atLeast uint32, wait time.Duration, hold bool) (ta
 	return r.taken, r.errno
 }
 
-// pollInRest submits, and runs the work that posts completions. Before the wait it opens the gate,
-// after the submission, whose completions would be events.
+// pollInRest submits, and runs the work that posts completions. It opens the gate after the
+// submission, whose completions would be events, and then polls again.
 func (r *uringReactor) pollInRest() bool {
-	taken, errno := r.ring.Enter(0, true, -1, true)
-	r.taken += taken
-	if r.errno = errno; errno != 0 || r.ring.CQReady() > 0 {
-		return true
+	for {
+		taken, errno := r.ring.Enter(0, true, -1, true)
+		r.taken += taken
+		if r.errno = errno; errno != 0 || r.ring.CQReady() > 0 {
+			return true
+		}
+		if r.rest.isOpen {
+			return false
+		}
+		r.rest.open()
 	}
-	r.rest.open()
-	return false
 }
 
 // mostWait is how long a hold waits for a datagram that may have to wait for room. A longer hold
