@@ -25,6 +25,7 @@ type workload struct {
 	Rate     float64 `json:"rate,omitempty"`     // messages per second, in an open loop
 	Capacity float64 `json:"capacity,omitempty"` // or as this share of what package net can do
 
+	both   bool // the servers have two workers or event loops on two CPUs
 	random bool // in an open loop: at random times
 	calm   bool // only the server is to be in the latency
 	long   bool // the measured event is rare
@@ -73,9 +74,9 @@ func middleOf(ds []time.Duration) float64 {
 // blocks reports whether handlers block: for how long stands behind the colon.
 func (w workload) blocks() bool { return strings.HasPrefix(w.Kind, "block:") }
 
-// lingers reports whether handlers are slow. Then the servers have two workers or event loops on
-// two CPUs.
-func (w workload) lingers() bool { return w.Kind == "burn" || w.blocks() }
+// lingers reports whether the servers have two workers or event loops on two CPUs, as where
+// handlers are slow.
+func (w workload) lingers() bool { return w.Kind == "burn" || w.blocks() || w.both }
 
 func p99Micros(o outcome) float64 { return float64(o.Latency.P99.Nanoseconds()) / 1e3 }
 
@@ -131,6 +132,17 @@ var (
 	proxies = append(slices.Clone(two), "haproxy", "nginx")
 )
 
+// trickle is a server with few messages a second. The CPU time of each is that of a wake-up.
+func trickle(perSecond int, both bool) workload {
+	w := workload{Name: fmt.Sprintf("trickle-%d", perSecond), Title: fmt.Sprintf("Echo of 64 B, 10 connections, %d messages a second", perSecond),
+		Unit: perMessage, Kind: "echo", Conns: 10, Size: 64, Rate: float64(perSecond), both: both, long: true,
+		figure: cpuEach, peers: few, bases: []string{"gnet", "net"}}
+	if both {
+		w.Name, w.Title = w.Name+"-two", w.Title+", two workers on two CPUs"
+	}
+	return w
+}
+
 // workloads are all there are, in the order of a round.
 var workloads = []workload{
 	{Name: "http-50", Title: "HTTP plaintext, 50 connections", Unit: perRequest, Kind: plaintext, Conns: 50, figure: cpuEach,
@@ -145,6 +157,8 @@ var workloads = []workload{
 		peers: append(slices.Clone(few), "tokio"), bases: []string{"tokio", "gnet", "net"}},
 	{Name: "echo64-5000", Title: "Echo of 64 B, 5,000 connections", Unit: perMessage, Kind: "echo", Conns: 5000, Size: 64, figure: cpuEach,
 		peers: append(slices.Clone(loops), "tokio"), bases: []string{"tokio", "gnet", "net"}},
+	trickle(100, false), trickle(300, false), trickle(1000, false), trickle(3000, false),
+	trickle(100, true), trickle(300, true), trickle(1000, true), trickle(3000, true),
 	{Name: "echo16k-50", Title: "Echo of 16 KiB, 50 connections", Unit: perMessage, Kind: "echo", Conns: 50, Size: 16 << 10, figure: cpuEach,
 		peers: few, bases: []string{"gnet", "net"}},
 	{Name: "echo16k-500", Title: "Echo of 16 KiB, 500 connections", Unit: perMessage, Kind: "echo", Conns: 500, Size: 16 << 10, figure: cpuEach,
