@@ -37,7 +37,7 @@ type attempt struct {
 var attempts = []attempt{{rounds: 5, seconds: 0.25}, {rounds: 7, seconds: 0.4}, {rounds: 9, seconds: 0.6}, {rounds: 9, seconds: 0.6}}
 
 // guarded are the workloads that are looked at: none whose figure is a time.
-var guarded = []string{"http-50", "pipeline", "echo64-50", "stream-echo", "udp", "churn", "idle"}
+var guarded = []string{"http-50", "pipeline", "echo64-50", "trickle-100", "trickle-1000", "trickle-100-two", "trickle-1000-two", "stream-echo", "udp", "churn", "idle"}
 
 // Baselines are the ratios of an earlier run. Both sides of a ratio are of one machine and one
 // minute, so they hold where times would not; another kernel or processor may still want its own.
