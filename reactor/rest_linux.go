@@ -43,12 +43,9 @@ func newRest(of int, poll func() bool) (*rest, error) {
 	if err != nil {
 		return nil, explainLimit(os.NewSyscallError("epoll_create1", err))
 	}
-	if err = unix.EpollCtl(gate, unix.EPOLL_CTL_ADD, of, &unix.EpollEvent{Fd: int32(of)}); err == nil {
-		err = unix.SetNonblock(gate, true) // so that NewFile registers it with the poller
-	}
-	if err != nil {
+	if err = unix.SetNonblock(gate, true); err != nil { // so that NewFile registers it with the poller
 		_ = unix.Close(gate)
-		return nil, os.NewSyscallError("epoll_ctl", err)
+		return nil, os.NewSyscallError("fcntl", err)
 	}
 	r := &rest{gate: gate, of: of, file: os.NewFile(uintptr(gate), "epoll")}
 	r.poll = func(uintptr) bool { return poll() }
@@ -85,20 +82,20 @@ func (r *rest) wait(wait time.Duration) error {
 // open lets the descriptor's events through from now on.
 func (r *rest) open() {
 	if !r.isOpen {
-		r.isOpen = true
-		r.watch(unix.EPOLLIN)
+		r.isOpen = r.watch(unix.EPOLL_CTL_ADD) == nil
 	}
 }
 
 func (r *rest) shut() {
 	if r.isOpen {
-		r.isOpen = false
-		r.watch(0)
+		r.isOpen = r.watch(unix.EPOLL_CTL_DEL) != nil
 	}
 }
 
-func (r *rest) watch(events uint32) {
-	_ = unix.EpollCtl(r.gate, unix.EPOLL_CTL_MOD, r.of, &unix.EpollEvent{Events: events, Fd: int32(r.of)})
+// watch adds the descriptor to the gate, or removes it. While an epoll instance is in another one,
+// the kernel looks for loops whenever a descriptor is added to it.
+func (r *rest) watch(op int) error {
+	return unix.EpollCtl(r.gate, op, r.of, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(r.of)})
 }
 
 // polled counts a poll that is no rest. The gate shuts when there were several in a row.
