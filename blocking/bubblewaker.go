@@ -55,7 +55,7 @@ func (p *Pool) realTime(ctx context.Context) (_ context.Context, release func())
 	return p.realTimeInBubble(ctx)
 }
 
-// begin is realTime, and the time of the call for onworker.Wait.
+// begin is realTime, and the time of the call for onworker.WaitAt.
 func (p *Pool) begin(ctx context.Context) (at int64, _ context.Context, release func()) {
 	if now := time.Now(); !bubble.Of(now) {
 		return now.UnixNano(), ctx, func() {}

@@ -28,7 +28,7 @@ func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, er
 	at, ctx, release := p.begin(ctx)
 	defer release()
 	c := borrow(p, fn)
-	if err := onworker.Wait(at); err != nil { // before the wait: the first poll submits the call
+	if err := onworker.WaitAt(at); err != nil { // before the wait: the first poll submits the call
 		c.giveBack()
 		return *new(T), err
 	}

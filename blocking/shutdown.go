@@ -27,7 +27,7 @@ import (
 // On a worker of a runtime, Shutdown succeeds if the pool has no goroutine. Otherwise it does
 // nothing and returns sched.ErrBlocksWorker.
 func (p *Pool) Shutdown(ctx context.Context) error {
-	drained, err := p.refuse(onworker.Wait(0))
+	drained, err := p.refuse(onworker.Wait())
 	if err != nil {
 		return err
 	}

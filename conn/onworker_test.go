@@ -3,6 +3,7 @@ package conn_test
 import (
 	"context"
 	"io"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,5 +69,58 @@ func TestACallbackMustNotBlockItsWorker(t *testing.T) {
 				refused(t)
 			})
 		}
+	})
+}
+
+// The calls of a Socket and its listener are for goroutines. On a worker they succeed only if they
+// need not wait.
+func TestACallOfASocketMustNotBlockAWorker(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		f := newFixture(t, backend, workers)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		l, err := f.ListenSocket(conn.SocketListenerConfig{}, ln)
+		require.NoError(t, err)
+		defer l.Close()
+		require.NoError(t, ln.Close())
+		onWorker := func(call func() error) error {
+			errs := make(chan error, 1)
+			f.on(0, func(*sched.Context) { errs <- call() })
+			return conntest.Receive(t, errs)
+		}
+		refused := func(call string, f func() error) {
+			t.Helper()
+			err := onWorker(f)
+			require.ErrorIs(t, err, sched.ErrBlocksWorker)
+			require.ErrorContains(t, err, call+" on worker 0")
+		}
+		refused("conn.SocketListener.Accept", func() error { _, err := l.Accept(); return err })
+		refused("conn.SocketListener.AcceptContext", func() error { _, err := l.AcceptContext(context.Background()); return err })
+		refused("conn.Group.DialSocketContext", func() error {
+			_, err := f.DialSocketContext(context.Background(), l.Addr())
+			return err
+		})
+		refused("conn.Socket.WaitOpen", func() error { return conn.NewSocket().WaitOpen(context.Background()) })
+		a, err := f.DialSocketContext(t.Context(), l.Addr())
+		require.NoError(t, err)
+		defer a.Close()
+		b, err := l.AcceptContext(t.Context())
+		require.NoError(t, err)
+		defer b.Close()
+		refused("conn.Socket.Read", func() error { _, err := a.Read(make([]byte, 1)); return err })
+		refused("conn.Socket.Write", func() error { // b reads nothing
+			for {
+				if _, err := a.Write(make([]byte, 1<<20)); err != nil {
+					return err
+				}
+			}
+		})
+		require.NoError(t, onWorker(func() error { return a.WaitOpen(context.Background()) }))
+		_, err = io.ReadFull(b, make([]byte, 1<<10))
+		require.NoError(t, err)
+		require.NoError(t, onWorker(func() error { // bytes are there
+			_, err := b.Read(make([]byte, 1))
+			return err
+		}))
 	})
 }

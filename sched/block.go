@@ -150,7 +150,7 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			continue
 		}
 		b.releaseClock()
-		if ended = onworker.Wait(b.since); ended == nil {
+		if ended = onworker.WaitAt(b.since); ended == nil {
 			select { // select picks any ready case: the last poll prefers the result
 			case <-b.woke:
 				continue

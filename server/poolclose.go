@@ -84,7 +84,7 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 	}
 	drained := p.drained
 	p.mu.Unlock()
-	if err := onworker.Wait(0); err != nil {
+	if err := onworker.Wait(); err != nil {
 		return err
 	}
 	ctx, release := bubble.Context(ctx)

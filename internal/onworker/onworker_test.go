@@ -43,16 +43,16 @@ func TestWaitOnAHost(t *testing.T) {
 		asHost(Place{Worker: 3}, func() {
 			deep(n, func() {
 				for _, at := range []int64{0, now()} {
-					require.ErrorIs(t, Wait(at), ErrBlocksWorker)
-					require.ErrorContains(t, Wait(at), "on worker 3: await a future")
+					require.ErrorIs(t, WaitAt(at), ErrBlocksWorker)
+					require.ErrorContains(t, WaitAt(at), "on worker 3: await a future")
 				}
 			})
 		})
 		asHost(Place{Stackful: true}, func() {
-			deep(n, func() { require.ErrorContains(t, Wait(now()), "the task's context") })
+			deep(n, func() { require.ErrorContains(t, WaitAt(now()), "the task's context") })
 		})
 		asHost(Place{MayBlock: true}, func() {
-			deep(n, func() { require.NoError(t, Wait(now())) })
+			deep(n, func() { require.NoError(t, WaitAt(now())) })
 		})
 	}
 }
@@ -62,13 +62,13 @@ func TestWaitElsewhere(t *testing.T) {
 	for _, n := range []int{0, 10, 200} {
 		deep(n, func() {
 			for range 3 {
-				require.NoError(t, Wait(0))
-				require.NoError(t, Wait(now()))
+				require.NoError(t, WaitAt(0))
+				require.NoError(t, WaitAt(now()))
 			}
 		})
 		var done sync.WaitGroup
 		done.Go(func() { // the function that began it is that of hosts
-			deep(n, func() { require.NoError(t, Wait(now())) })
+			deep(n, func() { require.NoError(t, WaitAt(now())) })
 		})
 		done.Wait()
 	}
@@ -82,7 +82,7 @@ func TestWaitOnCoroutines(t *testing.T) {
 			if isHost {
 				defer Leave(Enter(fixed{}))
 			}
-			yield(Wait(now()))
+			yield(WaitAt(now()))
 		})
 		errs[isHost], _ = next()
 		stop()
@@ -104,7 +104,7 @@ func TestAHostThatHasLeftIsNone(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		Leave(Enter(fixed{}))
-		require.NoError(t, Wait(now()))
+		require.NoError(t, WaitAt(now()))
 		require.NoError(t, End(nil))
 	})
 	done.Wait()
@@ -117,12 +117,12 @@ func TestANewHostIsNotMistakenForAVerifiedGoroutine(t *testing.T) {
 	asHost(Place{}, func() { require.NotEqual(t, e, entry(here(), now())) })
 	for range 1000 {
 		var wait sync.WaitGroup
-		wait.Go(func() { _ = Wait(now()) })
+		wait.Go(func() { _ = WaitAt(now()) })
 		wait.Wait()
 		var err error
 		wait.Go(func() {
 			defer Leave(Enter(fixed{}))
-			err = Wait(now())
+			err = WaitAt(now())
 		})
 		wait.Wait()
 		require.ErrorIs(t, err, ErrBlocksWorker)
@@ -132,7 +132,7 @@ func TestANewHostIsNotMistakenForAVerifiedGoroutine(t *testing.T) {
 func TestAKnownWaitCostsNoMemory(t *testing.T) {
 	asHost(Place{}, func() {})
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		if err := Wait(now()); err != nil {
+		if err := WaitAt(now()); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -158,7 +158,7 @@ func BenchmarkWait(b *testing.B) {
 	for name, at := range map[string]int64{"known": now(), "unknown": 0} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				_ = Wait(at)
+				_ = WaitAt(at)
 			}
 		})
 	}

@@ -6,14 +6,29 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // ErrBlocksWorker is sched.ErrBlocksWorker.
 var ErrBlocksWorker = errors.New("sched: the call would block its worker")
 
-// Wait returns an error if the caller, which is about to wait, would block a worker. at is the time
-// by the wall clock in nanoseconds, not long ago; 0: it is not known, and nothing is remembered.
-func Wait(at int64) error {
+// Wait returns an error if the caller, which is about to wait, would block a worker.
+func Wait() error {
+	if entered.Load() == 0 {
+		return nil
+	}
+	now := time.Now()
+	if bubble.Of(now) { // its time may stand still
+		return WaitAt(0)
+	}
+	return WaitAt(now.UnixNano())
+}
+
+// WaitAt is Wait for a caller that has read the clock. at is the time by the wall clock in
+// nanoseconds, not long ago; 0: it is not known, and nothing is remembered.
+func WaitAt(at int64) error {
 	if entered.Load() == 0 {
 		return nil
 	}
