@@ -54,13 +54,17 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 		rt := start(t, workers)
 		for name, wait := range waits {
 			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
-				for _, h := range []*sched.JoinHandle[int]{
-					sched.Go(rt, func(*sched.Context) (int, error) { return 0, wait() }),
-					sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) { return 0, wait() })),
+				for _, spawn := range []func() *sched.JoinHandle[int]{
+					func() *sched.JoinHandle[int] {
+						return sched.Go(rt, func(*sched.Context) (int, error) { return 0, wait() })
+					},
+					func() *sched.JoinHandle[int] {
+						return sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) { return 0, wait() }))
+					},
 				} {
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()
-					_, err := h.Wait(ctx)
+					_, err := spawn().Wait(ctx)
 					require.ErrorIs(t, err, sched.ErrBlocksWorker)
 					require.ErrorContains(t, err, "chanx."+name+" on worker ")
 				}

@@ -11,17 +11,12 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// onAWorker is the error of f, in a task and in the Poll of a future.
-func onAWorker(t *testing.T, rt *sched.Runtime, f func() error) (errs []error) {
+// onAWorker is the error of f, in a task and then in the Poll of a future.
+func onAWorker(t *testing.T, rt *sched.Runtime, f func() error) []error {
 	t.Helper()
-	for _, h := range []*sched.JoinHandle[int]{
-		sched.Go(rt, func(*sched.Context) (int, error) { return 0, f() }),
-		sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) { return 0, f() })),
-	} {
-		_, err := outcome(t, h)
-		errs = append(errs, err)
-	}
-	return errs
+	_, inTask := outcome(t, sched.Go(rt, func(*sched.Context) (int, error) { return 0, f() }))
+	_, inPoll := outcome(t, sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) { return 0, f() })))
+	return []error{inTask, inPoll}
 }
 
 // A wait for a goroutine succeeds on a worker if it need not wait. Otherwise it is refused, and
