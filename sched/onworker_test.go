@@ -334,7 +334,7 @@ func TestAStackThatIsUsedAgainIsLookedAtAgain(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			for range rounds(500) {
+			for range rounds(100) {
 				var waiting sync.WaitGroup
 				for range 8 {
 					waiting.Go(func() { _, _ = sched.Go(rt, func(*sched.Context) (int, error) { return 0, nil }).Wait(t.Context()) })
