@@ -3,6 +3,7 @@ package blocking
 import (
 	"context"
 
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -21,11 +22,16 @@ func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
 }
 
 // DoContext is Do for an ordinary goroutine. If ctx ends first, it returns ctx's error. Then fn is
-// not called, or it goes on and its result is dropped.
+// not called, or it goes on and its result is dropped. On a worker it returns
+// sched.ErrBlocksWorker, and fn is not called.
 func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, error) {
-	ctx, release := p.realTime(ctx)
+	at, ctx, release := p.begin(ctx)
 	defer release()
 	c := borrow(p, fn)
+	if err := onworker.WaitAt(at); err != nil { // before the wait: the first poll submits the call
+		c.giveBack()
+		return *new(T), err
+	}
 	v, err := sched.Wait(ctx, c)
 	c.giveBack()
 	return v, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/ctxend"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // How a pool ends:
@@ -22,8 +23,14 @@ import (
 // says how many calls are still in progress. Nothing can stop these, but their handles will have
 // their results. Shutdown may be called more than once. To drop the queued calls at once, call
 // Close before.
+//
+// On a worker of a runtime, Shutdown succeeds if the pool has no goroutine. Otherwise it does
+// nothing and returns sched.ErrBlocksWorker.
 func (p *Pool) Shutdown(ctx context.Context) error {
-	drained := p.refuse()
+	drained, err := p.refuse(onworker.Wait())
+	if err != nil {
+		return err
+	}
 	select {
 	case <-drained:
 		return nil
@@ -50,15 +57,19 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 // Close refuses further calls, and ends those that have not started with ErrClosed. It does not
 // wait for calls in progress: Shutdown does. It never fails.
 func (p *Pool) Close() error {
-	p.refuse()
+	_, _ = p.refuse(nil)
 	p.drop()
 	return nil
 }
 
-// refuse does steps 1 and 2. The channel is closed when no thread is left.
-func (p *Pool) refuse() (drained <-chan struct{}) {
+// refuse does steps 1 and 2. The channel is closed when no thread is left. If the caller may not
+// wait for that, noWait says why: then refuse returns it, unless there is no thread.
+func (p *Pool) refuse(noWait error) (drained <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if noWait != nil && p.threads > 0 {
+		return nil, noWait
+	}
 	p.closed = true
 	for _, t := range p.idle {
 		t.wake <- struct{}{}
@@ -75,7 +86,7 @@ func (p *Pool) refuse() (drained <-chan struct{}) {
 		close(c)
 		p.drained = nil
 	}
-	return c
+	return c, nil
 }
 
 // channel makes a channel that the pool's goroutines may close.

@@ -9,6 +9,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -72,8 +73,14 @@ func (g *Group) Len() int { return g.core.Engine.Census.Len() }
 func (g *Group) Abort() { g.core.Engine.TellAll(engine.Abort) }
 
 // Wait waits until no connection is left, or until ctx ends, and then returns
-// its error; sched.ErrClosed if the workers have stopped, which end connections.
+// its error; sched.ErrClosed if the workers have stopped, which end connections. On a worker of the
+// group it does not wait: the error is sched.ErrBlocksWorker if a connection is left.
 func (g *Group) Wait(ctx context.Context) error {
+	if g.Len() > 0 {
+		if err := onworker.End(g.core.Runtime); err != nil {
+			return err
+		}
+	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
 	return g.core.Engine.Wait(ctx)
@@ -89,8 +96,14 @@ func (g *Group) Buffered() int { return g.core.Budget.Buffered() }
 // It returns the error that ended a worker early, if one did. If a task does not return within a
 // second, the error matches ErrStuck and names the worker. Then the workers end when the task
 // returns: Runtime().Done() is closed by then. Close cannot tell a task that takes longer than a
-// second from one that never returns.
-func (g *Group) Close() error { return bubble.Call(g.close) }
+// second from one that never returns. On a worker of the group, Close does nothing and returns
+// sched.ErrBlocksWorker.
+func (g *Group) Close() error {
+	if err := onworker.End(g.core.Runtime); err != nil {
+		return err
+	}
+	return bubble.Call(g.close)
+}
 
 func (g *Group) close() error {
 	ended := make(chan error, 1)

@@ -143,8 +143,8 @@ func (l *SocketListener) accepted(a arrival, s queue.State, none error) (*Socket
 // Accept implements net.Listener. It does not return errors of the accept itself: the group's
 // logger reports them, and the accept is tried again. A task awaits AcceptFuture.
 func (l *SocketListener) Accept() (net.Conn, error) {
-	a, state := l.arrivals.Take(nil)
-	s, err := l.accepted(a, state, nil)
+	a, state, refused := l.arrivals.Take(nil)
+	s, err := l.accepted(a, state, l.opError("accept", refused))
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +159,8 @@ func (l *SocketListener) AcceptContext(ctx context.Context) (*Socket, error) {
 	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
-	a, s := l.arrivals.Take(ctx.Done())
-	return l.accepted(a, s, l.opError("accept", sock.ContextError(ctx.Err())))
+	a, s, refused := l.arrivals.Take(ctx.Done())
+	return l.accepted(a, s, l.opError("accept", cmp.Or(refused, sock.ContextError(ctx.Err()))))
 }
 
 // TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is

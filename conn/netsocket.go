@@ -9,6 +9,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/duplex"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // A Socket is a connection for ordinary goroutines: a net.Conn on a descriptor that the group's
@@ -58,21 +59,36 @@ func NewSocket() *Socket {
 // WaitOpen waits until the connection is established, and returns nil. If it is not going to be,
 // WaitOpen returns the reason. That matches net.ErrClosed if the group ends. If ctx ends before, it
 // returns the error of ctx. Then the attempt goes on, until Close or Handle.Abort ends it. Any
-// goroutine may call it, but no worker.
+// goroutine may call it. On a worker it does not wait, but returns sched.ErrBlocksWorker.
 func (s *Socket) WaitOpen(ctx context.Context) error {
 	if s.opened != nil {
-		ctx, release := bubble.Context(ctx)
-		defer release()
-		select {
-		case <-s.opened:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := s.awaitOpened(ctx); err != nil {
+			return err
 		}
 	}
 	if st := s.duplex.State(); !st.Opened {
 		return st.Failed
 	}
 	return nil
+}
+
+func (s *Socket) awaitOpened(ctx context.Context) error {
+	ctx, release := bubble.Context(ctx)
+	defer release()
+	select {
+	case <-s.opened:
+		return nil
+	default:
+	}
+	if err := onworker.Wait(); err != nil {
+		return err
+	}
+	select {
+	case <-s.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // handle is the connection's handle; the zero value: it is not open yet.

@@ -5,11 +5,13 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // DialSocketContext connects to a *net.TCPAddr or *net.UnixAddr. If ctx ends before the connection
-// is established, the attempt is given up. Later ctx means nothing. A worker must not call it.
+// is established, the attempt is given up. Later ctx means nothing. On a worker the error matches
+// sched.ErrBlocksWorker.
 //
 // Errors are *net.OpError with Op "dial". They match the error of ctx if that has ended, with its
 // deadline os.ErrDeadlineExceeded as well, and net.ErrClosed if the group ends.
@@ -19,6 +21,9 @@ func (g *Group) DialSocketContext(ctx context.Context, addr net.Addr) (*Socket, 
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, failed(sock.ContextError(err))
+	}
+	if err := onworker.Wait(); err != nil {
+		return nil, failed(err)
 	}
 	ctx, release := bubble.Context(ctx)
 	defer release()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // Drain asks every present connection and packet socket to end, by its handler's OnDrain. A dial in
@@ -22,7 +23,7 @@ func (g *Group) Drain() { g.core.Engine.TellAll(engine.Drain) }
 // OnOpen. Listeners are to be closed before. If a worker was too busy to end the accept of one,
 // Shutdown waits for that, and for the connections that were accepted until then. If ctx ends
 // first, Shutdown returns its error and leaves the rest. If the workers stop, it returns
-// sched.ErrClosed.
+// sched.ErrClosed. On a worker of the group it does nothing and returns sched.ErrBlocksWorker.
 func (g *Group) Shutdown(ctx context.Context) error { return g.shutdown(ctx, g.core.Engine.Shutdown) }
 
 // ShutdownServed is steps 1 and 2 of Shutdown, for a program that has more to do before dialed
@@ -32,6 +33,9 @@ func (g *Group) ShutdownServed(ctx context.Context) error {
 }
 
 func (g *Group) shutdown(ctx context.Context, shutdown func(context.Context) error) error {
+	if err := onworker.End(g.core.Runtime); err != nil {
+		return err
+	}
 	g.core.Runtime.Draining().Cancel()
 	ctx, release := bubble.Context(ctx)
 	defer release()

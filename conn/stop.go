@@ -5,6 +5,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // ErrStuck is matched by errors of Group.Stop, Group.Close and Listener.Close, and of a Server's
@@ -20,11 +21,14 @@ var ErrStuck = engine.ErrStuck
 // connections, and workers with a handler that does not return. Packet sockets receive nothing more
 // by then, and their ports are free. On Windows the handler has to return first. Memory that a
 // stuck worker may still use is not freed. If its handler returns later, all of it ends then, in
-// the background. A handler must not call Stop.
+// the background. On a worker of the group, Stop does nothing and returns sched.ErrBlocksWorker.
 //
 // The error matches that of ctx, unless the cause of ctx (context.Cause) is ErrStuck. With that
 // cause the caller says that there never was a time for the handlers.
 func (g *Group) Stop(ctx context.Context) error {
+	if err := onworker.End(g.core.Runtime); err != nil {
+		return err
+	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
 	return bubble.Call(func() error { return g.stop(ctx) })

@@ -146,8 +146,8 @@ func (l *UnixListener) AcceptContext(ctx context.Context) (*UnixStream, error) {
 	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
-	s, state := l.arrivals.Take(ctx.Done())
-	return l.taken(s, state, l.inner.opError("accept", ctx.Err()))
+	s, state, refused := l.arrivals.Take(ctx.Done())
+	return l.taken(s, state, l.inner.opError("accept", cmp.Or(refused, ctx.Err())))
 }
 
 // TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is none.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // killGrace is how long Shutdown waits for the next end of a process that it has killed. Only one
@@ -14,8 +16,12 @@ const killGrace = time.Second
 // processes a cancel event. It waits for them to end, for Config.Grace or until ctx ends, then
 // kills those that are left, and waits for them once more, until none has ended for a second. The
 // error says how many have not ended; those are in a Step or function that does not return. If the
-// System made its runtime, Shutdown closes it. A process must not call Shutdown.
+// System made its runtime, Shutdown closes it. In a process, and elsewhere on a worker of the
+// System's runtime, Shutdown does nothing and returns sched.ErrBlocksWorker.
 func (s *System) Shutdown(ctx context.Context) error {
+	if err := onworker.End(s.rt); err != nil {
+		return err
+	}
 	s.shutdownMu.Lock()
 	defer s.shutdownMu.Unlock()
 	s.stopping.Store(true) // first: see add

@@ -2,14 +2,17 @@ package sched
 
 import (
 	"context"
+	"time"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
-// Block polls f on the calling goroutine until f is done, and returns its result. The goroutine
-// must not be a worker's. If ctx ends first, Block abandons f and returns ctx's error. If rt
-// closes, it abandons f and returns ErrClosed. Block starts rt's workers, and f finds rt in the
-// context. In a bubble of testing/synctest, ctx's deadline is real time if rt was made outside.
+// Block polls f on the calling goroutine until f is done, and returns its result. If ctx ends
+// first, Block abandons f and returns ctx's error. If rt closes, it abandons f and returns
+// ErrClosed. If it would have to wait on a worker's goroutine, it returns ErrBlocksWorker. Block
+// starts rt's workers, and f finds rt in the context. In a bubble of testing/synctest, ctx's
+// deadline is real time if rt was made outside.
 func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	mustHaveFuture(f)
 	if err := rt.Start(); err != nil {
@@ -19,8 +22,9 @@ func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	return block(ctx, rt, rt, f)
 }
 
-// Wait polls f on the calling goroutine until f is done, and returns its result. The goroutine
-// must not be a worker's. If ctx ends first, Wait abandons f and returns ctx's error.
+// Wait polls f on the calling goroutine until f is done, and returns its result. If ctx ends first,
+// Wait abandons f and returns ctx's error. If it would have to wait on a worker's goroutine, it
+// returns ErrBlocksWorker.
 //
 // Unlike Block, Wait needs no runtime, and f finds none in the context. So f must be completed by
 // others, as the wait for a lock or a channel is. A Sleep or a Timeout uses a timer of package
@@ -38,6 +42,7 @@ type blocker struct {
 	woke chan struct{}
 
 	scopes *localScope
+	since  int64 // when the call began, by the wall clock in nanoseconds; 0: in a bubble of testing/synctest
 }
 
 // Run is never called: the goroutine polls the future itself.
@@ -73,10 +78,12 @@ func makeBlocker(woke chan struct{}) *blocker {
 // testing/synctest the blocker is not pooled. Its channel belongs to the bubble, so that the
 // bubble's time passes during the wait, unless rt's workers are outside.
 func getBlocker(rt *Runtime) (b *blocker, inside bool) {
-	inside = bubble.In()
+	now := time.Now()
+	inside = bubble.Of(now)
 	switch {
 	case !inside:
 		b = spareBlocker()
+		b.since = now.UnixNano()
 	case rt == nil || rt.inside:
 		b = makeBlocker(make(chan struct{}, 1))
 	default:
@@ -94,7 +101,7 @@ func (b *blocker) put() {
 	b.releaseClock()
 	b.task.state.complete()
 	b.cx, b.ctx = Context{}, nil
-	if !bubble.In() {
+	if b.since != 0 {
 		keepBlocker(b)
 	}
 }
@@ -143,13 +150,15 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			continue
 		}
 		b.releaseClock()
-		select { // select picks any ready case: the last poll prefers the result
-		case <-b.woke:
-			continue
-		case <-ctx.Done():
-			ended = ctx.Err()
-		case <-closed:
-			ended = ErrClosed
+		if ended = onworker.WaitAt(b.since); ended == nil {
+			select { // select picks any ready case: the last poll prefers the result
+			case <-b.woke:
+				continue
+			case <-ctx.Done():
+				ended = ctx.Err()
+			case <-closed:
+				ended = ErrClosed
+			}
 		}
 		if b.task.state.wake(b.task.generation()) {
 			b.holdClock()

@@ -16,7 +16,8 @@ package sched
 // no such limits. BlockInPlace is for calls that the task itself must make, and costs no switch.
 //
 // Runtime.Busy reports the worker as it reports any other worker in a long task. The time of fn
-// does not count for Config.SlowTask. In Block and Wait, BlockInPlace just calls fn.
+// does not count for Config.SlowTask. In Block and Wait, BlockInPlace just calls fn. In fn, calls
+// that wait with an ordinary context do wait: see ErrBlocksWorker.
 func (cx *Context) BlockInPlace(fn func()) {
 	if cx.defers {
 		cx.coroutine.runDeferred()
@@ -29,6 +30,9 @@ func (cx *Context) BlockInPlace(fn func()) {
 	if len(w.rt.workers)+w.rt.cfg.Spares > 1 {
 		w.handOver()
 	}
+	outer := w.mayBlock
+	w.mayBlock = true
+	defer func() { w.mayBlock = outer }()
 	if w.slow.inPlace.Load() { // an outer call counts the time
 		fn()
 		return

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // A coroutine is a stack on which stackful tasks run, one after the other. If the goroutine that
@@ -53,6 +55,7 @@ func newCoroutine(w *worker) *coroutine {
 	co.resume, co.stop = iter.Pull(func(yield func(struct{}) bool) {
 		co.yield = yield
 		co.maker.stacks.enter(co)
+		defer onworker.Leave(co.goroutine)
 		co.serve()
 	})
 	return co

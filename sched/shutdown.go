@@ -31,9 +31,17 @@ import (
 
 // Close stops the workers, each at the end of its tick (after at most 128 runs of tasks), and
 // waits for them. Tasks that are not done end with ErrClosed. Before that, stackful tasks are
-// unwound: their Await returns ErrCanceled. If an error ended a worker early, Close returns it. A
-// task of this runtime must not call Close.
+// unwound: their Await returns ErrCanceled. If an error ended a worker early, Close returns it. On
+// a worker of this runtime, Close does nothing and returns an error that matches ErrBlocksWorker.
 func (rt *Runtime) Close() error {
+	if err := rt.mayWaitForEnd(); err != nil {
+		return err
+	}
+	return rt.end()
+}
+
+// end is Close on a goroutine that may wait.
+func (rt *Runtime) end() error {
 	rt.stop()
 	<-rt.stopped
 	rt.failMu.Lock()
@@ -45,8 +53,12 @@ func (rt *Runtime) Close() error {
 // the runtime. Tasks may spawn further tasks meanwhile, since they may need them in order to end.
 // If ctx ends first, the error wraps ctx's error and says how many tasks were left. Shutdown does
 // not wait for a worker whose task does not return. In a bubble of testing/synctest, ctx's
-// deadline is real time if the runtime was made outside.
+// deadline is real time if the runtime was made outside. On a worker of this runtime, Shutdown does
+// nothing and returns an error that matches ErrBlocksWorker.
 func (rt *Runtime) Shutdown(ctx context.Context) error {
+	if err := rt.mayWaitForEnd(); err != nil {
+		return err
+	}
 	if rt.real {
 		var release func()
 		ctx, release = bubble.Context(ctx)
@@ -56,20 +68,20 @@ func (rt *Runtime) Shutdown(ctx context.Context) error {
 	rt.drain.begin(rt)
 	select {
 	case <-rt.drain.done:
-		return rt.Close()
+		return rt.end()
 	case <-rt.stopped:
-		return rt.Close()
+		return rt.end()
 	case <-ctx.Done():
 	}
 	left := rt.drain.left.Load()
 	rt.stop()
 	if left == 0 {
-		return rt.Close()
+		return rt.end()
 	}
 	err := fmt.Errorf("sched: %d tasks were left at shutdown: %w", left, ctxend.Reason(ctx))
 	select {
 	case <-rt.stopped:
-		return errors.Join(err, rt.Close())
+		return errors.Join(err, rt.end())
 	case <-rt.after(stopGrace):
 		return fmt.Errorf("%w; still running: %s", err, rt.stuck())
 	}

@@ -2,6 +2,8 @@ package sched
 
 import (
 	"time"
+
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // runAsSpare is the goroutine of a spare worker.
@@ -9,6 +11,7 @@ func (w *worker) runAsSpare() {
 	s := &w.rt.spares
 	defer w.rt.running.Done()
 	w.settle()
+	defer onworker.Leave(w.goroutine)
 	ready := make(chan error, 1)
 	joined := false
 	defer func() { // deferred, in case NewDriver exits the goroutine

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // stacks are a worker's coroutines. Where coroutines move between workers (Config.locked is
@@ -118,7 +119,7 @@ func (s *stacks) give(rt *Runtime) int {
 // enter puts a coroutine into the list of the worker that has created it. The coroutine runs for
 // the first time.
 func (s *stacks) enter(co *coroutine) {
-	id := goroutineID()
+	id := onworker.Enter(co)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	co.goroutine = id

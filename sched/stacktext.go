@@ -135,11 +135,3 @@ func (s *stackText) running() string {
 	}
 	return ""
 }
-
-// goroutineID is the number of the calling goroutine in the output of runtime.Stack.
-func goroutineID() uint64 {
-	var buf [64]byte
-	text := string(buf[:runtime.Stack(buf[:], false)])
-	id, _ := cutNumber(strings.TrimPrefix(text, "goroutine "))
-	return id
-}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // tasksPerTick is the largest number of tasks between two polls of the driver.
@@ -65,6 +66,7 @@ type worker struct {
 	busy        busyPoller
 	long        longTasks
 	inPlace     inPlace
+	mayBlock    bool // a task is in BlockInPlace
 	random      uint64
 	stacks      stacks
 	inLoop      bool        // it is counted in Runtime.inLoops
@@ -126,6 +128,7 @@ func (w *worker) unpark() {
 // failed.
 func (w *worker) run(ready chan<- error) {
 	w.settle()
+	defer onworker.Leave(w.goroutine)
 	if !w.makeDriver(ready) {
 		return
 	}
@@ -144,7 +147,7 @@ func (w *worker) settle() {
 		runtime.LockOSThread()
 	}
 	w.noteThread()
-	w.goroutine = goroutineID()
+	w.goroutine = onworker.Enter(w)
 }
 
 // makeDriver sends its error on ready. A NewDriver that panics, or exits the goroutine, has

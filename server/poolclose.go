@@ -6,6 +6,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/ctxend"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // PoolCounts are the counters of a pool, from its first use on.
@@ -69,7 +70,8 @@ func (p *Pool) Close() error {
 
 // Shutdown calls Close, unless the pool is closed already. Then it waits until the connections in
 // use have been given back or have ended. If ctx ends before, it returns the error of ctx with the
-// number of connections that are left. A handler must not call it.
+// number of connections that are left. On a worker it does not wait: if connections are in use, the
+// error is sched.ErrBlocksWorker.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	_ = p.Close()
 	p.mu.Lock()
@@ -82,6 +84,9 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 	}
 	drained := p.drained
 	p.mu.Unlock()
+	if err := onworker.Wait(); err != nil {
+		return err
+	}
 	ctx, release := bubble.Context(ctx)
 	defer release()
 	select {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // Shutdown ends the server in order:
@@ -33,8 +34,9 @@ import (
 // client is, delays Shutdown by at most 100 ms. A PROXY header or a TLS handshake that has begun
 // has conn.DrainHandshake to complete, and a quarter of that to begin. OnDrain is called after it.
 //
-// It returns nil, or ctx's error. A handler must not call Shutdown or Close: both wait for
-// handlers. A second call returns ErrServerClosed.
+// It returns nil, or ctx's error. A second call returns ErrServerClosed. Shutdown and Close wait
+// for handlers. So on a worker of the server they do nothing, and return sched.ErrBlocksWorker:
+// call them on another goroutine.
 //
 // A handler that never returns does not block Shutdown. The listeners are closed without its
 // worker, and Shutdown gives up a second after ctx has ended. Its error then matches conn.ErrStuck
@@ -163,6 +165,11 @@ func (s *Server) stopIdle() bool {
 
 // stop does steps 1 and 2. It returns no group if nothing else is to be done.
 func (s *Server) stop() (*conn.Group, error) {
+	if group := s.Group(); group != nil && !s.Stopping() {
+		if err := onworker.End(group.Runtime()); err != nil {
+			return nil, err
+		}
+	}
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/internal/waiter"
 )
 
@@ -39,8 +40,12 @@ func (d *Duplex) readNow(p []byte) (n int, err error, ready bool) {
 }
 
 // wait waits until something has arrived for p, or, if p is nil, at all. The lock is held, and
-// released.
+// released. On a worker it does not wait.
 func (d *Duplex) wait(p []byte) (int, error) {
+	if err := onworker.Wait(); err != nil {
+		d.mu.Unlock()
+		return 0, err
+	}
 	w := waiter.Get()
 	w.P = p
 	d.readers.Add(w)

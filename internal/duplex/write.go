@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/suiro-go/suiro/internal/bufs"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/internal/waiter"
 )
 
@@ -60,6 +61,10 @@ func (d *Duplex) BeginWrite() error {
 		d.mu.Unlock()
 		return err
 	}
+	if err := onworker.Wait(); err != nil {
+		d.mu.Unlock()
+		return err
+	}
 	w := waiter.Get()
 	d.writers.Add(w)
 	d.mu.Unlock()
@@ -95,6 +100,10 @@ func (d *Duplex) AwaitRoom() error {
 	d.mu.Lock()
 	if err := d.unwritable(); err != nil || d.room {
 		d.room = false
+		d.mu.Unlock()
+		return err
+	}
+	if err := onworker.Wait(); err != nil {
 		d.mu.Unlock()
 		return err
 	}

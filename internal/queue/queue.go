@@ -7,6 +7,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/internal/waiter"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -94,14 +95,18 @@ func (q *Queue[T]) Try() (T, State) {
 	return q.pop()
 }
 
-// Take takes the first item, and waits for it until done is closed: then the state is Empty.
-func (q *Queue[T]) Take(done <-chan struct{}) (T, State) {
+// Take takes the first item, and waits for it until done is closed: then the state is Empty. On a
+// worker it does not wait: the state is Empty, and refused says why.
+func (q *Queue[T]) Take(done <-chan struct{}) (v T, s State, refused error) {
 	for {
 		q.mu.Lock()
-		v, s := q.pop()
-		if s != Empty {
+		v, s = q.pop()
+		if s == Empty {
+			refused = onworker.Wait()
+		}
+		if s != Empty || refused != nil {
 			q.mu.Unlock()
-			return v, s
+			return v, s, refused
 		}
 		p := &Place{w: waiter.Get()}
 		q.add(p)
@@ -114,7 +119,7 @@ func (q *Queue[T]) Take(done <-chan struct{}) (T, State) {
 				<-p.w.Woke
 			}
 			p.w.Put()
-			return v, s
+			return v, s, nil
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestItemsAreTakenInTheirOrder(t *testing.T) {
 	v, s := q.Try()
 	require.Equal(t, 0, v)
 	require.Equal(t, Taken, s)
-	v, s = q.Take(nil)
+	v, s, _ = q.Take(nil)
 	require.Equal(t, 1, v)
 	require.Equal(t, Taken, s)
 	left, open := q.Close()
@@ -58,7 +58,7 @@ func TestAClosedQueueTakesNothingAndWakesAll(t *testing.T) {
 	rt := runtime(t)
 	ended := make(chan State, 2)
 	for range 2 {
-		go func() { _, s := q.Take(nil); ended <- s }()
+		go func() { _, s, _ := q.Take(nil); ended <- s }()
 	}
 	task := takes(rt, &q, new(Place), true)
 	conntest.Eventually(t, func() bool { return q.Waiting() == 3 })
@@ -79,13 +79,13 @@ func TestAClosedQueueTakesNothingAndWakesAll(t *testing.T) {
 func TestATakeEndsWhenItIsDone(t *testing.T) {
 	var q Queue[int]
 	done, ended := make(chan struct{}), make(chan State)
-	go func() { _, s := q.Take(done); ended <- s }()
+	go func() { _, s, _ := q.Take(done); ended <- s }()
 	conntest.Eventually(t, func() bool { return q.Waiting() == 1 })
 	close(done)
 	require.Equal(t, Empty, conntest.Receive(t, ended))
 	require.Zero(t, q.Waiting())
 	require.True(t, q.Push(1))
-	v, s := q.Take(done)
+	v, s, _ := q.Take(done)
 	require.Equal(t, Taken, s, "an item is taken before done counts")
 	require.Equal(t, 1, v)
 }
@@ -154,7 +154,7 @@ func TestEachItemIsTakenOnce(t *testing.T) {
 				if i%2 == 0 {
 					go close(done) // it gives up at any moment
 				}
-				v, s := q.Take(done)
+				v, s, _ := q.Take(done)
 				switch s {
 				case Closed:
 					return

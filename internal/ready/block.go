@@ -5,12 +5,13 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // Block waits on a goroutine, which has no task, after a call that found the socket not ready.
 // After nil the caller tries again. A call that takes may have the turn then: it ends the turn by
 // Pass or Block. Errors are net.ErrClosed, also if the workers have stopped,
-// os.ErrDeadlineExceeded, and the error of a reactor that takes no operation.
+// os.ErrDeadlineExceeded, that of onworker.Wait, and that of a reactor that takes no operation.
 //
 // unread, unless it is nil, says that the caller's socket keeps data that the kernel does not
 // report. The code that sets it calls Rouse afterwards. Both use the lock: either Rouse finds the
@@ -21,7 +22,11 @@ func (s *Socket) Block(d Direction, w *Wait, unread *atomic.Bool) error {
 	}
 	s.mu.Lock()
 	err := s.callable(d)
-	if err != nil || unread != nil && unread.Load() {
+	again := unread != nil && unread.Load()
+	if err == nil && !again {
+		err = onworker.Wait()
+	}
+	if err != nil || again {
 		s.passOn(nil, d, w)
 		s.mu.Unlock()
 		return err

@@ -1,0 +1,86 @@
+//go:build !explore
+
+package chanx_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
+)
+
+// A wait for a goroutine is refused on a worker, in a task and in the Poll of a future.
+func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
+	s, r := chanx.NewBounded[int](1)
+	full, fullOut := chanx.NewBounded[int](1)
+	us, ur := chanx.NewUnbounded[int]()
+	os, or := chanx.NewOneshot[int]()
+	bs, br := chanx.NewBroadcast[int](1)
+	ws, wr := chanx.NewWatch(0)
+	require.NoError(t, full.TrySend(1))
+	ctx := context.Background()
+	waits := map[string]func() error{
+		"Receiver.RecvContext":          func() error { _, err := r.RecvContext(ctx); return err },
+		"Receiver.RecvManyContext":      func() error { _, err := r.RecvManyContext(ctx, make([]int, 2)); return err },
+		"Sender.SendContext":            func() error { return full.SendContext(ctx, 2) },
+		"Sender.SendManyContext":        func() error { _, err := full.SendManyContext(ctx, []int{2, 3}); return err },
+		"Sender.ReserveContext":         func() error { _, err := full.ReserveContext(ctx); return err },
+		"Sender.ReserveManyContext":     func() error { _, err := full.ReserveManyContext(ctx, 1); return err },
+		"Sender.ReserveOwnedContext":    func() error { _, err := full.ReserveOwnedContext(ctx); return err },
+		"Sender.ClosedContext":          func() error { return s.ClosedContext(ctx) },
+		"UnboundedReceiver.RecvContext": func() error { _, err := ur.RecvContext(ctx); return err },
+		"UnboundedReceiver.RecvManyContext": func() error {
+			_, err := ur.RecvManyContext(ctx, make([]int, 2))
+			return err
+		},
+		"UnboundedSender.ClosedContext": func() error { return us.ClosedContext(ctx) },
+		"OneshotReceiver.RecvContext":   func() error { _, err := or.RecvContext(ctx); return err },
+		"OneshotSender.ClosedContext":   func() error { return os.ClosedContext(ctx) },
+		"BroadcastReceiver.RecvContext": func() error { _, err := br.RecvContext(ctx); return err },
+		"BroadcastSender.ClosedContext": func() error { return bs.ClosedContext(ctx) },
+		"WatchReceiver.RecvContext":     func() error { _, err := wr.RecvContext(ctx); return err },
+		"WatchReceiver.ChangedContext":  func() error { return wr.ChangedContext(ctx) },
+		"WatchReceiver.WaitForContext": func() error {
+			_, err := wr.WaitForContext(ctx, func(v int) bool { return v > 0 })
+			return err
+		},
+		"WatchSender.ClosedContext": func() error { return ws.ClosedContext(ctx) },
+	}
+	for _, workers := range []int{1, 2} {
+		rt := start(t, workers)
+		for name, wait := range waits {
+			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
+				for _, spawn := range []func() *sched.JoinHandle[int]{
+					func() *sched.JoinHandle[int] {
+						return sched.Go(rt, func(*sched.Context) (int, error) { return 0, wait() })
+					},
+					func() *sched.JoinHandle[int] {
+						return sched.Spawn(rt, sched.FutureFunc[int](func(*sched.Context) (int, error) { return 0, wait() }))
+					},
+				} {
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					_, err := spawn().Wait(ctx)
+					require.ErrorIs(t, err, sched.ErrBlocksWorker)
+					require.ErrorContains(t, err, "chanx."+name+" on worker ")
+				}
+			})
+		}
+		_, err := sched.Go(rt, func(*sched.Context) (int, error) { // no wait is needed
+			v, err := fullOut.RecvContext(ctx)
+			if err == nil {
+				err = full.SendContext(ctx, v)
+			}
+			return v, err
+		}).Wait(t.Context())
+		require.NoError(t, err, "refused calls left neither a value nor a place in the queue")
+	}
+	_, err := fullOut.TryRecv()
+	require.NoError(t, err)
+	_, err = fullOut.TryRecv()
+	require.Equal(t, chanx.ErrEmpty, err, "no refused call has sent")
+}

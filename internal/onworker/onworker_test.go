@@ -1,0 +1,165 @@
+package onworker
+
+import (
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fixed is a Host with a Place that does not change.
+type fixed Place
+
+func (h fixed) Place() Place { return Place(h) }
+
+// asHost calls f on a goroutine that is a host.
+func asHost(p Place, f func()) {
+	var done sync.WaitGroup
+	done.Go(func() {
+		defer Leave(Enter(fixed(p)))
+		f()
+	})
+	done.Wait()
+}
+
+// deep calls f under n more frames.
+func deep(n int, f func()) {
+	if n == 0 {
+		f()
+		return
+	}
+	deep(n-1, f)
+	depth++
+}
+
+var depth int
+
+func now() int64 { return time.Now().UnixNano() }
+
+func TestWaitOnAHost(t *testing.T) {
+	for _, n := range []int{0, 10, 200} {
+		asHost(Place{Worker: 3}, func() {
+			deep(n, func() {
+				for _, at := range []int64{0, now()} {
+					require.ErrorIs(t, WaitAt(at), ErrBlocksWorker)
+					require.ErrorContains(t, WaitAt(at), "on worker 3: await a future")
+				}
+			})
+		})
+		asHost(Place{Stackful: true}, func() {
+			deep(n, func() { require.ErrorContains(t, WaitAt(now()), "the task's context") })
+		})
+		asHost(Place{MayBlock: true}, func() {
+			deep(n, func() { require.NoError(t, WaitAt(now())) })
+		})
+	}
+}
+
+func TestWaitElsewhere(t *testing.T) {
+	asHost(Place{}, func() {}) // its function has begun a host
+	for _, n := range []int{0, 10, 200} {
+		deep(n, func() {
+			for range 3 {
+				require.NoError(t, WaitAt(0))
+				require.NoError(t, WaitAt(now()))
+			}
+		})
+		var done sync.WaitGroup
+		done.Go(func() { // the function that began it is that of hosts
+			deep(n, func() { require.NoError(t, WaitAt(now())) })
+		})
+		done.Wait()
+	}
+}
+
+// An ordinary coroutine begins with the same function as those that are hosts.
+func TestWaitOnCoroutines(t *testing.T) {
+	errs := make(map[bool]error)
+	for _, isHost := range []bool{true, false, true, false} {
+		next, stop := iter.Pull(func(yield func(error) bool) {
+			if isHost {
+				defer Leave(Enter(fixed{}))
+			}
+			yield(WaitAt(now()))
+		})
+		errs[isHost], _ = next()
+		stop()
+	}
+	require.ErrorIs(t, errs[true], ErrBlocksWorker)
+	require.NoError(t, errs[false])
+}
+
+func TestEnd(t *testing.T) {
+	own, other := new(int), new(int)
+	asHost(Place{Runtime: own, MayBlock: true}, func() {
+		require.ErrorIs(t, End(own), ErrBlocksWorker)
+		require.NoError(t, End(other))
+	})
+	require.NoError(t, End(own))
+}
+
+func TestAHostThatHasLeftIsNone(t *testing.T) {
+	var done sync.WaitGroup
+	done.Go(func() {
+		Leave(Enter(fixed{}))
+		require.NoError(t, WaitAt(now()))
+		require.NoError(t, End(nil))
+	})
+	done.Wait()
+}
+
+// A new host makes remembered places void, since it may have the stack of one.
+func TestANewHostIsNotMistakenForAVerifiedGoroutine(t *testing.T) {
+	e := entry(here(), now())
+	slot(e).Store(e)
+	asHost(Place{}, func() { require.NotEqual(t, e, entry(here(), now())) })
+	for range 1000 {
+		var wait sync.WaitGroup
+		wait.Go(func() { _ = WaitAt(now()) })
+		wait.Wait()
+		var err error
+		wait.Go(func() {
+			defer Leave(Enter(fixed{}))
+			err = WaitAt(now())
+		})
+		wait.Wait()
+		require.ErrorIs(t, err, ErrBlocksWorker)
+	}
+}
+
+func TestAKnownWaitCostsNoMemory(t *testing.T) {
+	asHost(Place{}, func() {})
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		if err := WaitAt(now()); err != nil {
+			t.Error(err)
+		}
+	}))
+}
+
+func TestDisplay(t *testing.T) {
+	for function, name := range map[string]string{
+		module + "syncx.(*Mutex).LockContext":       "syncx.Mutex.LockContext",
+		module + "sched.(*JoinHandle[...]).Wait":    "sched.JoinHandle.Wait",
+		module + "sched.Wait[...]":                  "sched.Wait",
+		module + "server.(*Server).Close":           "server.Server.Close",
+		module + "sched.block[...]":                 "",
+		module + "sched.(*Runtime).mayWaitForEnd":   "",
+		module + "internal/engine.(*Group).Wait":    "",
+		module + "chanx.(*Receiver[...]).All.func1": "",
+	} {
+		require.Equal(t, name, display(function))
+	}
+}
+
+func BenchmarkWait(b *testing.B) {
+	asHost(Place{}, func() {})
+	for name, at := range map[string]int64{"known": now(), "unknown": 0} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				_ = WaitAt(at)
+			}
+		})
+	}
+}
