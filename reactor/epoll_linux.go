@@ -136,7 +136,7 @@ func (p *epoll) prepare() {}
 
 func (p *epoll) unsent() bool { return false }
 
-// wait is epoll_pwait2, or epoll_pwait where it is missing.
+// wait waits in a rest, unless the owner holds its processor or does not wait.
 func (p *epoll) wait(wait time.Duration, hold bool) (int, syscall.Errno) {
 	if p.rest != nil {
 		if wait != 0 && !hold {
@@ -157,6 +157,7 @@ func (p *epoll) pollInRest() bool {
 	return p.got > 0 || p.errno != 0
 }
 
+// ask is epoll_pwait2, or epoll_pwait where it is missing.
 func (p *epoll) ask(wait time.Duration, hold bool) (int, syscall.Errno) {
 	if _, errno := p.kernel.next(faults.Wait, p.fd, 1); errno != 0 {
 		return 0, errno
