@@ -3,7 +3,6 @@ package blocking
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
@@ -52,19 +51,6 @@ func (p *Pool) realTime(ctx context.Context) (_ context.Context, release func())
 	if !bubble.In() {
 		return ctx, func() {}
 	}
-	return p.realTimeInBubble(ctx)
-}
-
-// begin is realTime, and the time of the call for onworker.WaitAt.
-func (p *Pool) begin(ctx context.Context) (at int64, _ context.Context, release func()) {
-	if now := time.Now(); !bubble.Of(now) {
-		return now.UnixNano(), ctx, func() {}
-	}
-	ctx, release = p.realTimeInBubble(ctx)
-	return 0, ctx, release
-}
-
-func (p *Pool) realTimeInBubble(ctx context.Context) (_ context.Context, release func()) {
 	p.mu.Lock()
 	outside := p.outside
 	p.mu.Unlock()

@@ -7,34 +7,26 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Do calls fn on the pool and awaits the result, in a stackful task. The error is ErrClosed if the
-// pool has been shut down. In an aborted task Do returns sched.ErrCanceled at once. Then fn is not
-// called, or it goes on and its result is dropped.
+// Do calls fn on the pool and awaits the result (see sched.Await). The error is ErrClosed if the
+// pool has been shut down. If ctx ends, or the task is aborted, Do returns at once with that error.
+// Then fn is not called, or it goes on and its result is dropped. If the wait is refused, fn is not
+// called. fn runs on another goroutine: it waits with sched.WithoutTask(ctx).
 //
 // In the long run Do itself allocates nothing. A round trip takes about as long as starting a
 // goroutine and receiving from it, also when other calls are in progress. On a worker with a
 // driver, which then parks its thread, it takes some ten microseconds. See BenchmarkDo.
-func Do[T any](cx *sched.Context, p *Pool, fn func() (T, error)) (T, error) {
+func Do[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, error) {
 	c := borrow(p, fn)
-	v, err := sched.Await(cx, c)
-	c.giveBack()
-	return v, err
-}
-
-// DoContext is Do for an ordinary goroutine. If ctx ends first, it returns ctx's error. Then fn is
-// not called, or it goes on and its result is dropped. On a worker it returns
-// sched.ErrBlocksWorker, and fn is not called.
-func DoContext[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, error) {
-	at, ctx, release := p.begin(ctx)
-	defer release()
-	c := borrow(p, fn)
-	if err := onworker.WaitAt(at); err != nil { // before the wait: the first poll submits the call
-		c.giveBack()
-		return *new(T), err
+	defer c.giveBack()
+	if sched.FromContext(ctx) == nil && ctx != nil {
+		if err := onworker.Wait(); err != nil { // before the wait: the first poll submits the call
+			return *new(T), err
+		}
+		var release func()
+		ctx, release = p.realTime(ctx)
+		defer release()
 	}
-	v, err := sched.Wait(ctx, c)
-	c.giveBack()
-	return v, err
+	return sched.Await(ctx, c)
 }
 
 // borrow returns a call from the pool of calls, or a new one. If the pooled call has another type,

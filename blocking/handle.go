@@ -183,13 +183,12 @@ func (h *Handle[T]) wait(cx *sched.Context) {
 	}
 }
 
-// Wait blocks until the call has ended, and returns its result. If ctx ends first, it returns
-// ctx's error, and the call goes on. It is for a goroutine that runs no task. On a worker it
-// returns sched.ErrBlocksWorker, unless there is a result.
+// Wait awaits the end of the call, and returns its result (see sched.Await). If ctx ends first, it
+// returns ctx's error, and the call goes on.
 func (h *Handle[T]) Wait(ctx context.Context) (T, error) {
 	ctx, release := h.pool.realTime(ctx)
 	defer release()
-	return sched.Wait(ctx, h)
+	return sched.Await(ctx, h)
 }
 
 // Done reports whether there is a result.

@@ -47,10 +47,10 @@ func TestReservationsThatNobodyTakesAreGivenBack(t *testing.T) {
 		}
 		tx.Close()
 		for range 3 {
-			_, err := rx.RecvContext(t.Context())
+			_, err := rx.Recv(t.Context())
 			require.NoError(t, err)
 		}
-		_, err := rx.RecvContext(t.Context())
+		_, err := rx.Recv(t.Context())
 		require.Equal(t, chanx.ErrClosed, err)
 	}
 }

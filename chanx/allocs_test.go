@@ -46,8 +46,8 @@ func TestSendingAndReceivingWithoutWaitingAllocatesNothing(t *testing.T) {
 	ctx := context.Background()
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		for i := range 100 {
-			_ = bounded.SendContext(ctx, i)
-			_, _ = boundedRx.RecvContext(ctx)
+			_ = bounded.Send(ctx, i)
+			_, _ = boundedRx.Recv(ctx)
 			p, _ := bounded.TryReserve()
 			_ = p.Send(nil, i)
 			_, _ = boundedRx.TryRecv()
@@ -182,7 +182,7 @@ func TestAOneshotIsOneAllocation(t *testing.T) {
 	require.EqualValues(t, 1, testing.AllocsPerRun(1000, func() {
 		tx, rx := chanx.NewOneshot[int]()
 		_ = tx.Send(nil, 1)
-		_, _ = rx.RecvContext(ctx)
+		_, _ = rx.Recv(ctx)
 	}))
 }
 
@@ -195,10 +195,10 @@ func TestReservingManyAndAClosedChannelsEndAllocateNothing(t *testing.T) {
 	goneRx.Close()
 	ctx := context.Background()
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		p, _ := tx.ReserveManyContext(ctx, 3)
+		p, _ := tx.ReserveMany(ctx, 3)
 		_ = p.Send(nil, 1)
 		p.Release()
 		_, _ = rx.TryRecv()
-		_ = gone.ClosedContext(ctx)
+		_ = gone.Closed(ctx)
 	}))
 }

@@ -252,7 +252,7 @@ func benchmarkMPMC(b *testing.B, senders, receivers, capacity int) {
 		for range receivers {
 			wg.Go(func() {
 				got := 0
-				for v := range rx.AllContext(ctx) {
+				for v := range rx.All(ctx) {
 					got += v
 				}
 			})
@@ -262,7 +262,7 @@ func benchmarkMPMC(b *testing.B, senders, receivers, capacity int) {
 			wg.Go(func() {
 				defer mine.Close()
 				for v := range share(b, i) {
-					if mine.SendContext(ctx, v) != nil {
+					if mine.Send(ctx, v) != nil {
 						return
 					}
 				}
@@ -313,7 +313,7 @@ func BenchmarkOneshot(b *testing.B) {
 		for i := range b.N {
 			tx, rx := chanx.NewOneshot[int]()
 			_ = tx.Send(nil, i)
-			if v, err := rx.RecvContext(context.Background()); err != nil || v != i {
+			if v, err := rx.Recv(context.Background()); err != nil || v != i {
 				b.Fatal(v, err)
 			}
 		}

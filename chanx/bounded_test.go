@@ -158,7 +158,7 @@ func TestAPermitIsRoomThatNobodyElseTakes(t *testing.T) {
 			if e.cx != nil {
 				p, err = tx.Reserve(e.cx)
 			} else {
-				p, err = tx.ReserveContext(e.ctx)
+				p, err = tx.Reserve(e.ctx)
 			}
 			if err != nil {
 				return err
@@ -210,7 +210,7 @@ func TestRecvManyTakesWhatIsThere(t *testing.T) {
 			if e.cx != nil {
 				return rx.RecvMany(e.cx, buf)
 			}
-			return rx.RecvManyContext(e.ctx, buf)
+			return rx.RecvMany(e.ctx, buf)
 		}
 		waits := c.do(func(e env) error {
 			buf := make([]int, 3)
@@ -248,7 +248,7 @@ func TestAllReceivesUntilTheChannelIsClosed(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](2)
 		j := c.do(func(e env) error {
-			seq, want := rx.AllContext(e.ctx), 0
+			seq, want := rx.All(e.ctx), 0
 			if e.cx != nil {
 				seq = rx.All(e.cx)
 			}
@@ -326,16 +326,16 @@ func TestAContextThatHasEndedDoesNotMatterIfNothingHasToWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	tx, rx := chanx.NewBounded[int](1)
-	require.NoError(t, tx.SendContext(ctx, 1))
-	require.ErrorIs(t, tx.SendContext(ctx, 2), context.Canceled)
-	v, err := rx.RecvContext(ctx)
+	require.NoError(t, tx.Send(ctx, 1))
+	require.ErrorIs(t, tx.Send(ctx, 2), context.Canceled)
+	v, err := rx.Recv(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 1, v)
-	_, err = rx.RecvContext(ctx)
+	_, err = rx.Recv(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	ctx, cancel = context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	_, err = rx.RecvContext(ctx)
+	_, err = rx.Recv(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Zero(t, rx.Waiting())
 }
@@ -357,11 +357,11 @@ func TestHandlesThatAreMisusedPanic(t *testing.T) {
 		func() error { _, err := rx.TryRecv(); return err }(),
 		func() error { _, err := tx.TryReserve(); return err }(),
 		func() error {
-			_, err := sched.Wait(context.Background(), sched.Future[int](rx.RecvFuture()))
+			_, err := sched.Await(context.Background(), sched.Future[int](rx.RecvFuture()))
 			return err
 		}(),
 		func() error {
-			_, err := sched.Wait(context.Background(), sched.Future[struct{}](tx.SendFuture(1)))
+			_, err := sched.Await(context.Background(), sched.Future[struct{}](tx.SendFuture(1)))
 			return err
 		}(),
 	} {

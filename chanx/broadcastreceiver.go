@@ -26,22 +26,13 @@ func newBroadcastReceiver[T any](c *broadcast[T], next uint64) *BroadcastReceive
 // sched.Await). If values were missed, the error is a LaggedError, and the next Recv goes on with
 // the oldest remaining value. The error is ErrClosed when no more values will come, and
 // sched.ErrCanceled in a task that was aborted. Recv allocates nothing.
-func (r *BroadcastReceiver[T]) Recv(cx *sched.Context) (T, error) {
-	if cx.Proceed() {
+func (r *BroadcastReceiver[T]) Recv(ctx context.Context) (T, error) {
+	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
 			return v, err
 		}
 	}
-	return sched.Await(cx, sched.Future[T](&r.wait))
-}
-
-// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most. If a value is
-// available at once, ctx is not checked.
-func (r *BroadcastReceiver[T]) RecvContext(ctx context.Context) (T, error) {
-	if v, err := r.TryRecv(); err != ErrEmpty {
-		return v, err
-	}
-	return sched.Wait(ctx, sched.Future[T](&r.wait))
+	return sched.Await(ctx, sched.Future[T](&r.wait))
 }
 
 // TryRecv receives the next value if one is available. The error is ErrEmpty, ErrClosed or a
@@ -58,13 +49,13 @@ func (r *BroadcastReceiver[T]) TryRecv() (v T, err error) {
 // receiver belongs to one task at a time. An abandoned future has taken nothing.
 func (r *BroadcastReceiver[T]) RecvFuture() *BroadcastRecvFuture[T] { return &r.wait }
 
-// All receives until the channel is closed and drained, or the task is aborted; in the latter case
-// the task's next sched.Await returns the error. An error that All yields is a LaggedError, and
-// All goes on after it. It is for stackful tasks.
-func (r *BroadcastReceiver[T]) All(cx *sched.Context) iter.Seq2[T, error] {
+// All receives until the channel is closed and drained, ctx ends, or a wait is refused (see
+// sched.Await). An error that All yields is a LaggedError, and All goes on after it. Use Recv if
+// the difference matters.
+func (r *BroadcastReceiver[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for {
-			v, err := r.Recv(cx)
+		for ctx.Err() == nil {
+			v, err := r.Recv(ctx)
 			if _, lagged := err.(LaggedError); err != nil && !lagged || !yield(v, err) {
 				return
 			}

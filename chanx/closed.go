@@ -48,19 +48,10 @@ func (f *ClosedFuture) await(w sched.Waker) error {
 // Cancel ends the future's wait.
 func (f *ClosedFuture) Cancel() { f.ch.closing().leave(&f.node) }
 
-func awaitClosed(cx *sched.Context, ch closable) error {
+func awaitClosed(ctx context.Context, ch closable) error {
 	f := take[ClosedFuture](&closedFutures)
 	f.ch = ch
-	_, err := sched.Await(cx, sched.Future[struct{}](f))
-	f.ch = nil
-	closedFutures.Put(f)
-	return err
-}
-
-func waitClosed(ctx context.Context, ch closable) error {
-	f := take[ClosedFuture](&closedFutures)
-	f.ch = ch
-	_, err := sched.Wait(ctx, sched.Future[struct{}](f))
+	_, err := sched.Await(ctx, sched.Future[struct{}](f))
 	f.ch = nil
 	closedFutures.Put(f)
 	return err
@@ -68,12 +59,9 @@ func waitClosed(ctx context.Context, ch closable) error {
 
 // Closed waits until nobody receives any more, so that a send would fail with ErrClosed: the last
 // Receiver was closed, or Stop was called. On a closed handle it returns at once; closing the
-// handle during the wait does not end the wait. It is for stackful tasks. Its error is
-// sched.ErrCanceled in a task that was aborted. It allocates nothing.
-func (s *Sender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
-
-// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
-func (s *Sender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+// handle during the wait does not end the wait. Its error is that of sched.Await. It allocates
+// nothing.
+func (s *Sender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
 // ClosedFuture is Closed as a future. In a Select it ends work whose result nobody would receive.
 func (s *Sender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
@@ -81,10 +69,7 @@ func (s *Sender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
 func (s *Sender[T]) closing() *waitQueue { return &s.ch.closers }
 
 // Closed waits until the receiver is closed or has called Stop: see Sender.Closed.
-func (s *UnboundedSender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
-
-// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
-func (s *UnboundedSender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+func (s *UnboundedSender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
 // ClosedFuture is Closed as a future.
 func (s *UnboundedSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
@@ -92,10 +77,7 @@ func (s *UnboundedSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture
 func (s *UnboundedSender[T]) closing() *waitQueue { return &s.ch.closers }
 
 // Closed waits until there is no receiver: see Sender.Closed. Subscribe can add receivers later.
-func (s *BroadcastSender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
-
-// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
-func (s *BroadcastSender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+func (s *BroadcastSender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
 // ClosedFuture is Closed as a future.
 func (s *BroadcastSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
@@ -107,10 +89,7 @@ func (s *BroadcastSender[T]) IsClosed() bool { return s.closed.Load() || s.Recei
 func (s *BroadcastSender[T]) closing() *waitQueue { return &s.ch.closers }
 
 // Closed waits until there is no receiver: see Sender.Closed. Subscribe can add receivers later.
-func (s *WatchSender[T]) Closed(cx *sched.Context) error { return awaitClosed(cx, s) }
-
-// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
-func (s *WatchSender[T]) ClosedContext(ctx context.Context) error { return waitClosed(ctx, s) }
+func (s *WatchSender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
 // ClosedFuture is Closed as a future.
 func (s *WatchSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }

@@ -26,31 +26,31 @@ func closers() map[string]func() closer {
 	return map[string]func() closer{
 		"bounded, the receiver goes": func() closer {
 			tx, rx := chanx.NewBounded[int](1)
-			return closer{tx.Closed, tx.ClosedContext, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
 		},
 		"bounded, the receiver stops it": func() closer {
 			tx, rx := chanx.NewBounded[int](1)
-			return closer{tx.Closed, tx.ClosedContext, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Stop}
+			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Stop}
 		},
 		"unbounded": func() closer {
 			tx, rx := chanx.NewUnbounded[int]()
-			return closer{tx.Closed, tx.ClosedContext, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
 		},
 		"oneshot": func() closer {
 			tx, rx := chanx.NewOneshot[int]()
-			return closer{tx.Closed, tx.ClosedContext, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
 		},
 		"broadcast": func() closer {
 			tx, rx := chanx.NewBroadcast[int](1)
 			other := tx.Subscribe()
 			rx.Close()
-			return closer{tx.Closed, tx.ClosedContext, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
+			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
 		},
 		"watch": func() closer {
 			tx, rx := chanx.NewWatch(1)
 			other := tx.Subscribe()
 			rx.Close()
-			return closer{tx.Closed, tx.ClosedContext, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
+			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
 		},
 	}
 }
@@ -106,13 +106,13 @@ func TestAOneshotsSenderSendsAfterItHasWaitedForTheEnd(t *testing.T) {
 	v, err := outcome(t, got)
 	require.NoError(t, err)
 	require.Equal(t, 3, v)
-	require.NoError(t, tx.ClosedContext(context.Background()), "nothing is left to be sent")
+	require.NoError(t, tx.Closed(context.Background()), "nothing is left to be sent")
 }
 
 func TestWaitForEndsWithTheFirstValueThatSatisfies(t *testing.T) {
 	rt := start(t, 2)
 	tx, rx := chanx.NewWatch(1)
-	v, err := rx.WaitForContext(context.Background(), func(v int) bool { return v == 1 })
+	v, err := rx.WaitFor(context.Background(), func(v int) bool { return v == 1 })
 	require.NoError(t, err)
 	require.Equal(t, 1, v, "the value that is there, although it was seen")
 
@@ -136,7 +136,7 @@ func TestWaitForEndsWithTheFirstValueThatSatisfies(t *testing.T) {
 	tx.Close()
 	_, err = outcome(t, h)
 	require.ErrorIs(t, err, chanx.ErrClosed)
-	v, err = rx.WaitForContext(context.Background(), func(v int) bool { return v == 3 })
+	v, err = rx.WaitFor(context.Background(), func(v int) bool { return v == 3 })
 	require.NoError(t, err, "the last value satisfies although the channel has closed")
 	require.Equal(t, 3, v)
 }
@@ -151,7 +151,7 @@ func TestWaitForMissesNoValueThatStays(t *testing.T) {
 				if e.cx != nil {
 					_, err = rx.WaitFor(e.cx, func(v int) bool { return v >= i })
 				} else {
-					_, err = rx.WaitForContext(e.ctx, func(v int) bool { return v >= i })
+					_, err = rx.WaitFor(e.ctx, func(v int) bool { return v >= i })
 				}
 				if err != nil {
 					return err

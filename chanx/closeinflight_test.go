@@ -29,9 +29,9 @@ func TestCloseOfAReceiverLeavesNoValueThatIsBeingSent(t *testing.T) {
 				}
 			})
 		}
-		_, err := urx.RecvContext(t.Context())
+		_, err := urx.Recv(t.Context())
 		require.NoError(t, err)
-		_, err = brx.RecvContext(t.Context())
+		_, err = brx.Recv(t.Context())
 		require.NoError(t, err)
 		urx.Close()
 		require.Zero(t, urx.Len())

@@ -46,12 +46,12 @@ func ExampleNewBounded() {
 		mine := tx.Clone()
 		go func() {
 			defer mine.Close()
-			_ = mine.SendContext(ctx, name)
+			_ = mine.Send(ctx, name)
 		}()
 	}
 	tx.Close()
 	n := 0
-	for range rx.AllContext(ctx) {
+	for range rx.All(ctx) {
 		n++
 	}
 	_, err := rx.TryRecv()
@@ -112,7 +112,7 @@ func ExampleReceiver_RecvFuture() {
 		}
 	})
 	for i := range 10 {
-		_ = jobs.SendContext(context.Background(), i)
+		_ = jobs.Send(context.Background(), i)
 	}
 	_ = quit.Send(nil, "now")
 	fmt.Println(h.Wait(context.Background()))
@@ -148,7 +148,7 @@ func ExampleNewUnbounded() {
 		_ = tx.Send(nil, i)
 	}
 	tx.Close()
-	for v := range rx.AllContext(context.Background()) {
+	for v := range rx.All(context.Background()) {
 		fmt.Println(v)
 	}
 	fmt.Println(tx.Send(nil, 4))
@@ -169,7 +169,7 @@ func ExampleNewOneshot() {
 		defer answer.Close() // in case of a panic before Send
 		return struct{}{}, answer.Send(cx, 42)
 	}).Detach()
-	fmt.Println(question.RecvContext(context.Background()))
+	fmt.Println(question.Recv(context.Background()))
 	// Output: 42 <nil>
 }
 
@@ -195,9 +195,9 @@ func ExampleNewWatch() {
 	fmt.Println(rx.Value())
 	_ = tx.Send(nil, "running")
 	_ = tx.Send(nil, "stopping")
-	fmt.Println(rx.RecvContext(ctx))
+	fmt.Println(rx.Recv(ctx))
 	tx.Close()
-	_, err := rx.RecvContext(ctx)
+	_, err := rx.Recv(ctx)
 	fmt.Println(err, rx.Value())
 	// Output:
 	// starting

@@ -32,9 +32,9 @@ func newRealFifo(capacity int) fifo {
 	return realFifo{tx, rx}
 }
 
-func (f realFifo) send(v int) bool { return f.tx.SendContext(context.Background(), v) == nil }
+func (f realFifo) send(v int) bool { return f.tx.Send(context.Background(), v) == nil }
 func (f realFifo) recv() (int, bool) {
-	v, err := f.rx.RecvContext(context.Background())
+	v, err := f.rx.Recv(context.Background())
 	return v, err == nil
 }
 func (f realFifo) trySend(v int) string {

@@ -77,7 +77,7 @@ func compare(t *testing.T, random *rand.Rand, capacity, operations int) {
 				model = model[1:]
 			}
 		case op == 4 && up && len(model) > 0:
-			n, err := rx.RecvManyContext(t.Context(), buf[:1+random.IntN(len(buf))])
+			n, err := rx.RecvMany(t.Context(), buf[:1+random.IntN(len(buf))])
 			check("RecvMany", err, nil)
 			require.Equal(t, model[:n], buf[:n])
 			model = model[n:]

@@ -152,21 +152,13 @@ func (o *oneshot[T]) clear(flag uint32) {
 
 // Recv waits for the value and receives it. It is for stackful tasks (see sched.Await). The error
 // is ErrClosed, or sched.ErrCanceled in a task that was aborted. Recv allocates nothing.
-func (r *OneshotReceiver[T]) Recv(cx *sched.Context) (T, error) {
-	if cx.Proceed() {
+func (r *OneshotReceiver[T]) Recv(ctx context.Context) (T, error) {
+	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
 			return v, err
 		}
 	}
-	return sched.Await(cx, sched.Future[T](r))
-}
-
-// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most.
-func (r *OneshotReceiver[T]) RecvContext(ctx context.Context) (T, error) {
-	if v, err := r.TryRecv(); err != ErrEmpty {
-		return v, err
-	}
-	return sched.Wait(ctx, sched.Future[T](r))
+	return sched.Await(ctx, sched.Future[T](r))
 }
 
 // RecvFuture returns the receiver itself. It exists because other receivers have this method.

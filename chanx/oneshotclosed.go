@@ -18,14 +18,8 @@ var (
 // Closed waits until the receiver is closed: then the value is not needed. If the sender has sent
 // or is closed, Closed returns at once. It is for stackful tasks. Its error is sched.ErrCanceled
 // in a task that was aborted. It allocates nothing.
-func (s *OneshotSender[T]) Closed(cx *sched.Context) error {
-	_, err := sched.Await(cx, sched.Future[struct{}](s.ClosedFuture()))
-	return err
-}
-
-// ClosedContext is Closed for an ordinary goroutine. It waits until ctx ends at most.
-func (s *OneshotSender[T]) ClosedContext(ctx context.Context) error {
-	_, err := sched.Wait(ctx, sched.Future[struct{}](s.ClosedFuture()))
+func (s *OneshotSender[T]) Closed(ctx context.Context) error {
+	_, err := sched.Await(ctx, sched.Future[struct{}](s.ClosedFuture()))
 	return err
 }
 

@@ -24,31 +24,31 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 	require.NoError(t, full.TrySend(1))
 	ctx := context.Background()
 	waits := map[string]func() error{
-		"Receiver.RecvContext":          func() error { _, err := r.RecvContext(ctx); return err },
-		"Receiver.RecvManyContext":      func() error { _, err := r.RecvManyContext(ctx, make([]int, 2)); return err },
-		"Sender.SendContext":            func() error { return full.SendContext(ctx, 2) },
-		"Sender.SendManyContext":        func() error { _, err := full.SendManyContext(ctx, []int{2, 3}); return err },
-		"Sender.ReserveContext":         func() error { _, err := full.ReserveContext(ctx); return err },
-		"Sender.ReserveManyContext":     func() error { _, err := full.ReserveManyContext(ctx, 1); return err },
-		"Sender.ReserveOwnedContext":    func() error { _, err := full.ReserveOwnedContext(ctx); return err },
-		"Sender.ClosedContext":          func() error { return s.ClosedContext(ctx) },
-		"UnboundedReceiver.RecvContext": func() error { _, err := ur.RecvContext(ctx); return err },
+		"Receiver.RecvContext":          func() error { _, err := r.Recv(ctx); return err },
+		"Receiver.RecvManyContext":      func() error { _, err := r.RecvMany(ctx, make([]int, 2)); return err },
+		"Sender.SendContext":            func() error { return full.Send(ctx, 2) },
+		"Sender.SendManyContext":        func() error { _, err := full.SendMany(ctx, []int{2, 3}); return err },
+		"Sender.ReserveContext":         func() error { _, err := full.Reserve(ctx); return err },
+		"Sender.ReserveManyContext":     func() error { _, err := full.ReserveMany(ctx, 1); return err },
+		"Sender.ReserveOwnedContext":    func() error { _, err := full.ReserveOwned(ctx); return err },
+		"Sender.ClosedContext":          func() error { return s.Closed(ctx) },
+		"UnboundedReceiver.RecvContext": func() error { _, err := ur.Recv(ctx); return err },
 		"UnboundedReceiver.RecvManyContext": func() error {
-			_, err := ur.RecvManyContext(ctx, make([]int, 2))
+			_, err := ur.RecvMany(ctx, make([]int, 2))
 			return err
 		},
-		"UnboundedSender.ClosedContext": func() error { return us.ClosedContext(ctx) },
-		"OneshotReceiver.RecvContext":   func() error { _, err := or.RecvContext(ctx); return err },
-		"OneshotSender.ClosedContext":   func() error { return os.ClosedContext(ctx) },
-		"BroadcastReceiver.RecvContext": func() error { _, err := br.RecvContext(ctx); return err },
-		"BroadcastSender.ClosedContext": func() error { return bs.ClosedContext(ctx) },
-		"WatchReceiver.RecvContext":     func() error { _, err := wr.RecvContext(ctx); return err },
-		"WatchReceiver.ChangedContext":  func() error { return wr.ChangedContext(ctx) },
+		"UnboundedSender.ClosedContext": func() error { return us.Closed(ctx) },
+		"OneshotReceiver.RecvContext":   func() error { _, err := or.Recv(ctx); return err },
+		"OneshotSender.ClosedContext":   func() error { return os.Closed(ctx) },
+		"BroadcastReceiver.RecvContext": func() error { _, err := br.Recv(ctx); return err },
+		"BroadcastSender.ClosedContext": func() error { return bs.Closed(ctx) },
+		"WatchReceiver.RecvContext":     func() error { _, err := wr.Recv(ctx); return err },
+		"WatchReceiver.ChangedContext":  func() error { return wr.Changed(ctx) },
 		"WatchReceiver.WaitForContext": func() error {
-			_, err := wr.WaitForContext(ctx, func(v int) bool { return v > 0 })
+			_, err := wr.WaitFor(ctx, func(v int) bool { return v > 0 })
 			return err
 		},
-		"WatchSender.ClosedContext": func() error { return ws.ClosedContext(ctx) },
+		"WatchSender.ClosedContext": func() error { return ws.Closed(ctx) },
 	}
 	for _, workers := range []int{1, 2} {
 		rt := start(t, workers)
@@ -71,9 +71,9 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 			})
 		}
 		_, err := sched.Go(rt, func(*sched.Context) (int, error) { // no wait is needed
-			v, err := fullOut.RecvContext(ctx)
+			v, err := fullOut.Recv(ctx)
 			if err == nil {
-				err = full.SendContext(ctx, v)
+				err = full.Send(ctx, v)
 			}
 			return v, err
 		}).Wait(t.Context())

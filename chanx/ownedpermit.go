@@ -17,13 +17,8 @@ type OwnedPermit[T any] struct {
 // ReserveOwned is Reserve for a permit that includes the handle: nobody may use s until Send or
 // Release of the permit returns it. With an error the caller keeps the handle. It is for stackful
 // tasks. A task that is aborted while it waits has no permit.
-func (s *Sender[T]) ReserveOwned(cx *sched.Context) (OwnedPermit[T], error) {
-	return s.owned(s.Reserve(cx))
-}
-
-// ReserveOwnedContext is ReserveOwned for an ordinary goroutine. It waits until ctx ends at most.
-func (s *Sender[T]) ReserveOwnedContext(ctx context.Context) (OwnedPermit[T], error) {
-	return s.owned(s.ReserveContext(ctx))
+func (s *Sender[T]) ReserveOwned(ctx context.Context) (OwnedPermit[T], error) {
+	return s.owned(s.Reserve(ctx))
 }
 
 // TryReserveOwned is ReserveOwned without waiting. The error is ErrFull or ErrClosed.

@@ -21,10 +21,11 @@ type Receiver[T any] struct {
 // With an error it has received nothing. The error is ErrClosed when no more values will come, and
 // sched.ErrCanceled in a task that was aborted. A task notices an abort when it has to wait, or
 // when its budget is used up. Recv allocates nothing, waiting or not.
-func (r *Receiver[T]) Recv(cx *sched.Context) (T, error) {
+func (r *Receiver[T]) Recv(ctx context.Context) (T, error) {
 	if r.closed.Load() {
 		return *new(T), ErrClosed
 	}
+	cx := sched.FromContext(ctx)
 	if cx.Proceed() {
 		if v, is := r.ch.receive(cx); is == done {
 			return v, nil
@@ -34,25 +35,7 @@ func (r *Receiver[T]) Recv(cx *sched.Context) (T, error) {
 	}
 	f := take[RecvFuture[T]](&r.ch.receives)
 	f.ch = r.ch
-	v, err := sched.Await(cx, sched.Future[T](f))
-	r.ch.receives.Put(f)
-	return v, err
-}
-
-// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most, and then returns
-// ctx's error. If a value is available at once, ctx is not checked.
-func (r *Receiver[T]) RecvContext(ctx context.Context) (T, error) {
-	if r.closed.Load() {
-		return *new(T), ErrClosed
-	}
-	if v, is := r.ch.receive(nil); is == done {
-		return v, nil
-	} else if is == closed {
-		return v, ErrClosed
-	}
-	f := take[RecvFuture[T]](&r.ch.receives)
-	f.ch = r.ch
-	v, err := sched.Wait(ctx, sched.Future[T](f))
+	v, err := sched.Await(ctx, sched.Future[T](f))
 	r.ch.receives.Put(f)
 	return v, err
 }
@@ -89,26 +72,13 @@ func (r *Receiver[T]) RecvFuture() *RecvFuture[T] {
 // returns their number, which is at least 1 unless there is an error or buf is empty. It is for
 // stackful tasks. Its errors are those of Recv. It costs less than as many calls of Recv, and uses
 // one unit of the budget. It allocates nothing.
-func (r *Receiver[T]) RecvMany(cx *sched.Context, buf []T) (int, error) {
+func (r *Receiver[T]) RecvMany(ctx context.Context, buf []T) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
 	}
 	f := take[RecvManyFuture[T]](&r.ch.batches)
 	f.ch, f.buf = r.ch, buf
-	n, err := sched.Await(cx, sched.Future[int](f))
-	f.buf = nil
-	r.ch.batches.Put(f)
-	return n, err
-}
-
-// RecvManyContext is RecvMany for an ordinary goroutine. It waits until ctx ends at most.
-func (r *Receiver[T]) RecvManyContext(ctx context.Context, buf []T) (int, error) {
-	if r.closed.Load() {
-		return 0, ErrClosed
-	}
-	f := take[RecvManyFuture[T]](&r.ch.batches)
-	f.ch, f.buf = r.ch, buf
-	n, err := sched.Wait(ctx, sched.Future[int](f))
+	n, err := sched.Await(ctx, sched.Future[int](f))
 	f.buf = nil
 	r.ch.batches.Put(f)
 	return n, err
@@ -123,24 +93,12 @@ func (r *Receiver[T]) RecvManyFuture(buf []T) *RecvManyFuture[T] {
 	return f
 }
 
-// All receives until the channel is closed and drained, or the task is aborted; in the latter case
-// the task's next sched.Await returns the error. It is for stackful tasks.
-func (r *Receiver[T]) All(cx *sched.Context) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for {
-			if v, err := r.Recv(cx); err != nil || !yield(v) {
-				return
-			}
-		}
-	}
-}
-
-// AllContext is All for an ordinary goroutine. It ends when the channel is closed and drained, or
-// ctx ends.
-func (r *Receiver[T]) AllContext(ctx context.Context) iter.Seq[T] {
+// All receives until the channel is closed and drained, ctx ends, or a wait is refused (see
+// sched.Await). Use Recv if the difference matters.
+func (r *Receiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for ctx.Err() == nil {
-			if v, err := r.RecvContext(ctx); err != nil || !yield(v) {
+			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}
 		}

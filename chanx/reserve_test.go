@@ -148,7 +148,7 @@ func TestBatchesAndSinglesShareTheRoom(t *testing.T) {
 					if e.cx != nil {
 						p, err = tx.ReserveMany(e.cx, n)
 					} else {
-						p, err = tx.ReserveManyContext(e.ctx, n)
+						p, err = tx.ReserveMany(e.ctx, n)
 					}
 					if err != nil {
 						return err
@@ -169,7 +169,7 @@ func TestBatchesAndSinglesShareTheRoom(t *testing.T) {
 				if e.cx != nil {
 					_, err = rx.Recv(e.cx)
 				} else {
-					_, err = rx.RecvContext(e.ctx)
+					_, err = rx.Recv(e.ctx)
 				}
 				if err != nil {
 					require.ErrorIs(t, err, chanx.ErrClosed)
@@ -210,13 +210,13 @@ func TestAnOwnedPermitGivesTheHandleBack(t *testing.T) {
 		}
 		return p.Release(), nil
 	})
-	v, err := rx.RecvContext(context.Background())
+	v, err := rx.Recv(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, 1, v)
 	back, err = outcome(t, h)
 	require.NoError(t, err)
 	require.Same(t, tx, back)
 	rx.Close()
-	_, err = tx.ReserveOwnedContext(context.Background())
+	_, err = tx.ReserveOwned(context.Background())
 	require.ErrorIs(t, err, chanx.ErrClosed)
 }

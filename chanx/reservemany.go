@@ -57,25 +57,14 @@ func (p *Permits[T]) Release() {
 // errors are those of Send, and ErrCapacity if n is more than Cap. It panics if n is negative.
 // With an error, or when the task was aborted, no room stays reserved. It is for stackful tasks,
 // and allocates nothing.
-func (s *Sender[T]) ReserveMany(cx *sched.Context, n int) (Permits[T], error) {
-	if cx.Proceed() {
+func (s *Sender[T]) ReserveMany(ctx context.Context, n int) (Permits[T], error) {
+	if sched.FromContext(ctx).Proceed() {
 		if p, err := s.TryReserveMany(n); err != ErrFull {
 			return p, err
 		}
 	}
 	f := s.getReserveMany(n)
-	p, err := sched.Await(cx, sched.Future[Permits[T]](f))
-	s.ch.reservesMany.Put(f)
-	return p, err
-}
-
-// ReserveManyContext is ReserveMany for an ordinary goroutine. It waits until ctx ends at most.
-func (s *Sender[T]) ReserveManyContext(ctx context.Context, n int) (Permits[T], error) {
-	if p, err := s.TryReserveMany(n); err != ErrFull {
-		return p, err
-	}
-	f := s.getReserveMany(n)
-	p, err := sched.Wait(ctx, sched.Future[Permits[T]](f))
+	p, err := sched.Await(ctx, sched.Future[Permits[T]](f))
 	s.ch.reservesMany.Put(f)
 	return p, err
 }

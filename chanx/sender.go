@@ -23,32 +23,18 @@ type Sender[T any] struct {
 // error v has not been sent. The error is ErrClosed, or sched.ErrCanceled in a task that was
 // aborted. A task notices an abort when it has to wait, or when its budget is used up. Send
 // allocates nothing, waiting or not.
-func (s *Sender[T]) Send(cx *sched.Context, v T) error {
+func (s *Sender[T]) Send(ctx context.Context, v T) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
+	cx := sched.FromContext(ctx)
 	if cx.Proceed() {
 		if is := s.ch.send(cx, v); is != full {
 			return is.err()
 		}
 	}
 	f := s.ch.getSend(v)
-	_, err := sched.Await(cx, sched.Future[struct{}](f))
-	s.ch.putSend(f)
-	return err
-}
-
-// SendContext is Send for an ordinary goroutine. It waits until ctx ends at most, and then returns
-// ctx's error. If there is room at once, ctx is not checked.
-func (s *Sender[T]) SendContext(ctx context.Context, v T) error {
-	if s.closed.Load() {
-		return ErrClosed
-	}
-	if is := s.ch.send(nil, v); is != full {
-		return is.err()
-	}
-	f := s.ch.getSend(v)
-	_, err := sched.Wait(ctx, sched.Future[struct{}](f))
+	_, err := sched.Await(ctx, sched.Future[struct{}](f))
 	s.ch.putSend(f)
 	return err
 }
@@ -73,33 +59,18 @@ func (s *Sender[T]) SendFuture(v T) *SendFuture[T] {
 
 // Reserve waits for room and reserves it for one value. Use it to make a value only when it can be
 // sent. It is for stackful tasks. Its errors are those of Send. It allocates nothing.
-func (s *Sender[T]) Reserve(cx *sched.Context) (Permit[T], error) {
+func (s *Sender[T]) Reserve(ctx context.Context) (Permit[T], error) {
 	if s.closed.Load() {
 		return Permit[T]{}, ErrClosed
 	}
-	if cx.Proceed() {
+	if sched.FromContext(ctx).Proceed() {
 		if is := s.ch.reserve(); is != full {
 			return s.ch.permit(is)
 		}
 	}
 	f := take[ReserveFuture[T]](&s.ch.reserves)
 	f.ch = s.ch
-	p, err := sched.Await(cx, sched.Future[Permit[T]](f))
-	s.ch.reserves.Put(f)
-	return p, err
-}
-
-// ReserveContext is Reserve for an ordinary goroutine. It waits until ctx ends at most.
-func (s *Sender[T]) ReserveContext(ctx context.Context) (Permit[T], error) {
-	if s.closed.Load() {
-		return Permit[T]{}, ErrClosed
-	}
-	if is := s.ch.reserve(); is != full {
-		return s.ch.permit(is)
-	}
-	f := take[ReserveFuture[T]](&s.ch.reserves)
-	f.ch = s.ch
-	p, err := sched.Wait(ctx, sched.Future[Permit[T]](f))
+	p, err := sched.Await(ctx, sched.Future[Permit[T]](f))
 	s.ch.reserves.Put(f)
 	return p, err
 }

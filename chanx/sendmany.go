@@ -12,22 +12,12 @@ import (
 // an error; then vs[n:] have not been sent. It is for stackful tasks. The errors are those of
 // Send, also when vs is empty and the channel is closed. vs is not retained. It costs less than as
 // many calls of Send, and uses one unit of the budget for each batch. It allocates nothing.
-func (s *Sender[T]) SendMany(cx *sched.Context, vs []T) (int, error) {
+func (s *Sender[T]) SendMany(ctx context.Context, vs []T) (int, error) {
 	f := s.getSendMany(vs)
 	if f == nil {
 		return 0, ErrClosed
 	}
-	_, err := sched.Await(cx, sched.Future[int](f))
-	return s.ch.putSendMany(f), err
-}
-
-// SendManyContext is SendMany for an ordinary goroutine. It waits until ctx ends at most.
-func (s *Sender[T]) SendManyContext(ctx context.Context, vs []T) (int, error) {
-	f := s.getSendMany(vs)
-	if f == nil {
-		return 0, ErrClosed
-	}
-	_, err := sched.Wait(ctx, sched.Future[int](f))
+	_, err := sched.Await(ctx, sched.Future[int](f))
 	return s.ch.putSendMany(f), err
 }
 

@@ -17,7 +17,7 @@ func sendMany[T any](e env, tx *chanx.Sender[T], vs []T) (int, error) {
 	if e.cx != nil {
 		return tx.SendMany(e.cx, vs)
 	}
-	return tx.SendManyContext(e.ctx, vs)
+	return tx.SendMany(e.ctx, vs)
 }
 
 func upTo(from, to int) (vs []int) {
@@ -60,7 +60,7 @@ func TestSendManySendsInOrderWhateverTheCapacity(t *testing.T) {
 					if e.cx != nil {
 						n, err = rx.RecvMany(e.cx, buf)
 					} else {
-						buf[0], err = rx.RecvContext(e.ctx)
+						buf[0], err = rx.Recv(e.ctx)
 					}
 					if err == chanx.ErrClosed {
 						break

@@ -53,7 +53,7 @@ func (l *record) sendSomehow(e env, random *rand.Rand, tx *chanx.Sender[int], v 
 		return
 	case way == 0:
 		ctx, cancel := context.WithTimeout(e.ctx, time.Duration(random.IntN(100))*time.Microsecond)
-		err = tx.SendContext(ctx, v)
+		err = tx.Send(ctx, v)
 		cancel()
 		l.send(v, err)
 		return
@@ -117,7 +117,7 @@ func (l *record) receiveSomehow(e env, random *rand.Rand, rx *chanx.Receiver[int
 		v, err = rx.Recv(e.cx)
 	case way == 0:
 		ctx, cancel := context.WithTimeout(e.ctx, time.Duration(random.IntN(100))*time.Microsecond)
-		v, err = rx.RecvContext(ctx)
+		v, err = rx.Recv(ctx)
 		cancel()
 	case way == 1:
 		v, err = rx.TryRecv()
@@ -135,7 +135,7 @@ func (l *record) receiveSomehow(e env, random *rand.Rand, rx *chanx.Receiver[int
 	default:
 		buf := make([]int, 3)
 		ctx, cancel := context.WithTimeout(e.ctx, time.Duration(random.IntN(100))*time.Microsecond)
-		n, err := rx.RecvManyContext(ctx, buf)
+		n, err := rx.RecvMany(ctx, buf)
 		cancel()
 		for _, v := range buf[:n] {
 			l.receive(v)

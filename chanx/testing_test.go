@@ -122,7 +122,7 @@ func await[T any](e env, f sched.Future[T]) (T, error) {
 	if e.cx != nil {
 		return sched.Await(e.cx, f)
 	}
-	return sched.Wait(e.ctx, f)
+	return sched.Await(e.ctx, f)
 }
 
 // sender and receiver are the common methods of several kinds of handles.

@@ -100,22 +100,13 @@ type UnboundedReceiver[T any] struct {
 // Recv receives a value, and waits until there is one. It is for stackful tasks (see sched.Await).
 // With an error it has received nothing. The error is ErrClosed when no more values will come, and
 // sched.ErrCanceled in a task that was aborted. It allocates nothing.
-func (r *UnboundedReceiver[T]) Recv(cx *sched.Context) (T, error) {
-	if cx.Proceed() {
+func (r *UnboundedReceiver[T]) Recv(ctx context.Context) (T, error) {
+	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.try(); err != sched.ErrPending {
 			return v, err
 		}
 	}
-	return sched.Await(cx, sched.Future[T](&r.ch.wait))
-}
-
-// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most. If a value is
-// available at once, ctx is not checked.
-func (r *UnboundedReceiver[T]) RecvContext(ctx context.Context) (T, error) {
-	if v, err := r.try(); err != sched.ErrPending {
-		return v, err
-	}
-	return sched.Wait(ctx, sched.Future[T](&r.ch.wait))
+	return sched.Await(ctx, sched.Future[T](&r.ch.wait))
 }
 
 func (r *UnboundedReceiver[T]) try() (T, error) {
@@ -148,20 +139,11 @@ func (r *UnboundedReceiver[T]) RecvFuture() *UnboundedRecvFuture[T] { return &r.
 // RecvMany receives as many values as are available into buf, and waits until there is one. It
 // returns their number, which is at least 1 unless there is an error or buf is empty. It is for
 // stackful tasks. Its errors are those of Recv. It uses one unit of the budget.
-func (r *UnboundedReceiver[T]) RecvMany(cx *sched.Context, buf []T) (int, error) {
+func (r *UnboundedReceiver[T]) RecvMany(ctx context.Context, buf []T) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	v, err := r.Recv(cx)
-	return r.fill(buf, v, err)
-}
-
-// RecvManyContext is RecvMany for an ordinary goroutine. It waits until ctx ends at most.
-func (r *UnboundedReceiver[T]) RecvManyContext(ctx context.Context, buf []T) (int, error) {
-	if len(buf) == 0 {
-		return 0, nil
-	}
-	v, err := r.RecvContext(ctx)
+	v, err := r.Recv(ctx)
 	return r.fill(buf, v, err)
 }
 
@@ -176,24 +158,12 @@ func (r *UnboundedReceiver[T]) fill(buf []T, v T, err error) (n int, _ error) {
 	return n, err
 }
 
-// All receives until the channel is closed and drained, or the task is aborted; in the latter case
-// the task's next sched.Await returns the error. It is for stackful tasks.
-func (r *UnboundedReceiver[T]) All(cx *sched.Context) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for {
-			if v, err := r.Recv(cx); err != nil || !yield(v) {
-				return
-			}
-		}
-	}
-}
-
-// AllContext is All for an ordinary goroutine. It ends when the channel is closed and drained, or
-// ctx ends.
-func (r *UnboundedReceiver[T]) AllContext(ctx context.Context) iter.Seq[T] {
+// All receives until the channel is closed and drained, ctx ends, or a wait is refused (see
+// sched.Await). Use Recv if the difference matters.
+func (r *UnboundedReceiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for ctx.Err() == nil {
-			if v, err := r.RecvContext(ctx); err != nil || !yield(v) {
+			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}
 		}

@@ -77,7 +77,7 @@ func TestAnUnboundedChannelThatIsClosedIsDrained(t *testing.T) {
 				if e.cx != nil {
 					return rx.RecvMany(e.cx, buf)
 				}
-				return rx.RecvManyContext(e.ctx, buf)
+				return rx.RecvMany(e.ctx, buf)
 			}
 			n, err := many()
 			require.NoError(t, err)

@@ -24,13 +24,8 @@ var (
 // missed. The error is ErrClosed if no more values will come and the last one does not satisfy
 // until. It is sched.ErrCanceled in a task that was aborted. It is for stackful tasks. until must
 // be quick: it runs on the worker, without a lock. WaitFor costs one allocation.
-func (r *WatchReceiver[T]) WaitFor(cx *sched.Context, until func(T) bool) (T, error) {
-	return sched.Await(cx, sched.Future[T](r.WaitForFuture(until)))
-}
-
-// WaitForContext is WaitFor for an ordinary goroutine. It waits until ctx ends at most.
-func (r *WatchReceiver[T]) WaitForContext(ctx context.Context, until func(T) bool) (T, error) {
-	return sched.Wait(ctx, sched.Future[T](r.WaitForFuture(until)))
+func (r *WatchReceiver[T]) WaitFor(ctx context.Context, until func(T) bool) (T, error) {
+	return sched.Await(ctx, sched.Future[T](r.WaitForFuture(until)))
 }
 
 // WaitForFuture is WaitFor as a future. If it is abandoned, the last value that counts as seen did

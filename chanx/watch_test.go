@@ -41,7 +41,7 @@ func TestTheInitialValueOfAWatchCountsAsSeen(t *testing.T) {
 			if e.cx != nil {
 				return rx.Changed(e.cx)
 			}
-			return rx.ChangedContext(e.ctx)
+			return rx.Changed(e.ctx)
 		})
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		late := tx.Subscribe()

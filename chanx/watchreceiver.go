@@ -88,21 +88,13 @@ func (r *WatchReceiver[T]) TryRecv() (v T, err error) {
 // Recv waits until there is a value that was not seen, returns it, and marks it as seen. It is for
 // stackful tasks (see sched.Await). The error is ErrClosed when no more values will come, and
 // sched.ErrCanceled in a task that was aborted. It allocates nothing.
-func (r *WatchReceiver[T]) Recv(cx *sched.Context) (T, error) {
-	if cx.Proceed() {
+func (r *WatchReceiver[T]) Recv(ctx context.Context) (T, error) {
+	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
 			return v, err
 		}
 	}
-	return sched.Await(cx, sched.Future[T](&r.recv))
-}
-
-// RecvContext is Recv for an ordinary goroutine. It waits until ctx ends at most.
-func (r *WatchReceiver[T]) RecvContext(ctx context.Context) (T, error) {
-	if v, err := r.TryRecv(); err != ErrEmpty {
-		return v, err
-	}
-	return sched.Wait(ctx, sched.Future[T](&r.recv))
+	return sched.Await(ctx, sched.Future[T](&r.recv))
 }
 
 // RecvFuture returns a future of the next value that was not seen. Each call returns the same
@@ -113,34 +105,25 @@ func (r *WatchReceiver[T]) RecvFuture() *WatchRecvFuture[T] { return &r.recv }
 // Changed waits until there is a value that was not seen, and marks it as seen. Value then returns
 // that value or a later one; for a later one the next Changed does not wait. Recv does both in one
 // step. It is for stackful tasks. Its errors are those of Recv.
-func (r *WatchReceiver[T]) Changed(cx *sched.Context) error {
-	if cx.Proceed() {
+func (r *WatchReceiver[T]) Changed(ctx context.Context) error {
+	if sched.FromContext(ctx).Proceed() {
 		if err := r.tryChanged(); err != ErrEmpty {
 			return err
 		}
 	}
-	_, err := sched.Await(cx, sched.Future[struct{}](&r.changed))
-	return err
-}
-
-// ChangedContext is Changed for an ordinary goroutine. It waits until ctx ends at most.
-func (r *WatchReceiver[T]) ChangedContext(ctx context.Context) error {
-	if err := r.tryChanged(); err != ErrEmpty {
-		return err
-	}
-	_, err := sched.Wait(ctx, sched.Future[struct{}](&r.changed))
+	_, err := sched.Await(ctx, sched.Future[struct{}](&r.changed))
 	return err
 }
 
 // ChangedFuture is Changed as a future. Each call returns the same future.
 func (r *WatchReceiver[T]) ChangedFuture() *ChangedFuture[T] { return &r.changed }
 
-// All yields each value that Recv returns, until the channel is closed and the last value seen, or
-// the task is aborted. In the latter case the task's next sched.Await returns the error.
-func (r *WatchReceiver[T]) All(cx *sched.Context) iter.Seq[T] {
+// All yields each value that Recv returns, until the channel is closed and the last value seen,
+// ctx ends, or a wait is refused (see sched.Await). Use Recv if the difference matters.
+func (r *WatchReceiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for {
-			if v, err := r.Recv(cx); err != nil || !yield(v) {
+		for ctx.Err() == nil {
+			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}
 		}

@@ -50,7 +50,7 @@ func TestTheContextOfAConnectionEndsWithIt(t *testing.T) {
 				goOn, streams, contexts := make(chan error), make(chan *conn.Stream, 1), make(chan context.Context, 2)
 				f := sequential(t, backend, 2, func(cx *sched.Context, s *conn.Stream) error {
 					contexts <- s.Context()
-					contexts <- cx.Context()
+					contexts <- cx
 					streams <- s
 					err, waitErr := sched.Await(cx, sched.Recv(goOn))
 					return errors.Join(err, waitErr)
@@ -88,12 +88,12 @@ func TestAContextEndsWhileItsFunctionIsWithinACall(t *testing.T) {
 					within, goOn, causes := make(chan *conn.Stream, 1), make(chan struct{}), make(chan error, 1)
 					f := sequential(t, backend, 1, func(cx *sched.Context, s *conn.Stream) error {
 						if made == "before" {
-							cx.Context()
+							cx
 						}
 						within <- s
 						<-goOn
-						<-cx.Context().Done()
-						causes <- context.Cause(cx.Context())
+						<-cx.Done()
+						causes <- context.Cause(cx)
 						return nil
 					})
 					c := f.dial()
@@ -112,7 +112,7 @@ func TestAFunctionsContextHasTheCauseOfTheConnectionsEnd(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		ready, causes := make(chan struct{}), make(chan error, 1)
 		f := sequential(t, backend, 1, func(cx *sched.Context, s *conn.Stream) error {
-			ctx := cx.Context()
+			ctx := cx
 			close(ready)
 			_, err := sched.Await(cx, sched.Sleep(time.Hour))
 			causes <- context.Cause(ctx)
@@ -133,7 +133,7 @@ func TestAContextOfABrokenConnectionHasEnded(t *testing.T) {
 		causes := make(chan error, 2)
 		f := sequential(t, backend, 1, func(cx *sched.Context, s *conn.Stream) error {
 			_, err := s.Read(make([]byte, 1))
-			causes <- context.Cause(cx.Context())
+			causes <- context.Cause(cx)
 			causes <- context.Cause(s.Context())
 			return err
 		})
@@ -149,9 +149,9 @@ func TestABranchHasAContextOfItsOwn(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		contexts := make(chan context.Context, 2)
 		f := sequential(t, backend, 1, func(cx *sched.Context, s *conn.Stream) error {
-			contexts <- cx.Context()
+			contexts <- cx
 			err := s.Go(func(cx *sched.Context) error {
-				contexts <- cx.Context()
+				contexts <- cx
 				return nil
 			}).Join(cx)
 			if err == nil {
@@ -245,7 +245,7 @@ func TestTheContextOfAConnectionHasTheValuesOfTheServer(t *testing.T) {
 		base, cancel := context.WithCancelCause(context.WithValue(context.Background(), contextKey("base"), "base"))
 		values, ended := make(chan any, 2), make(chan error, 1)
 		f := sequential(t, backend, 1, func(cx *sched.Context, s *conn.Stream) error {
-			ctx := cx.Context()
+			ctx := cx
 			values <- ctx.Value(contextKey("base"))
 			values <- ctx.Value(contextKey("peer"))
 			_, err := sched.Await(cx, sched.Done(ctx))
@@ -339,7 +339,7 @@ func TestClosingTheGroupEndsTheContextsOfItsConnections(t *testing.T) {
 // A context with a deadline bounds the wait of a task for bytes, and takes none.
 func TestAContextsDeadlineEndsAWaitForBytes(t *testing.T) {
 	exchange := func(cx *sched.Context, s *conn.Stream) error {
-		ctx, cancel := context.WithTimeout(cx.Context(), time.Millisecond)
+		ctx, cancel := context.WithTimeout(cx, time.Millisecond)
 		defer cancel()
 		if _, err := sched.Await(cx, sched.WithContext(ctx, s.Readable())); err != context.DeadlineExceeded {
 			return fmt.Errorf("after a deadline: %v", err)
@@ -347,7 +347,7 @@ func TestAContextsDeadlineEndsAWaitForBytes(t *testing.T) {
 		if _, err := s.Write([]byte("go on")); err != nil {
 			return err
 		}
-		ctx, cancel = context.WithTimeout(cx.Context(), time.Hour)
+		ctx, cancel = context.WithTimeout(cx, time.Hour)
 		defer cancel()
 		if _, err := sched.Await(cx, sched.WithContext(ctx, s.Readable())); err != nil {
 			return fmt.Errorf("with bytes: %w", err)

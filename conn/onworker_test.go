@@ -31,7 +31,7 @@ func TestACallbackMustNotBlockItsWorker(t *testing.T) {
 				"conn.Group.ShutdownServed": f.ShutdownServed,
 				"conn.Group.Wait":           f.Wait,
 				"sched.Wait": func(ctx context.Context) error {
-					_, err := sched.Wait(ctx, sched.NewCancellationToken().Canceled())
+					_, err := sched.Await(ctx, sched.NewCancellationToken().Canceled())
 					return err
 				},
 			} {

@@ -36,7 +36,7 @@ func (r *remote) Write(p []byte) (int, error) { return r.ask(r.writes, "write", 
 
 func (r *remote) ask(to *chanx.Sender[*request], op string, p []byte) (int, error) {
 	q := &request{p: p, done: make(chan struct{})}
-	if err := to.SendContext(context.Background(), q); err != nil {
+	if err := to.Send(context.Background(), q); err != nil {
 		return 0, &net.OpError{Op: op, Net: "tcp", Err: net.ErrClosed}
 	}
 	<-q.done

@@ -180,7 +180,7 @@ func TestAStreamIsBoundAgainInTheMiddleOfAMessage(t *testing.T) {
 				}
 				tx, rx := chanx.NewBounded[*conn.Stream](1)
 				s := conntest.Receive(t, streams)
-				require.NoError(t, tx.SendContext(t.Context(), s))
+				require.NoError(t, tx.Send(t.Context(), s))
 				got := make([]byte, 0, len(noise))
 				if kind != "dialed" {
 					got = append(got, noise[:1000]...)

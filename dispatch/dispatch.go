@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"context"
+
 	"github.com/suiro-go/suiro/blocking"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -20,8 +22,9 @@ var Unconfined = Dispatcher{}
 // Default runs functions as tasks of a runtime: that of a server, for example.
 func Default(rt *sched.Runtime) Dispatcher { return Dispatcher{rt: rt} }
 
-// IO runs functions on goroutines of a pool, where they may block. They must not Await: use
-// sched.Block or the ...Context forms with cx.Context(), which ends when the caller is aborted.
+// IO runs functions on goroutines of a pool, where they may block. The context of such a function
+// ends when the caller's does, or when the caller is aborted. What waits with it blocks the
+// goroutine.
 func IO(pool *blocking.Pool) Dispatcher { return Dispatcher{pool: pool} }
 
 // Custom runs functions as tasks of a runtime of its own with n workers. Close closes it.
@@ -42,30 +45,29 @@ func (d Dispatcher) Close() error {
 	return d.rt.Close()
 }
 
-// On runs fn on a dispatcher, suspends the calling stackful task until fn has returned, and returns
-// fn's result on the caller's runtime. (Kotlin's withContext.) fn must use its own cx. On a
-// dispatcher whose runtime is the caller's, fn is called in place. A panic of fn elsewhere is the
-// error, a *sched.PanicError.
+// On runs fn on a dispatcher, waits until fn has returned (see sched.Await), and returns fn's
+// result. (Kotlin's withContext.) A stackful task that calls it is suspended, and goes on on its
+// own runtime. fn must use its own ctx. On a dispatcher whose runtime is the caller's, fn is called
+// in place. A panic of fn elsewhere is the error, a *sched.PanicError.
 //
-// If the caller is aborted, On returns sched.ErrCanceled at once, and fn is aborted. On a pool, fn
-// is not called, or it goes on and its result is dropped.
-func On[T any](cx *sched.Context, d Dispatcher, fn func(cx *sched.Context) (T, error)) (T, error) {
-	switch {
+// If ctx ends or the caller is aborted, On returns at once with that error, and fn is aborted. On a
+// pool, fn is not called, or it goes on and its result is dropped.
+func On[T any](ctx context.Context, d Dispatcher, fn func(ctx context.Context) (T, error)) (T, error) {
+	switch cx := sched.FromContext(ctx); {
 	case d.pool != nil:
-		ctx, rt := cx.Context(), cx.Runtime()
-		return blocking.Do(cx, d.pool, func() (T, error) {
-			return sched.Block(ctx, rt, sched.FutureFunc[T](func(cx *sched.Context) (T, error) {
-				v, err := fn(cx)
-				if err == sched.ErrPending {
-					err = sched.ErrPendingResult
-				}
-				return v, err
-			}))
+		outside := sched.WithoutTask(ctx)
+		return blocking.Do(ctx, d.pool, func() (T, error) {
+			v, err := fn(outside)
+			if err == sched.ErrPending {
+				err = sched.ErrPendingResult
+			}
+			return v, err
 		})
-	case d.rt == nil || d.rt == cx.Runtime():
-		return fn(cx)
+	case d.rt == nil || cx != nil && d.rt == cx.Runtime():
+		return fn(ctx)
 	default:
-		return sched.Await[T](cx, &elsewhere[T]{sched.Go(d.rt, fn)})
+		task := sched.Go(d.rt, func(cx *sched.Context) (T, error) { return fn(cx) })
+		return sched.Await[T](ctx, &elsewhere[T]{task})
 	}
 }
 

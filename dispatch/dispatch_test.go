@@ -130,7 +130,7 @@ func TestAnAbortReachesTheFunction(t *testing.T) {
 				if cx.Stackful() {
 					_, err = sched.Await[struct{}](cx, sched.Sleep(time.Hour))
 				} else {
-					_, err = sched.Block[struct{}](cx.Context(), cx.Runtime(), sched.Sleep(time.Hour))
+					_, err = sched.Block[struct{}](cx, cx.Runtime(), sched.Sleep(time.Hour))
 				}
 				ended <- err
 				return 0, err

@@ -57,7 +57,7 @@ func Call[Q, R any](cx *sched.Context, s *System, to PID, timeout time.Duration,
 
 // CallContext is Call for a goroutine. It waits until ctx ends.
 func CallContext[Q, R any](ctx context.Context, s *System, to PID, body Q) (R, error) {
-	return sched.Wait(ctx, CallFuture[Q, R](s, to, body))
+	return sched.Await(ctx, CallFuture[Q, R](s, to, body))
 }
 
 // CallFuture is Call without a time-out, for sched.Select and stackless tasks. The first poll sends

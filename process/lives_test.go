@@ -64,7 +64,7 @@ func TestLinksInACircle(t *testing.T) {
 			for _, pid := range pids {
 				eventually(t, "all have ended", func() bool { return s.Status(pid) == process.Complete })
 			}
-			_, err := sched.Wait(context.Background(), last)
+			_, err := sched.Await(context.Background(), last)
 			require.Equal(t, process.ErrNoProcess, err, "it had ended before")
 		}
 	})
@@ -239,7 +239,7 @@ func TestNamesAndGroups(t *testing.T) {
 		end := make(chan struct{})
 		go func() {
 			defer close(end)
-			_, _ = sched.Wait(context.Background(), done)
+			_, _ = sched.Await(context.Background(), done)
 			if _, ok := s.Whereis("a"); ok {
 				t.Error("the name was not free at the end")
 			}
@@ -310,7 +310,7 @@ func TestTheContextsOfProcessesEndWithACancel(t *testing.T) {
 		require.Equal(t, context.Canceled, ctx.Err())
 
 		pid = spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
-			contexts <- cx.Context()
+			contexts <- cx
 			return waits(cx, self)
 		})
 		ctx = receive(t, "a context", contexts)

@@ -50,7 +50,7 @@ func (s *System) Deliver(ctx context.Context, to PID, message any) error {
 	if err := s.trySend(nil, to, message); err != ErrMailboxFull {
 		return err
 	}
-	_, err := sched.Wait(ctx, sched.Future[struct{}](&sendFuture{sys: s, to: to, message: message, wait: true}))
+	_, err := sched.Await(ctx, sched.Future[struct{}](&sendFuture{sys: s, to: to, message: message, wait: true}))
 	return err
 }
 

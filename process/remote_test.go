@@ -124,7 +124,7 @@ func TestARemoteReachesProcessesOfOtherNodes(t *testing.T) {
 	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() {
-		_, err := sched.Wait(t.Context(), near.Done(pid))
+		_, err := sched.Await(t.Context(), near.Done(pid))
 		done <- err
 	}()
 	require.Equal(t, process.ErrNoProcess, near.Kill(pid), "only its own system kills a process")

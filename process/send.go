@@ -53,7 +53,7 @@ func (s *System) SendContext(ctx context.Context, to PID, message any) error {
 	if err := s.trySend(nil, to, message); err != ErrMailboxFull {
 		return err
 	}
-	_, err := sched.Wait(ctx, s.SendFuture(to, message))
+	_, err := sched.Await(ctx, s.SendFuture(to, message))
 	return err
 }
 

@@ -2,9 +2,9 @@ package sched
 
 import (
 	"context"
-	"time"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/goid"
 	"github.com/suiro-go/suiro/internal/onworker"
 )
 
@@ -22,27 +22,17 @@ func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	return block(ctx, rt, rt, f)
 }
 
-// Wait polls f on the calling goroutine until f is done, and returns its result. If ctx ends first,
-// Wait abandons f and returns ctx's error. If it would have to wait on a worker's goroutine, it
-// returns ErrBlocksWorker.
-//
-// Unlike Block, Wait needs no runtime, and f finds none in the context. So f must be completed by
-// others, as the wait for a lock or a channel is. A Sleep or a Timeout uses a timer of package
-// time, but not a point in a runtime's time. Waiting for a lock or a channel allocates nothing. In
-// a bubble of testing/synctest, goroutines of the bubble must complete f. A worker of a runtime
-// that was made outside would end the process; use Block there.
-func Wait[T any](ctx context.Context, f Future[T]) (T, error) { return block(ctx, nil, nil, f) }
-
 // A blocker is the task of a goroutine that blocks. It is never queued: to schedule it is to
 // signal the goroutine, which then polls the future.
 type blocker struct {
 	task Task
 	cx   Context
-	ctx  context.Context // the context that was given to Block or Wait
+	ctx  context.Context // the context that was given to Block or Await
 	woke chan struct{}
 
 	scopes *localScope
-	since  int64 // when the call began, by the wall clock in nanoseconds; 0: in a bubble of testing/synctest
+	id     uintptr // goid.Get of the goroutine
+	pooled bool    // false: it was made in a bubble of testing/synctest
 }
 
 // Run is never called: the goroutine polls the future itself.
@@ -78,12 +68,11 @@ func makeBlocker(woke chan struct{}) *blocker {
 // testing/synctest the blocker is not pooled. Its channel belongs to the bubble, so that the
 // bubble's time passes during the wait, unless rt's workers are outside.
 func getBlocker(rt *Runtime) (b *blocker, inside bool) {
-	now := time.Now()
-	inside = bubble.Of(now)
+	inside = bubble.In()
 	switch {
 	case !inside:
 		b = spareBlocker()
-		b.since = now.UnixNano()
+		b.pooled = true
 	case rt == nil || rt.inside:
 		b = makeBlocker(make(chan struct{}, 1))
 	default:
@@ -100,13 +89,13 @@ func getBlocker(rt *Runtime) (b *blocker, inside bool) {
 func (b *blocker) put() {
 	b.releaseClock()
 	b.task.state.complete()
-	b.cx, b.ctx = Context{}, nil
-	if b.since != 0 {
+	b.cx.rt, b.cx.word, b.ctx, b.id = nil, 0, nil, 0
+	if b.pooled {
 		keepBlocker(b)
 	}
 }
 
-// block is Block, or Wait if rt is nil. The workers of from complete f; nil: other goroutines do.
+// block is Block, or Await of an ordinary goroutine if rt is nil. The workers of from complete f; nil: other goroutines do.
 func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error) {
 	var closed <-chan struct{}
 	if rt != nil {
@@ -125,7 +114,7 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			abandon(f)
 		}
 	}()
-	b.cx, b.ctx = Context{rt: rt}, ctx
+	b.cx.rt, b.ctx, b.id = rt, ctx, goid.Get()
 	b.holdClock()
 	cx := &b.cx
 	var ended error // why the wait ends early
@@ -142,7 +131,7 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 		if b.task.state.suspend() { // f has woken the task meanwhile: do not wait
 			select {
 			case <-ctx.Done():
-				ended = ctx.Err()
+				ended = endOf(ctx)
 			case <-closed:
 				ended = ErrClosed
 			default:
@@ -150,12 +139,12 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			continue
 		}
 		b.releaseClock()
-		if ended = onworker.WaitAt(b.since); ended == nil {
+		if ended = onworker.Wait(); ended == nil {
 			select { // select picks any ready case: the last poll prefers the result
 			case <-b.woke:
 				continue
 			case <-ctx.Done():
-				ended = ctx.Err()
+				ended = endOf(ctx)
 			case <-closed:
 				ended = ErrClosed
 			}

@@ -131,7 +131,7 @@ func TestBlockStartsTheRuntime(t *testing.T) {
 func waitFor(d time.Duration) error {
 	token := sched.NewCancellationToken()
 	go func() { time.Sleep(d); token.Cancel() }()
-	_, err := sched.Wait(context.Background(), token.Canceled())
+	_, err := sched.Await(context.Background(), token.Canceled())
 	return err
 }
 

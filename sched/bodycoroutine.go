@@ -22,7 +22,7 @@ func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
 	if w.rt.cfg.locked {
 		cx.task.home = w
 	}
-	co.begin(cx, c)
+	co.begin(cx, c).function = true
 	co.fn = fn
 	c.co = co
 	return c.Resume(cx)
@@ -44,10 +44,9 @@ func (c *Coroutine) Resume(cx *Context) (done bool) {
 // shield is up. The function sees this at the next Resume.
 func (c *Coroutine) Cancel() {
 	if c.co != nil {
-		c.co.canceled = true
-		if t := c.co.cx.task; c.co.contexted && t.state.word.Load()&shieldMask == 0 {
-			t.rt.contexts.abort(c, t.generation())
-		}
+		cx := c.co.cx
+		cx.canceled.Store(true)
+		cx.endIfCanceled()
 	}
 }
 
@@ -56,7 +55,7 @@ func (c *Coroutine) Context() *Context {
 	if c.co == nil {
 		return nil
 	}
-	return &c.co.cx
+	return c.co.cx
 }
 
 // BeforeSuspend does the work that Context.Defer has postponed until a wait. The function can wait
@@ -97,10 +96,6 @@ func (c *Coroutine) crashed(err error) {
 // it has switched to the worker.
 func (c *Coroutine) leave() {
 	co := c.co
-	if co.contexted {
-		co.contexted = false
-		co.cx.rt.contexts.end(c)
-	}
 	c.co, co.fn = nil, nil
 	w := co.cx.worker
 	w.stacks.put(w, co)

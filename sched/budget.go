@@ -6,8 +6,11 @@ import "math"
 // budget is used up. The task has then been queued again, behind a poll of the driver, and the
 // caller must return ErrPending. A future calls Proceed first if it could otherwise go on without
 // end, for example because there is always one more value to receive. If its poll then makes no
-// progress, it calls Refund.
+// progress, it calls Refund. With a nil Context, that of a goroutine, Proceed is always true.
 func (cx *Context) Proceed() bool {
+	if cx == nil {
+		return true
+	}
 	if cx.budget > 0 {
 		cx.budget--
 		return true

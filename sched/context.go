@@ -1,19 +1,34 @@
 package sched
 
-import "time"
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/suiro-go/suiro/internal/goid"
+)
 
 // A Context is a running task's access to its runtime and worker. Go has no thread-locals, so it
-// is passed as an argument. It is valid on that goroutine until Run or Poll returns; that of a
-// stackful task until its function returns.
+// is passed as an argument. It is also the context.Context of its task: see Done. Await, and all
+// calls that wait, take it or a context that was derived from it, and suspend the task.
+//
+// A function of Go has a Context of its own. Its methods that context.Context has, and Runtime, may
+// be called by any goroutine and at any time. The others are for the function itself, until it
+// returns. The Context of a Poll belongs to its worker, and is valid until the Poll returns. So is
+// one that was derived from it.
 type Context struct {
 	rt        *Runtime
-	worker    *worker // nil: an ordinary goroutine, in Block
+	worker    *worker // nil: an ordinary goroutine
 	task      *Task
 	coroutine *coroutine // nil: not a stackful task
 	word      uint64     // the task's state when its run began; of a stackful task, when its first run began
 	budget    int32
-	active    bool // its coroutine runs: the function is not waiting
 	defers    bool // its coroutine has deferred work
+	function  bool // it is that of a function of a Coroutine
+
+	canceled atomic.Bool                 // Coroutine.Cancel: Await returns at once, unless a shield is up
+	made     atomic.Pointer[taskContext] // of a function: its context.Context; nil: nobody needed it yet
+	followed followed
 }
 
 // budgetPerRun is the budget of a run, after which the task must let others run (see Proceed).
@@ -25,12 +40,62 @@ func (cx *Context) begin(t *Task) {
 	cx.word = t.state.start()
 }
 
+// FromContext is the Context of the calling task, if that is ctx or if ctx was derived from it;
+// nil: it is not, or the caller is no task.
+func FromContext(ctx context.Context) *Context {
+	cx, ok := ctx.(*Context)
+	if !ok {
+		cx = contextOf(ctx)
+	}
+	if cx != nil && cx.isHere() {
+		return cx
+	}
+	return nil
+}
+
+// contextOf is the Context from which ctx was derived; nil: none, or WithoutTask took it away.
+func contextOf(ctx context.Context) *Context {
+	if ctx == nil {
+		return nil
+	}
+	cx, _ := ctx.Value(taskKey{}).(*Context)
+	return cx
+}
+
+// taskKey is the key of the Context among the values of the contexts that were derived from it.
+type taskKey struct{}
+
+// WithoutTask is ctx for another goroutine: it has ctx's end, deadline and values, but not its
+// task. So calls that wait with it block the goroutine.
+func WithoutTask(ctx context.Context) context.Context { return withoutTask{ctx} }
+
+type withoutTask struct{ context.Context }
+
+func (c withoutTask) Value(key any) any {
+	if key == (taskKey{}) {
+		return nil
+	}
+	return c.Context.Value(key)
+}
+
+// isHere reports whether the calling goroutine runs the code that the context was given to.
+func (cx *Context) isHere() bool {
+	if cx.coroutine != nil {
+		return cx.coroutine.runs(cx)
+	}
+	if cx.worker != nil {
+		return cx.worker.id == goid.Get()
+	}
+	b, ok := cx.task.body.(*blocker)
+	return ok && b.id == goid.Get()
+}
+
 // Runtime is the runtime that the task runs in. In Block it is the one that was given to Block.
 func (cx *Context) Runtime() *Runtime { return cx.rt }
 
-// Worker is the index of the worker that runs the task, from 0; -1 in Block. The indices of spare
-// workers follow the others: see Config.Spares. A stackful task may run on another worker after
-// each wait.
+// Worker is the index of the worker that runs the task, from 0; -1 on an ordinary goroutine. The
+// indices of spare workers follow the others: see Config.Spares. A stackful task may run on another
+// worker after each wait.
 func (cx *Context) Worker() int {
 	if cx.worker == nil {
 		return -1
@@ -38,7 +103,7 @@ func (cx *Context) Worker() int {
 	return cx.worker.index
 }
 
-// Driver is the driver of the worker that runs the task; nil in Block.
+// Driver is the driver of the worker that runs the task; nil on an ordinary goroutine.
 func (cx *Context) Driver() Driver {
 	if cx.worker == nil {
 		return nil
@@ -47,8 +112,8 @@ func (cx *Context) Driver() Driver {
 }
 
 // Now is the runtime's time (see Runtime.Now) as of the worker's current tick. As long as tasks
-// are short it is off by well under a millisecond. It costs almost nothing. In Wait it is the time
-// since the process began.
+// are short it is off by well under a millisecond. It costs almost nothing. In the Await of an
+// ordinary goroutine it is the time since the process began.
 func (cx *Context) Now() time.Duration {
 	switch {
 	case cx.rt == nil:
@@ -94,7 +159,7 @@ func (cx *Context) queue(t *Task) {
 // Canceled reports that the task has been aborted and no shield is up: the task should end soon.
 func (cx *Context) Canceled() bool {
 	word := cx.task.state.word.Load()
-	if co := cx.coroutine; co != nil && (co.closing || co.canceled && word&shieldMask == 0) {
+	if co := cx.coroutine; co != nil && (co.closing || cx.canceled.Load() && word&shieldMask == 0) {
 		return true
 	}
 	return dueToEnd(word)
@@ -106,16 +171,14 @@ func (cx *Context) Shield() { cx.task.state.shield() }
 
 // Unshield ends one Shield. If that was the last one, and the task has been aborted, the task ends
 // at its next suspension.
-func (cx *Context) Unshield() { cx.task.lowered(cx.coroutine, cx.task.state.unshield()) }
+func (cx *Context) Unshield() { cx.lowered(cx.task, cx.task.state.unshield()) }
 
 // Serves reports whether a call that waits may suspend the task of w with this context. That is
-// the case if cx is the context of the task's function, which runs now. So a type that keeps a
-// function's context and waker can refuse a call from elsewhere. It is for functions of Go and of
-// a Coroutine. It does not notice a call from another goroutine while the function runs; a wait
-// would then end the process.
+// the case if cx is the context of the function that calls it. So a type that keeps a function's
+// context and waker can refuse a call from elsewhere. It is for functions of Go and of a
+// Coroutine, and may be called by any goroutine.
 func (cx *Context) Serves(w Waker) bool {
-	t := w.task // the state is checked first: cx is the worker's while the task runs
-	return t != nil && t.is(w.generation) && t.state.isRunning(w.generation) && cx.active && cx.task == t
+	return cx.coroutine != nil && cx.isHere() && cx.task == w.task && cx.task.is(w.generation)
 }
 
 // Stackful reports whether a function may Await with the context.

@@ -20,9 +20,10 @@ import (
 // the shared list, which a lock guards.
 type coroutine struct {
 	// A switch needs only these fields; they fit into one cache line.
-	cx     Context
+	cx     *Context // that of the running job, which is used for no other job; nil: the coroutine is free
 	resume func() (struct{}, bool)
 	yield  func(struct{}) bool
+	id     uintptr // goid.Get of its goroutine, from its first job on
 
 	job     job                  // the running job; nil: the coroutine is free
 	fn      func(*Context) error // the function of a Coroutine
@@ -30,11 +31,9 @@ type coroutine struct {
 	exited  bool // a task called runtime.Goexit: the stack stays in its deferred calls for good
 	closing bool // the worker ends: Await returns at once
 
-	canceled  bool  // a Coroutine was canceled: Await returns at once, unless a shield is up
-	contexted bool  // the Coroutine has a context
-	ignored   int32 // calls of Await since the task was canceled
-	scopes    *localScope
-	deferred  []Deferred
+	ignored  int32 // calls of Await since the task was canceled
+	scopes   *localScope
+	deferred []Deferred
 
 	maker      *worker        // the worker in whose list it is
 	prev, next *coroutine     // in that list
@@ -51,11 +50,10 @@ type job interface {
 
 func newCoroutine(w *worker) *coroutine {
 	co := &coroutine{maker: w}
-	co.cx = Context{rt: w.rt, coroutine: co}
 	co.resume, co.stop = iter.Pull(func(yield func(struct{}) bool) {
 		co.yield = yield
 		co.maker.stacks.enter(co)
-		defer onworker.Leave(co.goroutine)
+		defer onworker.Leave()
 		co.serve()
 	})
 	return co
@@ -98,8 +96,10 @@ func (co *coroutine) crashed(err error) {
 	if co.cx.defers {
 		co.runDeferred()
 	}
+	cx := co.cx
 	co.job.crashed(err)
-	co.job = nil
+	cx.over()
+	co.cx, co.job = nil, nil
 }
 
 // call calls the job's function, and returns its panic. It does not return after runtime.Goexit.
@@ -110,22 +110,26 @@ func (co *coroutine) call() (p *PanicError) {
 			p = panicOf(recover())
 		}
 	}()
-	co.cx.budget, co.cx.active = budgetPerRun, true
-	if w := co.cx.worker; w != nil && w.stackLabels != nil {
-		w.stackLabels.set(co.cx.task)
+	cx := co.cx
+	if w := cx.worker; w != nil && w.stackLabels != nil {
+		w.stackLabels.set(cx.task)
 	} else {
 		unlabel() // the last job may have left labels
 	}
-	co.job.call(&co.cx)
-	co.job = nil
+	co.job.call(cx)
+	cx.over()
+	co.cx, co.job = nil, nil
 	returned = true
 	return nil
 }
 
 // begin gives the coroutine a job of the task that cx runs.
-func (co *coroutine) begin(cx *Context, j job) {
-	co.cx.task, co.cx.word, co.job = cx.task, cx.word, j
+func (co *coroutine) begin(cx *Context, j job) *Context {
+	own := cx.worker.stacks.context()
+	own.rt, own.task, own.coroutine, own.word, own.budget = cx.rt, cx.task, co, cx.word, budgetPerRun
+	co.cx, co.job = own, j
 	co.of.Store(uintptr(unsafe.Pointer(cx.task)))
+	return own
 }
 
 // resumeOn continues the job on a worker until the job waits or is done.
@@ -137,9 +141,8 @@ func (co *coroutine) resumeOn(w *worker) (done bool) {
 
 // suspend returns to the worker until the task is run again.
 func (co *coroutine) suspend() {
-	co.cx.active = false
 	co.yield(struct{}{})
-	co.cx.budget, co.cx.active = budgetPerRun, true
+	co.cx.budget = budgetPerRun
 }
 
 // giveUpAfter is how often a canceled task may call Await before it is unwound for good: the task

@@ -23,7 +23,7 @@ func (co *coroutine) runDeferred() {
 	for i := 0; i < len(co.deferred); i++ { // BeforeWait may defer another one
 		d := co.deferred[i]
 		co.deferred[i] = nil
-		d.BeforeWait(&co.cx)
+		d.BeforeWait(co.cx)
 	}
 	co.deferred = co.deferred[:0]
 	co.cx.defers = false

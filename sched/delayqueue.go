@@ -249,20 +249,15 @@ func timeOf(tick uint64) time.Duration {
 	return time.Duration(tick) * time.Millisecond
 }
 
-// Next awaits the next expired value, in a stackful task. While the queue is empty it waits for an
-// insertion.
-func (q *DelayQueue[T]) Next(cx *Context) (Expired[T], error) {
+// Next awaits the next expired value (see Await). While the queue is empty it waits for an
+// insertion. In a goroutine it returns ErrClosed if the runtime closes.
+func (q *DelayQueue[T]) Next(ctx context.Context) (Expired[T], error) {
 	f := q.futures.Get().(*ExpiredFuture[T])
 	defer q.futures.Put(f)
-	return Await(cx, f)
-}
-
-// NextContext is Next for a goroutine, which must not be a worker's. It returns ctx's error if ctx
-// ends first, and ErrClosed if the runtime closes.
-func (q *DelayQueue[T]) NextContext(ctx context.Context) (Expired[T], error) {
-	f := q.futures.Get().(*ExpiredFuture[T])
-	defer q.futures.Put(f)
-	return Block(ctx, q.rt, f)
+	if ctx != nil && contextOf(ctx) == nil {
+		return Block(ctx, q.rt, f)
+	}
+	return Await(ctx, f)
 }
 
 // ExpiredFuture is Next as a future. It can be polled again for each further value.

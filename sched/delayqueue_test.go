@@ -152,15 +152,15 @@ func TestAGoroutineTakesFromADelayQueue(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 2, Paused: true}.Endless())
 	q := sched.NewDelayQueue[int](rt)
 	q.Insert(1, time.Hour)
-	e, err := q.NextContext(t.Context())
+	e, err := q.Next(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, e.Value)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
-	_, err = q.NextContext(ctx)
+	_, err = q.Next(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, shut(t, rt))
-	_, err = q.NextContext(t.Context())
+	_, err = q.Next(t.Context())
 	require.Equal(t, sched.ErrClosed, err)
 }
 

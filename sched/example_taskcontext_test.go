@@ -20,7 +20,7 @@ func ExampleContext_Context() {
 	asks := make(chan struct{})
 	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
 		close(asks)
-		return struct{}{}, query(cx.Context())
+		return struct{}{}, query(cx)
 	})
 	<-asks
 	h.Abort()
@@ -37,7 +37,7 @@ func ExampleContext_Inherit() {
 	request := context.WithValue(context.Background(), user{}, "ann")
 	h := sched.Go(rt, func(cx *sched.Context) (any, error) {
 		cx.Inherit(request)
-		return cx.Context().Value(user{}), nil
+		return cx.Value(user{}), nil
 	})
 	fmt.Println(h.Wait(context.Background()))
 	// Output: ann <nil>

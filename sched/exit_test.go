@@ -107,7 +107,7 @@ func TestWhatExitsAtTheEndOfARuntimeDoesNotHoldItUp(t *testing.T) {
 					require.Error(t, err)
 				}
 				for range 10 {
-					_, err := sched.Wait(context.Background(), set.JoinNext())
+					_, err := sched.Await(context.Background(), set.JoinNext())
 					require.Error(t, err)
 					require.NotEqual(t, sched.ErrEmpty, err)
 				}

@@ -225,12 +225,12 @@ func TestAValueThatWasKeptIsTheNextRecvsAndGoesWithItsChannel(t *testing.T) {
 func TestAGoroutineReceivesWithRecvToo(t *testing.T) {
 	ch := make(chan string)
 	go func() { ch <- "hello" }()
-	v, err := sched.Wait(context.Background(), sched.Recv(ch))
+	v, err := sched.Await(context.Background(), sched.Recv(ch))
 	require.NoError(t, err)
 	require.Equal(t, "hello", v)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	_, err = sched.Wait(ctx, sched.Recv(ch))
+	_, err = sched.Await(ctx, sched.Recv(ch))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	eventually(t, "the helper ends", func() bool { return sched.Taps() == 0 })
 }

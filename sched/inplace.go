@@ -49,7 +49,7 @@ func (p *inPlace) record(success bool) {
 // waitInPlace lets other goroutines run, if the worker has nothing else to do. It reports whether
 // the task has been woken by then. If so, the task runs anew, as if it had been suspended.
 func (co *coroutine) waitInPlace() (woken bool) {
-	w, cx := co.cx.worker, &co.cx
+	w, cx := co.cx.worker, co.cx
 	if !w.rt.cfg.driverless || cx.budget < inPlaceCost || w.yields || w.woken || w.long.timing || w.hooked || w.rt.wander != nil ||
 		cx.task.coroutine != co || w.rt.timers.next.Load() != never || !w.undisturbed() || !w.inPlace.expected() {
 		return false

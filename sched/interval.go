@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"context"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/saturate"
@@ -98,9 +99,8 @@ func (i *Interval) take() time.Duration {
 	return tick
 }
 
-// Tick awaits the next tick, in a stackful task. It returns ErrCanceled as Await does; the tick
-// has then not been taken.
-func (i *Interval) Tick(cx *Context) (time.Duration, error) { return Await(cx, i) }
+// Tick awaits the next tick (see Await). With an error, the tick has not been taken.
+func (i *Interval) Tick(ctx context.Context) (time.Duration, error) { return Await(ctx, i) }
 
 // TryTick takes the next tick if it is due.
 func (i *Interval) TryTick(cx *Context) (time.Duration, bool) {

@@ -34,12 +34,11 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 	return h.value, h.err
 }
 
-// Wait blocks until the task is done and returns its result. If ctx ends first, it returns ctx's
-// error. It is for a goroutine that runs no task; a task uses Await or polls. On a worker it
-// returns ErrBlocksWorker, unless the task is done. In a bubble of testing/synctest, ctx's deadline
-// is real time if the task's runtime was made outside.
+// Wait is Await of the handle. If ctx ends first, it returns ctx's error, and the task goes on. On
+// a worker with an ordinary context it returns ErrBlocksWorker, unless the task is done. In a
+// bubble of testing/synctest, ctx's deadline is real time if the task's runtime was made outside.
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
-	return block(ctx, nil, h.runtime(), Future[T](h))
+	return wait(ctx, h.runtime(), Future[T](h))
 }
 
 // runtime is the task's runtime; nil: the result has been taken.

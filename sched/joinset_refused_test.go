@@ -30,7 +30,7 @@ func TestATaskThatIsRefusedEndsForOneOfManyThatWait(t *testing.T) {
 			for range waiters {
 				next := set.JoinNext()
 				go func() {
-					_, err := sched.Wait(context.Background(), next)
+					_, err := sched.Await(context.Background(), next)
 					results <- err
 				}()
 			}
@@ -77,10 +77,10 @@ func TestTheCancelOfARefusedTaskMayUseItsSet(t *testing.T) {
 			want := map[string]int{"Len": 1, "AbortAll": 1, "Close": 0, "Spawn": 2}[name]
 			require.Equal(t, want, set.Len())
 			for range want {
-				_, err := sched.Wait(context.Background(), set.JoinNext())
+				_, err := sched.Await(context.Background(), set.JoinNext())
 				require.ErrorIs(t, err, sched.ErrClosed)
 			}
-			_, err := sched.Wait(context.Background(), set.JoinNext())
+			_, err := sched.Await(context.Background(), set.JoinNext())
 			require.ErrorIs(t, err, sched.ErrEmpty)
 		})
 	}
@@ -107,10 +107,10 @@ func TestASetHasEveryTaskThatItsRuntimesEndCatches(t *testing.T) {
 		spawning.Wait()
 		require.Equal(t, spawners*each, set.Len())
 		for range spawners * each {
-			_, err := sched.Wait(context.Background(), set.JoinNext())
+			_, err := sched.Await(context.Background(), set.JoinNext())
 			require.ErrorIs(t, err, sched.ErrClosed)
 		}
-		_, err := sched.Wait(context.Background(), set.JoinNext())
+		_, err := sched.Await(context.Background(), set.JoinNext())
 		require.ErrorIs(t, err, sched.ErrEmpty)
 	}
 }

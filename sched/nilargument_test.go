@@ -45,7 +45,7 @@ func TestANilFutureOrFunctionPanicsAtTheCall(t *testing.T) {
 		"Scoped":             func() { sched.Scoped[int](&local, 1, nil) },
 		"AfterFunc":          func() { rt.AfterFunc(time.Hour, nil) },
 		"Block":              func() { _, _ = sched.Block[int](context.Background(), rt, nil) },
-		"Wait":               func() { _, _ = sched.Wait[int](context.Background(), nil) },
+		"Wait":               func() { _, _ = sched.Await[int](context.Background(), nil) },
 	} {
 		require.Panics(t, call, name)
 	}

@@ -21,7 +21,7 @@ func waits(rt *sched.Runtime) map[string]func(ctx context.Context) error {
 	never := sched.NewCancellationToken()
 	return map[string]func(ctx context.Context) error{
 		"sched.Wait": func(ctx context.Context) error {
-			_, err := sched.Wait(ctx, never.Canceled())
+			_, err := sched.Await(ctx, never.Canceled())
 			return err
 		},
 		"sched.Block": func(ctx context.Context) error {
@@ -184,7 +184,7 @@ func TestARefusedEndHasNoEffect(t *testing.T) {
 func TestARefusedWaitAbandonsItsFuture(t *testing.T) {
 	onRuntimes(t, func(t *testing.T, rt *sched.Runtime) {
 		f := new(dropped)
-		_, err := waitInTime(t, sched.Go(rt, func(*sched.Context) (int, error) { return sched.Wait(context.Background(), f) }))
+		_, err := waitInTime(t, sched.Go(rt, func(*sched.Context) (int, error) { return sched.Await(context.Background(), f) }))
 		require.ErrorIs(t, err, sched.ErrBlocksWorker)
 		require.EqualValues(t, 1, f.cancels.Load())
 	})
@@ -197,7 +197,7 @@ func TestWhatNeedsNoWaitSucceedsOnAWorker(t *testing.T) {
 		for _, place := range []string{"a task", "a Poll", "a Run"} {
 			places[place].call(t, rt, func() {
 				polls := 0
-				v, err := sched.Wait(context.Background(), sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+				v, err := sched.Await(context.Background(), sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 					if polls++; polls < 3 {
 						cx.Waker().Wake()
 						return 0, sched.ErrPending
@@ -224,7 +224,7 @@ func TestAWorkerMayWaitInBlockInPlace(t *testing.T) {
 					must(errors.Is(end(context.Background()), sched.ErrBlocksWorker), "%s waits for its own worker", name)
 				}
 			})
-			_, after := sched.Wait(context.Background(), new(dropped))
+			_, after := sched.Await(context.Background(), new(dropped))
 			must(errors.Is(after, sched.ErrBlocksWorker), "after BlockInPlace: %v", after)
 			return n, err
 		}
@@ -260,7 +260,7 @@ func TestHooksMustNotWait(t *testing.T) {
 	}
 	seen := make(chan hook, 1000)
 	note := func(name string) {
-		_, err := sched.Wait(context.Background(), new(dropped))
+		_, err := sched.Await(context.Background(), new(dropped))
 		select {
 		case seen <- hook{name, err}:
 		default:
@@ -343,7 +343,7 @@ func TestAStackThatIsUsedAgainIsLookedAtAgain(t *testing.T) {
 				var tasks []*sched.JoinHandle[int]
 				for range 8 {
 					tasks = append(tasks, sched.Go(rt, func(*sched.Context) (int, error) {
-						return sched.Wait(t.Context(), new(dropped))
+						return sched.Await(t.Context(), new(dropped))
 					}))
 				}
 				for _, h := range tasks {

@@ -196,7 +196,7 @@ func TestTheTokenOfATaskOutsideOfScopesIsTheRuntimes(t *testing.T) {
 			inBlock, err := sched.Block(t.Context(), rt, token)
 			require.NoError(t, err)
 			require.Same(t, rt.Draining(), inBlock)
-			inWait, err := sched.Wait(t.Context(), token)
+			inWait, err := sched.Await(t.Context(), token)
 			require.NoError(t, err)
 			require.NotSame(t, rt.Draining(), inWait)
 			require.False(t, rt.Draining().IsCanceled())

@@ -21,14 +21,16 @@ func Shield[T any](f Future[T]) Future[T] {
 
 type shielded[T any] struct {
 	f    Future[T]
-	task *Task // the task that is shielded; nil: no shield is up
-	co   *coroutine
+	task *Task    // the task that is shielded; nil: no shield is up
+	cx   *Context // of the function that is shielded; nil: none
 }
 
 func (s *shielded[T]) Poll(cx *Context) (T, error) {
 	if s.task == nil {
 		cx.Shield()
-		s.task, s.co = cx.task, cx.coroutine
+		if s.task = cx.task; cx.coroutine != nil {
+			s.cx = cx
+		}
 	}
 	v, err := s.f.Poll(cx)
 	if err != ErrPending {
@@ -42,7 +44,7 @@ func (s *shielded[T]) Poll(cx *Context) (T, error) {
 func (s *shielded[T]) lower() {
 	if t := s.task; t != nil {
 		s.task = nil
-		t.lowered(s.co, t.state.unshield())
+		s.cx.lowered(t, t.state.unshield())
 	}
 }
 

@@ -19,7 +19,7 @@ func TestAGoroutinesShieldIsItsOwnUntilItIsLowered(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			_, err := sched.Wait(ctx, sched.Shield[int](first))
+			_, err := sched.Await(ctx, sched.Shield[int](first))
 			ended <- err
 		}()
 		receive(t, "the first gives up", canceling)
@@ -28,7 +28,7 @@ func TestAGoroutinesShieldIsItsOwnUntilItIsLowered(t *testing.T) {
 		second := new(probe[int])
 		result := make(chan error, 1)
 		go func() {
-			_, err := sched.Wait(waits, sched.Shield[int](second)) // panics if its shield has ended
+			_, err := sched.Await(waits, sched.Shield[int](second)) // panics if its shield has ended
 			result <- err
 		}()
 		second.polled(t)
@@ -47,9 +47,9 @@ func TestAWaitWhoseCancelPanicsSpoilsNoOther(t *testing.T) {
 	cancel()
 	for range rounds(200) {
 		require.PanicsWithValue(t, "given up", func() {
-			_, _ = sched.Wait(ctx, sched.Shield[int](&probe[int]{onCancel: func() { panic("given up") }}))
+			_, _ = sched.Await(ctx, sched.Shield[int](&probe[int]{onCancel: func() { panic("given up") }}))
 		})
-		v, err := sched.Wait(context.Background(), sched.Shield(ready(7, nil)))
+		v, err := sched.Await(context.Background(), sched.Shield(ready(7, nil)))
 		require.NoError(t, err)
 		require.Equal(t, 7, v)
 	}

@@ -11,7 +11,7 @@ func (w *worker) runAsSpare() {
 	s := &w.rt.spares
 	defer w.rt.running.Done()
 	w.settle()
-	defer onworker.Leave(w.goroutine)
+	defer onworker.Leave()
 	ready := make(chan error, 1)
 	joined := false
 	defer func() { // deferred, in case NewDriver exits the goroutine

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/goid"
 	"github.com/suiro-go/suiro/internal/onworker"
 )
 
@@ -14,6 +15,7 @@ import (
 type stacks struct {
 	free   []*coroutine // the last one is used next; the first one is ended when there are too many
 	exited []*coroutine // coroutines after runtime.Goexit, whose end would also end the worker: used first
+	fresh  []Context    // contexts for the next jobs
 
 	mu   sync.Mutex
 	made *coroutine // a list of the coroutines that this worker has created and that were not stopped
@@ -55,6 +57,19 @@ func (s *stacks) get(w *worker) *coroutine {
 	return newCoroutine(w)
 }
 
+// context returns the context of a new job. A context may be in use after the end of its job,
+// because others were derived from it. So each job has its own, and several are made at once.
+func (s *stacks) context() *Context {
+	if len(s.fresh) == 0 {
+		s.fresh = make([]Context, contextsAtOnce)
+	}
+	cx := &s.fresh[0]
+	s.fresh = s.fresh[1:]
+	return cx
+}
+
+const contextsAtOnce = 8
+
 func popLast(list *[]*coroutine) *coroutine {
 	n := len(*list)
 	if n == 0 {
@@ -82,7 +97,7 @@ func (s *stacks) take(rt *Runtime) {
 // worker may get it before it has switched back to this worker.
 func (s *stacks) put(w *worker, co *coroutine) {
 	w.count.Coroutines--
-	co.cx.task, co.cx.active, co.ignored, co.canceled = nil, false, 0, false
+	co.ignored = 0
 	if co.exited {
 		s.exited = append(s.exited, co)
 		return
@@ -119,10 +134,12 @@ func (s *stacks) give(rt *Runtime) int {
 // enter puts a coroutine into the list of the worker that has created it. The coroutine runs for
 // the first time.
 func (s *stacks) enter(co *coroutine) {
-	id := onworker.Enter(co)
+	onworker.Enter(co)
+	co.id = goid.Get()
+	number := goid.Number()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	co.goroutine = id
+	co.goroutine = number
 	s.link(co)
 }
 

@@ -266,8 +266,19 @@ func (s *state) unshield() (ends bool) {
 	return word&contexted != 0 && dueToEnd(word)
 }
 
-// addContext notes that the task has a context, and reports whether it is due to end.
-func (s *state) addContext() (due bool) { return dueToEnd(s.word.Or(contexted)) }
+// addContext notes that the task of that generation has a context, and reports whether it is due
+// to end. If that task has ended, it has no effect.
+func (s *state) addContext(generation uint64) (due bool) {
+	for {
+		old := s.word.Load()
+		if (old^generation)&generationMask != 0 || old&lifecycleMask == stateComplete {
+			return false
+		}
+		if s.word.CompareAndSwap(old, old|contexted) {
+			return dueToEnd(old)
+		}
+	}
+}
 
 // endsContext reports whether the task has a context and is due to end. It is called
 // after cancel, with the same generation.

@@ -265,7 +265,7 @@ func TestExploreAContextAgainstAnAbort(t *testing.T) {
 					s.shield()
 				}
 				x.Go("task", func() {
-					if s.addContext() {
+					if s.addContext(0) {
 						ends()
 					}
 					if shields {

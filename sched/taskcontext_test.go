@@ -20,8 +20,8 @@ func TestAnAbortEndsTheContextOfATaskThatIsWithinACall(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		within := make(chan struct{})
 		h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-			ctx := cx.Context()
-			must(ctx == cx.Context(), "another one each time")
+			ctx := cx
+			must(ctx == cx, "another one each time")
 			close(within)
 			<-ctx.Done()
 			must(context.Cause(ctx) == sched.ErrCanceled && ctx.Err() == context.Canceled, "%v", context.Cause(ctx))
@@ -40,13 +40,13 @@ func TestAContextEndsWithItsTaskHoweverThatEnds(t *testing.T) {
 		made := make(chan context.Context, 1)
 		for _, spawn := range []func() *sched.JoinHandle[int]{
 			func() *sched.JoinHandle[int] {
-				return sched.Go(rt, func(cx *sched.Context) (int, error) { made <- cx.Context(); return 1, nil })
+				return sched.Go(rt, func(cx *sched.Context) (int, error) { made <- cx; return 1, nil })
 			},
 			func() *sched.JoinHandle[int] {
-				return sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) { made <- cx.Context(); return 1, nil }))
+				return sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) { made <- cx; return 1, nil }))
 			},
 			func() *sched.JoinHandle[int] {
-				return sched.Go(rt, func(cx *sched.Context) (int, error) { made <- cx.Context(); return raise("oh") })
+				return sched.Go(rt, func(cx *sched.Context) (int, error) { made <- cx; return raise("oh") })
 			},
 		} {
 			h := spawn()
@@ -56,7 +56,7 @@ func TestAContextEndsWithItsTaskHoweverThatEnds(t *testing.T) {
 			require.Equal(t, context.Canceled, context.Cause(ctx))
 			require.Zero(t, rt.Contexts())
 		}
-		freeTask(rt, func(cx *sched.Context) bool { made <- cx.Context(); return true }).Wake()
+		freeTask(rt, func(cx *sched.Context) bool { made <- cx; return true }).Wake()
 		ended(t, receive(t, "a context is made", made))
 		require.Zero(t, rt.Contexts())
 	})
@@ -69,7 +69,7 @@ func TestAContextMadeInATaskThatWasAbortedHasEnded(t *testing.T) {
 		close(started)
 		_, err := sched.Await(cx, sched.Sleep(time.Hour))
 		must(err == sched.ErrCanceled, "%v", err)
-		must(context.Cause(cx.Context()) == sched.ErrCanceled, "it goes on")
+		must(context.Cause(cx) == sched.ErrCanceled, "it goes on")
 		return struct{}{}, nil
 	})
 	receive(t, "the task runs", started)
@@ -82,16 +82,16 @@ func TestAShieldDefersTheEndOfAContextAndAllowsAnotherAfterIt(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		shielded, aborted := make(chan struct{}), make(chan struct{})
 		h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-			ctx := cx.Context()
+			ctx := cx
 			cx.Shield()
 			close(shielded)
 			<-aborted
-			must(ctx.Err() == nil && cx.Context() == ctx, "it ended behind a shield")
+			must(ctx.Err() == nil && cx == ctx, "it ended behind a shield")
 			cx.Unshield()
 			must(context.Cause(ctx) == sched.ErrCanceled, "it goes on without a shield")
 
 			cx.Shield() // for cleaning up
-			cleaning := cx.Context()
+			cleaning := cx
 			must(cleaning.Err() == nil, "no call is possible")
 			cx.Unshield()
 			must(context.Cause(cleaning) == sched.ErrCanceled, "it goes on without a shield")
@@ -110,7 +110,7 @@ func TestAShieldedFutureDefersTheEndOfAContext(t *testing.T) {
 	made := make(chan context.Context, 1)
 	p := new(probe[int])
 	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
-		made <- cx.Context()
+		made <- cx
 		return sched.Await(cx, sched.Shield[int](p))
 	})
 	ctx := receive(t, "a context is made", made)
@@ -130,10 +130,10 @@ func TestClosingTheRuntimeEndsItsContexts(t *testing.T) {
 		h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
 			cx.Shield() // it protects against aborts only
 			close(within)
-			<-cx.Context().Done()
-			must(context.Cause(cx.Context()) == sched.ErrClosed, "%v", context.Cause(cx.Context()))
+			<-cx.Done()
+			must(context.Cause(cx) == sched.ErrClosed, "%v", context.Cause(cx))
 			cx.Inherit(context.Background())
-			must(context.Cause(cx.Context()) == sched.ErrClosed, "made after that")
+			must(context.Cause(cx) == sched.ErrClosed, "made after that")
 			return struct{}{}, nil
 		})
 		receive(t, "the task is within a call", within)
@@ -149,15 +149,15 @@ func TestAContextHasTheValuesAndTheDeadlineOfItsParentAndEndsWithIt(t *testing.T
 	parent, cancel := context.WithDeadline(context.WithValue(context.Background(), contextKey{}, "request"), deadline)
 	defer cancel()
 	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-		before := cx.Context()
+		before := cx
 		_, has := before.Deadline()
 		must(before.Value(contextKey{}) == nil && !has, "without a parent")
 		cx.Inherit(parent)
 		must(before.Err() != nil, "it goes on although nobody will end it")
-		ctx := cx.Context()
+		ctx := cx
 		at, has := ctx.Deadline()
 		must(ctx.Value(contextKey{}) == "request" && has && at.Equal(deadline), "%v %v", at, has)
-		child := sched.Go(cx, func(cx *sched.Context) (any, error) { return cx.Context().Value(contextKey{}), nil })
+		child := sched.Go(cx, func(cx *sched.Context) (any, error) { return cx.Value(contextKey{}), nil })
 		must(await(cx, child) == nil, "inherited by a task")
 		cancel()
 		<-ctx.Done()
@@ -173,11 +173,11 @@ func TestInBlockAndWaitTheContextIsTheOneThatWasGiven(t *testing.T) {
 	given := context.WithValue(context.Background(), contextKey{}, 1)
 	f := sched.FutureFunc[context.Context](func(cx *sched.Context) (context.Context, error) {
 		cx.Inherit(context.Background())
-		return cx.Context(), nil
+		return cx, nil
 	})
 	for _, wait := range []func() (context.Context, error){
 		func() (context.Context, error) { return sched.Block(given, rt, sched.Future[context.Context](f)) },
-		func() (context.Context, error) { return sched.Wait(given, sched.Future[context.Context](f)) },
+		func() (context.Context, error) { return sched.Await(given, sched.Future[context.Context](f)) },
 	} {
 		got, err := wait()
 		require.NoError(t, err)
@@ -198,12 +198,12 @@ func TestTheContextOfACoroutineIsItsOwnAndHasTheBodysParent(t *testing.T) {
 	made := make(chan context.Context, 2)
 	leave := new(probe[int])
 	h := newHost(rt,
-		func(cx *sched.Context) error { made <- cx.Context(); return nil },
+		func(cx *sched.Context) error { made <- cx; return nil },
 		func(cx *sched.Context) error {
-			made <- cx.Context()
+			made <- cx
 			_, err := sched.Await(cx, sched.Shield[int](leave))
 			must(err == nil, "%v", err)
-			must(context.Cause(cx.Context()) == sched.ErrCanceled, "%v", context.Cause(cx.Context()))
+			must(context.Cause(cx) == sched.ErrCanceled, "%v", context.Cause(cx))
 			return err
 		})
 	h.task.Init(rt, parentalHost{h, context.WithValue(context.Background(), contextKey{}, 7)})
@@ -230,7 +230,7 @@ func TestAbortsAndContextsOfManyTasksDoNotMeetOthers(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		for i := range rounds(500) {
 			h := sched.Go(rt, func(cx *sched.Context) (error, error) {
-				ctx := cx.Context()
+				ctx := cx
 				_, _ = sched.Await(cx, sched.Yield())
 				return context.Cause(ctx), nil
 			})
@@ -257,7 +257,7 @@ func BenchmarkContext(b *testing.B) {
 	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
 		for range b.N {
 			cx.Inherit(context.Background())
-			cx.Context()
+			cx
 		}
 		return struct{}{}, nil
 	})

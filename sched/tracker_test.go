@@ -210,7 +210,7 @@ func TestAWaitThatBeginsWhileOthersAreToldIsNotDone(t *testing.T) {
 // one.
 func pollAll[T any](t testing.TB, fs ...sched.Future[T]) error {
 	t.Helper()
-	last, err := sched.Wait(context.Background(), sched.FutureFunc[error](func(cx *sched.Context) (last, err error) {
+	last, err := sched.Await(context.Background(), sched.FutureFunc[error](func(cx *sched.Context) (last, err error) {
 		for _, f := range fs {
 			_, last = f.Poll(cx)
 		}

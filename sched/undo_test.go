@@ -139,7 +139,7 @@ func TestAnAbandonedJoinUndoesWhatItsFuturesHaveAcquired(t *testing.T) {
 				"end of Wait": func(t *testing.T, _ *sched.Runtime, f sched.Future[any]) {
 					ctx, cancel := context.WithCancel(context.Background())
 					cancel()
-					_, err := sched.Wait(ctx, sched.Join(f, waiting[any]()))
+					_, err := sched.Await(ctx, sched.Join(f, waiting[any]()))
 					require.Equal(t, context.Canceled, err)
 				},
 				"detached": func(t *testing.T, rt *sched.Runtime, f sched.Future[any]) {
@@ -285,26 +285,26 @@ func forgotten[T any](rt *sched.Runtime, v T, err error) {
 }
 
 func TestWaitWithATimeout(t *testing.T) {
-	_, err := sched.Wait[unit](t.Context(), sched.Timeout(time.Millisecond, waiting[unit]()))
+	_, err := sched.Await[unit](t.Context(), sched.Timeout(time.Millisecond, waiting[unit]()))
 	require.Equal(t, sched.ErrTimeout, err)
-	_, err = sched.Wait(t.Context(), sched.Deadline(time.Now().Add(time.Millisecond), waiting[unit]()))
+	_, err = sched.Await(t.Context(), sched.Deadline(time.Now().Add(time.Millisecond), waiting[unit]()))
 	require.Equal(t, sched.ErrTimeout, err)
-	_, err = sched.Wait[unit](t.Context(), sched.Timeout(-1, waiting[unit]()))
+	_, err = sched.Await[unit](t.Context(), sched.Timeout(-1, waiting[unit]()))
 	require.Equal(t, sched.ErrTimeout, err)
-	_, err = sched.Wait[unit](t.Context(), sched.Sleep(time.Millisecond))
+	_, err = sched.Await[unit](t.Context(), sched.Sleep(time.Millisecond))
 	require.NoError(t, err)
-	_, err = sched.Wait[unit](t.Context(), new(sched.SleepFuture))
+	_, err = sched.Await[unit](t.Context(), new(sched.SleepFuture))
 	require.NoError(t, err)
 	ticks := sched.NewInterval(time.Millisecond)
 	for range 3 {
-		_, err = sched.Wait[time.Duration](t.Context(), ticks)
+		_, err = sched.Await[time.Duration](t.Context(), ticks)
 		require.NoError(t, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = sched.Wait[unit](ctx, sched.Timeout(time.Hour, waiting[unit]()))
+	_, err = sched.Await[unit](ctx, sched.Timeout(time.Hour, waiting[unit]()))
 	require.True(t, errors.Is(err, context.Canceled))
 	require.PanicsWithValue(t, "sched: a time of a runtime, in Wait, which has no runtime: use Block", func() {
-		_, _ = sched.Wait[unit](t.Context(), sched.SleepUntil(time.Hour))
+		_, _ = sched.Await[unit](t.Context(), sched.SleepUntil(time.Hour))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/goid"
 	"github.com/suiro-go/suiro/internal/onworker"
 )
 
@@ -26,7 +27,8 @@ type worker struct {
 	index  int
 	driver Driver
 
-	goroutine uint64 // its number in the output of runtime.Stack
+	goroutine uint64  // its number in the output of runtime.Stack
+	id        uintptr // goid.Get of it
 
 	// Other workers read these or take tasks from them:
 	queue  ring // FIFO
@@ -128,7 +130,7 @@ func (w *worker) unpark() {
 // failed.
 func (w *worker) run(ready chan<- error) {
 	w.settle()
-	defer onworker.Leave(w.goroutine)
+	defer onworker.Leave()
 	if !w.makeDriver(ready) {
 		return
 	}
@@ -147,7 +149,8 @@ func (w *worker) settle() {
 		runtime.LockOSThread()
 	}
 	w.noteThread()
-	w.goroutine = onworker.Enter(w)
+	onworker.Enter(w)
+	w.id, w.goroutine = goid.Get(), goid.Number()
 }
 
 // makeDriver sends its error on ready. A NewDriver that panics, or exits the goroutine, has

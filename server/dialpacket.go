@@ -184,7 +184,7 @@ func (p *packetPlan) resolveUntil(ctx context.Context) ([]netip.AddrPort, error)
 	defer cancel()
 	outside, release := bubble.Context(ctx)
 	defer release()
-	return blocking.DoContext(ctx, p.dialer.threads(), func() ([]netip.AddrPort, error) {
+	return blocking.Do(ctx, p.dialer.threads(), func() ([]netip.AddrPort, error) {
 		if bubble.In() {
 			return p.resolve(ctx)
 		}

@@ -278,7 +278,7 @@ func TestEndlessDurationsOfAGroupNeverPass(t *testing.T) {
 		roundTrip(t, c, "still here")
 		threads := blocking.New(cfg.Pool)
 		for range 2 {
-			v, err := blocking.DoContext(t.Context(), threads, func() (int, error) { return 7, nil })
+			v, err := blocking.Do(t.Context(), threads, func() (int, error) { return 7, nil })
 			require.NoError(t, err)
 			require.Equal(t, 7, v)
 			pass(t, g.Runtime())

@@ -83,7 +83,7 @@ func entrances(t *testing.T, d *server.Dialer, p *server.Pool) map[string]entran
 			return err
 		}},
 		"DialHandlerFuture": {ctx: func(ctx context.Context, to string) error {
-			_, err := sched.Wait(context.WithoutCancel(ctx), sched.WithContext(ctx, d.DialHandlerFuture("tcp", to, newTold())))
+			_, err := sched.Await(context.WithoutCancel(ctx), sched.WithContext(ctx, d.DialHandlerFuture("tcp", to, newTold())))
 			return err
 		}},
 		"Start": {both: func(to string) error {

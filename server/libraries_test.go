@@ -107,7 +107,7 @@ func TestLibrariesInASequentialHandlerHoldNoWorkerAndEndWithIt(t *testing.T) {
 				}
 				defer raw.Close()
 				c := tls.Client(raw, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"})
-				if err := c.HandshakeContext(cx.Context()); err != nil {
+				if err := c.HandshakeContext(cx); err != nil {
 					return "", err
 				}
 				return askLine(c)
@@ -121,7 +121,7 @@ func TestLibrariesInASequentialHandlerHoldNoWorkerAndEndWithIt(t *testing.T) {
 			return func(cx *sched.Context, d *server.Dialer) (string, error) {
 				tr := &http.Transport{DialContext: d.DialContext}
 				defer tr.CloseIdleConnections()
-				r, err := http.NewRequestWithContext(cx.Context(), http.MethodGet, hs.URL, nil)
+				r, err := http.NewRequestWithContext(cx, http.MethodGet, hs.URL, nil)
 				if err != nil {
 					return "", err
 				}

@@ -220,7 +220,7 @@ func servesAsEver(t *testing.T, set func(*server.Server)) {
 				}
 				return i, nil
 			})
-			n, err := sched.Wait(t.Context(), task)
+			n, err := sched.Await(t.Context(), task)
 			require.NoError(t, err)
 			require.Equal(t, i, n)
 		}

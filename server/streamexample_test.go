@@ -230,7 +230,7 @@ func ExampleStream_lines() {
 func ExampleStream_Context() {
 	ended := make(chan error, 1)
 	s, addr := serveExample(func(cx *sched.Context, s *server.Stream) error {
-		query, cancel := context.WithCancel(cx.Context()) // derived from s.Context()
+		query, cancel := context.WithCancel(cx) // derived from s.Context()
 		defer cancel()
 		_, err := sched.Await(cx, sched.Shield(sched.Done(query)))
 		ended <- context.Cause(s.Context())

@@ -30,19 +30,10 @@ func NewBarrier(n int) *Barrier {
 
 // Wait waits, in a stackful task, until the generation is complete, and reports whether the caller
 // is its leader. Its error is sched.ErrCanceled if the task is aborted meanwhile.
-func (b *Barrier) Wait(cx *sched.Context) (leader bool, err error) {
+func (b *Barrier) Wait(ctx context.Context) (leader bool, err error) {
 	f := arrivals.get()
 	f.b = b
-	leader, err = sched.Await(cx, f)
-	arrivals.put(f)
-	return leader, err
-}
-
-// WaitContext is Wait for a goroutine, which must not be a worker's. Its error is ctx's.
-func (b *Barrier) WaitContext(ctx context.Context) (leader bool, err error) {
-	f := arrivals.get()
-	f.b = b
-	leader, err = sched.Wait(ctx, f)
+	leader, err = sched.Await(ctx, f)
 	arrivals.put(f)
 	return leader, err
 }

@@ -39,7 +39,7 @@ func visitor(b *syncx.Barrier, times int, passed func(generation int, leader boo
 		},
 		block: func(ctx context.Context) error {
 			for g := range times {
-				leader, err := b.WaitContext(ctx)
+				leader, err := b.Wait(ctx)
 				if err != nil {
 					return err
 				}

@@ -33,7 +33,7 @@ func BenchmarkMutexUncontended(b *testing.B) {
 		var mu syncx.Mutex
 		ctx := context.Background()
 		for range b.N {
-			if mu.LockContext(ctx) == nil {
+			if mu.Lock(ctx) == nil {
 				mu.Unlock()
 			}
 		}

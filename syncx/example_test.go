@@ -29,12 +29,12 @@ func ExampleMutex() {
 			return sched.Await(cx, sched.Yield()) // with the lock held
 		})
 	}
-	if err := mu.LockContext(context.Background()); err == nil {
+	if err := mu.Lock(context.Background()); err == nil {
 		count++
 		mu.Unlock()
 	}
 	for range 10 {
-		_, _ = sched.Wait(context.Background(), tasks.JoinNext())
+		_, _ = sched.Await(context.Background(), tasks.JoinNext())
 	}
 	fmt.Println(count)
 	// Output: 11
@@ -95,7 +95,7 @@ func ExampleSemaphore() {
 	}
 	sum := 0
 	for range 5 {
-		size, _ := sched.Wait(context.Background(), downloads.JoinNext())
+		size, _ := sched.Await(context.Background(), downloads.JoinNext())
 		sum += size
 	}
 	fmt.Println(sum, slots.Available())
@@ -190,7 +190,7 @@ func ExampleBarrier() {
 		})
 	}
 	for range 3 {
-		_, _ = sched.Wait(context.Background(), tasks.JoinNext())
+		_, _ = sched.Await(context.Background(), tasks.JoinNext())
 	}
 	// Output:
 	// round 1

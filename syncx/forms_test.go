@@ -30,27 +30,27 @@ type op struct {
 }
 
 func locking(mu *syncx.Mutex) op {
-	return op{func() sched.Future[struct{}] { return mu.LockFuture() }, mu.Lock, mu.LockContext}
+	return op{func() sched.Future[struct{}] { return mu.LockFuture() }, mu.Lock, mu.Lock}
 }
 
 func writing(rw *syncx.RWMutex) op {
-	return op{func() sched.Future[struct{}] { return rw.LockFuture() }, rw.Lock, rw.LockContext}
+	return op{func() sched.Future[struct{}] { return rw.LockFuture() }, rw.Lock, rw.Lock}
 }
 
 func reading(rw *syncx.RWMutex) op {
-	return op{func() sched.Future[struct{}] { return rw.RLockFuture() }, rw.RLock, rw.RLockContext}
+	return op{func() sched.Future[struct{}] { return rw.RLockFuture() }, rw.RLock, rw.RLock}
 }
 
 func acquiring(s *syncx.Semaphore, n int) op {
 	return op{
 		func() sched.Future[struct{}] { return s.AcquireFuture(n) },
 		func(cx *sched.Context) error { return s.Acquire(cx, n) },
-		func(ctx context.Context) error { return s.AcquireContext(ctx, n) },
+		func(ctx context.Context) error { return s.Acquire(ctx, n) },
 	}
 }
 
 func waiting(n *syncx.Notify) op {
-	return op{func() sched.Future[struct{}] { return n.WaitFuture() }, n.Wait, n.WaitContext}
+	return op{func() sched.Future[struct{}] { return n.WaitFuture() }, n.Wait, n.Wait}
 }
 
 // arriving calls led if it was the leader.
@@ -64,7 +64,7 @@ func arriving(b *syncx.Barrier, led func()) op {
 	return op{
 		func() sched.Future[struct{}] { return &mapped[bool]{b.WaitFuture(), tell} },
 		func(cx *sched.Context) error { return tell(b.Wait(cx)) },
-		func(ctx context.Context) error { return tell(b.WaitContext(ctx)) },
+		func(ctx context.Context) error { return tell(b.Wait(ctx)) },
 	}
 }
 

@@ -223,7 +223,7 @@ func (c *client) op() op {
 			return c.step(func(f sched.Future[struct{}]) error { _, err := sched.Await(cx, f); return err })
 		},
 		block: func(ctx context.Context) error {
-			return c.step(func(f sched.Future[struct{}]) error { _, err := sched.Wait(ctx, f); return err })
+			return c.step(func(f sched.Future[struct{}]) error { _, err := sched.Await(ctx, f); return err })
 		},
 	}
 }

@@ -31,26 +31,13 @@ func (m *Mutex) TryLock() bool { return m.word.CompareAndSwap(0, mutexLocked) ||
 
 // Lock locks the mutex for the stackful task that calls it. If the task is aborted while it waits,
 // the error is sched.ErrCanceled, and the mutex is not locked.
-func (m *Mutex) Lock(cx *sched.Context) error {
-	if cx.Proceed() && m.TryLock() {
+func (m *Mutex) Lock(ctx context.Context) error {
+	if sched.FromContext(ctx).Proceed() && m.TryLock() {
 		return nil
 	}
 	f := locks.get()
 	f.m = m
-	_, err := sched.Await(cx, f)
-	locks.put(f)
-	return err
-}
-
-// LockContext locks the mutex for the goroutine that calls it, which must not be a worker's. If
-// ctx ends first, it returns ctx's error, and the mutex is not locked.
-func (m *Mutex) LockContext(ctx context.Context) error {
-	if m.TryLock() {
-		return nil
-	}
-	f := locks.get()
-	f.m = m
-	_, err := sched.Wait(ctx, f)
+	_, err := sched.Await(ctx, f)
 	locks.put(f)
 	return err
 }

@@ -20,7 +20,7 @@ func TestAMutexWhoseWaiterTimedOutCanStillBeLocked(t *testing.T) {
 		require.True(t, mu.TryLock())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
-		require.Equal(t, context.DeadlineExceeded, mu.LockContext(ctx), "a goroutine")
+		require.Equal(t, context.DeadlineExceeded, mu.Lock(ctx), "a goroutine")
 		_, err := outcome(t, sched.Spawn(rt, sched.Timeout(time.Millisecond, sched.Future[struct{}](mu.LockFuture()))))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "a stackless task")
 		_, err = outcome(t, sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
@@ -154,7 +154,7 @@ func TestOneHoldsAMutexAtATime(t *testing.T) {
 		for range 4 {
 			goroutines.Go(func() {
 				for range each {
-					if mu.LockContext(context.Background()) == nil {
+					if mu.Lock(context.Background()) == nil {
 						n++
 						mu.Unlock()
 					}
@@ -225,8 +225,8 @@ func TestLockingInABubble(t *testing.T) {
 		}()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.Equal(t, context.DeadlineExceeded, mu.LockContext(ctx))
-		require.NoError(t, mu.LockContext(context.Background()))
+		require.Equal(t, context.DeadlineExceeded, mu.Lock(ctx))
+		require.NoError(t, mu.Lock(context.Background()))
 		require.Equal(t, time.Hour, time.Since(began))
 		mu.Unlock()
 	})

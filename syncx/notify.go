@@ -68,24 +68,14 @@ func (n *Notify) TryWait() bool {
 
 // Wait waits until the stackful task that calls it is notified. Its error is sched.ErrCanceled if
 // the task is aborted meanwhile.
-func (n *Notify) Wait(cx *sched.Context) error {
+func (n *Notify) Wait(ctx context.Context) error {
 	f := notifies.get()
 	f.reset(n)
-	if cx.Proceed() && n.TryWait() {
+	if sched.FromContext(ctx).Proceed() && n.TryWait() {
 		notifies.put(f)
 		return nil
 	}
-	_, err := sched.Await(cx, f)
-	notifies.put(f)
-	return err
-}
-
-// WaitContext waits until the goroutine that calls it is notified. The goroutine must not be a
-// worker's. Its error is ctx's.
-func (n *Notify) WaitContext(ctx context.Context) error {
-	f := notifies.get()
-	f.reset(n)
-	_, err := sched.Wait(ctx, f)
+	_, err := sched.Await(ctx, f)
 	notifies.put(f)
 	return err
 }

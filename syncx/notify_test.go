@@ -167,7 +167,7 @@ func TestANotificationDuringNotifyWaitersIsForTheNext(t *testing.T) {
 				told.Add(1)
 				go func() {
 					defer told.Done()
-					if err := n.WaitContext(context.Background()); err != nil {
+					if err := n.Wait(context.Background()); err != nil {
 						t.Error(err)
 					}
 					if first.CompareAndSwap(false, true) {

@@ -61,18 +61,18 @@ func (c *OnceCell[T]) fill(v T) {
 // GetOrInit returns the value for the stackful task that calls it. If there is none, it calls init
 // to make it. If init fails, its error is returned, and the cell stays empty. If the task is
 // aborted while it waits, the error is sched.ErrCanceled.
-func (c *OnceCell[T]) GetOrInit(cx *sched.Context, init func(cx *sched.Context) (T, error)) (T, error) {
+func (c *OnceCell[T]) GetOrInit(ctx context.Context, init func(ctx context.Context) (T, error)) (T, error) {
 	if v, ok := c.Get(); ok {
 		return v, nil
 	}
-	err := c.makers().Acquire(cx, 1)
+	err := c.makers().Acquire(ctx, 1)
 	if v, ok := c.Get(); ok { // err is ErrClosed, or the task was aborted
 		return v, nil
 	} else if err != nil {
 		return v, err
 	}
-	defer c.passOn(cx)
-	return c.keep(init(cx))
+	defer func() { c.passOn(sched.FromContext(ctx)) }()
+	return c.keep(init(ctx))
 }
 
 // passOn lets the next waiter make the value, unless there is one.
@@ -80,22 +80,6 @@ func (c *OnceCell[T]) passOn(cx *sched.Context) {
 	if c.full.Load() == 0 {
 		c.mu.ReleaseFrom(cx, 1)
 	}
-}
-
-// GetOrInitContext is GetOrInit for a goroutine, which must not be a worker's. Its error is
-// init's, or that of ctx, which is also passed to init.
-func (c *OnceCell[T]) GetOrInitContext(ctx context.Context, init func(ctx context.Context) (T, error)) (T, error) {
-	if v, ok := c.Get(); ok {
-		return v, nil
-	}
-	err := c.makers().AcquireContext(ctx, 1)
-	if v, ok := c.Get(); ok {
-		return v, nil
-	} else if err != nil {
-		return v, err
-	}
-	defer c.passOn(nil)
-	return c.keep(init(ctx))
 }
 
 // keep fills the cell if there is no error.

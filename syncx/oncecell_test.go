@@ -41,7 +41,7 @@ func asking(c *syncx.OnceCell[int], m *maker, got func(v int)) op {
 			return tell(c.GetOrInit(cx, func(cx *sched.Context) (int, error) { return sched.Await(cx, m.future()) }))
 		},
 		block: func(ctx context.Context) error {
-			return tell(c.GetOrInitContext(ctx, func(ctx context.Context) (int, error) {
+			return tell(c.GetOrInit(ctx, func(ctx context.Context) (int, error) {
 				close(m.began)
 				select {
 				case <-m.leave:
@@ -128,7 +128,7 @@ func testPanicInAGoroutine(t *testing.T, rt *sched.Runtime) {
 	var c syncx.OnceCell[int]
 	func() {
 		defer func() { require.Equal(t, errMaking, recover()) }()
-		_, _ = c.GetOrInitContext(context.Background(), func(context.Context) (int, error) { panic(errMaking) })
+		_, _ = c.GetOrInit(context.Background(), func(context.Context) (int, error) { panic(errMaking) })
 	}()
 	v, err := outcome(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
 		return c.GetOrInit(cx, func(*sched.Context) (int, error) { return 2, nil })
@@ -192,7 +192,7 @@ func TestNoWaiterForAValueWaitsForAnotherWaiter(t *testing.T) {
 	began, open := make(chan struct{}), make(chan struct{})
 	first := make(chan error, 1)
 	go func() {
-		_, err := cell.GetOrInitContext(context.Background(), func(context.Context) (int, error) { close(began); <-open; return 1, nil })
+		_, err := cell.GetOrInit(context.Background(), func(context.Context) (int, error) { close(began); <-open; return 1, nil })
 		first <- err
 	}()
 	schedtest.Receive(t, "the value is being made", began)
@@ -205,7 +205,7 @@ func TestNoWaiterForAValueWaitsForAnotherWaiter(t *testing.T) {
 	require.NoError(t, err)
 	behind := make(chan int, 1)
 	go func() {
-		v, _ := cell.GetOrInitContext(context.Background(), func(context.Context) (int, error) { return 3, nil })
+		v, _ := cell.GetOrInit(context.Background(), func(context.Context) (int, error) { return 3, nil })
 		behind <- v
 	}()
 	eventually(t, "two wait", func() bool { return cell.Waiters() == 2 })

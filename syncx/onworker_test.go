@@ -32,12 +32,12 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 		free func() // makes the next wait succeed; nil: it never does
 		take func() // makes the next wait refused; nil: it always is
 	}{
-		"Mutex.LockContext":        {func() error { return mu.LockContext(ctx) }, mu.Unlock, func() { mu.TryLock() }},
-		"RWMutex.LockContext":      {func() error { return rw.LockContext(ctx) }, rw.Unlock, func() { rw.TryLock() }},
-		"RWMutex.RLockContext":     {func() error { return rw.RLockContext(ctx) }, nil, func() { rw.TryLock() }},
-		"Semaphore.AcquireContext": {func() error { return sem.AcquireContext(ctx, 1) }, func() { sem.Release(1) }, func() { sem.TryAcquire(1) }},
-		"Notify.WaitContext":       {func() error { return n.WaitContext(ctx) }, n.NotifyOne, nil},
-		"Barrier.WaitContext":      {func() error { _, err := barrier.WaitContext(ctx); return err }, nil, nil},
+		"Mutex.LockContext":        {func() error { return mu.Lock(ctx) }, mu.Unlock, func() { mu.TryLock() }},
+		"RWMutex.LockContext":      {func() error { return rw.Lock(ctx) }, rw.Unlock, func() { rw.TryLock() }},
+		"RWMutex.RLockContext":     {func() error { return rw.RLock(ctx) }, nil, func() { rw.TryLock() }},
+		"Semaphore.AcquireContext": {func() error { return sem.Acquire(ctx, 1) }, func() { sem.Release(1) }, func() { sem.TryAcquire(1) }},
+		"Notify.WaitContext":       {func() error { return n.Wait(ctx) }, n.NotifyOne, nil},
+		"Barrier.WaitContext":      {func() error { _, err := barrier.Wait(ctx); return err }, nil, nil},
 	}
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		for name, w := range waits {
@@ -63,7 +63,7 @@ func TestTheInitializerOfAOnceCellIsNotAwaitedOnAWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		var cell syncx.OnceCell[int]
 		get := func(v int) error {
-			got, err := cell.GetOrInitContext(context.Background(), func(context.Context) (int, error) { return v, nil })
+			got, err := cell.GetOrInit(context.Background(), func(context.Context) (int, error) { return v, nil })
 			if err == nil && got != 1 {
 				err = fmt.Errorf("the value is %d", got)
 			}
@@ -72,7 +72,7 @@ func TestTheInitializerOfAOnceCellIsNotAwaitedOnAWorker(t *testing.T) {
 		made, leave := make(chan error, 1), make(chan struct{})
 		begun := make(chan struct{})
 		go func() {
-			_, err := cell.GetOrInitContext(context.Background(), func(context.Context) (int, error) {
+			_, err := cell.GetOrInit(context.Background(), func(context.Context) (int, error) {
 				close(begun)
 				<-leave
 				return 1, nil

@@ -44,50 +44,25 @@ func (rw *RWMutex) TryRLock() bool {
 
 // Lock locks for writing, for the stackful task that calls it. If the task is aborted while it
 // waits, the error is sched.ErrCanceled, and the RWMutex is not locked.
-func (rw *RWMutex) Lock(cx *sched.Context) error {
-	if cx.Proceed() && rw.TryLock() {
+func (rw *RWMutex) Lock(ctx context.Context) error {
+	if sched.FromContext(ctx).Proceed() && rw.TryLock() {
 		return nil
 	}
-	return rw.await(cx, rwWrite)
+	return rw.await(ctx, rwWrite)
 }
 
 // RLock is Lock for reading.
-func (rw *RWMutex) RLock(cx *sched.Context) error {
-	if cx.Proceed() && rw.TryRLock() {
+func (rw *RWMutex) RLock(ctx context.Context) error {
+	if sched.FromContext(ctx).Proceed() && rw.TryRLock() {
 		return nil
 	}
-	return rw.await(cx, rwRead)
+	return rw.await(ctx, rwRead)
 }
 
-func (rw *RWMutex) await(cx *sched.Context, kind uint64) error {
+func (rw *RWMutex) await(ctx context.Context, kind uint64) error {
 	f := rwLocks.get()
 	f.rw, f.kind = rw, kind
-	_, err := sched.Await(cx, f)
-	rwLocks.put(f)
-	return err
-}
-
-// LockContext locks for writing, for the goroutine that calls it, which must not be a worker's. If
-// ctx ends first, it returns ctx's error, and the RWMutex is not locked.
-func (rw *RWMutex) LockContext(ctx context.Context) error {
-	if rw.TryLock() {
-		return nil
-	}
-	return rw.wait(ctx, rwWrite)
-}
-
-// RLockContext is LockContext for reading.
-func (rw *RWMutex) RLockContext(ctx context.Context) error {
-	if rw.TryRLock() {
-		return nil
-	}
-	return rw.wait(ctx, rwRead)
-}
-
-func (rw *RWMutex) wait(ctx context.Context, kind uint64) error {
-	f := rwLocks.get()
-	f.rw, f.kind = rw, kind
-	_, err := sched.Wait(ctx, f)
+	_, err := sched.Await(ctx, f)
 	rwLocks.put(f)
 	return err
 }

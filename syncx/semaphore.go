@@ -88,28 +88,15 @@ func (s *Semaphore) try(n uint64) (ok bool, err error) {
 // Acquire acquires n permits for the stackful task that calls it. Its error is ErrClosed, or
 // sched.ErrCanceled if the task is aborted while it waits; then it has acquired none. If n is more
 // than there will ever be, it waits forever.
-func (s *Semaphore) Acquire(cx *sched.Context, n int) error {
-	if cx.Proceed() {
+func (s *Semaphore) Acquire(ctx context.Context, n int) error {
+	if sched.FromContext(ctx).Proceed() {
 		if ok, err := s.try(count(n)); ok || err != nil {
 			return err
 		}
 	}
 	f := acquires.get()
 	f.s, f.n = s, count(n)
-	_, err := sched.Await(cx, f)
-	acquires.put(f)
-	return err
-}
-
-// AcquireContext acquires n permits for the goroutine that calls it, which must not be a worker's.
-// Its error is ErrClosed, or ctx's; then it has acquired none.
-func (s *Semaphore) AcquireContext(ctx context.Context, n int) error {
-	if ok, err := s.try(count(n)); ok || err != nil {
-		return err
-	}
-	f := acquires.get()
-	f.s, f.n = s, count(n)
-	_, err := sched.Wait(ctx, f)
+	_, err := sched.Await(ctx, f)
 	acquires.put(f)
 	return err
 }

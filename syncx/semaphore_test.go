@@ -158,7 +158,7 @@ func TestASemaphoreSaysWhatIsWrongWithANumberOfPermits(t *testing.T) {
 			"future":  func() { s.AcquireFuture(wrong) },
 			"release": func() { s.Release(wrong) },
 			"forget":  func() { s.Forget(wrong) },
-			"context": func() { _ = s.AcquireContext(context.Background(), wrong) },
+			"context": func() { _ = s.Acquire(context.Background(), wrong) },
 		} {
 			require.Contains(t, panicOf(f), complaint, name)
 		}
@@ -179,11 +179,11 @@ func TestAnAcquireIsBoundedByItsContextAndTakesWhatIsThereFirst(t *testing.T) {
 	s := syncx.NewSemaphore(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.NoError(t, s.AcquireContext(ctx, 1))
-	require.Equal(t, context.Canceled, s.AcquireContext(ctx, 1))
+	require.NoError(t, s.Acquire(ctx, 1))
+	require.Equal(t, context.Canceled, s.Acquire(ctx, 1))
 	ctx, cancel = context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	require.Equal(t, context.DeadlineExceeded, s.AcquireContext(ctx, 1))
+	require.Equal(t, context.DeadlineExceeded, s.Acquire(ctx, 1))
 	require.True(t, s.AtRest(0))
 }
 

@@ -72,7 +72,7 @@ func TestAnAbandonedJoinGivesBackWhatItHasAcquired(t *testing.T) {
 				require.True(t, free(), "detached")
 
 				f, free = acquire()
-				_, err = sched.Wait[sched.Pair[unit, unit]](t.Context(), sched.Timeout(time.Millisecond, sched.Join2(f, never())))
+				_, err = sched.Await[sched.Pair[unit, unit]](t.Context(), sched.Timeout(time.Millisecond, sched.Join2(f, never())))
 				require.Equal(t, sched.ErrTimeout, err)
 				require.True(t, free(), "timeout of Wait")
 
@@ -110,11 +110,11 @@ func TestAnAbandonedJoinPassesItsNotificationOn(t *testing.T) {
 func TestAGoroutineWaitsForALockWithATimeout(t *testing.T) {
 	var m syncx.Mutex
 	require.True(t, m.TryLock())
-	_, err := sched.Wait[unit](t.Context(), sched.Timeout[unit](time.Millisecond, m.LockFuture()))
+	_, err := sched.Await[unit](t.Context(), sched.Timeout[unit](time.Millisecond, m.LockFuture()))
 	require.Equal(t, sched.ErrTimeout, err)
 	m.Unlock()
 	require.True(t, m.AtRest())
-	_, err = sched.Wait[unit](t.Context(), sched.Timeout[unit](time.Hour, m.LockFuture()))
+	_, err = sched.Await[unit](t.Context(), sched.Timeout[unit](time.Hour, m.LockFuture()))
 	require.NoError(t, err)
 	require.False(t, m.TryLock())
 }

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,7 +17,8 @@ func (h fixed) Place() Place { return Place(h) }
 func asHost(p Place, f func()) {
 	var done sync.WaitGroup
 	done.Go(func() {
-		defer Leave(Enter(fixed(p)))
+		Enter(fixed(p))
+		defer Leave()
 		f()
 	})
 	done.Wait()
@@ -36,23 +36,19 @@ func deep(n int, f func()) {
 
 var depth int
 
-func now() int64 { return time.Now().UnixNano() }
-
 func TestWaitOnAHost(t *testing.T) {
 	for _, n := range []int{0, 10, 200} {
 		asHost(Place{Worker: 3}, func() {
 			deep(n, func() {
-				for _, at := range []int64{0, now()} {
-					require.ErrorIs(t, WaitAt(at), ErrBlocksWorker)
-					require.ErrorContains(t, WaitAt(at), "on worker 3: await a future")
-				}
+				require.ErrorIs(t, Wait(), ErrBlocksWorker)
+				require.ErrorContains(t, Wait(), "on worker 3: await a future")
 			})
 		})
 		asHost(Place{Stackful: true}, func() {
-			deep(n, func() { require.ErrorContains(t, WaitAt(now()), "the task's context") })
+			deep(n, func() { require.ErrorContains(t, Wait(), "the task's context") })
 		})
 		asHost(Place{MayBlock: true}, func() {
-			deep(n, func() { require.NoError(t, WaitAt(now())) })
+			deep(n, func() { require.NoError(t, Wait()) })
 		})
 	}
 }
@@ -61,14 +57,11 @@ func TestWaitElsewhere(t *testing.T) {
 	asHost(Place{}, func() {}) // its function has begun a host
 	for _, n := range []int{0, 10, 200} {
 		deep(n, func() {
-			for range 3 {
-				require.NoError(t, WaitAt(0))
-				require.NoError(t, WaitAt(now()))
-			}
+			require.NoError(t, Wait())
 		})
 		var done sync.WaitGroup
 		done.Go(func() { // the function that began it is that of hosts
-			deep(n, func() { require.NoError(t, WaitAt(now())) })
+			deep(n, func() { require.NoError(t, Wait()) })
 		})
 		done.Wait()
 	}
@@ -80,9 +73,10 @@ func TestWaitOnCoroutines(t *testing.T) {
 	for _, isHost := range []bool{true, false, true, false} {
 		next, stop := iter.Pull(func(yield func(error) bool) {
 			if isHost {
-				defer Leave(Enter(fixed{}))
+				Enter(fixed{})
+				defer Leave()
 			}
-			yield(WaitAt(now()))
+			yield(Wait())
 		})
 		errs[isHost], _ = next()
 		stop()
@@ -103,36 +97,18 @@ func TestEnd(t *testing.T) {
 func TestAHostThatHasLeftIsNone(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() {
-		Leave(Enter(fixed{}))
-		require.NoError(t, WaitAt(now()))
+		Enter(fixed{})
+		Leave()
+		require.NoError(t, Wait())
 		require.NoError(t, End(nil))
 	})
 	done.Wait()
 }
 
-// A new host makes remembered places void, since it may have the stack of one.
-func TestANewHostIsNotMistakenForAVerifiedGoroutine(t *testing.T) {
-	e := entry(here(), now())
-	slot(e).Store(e)
-	asHost(Place{}, func() { require.NotEqual(t, e, entry(here(), now())) })
-	for range 1000 {
-		var wait sync.WaitGroup
-		wait.Go(func() { _ = WaitAt(now()) })
-		wait.Wait()
-		var err error
-		wait.Go(func() {
-			defer Leave(Enter(fixed{}))
-			err = WaitAt(now())
-		})
-		wait.Wait()
-		require.ErrorIs(t, err, ErrBlocksWorker)
-	}
-}
-
-func TestAKnownWaitCostsNoMemory(t *testing.T) {
+func TestAWaitCostsNoMemory(t *testing.T) {
 	asHost(Place{}, func() {})
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		if err := WaitAt(now()); err != nil {
+		if err := Wait(); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -154,12 +130,7 @@ func TestDisplay(t *testing.T) {
 }
 
 func BenchmarkWait(b *testing.B) {
-	asHost(Place{}, func() {})
-	for name, at := range map[string]int64{"known": now(), "unknown": 0} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				_ = WaitAt(at)
-			}
-		})
+	for b.Loop() {
+		_ = Wait()
 	}
 }

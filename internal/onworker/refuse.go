@@ -6,9 +6,6 @@ import (
 	"path"
 	"runtime"
 	"strings"
-	"time"
-
-	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // ErrBlocksWorker is sched.ErrBlocksWorker.
@@ -16,29 +13,8 @@ var ErrBlocksWorker = errors.New("sched: the call would block its worker")
 
 // Wait returns an error if the caller, which is about to wait, would block a worker.
 func Wait() error {
-	if entered.Load() == 0 {
-		return nil
-	}
-	now := time.Now()
-	if bubble.Of(now) { // its time may stand still
-		return WaitAt(0)
-	}
-	return WaitAt(now.UnixNano())
-}
-
-// WaitAt is Wait for a caller that has read the clock. at is the time by the wall clock in
-// nanoseconds, not long ago; 0: it is not known, and nothing is remembered.
-func WaitAt(at int64) error {
-	if entered.Load() == 0 {
-		return nil
-	}
-	e := entry(here(), at)
-	if at != 0 && slot(e).Load() == e {
-		return nil
-	}
 	h := host()
 	if h == nil {
-		slot(e).Store(e)
 		return nil
 	}
 	p := h.Place()
@@ -55,9 +31,6 @@ func WaitAt(at int64) error {
 // End returns an error if the caller, which is about to wait for the end of rt's workers, runs on
 // one of them.
 func End(rt any) error {
-	if entered.Load() == 0 {
-		return nil
-	}
 	if h := host(); h != nil && h.Place().Runtime == rt {
 		return refusal(h.Place(), "call it on another goroutine")
 	}
@@ -65,11 +38,11 @@ func End(rt any) error {
 }
 
 func refusal(p Place, remedy string) error {
-	return fmt.Errorf("%w: %s on worker %d: %s", ErrBlocksWorker, caller(), p.Worker, remedy)
+	return fmt.Errorf("%w: %s on worker %d: %s", ErrBlocksWorker, Caller(), p.Worker, remedy)
 }
 
-// caller is the name of the function of this module that a user has called.
-func caller() (name string) {
+// Caller is the name of the function of this module that a user has called.
+func Caller() (name string) {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	for {

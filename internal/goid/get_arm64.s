@@ -1,0 +1,6 @@
+#include "textflag.h"
+
+TEXT ·Get(SB), NOSPLIT, $0-8
+	MOVD g, R0
+	MOVD R0, ret+0(FP)
+	RET

@@ -1,0 +1,46 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// followed is the context whose end wakes a task. A task that waits repeatedly with a context that
+// was derived from its own registers for its end once, and keeps the registration when the wait
+// is over. An end between two waits is a wake-up without a reason, which futures allow.
+type followed struct {
+	done <-chan struct{} // the context's Done; nil: none
+	stop func() bool
+}
+
+// follow makes the end of ctx wake the task. No end is missed: context.AfterFunc wakes at once if
+// ctx has ended, and an end after that wakes the task, which looks at ctx after each poll. The
+// registration is that of the last such context, by the identity of its Done.
+func (cx *Context) follow(ctx context.Context) {
+	done := ctx.Done()
+	if done == nil || done == cx.followed.done {
+		return
+	}
+	if cx.followed.stop != nil {
+		cx.followed.stop()
+	}
+	cx.followed = followed{done, context.AfterFunc(ctx, cx.Waker().Wake)}
+}
+
+// endOf is the error of a wait that ends because ctx has ended: it matches ctx.Err() and
+// context.Cause. nil: ctx has not ended.
+func endOf(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(err, cause):
+		return err
+	case errors.Is(cause, err):
+		return cause
+	default:
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+}
