@@ -29,7 +29,7 @@ func TestAPoolOfOutsideIsUsedInBubblesAndOutside(t *testing.T) {
 					require.NoError(t, err)
 					require.False(t, inside)
 				}
-				inside, err := blocking.DoContext(context.Background(), p, whereabouts)
+				inside, err := blocking.Do(context.Background(), p, whereabouts)
 				require.NoError(t, err)
 				require.False(t, inside)
 			}
@@ -49,7 +49,7 @@ func TestAPoolOfOutsideIsUsedByAllAtOnce(t *testing.T) {
 		for i := range 8 {
 			go func() {
 				for range 20 {
-					_, err := blocking.DoContext(context.Background(), p, whereabouts)
+					_, err := blocking.Do(context.Background(), p, whereabouts)
 					require.NoError(t, err)
 				}
 				done <- i
@@ -144,7 +144,7 @@ func TestAWaitInABubbleEndsAtItsDeadline(t *testing.T) {
 			return err
 		},
 		"DoContext": func(ctx context.Context, p *blocking.Pool, fn func() (int, error)) error {
-			_, err := blocking.DoContext(ctx, p, fn)
+			_, err := blocking.Do(ctx, p, fn)
 			return err
 		},
 		"Shutdown": func(ctx context.Context, p *blocking.Pool, fn func() (int, error)) error {

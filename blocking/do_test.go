@@ -65,7 +65,7 @@ func TestAStacklessTaskPollsACallAndMakesItAgain(t *testing.T) {
 
 func TestAGoroutineWaitsForACallNoLongerThanItsContext(t *testing.T) {
 	p := newPool(t, blocking.Config{MaxThreads: 1})
-	v, err := blocking.DoContext(t.Context(), p, func() (int, error) { return 7, nil })
+	v, err := blocking.Do(t.Context(), p, func() (int, error) { return 7, nil })
 	require.NoError(t, err)
 	require.Equal(t, 7, v)
 
@@ -75,7 +75,7 @@ func TestAGoroutineWaitsForACallNoLongerThanItsContext(t *testing.T) {
 	_, err = h.Wait(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	called := false
-	_, err = blocking.DoContext(ctx, p, func() (int, error) { called = true; return 0, nil })
+	_, err = blocking.Do(ctx, p, func() (int, error) { called = true; return 0, nil })
 	require.ErrorIs(t, err, context.Canceled)
 	require.Zero(t, p.Pending(), "the call that nobody waits for is not made")
 	g.release()

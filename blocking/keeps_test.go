@@ -65,7 +65,7 @@ func TestACallDoesNotKeepTheResultThatItHasReturned(t *testing.T) {
 		runtime.AddCleanup(v, func(c chan struct{}) { close(c) }, freed)
 		return v, nil
 	})
-	_, err := sched.Wait(context.Background(), c)
+	_, err := sched.Await(context.Background(), c)
 	require.NoError(t, err)
 	isFreed(t, "the result", freed)
 	runtime.KeepAlive(c)

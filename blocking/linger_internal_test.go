@@ -37,7 +37,7 @@ func TestThreadsThatLingerAreCountedOut(t *testing.T) {
 		for g := range 4 {
 			all.Go(func() {
 				for range 300 {
-					v, err := DoContext(t.Context(), p, func() (int, error) { return g, nil })
+					v, err := Do(t.Context(), p, func() (int, error) { return g, nil })
 					if v != g || err != nil {
 						t.Error(v, err)
 					}

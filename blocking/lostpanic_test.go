@@ -76,7 +76,7 @@ func TestThePanicOfACallThatAGoroutineHasGivenUpIsLogged(t *testing.T) {
 		<-g.entered
 		cancel()
 	}()
-	_, err := blocking.DoContext(ctx, p, func() (int, error) {
+	_, err := blocking.Do(ctx, p, func() (int, error) {
 		_, _ = g.pass()
 		panic("lost-boom")
 	})

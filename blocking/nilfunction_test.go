@@ -17,7 +17,7 @@ func TestANilFunctionPanicsAtTheCall(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Submit":    func() { blocking.Submit[int](p, nil) },
 		"DoFuture":  func() { blocking.DoFuture[int](p, nil) },
-		"DoContext": func() { _, _ = blocking.DoContext[int](context.Background(), p, nil) },
+		"DoContext": func() { _, _ = blocking.Do[int](context.Background(), p, nil) },
 		"SpawnIn":   func() { blocking.SpawnIn[int](&set, rt, p, nil) },
 	} {
 		require.Panics(t, call, name)

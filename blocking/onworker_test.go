@@ -30,7 +30,7 @@ func TestAWorkerMustNotWaitForACall(t *testing.T) {
 		h := blocking.Submit(p, func() (int, error) { <-leave; return 3, nil })
 		var made atomic.Int32
 		onAWorker(t, rt, func() error {
-			_, err := blocking.DoContext(context.Background(), p, func() (int, error) { return int(made.Add(1)), nil })
+			_, err := blocking.Do(context.Background(), p, func() (int, error) { return int(made.Add(1)), nil })
 			require.ErrorIs(t, err, sched.ErrBlocksWorker)
 			require.ErrorContains(t, err, "blocking.DoContext on worker ")
 			_, err = h.Wait(context.Background())
@@ -51,7 +51,7 @@ func TestAWorkerMustNotWaitForACall(t *testing.T) {
 			return err
 		})
 		require.Zero(t, made.Load(), "a refused call is not made")
-		v, err = blocking.DoContext(t.Context(), p, func() (int, error) { return 4, nil })
+		v, err = blocking.Do(t.Context(), p, func() (int, error) { return 4, nil })
 		require.NoError(t, err, "a refused Shutdown has no effect")
 		require.Equal(t, 4, v)
 	}

@@ -15,42 +15,41 @@ import (
 
 // A closer is the sending side of a channel, with a function that ends the receiving side.
 type closer struct {
-	closed        func(cx *sched.Context) error
-	closedContext func(ctx context.Context) error
-	future        func() sched.Future[struct{}]
-	isClosed      func() bool
-	end           func()
+	closed   func(ctx context.Context) error
+	future   func() sched.Future[struct{}]
+	isClosed func() bool
+	end      func()
 }
 
 func closers() map[string]func() closer {
 	return map[string]func() closer{
 		"bounded, the receiver goes": func() closer {
 			tx, rx := chanx.NewBounded[int](1)
-			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
 		},
 		"bounded, the receiver stops it": func() closer {
 			tx, rx := chanx.NewBounded[int](1)
-			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Stop}
+			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Stop}
 		},
 		"unbounded": func() closer {
 			tx, rx := chanx.NewUnbounded[int]()
-			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
 		},
 		"oneshot": func() closer {
 			tx, rx := chanx.NewOneshot[int]()
-			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
 		},
 		"broadcast": func() closer {
 			tx, rx := chanx.NewBroadcast[int](1)
 			other := tx.Subscribe()
 			rx.Close()
-			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
+			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
 		},
 		"watch": func() closer {
 			tx, rx := chanx.NewWatch(1)
 			other := tx.Subscribe()
 			rx.Close()
-			return closer{tx.Closed, tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
+			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
 		},
 	}
 }
@@ -69,7 +68,7 @@ func TestSendersAwaitTheEndOfTheReceivers(t *testing.T) {
 				require.True(t, c.isClosed())
 				_, err = outcome(t, sched.Go(rt, func(cx *sched.Context) (int, error) { return 0, c.closed(cx) }))
 				require.NoError(t, err, "at once")
-				require.NoError(t, c.closedContext(context.Background()))
+				require.NoError(t, c.closed(context.Background()))
 			}
 		})
 	}
@@ -86,7 +85,7 @@ func TestAWaitForTheEndThatIsAbandonedLeavesTheChannelAsItWas(t *testing.T) {
 			require.ErrorIs(t, err, sched.ErrCanceled)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			defer cancel()
-			require.ErrorIs(t, c.closedContext(ctx), context.DeadlineExceeded)
+			require.ErrorIs(t, c.closed(ctx), context.DeadlineExceeded)
 			require.False(t, c.isClosed())
 			c.end()
 			require.True(t, c.isClosed())

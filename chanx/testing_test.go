@@ -63,7 +63,7 @@ func onEach(t *testing.T, test func(t *testing.T, c *crew)) {
 
 // An env is the context in which a member of a crew works: cx in a task, ctx in a goroutine.
 type env struct {
-	cx  *sched.Context
+	cx  *sched.Context // nil: a goroutine
 	ctx context.Context
 }
 
@@ -89,7 +89,7 @@ func (c *crew) do(work func(e env) error) *job {
 		}()
 		return j
 	}
-	h := sched.Go(c.rt, func(cx *sched.Context) (struct{}, error) { return struct{}{}, work(env{cx: cx}) })
+	h := sched.Go(c.rt, func(cx *sched.Context) (struct{}, error) { return struct{}{}, work(env{cx: cx, ctx: cx}) })
 	j.abort = func() { h.Abort() }
 	go func() {
 		defer close(j.ended)
@@ -127,31 +127,25 @@ func await[T any](e env, f sched.Future[T]) (T, error) {
 
 // sender and receiver are the common methods of several kinds of handles.
 type sender[T any] interface {
+	Send(ctx context.Context, v T) error
+}
+
+// A quickSender is a sender that never waits.
+type quickSender[T any] interface {
 	Send(cx *sched.Context, v T) error
 }
 
-type contextSender[T any] interface {
-	SendContext(ctx context.Context, v T) error
-}
-
 type receiver[T any] interface {
-	Recv(cx *sched.Context) (T, error)
-	RecvContext(ctx context.Context) (T, error)
+	Recv(ctx context.Context) (T, error)
 	TryRecv() (T, error)
 }
 
-func send[T any](e env, s sender[T], v T) error {
-	if c, waits := s.(contextSender[T]); waits && e.cx == nil {
-		return c.SendContext(e.ctx, v)
-	}
-	return s.Send(e.cx, v)
-}
+func send[T any](e env, s sender[T], v T) error { return s.Send(e.ctx, v) }
+
+func sendQuickly[T any](e env, s quickSender[T], v T) error { return s.Send(e.cx, v) }
 
 func recv[T any](e env, r receiver[T]) (T, error) {
-	if e.cx != nil {
-		return r.Recv(e.cx)
-	}
-	return r.RecvContext(e.ctx)
+	return r.Recv(e.ctx)
 }
 
 // run lets one member of the crew work, and waits for it.

@@ -88,7 +88,7 @@ func TestAContextEndsWhileItsFunctionIsWithinACall(t *testing.T) {
 					within, goOn, causes := make(chan *conn.Stream, 1), make(chan struct{}), make(chan error, 1)
 					f := sequential(t, backend, 1, func(cx *sched.Context, s *conn.Stream) error {
 						if made == "before" {
-							cx
+							_ = cx.Done()
 						}
 						within <- s
 						<-goOn

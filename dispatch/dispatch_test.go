@@ -53,14 +53,12 @@ func TestOnResumesTheCallerOnItsRuntime(t *testing.T) {
 		in(t, 2, func(cx *sched.Context) error {
 			home := cx.Runtime()
 			for i := range 200 {
-				v, err := dispatch.On(cx, d, func(there *sched.Context) (int, error) {
-					if elsewhere && there == cx {
+				v, err := dispatch.On(cx, d, func(there context.Context) (int, error) {
+					if elsewhere && there == context.Context(cx) {
 						t.Error("the function has its caller's context")
 					}
-					if there.Stackful() {
-						if _, err := sched.Await[struct{}](there, sched.Yield()); err != nil {
-							return 0, err
-						}
+					if _, err := sched.Await[struct{}](there, sched.Yield()); err != nil {
+						return 0, err
 					}
 					return i, failure
 				})
@@ -80,7 +78,7 @@ func TestFunctionsOfASingleDispatcherNeverOverlap(t *testing.T) {
 		var set sched.JoinSet[struct{}]
 		for range 50 {
 			set.Go(cx, func(cx *sched.Context) (struct{}, error) {
-				return dispatch.On(cx, single, func(*sched.Context) (struct{}, error) {
+				return dispatch.On(cx, single, func(context.Context) (struct{}, error) {
 					if atomic.AddInt32(&running, 1) != 1 {
 						t.Error("two functions run")
 					}
@@ -103,7 +101,7 @@ func TestIODoesNotHoldUpTheWorker(t *testing.T) {
 	in(t, 1, func(cx *sched.Context) error {
 		wait := make(chan struct{})
 		blocked := sched.Go(cx, func(cx *sched.Context) (int, error) {
-			return dispatch.On(cx, dispatch.IO(&pool), func(*sched.Context) (int, error) { <-wait; return 7, nil })
+			return dispatch.On(cx, dispatch.IO(&pool), func(context.Context) (int, error) { <-wait; return 7, nil })
 		})
 		if _, err := sched.Await[struct{}](cx, sched.Yield()); err != nil {
 			return err
@@ -124,14 +122,9 @@ func TestAnAbortReachesTheFunction(t *testing.T) {
 		rt := schedtest.Start(t, sched.Config{Workers: 2})
 		began, ended := make(chan struct{}), make(chan error, 1)
 		h := sched.Go(rt, func(cx *sched.Context) (int, error) {
-			return dispatch.On(cx, d, func(cx *sched.Context) (int, error) {
+			return dispatch.On(cx, d, func(ctx context.Context) (int, error) {
 				close(began)
-				var err error
-				if cx.Stackful() {
-					_, err = sched.Await[struct{}](cx, sched.Sleep(time.Hour))
-				} else {
-					_, err = sched.Block[struct{}](cx, cx.Runtime(), sched.Sleep(time.Hour))
-				}
+				_, err := sched.Await[struct{}](ctx, sched.Sleep(time.Hour))
 				ended <- err
 				return 0, err
 			})
@@ -150,7 +143,7 @@ func TestAPanicElsewhereIsTheError(t *testing.T) {
 			if !elsewhere {
 				return nil
 			}
-			_, err := dispatch.On(cx, d, func(*sched.Context) (int, error) { panic("oh") })
+			_, err := dispatch.On(cx, d, func(context.Context) (int, error) { panic("oh") })
 			if panicked := new(sched.PanicError); !errors.As(err, &panicked) || panicked.Value != "oh" {
 				return fmt.Errorf("got %w", err)
 			}
@@ -167,7 +160,7 @@ func ExampleOn() {
 	files := dispatch.IO(&pool)
 
 	task := sched.Go(rt, func(cx *sched.Context) (string, error) {
-		return dispatch.On(cx, files, func(*sched.Context) (string, error) {
+		return dispatch.On(cx, files, func(context.Context) (string, error) {
 			return "read by a goroutine", nil // may block
 		})
 	})

@@ -3,6 +3,7 @@ package sched_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/suiro-go/suiro/sched"
 )
@@ -14,7 +15,7 @@ func query(ctx context.Context) error {
 }
 
 // Aborting a task cancels the call that it is in.
-func ExampleContext_Context() {
+func ExampleContext() {
 	rt := sched.New(sched.Config{})
 	defer rt.Close()
 	asks := make(chan struct{})
@@ -29,16 +30,16 @@ func ExampleContext_Context() {
 	// Output: sched: task canceled: context canceled
 }
 
-// A task works for a request: its calls have the request's values and end with it.
-func ExampleContext_Inherit() {
-	type user struct{}
+// A derived context bounds a wait, and its values travel with it.
+func ExampleAwait_withTimeout() {
 	rt := sched.New(sched.Config{})
 	defer rt.Close()
-	request := context.WithValue(context.Background(), user{}, "ann")
-	h := sched.Go(rt, func(cx *sched.Context) (any, error) {
-		cx.Inherit(request)
-		return cx.Value(user{}), nil
+	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+		ctx, cancel := context.WithTimeout(cx, time.Millisecond)
+		defer cancel()
+		return sched.Await(ctx, sched.Sleep(time.Hour))
 	})
-	fmt.Println(h.Wait(context.Background()))
-	// Output: ann <nil>
+	_, err := h.Wait(context.Background())
+	fmt.Println(err)
+	// Output: context deadline exceeded
 }

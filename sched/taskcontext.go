@@ -25,12 +25,12 @@ func (cx *Context) Done() <-chan struct{} { return cx.make().Done() }
 
 // Err is nil until Done is closed, and then context.Canceled.
 func (cx *Context) Err() error {
-	switch {
-	case cx.made.Load() == nil && cx.coroutine != nil && cx.isHere() && !cx.Canceled():
-		return nil
-	default:
-		return cx.make().Err()
+	if cx.made.Load() == nil && cx.coroutine != nil && cx.isHere() && !cx.Canceled() {
+		if _, hasParent := cx.task.body.(Contexter); !hasParent {
+			return nil
+		}
 	}
+	return cx.make().Err()
 }
 
 // Deadline is that of the parent: see Contexter.
@@ -64,13 +64,11 @@ func (cx *Context) base() context.Context {
 }
 
 func (cx *Context) parent() context.Context {
-	switch body := cx.task.body.(type) {
-	case *blocker:
-		if cx.isHere() {
+	if cx.coroutine != nil || cx.isHere() {
+		switch body := cx.task.body.(type) {
+		case *blocker:
 			return body.ctx
-		}
-	case Contexter:
-		if cx.coroutine != nil || cx.isHere() {
+		case Contexter:
 			return body.TaskContext()
 		}
 	}

@@ -20,12 +20,11 @@ func TestAnAbortEndsTheContextOfATaskThatIsWithinACall(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		within := make(chan struct{})
 		h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-			ctx := cx
-			must(ctx == cx, "another one each time")
+			must(cx.Err() == nil, "it has ended")
 			close(within)
-			<-ctx.Done()
-			must(context.Cause(ctx) == sched.ErrCanceled && ctx.Err() == context.Canceled, "%v", context.Cause(ctx))
-			return struct{}{}, ctx.Err()
+			<-cx.Done()
+			must(context.Cause(cx) == sched.ErrCanceled && cx.Err() == context.Canceled, "%v", context.Cause(cx))
+			return struct{}{}, cx.Err()
 		})
 		receive(t, "the task is within a call", within)
 		h.Abort()
@@ -78,23 +77,25 @@ func TestAContextMadeInATaskThatWasAbortedHasEnded(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAShieldDefersTheEndOfAContextAndAllowsAnotherAfterIt(t *testing.T) {
+func TestAShieldDefersTheEndOfAContext(t *testing.T) {
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		shielded, aborted := make(chan struct{}), make(chan struct{})
 		h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-			ctx := cx
+			ctx, cancel := context.WithTimeout(cx, time.Hour)
+			defer cancel()
 			cx.Shield()
 			close(shielded)
 			<-aborted
-			must(ctx.Err() == nil && cx == ctx, "it ended behind a shield")
+			must(ctx.Err() == nil && cx.Err() == nil, "it ended behind a shield")
 			cx.Unshield()
-			must(context.Cause(ctx) == sched.ErrCanceled, "it goes on without a shield")
+			must(context.Cause(cx) == sched.ErrCanceled && context.Cause(ctx) == sched.ErrCanceled, "it goes on without a shield")
 
-			cx.Shield() // for cleaning up
-			cleaning := cx
-			must(cleaning.Err() == nil, "no call is possible")
-			cx.Unshield()
-			must(context.Cause(cleaning) == sched.ErrCanceled, "it goes on without a shield")
+			cx.Shield()
+			defer cx.Unshield()
+			cleaning, cancel := context.WithTimeout(context.WithoutCancel(cx), time.Hour)
+			defer cancel()
+			_, err := sched.Await(cleaning, sched.Yield())
+			must(err == nil, "cleaning up: %v", err)
 			return struct{}{}, nil
 		})
 		receive(t, "the shield is up", shielded)
@@ -132,8 +133,6 @@ func TestClosingTheRuntimeEndsItsContexts(t *testing.T) {
 			close(within)
 			<-cx.Done()
 			must(context.Cause(cx) == sched.ErrClosed, "%v", context.Cause(cx))
-			cx.Inherit(context.Background())
-			must(context.Cause(cx) == sched.ErrClosed, "made after that")
 			return struct{}{}, nil
 		})
 		receive(t, "the task is within a call", within)
@@ -143,45 +142,39 @@ func TestClosingTheRuntimeEndsItsContexts(t *testing.T) {
 	}
 }
 
-func TestAContextHasTheValuesAndTheDeadlineOfItsParentAndEndsWithIt(t *testing.T) {
+// A function's context has the values of none other, and a Body's those of its parent.
+func TestATaskInheritsNoValues(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
-	deadline := time.Now().Add(time.Hour)
-	parent, cancel := context.WithDeadline(context.WithValue(context.Background(), contextKey{}, "request"), deadline)
-	defer cancel()
 	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-		before := cx
-		_, has := before.Deadline()
-		must(before.Value(contextKey{}) == nil && !has, "without a parent")
-		cx.Inherit(parent)
-		must(before.Err() != nil, "it goes on although nobody will end it")
-		ctx := cx
-		at, has := ctx.Deadline()
-		must(ctx.Value(contextKey{}) == "request" && has && at.Equal(deadline), "%v %v", at, has)
+		_, has := cx.Deadline()
+		must(cx.Value(contextKey{}) == nil && !has, "without a parent")
+		ctx := context.WithValue(cx, contextKey{}, "request")
+		must(ctx.Value(contextKey{}) == "request" && sched.FromContext(ctx) == cx, "derived")
 		child := sched.Go(cx, func(cx *sched.Context) (any, error) { return cx.Value(contextKey{}), nil })
 		must(await(cx, child) == nil, "inherited by a task")
-		cancel()
-		<-ctx.Done()
-		must(!cx.Canceled(), "the task is aborted")
 		return struct{}{}, nil
 	})
 	_, err := outcome(t, h)
 	require.NoError(t, err)
 }
 
-func TestInBlockAndWaitTheContextIsTheOneThatWasGiven(t *testing.T) {
+func TestInAPollOfAGoroutineTheContextIsTheOneThatWasGiven(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
-	given := context.WithValue(context.Background(), contextKey{}, 1)
-	f := sched.FutureFunc[context.Context](func(cx *sched.Context) (context.Context, error) {
-		cx.Inherit(context.Background())
-		return cx, nil
+	deadline := time.Now().Add(time.Hour)
+	given, cancel := context.WithDeadline(context.WithValue(t.Context(), contextKey{}, 1), deadline)
+	defer cancel()
+	f := sched.FutureFunc[any](func(cx *sched.Context) (any, error) {
+		at, has := cx.Deadline()
+		must(has && at.Equal(deadline) && cx.Done() == given.Done() && cx.Err() == nil, "%v %v", at, has)
+		return cx.Value(contextKey{}), nil
 	})
-	for _, wait := range []func() (context.Context, error){
-		func() (context.Context, error) { return sched.Block(given, rt, sched.Future[context.Context](f)) },
-		func() (context.Context, error) { return sched.Await(given, sched.Future[context.Context](f)) },
+	for _, wait := range []func() (any, error){
+		func() (any, error) { return sched.Block(given, rt, sched.Future[any](f)) },
+		func() (any, error) { return sched.Await(given, sched.Future[any](f)) },
 	} {
 		got, err := wait()
 		require.NoError(t, err)
-		require.Equal(t, given, got)
+		require.Equal(t, 1, got)
 	}
 }
 
@@ -254,12 +247,11 @@ func TestAbortsAndContextsOfManyTasksDoNotMeetOthers(t *testing.T) {
 func BenchmarkContext(b *testing.B) {
 	rt := start(b, sched.Config{Workers: 1})
 	b.ReportAllocs()
-	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-		for range b.N {
-			cx.Inherit(context.Background())
-			cx
-		}
-		return struct{}{}, nil
-	})
-	_, _ = h.Wait(context.Background())
+	for b.Loop() {
+		h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+			cx.Done()
+			return struct{}{}, nil
+		})
+		_, _ = h.Wait(context.Background())
+	}
 }

@@ -30,7 +30,7 @@ type turn struct {
 }
 
 func (t *turn) stackful(cx *sched.Context) error {
-	if err := t.await(cx); err != nil {
+	if err := t.wait(cx); err != nil {
 		return err
 	}
 	defer t.back(cx)
@@ -39,7 +39,7 @@ func (t *turn) stackful(cx *sched.Context) error {
 }
 
 func (t *turn) goroutine(ctx context.Context) error {
-	if err := t.block(ctx); err != nil {
+	if err := t.wait(ctx); err != nil {
 		return err
 	}
 	defer t.back(nil)

@@ -27,17 +27,7 @@ func visitor(b *syncx.Barrier, times int, passed func(generation int, leader boo
 				return struct{}{}, nil
 			})
 		},
-		await: func(cx *sched.Context) error {
-			for g := range times {
-				leader, err := b.Wait(cx)
-				if err != nil {
-					return err
-				}
-				passed(g, leader)
-			}
-			return nil
-		},
-		block: func(ctx context.Context) error {
+		wait: func(ctx context.Context) error {
 			for g := range times {
 				leader, err := b.Wait(ctx)
 				if err != nil {
@@ -70,7 +60,7 @@ func TestEachGenerationOfABarrierHasOneLeader(t *testing.T) {
 				if g+1 < generations {
 					came[g+1].Add(1)
 				}
-			}).begin(rt, forms[i%3], nothing))
+			}).begin(rt, forms[i%len(forms)], nothing))
 			if i+1 < size {
 				require.Zero(t, passed[0].Load(), "one is missing")
 			}

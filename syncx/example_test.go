@@ -204,7 +204,7 @@ func ExampleOnceCell() {
 
 	var cell syncx.OnceCell[string]
 	attempts := 0
-	connect := func(*sched.Context) (string, error) {
+	connect := func(context.Context) (string, error) {
 		if attempts++; attempts == 1 {
 			return "", errors.New("nobody answers")
 		}

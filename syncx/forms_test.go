@@ -15,42 +15,43 @@ type form int
 const (
 	stackless form = iota
 	stackful
+	derived // a stackful task that waits with a context derived from its own
 	goroutine
 )
 
-var forms = []form{stackless, stackful, goroutine}
+var forms = []form{stackless, stackful, derived, goroutine}
 
-func (f form) String() string { return [...]string{"stackless", "stackful", "goroutine"}[f] }
+func (f form) String() string {
+	return [...]string{"stackless", "stackful", "derived", "goroutine"}[f]
+}
 
 // An op is an operation that waits, in each form.
 type op struct {
 	future func() sched.Future[struct{}]
-	await  func(cx *sched.Context) error
-	block  func(ctx context.Context) error
+	wait   func(ctx context.Context) error
 }
 
 func locking(mu *syncx.Mutex) op {
-	return op{func() sched.Future[struct{}] { return mu.LockFuture() }, mu.Lock, mu.Lock}
+	return op{func() sched.Future[struct{}] { return mu.LockFuture() }, mu.Lock}
 }
 
 func writing(rw *syncx.RWMutex) op {
-	return op{func() sched.Future[struct{}] { return rw.LockFuture() }, rw.Lock, rw.Lock}
+	return op{func() sched.Future[struct{}] { return rw.LockFuture() }, rw.Lock}
 }
 
 func reading(rw *syncx.RWMutex) op {
-	return op{func() sched.Future[struct{}] { return rw.RLockFuture() }, rw.RLock, rw.RLock}
+	return op{func() sched.Future[struct{}] { return rw.RLockFuture() }, rw.RLock}
 }
 
 func acquiring(s *syncx.Semaphore, n int) op {
 	return op{
 		func() sched.Future[struct{}] { return s.AcquireFuture(n) },
-		func(cx *sched.Context) error { return s.Acquire(cx, n) },
 		func(ctx context.Context) error { return s.Acquire(ctx, n) },
 	}
 }
 
 func waiting(n *syncx.Notify) op {
-	return op{func() sched.Future[struct{}] { return n.WaitFuture() }, n.Wait, n.Wait}
+	return op{func() sched.Future[struct{}] { return n.WaitFuture() }, n.Wait}
 }
 
 // arriving calls led if it was the leader.
@@ -63,7 +64,6 @@ func arriving(b *syncx.Barrier, led func()) op {
 	}
 	return op{
 		func() sched.Future[struct{}] { return &mapped[bool]{b.WaitFuture(), tell} },
-		func(cx *sched.Context) error { return tell(b.Wait(cx)) },
 		func(ctx context.Context) error { return tell(b.Wait(ctx)) },
 	}
 }
@@ -101,9 +101,15 @@ func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait
 	case stackless:
 		future := o.future()
 		w.handle = sched.Spawn(rt, sched.Future[struct{}](&followed{future, then}))
-	case stackful:
+	case stackful, derived:
 		w.handle = sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-			err := o.await(cx)
+			ctx := context.Context(cx)
+			if f == derived {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(cx)
+				defer cancel()
+			}
+			err := o.wait(ctx)
 			if err == nil {
 				then(cx)
 			}
@@ -113,7 +119,7 @@ func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait
 		ctx, cancel := context.WithCancel(context.Background())
 		w.cancel, w.ended = cancel, make(chan error, 1)
 		go func() {
-			err := o.block(ctx)
+			err := o.wait(ctx)
 			if err == nil {
 				then(nil)
 			}

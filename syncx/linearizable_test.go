@@ -219,10 +219,7 @@ func (c *client) op() op {
 				return struct{}{}, c.step(func(f sched.Future[struct{}]) error { _, err := f.Poll(cx); return err })
 			})
 		},
-		await: func(cx *sched.Context) error {
-			return c.step(func(f sched.Future[struct{}]) error { _, err := sched.Await(cx, f); return err })
-		},
-		block: func(ctx context.Context) error {
+		wait: func(ctx context.Context) error {
 			return c.step(func(f sched.Future[struct{}]) error { _, err := sched.Await(ctx, f); return err })
 		},
 	}
@@ -237,7 +234,7 @@ func record(t *testing.T, rt *sched.Runtime, s subject, seed uint64) (history []
 	for i := range 6 {
 		c := &client{id: i, clock: &clock, subject: s, random: rand.New(rand.NewPCG(seed, uint64(i))), left: 40}
 		clients = append(clients, c)
-		all = append(all, c.op().begin(rt, forms[i%3], nothing))
+		all = append(all, c.op().begin(rt, forms[i%len(forms)], nothing))
 	}
 	for i, w := range all {
 		require.NoError(t, w.result(t))

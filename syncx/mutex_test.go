@@ -43,7 +43,7 @@ func TestAMutexIsLockedInTheOrderInWhichTheyCameToWait(t *testing.T) {
 		var order []int
 		var waits []*wait
 		for i := range 30 {
-			waits = append(waits, locking(&mu).begin(rt, forms[i%3], func(cx *sched.Context) {
+			waits = append(waits, locking(&mu).begin(rt, forms[i%len(forms)], func(cx *sched.Context) {
 				order = append(order, i)
 				mu.UnlockFrom(cx)
 			}))

@@ -37,19 +37,8 @@ func asking(c *syncx.OnceCell[int], m *maker, got func(v int)) op {
 		future: func() sched.Future[struct{}] {
 			return &mapped[int]{c.GetOrInitFuture(m.future()), tell}
 		},
-		await: func(cx *sched.Context) error {
-			return tell(c.GetOrInit(cx, func(cx *sched.Context) (int, error) { return sched.Await(cx, m.future()) }))
-		},
-		block: func(ctx context.Context) error {
-			return tell(c.GetOrInit(ctx, func(ctx context.Context) (int, error) {
-				close(m.began)
-				select {
-				case <-m.leave:
-					return m.f()
-				case <-ctx.Done():
-					return 0, ctx.Err()
-				}
-			}))
+		wait: func(ctx context.Context) error {
+			return tell(c.GetOrInit(ctx, func(ctx context.Context) (int, error) { return sched.Await(ctx, m.future()) }))
 		},
 	}
 }
@@ -131,7 +120,7 @@ func testPanicInAGoroutine(t *testing.T, rt *sched.Runtime) {
 		_, _ = c.GetOrInit(context.Background(), func(context.Context) (int, error) { panic(errMaking) })
 	}()
 	v, err := outcome(t, sched.Go(rt, func(cx *sched.Context) (int, error) {
-		return c.GetOrInit(cx, func(*sched.Context) (int, error) { return 2, nil })
+		return c.GetOrInit(cx, func(context.Context) (int, error) { return 2, nil })
 	}))
 	require.NoError(t, err)
 	require.Equal(t, 2, v)
@@ -146,7 +135,7 @@ func TestOneOfManyMakesTheValue(t *testing.T) {
 			for i := range 30 {
 				m := newMaker(func() (int, error) { made.Add(1); return 7, nil })
 				close(m.leave)
-				all = append(all, asking(&c, m, func(v int) { sum.Add(int32(v)) }).begin(rt, forms[i%3], nothing))
+				all = append(all, asking(&c, m, func(v int) { sum.Add(int32(v)) }).begin(rt, forms[i%len(forms)], nothing))
 			}
 			for _, w := range all {
 				require.NoError(t, w.result(t))

@@ -81,7 +81,7 @@ func TestAnRWMutexIsHandedOverInTheOrderInWhichTheyCame(t *testing.T) {
 			if i > 0 && turns[i-1] == turn || i+1 < len(turns) && turns[i+1] == turn {
 				kind, unlock = reading(&rw), rw.RUnlockFrom
 			}
-			waits = append(waits, kind.begin(rt, forms[i%3], func(cx *sched.Context) {
+			waits = append(waits, kind.begin(rt, forms[i%len(forms)], func(cx *sched.Context) {
 				mu.Lock()
 				order = append(order, turn)
 				mu.Unlock()
@@ -141,9 +141,9 @@ func TestAWriterIsAlone(t *testing.T) {
 		var all []*wait
 		for i := range rounds(3000) {
 			if i%4 == 0 {
-				all = append(all, writing(&rw).begin(rt, forms[i%3], func(cx *sched.Context) { use(true); rw.UnlockFrom(cx) }))
+				all = append(all, writing(&rw).begin(rt, forms[i%len(forms)], func(cx *sched.Context) { use(true); rw.UnlockFrom(cx) }))
 			} else {
-				all = append(all, reading(&rw).begin(rt, forms[i%3], func(cx *sched.Context) { use(false); rw.RUnlockFrom(cx) }))
+				all = append(all, reading(&rw).begin(rt, forms[i%len(forms)], func(cx *sched.Context) { use(false); rw.RUnlockFrom(cx) }))
 			}
 		}
 		for _, w := range all {

@@ -94,7 +94,7 @@ func TestOneReleaseWakesAllForWhomItIsEnough(t *testing.T) {
 		s := new(syncx.Semaphore)
 		var waits []*wait
 		for i := range 99 {
-			waits = append(waits, acquiring(s, 1+i%3).begin(rt, forms[i%3], nothing))
+			waits = append(waits, acquiring(s, 1+i%3).begin(rt, forms[i%len(forms)], nothing))
 		}
 		eventually(t, "they wait", func() bool { return s.Waiters() == 99 })
 		s.Release(200)

@@ -21,11 +21,14 @@ func timedOut(o op, d time.Duration) op {
 	future := func() sched.Future[struct{}] { return sched.Timeout(d, o.future()) }
 	return op{
 		future: future,
-		await:  func(cx *sched.Context) error { _, err := sched.Await(cx, future()); return err },
-		block: func(ctx context.Context) error {
+		wait: func(ctx context.Context) error {
+			if cx := sched.FromContext(ctx); cx != nil && ctx == context.Context(cx) {
+				_, err := sched.Await(cx, future())
+				return err
+			}
 			ctx, cancel := context.WithTimeout(ctx, d)
 			defer cancel()
-			return o.block(ctx)
+			return o.wait(ctx)
 		},
 	}
 }
@@ -75,7 +78,7 @@ func TestNothingIsLostWhenWaitsAreCanceled(t *testing.T) {
 						case 1:
 							o = lingering(o)
 						}
-						waits = append(waits, o.begin(rt, forms[i%3], back))
+						waits = append(waits, o.begin(rt, forms[i%len(forms)], back))
 						if random.IntN(3) == 0 {
 							waits[random.IntN(len(waits))].giveUp()
 						}
@@ -103,18 +106,18 @@ func TestNothingIsLostWhenWaitsAreCanceled(t *testing.T) {
 func lingering(o op) op {
 	return op{
 		future: func() sched.Future[struct{}] { return &linger{f: o.future()} },
-		await: func(cx *sched.Context) error {
-			if err := o.await(cx); err != nil {
+		wait: func(ctx context.Context) error {
+			if err := o.wait(ctx); err != nil {
 				return err
 			}
+			cx := sched.FromContext(ctx)
+			if cx == nil {
+				runtime.Gosched()
+				return nil
+			}
 			cx.Shield() // otherwise it would be aborted while it holds
-			_, err := sched.Await(cx, sched.Yield())
-			cx.Unshield()
-			return err
-		},
-		block: func(ctx context.Context) error {
-			err := o.block(ctx)
-			runtime.Gosched()
+			defer cx.Unshield()
+			_, err := sched.Await(context.WithoutCancel(ctx), sched.Yield())
 			return err
 		},
 	}

@@ -58,7 +58,7 @@ func (h Handle) Context() context.Context {
 
 // TaskContext implements sched.Contexter: the Context of a function of the connection is derived
 // from that of the connection.
-func (t *connTask) TaskContext() context.Context { return (*Conn)(t).Context() }
+func (t *connTask) TaskContext() context.Context { return (*Conn)(t).Handle().Context() }
 
 // contexts are the contexts of a group's connections. They are found by the connection, so that
 // connections without one have no room for it.
