@@ -86,14 +86,13 @@ func TestAGoroutineWaitsForACallNoLongerThanItsContext(t *testing.T) {
 	require.False(t, called)
 }
 
-func TestDoPanicsOutsideOfAStackfulTaskAndMakesNoCall(t *testing.T) {
+func TestDoInAPollIsRefusedAndMakesNoCall(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	p := newPool(t, blocking.Config{})
 	_, err := result(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 		return blocking.Do(cx, p, func() (int, error) { t.Error("called"); return 0, nil })
 	})))
-	var pe *sched.PanicError
-	require.ErrorAs(t, err, &pe)
+	require.ErrorIs(t, err, sched.ErrMisuse)
 	require.Zero(t, p.ThreadCount())
 }
 

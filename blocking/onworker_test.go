@@ -32,7 +32,7 @@ func TestAWorkerMustNotWaitForACall(t *testing.T) {
 		onAWorker(t, rt, func() error {
 			_, err := blocking.Do(context.Background(), p, func() (int, error) { return int(made.Add(1)), nil })
 			require.ErrorIs(t, err, sched.ErrBlocksWorker)
-			require.ErrorContains(t, err, "blocking.DoContext on worker ")
+			require.ErrorContains(t, err, "blocking.Do on worker ")
 			_, err = h.Wait(context.Background())
 			require.ErrorIs(t, err, sched.ErrBlocksWorker)
 			require.ErrorContains(t, err, "blocking.Handle.Wait on worker ")

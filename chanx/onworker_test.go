@@ -24,31 +24,31 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 	require.NoError(t, full.TrySend(1))
 	ctx := context.Background()
 	waits := map[string]func() error{
-		"Receiver.RecvContext":          func() error { _, err := r.Recv(ctx); return err },
-		"Receiver.RecvManyContext":      func() error { _, err := r.RecvMany(ctx, make([]int, 2)); return err },
-		"Sender.SendContext":            func() error { return full.Send(ctx, 2) },
-		"Sender.SendManyContext":        func() error { _, err := full.SendMany(ctx, []int{2, 3}); return err },
-		"Sender.ReserveContext":         func() error { _, err := full.Reserve(ctx); return err },
-		"Sender.ReserveManyContext":     func() error { _, err := full.ReserveMany(ctx, 1); return err },
-		"Sender.ReserveOwnedContext":    func() error { _, err := full.ReserveOwned(ctx); return err },
-		"Sender.ClosedContext":          func() error { return s.Closed(ctx) },
-		"UnboundedReceiver.RecvContext": func() error { _, err := ur.Recv(ctx); return err },
-		"UnboundedReceiver.RecvManyContext": func() error {
+		"Receiver.Recv":          func() error { _, err := r.Recv(ctx); return err },
+		"Receiver.RecvMany":      func() error { _, err := r.RecvMany(ctx, make([]int, 2)); return err },
+		"Sender.Send":            func() error { return full.Send(ctx, 2) },
+		"Sender.SendMany":        func() error { _, err := full.SendMany(ctx, []int{2, 3}); return err },
+		"Sender.Reserve":         func() error { _, err := full.Reserve(ctx); return err },
+		"Sender.ReserveMany":     func() error { _, err := full.ReserveMany(ctx, 1); return err },
+		"Sender.ReserveOwned":    func() error { _, err := full.ReserveOwned(ctx); return err },
+		"Sender.Closed":          func() error { return s.Closed(ctx) },
+		"UnboundedReceiver.Recv": func() error { _, err := ur.Recv(ctx); return err },
+		"UnboundedReceiver.RecvMany": func() error {
 			_, err := ur.RecvMany(ctx, make([]int, 2))
 			return err
 		},
-		"UnboundedSender.ClosedContext": func() error { return us.Closed(ctx) },
-		"OneshotReceiver.RecvContext":   func() error { _, err := or.Recv(ctx); return err },
-		"OneshotSender.ClosedContext":   func() error { return os.Closed(ctx) },
-		"BroadcastReceiver.RecvContext": func() error { _, err := br.Recv(ctx); return err },
-		"BroadcastSender.ClosedContext": func() error { return bs.Closed(ctx) },
-		"WatchReceiver.RecvContext":     func() error { _, err := wr.Recv(ctx); return err },
-		"WatchReceiver.ChangedContext":  func() error { return wr.Changed(ctx) },
-		"WatchReceiver.WaitForContext": func() error {
+		"UnboundedSender.Closed": func() error { return us.Closed(ctx) },
+		"OneshotReceiver.Recv":   func() error { _, err := or.Recv(ctx); return err },
+		"OneshotSender.Closed":   func() error { return os.Closed(ctx) },
+		"BroadcastReceiver.Recv": func() error { _, err := br.Recv(ctx); return err },
+		"BroadcastSender.Closed": func() error { return bs.Closed(ctx) },
+		"WatchReceiver.Recv":     func() error { _, err := wr.Recv(ctx); return err },
+		"WatchReceiver.Changed":  func() error { return wr.Changed(ctx) },
+		"WatchReceiver.WaitFor": func() error {
 			_, err := wr.WaitFor(ctx, func(v int) bool { return v > 0 })
 			return err
 		},
-		"WatchSender.ClosedContext": func() error { return ws.Closed(ctx) },
+		"WatchSender.Closed": func() error { return ws.Closed(ctx) },
 	}
 	for _, workers := range []int{1, 2} {
 		rt := start(t, workers)

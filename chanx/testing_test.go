@@ -53,7 +53,7 @@ type crew struct {
 // onEach runs a test with each kind of crew, on runtimes with few and with many workers.
 func onEach(t *testing.T, test func(t *testing.T, c *crew)) {
 	for _, workers := range []int{1, 2, 4} {
-		for _, kind := range []string{"tasks", "goroutines", "both"} {
+		for _, kind := range []string{"tasks", "derived contexts", "goroutines", "all"} {
 			t.Run(fmt.Sprintf("%s/%d", kind, workers), func(t *testing.T) {
 				test(t, &crew{t: t, rt: start(t, workers), kind: kind})
 			})
@@ -79,7 +79,7 @@ type job struct {
 func (c *crew) do(work func(e env) error) *job {
 	j := &job{t: c.t, ended: make(chan struct{})}
 	c.count++
-	if c.kind == "goroutines" || c.kind == "both" && c.count%2 == 0 {
+	if c.kind == "goroutines" || c.kind == "all" && c.count%3 == 0 {
 		ctx, cancel := context.WithCancel(context.Background())
 		j.abort = cancel
 		go func() {
@@ -89,7 +89,16 @@ func (c *crew) do(work func(e env) error) *job {
 		}()
 		return j
 	}
-	h := sched.Go(c.rt, func(cx *sched.Context) (struct{}, error) { return struct{}{}, work(env{cx: cx, ctx: cx}) })
+	derived := c.kind == "derived contexts" || c.kind == "all" && c.count%3 == 1
+	h := sched.Go(c.rt, func(cx *sched.Context) (struct{}, error) {
+		ctx := context.Context(cx)
+		if derived {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(cx)
+			defer cancel()
+		}
+		return struct{}{}, work(env{cx: cx, ctx: ctx})
+	})
 	j.abort = func() { h.Abort() }
 	go func() {
 		defer close(j.ended)
@@ -117,13 +126,7 @@ func allDone(t testing.TB, jobs []*job) {
 	}
 }
 
-// await is sched.Await in a task and sched.Wait elsewhere.
-func await[T any](e env, f sched.Future[T]) (T, error) {
-	if e.cx != nil {
-		return sched.Await(e.cx, f)
-	}
-	return sched.Await(e.ctx, f)
-}
+func await[T any](e env, f sched.Future[T]) (T, error) { return sched.Await(e.ctx, f) }
 
 // sender and receiver are the common methods of several kinds of handles.
 type sender[T any] interface {

@@ -38,7 +38,10 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 // a worker with an ordinary context it returns ErrBlocksWorker, unless the task is done. In a
 // bubble of testing/synctest, ctx's deadline is real time if the task's runtime was made outside.
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
-	return wait(ctx, h.runtime(), Future[T](h))
+	if ctx != nil && contextOf(ctx) == nil {
+		return block(ctx, nil, h.runtime(), Future[T](h))
+	}
+	return Await(ctx, Future[T](h))
 }
 
 // runtime is the task's runtime; nil: the result has been taken.

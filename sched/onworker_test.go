@@ -20,7 +20,7 @@ import (
 func waits(rt *sched.Runtime) map[string]func(ctx context.Context) error {
 	never := sched.NewCancellationToken()
 	return map[string]func(ctx context.Context) error{
-		"sched.Wait": func(ctx context.Context) error {
+		"sched.Await": func(ctx context.Context) error {
 			_, err := sched.Await(ctx, never.Canceled())
 			return err
 		},

@@ -29,15 +29,10 @@ import (
 // complete f. A worker of a runtime that was made outside would end the process; use Block there.
 func Await[T any](ctx context.Context, f Future[T]) (T, error) {
 	mustHaveFuture(f)
-	return wait(ctx, nil, f)
-}
-
-// wait is Await. The workers of from complete f; nil: others do.
-func wait[T any](ctx context.Context, from *Runtime, f Future[T]) (T, error) {
 	cx, isTask := ctx.(*Context)
 	if !isTask {
 		if cx = contextOf(ctx); cx == nil && ctx != nil {
-			return block(ctx, nil, from, f)
+			return block(ctx, nil, nil, f)
 		}
 	}
 	if !cx.mayAwait() {

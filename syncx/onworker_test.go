@@ -32,12 +32,12 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 		free func() // makes the next wait succeed; nil: it never does
 		take func() // makes the next wait refused; nil: it always is
 	}{
-		"Mutex.LockContext":        {func() error { return mu.Lock(ctx) }, mu.Unlock, func() { mu.TryLock() }},
-		"RWMutex.LockContext":      {func() error { return rw.Lock(ctx) }, rw.Unlock, func() { rw.TryLock() }},
-		"RWMutex.RLockContext":     {func() error { return rw.RLock(ctx) }, nil, func() { rw.TryLock() }},
-		"Semaphore.AcquireContext": {func() error { return sem.Acquire(ctx, 1) }, func() { sem.Release(1) }, func() { sem.TryAcquire(1) }},
-		"Notify.WaitContext":       {func() error { return n.Wait(ctx) }, n.NotifyOne, nil},
-		"Barrier.WaitContext":      {func() error { _, err := barrier.Wait(ctx); return err }, nil, nil},
+		"Mutex.Lock":        {func() error { return mu.Lock(ctx) }, mu.Unlock, func() { mu.TryLock() }},
+		"RWMutex.Lock":      {func() error { return rw.Lock(ctx) }, rw.Unlock, func() { rw.TryLock() }},
+		"RWMutex.RLock":     {func() error { return rw.RLock(ctx) }, nil, func() { rw.TryLock() }},
+		"Semaphore.Acquire": {func() error { return sem.Acquire(ctx, 1) }, func() { sem.Release(1) }, func() { sem.TryAcquire(1) }},
+		"Notify.Wait":       {func() error { return n.Wait(ctx) }, n.NotifyOne, nil},
+		"Barrier.Wait":      {func() error { _, err := barrier.Wait(ctx); return err }, nil, nil},
 	}
 	onEach(t, func(t *testing.T, rt *sched.Runtime) {
 		for name, w := range waits {
@@ -82,7 +82,7 @@ func TestTheInitializerOfAOnceCellIsNotAwaitedOnAWorker(t *testing.T) {
 		receive(t, "the initializer is called", begun)
 		for _, err := range onAWorker(t, rt, func() error { return get(2) }) {
 			require.ErrorIs(t, err, sched.ErrBlocksWorker)
-			require.ErrorContains(t, err, "syncx.OnceCell.GetOrInitContext on worker ")
+			require.ErrorContains(t, err, "syncx.OnceCell.GetOrInit on worker ")
 		}
 		close(leave)
 		require.NoError(t, receive(t, "the initializer returns", made))
