@@ -54,7 +54,7 @@ func (r *BroadcastReceiver[T]) RecvFuture() *BroadcastRecvFuture[T] { return &r.
 // the difference matters.
 func (r *BroadcastReceiver[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for ctx.Err() == nil {
+		for !hasEnded(ctx) {
 			v, err := r.Recv(ctx)
 			if _, lagged := err.(LaggedError); err != nil && !lagged || !yield(v, err) {
 				return

@@ -162,7 +162,7 @@ func (r *UnboundedReceiver[T]) fill(buf []T, v T, err error) (n int, _ error) {
 // sched.Await). Use Recv if the difference matters.
 func (r *UnboundedReceiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for ctx.Err() == nil {
+		for !hasEnded(ctx) {
 			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}

@@ -122,7 +122,7 @@ func (r *WatchReceiver[T]) ChangedFuture() *ChangedFuture[T] { return &r.changed
 // ctx ends, or a wait is refused (see sched.Await). Use Recv if the difference matters.
 func (r *WatchReceiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for ctx.Err() == nil {
+		for !hasEnded(ctx) {
 			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}

@@ -174,23 +174,20 @@ func (l *SocketListener) TryAccept() (*Socket, error) {
 // wait is from its first poll. Abandoned, it takes none.
 func (l *SocketListener) AcceptFuture() *AcceptFuture { return &AcceptFuture{l: l} }
 
-// AcceptStream accepts a connection in a stackful task, as a Stream that is bound to it.
-func (l *SocketListener) AcceptStream(cx *sched.Context) (*Stream, error) {
-	s, err := sched.Await(cx, l.AcceptStreamFuture())
-	if err == sched.ErrCanceled {
-		err = l.opError("accept", err)
+// AcceptStream waits for a connection (see sched.Block). In a stackful task the Stream is bound to
+// the task. The error matches that of ctx when ctx ends, with its deadline os.ErrDeadlineExceeded
+// as well.
+func (l *SocketListener) AcceptStream(ctx context.Context) (*Stream, error) {
+	if sched.FromContext(ctx) == nil && ctx != nil {
+		if err := ctx.Err(); err != nil {
+			return nil, l.opError("accept", sock.ContextError(err))
+		}
+	}
+	s, err := sched.Block(ctx, l.group.core.Runtime, l.AcceptStreamFuture())
+	if _, named := err.(*net.OpError); err != nil && !named {
+		err = l.opError("accept", sock.ContextError(err))
 	}
 	return s, err
-}
-
-// AcceptStreamContext is AcceptContext with a Stream that is not bound: a task that gets it calls
-// Bind.
-func (l *SocketListener) AcceptStreamContext(ctx context.Context) (*Stream, error) {
-	s, err := l.AcceptContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.Bind(nil), nil
 }
 
 // AcceptStreamFuture is AcceptFuture with a Stream, bound to the stackful task that polls it last.

@@ -29,18 +29,10 @@ type UnixDialConfig struct {
 	Timeout time.Duration
 }
 
-// DialUnix dials a UnixStream in a stackful task. The error is a *net.OpError. It matches
-// os.ErrDeadlineExceeded after the time-out, and on Windows errors.ErrUnsupported.
-func (g *Group) DialUnix(cx *sched.Context, cfg UnixDialConfig) (*UnixStream, error) {
-	return sched.Await(cx, g.DialUnixFuture(cfg))
-}
-
-// DialUnixContext is DialUnix on a goroutine that is not a worker's. When ctx ends, the error is
-// that of ctx.
-func (g *Group) DialUnixContext(ctx context.Context, cfg UnixDialConfig) (*UnixStream, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+// DialUnix dials a UnixStream (see sched.Block). The error is a *net.OpError. It matches
+// os.ErrDeadlineExceeded after the time-out, and on Windows errors.ErrUnsupported. When ctx ends,
+// it is that of ctx.
+func (g *Group) DialUnix(ctx context.Context, cfg UnixDialConfig) (*UnixStream, error) {
 	return sched.Block(ctx, g.core.Runtime, g.DialUnixFuture(cfg))
 }
 

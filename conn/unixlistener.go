@@ -133,21 +133,19 @@ func (l *UnixListener) taken(s *UnixStream, state queue.State, none error) (*Uni
 	return nil, none
 }
 
-// Accept waits for a connection, in a stackful task. The error matches net.ErrClosed after Close.
-func (l *UnixListener) Accept(cx *sched.Context) (*UnixStream, error) {
-	return sched.Await(cx, l.AcceptFuture())
-}
-
-// AcceptContext is Accept on a goroutine that is not a worker's. When ctx ends, the error matches
-// that of ctx.
-func (l *UnixListener) AcceptContext(ctx context.Context) (*UnixStream, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, l.inner.opError("accept", err)
+// Accept waits for a connection (see sched.Block). The error matches net.ErrClosed after Close, and
+// that of ctx when ctx ends.
+func (l *UnixListener) Accept(ctx context.Context) (*UnixStream, error) {
+	if sched.FromContext(ctx) == nil && ctx != nil {
+		if err := ctx.Err(); err != nil {
+			return nil, l.inner.opError("accept", err)
+		}
 	}
-	ctx, release := bubble.Context(ctx)
-	defer release()
-	s, state, refused := l.arrivals.Take(ctx.Done())
-	return l.taken(s, state, l.inner.opError("accept", cmp.Or(refused, ctx.Err())))
+	s, err := sched.Block(ctx, l.inner.group.core.Runtime, l.AcceptFuture())
+	if _, named := err.(*net.OpError); err != nil && !named {
+		err = l.inner.opError("accept", err)
+	}
+	return s, err
 }
 
 // TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is none.

@@ -43,7 +43,7 @@ func TestAPanicOfAUnixListenersFunctionEndsNothingElse(t *testing.T) {
 			c, err := dial(addr)
 			require.NoError(t, err)
 			defer c.Close()
-			s, err := l.AcceptContext(ctx)
+			s, err := l.Accept(ctx)
 			require.NoError(t, err)
 			require.NoError(t, s.Close())
 		}

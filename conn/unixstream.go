@@ -224,15 +224,9 @@ func withDescriptors(files []*os.File, fds []int, f func(fds []int) syscall.Errn
 	return errno, errors.Join(err, inner)
 }
 
-// RecvFiles receives at least one byte into p, and the files that came with the bytes, in a
-// stackful task. See TryRecvFiles.
-func (s *UnixStream) RecvFiles(cx *sched.Context, p []byte) (n int, files []*os.File, err error) {
-	got, err := sched.Await(cx, s.RecvFilesFuture(p))
-	return got.N, got.Files, err
-}
-
-// RecvFilesContext is RecvFiles on a goroutine that is not a worker's.
-func (s *UnixStream) RecvFilesContext(ctx context.Context, p []byte) (n int, files []*os.File, err error) {
+// RecvFiles receives at least one byte into p, and the files that came with the bytes. See
+// TryRecvFiles.
+func (s *UnixStream) RecvFiles(ctx context.Context, p []byte) (n int, files []*os.File, err error) {
 	got, err := sched.Block(ctx, s.sock.Group().RT, s.RecvFilesFuture(p))
 	return got.N, got.Files, err
 }
@@ -280,16 +274,9 @@ func (f *RecvFilesFuture) Poll(cx *sched.Context) (got ReceivedFiles, err error)
 // Cancel implements sched.Canceler.
 func (f *RecvFilesFuture) Cancel() { f.s.sock.Drop(ready.In, &f.wait) }
 
-// SendFiles sends all of p, and the files with its first byte, in a stackful task. It returns how
-// many bytes were sent. See TrySendFiles.
-func (s *UnixStream) SendFiles(cx *sched.Context, p []byte, files []*os.File) (int, error) {
-	f := s.SendFilesFuture(p, files)
-	_, err := sched.Await(cx, f)
-	return f.sent, err
-}
-
-// SendFilesContext is SendFiles on a goroutine that is not a worker's.
-func (s *UnixStream) SendFilesContext(ctx context.Context, p []byte, files []*os.File) (int, error) {
+// SendFiles sends all of p, and the files with its first byte. It returns how many bytes were sent.
+// See TrySendFiles.
+func (s *UnixStream) SendFiles(ctx context.Context, p []byte, files []*os.File) (int, error) {
 	f := s.SendFilesFuture(p, files)
 	_, err := sched.Block(ctx, s.sock.Group().RT, f)
 	return f.sent, err

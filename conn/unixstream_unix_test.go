@@ -120,7 +120,7 @@ func TestFilesKeepTheirPlaceInTheStream(t *testing.T) {
 		var all []byte
 		for len(all) < 12 {
 			p := make([]byte, 3)
-			n, files, err := s.RecvFilesContext(t.Context(), p)
+			n, files, err := s.RecvFiles(t.Context(), p)
 			require.NoError(t, err)
 			for _, file := range files {
 				require.NoError(t, file.Close())

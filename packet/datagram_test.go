@@ -44,7 +44,7 @@ func closeTaskSocket[A any](t testing.TB, s *packet.DatagramSocket[A]) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), conntest.Patience)
 	defer cancel()
-	require.NoError(t, s.ClosedContext(ctx))
+	require.NoError(t, s.Closed(ctx))
 }
 
 // inTask runs a function as a stackful task.
@@ -90,7 +90,7 @@ func TestATaskEchoesDatagrams(t *testing.T) {
 		require.NoError(t, s.Close())
 		require.NoError(t, conntest.Receive(t, echo))
 		require.ErrorIs(t, s.Close(), net.ErrClosed)
-		require.NoError(t, s.ClosedContext(t.Context()))
+		require.NoError(t, s.Closed(t.Context()))
 		listenUDP(t, "udp4", s.LocalAddr().String()) // the port is free
 	})
 }
@@ -109,9 +109,9 @@ func TestTasksAndGoroutinesShareADatagramSocket(t *testing.T) {
 		go func() {
 			p := make([]byte, 2000)
 			for {
-				n, from, err := s.RecvFromContext(context.Background(), p)
+				n, from, err := s.RecvFrom(context.Background(), p)
 				if err == nil {
-					err = s.SendToContext(context.Background(), p[:n], from)
+					err = s.SendTo(context.Background(), p[:n], from)
 				}
 				if err != nil {
 					goroutine <- err

@@ -34,25 +34,15 @@ var spareMessages = sync.Pool{New: func() any { return new(reactor.Messages) }}
 // that have arrived, as far as the messages suffice, at most 32. It returns their number. On Linux
 // one system call receives all of them. An error may come with datagrams: it is then an error of
 // later ones.
-func (s *DatagramSocket[A]) RecvBatch(cx *sched.Context, ms []Message[A]) (int, error) {
-	c := newCall(&s.caller, callRecvBatch, nil)
-	return s.recvBatch(c, cx, ms, func() error { _, err := sched.Await(cx, c); return err })
-}
-
-// RecvBatchContext is RecvBatch on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) RecvBatchContext(ctx context.Context, ms []Message[A]) (int, error) {
-	c := newCall(&s.caller, callRecvBatch, nil)
-	return s.recvBatch(c, nil, ms, func() error { _, err := c.blockReady(ctx); return err })
-}
-
-func (s *DatagramSocket[A]) recvBatch(c *call, cx *sched.Context, ms []Message[A], wait func() error) (n int, err error) {
-	if cx == nil || cx.Proceed() { // else others run first
+func (s *DatagramSocket[A]) RecvBatch(ctx context.Context, ms []Message[A]) (n int, err error) {
+	c, cx := newCall(&s.caller, callRecvBatch, nil), sched.FromContext(ctx)
+	if cx.Proceed() { // else others run first
 		n, err = s.TryRecvBatch(ms)
 	} else {
 		err = ErrWouldBlock
 	}
 	for err == ErrWouldBlock {
-		if err = wait(); err == nil {
+		if _, err = c.ready(ctx); err == nil {
 			n, err = s.TryRecvBatch(ms)
 		}
 	}
@@ -110,25 +100,15 @@ func (s *DatagramSocket[A]) TryRecvBatch(ms []Message[A]) (int, error) {
 // peer. It waits while the kernel's send buffer is full. It returns the number of messages sent. An
 // error is that of the next message: this one and all later ones were not sent. On Linux one system
 // call sends up to 32.
-func (s *DatagramSocket[A]) SendBatch(cx *sched.Context, ms []Message[A]) (int, error) {
-	c := newCall(&s.caller, callSendBatch, nil)
-	return s.sendBatch(c, cx, ms, func() error { _, err := sched.Await(cx, c); return err })
-}
-
-// SendBatchContext is SendBatch on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) SendBatchContext(ctx context.Context, ms []Message[A]) (int, error) {
-	c := newCall(&s.caller, callSendBatch, nil)
-	return s.sendBatch(c, nil, ms, func() error { _, err := c.blockReady(ctx); return err })
-}
-
-func (s *DatagramSocket[A]) sendBatch(c *call, cx *sched.Context, ms []Message[A], wait func() error) (n int, err error) {
-	if cx == nil || cx.Proceed() { // else others run first
+func (s *DatagramSocket[A]) SendBatch(ctx context.Context, ms []Message[A]) (n int, err error) {
+	c, cx := newCall(&s.caller, callSendBatch, nil), sched.FromContext(ctx)
+	if cx.Proceed() { // else others run first
 		n, err = s.TrySendBatch(ms)
 	} else {
 		err = ErrWouldBlock
 	}
 	for err == ErrWouldBlock {
-		if err = wait(); err != nil {
+		if _, err = c.ready(ctx); err != nil {
 			break
 		}
 		var sent int

@@ -47,11 +47,11 @@ func BenchmarkEchoOfOneSocket(b *testing.B) {
 						go func() {
 							p := make([]byte, 2000)
 							for {
-								n, from, err := s.RecvFromContext(context.Background(), p)
+								n, from, err := s.RecvFrom(context.Background(), p)
 								if err != nil {
 									return
 								}
-								_ = s.SendToContext(context.Background(), p[:n], from)
+								_ = s.SendTo(context.Background(), p[:n], from)
 							}
 						}()
 					}

@@ -174,30 +174,20 @@ func (c *call) Poll(cx *sched.Context) (int, error) {
 // Cancel implements sched.Canceler.
 func (c *call) Cancel() { c.wait.drop(c.s, c.direction()) }
 
-// now makes the call in a stackful task. It tries at once, and waits if the socket is not ready.
-func (c *call) now(cx *sched.Context) (int, error) {
-	if cx.Proceed() {
+// now makes the call. It tries at once, and waits if the socket is not ready.
+func (c *call) now(ctx context.Context) (int, error) {
+	cx := sched.FromContext(ctx)
+	if cx.Proceed() && (cx != nil || ctx != nil && ctx.Err() == nil) {
 		if n, err := c.try(); err != ErrWouldBlock {
 			return n, err
 		}
 		c.tried = true
 	}
-	return sched.Await(cx, c)
+	return c.ready(ctx)
 }
 
-// block makes the call on a goroutine.
-func (c *call) block(ctx context.Context) (int, error) {
-	if ctx.Err() == nil {
-		if n, err := c.try(); err != ErrWouldBlock {
-			return n, err
-		}
-		c.tried = true
-	}
-	return c.blockReady(ctx)
-}
-
-// blockReady is block without a first attempt.
-func (c *call) blockReady(ctx context.Context) (int, error) {
+// ready is now without a first attempt.
+func (c *call) ready(ctx context.Context) (int, error) {
 	n, err := sched.Block(ctx, c.s.sock.Group().RT, c)
 	if err == sched.ErrClosed {
 		err = c.s.ended(c.op(), err)

@@ -7,16 +7,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// Closed waits in a stackful task until the socket was closed, by Close or by the group, and its
-// port is free.
-func (s *DatagramSocket[A]) Closed(cx *sched.Context) error {
-	_, err := sched.Await(cx, s.ClosedFuture())
-	return err
-}
-
-// ClosedContext is Closed on a goroutine that is not a worker's. It returns nil also when the
-// workers have stopped.
-func (s *DatagramSocket[A]) ClosedContext(ctx context.Context) error {
+// Closed waits until the socket was closed, by Close or by the group, and its port is free. It
+// returns nil also when the workers have stopped.
+func (s *DatagramSocket[A]) Closed(ctx context.Context) error {
 	_, err := sched.Block(ctx, s.sock.Group().RT, s.ClosedFuture())
 	if err == sched.ErrClosed {
 		err = nil

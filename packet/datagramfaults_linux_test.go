@@ -78,10 +78,10 @@ func TestAReceiveThatWaitsTriesTwice(t *testing.T) {
 					return struct{}{}, nil
 				}).Detach()
 			} else {
-				go func() { _, err := s.RecvContext(t.Context(), p); received <- err }()
+				go func() { _, err := s.Recv(t.Context(), p); received <- err }()
 			}
 			conntest.Eventually(t, func() bool { return counts.Total() > 0 })
-			require.NoError(t, c.SendContext(t.Context(), []byte("x")))
+			require.NoError(t, c.Send(t.Context(), []byte("x")))
 			require.NoError(t, conntest.Receive(t, received))
 			require.Equal(t, 2, counts.Total())
 		}

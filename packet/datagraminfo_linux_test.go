@@ -180,7 +180,7 @@ func TestAHandlerReceivesTheInfoOfDatagrams(t *testing.T) {
 				require.NoError(t, c.WriteTo([]byte("back"), own.LocalAddr()))
 			})
 			ms := []packet.Message[netip.AddrPort]{{Data: make([]byte, 10)}}
-			_, err = own.RecvBatchContext(t.Context(), ms)
+			_, err = own.RecvBatch(t.Context(), ms)
 			require.NoError(t, err)
 			requireControl(t, ms[0].Control, ip, 2, 9, after, time.Now())
 		})

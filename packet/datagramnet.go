@@ -27,7 +27,7 @@ func (c netConn[A]) Read(p []byte) (int, error) {
 	if len(p) == 0 { // as in package net
 		return 0, c.readNothing()
 	}
-	return c.RecvContext(context.Background(), p)
+	return c.Recv(context.Background(), p)
 }
 
 // readNothing is the error of a Read with an empty buffer.
@@ -39,14 +39,14 @@ func (s *DatagramSocket[A]) readNothing() error {
 }
 
 func (c netConn[A]) Write(p []byte) (int, error) {
-	if err := c.SendContext(context.Background(), p); err != nil {
+	if err := c.Send(context.Background(), p); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
 func (c netConn[A]) ReadFrom(p []byte) (int, net.Addr, error) {
-	n, from, err := c.RecvFromContext(context.Background(), p)
+	n, from, err := c.RecvFrom(context.Background(), p)
 	if err != nil {
 		return n, nil, err
 	}
@@ -66,7 +66,7 @@ func (c netConn[A]) WriteTo(p []byte, addr net.Addr) (int, error) {
 		}
 		return 0, &net.OpError{Op: "write", Net: c.network, Source: c.LocalAddr(), Addr: addr, Err: err}
 	}
-	if err := c.SendToContext(context.Background(), p, to); err != nil {
+	if err := c.SendTo(context.Background(), p, to); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -76,5 +76,5 @@ func (c netConn[A]) Close() error {
 	if err := c.DatagramSocket.Close(); err != nil {
 		return err
 	}
-	return c.ClosedContext(context.Background())
+	return c.Closed(context.Background())
 }

@@ -20,17 +20,10 @@ func (s *DatagramSocket[A]) TryRecvFrom(p []byte) (n int, from A, err error) {
 	return s.received(c, n, err)
 }
 
-// RecvFrom receives a datagram into p in a stackful task, and returns its length and its sender.
-func (s *DatagramSocket[A]) RecvFrom(cx *sched.Context, p []byte) (n int, from A, err error) {
+// RecvFrom receives a datagram into p, and returns its length and its sender.
+func (s *DatagramSocket[A]) RecvFrom(ctx context.Context, p []byte) (n int, from A, err error) {
 	c := newCall(&s.caller, callRecvFrom, p)
-	n, err = c.now(cx)
-	return s.received(c, n, err)
-}
-
-// RecvFromContext is RecvFrom on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) RecvFromContext(ctx context.Context, p []byte) (n int, from A, err error) {
-	c := newCall(&s.caller, callRecvFrom, p)
-	n, err = c.block(ctx)
+	n, err = c.now(ctx)
 	return s.received(c, n, err)
 }
 
@@ -76,17 +69,9 @@ func (s *DatagramSocket[A]) TryRecv(p []byte) (n int, err error) {
 }
 
 // Recv is RecvFrom without the sender, mostly for a connected socket.
-func (s *DatagramSocket[A]) Recv(cx *sched.Context, p []byte) (n int, err error) {
+func (s *DatagramSocket[A]) Recv(ctx context.Context, p []byte) (n int, err error) {
 	c := newCall(&s.caller, callRecv, p)
-	n, err = c.now(cx)
-	c.put()
-	return n, err
-}
-
-// RecvContext is Recv on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) RecvContext(ctx context.Context, p []byte) (n int, err error) {
-	c := newCall(&s.caller, callRecv, p)
-	n, err = c.block(ctx)
+	n, err = c.now(ctx)
 	c.put()
 	return n, err
 }
@@ -110,17 +95,9 @@ func (f *CallFuture) Cancel() { f.c.Cancel() }
 // Readable waits in a stackful task until a receive would not wait. It needs no buffer meanwhile.
 // Another task may receive the datagram first. So use TryRecvFrom afterwards, and wait again on
 // ErrWouldBlock.
-func (s *DatagramSocket[A]) Readable(cx *sched.Context) error {
+func (s *DatagramSocket[A]) Readable(ctx context.Context) error {
 	c := newCall(&s.caller, callReadable, nil)
-	_, err := sched.Await(cx, c)
-	c.put()
-	return err
-}
-
-// ReadableContext is Readable on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) ReadableContext(ctx context.Context) error {
-	c := newCall(&s.caller, callReadable, nil)
-	_, err := c.blockReady(ctx)
+	_, err := c.ready(ctx)
 	c.put()
 	return err
 }

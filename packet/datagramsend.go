@@ -2,8 +2,6 @@ package packet
 
 import (
 	"context"
-
-	"github.com/suiro-go/suiro/sched"
 )
 
 // sendTo returns the call that sends to an address, or an error if the address is refused.
@@ -28,26 +26,15 @@ func (s *DatagramSocket[A]) TrySendTo(p []byte, to A) error {
 	return err
 }
 
-// SendTo sends p as one datagram to an address in a stackful task. The kernel chooses the source.
+// SendTo sends p as one datagram to an address. The kernel chooses the source.
 // It waits while the kernel's send buffer is full. For a connected socket the error matches
 // net.ErrWriteToConnected.
-func (s *DatagramSocket[A]) SendTo(cx *sched.Context, p []byte, to A) error {
+func (s *DatagramSocket[A]) SendTo(ctx context.Context, p []byte, to A) error {
 	c, err := s.sendTo(p, to)
 	if err != nil {
 		return err
 	}
-	_, err = c.now(cx)
-	c.put()
-	return err
-}
-
-// SendToContext is SendTo on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) SendToContext(ctx context.Context, p []byte, to A) error {
-	c, err := s.sendTo(p, to)
-	if err != nil {
-		return err
-	}
-	_, err = c.block(ctx)
+	_, err = c.now(ctx)
 	c.put()
 	return err
 }
@@ -68,19 +55,11 @@ func (s *DatagramSocket[A]) TrySend(p []byte) error {
 	return err
 }
 
-// Send sends p as one datagram to the peer of a connected socket, in a stackful task. It waits
+// Send sends p as one datagram to the peer of a connected socket. It waits
 // while the kernel's send buffer is full.
-func (s *DatagramSocket[A]) Send(cx *sched.Context, p []byte) error {
+func (s *DatagramSocket[A]) Send(ctx context.Context, p []byte) error {
 	c := newCall(&s.caller, callSend, p)
-	_, err := c.now(cx)
-	c.put()
-	return err
-}
-
-// SendContext is Send on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) SendContext(ctx context.Context, p []byte) error {
-	c := newCall(&s.caller, callSend, p)
-	_, err := c.block(ctx)
+	_, err := c.now(ctx)
 	c.put()
 	return err
 }
@@ -92,17 +71,9 @@ func (s *DatagramSocket[A]) SendFuture(p []byte) *CallFuture {
 
 // Writable waits in a stackful task until a send would not wait for room. Another task may take the
 // room first. So use TrySendTo afterwards, and wait again on ErrWouldBlock.
-func (s *DatagramSocket[A]) Writable(cx *sched.Context) error {
+func (s *DatagramSocket[A]) Writable(ctx context.Context) error {
 	c := newCall(&s.caller, callWritable, nil)
-	_, err := sched.Await(cx, c)
-	c.put()
-	return err
-}
-
-// WritableContext is Writable on a goroutine that is not a worker's.
-func (s *DatagramSocket[A]) WritableContext(ctx context.Context) error {
-	c := newCall(&s.caller, callWritable, nil)
-	_, err := c.blockReady(ctx)
+	_, err := c.ready(ctx)
 	c.put()
 	return err
 }

@@ -114,7 +114,7 @@ func TestSeveralDatagramsWakeAsManyTasks(t *testing.T) {
 				end := make(chan error, 1)
 				ends = append(ends, end)
 				go func() {
-					_, err := s.RecvBatchContext(t.Context(), make([]packet.Message[netip.AddrPort], 1))
+					_, err := s.RecvBatch(t.Context(), make([]packet.Message[netip.AddrPort], 1))
 					end <- err
 				}()
 			case 2:
@@ -126,7 +126,7 @@ func TestSeveralDatagramsWakeAsManyTasks(t *testing.T) {
 			}
 		}
 		ms := make([]packet.Message[netip.AddrPort], tasks)
-		n, err := c.SendBatchContext(t.Context(), ms)
+		n, err := c.SendBatch(t.Context(), ms)
 		require.NoError(t, err)
 		require.Equal(t, tasks, n)
 		for _, end := range ends {

@@ -115,8 +115,8 @@ func TestAnErrorQueueMakesNoTaskSpin(t *testing.T) {
 		require.NoError(t, err)
 		p := make([]byte, 100)
 		fillErrorQueue(t, syscallConn{raw},
-			func(to *net.UDPAddr) { require.NoError(t, s.SendToContext(t.Context(), []byte("x"), to.AddrPort())) },
-			func() error { _, err := s.RecvContext(t.Context(), p); return err })
+			func(to *net.UDPAddr) { require.NoError(t, s.SendTo(t.Context(), []byte("x"), to.AddrPort())) },
+			func() error { _, err := s.Recv(t.Context(), p); return err })
 		var polls atomic.Int64
 		recv := s.RecvFuture(p)
 		got := sched.Spawn(f.Runtime(), counted(&polls, sched.Future[int](recv)))
@@ -131,7 +131,7 @@ func TestAnErrorQueueMakesNoTaskSpin(t *testing.T) {
 		// Waits without an attempt find an earlier datagram.
 		write(t, c, "two")
 		for range 3 {
-			require.NoError(t, s.ReadableContext(t.Context()))
+			require.NoError(t, s.Readable(t.Context()))
 		}
 		readable := sched.Spawn(f.Runtime(), s.ReadableFuture())
 		_, err = readable.Wait(t.Context())

@@ -133,7 +133,7 @@ func TestAnAbortedReceiveLeavesTheDatagramToOthers(t *testing.T) {
 			}
 			require.ErrorIs(t, err, sched.ErrCanceled)
 			require.NoError(t, conntest.Receive(t, stays))
-			n, _, err := s.RecvFromContext(t.Context(), p)
+			n, _, err := s.RecvFrom(t.Context(), p)
 			require.NoError(t, err)
 			require.Equal(t, "one", string(p[:n]))
 		}
@@ -174,7 +174,7 @@ func TestCloseWakesTheTasksThatWaitInADatagramSocket(t *testing.T) {
 			}
 			ends = append(ends, inTask(f, func(cx *sched.Context) error { return s.Readable(cx) }))
 			blocked := make(chan error, 1)
-			go func() { _, err := s.RecvContext(context.Background(), make([]byte, 10)); blocked <- err }()
+			go func() { _, err := s.Recv(context.Background(), make([]byte, 10)); blocked <- err }()
 			end(s)
 			for _, e := range append(ends, blocked) {
 				requireOpError(t, conntest.Receive(t, e), "read", net.ErrClosed)
@@ -191,7 +191,7 @@ func TestAContextEndsAReceiveOfAGoroutine(t *testing.T) {
 		s := listenTaskUDP(t, f)
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
-		go func() { _, _, err := s.RecvFromContext(ctx, make([]byte, 10)); ended <- err }()
+		go func() { _, _, err := s.RecvFrom(ctx, make([]byte, 10)); ended <- err }()
 		cancel()
 		require.Equal(t, context.Canceled, conntest.Receive(t, ended))
 	})

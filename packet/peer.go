@@ -86,26 +86,21 @@ func (p *Peer) Dropped() uint64 {
 	return p.dropped
 }
 
-// Recv receives the peer's next datagram into b, in a stackful task, and returns its length. The
+// Recv receives the peer's next datagram into b, and returns its length. The
 // end of a datagram that is longer than b is lost. When the session has ended, Recv first returns
 // the datagrams that arrived before.
-func (p *Peer) Recv(cx *sched.Context, b []byte) (int, error) {
-	if cx.Proceed() {
+func (p *Peer) Recv(ctx context.Context, b []byte) (int, error) {
+	if sched.FromContext(ctx).Proceed() {
 		if n, err := p.TryRecv(b); err != ErrWouldBlock {
 			return n, err
 		}
 	}
 	f := peerCalls.Get().(*PeerRecvFuture)
 	f.p, f.b = p, b
-	n, err := sched.Await(cx, f)
+	n, err := sched.Block(ctx, p.group.RT, f)
 	f.p, f.b = nil, nil
 	peerCalls.Put(f)
 	return n, err
-}
-
-// RecvContext is Recv on a goroutine that is not a worker's.
-func (p *Peer) RecvContext(ctx context.Context, b []byte) (int, error) {
-	return sched.Block(ctx, p.group.RT, p.RecvFuture(b))
 }
 
 // TryRecv is Recv without waiting: the error is ErrWouldBlock if nothing has arrived.

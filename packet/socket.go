@@ -94,7 +94,7 @@ func (s *Socket) Close() error {
 		return s.opError("close", net.ErrClosed)
 	}
 	_ = s.udp.Close() // the group may have closed it before
-	return s.udp.ClosedContext(context.Background())
+	return s.udp.Closed(context.Background())
 }
 
 // Release implements sched.Releaser: it closes a socket that is a task's result and that no caller
@@ -105,9 +105,9 @@ func (s *Socket) Release() {
 	}
 }
 
-// ClosedContext waits until the socket was closed, by Close or by the group, and its port is free.
+// Closed waits until the socket was closed, by Close or by the group, and its port is free.
 // It returns nil also when the workers have stopped.
-func (s *Socket) ClosedContext(ctx context.Context) error { return s.udp.ClosedContext(ctx) }
+func (s *Socket) Closed(ctx context.Context) error { return s.udp.Closed(ctx) }
 
 // LocalAddr implements net.Conn. It returns a *net.UDPAddr, which must not be changed.
 func (s *Socket) LocalAddr() net.Addr { return s.addr }

@@ -43,7 +43,7 @@ func TestAUnixDatagramSocketHasTheFiguresOfItsAddress(t *testing.T) {
 		s, c := unixPair(t, f, name, name+"c")
 		_, err := c.Write([]byte("abc"))
 		require.NoError(t, err)
-		_, _, err = s.RecvFromContext(t.Context(), make([]byte, 10))
+		_, _, err = s.RecvFrom(t.Context(), make([]byte, 10))
 		require.NoError(t, err)
 		at := []string{"server.address=" + name, "network.transport=unix"}
 		require.EqualValues(t, 1, figure(f, "suiro.active_packet_sockets", at...))
@@ -201,7 +201,7 @@ func TestAUnixDatagramWaitsForAFullQueueWithoutSpinning(t *testing.T) {
 		require.NoError(t, s.SetWriteDeadline(time.Time{}))
 		aborted := sched.Go(f.Runtime(), func(cx *sched.Context) (struct{}, error) { return struct{}{}, s.SendTo(cx, p, to) })
 		blocked := make(chan error, 1)
-		go func() { blocked <- s.SendToContext(t.Context(), p, to) }()
+		go func() { blocked <- s.SendTo(t.Context(), p, to) }()
 		aborted.Abort()
 		_, err = joined(t, aborted)
 		require.ErrorIs(t, err, sched.ErrCanceled)

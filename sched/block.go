@@ -8,13 +8,15 @@ import (
 	"github.com/suiro-go/suiro/internal/onworker"
 )
 
-// Block polls f on the calling goroutine until f is done, and returns its result. If ctx ends
-// first, Block abandons f and returns ctx's error. If rt closes, it abandons f and returns
-// ErrClosed. If it would have to wait on a worker's goroutine, it returns ErrBlocksWorker. Block
-// starts rt's workers, and f finds rt in the context. In a bubble of testing/synctest, ctx's
-// deadline is real time if rt was made outside.
+// Block is Await for an f that needs a runtime: in a goroutine, f finds rt in its context. If rt
+// closes, Block abandons f and returns ErrClosed. Block starts rt's workers. In a bubble of
+// testing/synctest, ctx's deadline is real time if rt was made outside. With the context of a task,
+// or one that was derived from it, Block is Await, and rt does not count.
 func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	mustHaveFuture(f)
+	if ctx == nil || contextOf(ctx) != nil {
+		return Await(ctx, f)
+	}
 	if err := rt.Start(); err != nil {
 		abandon(f)
 		return *new(T), err

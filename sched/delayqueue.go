@@ -254,10 +254,7 @@ func timeOf(tick uint64) time.Duration {
 func (q *DelayQueue[T]) Next(ctx context.Context) (Expired[T], error) {
 	f := q.futures.Get().(*ExpiredFuture[T])
 	defer q.futures.Put(f)
-	if ctx != nil && contextOf(ctx) == nil {
-		return Block(ctx, q.rt, f)
-	}
-	return Await(ctx, f)
+	return Block(ctx, q.rt, f)
 }
 
 // ExpiredFuture is Next as a future. It can be polled again for each further value.

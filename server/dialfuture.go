@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -24,26 +23,11 @@ func groupError(err error) error {
 	return err
 }
 
-// DialHandler connects and awaits the outcome, in a stackful task. When it returns a handle,
-// h.OnOpen has been called. With an error h is not called, except in this case: the task is
-// aborted when the connection has just been established. Then h.OnOpen and h.OnClose are called.
-func (d *Dialer) DialHandler(cx *sched.Context, network, addr string, h Handler) (Handle, error) {
-	handle, err := sched.Await(cx, d.DialHandlerFuture(network, addr, h))
-	return handle, d.ended(network, addr, err)
-}
-
-// DialHandlerContext is DialHandler for ordinary goroutines, until ctx ends.
-func (d *Dialer) DialHandlerContext(ctx context.Context, network, addr string, h Handler) (Handle, error) {
-	if err := ctx.Err(); err != nil {
-		return Handle{}, d.ended(network, addr, err)
-	}
-	g, err := d.group()
-	if err != nil {
-		return Handle{}, d.ended(network, addr, err)
-	}
-	ctx, release := bubble.Context(ctx)
-	defer release()
-	handle, err := sched.Block(ctx, g.Runtime(), d.dialHandlerFuture(ctx, network, addr, h))
+// DialHandler connects and waits for the outcome (see sched.Block). When it returns a handle,
+// h.OnOpen has been called. With an error h is not called, except in this case: ctx ends or the task
+// is aborted when the connection has just been established. Then h.OnOpen and h.OnClose are called.
+func (d *Dialer) DialHandler(ctx context.Context, network, addr string, h Handler) (Handle, error) {
+	handle, err := await(ctx, d, d.dialHandlerFuture(sched.WithoutTask(ctx), network, addr, h))
 	return handle, d.ended(network, addr, err)
 }
 

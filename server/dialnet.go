@@ -7,12 +7,18 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/sched"
 )
 
-// DialContext connects for ordinary goroutines. The connection is a *Socket, or for UDP a
-// *packet.Socket. Once it is established, ctx has no effect on it. The method fits
-// http.Transport.DialContext and similar fields. With Dialer.TLS the error matches
-// errors.ErrUnsupported: use DialTLSContext.
+// DialContext connects as net.Dialer.DialContext does. The method fits http.Transport.DialContext
+// and similar fields. In a stackful task, with the task's context or one that was derived from it,
+// it suspends the task, and the connection is a Stream that is bound to the task. Elsewhere it
+// blocks the goroutine, and the connection is a *Socket. For UDP it is a *packet.Socket, which is
+// for goroutines. Once it is established, ctx has no effect on it. With Dialer.TLS the error
+// matches errors.ErrUnsupported: use DialTLSContext.
+//
+// A library may pass a task's context to a goroutine of its own. A connection that is dialed there
+// is the goroutine's.
 //
 // A trace of net/http/httptrace in ctx learns of each TCP or Unix attempt to connect, and of the
 // queries of a *net.Resolver. Its hooks for attempts are called on a worker, so they must not
@@ -36,9 +42,20 @@ func (d *Dialer) dialPlain(ctx context.Context, network, addr string) (net.Conn,
 		}
 		return s, nil
 	}
-	s, plain := conn.NewSocket(), *d
+	plain := *d
 	plain.TLS = nil
-	if _, err := plain.DialHandlerContext(ctx, network, addr, s.Handler()); err != nil {
+	if cx := sched.FromContext(ctx); cx != nil && cx.Stackful() {
+		s, err := plain.DialStream(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	if ctx != nil {
+		ctx = sched.WithoutTask(ctx)
+	}
+	s := conn.NewSocket()
+	if _, err := plain.DialHandler(ctx, network, addr, s.Handler()); err != nil {
 		_ = s.Close() // it may have received already
 		return nil, err
 	}

@@ -17,20 +17,13 @@ import (
 )
 
 // DialPacket makes a UDP socket that is connected to an address. h gets the datagrams that arrive
-// from there. It must be called in a stackful task, and waits until the name is resolved. Nothing
-// is sent, so it takes the first address to which there is a route. If it returns an error, h is
-// not called.
+// from there. It waits until the name is resolved (see sched.Await). Nothing is sent, so it takes
+// the first address to which there is a route. If it returns an error, h is not called.
 //
 // Dialer.Near and FastOpen have no effect. TLS and Proxy do not exist for datagrams: the error
 // matches errors.ErrUnsupported.
-func (d *Dialer) DialPacket(cx *sched.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
-	handle, err := sched.Await(cx, d.DialPacketFuture(network, addr, h))
-	return handle, d.ended(network, addr, err)
-}
-
-// DialPacketContext is DialPacket for ordinary goroutines, until ctx ends.
-func (d *Dialer) DialPacketContext(ctx context.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
-	return dialPacketContext(ctx, d, network, addr, d.attachPacket(h))
+func (d *Dialer) DialPacket(ctx context.Context, network, addr string, h PacketHandler) (PacketHandle, error) {
+	return dialPacket(ctx, d, network, addr, d.attachPacket(h))
 }
 
 // DialPacketFuture is DialPacket as a future, for one socket. Its first poll starts the dial. A
@@ -60,6 +53,7 @@ type packetDial[T any] struct {
 	network, addr string
 	attach        func(*conn.Group, *net.UDPConn) (T, error)
 
+	ctx    context.Context // the Resolver gets its values; nil: none
 	plan   packetPlan
 	call   *sched.TimeoutFuture[[]netip.AddrPort] // nil: no name is being resolved
 	cancel context.CancelFunc                     // with call
@@ -80,8 +74,11 @@ func (f *packetDial[T]) poll(cx *sched.Context) (handle T, err error) {
 			return handle, err
 		}
 		if !f.plan.known {
-			var ctx context.Context
-			ctx, f.cancel = context.WithCancel(context.Background())
+			ctx := context.Background()
+			if f.ctx != nil {
+				ctx = context.WithoutCancel(f.ctx)
+			}
+			ctx, f.cancel = context.WithCancel(ctx)
 			plan := f.plan // the thread may outlive the call
 			f.call = sched.Timeout(plan.limit, blocking.DoFuture(f.dialer.threads(), func() ([]netip.AddrPort, error) {
 				return plan.resolve(ctx)
@@ -111,12 +108,18 @@ func (f *packetDial[T]) Cancel() {
 
 // dialPacketSocket is DialContext for UDP.
 func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*packet.Socket, error) {
-	return dialPacketContext(ctx, d, network, addr, func(g *conn.Group, pc *net.UDPConn) (*packet.Socket, error) { return packet.ListenSocket(g, pc) })
+	if sched.FromContext(ctx) == nil && ctx != nil { // a library may have passed a task's context to a goroutine
+		ctx = sched.WithoutTask(ctx)
+	}
+	return dialPacket(ctx, d, network, addr, func(g *conn.Group, pc *net.UDPConn) (*packet.Socket, error) { return packet.ListenSocket(g, pc) })
 }
 
-// dialPacketContext is DialPacket for ordinary goroutines, until ctx ends.
-func dialPacketContext[T any](ctx context.Context, d *Dialer, network, addr string, attach func(*conn.Group, *net.UDPConn) (T, error)) (handle T, err error) {
+// dialPacket is DialPacket and its siblings.
+func dialPacket[T any](ctx context.Context, d *Dialer, network, addr string, attach func(*conn.Group, *net.UDPConn) (T, error)) (handle T, err error) {
 	defer func() { err = d.ended(network, addr, err) }()
+	if sched.FromContext(ctx) != nil {
+		return sched.Await(ctx, &packetDial[T]{dialer: d, network: network, addr: addr, attach: attach, ctx: sched.WithoutTask(ctx)})
+	}
 	if err := ctx.Err(); err != nil { // an address that needs no resolution is not checked elsewhere
 		return handle, err
 	}

@@ -7,23 +7,15 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// DialStream connects, and waits for the connection, in a stackful task. The Stream is bound to the
-// task, and stays open until Close. With Dialer.TLS it speaks TLS, with the handshake complete. An
-// abort of the task ends the attempt: the error then matches sched.ErrCanceled.
-func (d *Dialer) DialStream(cx *sched.Context, network, addr string) (*Stream, error) {
-	s, err := sched.Await(cx, d.DialStreamFuture(network, addr))
-	return s, d.ended(network, addr, err)
-}
-
-// DialStreamContext is DialStream for ordinary goroutines, until ctx ends. The Stream is not bound:
-// a task that gets it calls Bind.
-func (d *Dialer) DialStreamContext(ctx context.Context, network, addr string) (*Stream, error) {
+// DialStream connects, and waits for the connection (see sched.Block). In a stackful task the Stream
+// is bound to the task; elsewhere it is not bound, and a task that gets it calls Bind. It stays open
+// until Close. With Dialer.TLS it speaks TLS, with the handshake complete. The end of ctx and an
+// abort of the task end the attempt: the error then matches that of ctx, or sched.ErrCanceled.
+func (d *Dialer) DialStream(ctx context.Context, network, addr string) (*Stream, error) {
 	s := conn.NewStream()
-	if _, err := d.DialHandlerContext(ctx, network, addr, s.Handler()); err != nil {
-		_ = s.Close() // it may have received already
-		return nil, err
-	}
-	return s, nil
+	f := &DialStreamFuture{d.dialHandlerFuture(sched.WithoutTask(ctx), network, addr, s.Handler()), s}
+	s, err := await(ctx, d, f)
+	return s, d.ended(network, addr, err)
 }
 
 // DialStreamFuture is DialStream as a future, for one connection. Its first poll starts the dial.

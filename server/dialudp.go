@@ -9,18 +9,12 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// DialUDP makes a UDP socket for tasks that is connected to an address. It must be called in a
-// stackful task, and waits until the name is resolved. Nothing is sent, so it takes the first
-// address to which there is a route. network is "udp", "udp4" or "udp6". Dialer.Near and FastOpen
-// have no effect. With TLS or Proxy the error matches errors.ErrUnsupported.
-func (d *Dialer) DialUDP(cx *sched.Context, network, addr string) (*UDPSocket, error) {
-	u, err := sched.Await(cx, d.DialUDPFuture(network, addr))
-	return u, d.ended(network, addr, err)
-}
-
-// DialUDPContext is DialUDP for ordinary goroutines, until ctx ends.
-func (d *Dialer) DialUDPContext(ctx context.Context, network, addr string) (*UDPSocket, error) {
-	return dialPacketContext(ctx, d, network, addr, attachUDP)
+// DialUDP makes a UDP socket for tasks that is connected to an address. It waits until the name is
+// resolved (see sched.Await). Nothing is sent, so it takes the first address to which there is a
+// route. network is "udp", "udp4" or "udp6". Dialer.Near and FastOpen have no effect. With TLS or
+// Proxy the error matches errors.ErrUnsupported.
+func (d *Dialer) DialUDP(ctx context.Context, network, addr string) (*UDPSocket, error) {
+	return dialPacket(ctx, d, network, addr, attachUDP)
 }
 
 // DialUDPFuture is DialUDP as a future, for one socket. Its first poll starts the dial. A dropped

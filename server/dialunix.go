@@ -7,31 +7,16 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// DialUnix connects to a Unix socket on which open files are passed (SCM_RIGHTS), in a stackful
-// task. The UnixStream stays open until Close. Fields for TCP and Dialer.Near do not count. TLS and
-// Proxy are errors that match errors.ErrUnsupported, and so is Windows. An abort of the task ends
-// the attempt: the error then matches sched.ErrCanceled.
-func (d *Dialer) DialUnix(cx *sched.Context, path string) (*UnixStream, error) {
-	s, err := sched.Await(cx, d.DialUnixFuture(path))
-	return s, d.ended("unix", path, err)
-}
-
-// DialUnixContext is DialUnix for ordinary goroutines, until ctx ends.
-func (d *Dialer) DialUnixContext(ctx context.Context, path string) (*UnixStream, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, d.ended("unix", path, err)
-	}
-	g, err := d.group()
-	if err != nil {
-		return nil, d.ended("unix", path, err)
-	}
-	ctx, release := bubble.Context(ctx)
-	defer release()
-	s, err := sched.Block(ctx, g.Runtime(), d.DialUnixFuture(path))
+// DialUnix connects to a Unix socket on which open files are passed (SCM_RIGHTS), and waits for the
+// connection (see sched.Block). The UnixStream stays open until Close. Fields for TCP and
+// Dialer.Near do not count. TLS and Proxy are errors that match errors.ErrUnsupported, and so is
+// Windows. The end of ctx and an abort of the task end the attempt: the error then matches that of
+// ctx, or sched.ErrCanceled.
+func (d *Dialer) DialUnix(ctx context.Context, path string) (*UnixStream, error) {
+	s, err := await(ctx, d, d.DialUnixFuture(path))
 	return s, d.ended("unix", path, err)
 }
 

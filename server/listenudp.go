@@ -32,7 +32,7 @@ func (s *Server) listenUDP(network, addr string) (*UDPSocket, error) {
 // A datagramSocket is a socket of tasks or goroutines.
 type datagramSocket interface {
 	Release()
-	ClosedContext(ctx context.Context) error
+	Closed(ctx context.Context) error
 	File() (*os.File, error)
 }
 
@@ -85,7 +85,7 @@ func openDatagrams[S datagramSocket](s *Server, group *conn.Group, pc *net.UDPCo
 	}
 	s.datagrams[u] = true
 	bubble.Go(func() {
-		_ = u.ClosedContext(context.Background())
+		_ = u.Closed(context.Background())
 		leave()
 		s.mu.Lock()
 		delete(s.datagrams, u)

@@ -83,20 +83,14 @@ func (m *members) ofUnix() func(*UnixStream) (ended func()) {
 }
 
 // A UnixListener accepts UnixStreams for tasks and goroutines. Its methods may be called from any
-// goroutine and from tasks on any worker, except that a task must not call AcceptContext and Close,
-// which block.
+// goroutine and from tasks on any worker. A task must not call Close, which blocks.
 type UnixListener struct {
 	l    *conn.UnixListener
 	kept *keptListener
 }
 
-// Accept waits for a connection, in a stackful task. The error matches net.ErrClosed after Close.
-func (l *UnixListener) Accept(cx *sched.Context) (*UnixStream, error) { return l.l.Accept(cx) }
-
-// AcceptContext is Accept for ordinary goroutines, until ctx ends.
-func (l *UnixListener) AcceptContext(ctx context.Context) (*UnixStream, error) {
-	return l.l.AcceptContext(ctx)
-}
+// Accept waits for a connection (see sched.Block). The error matches net.ErrClosed after Close.
+func (l *UnixListener) Accept(ctx context.Context) (*UnixStream, error) { return l.l.Accept(ctx) }
 
 // AcceptFuture is Accept as a future, for one connection. It takes its place in the queue of
 // waiting calls at its first poll. A dropped future takes no connection.

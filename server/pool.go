@@ -126,23 +126,11 @@ func (p *Pool) Start(network, addr string, h Handler) (cancel func(), err error)
 	return f.Cancel, nil
 }
 
-// Get gives h a connection, and waits for it in a stackful task. When it returns a Handle,
-// h.OnOpen has been called. If it returns an error, h is not called, except when the task is
+// Get gives h a connection, and waits for it (see sched.Block). When it returns a Handle, h.OnOpen
+// has been called. If it returns an error, h is not called, except when ctx ends or the task is
 // aborted just after h got a connection: that connection is reset.
-func (p *Pool) Get(cx *sched.Context, network, addr string, h Handler) (Handle, error) {
-	handle, err := sched.Await(cx, p.GetFuture(network, addr, h))
-	return handle, p.Dialer.ended(network, addr, err)
-}
-
-// GetContext is Get for ordinary goroutines, until ctx ends.
-func (p *Pool) GetContext(ctx context.Context, network, addr string, h Handler) (Handle, error) {
-	g, err := p.Dialer.group()
-	if err != nil {
-		return Handle{}, p.Dialer.ended(network, addr, err)
-	}
-	ctx, release := bubble.Context(ctx)
-	defer release()
-	handle, err := sched.Block(ctx, g.Runtime(), p.GetFuture(network, addr, h))
+func (p *Pool) Get(ctx context.Context, network, addr string, h Handler) (Handle, error) {
+	handle, err := await(ctx, &p.Dialer, p.GetFuture(network, addr, h))
 	return handle, p.Dialer.ended(network, addr, err)
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -25,20 +24,8 @@ type Lease struct {
 var errLeaseOver = fmt.Errorf("server: pool: this use of the connection has ended: %w", net.ErrClosed)
 
 // GetLease gives h a connection, waits for it as Get does, and returns the Lease of this use.
-func (p *Pool) GetLease(cx *sched.Context, network, addr string, h Handler) (Lease, error) {
-	lease, err := sched.Await(cx, p.GetLeaseFuture(network, addr, h))
-	return lease, p.Dialer.ended(network, addr, err)
-}
-
-// GetLeaseContext is GetLease for ordinary goroutines, until ctx ends.
-func (p *Pool) GetLeaseContext(ctx context.Context, network, addr string, h Handler) (Lease, error) {
-	g, err := p.Dialer.group()
-	if err != nil {
-		return Lease{}, p.Dialer.ended(network, addr, err)
-	}
-	ctx, release := bubble.Context(ctx)
-	defer release()
-	lease, err := sched.Block(ctx, g.Runtime(), p.GetLeaseFuture(network, addr, h))
+func (p *Pool) GetLease(ctx context.Context, network, addr string, h Handler) (Lease, error) {
+	lease, err := await(ctx, &p.Dialer, p.GetLeaseFuture(network, addr, h))
 	return lease, p.Dialer.ended(network, addr, err)
 }
 

@@ -8,26 +8,14 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// GetStream gives a connection to the stackful task that calls it, and waits for it. The Stream is
-// bound to the task. PutStream gives it back, Close ends it. If the task is aborted when it has
-// just got a connection, the connection is reset. A task that returns without PutStream or Close
-// keeps the connection's place in the pool.
-func (p *Pool) GetStream(cx *sched.Context, network, addr string) (*Stream, error) {
-	s, err := sched.Await(cx, p.GetStreamFuture(network, addr))
+// GetStream waits for a connection (see sched.Block). In a stackful task the Stream is bound to the
+// task; elsewhere it is not bound, and a task that gets it calls Bind. PutStream gives it back,
+// Close ends it. If ctx ends or the task is aborted when it has just got a connection, the
+// connection is reset. A task that returns without PutStream or Close keeps the connection's place
+// in the pool.
+func (p *Pool) GetStream(ctx context.Context, network, addr string) (*Stream, error) {
+	s, err := await(ctx, &p.Dialer, p.GetStreamFuture(network, addr))
 	return s, p.Dialer.ended(network, addr, err)
-}
-
-// GetStreamContext is GetStream for ordinary goroutines, until ctx ends. The Stream is not bound: a
-// task that gets it calls Bind.
-func (p *Pool) GetStreamContext(ctx context.Context, network, addr string) (*Stream, error) {
-	u := new(streamUse)
-	if _, err := p.GetContext(ctx, network, addr, u); err != nil {
-		return nil, err
-	}
-	if u.stream == nil {
-		return nil, p.Dialer.ended(network, addr, errStreamGone)
-	}
-	return u.stream, nil
 }
 
 // GetStreamFuture is GetStream as a future, for one connection. It takes its place in the queue at

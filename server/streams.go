@@ -45,20 +45,14 @@ func (s *Server) listenStream(network, addr string) (*socketListener, error) {
 	return l, nil
 }
 
-// A StreamListener accepts Streams for tasks. Its methods may be called from any task. Methods
-// without a sched.Context may also be called from any goroutine. A task must not call AcceptContext
-// and Close, which block.
+// A StreamListener accepts Streams for tasks. Its methods may be called from any task and any
+// goroutine. A task must not call Close, which blocks.
 type StreamListener struct{ l *socketListener }
 
-// Accept waits for a connection, in a stackful task. The Stream is bound to the task. The error
-// matches net.ErrClosed after Close.
-func (l *StreamListener) Accept(cx *sched.Context) (*Stream, error) { return l.l.AcceptStream(cx) }
-
-// AcceptContext is Accept for ordinary goroutines, until ctx ends. The Stream is not bound: a task
-// that gets it calls Bind.
-func (l *StreamListener) AcceptContext(ctx context.Context) (*Stream, error) {
-	return l.l.AcceptStreamContext(ctx)
-}
+// Accept waits for a connection (see sched.Block). In a stackful task the Stream is bound to the
+// task; elsewhere it is not bound, and a task that gets it calls Bind. The error matches
+// net.ErrClosed after Close.
+func (l *StreamListener) Accept(ctx context.Context) (*Stream, error) { return l.l.AcceptStream(ctx) }
 
 // AcceptFuture is Accept as a future, for one connection. It takes its place in the queue of
 // waiting calls at its first poll. A dropped future takes no connection.
