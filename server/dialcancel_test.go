@@ -80,7 +80,7 @@ func TestADialThatIsCanceledInAnyPhaseLeavesNothing(t *testing.T) {
 						return nil
 					},
 					"DialHandlerContext": func(ctx context.Context, h server.Handler) error {
-						_, err := d.DialHandlerContext(ctx, "tcp", at(addr, six.Port()), h)
+						_, err := d.DialHandler(ctx, "tcp", at(addr, six.Port()), h)
 						return err
 					},
 					"DialHandler": func(ctx context.Context, h server.Handler) error {
@@ -124,7 +124,7 @@ func TestAContextsDeadlineIsATimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		for range 2 { // while it runs, and when it is over
-			_, err := d.DialHandlerContext(ctx, "tcp", at("127.0.0.1", four.Port()), newTold())
+			_, err := d.DialHandler(ctx, "tcp", at("127.0.0.1", four.Port()), newTold())
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			var ne net.Error
@@ -153,7 +153,7 @@ func TestADatagramSocketIsNotMadeOnceTheContextIsOver(t *testing.T) {
 					return err
 				},
 				"DialPacketContext": func() error {
-					_, err := d.DialPacketContext(ctx, "udp", "127.0.0.1:9", &packet.Sessions{})
+					_, err := d.DialPacket(ctx, "udp", "127.0.0.1:9", &packet.Sessions{})
 					return err
 				},
 			} {

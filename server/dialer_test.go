@@ -69,7 +69,7 @@ func TestTasksAndGoroutinesWaitForTheirConnection(t *testing.T) {
 				}).Wait(t.Context())
 			},
 			"goroutine": func(addr string, h server.Handler) (server.Handle, error) {
-				return d.DialHandlerContext(t.Context(), "tcp", addr, h)
+				return d.DialHandler(t.Context(), "tcp", addr, h)
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -223,11 +223,11 @@ func TestUnixSocketsAreDialed(t *testing.T) {
 		listenEcho(t, "unix", path)
 		d := newClient(t, backend, 2, false)
 		h := newTold()
-		handle, err := d.DialHandlerContext(t.Context(), "unix", path, h)
+		handle, err := d.DialHandler(t.Context(), "unix", path, h)
 		require.NoError(t, err)
 		require.NoError(t, handle.Send([]byte("hello")))
 		h.next(t, "hello")
-		_, err = d.DialHandlerContext(t.Context(), "unix", path+"x", newTold())
+		_, err = d.DialHandler(t.Context(), "unix", path+"x", newTold())
 		require.ErrorIs(t, conn.Portable(err), syscall.ENOENT)
 	})
 }
@@ -246,7 +246,7 @@ func TestAddressesAreReadAsNetDialReadsThem(t *testing.T) {
 		} {
 			network, _, _ := cutSpace(network)
 			h := newTold()
-			_, err := d.DialHandlerContext(t.Context(), network, addr, h)
+			_, err := d.DialHandler(t.Context(), network, addr, h)
 			require.NoError(t, err, "%s %s", network, addr)
 			want := l4.Addr().String()
 			if network == "tcp6" || addr == "[::]"+port {
@@ -266,7 +266,7 @@ func TestAddressesAreReadAsNetDialReadsThem(t *testing.T) {
 			require.Equal(t, bad.network[0] != 't', errors.As(err, &unknown))
 		}
 		d.names.hosts["six.test"] = []string{"::1"}
-		_, err := d.DialHandlerContext(t.Context(), "tcp4", "six.test:1", newTold())
+		_, err := d.DialHandler(t.Context(), "tcp4", "six.test:1", newTold())
 		var none *net.AddrError
 		require.ErrorAs(t, err, &none)
 	})

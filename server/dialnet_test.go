@@ -171,7 +171,7 @@ func TestConnectedPacketSocketsAreDialedByName(t *testing.T) {
 		p := packets{got: make(chan string, 10)}
 		for name, dial := range map[string]func() (server.PacketHandle, error){
 			"goroutine": func() (server.PacketHandle, error) {
-				return d.DialPacketContext(t.Context(), "udp4", addr, p)
+				return d.DialPacket(t.Context(), "udp4", addr, p)
 			},
 			"task": func() (server.PacketHandle, error) {
 				return sched.Go(d.group.Runtime(), func(cx *sched.Context) (server.PacketHandle, error) {
@@ -190,7 +190,7 @@ func TestConnectedPacketSocketsAreDialedByName(t *testing.T) {
 		}
 		r := &names{hosts: d.names.hosts, block: make(chan struct{}), began: make(chan struct{}, 10)}
 		d.Resolver, d.Timeout = r, 20*time.Millisecond
-		_, err = d.DialPacketContext(t.Context(), "udp", addr, p)
+		_, err = d.DialPacket(t.Context(), "udp", addr, p)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		_, err = sched.Go(d.group.Runtime(), func(cx *sched.Context) (server.PacketHandle, error) {
 			return d.DialPacket(cx, "udp", addr, p)

@@ -30,7 +30,7 @@ func TestDialsRefuseWhatTheyWouldIgnore(t *testing.T) {
 		return err
 	}
 	dialPacketContext := func(c *client, d server.Dialer, network, addr string) error {
-		_, err := d.DialPacketContext(c.t.Context(), network, addr, packetEcho{})
+		_, err := d.DialPacket(c.t.Context(), network, addr, packetEcho{})
 		return err
 	}
 	dialPacketFuture := func(c *client, d server.Dialer, network, addr string) error {

@@ -216,7 +216,7 @@ func TestEndlessDurationsOfAPoolNeverPass(t *testing.T) {
 		require.Equal(t, server.PoolStats{Idle: 1, PoolCounts: server.PoolCounts{Dials: 1, Reused: 1}}, p.Stats())
 		nobody := conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0"))
 		for range 3 {
-			_, err := p.GetContext(t.Context(), "tcp", nobody.Addr().String(), newTold())
+			_, err := p.Get(t.Context(), "tcp", nobody.Addr().String(), newTold())
 			require.Error(t, err)
 		}
 	})

@@ -55,11 +55,11 @@ func entrances(t *testing.T, d *server.Dialer, p *server.Pool) map[string]entran
 			return err
 		}},
 		"DialHandlerContext": {ctx: func(ctx context.Context, to string) error {
-			_, err := d.DialHandlerContext(ctx, "tcp", to, newTold())
+			_, err := d.DialHandler(ctx, "tcp", to, newTold())
 			return err
 		}},
 		"DialStreamContext": {ctx: func(ctx context.Context, to string) error {
-			_, err := d.DialStreamContext(ctx, "tcp", to)
+			_, err := d.DialStream(ctx, "tcp", to)
 			return err
 		}},
 		"DialContext": {ctx: func(ctx context.Context, to string) error {
@@ -71,15 +71,15 @@ func entrances(t *testing.T, d *server.Dialer, p *server.Pool) map[string]entran
 			return err
 		}},
 		"GetContext": {ctx: func(ctx context.Context, to string) error {
-			_, err := p.GetContext(ctx, "tcp", to, newTold())
+			_, err := p.Get(ctx, "tcp", to, newTold())
 			return err
 		}},
 		"GetLeaseContext": {ctx: func(ctx context.Context, to string) error {
-			_, err := p.GetLeaseContext(ctx, "tcp", to, newTold())
+			_, err := p.GetLease(ctx, "tcp", to, newTold())
 			return err
 		}},
 		"GetStreamContext": {ctx: func(ctx context.Context, to string) error {
-			_, err := p.GetStreamContext(ctx, "tcp", to)
+			_, err := p.GetStream(ctx, "tcp", to)
 			return err
 		}},
 		"DialHandlerFuture": {ctx: func(ctx context.Context, to string) error {
@@ -279,7 +279,7 @@ func TestCallsInFlightEndWithTheGroup(t *testing.T) {
 				to, there := hole.Addr().String(), 1
 				if busy {
 					to, there = answers.Addr().String(), 1
-					_, err := p.GetStreamContext(t.Context(), "tcp", to)
+					_, err := p.GetStream(t.Context(), "tcp", to)
 					require.NoError(t, err)
 				}
 				errs := make(chan error, 1)

@@ -7,7 +7,6 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // ListenUnix listens on a path, or on Linux on an abstract name that begins with "@", for

@@ -89,11 +89,11 @@ func serveFiles(t *testing.T, s *server.Server, path string) (*server.UnixListen
 // sendAndReceive passes a file to the server and gets it back.
 func sendAndReceive(ctx context.Context, c *server.UnixStream, f *os.File, text string) error {
 	for range 3 {
-		if _, err := c.SendFilesContext(ctx, []byte("x"), []*os.File{f}); err != nil {
+		if _, err := c.SendFiles(ctx, []byte("x"), []*os.File{f}); err != nil {
 			return err
 		}
 		p := make([]byte, 100)
-		n, files, err := c.RecvFilesContext(ctx, p)
+		n, files, err := c.RecvFiles(ctx, p)
 		if err != nil || len(files) != 1 || string(p[:n]) != text {
 			return fmt.Errorf("%q with %d files: %w", p[:n], len(files), err)
 		}
@@ -119,7 +119,7 @@ func TestFilesPassBetweenAServerAndADialer(t *testing.T) {
 		d := server.Dialer{Group: s.Group}
 		f := textFile(t, "contents")
 		conntest.Each(t, 8, func(int) error {
-			c, err := d.DialUnixContext(patience(t), path)
+			c, err := d.DialUnix(patience(t), path)
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func TestFilesPassBetweenAServerAndADialer(t *testing.T) {
 		n, err := task.Wait(patience(t))
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
-		lasts, err := d.DialUnixContext(patience(t), path)
+		lasts, err := d.DialUnix(patience(t), path)
 		require.NoError(t, err)
 		require.NoError(t, s.Shutdown(patience(t)))
 		require.ErrorIs(t, conntest.Receive(t, ended), net.ErrClosed)
@@ -166,7 +166,7 @@ func TestAUnixListenerThatIsClosedLeavesItsConnections(t *testing.T) {
 		l, ended := serveFiles(t, s, path)
 		rt := s.Group().Runtime()
 		d := server.Dialer{Group: s.Group}
-		c, err := d.DialUnixContext(patience(t), path)
+		c, err := d.DialUnix(patience(t), path)
 		require.NoError(t, err)
 		f := textFile(t, "x")
 		require.NoError(t, sendAndReceive(patience(t), c, f, "x"))
@@ -195,7 +195,7 @@ func TestUnixConnectionsThatNobodyTakesAreClosed(t *testing.T) {
 		require.ErrorIs(t, err, sched.ErrCanceled)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = l.AcceptContext(ctx)
+		_, err = l.Accept(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		_, err = l.TryAccept()
 		require.Equal(t, server.ErrNoneArrived, err)
@@ -208,7 +208,7 @@ func TestUnixConnectionsThatNobodyTakesAreClosed(t *testing.T) {
 			require.NoError(t, err)
 			all = append(all, c)
 		}
-		u, err := l.AcceptContext(patience(t))
+		u, err := l.Accept(patience(t))
 		require.NoError(t, err)
 		require.NoError(t, l.Close())
 		require.NoError(t, u.Close())
@@ -235,7 +235,7 @@ func TestCloseOfAServerRacesWithFiles(t *testing.T) {
 			go func() {
 				defer close(done)
 				conntest.Each(t, 4, func(int) error {
-					c, err := d.DialUnixContext(patience(t), path)
+					c, err := d.DialUnix(patience(t), path)
 					for err == nil {
 						err = sendAndReceive(patience(t), c, f, "x")
 						select {
@@ -269,7 +269,7 @@ func TestFilesThatAreCutOffAreClosed(t *testing.T) {
 		c, err := net.Dial("unix", path)
 		require.NoError(t, err)
 		defer c.Close()
-		u, err := l.AcceptContext(patience(t))
+		u, err := l.Accept(patience(t))
 		require.NoError(t, err)
 		fds := make([]int, 253)
 		for i := range fds {
@@ -278,7 +278,7 @@ func TestFilesThatAreCutOffAreClosed(t *testing.T) {
 		_, _, err = c.(*net.UnixConn).WriteMsgUnix([]byte("x"), unix.UnixRights(fds...), nil)
 		require.NoError(t, err)
 		before := len(conntest.Descriptors())
-		n, files, err := u.RecvFilesContext(patience(t), make([]byte, 10))
+		n, files, err := u.RecvFiles(patience(t), make([]byte, 10))
 		require.ErrorIs(t, err, server.ErrFilesLost)
 		require.Equal(t, 1, n)
 		require.Empty(t, files)
@@ -303,12 +303,12 @@ func TestUnixConnectionsCountAndEndAsMembers(t *testing.T) {
 			require.NoError(t, err)
 			defer c.Close()
 		}
-		first, err := l.AcceptContext(patience(t))
+		first, err := l.Accept(patience(t))
 		require.NoError(t, err)
 		_, err = l.TryAccept()
 		require.Equal(t, server.ErrNoneArrived, err, "there is room for one")
 		require.NoError(t, first.Close())
-		second, err := l.AcceptContext(patience(t))
+		second, err := l.Accept(patience(t))
 		require.NoError(t, err)
 		require.NoError(t, s.Shutdown(patience(t)))
 		require.ErrorIs(t, second.Close(), net.ErrClosed)
@@ -325,7 +325,7 @@ func TestUnixDialsThatFail(t *testing.T) {
 		fails := func(d server.Dialer, path string, want error) {
 			t.Helper()
 			var oe *net.OpError
-			_, err := d.DialUnixContext(patience(t), path)
+			_, err := d.DialUnix(patience(t), path)
 			require.ErrorAs(t, err, &oe)
 			require.Equal(t, "dial", oe.Op)
 			require.ErrorIs(t, err, want)
@@ -365,12 +365,12 @@ func TestAUnixDialWaitsForRoomInTheBacklog(t *testing.T) {
 		require.NoError(t, err)
 		defer g.Close()
 		d := server.Dialer{Group: func() *conn.Group { return g }}
-		first, err := d.DialUnixContext(patience(t), path)
+		first, err := d.DialUnix(patience(t), path)
 		require.NoError(t, err)
 		defer first.Close()
 		late := d
 		late.Timeout = 10 * time.Millisecond
-		_, err = late.DialUnixContext(patience(t), path)
+		_, err = late.DialUnix(patience(t), path)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		waits := sched.Spawn(g.Runtime(), d.DialUnixFuture(path))
 		aborted := sched.Spawn(g.Runtime(), d.DialUnixFuture(path))
@@ -391,7 +391,7 @@ func TestAUnixDialWaitsForRoomInTheBacklog(t *testing.T) {
 		defer rt.Close()
 		waits = sched.Spawn(rt, d.DialUnixFuture(path))
 		blocked := make(chan error, 1)
-		go func() { _, err := d.DialUnixContext(patience(t), path); blocked <- err }()
+		go func() { _, err := d.DialUnix(patience(t), path); blocked <- err }()
 		require.NoError(t, g.Close())
 		_, err = waits.Wait(patience(t))
 		require.ErrorIs(t, err, net.ErrClosed)

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
-	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/internal/saturate"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // A Pool keeps idle connections to other servers, and gives them out again, the most recently

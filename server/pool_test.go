@@ -38,7 +38,7 @@ func (p *pooling) get(h server.Handler) (server.Handle, string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), conntest.Patience)
 	defer cancel()
-	handle, err := p.GetContext(ctx, "tcp", p.l.Addr().String(), h)
+	handle, err := p.Get(ctx, "tcp", p.l.Addr().String(), h)
 	if err != nil {
 		p.t.Fatalf("%v\n%s", err, conntest.Dump())
 	}
@@ -89,7 +89,7 @@ func TestAConnectionThatWasGivenBackIsUsedAgainByEachForm(t *testing.T) {
 					return p.Get(cx, "tcp", addr, h)
 				}).Wait(t.Context())
 			},
-			"goroutine": func(h *told) (server.Handle, error) { return p.GetContext(t.Context(), "tcp", addr, h) },
+			"goroutine": func(h *told) (server.Handle, error) { return p.Get(t.Context(), "tcp", addr, h) },
 		} {
 			h := newTold()
 			handle, err := get(h)
@@ -349,7 +349,7 @@ func TestOfTooManyIdleConnectionsTheOldestAreClosed(t *testing.T) {
 		require.EqualValues(t, 2, p.Stats().Evicted)
 		handles = nil
 		for range 2 {
-			h, err := p.GetContext(t.Context(), "tcp", other.Addr().String(), newTold())
+			h, err := p.Get(t.Context(), "tcp", other.Addr().String(), newTold())
 			require.NoError(t, err)
 			handles = append(handles, h)
 		}

@@ -51,7 +51,7 @@ func TestAnAddressThatFailsIsLeftAloneForAWhile(t *testing.T) {
 		_, four := both(t)
 		p := newPooling(t, backend, workers, true, &server.Pool{BackOff: time.Second, MaxBackOff: 4 * time.Second})
 		addr := at("127.0.0.1", four.Port())
-		get := func() error { _, err := p.GetContext(t.Context(), "tcp", addr, newTold()); return err }
+		get := func() error { _, err := p.Get(t.Context(), "tcp", addr, newTold()); return err }
 		for i, wait := range []time.Duration{1, 2, 4, 4} {
 			err := get()
 			require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
@@ -71,7 +71,7 @@ func TestAnAddressThatFailsIsLeftAloneForAWhile(t *testing.T) {
 		require.NoError(t, get())
 		l.closeAll()
 		require.NoError(t, get(), "it is forgiven")
-		_, err := p.GetContext(t.Context(), "tcp", p.l.Addr().String(), newTold())
+		_, err := p.Get(t.Context(), "tcp", p.l.Addr().String(), newTold())
 		require.NoError(t, err, "another address is not concerned")
 	})
 }
@@ -82,7 +82,7 @@ func TestAnAddressThatHasFailedIsTriedByOneDialAtATime(t *testing.T) {
 		_, four := both(t)
 		p := newPooling(t, backend, 2, true, &server.Pool{BackOff: time.Second})
 		addr := at("127.0.0.1", four.Port())
-		_, err := p.GetContext(t.Context(), "tcp", addr, newTold())
+		_, err := p.Get(t.Context(), "tcp", addr, newTold())
 		require.ErrorIs(t, conn.Portable(err), syscall.ECONNREFUSED)
 		p.advance(2 * time.Second)
 		four.Swallow(t)
@@ -187,7 +187,7 @@ func TestAHandlerThatRefusesItsConnectionEndsIt(t *testing.T) {
 				handle, _ := p.get(newTold())
 				p.put(handle)
 			}
-			_, err := p.GetContext(t.Context(), "tcp", p.l.Addr().String(), o)
+			_, err := p.Get(t.Context(), "tcp", p.l.Addr().String(), o)
 			require.NoError(t, err)
 			err = conntest.Receive(t, h.closed)
 			if pe := (*conn.PanicError)(nil); o.panic {

@@ -72,7 +72,7 @@ func TestCanceledCallsEndNoOthers(t *testing.T) {
 			return func() { _ = lease.Abort() }, err
 		},
 		"GetLeaseContext": func(p *pooling, h *call) (func(), error) {
-			lease, err := p.GetLeaseContext(p.t.Context(), "tcp", p.l.Addr().String(), h)
+			lease, err := p.GetLease(p.t.Context(), "tcp", p.l.Addr().String(), h)
 			return func() { _ = lease.Abort() }, err
 		},
 		"cancel of Start": func(p *pooling, h *call) (func(), error) {
@@ -119,12 +119,12 @@ func TestALeaseEndsWithItsUse(t *testing.T) {
 		p := newPooling(t, backend, workers, false, &server.Pool{MaxConns: 1})
 		addr := p.l.Addr().String()
 		h := newTold()
-		first, err := p.GetLeaseContext(t.Context(), "tcp", addr, h)
+		first, err := p.GetLease(t.Context(), "tcp", addr, h)
 		require.NoError(t, err)
 		require.NoError(t, first.Do(func(c *server.Conn) { require.Equal(t, first, p.Lease(c)) }))
 		require.NoError(t, first.Put())
 		other := newTold()
-		second, err := p.GetLeaseContext(t.Context(), "tcp", addr, other)
+		second, err := p.GetLease(t.Context(), "tcp", addr, other)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, p.Stats().Dials, "it is the same connection")
 		for _, over := range []server.Lease{first, {}} {

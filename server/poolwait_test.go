@@ -73,7 +73,7 @@ func TestWhoStopsWaitingLosesNoPlace(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 2)
 		go func() {
-			_, err := p.GetContext(ctx, "tcp", p.l.Addr().String(), newTold())
+			_, err := p.Get(ctx, "tcp", p.l.Addr().String(), newTold())
 			ended <- err
 		}()
 		task := sched.Go(p.group.Runtime(), func(cx *sched.Context) (server.Handle, error) {
@@ -123,7 +123,7 @@ func TestADialThatNobodyWaitsForAnyMoreIsGivenUp(t *testing.T) {
 		conntest.Eventually(t, func() bool { return p.group.Len() == 0 && sockets() == before })
 		require.Empty(t, h.closed)
 		require.Zero(t, p.Stats().DialErrors)
-		_, err := p.GetContext(t.Context(), "tcp", p.l.Addr().String(), newTold())
+		_, err := p.Get(t.Context(), "tcp", p.l.Addr().String(), newTold())
 		require.NoError(t, err)
 	})
 }
@@ -138,7 +138,7 @@ func TestNoMoreWaitThanMayWait(t *testing.T) {
 		}
 		_, err := p.Start("tcp", p.l.Addr().String(), newTold())
 		require.ErrorIs(t, err, server.ErrPoolFull)
-		_, err = p.GetContext(t.Context(), "tcp", p.l.Addr().String(), newTold())
+		_, err = p.Get(t.Context(), "tcp", p.l.Addr().String(), newTold())
 		require.ErrorIs(t, err, server.ErrPoolFull)
 		require.Equal(t, 2, p.Stats().Waiting)
 		p.put(handle)
@@ -163,7 +163,7 @@ func TestAPoolUnderStress(t *testing.T) {
 				p.l.closeAll()
 			}
 			h := &counted{told: newTold(), n: &n}
-			handle, err := p.GetContext(ctx, "tcp", addr, h)
+			handle, err := p.Get(ctx, "tcp", addr, h)
 			if err != nil {
 				if ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(conn.Portable(err), syscall.ECONNRESET) {
 					return fmt.Errorf("request %d: %w", i, err)

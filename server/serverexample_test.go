@@ -156,7 +156,7 @@ func ExampleDialer_DialHandlerContext() {
 	answer := make(chan string, 1)
 	dialer := server.Dialer{Timeout: 10 * time.Second}
 	_, port, _ := net.SplitHostPort(origin.Addr().String())
-	handle, err := dialer.DialHandlerContext(context.Background(), "tcp4", "localhost:"+port, question{answer: answer})
+	handle, err := dialer.DialHandler(context.Background(), "tcp4", "localhost:"+port, question{answer: answer})
 	if err != nil {
 		panic(err)
 	}

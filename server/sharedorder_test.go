@@ -69,7 +69,7 @@ func TestShutdownOnASharedGroupEndsItsOwnInOrder(t *testing.T) {
 		conntest.Receive(t, stopped)
 		roundTrip(t, elsewhere, "after")
 		conntest.Eventually(t, func() bool { return pool.Stats().Idle == 1 })
-		handle, err := pool.GetContext(t.Context(), "tcp", b.addr, newTold())
+		handle, err := pool.Get(t.Context(), "tcp", b.addr, newTold())
 		require.NoError(t, err)
 		require.EqualValues(t, 1, pool.Stats().Dials, "the idle connection is used again")
 		require.NoError(t, handle.Abort())

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"net"
-
-	"github.com/suiro-go/suiro/sched"
 )
 
 // ListenStream listens for tasks: Accept returns each connection as a Stream. The server needs no

@@ -297,13 +297,13 @@ func TestGoroutinesGetStreamsForTasks(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), conntest.Patience)
 		defer cancel()
 		for name, dial := range map[string]func(ctx context.Context, network, addr string) (*server.Stream, error){
-			"dialed": c.DialStreamContext, "pooled": p.GetStreamContext,
+			"dialed": c.DialStream, "pooled": p.GetStream,
 		} {
 			_, err := l.TryAccept()
 			require.ErrorIs(t, err, server.ErrNoneArrived, name)
 			a, err := dial(ctx, "tcp", l.Addr().String())
 			require.NoError(t, err, name)
-			b, err := l.AcceptContext(ctx)
+			b, err := l.Accept(ctx)
 			require.NoError(t, err, name)
 			echoed := sched.Go(s.Group().Runtime(), func(cx *sched.Context) (struct{}, error) {
 				return struct{}{}, echoStream(cx, b.Bind(cx))
@@ -318,9 +318,9 @@ func TestGoroutinesGetStreamsForTasks(t *testing.T) {
 		}
 		ended, end := context.WithCancel(ctx)
 		end()
-		_, err = l.AcceptContext(ended)
+		_, err = l.Accept(ended)
 		require.ErrorIs(t, err, context.Canceled)
-		_, err = c.DialStreamContext(ended, "tcp", l.Addr().String())
+		_, err = c.DialStream(ended, "tcp", l.Addr().String())
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, p.Close())
 		require.NoError(t, s.Shutdown(ctx))

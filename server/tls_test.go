@@ -74,7 +74,7 @@ func TestTLSBeginsBehindTheProxysHeader(t *testing.T) {
 		c.TLS = &tls.Config{RootCAs: pool}
 		c.Proxy = &proxyproto.Header{Version: 2, Command: proxyproto.Proxy, Transport: proxyproto.TCP4, Source: from.AddrPort(), Destination: from.AddrPort()}
 		h := newTold()
-		handle, err := c.DialHandlerContext(t.Context(), "tcp", s.addr.String(), h)
+		handle, err := c.DialHandler(t.Context(), "tcp", s.addr.String(), h)
 		require.NoError(t, err)
 		require.Equal(t, from.String(), conntest.Receive(t, remote))
 		use(t, handle, h, "hello")
@@ -88,14 +88,14 @@ func TestDialersSpeakTLSWithHandlers(t *testing.T) {
 		c := newClient(t, backend, 2, false)
 		c.TLS = &tls.Config{RootCAs: pool} // the name is that of the address
 		h := newTold()
-		handle, err := c.DialHandlerContext(t.Context(), "tcp", s.addr.String(), h)
+		handle, err := c.DialHandler(t.Context(), "tcp", s.addr.String(), h)
 		require.NoError(t, err)
 		use(t, handle, h, "hello")
 		require.Empty(t, c.TLS.ServerName)
 
 		_, port, _ := net.SplitHostPort(s.addr.String())
 		c.names.hosts["elsewhere"] = []string{"127.0.0.1"}
-		_, err = c.DialHandlerContext(t.Context(), "tcp", "elsewhere:"+port, newTold())
+		_, err = c.DialHandler(t.Context(), "tcp", "elsewhere:"+port, newTold())
 		var bad *tls.CertificateVerificationError
 		require.ErrorAs(t, err, &bad)
 
@@ -118,12 +118,12 @@ func TestADialersHandshakeIsBounded(t *testing.T) {
 		c.TLS = &tls.Config{}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err := c.DialHandlerContext(ctx, "tcp", ln.Addr().String(), newTold())
+		_, err := c.DialHandler(ctx, "tcp", ln.Addr().String(), newTold())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		_, err = c.DialTLSContext(ctx, "tcp", ln.Addr().String())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		c.HandshakeTimeout = 20 * time.Millisecond
-		_, err = c.DialHandlerContext(t.Context(), "tcp", ln.Addr().String(), newTold())
+		_, err = c.DialHandler(t.Context(), "tcp", ln.Addr().String(), newTold())
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		_, err = c.DialTLSContext(t.Context(), "tcp", ln.Addr().String())
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -188,7 +188,7 @@ func TestPooledConnectionsKeepTheirTLS(t *testing.T) {
 		t.Cleanup(func() { _ = p.Pool.Close() })
 		for range 3 {
 			h := newTold()
-			handle, err := p.GetContext(t.Context(), "tcp", s.addr.String(), h)
+			handle, err := p.Get(t.Context(), "tcp", s.addr.String(), h)
 			require.NoError(t, err)
 			use(t, handle, h, "hello")
 			p.put(handle)

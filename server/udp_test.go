@@ -53,7 +53,7 @@ func TestTasksServeAndDialUDP(t *testing.T) {
 		got, err := asked.Wait(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "hello", got)
-		c, err := d.DialUDPContext(t.Context(), "udp", u.LocalAddr().String())
+		c, err := d.DialUDP(t.Context(), "udp", u.LocalAddr().String())
 		require.NoError(t, err)
 		require.Equal(t, u.LocalAddr(), c.RemoteAddr())
 		if workers == 1 {
@@ -83,7 +83,7 @@ func TestUDPThatCannotBeHadIsAnErrorOfPackageNet(t *testing.T) {
 	_, err = s.ListenUDP("tcp", "127.0.0.1:0")
 	require.ErrorAs(t, err, &oe)
 	d := server.Dialer{Group: s.Group, TLS: &tls.Config{}}
-	_, err = d.DialUDPContext(t.Context(), "udp", u.LocalAddr().String())
+	_, err = d.DialUDP(t.Context(), "udp", u.LocalAddr().String())
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.NoError(t, s.Close())
 	_, err = s.ListenUDP("udp4", "127.0.0.1:0")
@@ -106,7 +106,7 @@ func TestAServerOnASharedGroupEndsItsOwnUDPSocket(t *testing.T) {
 		require.NoError(t, one.Shutdown(t.Context()))
 		require.ErrorIs(t, a.Close(), net.ErrClosed)
 		require.NoError(t, b.Close())
-		require.NoError(t, b.ClosedContext(t.Context()))
+		require.NoError(t, b.Closed(t.Context()))
 		require.NoError(t, other.Close())
 	})
 }
