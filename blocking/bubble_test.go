@@ -143,7 +143,7 @@ func TestAWaitInABubbleEndsAtItsDeadline(t *testing.T) {
 			h.Abort() // otherwise the bubble ends during the call
 			return err
 		},
-		"DoContext": func(ctx context.Context, p *blocking.Pool, fn func() (int, error)) error {
+		"Do in a goroutine": func(ctx context.Context, p *blocking.Pool, fn func() (int, error)) error {
 			_, err := blocking.Do(ctx, p, fn)
 			return err
 		},

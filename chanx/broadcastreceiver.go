@@ -22,10 +22,10 @@ func newBroadcastReceiver[T any](c *broadcast[T], next uint64) *BroadcastReceive
 	return r
 }
 
-// Recv receives the next value, and waits until there is one. It is for stackful tasks (see
-// sched.Await). If values were missed, the error is a LaggedError, and the next Recv goes on with
-// the oldest remaining value. The error is ErrClosed when no more values will come, and
-// sched.ErrCanceled in a task that was aborted. Recv allocates nothing.
+// Recv receives the next value, and waits until there is one. It waits as sched.Await does. If
+// values were missed, the error is a LaggedError, and the next Recv goes on with the oldest
+// remaining value. The error is ErrClosed when no more values will come, or that of sched.Await.
+// Recv allocates nothing.
 func (r *BroadcastReceiver[T]) Recv(ctx context.Context) (T, error) {
 	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {

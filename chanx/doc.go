@@ -17,10 +17,9 @@
 //
 // # Forms
 //
-//	Recv(cx), Send(cx, v)             stackful tasks (sched.Go); they wait as in plain code
-//	RecvContext(ctx), SendContext     ordinary goroutines; until ctx ends
-//	TryRecv(), TrySend(v)             anybody; never wait
-//	RecvFuture(), SendFuture(v)       stackless tasks, and sched.Select, Timeout, Join
+//	Recv(ctx), Send(ctx, v)      wait, as sched.Await does: in a task or in a goroutine
+//	TryRecv(), TrySend(v)        anybody; never wait
+//	RecvFuture(), SendFuture(v)  stackless tasks, and sched.Select, Timeout, Join
 //
 // A send that never waits is called Send, too. It takes the context of the running task, which
 // makes waking a receiver cheaper, or nil outside of tasks.

@@ -14,10 +14,10 @@ var (
 
 	// ErrFull is the error of TrySend and TryReserve when there is no room, or other senders wait
 	// for it. The value has not been sent.
-	ErrFull = errors.New("chanx: full: wait with Send or SendContext")
+	ErrFull = errors.New("chanx: full: wait with Send")
 
 	// ErrEmpty is the error of the Try forms of receiving when no value is available yet.
-	ErrEmpty = errors.New("chanx: empty: wait with Recv or RecvContext")
+	ErrEmpty = errors.New("chanx: empty: wait with Recv")
 
 	// ErrLagged matches every LaggedError.
 	ErrLagged = errors.New("chanx: receiver lagged behind")

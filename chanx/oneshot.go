@@ -150,8 +150,8 @@ func (o *oneshot[T]) clear(flag uint32) {
 	}
 }
 
-// Recv waits for the value and receives it. It is for stackful tasks (see sched.Await). The error
-// is ErrClosed, or sched.ErrCanceled in a task that was aborted. Recv allocates nothing.
+// Recv waits for the value and receives it. It waits as sched.Await does. The error is ErrClosed,
+// or that of sched.Await. Recv allocates nothing.
 func (r *OneshotReceiver[T]) Recv(ctx context.Context) (T, error) {
 	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {

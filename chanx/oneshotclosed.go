@@ -16,8 +16,7 @@ var (
 )
 
 // Closed waits until the receiver is closed: then the value is not needed. If the sender has sent
-// or is closed, Closed returns at once. It is for stackful tasks. Its error is sched.ErrCanceled
-// in a task that was aborted. It allocates nothing.
+// or is closed, Closed returns at once. Its error is that of sched.Await. It allocates nothing.
 func (s *OneshotSender[T]) Closed(ctx context.Context) error {
 	_, err := sched.Await(ctx, sched.Future[struct{}](s.ClosedFuture()))
 	return err

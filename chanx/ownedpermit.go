@@ -15,8 +15,8 @@ type OwnedPermit[T any] struct {
 }
 
 // ReserveOwned is Reserve for a permit that includes the handle: nobody may use s until Send or
-// Release of the permit returns it. With an error the caller keeps the handle. It is for stackful
-// tasks. A task that is aborted while it waits has no permit.
+// Release of the permit returns it. With an error the caller keeps the handle. With an error there
+// is no permit.
 func (s *Sender[T]) ReserveOwned(ctx context.Context) (OwnedPermit[T], error) {
 	return s.owned(s.Reserve(ctx))
 }

@@ -17,10 +17,10 @@ type Receiver[T any] struct {
 	closed atomic.Bool
 }
 
-// Recv receives a value, and waits until there is one. It is for stackful tasks (see sched.Await).
-// With an error it has received nothing. The error is ErrClosed when no more values will come, and
-// sched.ErrCanceled in a task that was aborted. A task notices an abort when it has to wait, or
-// when its budget is used up. Recv allocates nothing, waiting or not.
+// Recv receives a value, and waits until there is one. It waits as sched.Await does. With an error
+// it has received nothing. The error is ErrClosed when no more values will come, or that of
+// sched.Await. An abort and the end of ctx are noticed when the call has to wait, or when the
+// budget of its task is used up. Recv allocates nothing, waiting or not.
 func (r *Receiver[T]) Recv(ctx context.Context) (T, error) {
 	if r.closed.Load() {
 		return *new(T), ErrClosed
@@ -69,9 +69,9 @@ func (r *Receiver[T]) RecvFuture() *RecvFuture[T] {
 }
 
 // RecvMany receives as many values as are available into buf, and waits until there is one. It
-// returns their number, which is at least 1 unless there is an error or buf is empty. It is for
-// stackful tasks. Its errors are those of Recv. It costs less than as many calls of Recv, and uses
-// one unit of the budget. It allocates nothing.
+// returns their number, which is at least 1 unless there is an error or buf is empty. Its errors
+// are those of Recv. It costs less than as many calls of Recv, and uses one unit of the budget. It
+// allocates nothing.
 func (r *Receiver[T]) RecvMany(ctx context.Context, buf []T) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed

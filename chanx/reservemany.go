@@ -54,9 +54,8 @@ func (p *Permits[T]) Release() {
 
 // ReserveMany waits for room for n values, and reserves it. It waits in line with other senders,
 // and nobody overtakes it. It keeps the places it has got so far until it has all of them. The
-// errors are those of Send, and ErrCapacity if n is more than Cap. It panics if n is negative.
-// With an error, or when the task was aborted, no room stays reserved. It is for stackful tasks,
-// and allocates nothing.
+// errors are those of Send, and ErrCapacity if n is more than Cap. It panics if n is negative. With
+// an error no room stays reserved. It allocates nothing.
 func (s *Sender[T]) ReserveMany(ctx context.Context, n int) (Permits[T], error) {
 	if sched.FromContext(ctx).Proceed() {
 		if p, err := s.TryReserveMany(n); err != ErrFull {

@@ -19,10 +19,10 @@ type Sender[T any] struct {
 	closed atomic.Bool
 }
 
-// Send sends v, and waits until there is room. It is for stackful tasks (see sched.Await). With an
-// error v has not been sent. The error is ErrClosed, or sched.ErrCanceled in a task that was
-// aborted. A task notices an abort when it has to wait, or when its budget is used up. Send
-// allocates nothing, waiting or not.
+// Send sends v, and waits until there is room. It waits as sched.Await does. With an error v has
+// not been sent. The error is ErrClosed, or that of sched.Await. An abort and the end of ctx are
+// noticed when the call has to wait, or when the budget of its task is used up. Send allocates
+// nothing, waiting or not.
 func (s *Sender[T]) Send(ctx context.Context, v T) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -58,7 +58,7 @@ func (s *Sender[T]) SendFuture(v T) *SendFuture[T] {
 }
 
 // Reserve waits for room and reserves it for one value. Use it to make a value only when it can be
-// sent. It is for stackful tasks. Its errors are those of Send. It allocates nothing.
+// sent. Its errors are those of Send. It allocates nothing.
 func (s *Sender[T]) Reserve(ctx context.Context) (Permit[T], error) {
 	if s.closed.Load() {
 		return Permit[T]{}, ErrClosed

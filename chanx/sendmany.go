@@ -9,9 +9,9 @@ import (
 // SendMany sends vs in their order, and waits until there is room. It sends as many at once as
 // there is room for, and these are consecutive in the channel. Values of other senders may come
 // between them and the rest. It returns the number of sent values. That is len(vs) unless there is
-// an error; then vs[n:] have not been sent. It is for stackful tasks. The errors are those of
-// Send, also when vs is empty and the channel is closed. vs is not retained. It costs less than as
-// many calls of Send, and uses one unit of the budget for each batch. It allocates nothing.
+// an error; then vs[n:] have not been sent. The errors are those of Send, also when vs is empty and
+// the channel is closed. vs is not retained. It costs less than as many calls of Send, and uses one
+// unit of the budget for each batch. It allocates nothing.
 func (s *Sender[T]) SendMany(ctx context.Context, vs []T) (int, error) {
 	f := s.getSendMany(vs)
 	if f == nil {

@@ -97,9 +97,9 @@ type UnboundedReceiver[T any] struct {
 	closed bool
 }
 
-// Recv receives a value, and waits until there is one. It is for stackful tasks (see sched.Await).
-// With an error it has received nothing. The error is ErrClosed when no more values will come, and
-// sched.ErrCanceled in a task that was aborted. It allocates nothing.
+// Recv receives a value, and waits until there is one. It waits as sched.Await does. With an error
+// it has received nothing. The error is ErrClosed when no more values will come, or that of
+// sched.Await. It allocates nothing.
 func (r *UnboundedReceiver[T]) Recv(ctx context.Context) (T, error) {
 	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.try(); err != sched.ErrPending {
@@ -137,8 +137,8 @@ func (r *UnboundedReceiver[T]) TryRecv() (T, error) {
 func (r *UnboundedReceiver[T]) RecvFuture() *UnboundedRecvFuture[T] { return &r.ch.wait }
 
 // RecvMany receives as many values as are available into buf, and waits until there is one. It
-// returns their number, which is at least 1 unless there is an error or buf is empty. It is for
-// stackful tasks. Its errors are those of Recv. It uses one unit of the budget.
+// returns their number, which is at least 1 unless there is an error or buf is empty. Its errors
+// are those of Recv. It uses one unit of the budget.
 func (r *UnboundedReceiver[T]) RecvMany(ctx context.Context, buf []T) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil

@@ -22,8 +22,8 @@ var (
 // WaitFor waits until the value satisfies until, and returns that value. It begins with the latest
 // value, seen or not. Each value that was passed to until counts as seen; values in between may be
 // missed. The error is ErrClosed if no more values will come and the last one does not satisfy
-// until. It is sched.ErrCanceled in a task that was aborted. It is for stackful tasks. until must
-// be quick: it runs on the worker, without a lock. WaitFor costs one allocation.
+// until. It is otherwise that of sched.Await. until must be quick: it runs on the worker, without a
+// lock. WaitFor costs one allocation.
 func (r *WatchReceiver[T]) WaitFor(ctx context.Context, until func(T) bool) (T, error) {
 	return sched.Await(ctx, sched.Future[T](r.WaitForFuture(until)))
 }

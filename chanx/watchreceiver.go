@@ -85,9 +85,9 @@ func (r *WatchReceiver[T]) TryRecv() (v T, err error) {
 	}
 }
 
-// Recv waits until there is a value that was not seen, returns it, and marks it as seen. It is for
-// stackful tasks (see sched.Await). The error is ErrClosed when no more values will come, and
-// sched.ErrCanceled in a task that was aborted. It allocates nothing.
+// Recv waits until there is a value that was not seen, returns it, and marks it as seen. It waits
+// as sched.Await does. The error is ErrClosed when no more values will come, or that of
+// sched.Await. It allocates nothing.
 func (r *WatchReceiver[T]) Recv(ctx context.Context) (T, error) {
 	if sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
@@ -104,7 +104,7 @@ func (r *WatchReceiver[T]) RecvFuture() *WatchRecvFuture[T] { return &r.recv }
 
 // Changed waits until there is a value that was not seen, and marks it as seen. Value then returns
 // that value or a later one; for a later one the next Changed does not wait. Recv does both in one
-// step. It is for stackful tasks. Its errors are those of Recv.
+// step. Its errors are those of Recv.
 func (r *WatchReceiver[T]) Changed(ctx context.Context) error {
 	if sched.FromContext(ctx).Proceed() {
 		if err := r.tryChanged(); err != ErrEmpty {

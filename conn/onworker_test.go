@@ -30,7 +30,7 @@ func TestACallbackMustNotBlockItsWorker(t *testing.T) {
 				"conn.Group.Shutdown":       f.Shutdown,
 				"conn.Group.ShutdownServed": f.ShutdownServed,
 				"conn.Group.Wait":           f.Wait,
-				"sched.Wait": func(ctx context.Context) error {
+				"sched.Await": func(ctx context.Context) error {
 					_, err := sched.Await(ctx, sched.NewCancellationToken().Canceled())
 					return err
 				},

@@ -17,8 +17,8 @@ import (
 )
 
 // A UnixListener accepts UnixStreams for tasks and goroutines. Its methods may be called from any
-// goroutine and from tasks on any worker, except that a task must not call AcceptContext and Close,
-// which block. It keeps about as many connections that no Accept has taken as its backlog.
+// goroutine and from tasks on any worker, except that a task must not call Close, which blocks. It
+// keeps about as many connections that no Accept has taken as its backlog.
 type UnixListener struct {
 	inner    *Listener
 	accepted func(*UnixStream) (ended func())

@@ -145,7 +145,7 @@ func TestGoRedisInASequentialHandler(t *testing.T) {
 					},
 				})
 				defer c.Close()
-				v, err := c.BLPop(cx.Context(), 0, key).Result()
+				v, err := c.BLPop(cx, 0, key).Result()
 				if err != nil {
 					return "", err
 				}
@@ -187,7 +187,7 @@ func TestPgxInSequentialHandlers(t *testing.T) {
 		defer func() { shared.Close() }()
 		testDatabase(t, backend, database{
 			ask: func(cx *sched.Context, d *server.Dialer, key string) (string, error) {
-				ctx := cx.Context()
+				ctx := cx
 				if shared == nil { // one worker runs all handlers
 					cfg, err := pgxpool.ParseConfig(postgresURL(addr))
 					if err != nil {

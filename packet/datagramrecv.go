@@ -92,9 +92,8 @@ func (f *CallFuture) Poll(cx *sched.Context) (int, error) { return f.c.Poll(cx) 
 // Cancel implements sched.Canceler.
 func (f *CallFuture) Cancel() { f.c.Cancel() }
 
-// Readable waits in a stackful task until a receive would not wait. It needs no buffer meanwhile.
-// Another task may receive the datagram first. So use TryRecvFrom afterwards, and wait again on
-// ErrWouldBlock.
+// Readable waits until a receive would not wait. It needs no buffer meanwhile. Another task may
+// receive the datagram first. So use TryRecvFrom afterwards, and wait again on ErrWouldBlock.
 func (s *DatagramSocket[A]) Readable(ctx context.Context) error {
 	c := newCall(&s.caller, callReadable, nil)
 	_, err := c.ready(ctx)

@@ -69,8 +69,8 @@ func (s *DatagramSocket[A]) SendFuture(p []byte) *CallFuture {
 	return &CallFuture{call{s: &s.caller, kind: callSend, p: p}}
 }
 
-// Writable waits in a stackful task until a send would not wait for room. Another task may take the
-// room first. So use TrySendTo afterwards, and wait again on ErrWouldBlock.
+// Writable waits until a send would not wait for room. Another task may take the room first. So use
+// TrySendTo afterwards, and wait again on ErrWouldBlock.
 func (s *DatagramSocket[A]) Writable(ctx context.Context) error {
 	c := newCall(&s.caller, callWritable, nil)
 	_, err := c.ready(ctx)

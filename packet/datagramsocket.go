@@ -19,12 +19,12 @@ import (
 // A DatagramSocket is a datagram socket for tasks and goroutines, used through one of its two
 // forms: UDPSocket and UnixDatagram. A is the type of the addresses.
 //
-// Each wait has the forms of package syncx. X(cx) is for a stackful task, XContext(ctx) for a
-// goroutine that is not a worker's. XFuture is for stackless tasks, Select and Timeout. TryX does
-// not wait. The caller makes the system call itself. A call that finds the socket not ready waits
-// until a worker's reactor reports that it is. Of the receives that wait, one is woken at a time. A
-// call is abandoned when its task is aborted, or when its future has lost a race. It has received
-// and sent nothing then. If it was woken, another receive is woken instead.
+// Each wait has the forms of package syncx: X(ctx) waits in a task or a goroutine. XFuture is for
+// stackless tasks, Select and Timeout. TryX does not wait. The caller makes the system call itself.
+// A call that finds the socket not ready waits until a worker's reactor reports that it is. Of the
+// receives that wait, one is woken at a time. A call is abandoned when its task is aborted, or when
+// its future has lost a race. It has received and sent nothing then. If it was woken, another
+// receive is woken instead.
 //
 // All methods may be called from any goroutine and from tasks on any worker, several at once. Each
 // datagram is received by one call. Receives return one datagram each. They cut off a datagram that
@@ -34,8 +34,7 @@ import (
 // Errors are *net.OpError. They match net.ErrClosed after Close, os.ErrDeadlineExceeded after a
 // deadline, and the errno otherwise. A connected socket whose peer does not exist gets
 // syscall.ECONNREFUSED. A datagram that is too long gets syscall.EMSGSIZE. The socket goes on after
-// an errno. A task that is aborted gets sched.ErrCanceled, and XContext the error of its context,
-// both unwrapped.
+// an errno. The errors of sched.Await are not wrapped.
 //
 // When the group drains or aborts its connections, the socket is closed.
 type DatagramSocket[A any] struct {

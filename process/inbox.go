@@ -87,8 +87,8 @@ func (b *function[M]) end() {
 // TaskDraining implements sched.Drainer.
 func (b *function[M]) TaskDraining() *sched.CancellationToken { return &b.proc.sys.draining }
 
-// TaskContext implements sched.Contexter: Context.Context ends when the process is canceled.
-func (b *function[M]) TaskContext() context.Context { return (*processContext)(&b.proc) }
+// TaskContext implements sched.Contexter: its context ends when the process is canceled.
+func (b *function[M]) TaskContext(bool) context.Context { return (*processContext)(&b.proc) }
 
 // DescribeTask names the process in reports of slow tasks.
 func (b *function[M]) DescribeTask() (handler, peer string) { return b.proc.describe() }

@@ -221,7 +221,7 @@ func (b *stepper) Exited(*sched.Context) {
 func (b *stepper) TaskDraining() *sched.CancellationToken { return &b.proc.sys.draining }
 
 // TaskContext implements sched.Contexter.
-func (b *stepper) TaskContext() context.Context { return (*processContext)(&b.proc) }
+func (b *stepper) TaskContext(bool) context.Context { return (*processContext)(&b.proc) }
 
 // DescribeTask names the process in reports of slow tasks.
 func (b *stepper) DescribeTask() (handler, peer string) { return b.proc.describe() }

@@ -154,7 +154,7 @@ func (p *proc) cancel() bool {
 
 // Done is done when the process has ended, and its error is the reason: nil if the process ended
 // normally. For a PID whose process had ended before, the error is ErrNoProcess. A task awaits it;
-// a goroutine uses sched.Wait.
+// a goroutine uses sched.Await.
 func (s *System) Done(pid PID) sched.Future[struct{}] { return &doneFuture{sys: s, pid: pid} }
 
 type doneFuture struct {

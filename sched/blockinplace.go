@@ -3,7 +3,7 @@ package sched
 // BlockInPlace calls fn, which may block the worker: a call into C, a lock of a library, a long
 // computation. Before the call, the worker hands its queued tasks to the other workers, and also
 // the duty to wake up for the next timer. (Tokio's block_in_place.) It returns when fn returns. An
-// abort does not interrupt fn: pass cx.Context to fn for that.
+// abort does not interrupt fn: pass the task's context to what fn calls.
 //
 // Unlike Tokio's it starts no thread to replace the worker: until fn returns, the runtime has one
 // worker less. Other workers take the completions of its driver, after 1 to 10 ms. If all workers

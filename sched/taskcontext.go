@@ -49,10 +49,10 @@ func (cx *Context) Value(key any) any {
 func (cx *Context) String() string { return "sched.Context" }
 
 // A Contexter is a Body that provides a parent for its tasks' contexts: its values, its deadline,
-// and another end. TaskContext may be called by any goroutine, and at any time until the task or
-// the function of the Coroutine has ended.
+// and another end. Any goroutine may call TaskContext, at any time until the task, or the function
+// of the Coroutine, has ended. inRun: it is called in a run of the task.
 type Contexter interface {
-	TaskContext() context.Context
+	TaskContext(inRun bool) context.Context
 }
 
 // base is the context that was made, or its parent.
@@ -64,12 +64,12 @@ func (cx *Context) base() context.Context {
 }
 
 func (cx *Context) parent() context.Context {
-	if cx.coroutine != nil || cx.isHere() {
+	if here := cx.isHere(); here || cx.coroutine != nil {
 		switch body := cx.task.body.(type) {
 		case *blocker:
 			return body.ctx
 		case Contexter:
-			return body.TaskContext()
+			return body.TaskContext(here)
 		}
 	}
 	return context.Background()

@@ -184,7 +184,7 @@ type parentalHost struct {
 	parent context.Context
 }
 
-func (h parentalHost) TaskContext() context.Context { return h.parent }
+func (h parentalHost) TaskContext(bool) context.Context { return h.parent }
 
 func TestTheContextOfACoroutineIsItsOwnAndHasTheBodysParent(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})

@@ -61,7 +61,7 @@ func TestExploreShieldsOfGoroutines(t *testing.T) {
 		for _, name := range []string{"one", "two"} {
 			f := &stepping{x: x}
 			x.Go(name, func() {
-				_, err := Wait(ended, Shield[int](f))
+				_, err := Await(ended, Shield[int](f))
 				x.Require(err == context.Canceled && f.cancels == 1, "%v, abandoned %d times", err, f.cancels)
 			})
 		}

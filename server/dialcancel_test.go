@@ -79,7 +79,7 @@ func TestADialThatIsCanceledInAnyPhaseLeavesNothing(t *testing.T) {
 						require.ErrorIs(t, h.(*told).failed(t), net.ErrClosed)
 						return nil
 					},
-					"DialHandlerContext": func(ctx context.Context, h server.Handler) error {
+					"DialHandler in a goroutine": func(ctx context.Context, h server.Handler) error {
 						_, err := d.DialHandler(ctx, "tcp", at(addr, six.Port()), h)
 						return err
 					},
@@ -152,7 +152,7 @@ func TestADatagramSocketIsNotMadeOnceTheContextIsOver(t *testing.T) {
 					_, err := d.DialContext(ctx, "udp", "127.0.0.1:9")
 					return err
 				},
-				"DialPacketContext": func() error {
+				"DialPacket in a goroutine": func() error {
 					_, err := d.DialPacket(ctx, "udp", "127.0.0.1:9", &packet.Sessions{})
 					return err
 				},

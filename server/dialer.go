@@ -21,14 +21,15 @@ import (
 // A Dialer connects to other servers by name. The zero value is useful. It may be copied. Any
 // number of goroutines and handlers may use it at once, as long as its fields do not change.
 //
-// The name of a method says what it dials for. Its suffix says how it waits, as in package syncx:
+// The name of a method says what it dials for. With a context it waits, as sched.Await does: in a
+// task or in a goroutine. It has two other forms:
 //
-//	for                 a task       a goroutine                  a future           neither waits
-//	a Handler           DialHandler  DialHandlerContext           DialHandlerFuture  Start
-//	a PacketHandler     DialPacket   DialPacketContext            DialPacketFuture
-//	a task (Stream)     DialStream   DialStreamContext            DialStreamFuture
-//	a task (UDPSocket)  DialUDP      DialUDPContext               DialUDPFuture
-//	a goroutine         -            DialContext, DialTLSContext
+//	for                          waits                        a future           neither waits
+//	a Handler                    DialHandler                  DialHandlerFuture  Start
+//	a PacketHandler              DialPacket                   DialPacketFuture
+//	a task (Stream)              DialStream                   DialStreamFuture
+//	a task (UDPSocket)           DialUDP                      DialUDPFuture
+//	a library that has net.Conn  DialContext, DialTLSContext
 //
 // DialContext and DialTLSContext have the names and signatures of http.Transport's fields, and
 // return a net.Conn. Start is no TryX of package syncx: a TryX returns the result or an error,

@@ -49,17 +49,17 @@ func TestDialsRefuseWhatTheyWouldIgnore(t *testing.T) {
 			dial          func(c *client, d server.Dialer, network, addr string) error
 			advice        string
 		}{
-			"DialContext with TLS":              {secret, "tcp", l.Addr().String(), dialContext, "use DialTLSContext"},
-			"DialContext with TLS, Unix socket": {secret, "unix", "/nowhere", dialContext, "use DialTLSContext"},
-			"DialContext with TLS, UDP":         {secret, "udp", "127.0.0.1:9", dialContext, "use a Dialer without TLS"},
-			"DialContext with Proxy, UDP":       {proxied, "udp", "127.0.0.1:9", dialContext, "use a Dialer without it"},
-			"DialPacket with TLS":               {secret, "udp", "127.0.0.1:9", dialPacket, "use a Dialer without TLS"},
-			"DialPacket with Proxy":             {proxied, "udp", "127.0.0.1:9", dialPacket, "use a Dialer without it"},
-			"DialPacketContext with TLS":        {secret, "udp", "127.0.0.1:9", dialPacketContext, "use a Dialer without TLS"},
-			"DialPacketContext with Proxy":      {proxied, "udp", "127.0.0.1:9", dialPacketContext, "use a Dialer without it"},
-			"DialPacketFuture with TLS":         {secret, "udp", "127.0.0.1:9", dialPacketFuture, "use a Dialer without TLS"},
-			"DialTLSContext, UDP":               {server.Dialer{}, "udp", "127.0.0.1:9", dialTLS, "or tcp"},
-			"DialTLSContext with TLS, UDP":      {secret, "udp", "127.0.0.1:9", dialTLS, "or tcp"},
+			"DialContext with TLS":                 {secret, "tcp", l.Addr().String(), dialContext, "use DialTLSContext"},
+			"DialContext with TLS, Unix socket":    {secret, "unix", "/nowhere", dialContext, "use DialTLSContext"},
+			"DialContext with TLS, UDP":            {secret, "udp", "127.0.0.1:9", dialContext, "use a Dialer without TLS"},
+			"DialContext with Proxy, UDP":          {proxied, "udp", "127.0.0.1:9", dialContext, "use a Dialer without it"},
+			"DialPacket with TLS":                  {secret, "udp", "127.0.0.1:9", dialPacket, "use a Dialer without TLS"},
+			"DialPacket with Proxy":                {proxied, "udp", "127.0.0.1:9", dialPacket, "use a Dialer without it"},
+			"DialPacket in a goroutine with TLS":   {secret, "udp", "127.0.0.1:9", dialPacketContext, "use a Dialer without TLS"},
+			"DialPacket in a goroutine with Proxy": {proxied, "udp", "127.0.0.1:9", dialPacketContext, "use a Dialer without it"},
+			"DialPacketFuture with TLS":            {secret, "udp", "127.0.0.1:9", dialPacketFuture, "use a Dialer without TLS"},
+			"DialTLSContext, UDP":                  {server.Dialer{}, "udp", "127.0.0.1:9", dialTLS, "or tcp"},
+			"DialTLSContext with TLS, UDP":         {secret, "udp", "127.0.0.1:9", dialTLS, "or tcp"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c := newClient(t, backend, 1, false)

@@ -54,11 +54,11 @@ func entrances(t *testing.T, d *server.Dialer, p *server.Pool) map[string]entran
 			_, err := p.GetStream(cx, "tcp", to)
 			return err
 		}},
-		"DialHandlerContext": {ctx: func(ctx context.Context, to string) error {
+		"DialHandler in a goroutine": {ctx: func(ctx context.Context, to string) error {
 			_, err := d.DialHandler(ctx, "tcp", to, newTold())
 			return err
 		}},
-		"DialStreamContext": {ctx: func(ctx context.Context, to string) error {
+		"DialStream in a goroutine": {ctx: func(ctx context.Context, to string) error {
 			_, err := d.DialStream(ctx, "tcp", to)
 			return err
 		}},
@@ -70,15 +70,15 @@ func entrances(t *testing.T, d *server.Dialer, p *server.Pool) map[string]entran
 			_, err := d.DialTLSContext(ctx, "tcp", to)
 			return err
 		}},
-		"GetContext": {ctx: func(ctx context.Context, to string) error {
+		"Get in a goroutine": {ctx: func(ctx context.Context, to string) error {
 			_, err := p.Get(ctx, "tcp", to, newTold())
 			return err
 		}},
-		"GetLeaseContext": {ctx: func(ctx context.Context, to string) error {
+		"GetLease in a goroutine": {ctx: func(ctx context.Context, to string) error {
 			_, err := p.GetLease(ctx, "tcp", to, newTold())
 			return err
 		}},
-		"GetStreamContext": {ctx: func(ctx context.Context, to string) error {
+		"GetStream in a goroutine": {ctx: func(ctx context.Context, to string) error {
 			_, err := p.GetStream(ctx, "tcp", to)
 			return err
 		}},
@@ -265,7 +265,7 @@ func TestCallsInFlightEndWithTheGroup(t *testing.T) {
 	for _, busy := range []bool{false, true} { // all connections to an address are in use
 		names := map[string]entrance{}
 		for name := range entrances(t, nil, nil) {
-			if !busy || name == "Get" || name == "GetLease" || name == "GetStream" || name == "GetStreamContext" {
+			if !busy || name == "Get" || name == "GetLease" || name == "GetStream" || name == "GetStream in a goroutine" {
 				names[name] = entrance{}
 			}
 		}

@@ -21,8 +21,8 @@ import (
 // anything, is closed at once. This is checked again when a connection is given out, so it was
 // open at that moment. It may still end before a request is answered.
 //
-// Get, GetContext, GetFuture and Start give a connection to a Handler. They differ as the
-// methods of Dialer do. GetLease and its forms return a Lease of the connection, GetStream and
+// Get, GetFuture and Start give a connection to a Handler. They differ as the methods of Dialer
+// do. GetLease and its forms return a Lease of the connection, GetStream and
 // its forms a Stream. Tasks and goroutines wait for a connection, an error, or the end of the
 // group.
 //

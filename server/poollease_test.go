@@ -71,7 +71,7 @@ func TestCanceledCallsEndNoOthers(t *testing.T) {
 			lease, err := task.Wait(p.t.Context())
 			return func() { _ = lease.Abort() }, err
 		},
-		"GetLeaseContext": func(p *pooling, h *call) (func(), error) {
+		"GetLease in a goroutine": func(p *pooling, h *call) (func(), error) {
 			lease, err := p.GetLease(p.t.Context(), "tcp", p.l.Addr().String(), h)
 			return func() { _ = lease.Abort() }, err
 		},

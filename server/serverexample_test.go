@@ -137,7 +137,7 @@ func (q question) OnData(c *server.Conn) error {
 
 // A Dialer connects by name, with a Handler for the connection. The zero Dialer has workers of its
 // own; in a server's handlers, set Group to Server.Group.
-func ExampleDialer_DialHandlerContext() {
+func ExampleDialer_DialHandler() {
 	origin, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)

@@ -28,8 +28,8 @@ func NewBarrier(n int) *Barrier {
 	return &Barrier{size: n}
 }
 
-// Wait waits, in a stackful task, until the generation is complete, and reports whether the caller
-// is its leader. Its error is sched.ErrCanceled if the task is aborted meanwhile.
+// Wait waits until the generation is complete, as sched.Await does, and reports whether the caller
+// is its leader. Its error is that of sched.Await.
 func (b *Barrier) Wait(ctx context.Context) (leader bool, err error) {
 	f := arrivals.get()
 	f.b = b

@@ -5,16 +5,15 @@
 // Every operation that may wait has these forms. So tasks of either kind and ordinary goroutines
 // can share one primitive:
 //
-//	Lock(cx)           a stackful task waits; if it is aborted, it gets sched.ErrCanceled
-//	LockContext(ctx)   a goroutine waits, at most until ctx ends, and then gets ctx's error
-//	LockFuture()       a stackless task polls; also for sched.Select, sched.Timeout and so on
-//	TryLock()          does not wait
+//	Lock(ctx)     waits, as sched.Await does: it suspends the task that has ctx, or blocks a goroutine
+//	LockFuture()  a stackless task polls; also for sched.Select, sched.Timeout and so on
+//	TryLock()     does not wait
 //
-// If a result is available when a goroutine's context ends, the goroutine gets the result. A
-// Lock(cx) that need not wait does not check whether its task was aborted.
+// If a result is available when ctx ends, the caller gets the result. A call that need not wait
+// checks neither ctx nor whether its task was aborted.
 //
-// Waiting allocates nothing: the node in the queue is part of the future, and the first two forms
-// use pooled futures. A future that is done may be polled again, for the next wait. An abandoned
+// Waiting allocates nothing: the node in the queue is part of the future, and Lock(ctx) uses pooled
+// futures. A future that is done may be polled again, for the next wait. An abandoned
 // future leaves the queue. A lock or permit that it has already got goes to the next waiter. A
 // future belongs to one task at a time. It must not be copied.
 //

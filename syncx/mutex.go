@@ -29,8 +29,7 @@ type Mutex struct {
 // TryLock locks the mutex if that is possible now, and reports whether it did.
 func (m *Mutex) TryLock() bool { return m.word.CompareAndSwap(0, mutexLocked) || m.barge() }
 
-// Lock locks the mutex for the stackful task that calls it. If the task is aborted while it waits,
-// the error is sched.ErrCanceled, and the mutex is not locked.
+// Lock locks the mutex. It waits as sched.Await does. With an error the mutex is not locked.
 func (m *Mutex) Lock(ctx context.Context) error {
 	if sched.FromContext(ctx).Proceed() && m.TryLock() {
 		return nil

@@ -66,8 +66,7 @@ func (n *Notify) TryWait() bool {
 	}
 }
 
-// Wait waits until the stackful task that calls it is notified. Its error is sched.ErrCanceled if
-// the task is aborted meanwhile.
+// Wait waits until the caller is notified, as sched.Await does. Its error is that of sched.Await.
 func (n *Notify) Wait(ctx context.Context) error {
 	f := notifies.get()
 	f.reset(n)

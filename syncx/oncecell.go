@@ -58,9 +58,9 @@ func (c *OnceCell[T]) fill(v T) {
 	c.mu.Close()
 }
 
-// GetOrInit returns the value for the stackful task that calls it. If there is none, it calls init
-// to make it. If init fails, its error is returned, and the cell stays empty. If the task is
-// aborted while it waits, the error is sched.ErrCanceled.
+// GetOrInit returns the value. If there is none, it calls init with ctx to make it. If init fails,
+// its error is returned, and the cell stays empty. While another caller makes the value, it waits
+// as sched.Await does.
 func (c *OnceCell[T]) GetOrInit(ctx context.Context, init func(ctx context.Context) (T, error)) (T, error) {
 	if v, ok := c.Get(); ok {
 		return v, nil

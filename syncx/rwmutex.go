@@ -42,8 +42,7 @@ func (rw *RWMutex) TryRLock() bool {
 	}
 }
 
-// Lock locks for writing, for the stackful task that calls it. If the task is aborted while it
-// waits, the error is sched.ErrCanceled, and the RWMutex is not locked.
+// Lock locks for writing. It waits as sched.Await does. With an error the RWMutex is not locked.
 func (rw *RWMutex) Lock(ctx context.Context) error {
 	if sched.FromContext(ctx).Proceed() && rw.TryLock() {
 		return nil

@@ -226,7 +226,7 @@ func TestDialedConnectionsAreClients(t *testing.T) {
 	ended := make(chan error, 1)
 	dialer := &server.Dialer{Group: s.Group, TLS: secret.client}
 	h := tracer.Handler(greeting{ended: ended})
-	_, err := dialer.DialHandlerContext(t.Context(), "tcp", addr, h)
+	_, err := dialer.DialHandler(t.Context(), "tcp", addr, h)
 	require.NoError(t, err)
 	select {
 	case err := <-ended:

@@ -17,7 +17,6 @@ import (
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 
-	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -85,7 +84,7 @@ func (echo) OnData(c *server.Conn) error {
 }
 
 // serve answers lines. "fail" is an error and "panic" a panic.
-func serve(_ *sched.Context, s *server.Stream) error {
+func serve(_ context.Context, s *server.Stream) error {
 	lines := bufio.NewScanner(s)
 	for lines.Scan() {
 		switch lines.Text() {

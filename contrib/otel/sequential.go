@@ -1,6 +1,7 @@
 package otel
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"runtime"
@@ -17,21 +18,19 @@ import (
 var errUnwound = errors.New("the function has panicked or called runtime.Goexit")
 
 // Sequential is server.Sequential within Handler, with a second span for the call of fn, a child of
-// the connection's. It has the name of fn, the kind internal, and the error that fn returns. The
-// context of fn's sched.Context has that span:
+// the connection's. It has the name of fn, the kind internal, and the error that fn returns. fn's
+// context is derived from that of its task, and has that span:
 //
-//	rows, err := db.QueryContext(cx.Context(), query) // its span is a child of fn's
+//	rows, err := db.QueryContext(ctx, query) // its span is a child of fn's
 //
-// It ends with the connection, as always.
-func (t *Tracer) Sequential(fn func(cx *sched.Context, s *server.Stream) error) server.Handler {
+// sched.FromContext(ctx) is fn's *sched.Context.
+func (t *Tracer) Sequential(fn func(ctx context.Context, s *server.Stream) error) server.Handler {
 	name := runtime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name()
 	return &traced{sequential{server.Sequential(func(cx *sched.Context, s *server.Stream) error {
-		parent := t.ConnContext(s.Context(), s.Handle())
-		ctx, span := t.tracer.Start(parent, name, trace.WithAttributes(attribute.String("code.function.name", name)))
+		ctx, span := t.tracer.Start(t.ConnContext(cx, s.Handle()), name, trace.WithAttributes(attribute.String("code.function.name", name)))
 		err := errUnwound
 		defer func() { end(span, err) }()
-		cx.Inherit(ctx)
-		err = fn(cx, s)
+		err = fn(ctx, s)
 		return err
 	}), name}, t}
 }

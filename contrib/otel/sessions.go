@@ -27,17 +27,15 @@ func (t *Tracer) Sessions(h server.SessionHandler) server.SessionHandler {
 
 // SessionTasks is server.SessionTasks within Sessions, with a second span for the call of serve, a
 // child of the session's. Its name is that of serve, its kind is internal, and its error is the one
-// that serve returns. The context of serve's sched.Context has that span. A panic is an error of
-// that span and ends the session.
-func (t *Tracer) SessionTasks(serve func(cx *sched.Context, p *server.Peer) error) server.SessionHandler {
+// that serve returns. serve's context is derived from that of its task, and has that span. A panic
+// is an error of that span and ends the session.
+func (t *Tracer) SessionTasks(serve func(ctx context.Context, p *server.Peer) error) server.SessionHandler {
 	name := runtime.FuncForPC(reflect.ValueOf(serve).Pointer()).Name()
 	return &tracedSessions{server.SessionTasks(func(cx *sched.Context, p *server.Peer) error {
-		parent := t.SessionContext(cx.Context(), p.Session())
-		ctx, span := t.tracer.Start(parent, name, trace.WithAttributes(attribute.String("code.function.name", name)))
+		ctx, span := t.tracer.Start(t.SessionContext(cx, p.Session()), name, trace.WithAttributes(attribute.String("code.function.name", name)))
 		err := errUnwound
 		defer func() { end(span, err) }()
-		cx.Inherit(ctx)
-		err = serve(cx, p)
+		err = serve(ctx, p)
 		return err
 	}), name, t}
 }

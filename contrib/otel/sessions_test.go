@@ -13,7 +13,6 @@ import (
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/suiro-go/suiro/contrib/otel"
-	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -38,10 +37,10 @@ func (h answering) OnPacket(s *server.Session, p server.Packet) error {
 
 func (answering) OnClose(*server.Session, error) {}
 
-func answer(cx *sched.Context, p *server.Peer) error {
+func answer(ctx context.Context, p *server.Peer) error {
 	b := make([]byte, 100)
 	for {
-		n, err := p.Recv(cx, b)
+		n, err := p.Recv(ctx, b)
 		if err != nil {
 			return nil // the session has ended
 		}
@@ -53,7 +52,7 @@ func answer(cx *sched.Context, p *server.Peer) error {
 		case "panic":
 			panic("on demand")
 		}
-		trace.SpanFromContext(cx.Context()).AddEvent("answers")
+		trace.SpanFromContext(ctx).AddEvent("answers")
 		if err := p.Send(b[:n]); err != nil {
 			return err
 		}

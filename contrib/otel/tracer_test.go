@@ -18,7 +18,6 @@ import (
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/suiro-go/suiro/contrib/otel"
-	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -90,11 +89,11 @@ func TestAFunctionsSpanIsAChildAndItsContextHasIt(t *testing.T) {
 		_, span := provider.Tracer("db").Start(ctx, "query")
 		span.End()
 	}
-	s := &server.Server{Handler: tracer.Sequential(func(cx *sched.Context, s *server.Stream) error {
-		query(cx.Context())
+	s := &server.Server{Handler: tracer.Sequential(func(ctx context.Context, s *server.Stream) error {
+		query(ctx)
 		_, begun := provider.Tracer("db").Start(s.Context(), "of the connection")
 		begun.End()
-		return serve(cx, s)
+		return serve(ctx, s)
 	})}
 	s.Conn.ConnContext = tracer.ConnContext
 	addr, stop := run(t, s)
@@ -213,9 +212,9 @@ func TestADrainIsAnEvent(t *testing.T) {
 func TestSpansThatAreNotSampledStillHaveContexts(t *testing.T) {
 	provider, spans := traces(t, receive(t), sdk.WithSampler(sdk.NeverSample()))
 	tracer, valid := otel.NewTracer(provider), make(chan trace.SpanContext, 1)
-	addr, stop := run(t, &server.Server{Handler: tracer.Sequential(func(cx *sched.Context, s *server.Stream) error {
-		valid <- trace.SpanContextFromContext(cx.Context())
-		return serve(cx, s)
+	addr, stop := run(t, &server.Server{Handler: tracer.Sequential(func(ctx context.Context, s *server.Stream) error {
+		valid <- trace.SpanContextFromContext(ctx)
+		return serve(ctx, s)
 	})})
 	c := dial(t, addr)
 	say(t, c, "hello")

@@ -56,9 +56,15 @@ func (h Handle) Context() context.Context {
 	return ctx
 }
 
-// TaskContext implements sched.Contexter: the Context of a function of the connection is derived
+// TaskContext implements sched.Contexter: the context of a function of the connection is derived
 // from that of the connection.
-func (t *connTask) TaskContext() context.Context { return (*Conn)(t).Handle().Context() }
+func (t *connTask) TaskContext(inRun bool) context.Context {
+	c := (*Conn)(t)
+	if inRun {
+		return c.Context()
+	}
+	return c.Handle().Context()
+}
 
 // contexts are the contexts of a group's connections. They are found by the connection, so that
 // connections without one have no room for it.

@@ -116,9 +116,9 @@ func TestAWaitCostsNoMemory(t *testing.T) {
 
 func TestDisplay(t *testing.T) {
 	for function, name := range map[string]string{
-		module + "syncx.(*Mutex).LockContext":       "syncx.Mutex.LockContext",
+		module + "syncx.(*Mutex).Lock":              "syncx.Mutex.Lock",
 		module + "sched.(*JoinHandle[...]).Wait":    "sched.JoinHandle.Wait",
-		module + "sched.Wait[...]":                  "sched.Wait",
+		module + "sched.Await[...]":                 "sched.Await",
 		module + "server.(*Server).Close":           "server.Server.Close",
 		module + "sched.block[...]":                 "",
 		module + "sched.(*Runtime).mayWaitForEnd":   "",

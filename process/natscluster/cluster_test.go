@@ -93,7 +93,7 @@ func TestMonitorsLearnOfEndsAtOtherNodes(t *testing.T) {
 	killed := sink(t, all[1], process.Options{}, func(any) {})
 	done := make(chan error, 1)
 	go func() {
-		_, err := sched.Wait(t.Context(), all[0].System().Done(killed))
+		_, err := sched.Await(t.Context(), all[0].System().Done(killed))
 		done <- err
 	}()
 	require.NoError(t, all[1].System().Kill(killed))

@@ -38,7 +38,7 @@ func ExampleJoin() {
 	if err := first.System().Send(nil, ref.PID(), greeting{"hello"}); err != nil {
 		log.Fatal(err)
 	}
-	_, _ = sched.Wait(ctx, second.System().Done(ref.PID()))
+	_, _ = sched.Await(ctx, second.System().Done(ref.PID()))
 	for _, node := range []*natscluster.Cluster{second, first} {
 		if err := node.Shutdown(ctx); err != nil {
 			log.Fatal(err)

@@ -327,7 +327,7 @@ func TestLongErrorsPass(t *testing.T) {
 	require.NoError(t, err)
 	reasons := make(chan error, 1)
 	go func() {
-		_, err := sched.Wait(t.Context(), all[0].System().Done(ref.PID()))
+		_, err := sched.Await(t.Context(), all[0].System().Done(ref.PID()))
 		reasons <- err
 	}()
 	_, err = process.CallContext[question, answer](t.Context(), all[0].System(), ref.PID(), question{1, 2})

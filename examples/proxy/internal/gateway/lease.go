@@ -26,7 +26,7 @@ type lease struct {
 func borrow(ctx context.Context, r *route.Route, to config.Address) (*lease, error) {
 	h := &borrowed{got: make(chan *lease, 1)}
 	pool := r.PoolOf(to)
-	if _, err := pool.GetContext(ctx, to.Network(), to.Host, h); err != nil {
+	if _, err := pool.Get(ctx, to.Network(), to.Host, h); err != nil {
 		return nil, err
 	}
 	l := <-h.got // OnOpen has been called
