@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/ctxend"
 	"github.com/suiro-go/suiro/internal/goid"
 	"github.com/suiro-go/suiro/internal/onworker"
 )
@@ -133,7 +134,7 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 		if b.task.state.suspend() { // f has woken the task meanwhile: do not wait
 			select {
 			case <-ctx.Done():
-				ended = endOf(ctx)
+				ended = ctxend.Reason(ctx)
 			case <-closed:
 				ended = ErrClosed
 			default:
@@ -146,7 +147,7 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			case <-b.woke:
 				continue
 			case <-ctx.Done():
-				ended = endOf(ctx)
+				ended = ctxend.Reason(ctx)
 			case <-closed:
 				ended = ErrClosed
 			}

@@ -1,10 +1,6 @@
 package sched
 
-import (
-	"context"
-	"errors"
-	"fmt"
-)
+import "context"
 
 // followed is the context whose end wakes a task. A task that waits repeatedly with a context that
 // was derived from its own registers for its end once, and keeps the registration when the wait
@@ -26,21 +22,4 @@ func (cx *Context) follow(ctx context.Context) {
 		cx.followed.stop()
 	}
 	cx.followed = followed{done, context.AfterFunc(ctx, cx.Waker().Wake)}
-}
-
-// endOf is the error of a wait that ends because ctx has ended: it matches ctx.Err() and
-// context.Cause. nil: ctx has not ended.
-func endOf(ctx context.Context) error {
-	err := ctx.Err()
-	if err == nil {
-		return nil
-	}
-	switch cause := context.Cause(ctx); {
-	case errors.Is(err, cause):
-		return err
-	case errors.Is(cause, err):
-		return cause
-	default:
-		return fmt.Errorf("%w: %w", err, cause)
-	}
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 
+	"github.com/suiro-go/suiro/internal/ctxend"
 	"github.com/suiro-go/suiro/internal/goid"
 )
 
@@ -55,10 +56,8 @@ func Await[T any](ctx context.Context, f Future[T]) (T, error) {
 			polled = true
 			return v, err
 		}
-		if !isTask {
-			if err := endOf(ctx); err != nil {
-				return v, err
-			}
+		if !isTask && ctx.Err() != nil {
+			return v, ctxend.Reason(ctx)
 		}
 		if cx.defers {
 			co.runDeferred()
