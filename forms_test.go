@@ -16,12 +16,12 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// waiting are the types with methods that wait, each in forms for tasks, goroutines and polls. The
-// value names the methods that take a context and do not follow the scheme, with the reason.
+// waiting are the types with methods that wait, each beside a future. The value names the methods
+// that take a context and do not follow the scheme, with the reason.
 var waiting = map[reflect.Type]map[string]string{
 	reflect.TypeFor[*server.Dialer](): {
-		"DialContext":    "has the name of http.Transport's field, and is of goroutines alone",
-		"DialTLSContext": "has the name of http.Transport's field, and is of goroutines alone",
+		"DialContext":    "has the name of http.Transport's field",
+		"DialTLSContext": "has the name of http.Transport's field",
 	},
 	reflect.TypeFor[*server.Pool]():           ends,
 	reflect.TypeFor[*server.StreamListener](): nil,
@@ -58,11 +58,11 @@ var waiting = map[reflect.Type]map[string]string{
 
 var ends = map[string]string{"Shutdown": "ends workers, so no task may wait for it"}
 
-var neverWaits = map[string]string{"Send": "never waits: cx makes the wake-up cheap", "Modify": "never waits"}
+var neverWaits = map[string]string{"Send": "never waits: ctx makes the wake-up cheap", "Modify": "never waits"}
 
-// Package syncx declares the scheme: X(cx) for a task, XContext(ctx) for a goroutine, XFuture for
-// polls, TryX for a call that never waits. Methods of a Stream take no context, because a Stream is
-// bound to a function; see the next test.
+// Package syncx declares the scheme: X(ctx) for tasks and goroutines, XFuture for polls, TryX for a
+// call that never waits. Methods of a Stream take no context, because a Stream is bound to a
+// function; see the next test.
 func TestWaitsHaveTheFormsOfSyncx(t *testing.T) {
 	count := 0
 	for typ, exempt := range waiting {
@@ -73,7 +73,9 @@ func TestWaitsHaveTheFormsOfSyncx(t *testing.T) {
 				continue
 			}
 			count++
-			for suffix, is := range map[string]string{"": "task", "Context": "goroutine", "Future": "future"} {
+			assert.NotEqual(t, "task", form, "%v.%s takes a context of tasks alone", typ, m.Name)
+			assert.False(t, strings.HasSuffix(m.Name, "Context"), "%v.%s: the name of a second form", typ, m.Name)
+			for suffix, is := range map[string]string{"": "wait", "Future": "future"} {
 				other, ok := typ.MethodByName(base + suffix)
 				if !assert.True(t, ok, "%v has %s and no %s", typ, m.Name, base+suffix) {
 					continue
@@ -86,7 +88,7 @@ func TestWaitsHaveTheFormsOfSyncx(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, count, 100, "methods were looked at")
+	assert.Greater(t, count, 80, "methods were looked at")
 }
 
 // formOf returns the form that a method's signature shows, and the name without the form's suffix.
@@ -103,7 +105,7 @@ func formOf(m reflect.Method) (form, base string) {
 	}
 	switch typ.In(1) {
 	case reflect.TypeFor[context.Context]():
-		return "goroutine", strings.TrimSuffix(m.Name, "Context")
+		return "wait", m.Name
 	case reflect.TypeFor[*sched.Context]():
 		return "task", m.Name
 	}

@@ -1,6 +1,7 @@
 package chanx
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -86,12 +87,12 @@ func (c *bounded[T]) sendMany(cx *sched.Context, vs []T) (int, outcome) {
 }
 
 // sendReserved uses up a permit.
-func (c *bounded[T]) sendReserved(cx *sched.Context, v T) error {
+func (c *bounded[T]) sendReserved(ctx context.Context, v T) error {
 	if c.ring.pushReserved(v) == closed {
 		return ErrClosed
 	}
 	if c.receivers.some() {
-		c.receivers.wakeOne(cx)
+		c.receivers.wakeOne(sched.FromContext(ctx))
 	}
 	return nil
 }

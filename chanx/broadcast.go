@@ -1,6 +1,7 @@
 package chanx
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"sync"
@@ -52,7 +53,7 @@ func NewBroadcast[T any](capacity int) (*BroadcastSender[T], *BroadcastReceiver[
 }
 
 // send replaces the oldest value by v.
-func (c *broadcast[T]) send(cx *sched.Context, v T) (receivers int, err error) {
+func (c *broadcast[T]) send(ctx context.Context, v T) (receivers int, err error) {
 	c.mu.Lock()
 	if c.receiving == 0 || c.ended {
 		c.mu.Unlock()
@@ -67,7 +68,7 @@ func (c *broadcast[T]) send(cx *sched.Context, v T) (receivers int, err error) {
 	s.mu.Unlock()
 	c.mu.Unlock()
 	if c.waiters.some() {
-		c.waiters.wakeAll(cx, woken)
+		c.waiters.wakeAll(sched.FromContext(ctx), woken)
 	}
 	return receivers, nil
 }
@@ -116,14 +117,14 @@ type BroadcastSender[T any] struct {
 }
 
 // Send sends v to all current receivers, and returns their number. It never waits. If there are
-// none, the error is ErrClosed, and v has not been sent; Subscribe can add receivers later. cx is
-// the context of the running task, which makes waking cheaper, or nil outside of tasks. Send costs
-// one wake-up for each waiting receiver.
-func (s *BroadcastSender[T]) Send(cx *sched.Context, v T) (receivers int, err error) {
+// none, the error is ErrClosed, and v has not been sent; Subscribe can add receivers later. With
+// the context of the task that calls it, waking is cheaper. Send costs one wake-up for each waiting
+// receiver.
+func (s *BroadcastSender[T]) Send(ctx context.Context, v T) (receivers int, err error) {
 	if s.closed.Load() {
 		return 0, ErrClosed
 	}
-	return s.ch.send(cx, v)
+	return s.ch.send(ctx, v)
 }
 
 // Subscribe returns a new receiver of the values that are sent from now on.

@@ -21,8 +21,8 @@
 //	TryRecv(), TrySend(v)        anybody; never wait
 //	RecvFuture(), SendFuture(v)  stackless tasks, and sched.Select, Timeout, Join
 //
-// A send that never waits is called Send, too. It takes the context of the running task, which
-// makes waking a receiver cheaper, or nil outside of tasks.
+// A send that never waits is called Send, too. With the context of the task that calls it, waking a
+// receiver is cheaper.
 //
 // If a future has lost a Select, has timed out, or its task was aborted, it has taken nothing and
 // sent nothing. SendFuture.Unsent returns the value.

@@ -54,15 +54,15 @@ var (
 	_ sched.Canceler    = (*OneshotReceiver[int])(nil)
 )
 
-// Send sends v. It never waits. The error is ErrClosed, and v has not been sent, if the receiver
-// is closed, or this sender has already sent or is closed. cx is the context of the running task,
-// which makes the wake-up cheaper, or nil outside of tasks.
-func (s *OneshotSender[T]) Send(cx *sched.Context, v T) error {
+// Send sends v. It never waits. The error is ErrClosed, and v has not been sent, if the receiver is
+// closed, or this sender has already sent or is closed. With the context of the task that calls it,
+// the wake-up is cheaper.
+func (s *OneshotSender[T]) Send(ctx context.Context, v T) error {
 	if s.state.Load()&oneshotOver != 0 {
 		return ErrClosed
 	}
 	s.value = v // before the flag: until then the receiver does not read the value
-	if !(*oneshot[T])(s).finish(cx, oneshotSent) {
+	if !(*oneshot[T])(s).finish(ctx, oneshotSent) {
 		s.value = *new(T)
 		return ErrClosed
 	}
@@ -81,7 +81,7 @@ func (s *OneshotSender[T]) Close() {
 func (s *OneshotSender[T]) IsClosed() bool { return s.state.Load()&oneshotReceiverClosed != 0 }
 
 // finish sets the sender's flag. false: nobody will receive.
-func (o *oneshot[T]) finish(cx *sched.Context, flag uint32) bool {
+func (o *oneshot[T]) finish(ctx context.Context, flag uint32) bool {
 	for {
 		state := o.state.Load()
 		if state&oneshotReceiverClosed != 0 {
@@ -89,7 +89,7 @@ func (o *oneshot[T]) finish(cx *sched.Context, flag uint32) bool {
 		}
 		if o.state.CompareAndSwap(state, state|flag) {
 			if state&oneshotReceiverWaits != 0 {
-				wake(cx, o.waker)
+				wake(sched.FromContext(ctx), o.waker)
 			}
 			return true
 		}

@@ -2,8 +2,6 @@ package chanx
 
 import (
 	"context"
-
-	"github.com/suiro-go/suiro/sched"
 )
 
 // An OwnedPermit is a Permit together with its Sender, which it returns when it is used. (A Permit
@@ -32,8 +30,8 @@ func (s *Sender[T]) owned(p Permit[T], err error) (OwnedPermit[T], error) {
 }
 
 // Send sends v, as Permit.Send does. It returns the handle, also with an error.
-func (p *OwnedPermit[T]) Send(cx *sched.Context, v T) (*Sender[T], error) {
-	err := p.permit.Send(cx, v)
+func (p *OwnedPermit[T]) Send(ctx context.Context, v T) (*Sender[T], error) {
+	err := p.permit.Send(ctx, v)
 	return p.sender, err
 }
 

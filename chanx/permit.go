@@ -1,6 +1,8 @@
 package chanx
 
-import "github.com/suiro-go/suiro/sched"
+import (
+	"context"
+)
 
 // A Permit is room for one value, which no other sender can take. Its holder calls Send or
 // Release, once; a second call panics. Until then, receivers of a closed channel wait for its
@@ -15,10 +17,9 @@ func (c *bounded[T]) permit(is outcome) (Permit[T], error) {
 	return Permit[T]{}, is.err()
 }
 
-// Send sends v. It never waits, because there is room. If the last receiver is closed, the error
-// is ErrClosed, and v has not been sent. It succeeds even if all senders are closed. cx is the
-// context of the running task, or nil outside of tasks.
-func (p *Permit[T]) Send(cx *sched.Context, v T) error { return p.use().sendReserved(cx, v) }
+// Send sends v. It never waits, because there is room. If the last receiver is closed, the error is
+// ErrClosed, and v has not been sent. It succeeds even if all senders are closed.
+func (p *Permit[T]) Send(ctx context.Context, v T) error { return p.use().sendReserved(ctx, v) }
 
 // Release gives back the room, to the next waiting sender.
 func (p *Permit[T]) Release() { p.use().unreserve(nil, 1) }

@@ -24,13 +24,13 @@ func (p *Permits[T]) Len() int { return p.n }
 
 // Send sends v with one of the permits. It never waits. If the last receiver is closed, the error
 // is ErrClosed, and v has not been sent; the permit is used up anyway. Send panics if no permit is
-// left. cx is the context of the running task, or nil outside of tasks.
-func (p *Permits[T]) Send(cx *sched.Context, v T) error {
+// left.
+func (p *Permits[T]) Send(ctx context.Context, v T) error {
 	one, ok := p.Next()
 	if !ok {
 		panic("chanx: Send of Permits of which none is left")
 	}
-	return one.Send(cx, v)
+	return one.Send(ctx, v)
 }
 
 // Next takes out one of the permits. false: none is left.

@@ -133,19 +133,12 @@ type sender[T any] interface {
 	Send(ctx context.Context, v T) error
 }
 
-// A quickSender is a sender that never waits.
-type quickSender[T any] interface {
-	Send(cx *sched.Context, v T) error
-}
-
 type receiver[T any] interface {
 	Recv(ctx context.Context) (T, error)
 	TryRecv() (T, error)
 }
 
 func send[T any](e env, s sender[T], v T) error { return s.Send(e.ctx, v) }
-
-func sendQuickly[T any](e env, s quickSender[T], v T) error { return s.Send(e.cx, v) }
 
 func recv[T any](e env, r receiver[T]) (T, error) {
 	return r.Recv(e.ctx)

@@ -57,15 +57,15 @@ type UnboundedSender[T any] struct {
 	closed atomic.Bool
 }
 
-// Send sends v. It never waits. The error is ErrClosed, and then v has not been sent. cx is the
-// context of the running task, which makes waking the receiver cheaper, or nil outside of tasks.
-// It allocates when all blocks are full and none is available for reuse.
-func (s *UnboundedSender[T]) Send(cx *sched.Context, v T) error {
+// Send sends v. It never waits. The error is ErrClosed, and then v has not been sent. With the
+// context of the task that calls it, waking the receiver is cheaper. It allocates when all blocks
+// are full and none is available for reuse.
+func (s *UnboundedSender[T]) Send(ctx context.Context, v T) error {
 	if s.closed.Load() || !s.ch.queue.push(v) {
 		return ErrClosed
 	}
 	if s.ch.receiver.some() {
-		s.ch.receiver.wakeOne(cx)
+		s.ch.receiver.wakeOne(sched.FromContext(ctx))
 	}
 	return nil
 }

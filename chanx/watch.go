@@ -1,6 +1,7 @@
 package chanx
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -55,32 +56,31 @@ type WatchSender[T any] struct {
 }
 
 // Send makes v the value. It never waits. If there is no receiver, the error is ErrClosed, and the
-// value does not change; Subscribe can add receivers later. cx is the context of the running task,
-// which makes waking cheaper, or nil outside of tasks. Send costs one wake-up for each waiting
-// receiver.
-func (s *WatchSender[T]) Send(cx *sched.Context, v T) error {
+// value does not change; Subscribe can add receivers later. With the context of the task that calls
+// it, waking is cheaper. Send costs one wake-up for each waiting receiver.
+func (s *WatchSender[T]) Send(ctx context.Context, v T) error {
 	if s.closed.Load() || s.ch.receiving.Load() == 0 {
 		return ErrClosed
 	}
-	s.set(cx, func(value *T) bool { *value = v; return true })
+	s.set(ctx, func(value *T) bool { *value = v; return true })
 	return nil
 }
 
 // Modify calls f to change the value in place, whether there are receivers or not. f reports
 // whether it has changed the value; if not, receivers are not notified. f must not use the
 // channel. The error is ErrClosed if this handle is closed.
-func (s *WatchSender[T]) Modify(cx *sched.Context, f func(value *T) (changed bool)) error {
+func (s *WatchSender[T]) Modify(ctx context.Context, f func(value *T) (changed bool)) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
-	s.set(cx, f)
+	s.set(ctx, f)
 	return nil
 }
 
-func (s *WatchSender[T]) set(cx *sched.Context, f func(value *T) bool) {
+func (s *WatchSender[T]) set(ctx context.Context, f func(value *T) bool) {
 	c := s.ch
 	if c.modify(f) && c.waiters.some() {
-		c.waiters.wakeAll(cx, woken)
+		c.waiters.wakeAll(sched.FromContext(ctx), woken)
 	}
 }
 

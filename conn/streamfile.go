@@ -61,8 +61,8 @@ func (s *Stream) queueStep(f syscall.Conn, name string, offset, n int64) (queued
 		return 0, s.opError("write", err)
 	}
 	if s.room() <= 0 {
-		if s.outlives() {
-			return 0, s.opError("write", errReturned)
+		if err := s.mustNotWait(); err != nil {
+			return 0, s.opError("write", err)
 		}
 		s.needsRoom = true
 		s.running.co.BeforeSuspend().Suspend()

@@ -28,8 +28,8 @@ func (s *Stream) Read(p []byte) (int, error) {
 		if ready {
 			return n, err
 		}
-		if s.outlives() {
-			return 0, s.opError("read", errReturned)
+		if err := s.mustNotWait(); err != nil {
+			return 0, s.opError("read", err)
 		}
 		s.running.co.BeforeSuspend().Suspend()
 	}
@@ -141,8 +141,8 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 			return n + m, err
 		}
 		if room <= 0 {
-			if s.outlives() {
-				return n, s.opError("write", errReturned)
+			if err := s.mustNotWait(); err != nil {
+				return n, s.opError("write", err)
 			}
 			s.needsRoom = true
 			s.running.co.BeforeSuspend().Suspend()
@@ -230,10 +230,18 @@ func (s *Stream) CloseRead() error {
 	return k.CloseRead()
 }
 
-// outlives reports whether the running function has been started by the stream's
-// function, and that has returned: so it is not to wait any more. Else a call that has to
-// wait suspends it until something has happened to the connection, and looks again.
-func (s *Stream) outlives() bool { return s.ending && s.running != &s.main }
+// mustNotWait is the error of a call that would have to wait: the running function has been started
+// by the stream's function, and that has returned; or the caller is another goroutine. nil: the
+// call suspends the function until something has happened to the connection, and looks again.
+func (s *Stream) mustNotWait() error {
+	switch {
+	case s.ending && s.running != &s.main:
+		return errReturned
+	case !s.running.co.Runs():
+		return errElsewhere
+	}
+	return nil
+}
 
 // unwrapOp is an error of the connection without the operation in which it occurred.
 func unwrapOp(err error) error {

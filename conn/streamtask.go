@@ -52,9 +52,9 @@ func (s *Socket) Bind(cx *sched.Context) *Stream {
 // In the functions of a handler's Stream, Bind returns that Stream itself. In another task it makes
 // the connection shared, for good: from then on the handler's functions use it as other tasks do.
 // It still ends when the handler's function returns. When the server shuts down, only the Reads of
-// the handler's functions return io.EOF, see Sequential: Draining tells other tasks. A wait of a
-// goroutine in a Stream of a running function cannot be noticed, and ends the process: goroutines
-// use Socket.
+// the handler's functions return io.EOF, see Sequential: Draining tells other tasks. A goroutine
+// must not use the Stream of a running function. A wait of it returns an error, and the rest is a
+// data race: goroutines use Socket.
 func (s *Stream) Bind(cx *sched.Context) *Stream {
 	if s.ofTask == nil && cx != nil && cx.Waker() == s.c.Task.Waker() {
 		return s

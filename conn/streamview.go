@@ -123,9 +123,10 @@ func (s *Stream) view(n int, take bool) ([]byte, error) {
 	for s.running != nil {
 		p, ready, err := s.tryView(n)
 		switch {
-		case !ready && s.outlives():
-			return nil, s.opError("read", errReturned)
 		case !ready:
+			if err := s.mustNotWait(); err != nil {
+				return nil, s.opError("read", err)
+			}
 			s.wants = max(s.wants, n)
 			s.running.co.BeforeSuspend().Suspend()
 			continue

@@ -23,8 +23,7 @@ var Unconfined = Dispatcher{}
 func Default(rt *sched.Runtime) Dispatcher { return Dispatcher{rt: rt} }
 
 // IO runs functions on goroutines of a pool, where they may block. The context of such a function
-// ends when the caller's does, or when the caller is aborted. What waits with it blocks the
-// goroutine.
+// ends when the caller's does, or when the caller is aborted. A wait with it blocks the goroutine.
 func IO(pool *blocking.Pool) Dispatcher { return Dispatcher{pool: pool} }
 
 // Custom runs functions as tasks of a runtime of its own with n workers. Close closes it.

@@ -98,7 +98,8 @@ func (b *blocker) put() {
 	}
 }
 
-// block is Block, or Await of an ordinary goroutine if rt is nil. The workers of from complete f; nil: other goroutines do.
+// block is Block, or Await of an ordinary goroutine if rt is nil. The workers of from complete f;
+// nil: other goroutines do.
 func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error) {
 	var closed <-chan struct{}
 	if rt != nil {

@@ -10,9 +10,9 @@ import (
 
 // Done is closed when the task is aborted, when its function has returned, or when its runtime is
 // closed. So aborting a task also cancels its database query, for example, even while the task is
-// within the call. context.Cause is ErrCanceled after an abort and ErrClosed after a close. A shield
-// (see Shield) defers that, as it defers the abort. For cleaning up after an abort, raise a shield
-// and wait with context.WithoutCancel(cx), or with a context that was derived from it.
+// within the call. context.Cause is ErrCanceled after an abort and ErrClosed after a close. A
+// shield (see Shield) defers that, as it defers the abort. For cleaning up after an abort, raise a
+// shield and wait with context.WithoutCancel(cx), or with a context that was derived from it.
 //
 // A task has no deadline and no values, unless its Body is a Contexter. A task does not inherit
 // from the task that spawned it. In a Poll of Block or Await of an ordinary goroutine, all is that

@@ -24,8 +24,9 @@ func groupError(err error) error {
 }
 
 // DialHandler connects and waits for the outcome (see sched.Block). When it returns a handle,
-// h.OnOpen has been called. With an error h is not called, except in this case: ctx ends or the task
-// is aborted when the connection has just been established. Then h.OnOpen and h.OnClose are called.
+// h.OnOpen has been called. With an error h is not called, except in this case: ctx ends or the
+// task is aborted when the connection has just been established. Then h.OnOpen and h.OnClose are
+// called.
 func (d *Dialer) DialHandler(ctx context.Context, network, addr string, h Handler) (Handle, error) {
 	handle, err := await(ctx, d, d.dialHandlerFuture(sched.WithoutTask(ctx), network, addr, h))
 	return handle, d.ended(network, addr, err)

@@ -7,10 +7,11 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// DialStream connects, and waits for the connection (see sched.Block). In a stackful task the Stream
-// is bound to the task; elsewhere it is not bound, and a task that gets it calls Bind. It stays open
-// until Close. With Dialer.TLS it speaks TLS, with the handshake complete. The end of ctx and an
-// abort of the task end the attempt: the error then matches that of ctx, or sched.ErrCanceled.
+// DialStream connects, and waits for the connection (see sched.Block). In a stackful task the
+// Stream is bound to the task; elsewhere it is not bound, and a task that gets it calls Bind. It
+// stays open until Close. With Dialer.TLS it speaks TLS, with the handshake complete. The end of
+// ctx and an abort of the task end the attempt: the error then matches that of ctx, or
+// sched.ErrCanceled.
 func (d *Dialer) DialStream(ctx context.Context, network, addr string) (*Stream, error) {
 	s := conn.NewStream()
 	f := &DialStreamFuture{d.dialHandlerFuture(sched.WithoutTask(ctx), network, addr, s.Handler()), s}

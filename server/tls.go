@@ -60,9 +60,9 @@ func (d *Dialer) configFor(network, addr string) *tls.Config {
 }
 
 // DialTLSContext is DialContext with a TLS handshake, which is complete when it returns. The
-// connection is a *tls.Conn over that of DialContext, configured by Dialer.TLS or the zero tls.Config. Without a ServerName
-// it is the host of the address. The method fits http.Transport.DialTLSContext. For UDP the error
-// matches errors.ErrUnsupported.
+// connection is a *tls.Conn over that of DialContext, configured by Dialer.TLS or the zero
+// tls.Config. Without a ServerName it is the host of the address. The method fits
+// http.Transport.DialTLSContext. For UDP the error matches errors.ErrUnsupported.
 func (d *Dialer) DialTLSContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if isPacketNetwork(network) {
 		return nil, d.opError(network, addr, errDatagrams)

@@ -5,7 +5,7 @@
 // Every operation that may wait has these forms. So tasks of either kind and ordinary goroutines
 // can share one primitive:
 //
-//	Lock(ctx)     waits, as sched.Await does: it suspends the task that has ctx, or blocks a goroutine
+//	Lock(ctx)     waits, as sched.Await does: it suspends a task, or blocks a goroutine
 //	LockFuture()  a stackless task polls; also for sched.Select, sched.Timeout and so on
 //	TryLock()     does not wait
 //
