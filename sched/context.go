@@ -2,9 +2,9 @@ package sched
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/atomics"
 	"github.com/suiro-go/suiro/internal/goid"
 )
 
@@ -26,8 +26,8 @@ type Context struct {
 	defers    bool // its coroutine has deferred work
 	function  bool // it is that of a function of a Coroutine
 
-	canceled atomic.Bool                 // Coroutine.Cancel: Await returns at once, unless a shield is up
-	made     atomic.Pointer[taskContext] // of a function: its context.Context; nil: nobody needed it yet
+	canceled atomics.Bool                 // Coroutine.Cancel: Await returns at once, unless a shield is up
+	made     atomics.Pointer[taskContext] // of a function: its context.Context; nil: nobody needed it yet
 	followed followed
 }
 
@@ -47,7 +47,15 @@ func FromContext(ctx context.Context) *Context {
 	if !ok {
 		cx = contextOf(ctx)
 	}
-	if cx != nil && cx.isHere() {
+	switch {
+	case cx == nil:
+		return nil
+	case cx.coroutine != nil: // as isHere, without a call
+		if cx.coroutine.runs(cx) {
+			return cx
+		}
+		return nil
+	case cx.isHere():
 		return cx
 	}
 	return nil

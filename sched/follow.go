@@ -21,5 +21,5 @@ func (cx *Context) follow(ctx context.Context) {
 	if cx.followed.stop != nil {
 		cx.followed.stop()
 	}
-	cx.followed = followed{done, context.AfterFunc(ctx, cx.Waker().Wake)}
+	cx.followed = followed{done, afterEnd(ctx, cx.Waker().Wake)}
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/atomics"
 )
 
 // Done is closed when the task is aborted, when its function has returned, or when its runtime is
@@ -105,7 +106,7 @@ func (cx *Context) make() context.Context {
 // end ends the context, and then removes it from here. If that was before the maker has stored it,
 // the maker finds that it has ended, and removes it.
 type taskContexts struct {
-	mu     sync.Mutex
+	mu     atomics.Mutex
 	closed bool
 	m      map[any]*taskContext // the key is a *Task or, for a function of a Coroutine, its *Context
 }
