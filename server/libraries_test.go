@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -77,6 +78,9 @@ func askLine(c net.Conn) (string, error) {
 	return bufio.NewReader(c).ReadString('\n')
 }
 
+// askedBy is the key of a value that a library adds to a context.
+type askedBy struct{}
+
 // A libraryCall is one of a library in a sequential handler.
 type libraryCall func(cx *sched.Context, d *server.Dialer) (string, error)
 
@@ -110,6 +114,36 @@ func TestLibrariesInASequentialHandlerHoldNoWorkerAndEndWithIt(t *testing.T) {
 				if err := c.HandshakeContext(cx); err != nil {
 					return "", err
 				}
+				return askLine(c)
+			}
+		},
+		"a library that dials by DialContext": func(t *testing.T, o *origin) libraryCall {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			addr := o.serveLines(t, ln)
+			return func(cx *sched.Context, d *server.Dialer) (string, error) {
+				ctx, cancel := context.WithTimeout(cx, conntest.Patience)
+				defer cancel()
+				c, err := d.DialContext(ctx, "tcp", addr)
+				if err != nil {
+					return "", err
+				}
+				defer c.Close()
+				return askLine(c)
+			}
+		},
+		"a library that dials by DialTLSContext": func(t *testing.T, o *origin) libraryCall {
+			ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
+			require.NoError(t, err)
+			addr := o.serveLines(t, ln)
+			return func(cx *sched.Context, d *server.Dialer) (string, error) {
+				secret := *d
+				secret.TLS = &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
+				c, err := secret.DialTLSContext(context.WithValue(cx, askedBy{}, "a library"), "tcp", addr)
+				if err != nil {
+					return "", err
+				}
+				defer c.Close()
 				return askLine(c)
 			}
 		},
