@@ -42,7 +42,7 @@ func (s *Stream) SendFile(f *os.File, offset, n int64) (sent int64, err error) {
 func (s *Stream) sendPiece(f syscall.Conn, name string, offset, n int64) (sent int64, err error) {
 	for err == nil && sent < n {
 		step := min(n-sent, core.SendfileStep)
-		if s.running != nil {
+		if s.isHere() {
 			step, err = s.queueStep(f, name, offset+sent, step)
 		} else if k, cx, elsewhere := s.waits(); elsewhere != nil {
 			return sent, s.opError("write", elsewhere)
@@ -61,8 +61,8 @@ func (s *Stream) queueStep(f syscall.Conn, name string, offset, n int64) (queued
 		return 0, s.opError("write", err)
 	}
 	if s.room() <= 0 {
-		if err := s.mustNotWait(); err != nil {
-			return 0, s.opError("write", err)
+		if s.outlives() {
+			return 0, s.opError("write", errReturned)
 		}
 		s.needsRoom = true
 		s.running.co.BeforeSuspend().Suspend()

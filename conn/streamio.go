@@ -23,13 +23,13 @@ var errElsewhere = errors.New("conn: the Stream is not bound to the function tha
 // Read implements net.Conn. If a Write of another task was the first to fail by the peer's reset, a
 // later Read may return io.EOF, as in package net.
 func (s *Stream) Read(p []byte) (int, error) {
-	for s.running != nil { // another task may share the connection during a wait
+	for s.isHere() { // another task may share the connection during a wait
 		n, ready, err := s.tryRead(p)
 		if ready {
 			return n, err
 		}
-		if err := s.mustNotWait(); err != nil {
-			return 0, s.opError("read", err)
+		if s.outlives() {
+			return 0, s.opError("read", errReturned)
 		}
 		s.running.co.BeforeSuspend().Suspend()
 	}
@@ -127,7 +127,7 @@ func (s *Stream) ReadFull(p []byte) (int, error) { return io.ReadFull(s, p) }
 // Write implements net.Conn.
 func (s *Stream) Write(p []byte) (n int, err error) {
 	c := s.c
-	for s.running != nil {
+	for s.isHere() {
 		if err := s.unwritable(); err != nil {
 			return n, s.opError("write", err)
 		}
@@ -141,8 +141,8 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 			return n + m, err
 		}
 		if room <= 0 {
-			if err := s.mustNotWait(); err != nil {
-				return n, s.opError("write", err)
+			if s.outlives() {
+				return n, s.opError("write", errReturned)
 			}
 			s.needsRoom = true
 			s.running.co.BeforeSuspend().Suspend()
@@ -193,7 +193,7 @@ func (s *Stream) unwritable() error {
 
 // Flush gives all written bytes to the kernel, for a function that is about to compute for long.
 func (s *Stream) Flush() error {
-	if s.running != nil {
+	if s.isHere() {
 		return s.c.Flush()
 	}
 	k, err := s.tries()
@@ -208,7 +208,7 @@ func (s *Stream) Flush() error {
 
 // CloseWrite ends writing: all written bytes are sent, then a FIN, and reading goes on.
 func (s *Stream) CloseWrite() error {
-	if s.running != nil {
+	if s.isHere() {
 		return s.c.CloseWrite()
 	}
 	k, err := s.tries()
@@ -220,7 +220,7 @@ func (s *Stream) CloseWrite() error {
 
 // CloseRead says that nothing more will be read.
 func (s *Stream) CloseRead() error {
-	if s.running != nil {
+	if s.isHere() {
 		return s.c.CloseRead()
 	}
 	k, err := s.tries()
@@ -230,18 +230,17 @@ func (s *Stream) CloseRead() error {
 	return k.CloseRead()
 }
 
-// mustNotWait is the error of a call that would have to wait: the running function has been started
-// by the stream's function, and that has returned; or the caller is another goroutine. nil: the
-// call suspends the function until something has happened to the connection, and looks again.
-func (s *Stream) mustNotWait() error {
-	switch {
-	case s.ending && s.running != &s.main:
-		return errReturned
-	case !s.running.co.Runs():
-		return errElsewhere
-	}
-	return nil
+// isHere reports whether the calling goroutine is the running function. It may have shared the
+// connection before.
+func (s *Stream) isHere() bool {
+	b := s.running
+	return b != nil && b.co.Runs()
 }
+
+// outlives reports whether the running function has been started by the stream's
+// function, and that has returned: so it is not to wait any more. Else a call that has to
+// wait suspends it until something has happened to the connection, and looks again.
+func (s *Stream) outlives() bool { return s.ending && s.running != &s.main }
 
 // unwrapOp is an error of the connection without the operation in which it occurred.
 func unwrapOp(err error) error {

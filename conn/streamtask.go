@@ -52,9 +52,8 @@ func (s *Socket) Bind(cx *sched.Context) *Stream {
 // In the functions of a handler's Stream, Bind returns that Stream itself. In another task it makes
 // the connection shared, for good: from then on the handler's functions use it as other tasks do.
 // It still ends when the handler's function returns. When the server shuts down, only the Reads of
-// the handler's functions return io.EOF, see Sequential: Draining tells other tasks. A goroutine
-// must not use the Stream of a running function. A wait of it returns an error, and the rest is a
-// data race: goroutines use Socket.
+// the handler's functions return io.EOF, see Sequential: Draining tells other tasks. Goroutines use
+// Socket.
 func (s *Stream) Bind(cx *sched.Context) *Stream {
 	if s.ofTask == nil && cx != nil && cx.Waker() == s.c.Task.Waker() {
 		return s
@@ -127,7 +126,7 @@ func (s *Stream) writeShared(p []byte) (int, error) {
 // future for it. A task that is not a function of the handler needs a Stream of Bind.
 func (s *Stream) TryRead(p []byte) (n int, err error) {
 	ready := true
-	if s.running != nil {
+	if s.isHere() {
 		n, ready, err = s.tryRead(p)
 	} else if k, elsewhere := s.tries(); elsewhere != nil {
 		err = s.opError("read", elsewhere)
@@ -149,7 +148,7 @@ func (s *Stream) TryRead(p []byte) (n int, err error) {
 // that is nothing. Writable is the future for it. A task that is not a function of the handler
 // needs a Stream of Bind.
 func (s *Stream) TryWrite(p []byte) (n int, err error) {
-	if s.running != nil {
+	if s.isHere() {
 		return s.writeSome(p)
 	}
 	k, err := s.tries()

@@ -10,7 +10,7 @@ import (
 
 // Buffered is the number of bytes that can be read without waiting.
 func (s *Stream) Buffered() int {
-	if s.running != nil {
+	if s.isHere() {
 		return len(s.c.In.Unread)
 	}
 	if k, err := s.tries(); err == nil {
@@ -76,7 +76,7 @@ func (s *Stream) WriteTo(w io.Writer) (n int64, err error) {
 			return n, err
 		}
 		var b *bufs.Block
-		if s.running != nil && w != io.Writer(s) { // w may wait
+		if s.isHere() && w != io.Writer(s) { // w may wait
 			p = p[:min(len(p), bufs.Large)]
 			b = bufs.GetBlock(len(p))
 			p = append(b.Data, p...)
@@ -120,13 +120,12 @@ var (
 
 // view is Peek, or Next if take is true.
 func (s *Stream) view(n int, take bool) ([]byte, error) {
-	for s.running != nil {
+	for s.isHere() {
 		p, ready, err := s.tryView(n)
 		switch {
+		case !ready && s.outlives():
+			return nil, s.opError("read", errReturned)
 		case !ready:
-			if err := s.mustNotWait(); err != nil {
-				return nil, s.opError("read", err)
-			}
 			s.wants = max(s.wants, n)
 			s.running.co.BeforeSuspend().Suspend()
 			continue
