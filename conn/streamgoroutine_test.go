@@ -12,16 +12,17 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A goroutine uses the Stream of a function that waits for it: of the handler or of a branch. A call that would have to wait is an error that says what to use.
-func TestAWaitOfAGoroutineInAStreamIsRefused(t *testing.T) {
+// A goroutine uses the Stream of a function that waits for it: of the handler or of a branch. That is
+// an error that says what to use.
+func TestAGoroutineInAStreamIsRefused(t *testing.T) {
 	calls := map[string]func(s *conn.Stream) error{
-		"Read":     func(s *conn.Stream) error { _, err := s.Read(make([]byte, 1)); return err },
-		"ReadFull": func(s *conn.Stream) error { _, err := s.ReadFull(make([]byte, 1)); return err },
+		"Read":          func(s *conn.Stream) error { _, err := s.Read(make([]byte, 1)); return err },
+		"ReadFull":      func(s *conn.Stream) error { _, err := s.ReadFull(make([]byte, 1)); return err },
 		"TryRead":       func(s *conn.Stream) error { _, err := s.TryRead(make([]byte, 1)); return err },
 		"a small Write": func(s *conn.Stream) error { _, err := s.Write([]byte("half way")); return err },
 		"Flush":         func(s *conn.Stream) error { return s.Flush() },
 		"CloseWrite":    func(s *conn.Stream) error { return s.CloseWrite() },
-		"Peek":     func(s *conn.Stream) error { _, err := s.Peek(1); return err },
+		"Peek":          func(s *conn.Stream) error { _, err := s.Peek(1); return err },
 		"Write": func(s *conn.Stream) error {
 			_, err := s.Write(make([]byte, 64<<20)) // more than all buffers hold
 			return err
