@@ -94,7 +94,6 @@ type Stream struct {
 type taskStream struct {
 	socket *Socket
 	cx     *sched.Context // of the function that it is bound to; nil: none
-	waker  sched.Waker
 	value  any
 }
 

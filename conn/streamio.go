@@ -11,6 +11,7 @@ import (
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/duplex"
 	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // errReturned is for those that wait when the stream's function does not run any more.
@@ -234,7 +235,7 @@ func (s *Stream) CloseRead() error {
 // connection before.
 func (s *Stream) isHere() bool {
 	b := s.running
-	return b != nil && b.co.Runs()
+	return b != nil && sched.FromContext(b.co.Context()) != nil
 }
 
 // outlives reports whether the running function has been started by the stream's

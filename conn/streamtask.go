@@ -34,7 +34,7 @@ func (s *Socket) Bind(cx *sched.Context) *Stream {
 	})
 	b.ofTask, b.of.socket = &b.of, s
 	if cx != nil && cx.Stackful() {
-		b.of.cx, b.of.waker = cx, cx.Waker()
+		b.of.cx = cx
 	}
 	return &b.Stream
 }
@@ -77,7 +77,7 @@ var ErrNotReady = errors.New("conn: the stream is not ready")
 func (s *Stream) waits() (*Socket, *sched.Context, error) {
 	switch {
 	case s.ofTask != nil:
-		if b := s.ofTask; b.cx != nil && b.cx.Serves(b.waker) {
+		if b := s.ofTask; sched.FromContext(b.cx) != nil {
 			return b.socket, b.cx, nil
 		}
 	case s.current != nil:

@@ -33,7 +33,6 @@ type blocker struct {
 	ctx  context.Context // the context that was given to Block or Await
 	woke chan struct{}
 
-	scopes *localScope
 	id     uintptr // goid.Get of the goroutine
 	pooled bool    // false: it was made in a bubble of testing/synctest
 }

@@ -1,7 +1,5 @@
 package sched
 
-import "github.com/suiro-go/suiro/internal/goid"
-
 // A Coroutine is a function that may Await within a task that has its own Body. The function runs
 // only while that Body calls Begin or Resume, and the waker of its context is the task's. So a
 // Body can have one or several such functions, and still learns of each wake-up of its task. The
@@ -58,13 +56,6 @@ func (c *Coroutine) Context() *Context {
 		return nil
 	}
 	return c.co.cx
-}
-
-// Runs reports whether the function runs on the calling goroutine. Any goroutine may call it while
-// the function has not returned.
-func (c *Coroutine) Runs() bool {
-	co := c.co
-	return co != nil && co.id == goid.Get()
 }
 
 // BeforeSuspend does the work that Context.Defer has postponed until a wait. The function can wait

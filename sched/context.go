@@ -41,7 +41,9 @@ func (cx *Context) begin(t *Task) {
 }
 
 // FromContext is the Context of the calling task, if that is ctx or if ctx was derived from it;
-// nil: it is not, or the caller is no task.
+// nil: it is not, or the caller is no task. So a type that keeps a function's context can refuse a
+// call from elsewhere: from another goroutine or task, or after the function has returned. Any
+// goroutine may call it.
 func FromContext(ctx context.Context) *Context {
 	cx, ok := ctx.(*Context)
 	if !ok {
@@ -180,14 +182,6 @@ func (cx *Context) Shield() { cx.task.state.shield() }
 // Unshield ends one Shield. If that was the last one, and the task has been aborted, the task ends
 // at its next suspension.
 func (cx *Context) Unshield() { cx.lowered(cx.task, cx.task.state.unshield()) }
-
-// Serves reports whether a call that waits may suspend the task of w with this context. That is
-// the case if cx is the context of the function that calls it. So a type that keeps a function's
-// context and waker can refuse a call from elsewhere. It is for functions of Go and of a
-// Coroutine, and may be called by any goroutine.
-func (cx *Context) Serves(w Waker) bool {
-	return cx.coroutine != nil && cx.isHere() && cx.task == w.task && cx.task.is(w.generation)
-}
 
 // Stackful reports whether a function may Await with the context.
 func (cx *Context) Stackful() bool { return cx.coroutine != nil }

@@ -32,7 +32,6 @@ type coroutine struct {
 	closing bool // the worker ends: Await returns at once
 
 	ignored  int32 // calls of Await since the task was canceled
-	scopes   *localScope
 	deferred []Deferred
 
 	maker      *worker        // the worker in whose list it is

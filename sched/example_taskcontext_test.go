@@ -43,3 +43,24 @@ func ExampleAwait_withTimeout() {
 	fmt.Println(err)
 	// Output: context deadline exceeded
 }
+
+type requestID struct{}
+
+// logLine is called deep within a request, and the request's number is not an argument.
+func logLine(ctx context.Context, what string) {
+	fmt.Printf("request %d: %s\n", ctx.Value(requestID{}), what)
+}
+
+// A value of a task travels with the contexts that are derived from its own.
+func ExampleContext_value() {
+	rt := sched.New(sched.Config{})
+	defer rt.Close()
+	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+		ctx := context.WithValue(cx, requestID{}, 42)
+		_, _ = sched.Await(ctx, sched.Yield())
+		logLine(ctx, "answered")
+		return struct{}{}, nil
+	})
+	_, _ = h.Wait(context.Background())
+	// Output: request 42: answered
+}

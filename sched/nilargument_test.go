@@ -17,7 +17,6 @@ func TestANilFutureOrFunctionPanicsAtTheCall(t *testing.T) {
 	closed.Close()
 	var scope sched.TaskScope
 	var tracker sched.TaskTracker
-	var local sched.Local[int]
 	some := ready(1, nil)
 	for name, call := range map[string]func(){
 		"Spawn":              func() { sched.Spawn[int](rt, nil) },
@@ -42,7 +41,6 @@ func TestANilFutureOrFunctionPanicsAtTheCall(t *testing.T) {
 		"Unconstrained":      func() { sched.Unconstrained[int](nil) },
 		"Deadline":           func() { sched.Deadline[int](time.Now(), nil) },
 		"WithContext":        func() { sched.WithContext[int](context.Background(), nil) },
-		"Scoped":             func() { sched.Scoped[int](&local, 1, nil) },
 		"AfterFunc":          func() { rt.AfterFunc(time.Hour, nil) },
 		"Block":              func() { _, _ = sched.Block[int](context.Background(), rt, nil) },
 		"Wait":               func() { _, _ = sched.Await[int](context.Background(), nil) },

@@ -71,8 +71,7 @@ type worker struct {
 	mayBlock    bool // a task is in BlockInPlace
 	random      uint64
 	stacks      stacks
-	inLoop      bool        // it is counted in Runtime.inLoops
-	scopes      *localScope // of the stackless task that runs
+	inLoop      bool // it is counted in Runtime.inLoops
 	depots      depotCache
 	count       WorkerStats   // published now and then
 	spare       *spare        // nil: this is no spare worker
