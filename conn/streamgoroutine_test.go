@@ -12,8 +12,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A goroutine uses the Stream of a function that waits for it: of the handler or of a branch. That is
-// an error that says what to use.
+// A goroutine uses the Stream of a function that waits for it: of the handler or of a branch. That
+// is an error that says what to use.
 func TestAGoroutineInAStreamIsRefused(t *testing.T) {
 	calls := map[string]func(s *conn.Stream) error{
 		"Read":          func(s *conn.Stream) error { _, err := s.Read(make([]byte, 1)); return err },
