@@ -39,7 +39,7 @@ var layers = map[string]layer{
 	"syncx":                        {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":                        {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"process":                      {ours: []string{"conn", "sched", "internal/mpsc", "internal/onworker"}},
-	"dispatch":                     {ours: []string{"blocking", "sched"}},
+	"dispatch":                     {ours: []string{"blocking", "internal/onworker", "sched"}},
 	"internal/mpsc":                {ours: []string{"internal/atomics"}},
 	"blocking":                     {ours: []string{"sched", "internal/atomics", "internal/bubble", "internal/ctxend", "internal/list", "internal/onworker", "internal/wakers", "metrics"}},
 	"conn":                         {ours: []string{"reactor", "sched", "internal/accept", "internal/alarm", "internal/bubble", "internal/bufs", "internal/core", "internal/deadlines", "internal/debuglog", "internal/dumptext", "internal/duplex", "internal/engine", "internal/flow", "internal/handover", "internal/onworker", "internal/owned", "internal/placement", "internal/queue", "internal/ready", "internal/receive", "internal/saturate", "internal/seldom", "internal/sock", "internal/tlsmem", "internal/semaphore", "metrics"}},

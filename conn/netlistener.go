@@ -178,16 +178,11 @@ func (l *SocketListener) AcceptFuture() *AcceptFuture { return &AcceptFuture{l: 
 // the task. The error matches that of ctx when ctx ends, with its deadline os.ErrDeadlineExceeded
 // as well.
 func (l *SocketListener) AcceptStream(ctx context.Context) (*Stream, error) {
-	if sched.FromContext(ctx) == nil && ctx != nil {
-		if err := ctx.Err(); err != nil {
-			return nil, l.opError("accept", sock.ContextError(err))
-		}
+	if err := endOf(ctx); err != nil {
+		return nil, l.opError("accept", err)
 	}
 	s, err := sched.Block(ctx, l.group.core.Runtime, l.AcceptStreamFuture())
-	if _, named := err.(*net.OpError); err != nil && !named {
-		err = l.opError("accept", sock.ContextError(err))
-	}
-	return s, err
+	return s, acceptError(l.addr, err)
 }
 
 // AcceptStreamFuture is AcceptFuture with a Stream, bound to the stackful task that polls it last.

@@ -1,6 +1,10 @@
 package conn
 
-import "github.com/suiro-go/suiro/sched"
+import (
+	"context"
+
+	"github.com/suiro-go/suiro/sched"
+)
 
 // A branch is a function of a stream that runs on a coroutine of its own.
 type branch struct {
@@ -44,9 +48,9 @@ func (s *Stream) Go(fn func(cx *sched.Context) error) *Branch {
 
 // Join waits until the function has returned, and is its error: a *sched.PanicError if
 // it panicked, sched.ErrCanceled if it was never begun.
-func (b *Branch) Join(cx *sched.Context) error {
+func (b *Branch) Join(ctx context.Context) error {
 	b.joined = true
-	_, err := sched.Await(cx, sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
+	_, err := sched.Await(ctx, sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
 		if b.b.over {
 			return struct{}{}, nil
 		}

@@ -19,7 +19,7 @@ var errReturned = fmt.Errorf("the handler's function has returned: %w", net.ErrC
 
 // errElsewhere is for calls from where they cannot wait. It does not match net.ErrClosed: a loop
 // that takes that for an orderly end would hide the mistake.
-var errElsewhere = errors.New("conn: the Stream is not bound to the function that uses it: a task calls Bind(cx) first, a goroutine uses Socket()")
+var errElsewhere = fmt.Errorf("conn: the Stream is not bound to the function that uses it: a task calls Bind(cx) first, a goroutine uses Socket(): %w", sched.ErrMisuse)
 
 // Read implements net.Conn. If a Write of another task was the first to fail by the peer's reset, a
 // later Read may return io.EOF, as in package net.

@@ -33,6 +33,9 @@ type UnixDialConfig struct {
 // os.ErrDeadlineExceeded after the time-out, and on Windows errors.ErrUnsupported. When ctx ends,
 // it is that of ctx.
 func (g *Group) DialUnix(ctx context.Context, cfg UnixDialConfig) (*UnixStream, error) {
+	if err := endOf(ctx); err != nil {
+		return nil, err
+	}
 	return sched.Block(ctx, g.core.Runtime, g.DialUnixFuture(cfg))
 }
 

@@ -136,16 +136,11 @@ func (l *UnixListener) taken(s *UnixStream, state queue.State, none error) (*Uni
 // Accept waits for a connection (see sched.Block). The error matches net.ErrClosed after Close, and
 // that of ctx when ctx ends.
 func (l *UnixListener) Accept(ctx context.Context) (*UnixStream, error) {
-	if sched.FromContext(ctx) == nil && ctx != nil {
-		if err := ctx.Err(); err != nil {
-			return nil, l.inner.opError("accept", err)
-		}
+	if err := endOf(ctx); err != nil {
+		return nil, l.inner.opError("accept", err)
 	}
 	s, err := sched.Block(ctx, l.inner.group.core.Runtime, l.AcceptFuture())
-	if _, named := err.(*net.OpError); err != nil && !named {
-		err = l.inner.opError("accept", err)
-	}
-	return s, err
+	return s, acceptError(l.inner.Addr(), err)
 }
 
 // TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/suiro-go/suiro/blocking"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -64,18 +65,32 @@ func On[T any](ctx context.Context, d Dispatcher, fn func(ctx context.Context) (
 		})
 	case d.rt == nil || cx != nil && d.rt == cx.Runtime():
 		return fn(ctx)
-	default:
-		task := sched.Go(d.rt, func(cx *sched.Context) (T, error) { return fn(cx) })
-		return sched.Await[T](ctx, &elsewhere[T]{task})
+	case cx == nil: // a goroutine waits, or is refused before fn begins
+		if err := onworker.Wait(); err != nil {
+			return *new(T), err
+		}
 	}
+	return sched.Block[T](ctx, d.rt, &elsewhere[T]{rt: d.rt, fn: fn})
 }
 
-// elsewhere is a task of another runtime, which is aborted when nobody waits for it any more.
-type elsewhere[T any] struct{ task *sched.JoinHandle[T] }
+// elsewhere is a task of another runtime, which its first poll starts, and which is aborted when
+// nobody waits for it any more.
+type elsewhere[T any] struct {
+	rt   *sched.Runtime
+	fn   func(ctx context.Context) (T, error)
+	task *sched.JoinHandle[T] // nil before the first poll
+}
 
-func (e *elsewhere[T]) Poll(cx *sched.Context) (T, error) { return e.task.Poll(cx) }
+func (e *elsewhere[T]) Poll(cx *sched.Context) (T, error) {
+	if e.task == nil {
+		e.task = sched.Go(e.rt, func(cx *sched.Context) (T, error) { return e.fn(cx) })
+	}
+	return e.task.Poll(cx)
+}
 
 func (e *elsewhere[T]) Cancel() {
-	e.task.Abort()
-	e.task.Detach()
+	if e.task != nil {
+		e.task.Abort()
+		e.task.Detach()
+	}
 }

@@ -176,8 +176,7 @@ func (c *call) Cancel() { c.wait.drop(c.s, c.direction()) }
 
 // now makes the call. It tries at once, and waits if the socket is not ready.
 func (c *call) now(ctx context.Context) (int, error) {
-	cx := sched.FromContext(ctx)
-	if cx.Proceed() && (cx != nil || ctx != nil && ctx.Err() == nil) {
+	if _, isTask := ctx.(*sched.Context); sched.FromContext(ctx).Proceed() && (isTask || ctx != nil && ctx.Err() == nil) {
 		if n, err := c.try(); err != ErrWouldBlock {
 			return n, err
 		}

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/ctxend"
@@ -15,7 +16,7 @@ import (
 // or one that was derived from it, Block is Await, and rt does not count.
 func Block[T any](ctx context.Context, rt *Runtime, f Future[T]) (T, error) {
 	mustHaveFuture(f)
-	if ctx == nil || contextOf(ctx) != nil {
+	if !isOrdinary(ctx) {
 		return Await(ctx, f)
 	}
 	if err := rt.Start(); err != nil {
@@ -33,8 +34,8 @@ type blocker struct {
 	ctx  context.Context // the context that was given to Block or Await
 	woke chan struct{}
 
-	id     uintptr // goid.Get of the goroutine
-	pooled bool    // false: it was made in a bubble of testing/synctest
+	id     atomic.Uintptr // goid.Get of the goroutine; 0: not in use
+	pooled bool           // false: it was made in a bubble of testing/synctest, or its context was kept
 }
 
 // Run is never called: the goroutine polls the future itself.
@@ -62,6 +63,7 @@ func (b *blocker) releaseClock() {
 func makeBlocker(woke chan struct{}) *blocker {
 	b := &blocker{woke: woke}
 	b.task.body = b
+	b.cx.task = &b.task
 	b.task.state.word.Store(stateComplete)
 	return b
 }
@@ -91,10 +93,12 @@ func getBlocker(rt *Runtime) (b *blocker, inside bool) {
 func (b *blocker) put() {
 	b.releaseClock()
 	b.task.state.complete()
-	b.cx.rt, b.cx.word, b.ctx, b.id = nil, 0, nil, 0
-	if b.pooled {
-		keepBlocker(b)
+	b.id.Store(0)
+	if !b.pooled { // its context may be in use
+		return
 	}
+	b.cx.rt, b.cx.word, b.ctx = nil, 0, nil
+	keepBlocker(b)
 }
 
 // block is Block, or Await of an ordinary goroutine if rt is nil. The workers of from complete f;
@@ -117,12 +121,13 @@ func block[T any](ctx context.Context, rt, from *Runtime, f Future[T]) (T, error
 			abandon(f)
 		}
 	}()
-	b.cx.rt, b.ctx, b.id = rt, ctx, goid.Get()
+	b.cx.rt, b.ctx = rt, ctx
+	b.id.Store(goid.Get())
 	b.holdClock()
 	cx := &b.cx
 	var ended error // why the wait ends early
 	for {
-		cx.begin(&b.task)
+		cx.budget, cx.word = budgetPerRun, b.task.state.start()
 		v, err := f.Poll(cx)
 		if err != ErrPending {
 			polled = true

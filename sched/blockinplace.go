@@ -16,7 +16,7 @@ package sched
 // no such limits. BlockInPlace is for calls that the task itself must make, and costs no switch.
 //
 // Runtime.Busy reports the worker as it reports any other worker in a long task. The time of fn
-// does not count for Config.SlowTask. In Block and Wait, BlockInPlace just calls fn. In fn, calls
+// does not count for Config.SlowTask. In a goroutine, BlockInPlace just calls fn. In fn, calls
 // that wait with an ordinary context do wait: see ErrBlocksWorker.
 func (cx *Context) BlockInPlace(fn func()) {
 	if cx.defers {

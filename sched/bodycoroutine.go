@@ -22,7 +22,7 @@ func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
 	if w.rt.cfg.locked {
 		cx.task.home = w
 	}
-	co.begin(cx, c).function = true
+	co.begin(cx, c)
 	co.fn = fn
 	c.co = co
 	return c.Resume(cx)
@@ -84,6 +84,7 @@ func (c *Coroutine) call(cx *Context) {
 	if cx.defers {
 		c.co.runDeferred()
 	}
+	cx.over()
 	c.leave()
 }
 

@@ -24,7 +24,6 @@ type Context struct {
 	word      uint64     // the task's state when its run began; of a stackful task, when its first run began
 	budget    int32
 	defers    bool // its coroutine has deferred work
-	function  bool // it is that of a function of a Coroutine
 
 	canceled atomics.Bool                 // Coroutine.Cancel: Await returns at once, unless a shield is up
 	made     atomics.Pointer[taskContext] // of a function: its context.Context; nil: nobody needed it yet
@@ -63,6 +62,12 @@ func FromContext(ctx context.Context) *Context {
 	return nil
 }
 
+// isOrdinary reports whether ctx is neither nil nor a task's.
+func isOrdinary(ctx context.Context) bool {
+	_, isTask := ctx.(*Context)
+	return !isTask && ctx != nil && contextOf(ctx) == nil
+}
+
 // contextOf is the Context from which ctx was derived; nil: none, or WithoutTask took it away.
 func contextOf(ctx context.Context) *Context {
 	if ctx == nil {
@@ -77,7 +82,20 @@ type taskKey struct{}
 
 // WithoutTask is ctx for another goroutine: it has ctx's end, deadline and values, but not its
 // task. So calls that wait with it block the goroutine.
-func WithoutTask(ctx context.Context) context.Context { return withoutTask{ctx} }
+// The context of a Poll becomes that of the task or the goroutine.
+func WithoutTask(ctx context.Context) context.Context {
+	switch cx, isTask := ctx.(*Context); {
+	case ctx == nil || isTask && cx == nil:
+		return nil
+	case isTask && cx.coroutine == nil:
+		ctx = cx.make()
+	case !isTask:
+		if of := contextOf(ctx); of != nil {
+			of.keep()
+		}
+	}
+	return withoutTask{ctx}
+}
 
 type withoutTask struct{ context.Context }
 
@@ -94,10 +112,10 @@ func (cx *Context) isHere() bool {
 		return cx.coroutine.runs(cx)
 	}
 	if cx.worker != nil {
-		return cx.worker.id == goid.Get()
+		return cx.worker.id == goid.Get() && cx.task != nil
 	}
 	b, ok := cx.task.body.(*blocker)
-	return ok && b.id == goid.Get()
+	return ok && b.id.Load() == goid.Get()
 }
 
 // Runtime is the runtime that the task runs in. In Block it is the one that was given to Block.

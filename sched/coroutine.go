@@ -95,9 +95,8 @@ func (co *coroutine) crashed(err error) {
 	if co.cx.defers {
 		co.runDeferred()
 	}
-	cx := co.cx
+	co.cx.over()
 	co.job.crashed(err)
-	cx.over()
 	co.cx, co.job = nil, nil
 }
 
@@ -116,19 +115,17 @@ func (co *coroutine) call() (p *PanicError) {
 		unlabel() // the last job may have left labels
 	}
 	co.job.call(cx)
-	cx.over()
 	co.cx, co.job = nil, nil
 	returned = true
 	return nil
 }
 
 // begin gives the coroutine a job of the task that cx runs.
-func (co *coroutine) begin(cx *Context, j job) *Context {
+func (co *coroutine) begin(cx *Context, j job) {
 	own := cx.worker.stacks.context()
 	own.rt, own.task, own.coroutine, own.word, own.budget = cx.rt, cx.task, co, cx.word, budgetPerRun
 	co.cx, co.job = own, j
 	co.of.Store(uintptr(unsafe.Pointer(cx.task)))
-	return own
 }
 
 // resumeOn continues the job on a worker until the job waits or is done.

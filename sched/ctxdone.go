@@ -43,8 +43,9 @@ func (d *ctxDone) Cancel() {
 	}
 }
 
-// WithContext is f until ctx ends. Then f is abandoned, and the error is ctx's. So the deadline
-// and the cancellation of a context reach an Await. If f is done by then, its result wins. If ctx
+// WithContext is f until ctx ends. Then f is abandoned, and the error is ctx's. It is for a
+// future beside others, and for a ctx that is not the task's: Await itself takes a derived context.
+// If f is done by then, its result wins. If ctx
 // has ended before the first poll, f is polled once. If f is not done at its first poll, the cost
 // is that of Done. A context that never ends costs nothing.
 func WithContext[T any](ctx context.Context, f Future[T]) Future[T] {

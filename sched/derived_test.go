@@ -216,3 +216,108 @@ func TestADerivedContextHasTheBudgetOfItsTask(t *testing.T) {
 	}))
 	require.NoError(t, err)
 }
+
+// A task that only asks whether its context has ended does not keep the runtime from closing.
+func TestAClosingRuntimeEndsATaskThatAsksItsContext(t *testing.T) {
+	for _, derive := range []func(cx *sched.Context) context.Context{
+		func(cx *sched.Context) context.Context { return cx },
+		func(cx *sched.Context) context.Context { return context.WithValue(cx, contextKey{}, 1) },
+	} {
+		rt := start(t, sched.Config{Workers: 1})
+		asks := make(chan struct{})
+		h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+			ctx := derive(cx)
+			close(asks)
+			for ctx.Err() == nil {
+				runtime.Gosched()
+			}
+			return 1, nil
+		})
+		receive(t, "the task asks", asks)
+		require.NoError(t, shut(t, rt))
+		_, err := outcome(t, h)
+		require.NoError(t, err)
+	}
+}
+
+// A context that was derived in a Poll lasts as long as the task, and needs no goroutine.
+func TestAContextThatIsDerivedInAPollEndsWithTheTask(t *testing.T) {
+	onEach(t, func(t *testing.T, rt *sched.Runtime) {
+		p := new(probe[int])
+		made := make(chan context.Context, 2)
+		first := true
+		f := sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+			if first {
+				first = false
+				before := runtime.NumGoroutine()
+				ctx, cancel := context.WithTimeout(cx, time.Hour)
+				context.AfterFunc(cx, cancel)
+				must(ctx.Err() == nil && cx.Err() == nil, "it has ended")
+				must(runtime.NumGoroutine() <= before+1, "a goroutine was started")
+				made <- ctx
+				made <- sched.WithoutTask(cx)
+			}
+			return p.Poll(cx)
+		})
+		h := sched.Spawn(rt, sched.Future[int](f))
+		derived, lent := receive(t, "a context is made", made), receive(t, "a context is made", made)
+		p.polled(t)
+		require.NoError(t, derived.Err())
+		require.NoError(t, lent.Err())
+		waits := make(chan error, 1)
+		go func() {
+			_, err := sched.Await(lent, sched.NewCancellationToken().Canceled())
+			waits <- err
+		}()
+		h.Abort()
+		ended(t, derived)
+		require.ErrorIs(t, receive(t, "the goroutine's wait ends", waits), sched.ErrCanceled)
+		_, err := outcome(t, h)
+		require.ErrorIs(t, err, sched.ErrCanceled)
+		require.Zero(t, rt.Contexts())
+	})
+}
+
+// A goroutine keeps a context that was derived in the Poll of an earlier wait, and waits with it.
+func TestAContextOfAnEarlierWaitOfAGoroutine(t *testing.T) {
+	var kept []context.Context
+	f := sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+		derived, cancel := context.WithCancel(cx)
+		context.AfterFunc(t.Context(), cancel)
+		kept = append(kept, sched.WithoutTask(cx), sched.WithoutTask(derived), sched.WithoutTask(context.WithValue(cx, contextKey{}, 1)))
+		return 1, nil
+	})
+	for range 10 {
+		_, err := sched.Await(t.Context(), sched.Future[int](f))
+		require.NoError(t, err)
+		for _, ctx := range kept {
+			_, err := sched.Await(ctx, ready(1, nil))
+			require.NoError(t, err)
+		}
+	}
+}
+
+// The function of a Coroutine has a context that ends with the abort of its task, too.
+func TestAnAbortEndsTheContextOfACoroutine(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	made := make(chan context.Context, 2)
+	var c sched.Coroutine
+	f := sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+		done := c.Begin(cx, func(cx *sched.Context) error {
+			cx.Done()
+			made <- cx
+			_, err := sched.Await(cx, sched.Sleep(time.Hour))
+			return err
+		})
+		must(!done, "it does not wait")
+		return 0, sched.ErrPending
+	})
+	h := sched.Spawn(rt, sched.Future[int](f))
+	ctx := receive(t, "a context is made", made)
+	require.NoError(t, ctx.Err())
+	h.Abort()
+	ended(t, ctx)
+	require.Equal(t, sched.ErrCanceled, context.Cause(ctx))
+	_, err := outcome(t, h)
+	require.ErrorIs(t, err, sched.ErrCanceled)
+}

@@ -3,8 +3,8 @@ package sched
 // Draining is the token that a shutdown cancels before it waits for anything. A task that is no
 // longer needed then ends, and a task with work to complete does so. In a task of a TaskScope it
 // is the scope's token. In a task whose Body is a Drainer, as a connection's is, it is the
-// Drainer's. In other tasks it is the runtime's. In Wait, which has no runtime, it is a token that
-// nobody cancels.
+// Drainer's. In other tasks it is the runtime's. In the Await of a goroutine, which has no
+// runtime, it is a token that nobody cancels.
 //
 // Await its Canceled in a Select, or give its Context to a library:
 //

@@ -38,7 +38,7 @@ func (h *JoinHandle[T]) Poll(cx *Context) (T, error) {
 // a worker with an ordinary context it returns ErrBlocksWorker, unless the task is done. In a
 // bubble of testing/synctest, ctx's deadline is real time if the task's runtime was made outside.
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
-	if ctx != nil && contextOf(ctx) == nil {
+	if isOrdinary(ctx) {
 		return block(ctx, nil, h.runtime(), Future[T](h))
 	}
 	return Await(ctx, Future[T](h))

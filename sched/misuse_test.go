@@ -129,6 +129,12 @@ func TestANilContextIsRefused(t *testing.T) {
 	var none *sched.Context
 	for _, ctx := range []context.Context{nil, none} {
 		require.ErrorContains(t, refused(ctx), "nil")
+		rt := start(t, sched.Config{Workers: 1})
+		_, err := sched.Block(ctx, rt, sched.Future[int](new(probe[int])))
+		require.ErrorIs(t, err, sched.ErrMisuse)
+		_, err = sched.Go(rt, func(*sched.Context) (int, error) { return 1, nil }).Wait(ctx)
+		require.ErrorIs(t, err, sched.ErrMisuse)
+		require.Nil(t, sched.WithoutTask(ctx))
 	}
 }
 

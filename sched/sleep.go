@@ -8,13 +8,13 @@ import (
 
 // Sleep is done when d has passed since its first poll: never early, and usually within 2 ms. With
 // d of 0 or less it is done at once. It never fails. In Block it uses the runtime that Block was
-// given, and in Wait the time of package time. It costs an allocation, and a timer in the wheel of
+// given, and in the Await of a goroutine the time of package time. It costs an allocation, and a timer in the wheel of
 // the runtime that polled it first. If it is abandoned, the timer is removed. If that runtime has
 // closed, it is never done.
 func Sleep(d time.Duration) *SleepFuture { return &SleepFuture{at: d, relative: true} }
 
 // SleepUntil is Sleep until a point in the runtime's time (see Runtime.Now and Runtime.At). If
-// that has passed, it is done at once. In Wait it panics, because there is no runtime.
+// that has passed, it is done at once. In the Await of a goroutine it panics: there is no runtime.
 func SleepUntil(at time.Duration) *SleepFuture { return &SleepFuture{at: at} }
 
 // A SleepFuture is a Sleep. It can be used again: a task that keeps one, and calls Reset before
@@ -25,10 +25,10 @@ type SleepFuture struct {
 	relative bool
 	begun    bool     // it has been polled
 	done     bool     // stays true until Reset
-	rt       *Runtime // the runtime of the timer; nil: before the first poll, or in Wait
+	rt       *Runtime // the runtime of the timer; nil: before the first poll, or in a goroutine
 	waker    Waker    // the waker that the timer was started with; none: the timer is stopped
 	timer    Timer
-	outside  *time.Timer // is used in Wait, instead of timer
+	outside  *time.Timer // is used in a goroutine, instead of timer
 }
 
 var (
@@ -62,7 +62,7 @@ func (s *SleepFuture) Poll(cx *Context) (struct{}, error) {
 // begin ties the sleep to a runtime, or to none, and reports whether it is due.
 func (s *SleepFuture) begin(rt *Runtime) bool {
 	if rt == nil && !s.relative && s.at > 0 {
-		panic("sched: a time of a runtime, in Wait, which has no runtime: use Block")
+		panic("sched: a time of a runtime, in the Await of a goroutine, which has no runtime: use Block")
 	}
 	s.rt, s.begun = rt, true
 	now := s.exactly()

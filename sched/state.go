@@ -225,12 +225,6 @@ func (s *state) isLive(generation uint64) bool {
 	return (word^generation)&generationMask == 0 && word&lifecycleMask != stateComplete
 }
 
-// isRunning reports whether the task has that generation and runs.
-func (s *state) isRunning(generation uint64) bool {
-	word := s.word.Load()
-	return (word^generation)&generationMask == 0 && word&lifecycleMask == stateRunning
-}
-
 // detach records that nobody will take the result. Unless the task is complete, it also gives up
 // the handle's reference. It returns the word before. Of detach and complete, the later one sees
 // the effect of the other, and its caller releases the result.

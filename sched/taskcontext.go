@@ -3,10 +3,10 @@ package sched
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/bubble"
 )
 
 // Done is closed when the task is aborted, when its function has returned, or when its runtime is
@@ -24,9 +24,9 @@ import (
 // start no goroutine.
 func (cx *Context) Done() <-chan struct{} { return cx.make().Done() }
 
-// Err is nil until Done is closed, and then context.Canceled.
+// Err is nil until Done is closed. Then it is context.Canceled, or the error of the parent.
 func (cx *Context) Err() error {
-	if cx.made.Load() == nil && cx.coroutine != nil && cx.isHere() && !cx.Canceled() {
+	if cx.made.Load() == nil && cx.coroutine != nil && cx.isHere() && !cx.Canceled() && !cx.rt.contexts.closed.Load() {
 		if _, hasParent := cx.task.body.(Contexter); !hasParent {
 			return nil
 		}
@@ -58,7 +58,11 @@ type Contexter interface {
 
 // base is the context that was made, or its parent.
 func (cx *Context) base() context.Context {
-	if c := cx.made.Load(); c != nil {
+	c := cx.made.Load()
+	if cx.coroutine == nil && cx.worker != nil && cx.isHere() {
+		c = cx.rt.contexts.ofTask(cx.task, cx.task.generationOf(cx.word))
+	}
+	if c != nil {
 		return c.ctx
 	}
 	return cx.parent()
@@ -76,7 +80,7 @@ func (cx *Context) parent() context.Context {
 	return context.Background()
 }
 
-// make returns the context.Context of the task that the context belongs to.
+// make returns the context.Context of the task or the function that the context belongs to.
 func (cx *Context) make() context.Context {
 	if c := cx.made.Load(); c != nil {
 		return c.ctx
@@ -87,14 +91,25 @@ func (cx *Context) make() context.Context {
 	case !cx.isHere(): // after its Poll
 		return ended.ctx
 	case cx.worker == nil:
+		cx.keep()
 		return cx.parent()
 	default:
 		return cx.makeForPoll()
 	}
 }
 
-// taskContexts are the contexts of a runtime's tasks, in a map. So tasks without a context need no
-// memory for it.
+// keep prevents that a goroutine's Context is used for another wait. Contexts were derived from it,
+// and one of them might be that of the other wait.
+func (cx *Context) keep() {
+	if cx.coroutine == nil && cx.worker == nil && cx.isHere() {
+		if b, ok := cx.task.body.(*blocker); ok {
+			b.pooled = false
+		}
+	}
+}
+
+// taskContexts are the contexts of a runtime's tasks and of the functions within them, in a map. So
+// tasks without a context need no memory for it.
 //
 // An abort and the making of a context are ordered by the task's state word. The maker stores the
 // context here, sets contexted, and checks the word from before. If the task is due to end, it
@@ -103,73 +118,68 @@ func (cx *Context) make() context.Context {
 //
 // The end of a function and the making of its context are ordered by Context.made, which changes
 // once: the maker sets it to the context, or the end sets it to ended. If the maker was first, the
-// end ends the context, and then removes it from here. If that was before the maker has stored it,
-// the maker finds that it has ended, and removes it.
+// end first ends the context, and then removes it from here. The maker stores no context that has
+// ended. Both use the lock, so none stays.
 type taskContexts struct {
+	closed atomics.Bool // the lock guards its change
 	mu     atomics.Mutex
-	closed bool
-	m      map[any]*taskContext // the key is a *Task or, for a function of a Coroutine, its *Context
+	m      map[*Task]*taskContext
 }
 
 type taskContext struct {
-	generation uint64 // of the task
+	generation uint64   // of the task
+	of         *Context // the function; nil: the stackless task itself
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
+	next       *taskContext // of the same task
 }
 
 // ended is the context of a function that has returned without having made one.
 var ended = func() *taskContext {
-	c := newTaskContext(context.Background(), 0)
-	c.cancel(context.Canceled)
-	return c
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return &taskContext{ctx: ctx}
 }()
 
-func newTaskContext(parent context.Context, generation uint64) *taskContext {
-	ctx, cancel := context.WithCancelCause(parent)
-	return &taskContext{generation, ctx, cancel}
-}
-
-func (cx *Context) contextKey() any {
-	if cx.function {
-		return cx
+// newTaskContext makes a context for the calling goroutine or task. If a goroutine in a bubble of
+// testing/synctest asks for it, it must not become part of the bubble: workers outside end it.
+func (cx *Context) newTaskContext(of *Context) *taskContext {
+	c := &taskContext{generation: cx.task.generationOf(cx.word), of: of}
+	parent := cx.parent()
+	derive := func() { c.ctx, c.cancel = context.WithCancelCause(parent) }
+	if cx.rt.inside || !bubble.In() {
+		derive()
+	} else {
+		bubble.Outside(func() { derive(); c.ctx.Done() })
 	}
-	return cx.task
+	return c
 }
 
 // makeForFunction makes the context of a function. Any goroutine may call it. No user function is
 // called under a lock, but contexts call some.
 func (cx *Context) makeForFunction() context.Context {
-	generation := cx.task.generationOf(cx.word)
-	c := newTaskContext(cx.parent(), generation)
+	c := cx.newTaskContext(cx)
 	if !cx.made.CompareAndSwap(nil, c) {
 		c.cancel(nil)
 		return cx.made.Load().ctx
 	}
-	cx.rt.contexts.put(cx.contextKey(), c)
-	if cx.function {
-		cx.endIfCanceled()
-	} else if cx.task.state.addContext(generation) {
+	cx.rt.contexts.put(cx.task, c)
+	if cx.task.state.addContext(c.generation) {
 		c.cancel(ErrCanceled)
 	}
-	if c.ctx.Err() != nil {
-		cx.rt.contexts.remove(cx.contextKey(), c)
-	}
+	cx.endIfCanceled()
 	return c.ctx
 }
 
 // makeForPoll makes the context of the running stackless task, or returns it.
 func (cx *Context) makeForPoll() context.Context {
 	cs, t := &cx.rt.contexts, cx.task
-	generation := t.generationOf(cx.word)
-	cs.mu.Lock()
-	c := cs.m[t]
-	cs.mu.Unlock()
-	if c != nil && c.generation == generation {
+	if c := cs.ofTask(t, t.generationOf(cx.word)); c != nil {
 		return c.ctx
 	}
-	c = newTaskContext(cx.parent(), generation)
+	c := cx.newTaskContext(nil)
 	cs.put(t, c)
-	if t.state.addContext(generation) {
+	if t.state.addContext(c.generation) {
 		c.cancel(ErrCanceled)
 	}
 	return c.ctx
@@ -177,19 +187,21 @@ func (cx *Context) makeForPoll() context.Context {
 
 // over ends the context of a function that has returned.
 func (cx *Context) over() {
-	if cx.followed.stop != nil {
-		cx.followed.stop()
+	if stop := cx.followed.stop; stop != nil {
+		cx.followed = followed{}
+		stop()
 	}
 	if !cx.made.CompareAndSwap(nil, ended) {
-		c := cx.made.Load()
-		c.cancel(context.Canceled)
-		cx.rt.contexts.remove(cx.contextKey(), c)
+		if c := cx.made.Load(); c != ended {
+			c.cancel(context.Canceled)
+			cx.rt.contexts.remove(cx.task, c)
+		}
 	}
 }
 
-// endIfCanceled ends the context of a function that was canceled, if there is one and no shield is
-// up. Cancel sets canceled before it looks for the context. The maker of the context sets made
-// before it looks at canceled.
+// endIfCanceled ends the context of a function of a Coroutine that was canceled, if there is one
+// and no shield is up. Cancel sets canceled before it looks for the context. The maker of the
+// context sets made before it looks at canceled.
 func (cx *Context) endIfCanceled() {
 	if c := cx.made.Load(); c != nil && cx.canceled.Load() && cx.task.state.word.Load()&shieldMask == 0 {
 		c.cancel(ErrCanceled)
@@ -206,44 +218,72 @@ func (cx *Context) lowered(t *Task, ends bool) {
 	}
 }
 
-func (cs *taskContexts) put(key any, c *taskContext) {
+func (cs *taskContexts) ofTask(t *Task, generation uint64) *taskContext {
 	cs.mu.Lock()
-	if cs.m == nil {
-		cs.m = make(map[any]*taskContext)
+	defer cs.mu.Unlock()
+	for c := cs.m[t]; c != nil; c = c.next {
+		if c.of == nil && c.generation == generation {
+			return c
+		}
 	}
-	cs.m[key] = c
-	closed := cs.closed
+	return nil
+}
+
+func (cs *taskContexts) put(t *Task, c *taskContext) {
+	cs.mu.Lock()
+	if c.ctx.Err() == nil {
+		if cs.m == nil {
+			cs.m = make(map[*Task]*taskContext)
+		}
+		c.next = cs.m[t]
+		cs.m[t] = c
+	}
+	closed := cs.closed.Load()
 	cs.mu.Unlock()
 	if closed {
 		c.cancel(ErrClosed)
 	}
 }
 
-func (cs *taskContexts) remove(key any, c *taskContext) {
+func (cs *taskContexts) remove(t *Task, c *taskContext) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cs.m[key] == c {
-		delete(cs.m, key)
+	first := cs.m[t]
+	for at := &first; *at != nil; at = &(*at).next {
+		if *at == c {
+			*at = c.next
+			break
+		}
+	}
+	if first == nil {
+		delete(cs.m, t)
+	} else {
+		cs.m[t] = first
 	}
 }
 
-// abort ends the context of a task because the task is due to end.
+// abort ends the contexts of a task, and of functions within it, because the task is due to end.
 func (cs *taskContexts) abort(t *Task, generation uint64) {
 	cs.mu.Lock()
-	c := cs.m[t]
+	var all []*taskContext
+	for c := cs.m[t]; c != nil; c = c.next {
+		if c.generation == generation {
+			all = append(all, c)
+		}
+	}
 	cs.mu.Unlock()
-	if c != nil && c.generation == generation {
+	for _, c := range all {
 		c.cancel(ErrCanceled)
 	}
 }
 
-// end is called when a stackless task has ended.
+// end is called when a task has ended.
 func (cs *taskContexts) end(t *Task) {
 	cs.mu.Lock()
 	c := cs.m[t]
 	delete(cs.m, t)
 	cs.mu.Unlock()
-	if c != nil {
+	for ; c != nil; c = c.next {
 		c.cancel(context.Canceled)
 	}
 }
@@ -251,8 +291,13 @@ func (cs *taskContexts) end(t *Task) {
 // close ends all contexts, including future ones.
 func (cs *taskContexts) close() {
 	cs.mu.Lock()
-	cs.closed = true
-	all := slices.Collect(maps.Values(cs.m))
+	cs.closed.Store(true)
+	var all []*taskContext
+	for c := range maps.Values(cs.m) {
+		for ; c != nil; c = c.next {
+			all = append(all, c)
+		}
+	}
 	cs.mu.Unlock()
 	for _, c := range all {
 		c.cancel(ErrClosed)

@@ -11,12 +11,12 @@ import (
 	"github.com/suiro-go/suiro/internal/goid"
 )
 
-// newFunction is the context of a function that runs in a task, or in a Coroutine of a task.
-func newFunction(rt *Runtime, inCoroutine bool) *Context {
+// newFunction is the context of a function that runs in a task.
+func newFunction(rt *Runtime) *Context {
 	t := &Task{rt: rt}
 	t.state.word.Store(stateRunning)
 	co := new(coroutine)
-	co.cx = &Context{rt: rt, worker: &worker{rt: rt}, task: t, coroutine: co, word: stateRunning, function: inCoroutine, budget: budgetPerRun}
+	co.cx = &Context{rt: rt, worker: &worker{rt: rt}, task: t, coroutine: co, word: stateRunning, budget: budgetPerRun}
 	t.coroutine = co
 	return co.cx
 }
@@ -28,7 +28,7 @@ func TestExploreAFunctionsContextAgainstItsEnd(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			explorer.Explore(t, allOrders, func(x *explorer.Execution) {
 				rt := new(Runtime)
-				cx := newFunction(rt, end == "cancel" || end == "cancel and return")
+				cx := newFunction(rt)
 				var made context.Context
 				x.Go("maker", func() { made = cx.make() })
 				returns := end == "return" || end == "abort and return" || end == "close and return"
@@ -159,10 +159,10 @@ func TestExploreTheEndOfADerivedContextAgainstAWake(t *testing.T) {
 	for _, test := range []struct {
 		waits int
 		gives bool
-	}{{1, true}, {1, false}, {2, true}, {2, false}} {
+	}{{1, true}, {1, false}, {2, true}, {2, false}, {3, true}, {3, false}} {
 		t.Run(fmt.Sprintf("%d waits, gives %v", test.waits, test.gives), func(t *testing.T) {
-			explorer.Explore(t, explorer.Options{Preemptions: 3}, func(x *explorer.Execution) {
-				cx := newFunction(new(Runtime), false)
+			explorer.Explore(t, explorer.Options{Preemptions: 2}, func(x *explorer.Execution) {
+				cx := newFunction(new(Runtime))
 				task, co := cx.task, cx.coroutine
 				b := makeBlocker(make(chan struct{}, 1)) // it is told to run the task
 				b.ctx, task.rt, task.body = context.Background(), nil, b
@@ -178,9 +178,16 @@ func TestExploreTheEndOfADerivedContextAgainstAWake(t *testing.T) {
 				h := &handed{x: x}
 				x.Go("task", func() {
 					co.id = goid.Get()
-					if test.waits == 2 {
-						_, err := Await(first, FutureFunc[int](func(*Context) (int, error) { return 0, nil }))
-						x.Require(err == nil, "the first wait: %v", err)
+					for range test.waits - 1 {
+						polls := 0
+						_, err := Await(first, FutureFunc[int](func(cx *Context) (int, error) {
+							if polls++; polls == 1 {
+								cx.Waker().Wake()
+								return 0, ErrPending
+							}
+							return 0, nil
+						}))
+						x.Require(err == nil, "a wait before: %v", err)
 					}
 					_, err := Await(ctx, Future[int](h))
 					x.Require(err == nil && h.taken || err == context.Canceled && !h.taken, "%v, taken: %v", err, h.taken)

@@ -10,10 +10,8 @@ import (
 // await is sched.Block for a future of the Dialer's group. A context that has ended, other than the
 // task's own, begins nothing.
 func await[T any](ctx context.Context, d *Dialer, f sched.Future[T]) (v T, err error) {
-	if _, isTask := ctx.(*sched.Context); !isTask && ctx != nil {
-		if err := ctx.Err(); err != nil {
-			return v, err
-		}
+	if err := endOf(ctx); err != nil {
+		return v, err
 	}
 	g, err := d.group()
 	if err != nil {
@@ -25,4 +23,13 @@ func await[T any](ctx context.Context, d *Dialer, f sched.Future[T]) (v T, err e
 		defer release()
 	}
 	return sched.Block(ctx, g.Runtime(), f)
+}
+
+// endOf is the error of a ctx that has ended, before a call begins; nil: the call begins. The end of
+// a task's own context is that of its wait.
+func endOf(ctx context.Context) error {
+	if _, isTask := ctx.(*sched.Context); isTask || ctx == nil {
+		return nil
+	}
+	return ctx.Err()
 }

@@ -117,11 +117,11 @@ func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*p
 // dialPacket is DialPacket and its siblings.
 func dialPacket[T any](ctx context.Context, d *Dialer, network, addr string, attach func(*conn.Group, *net.UDPConn) (T, error)) (handle T, err error) {
 	defer func() { err = d.ended(network, addr, err) }()
-	if sched.FromContext(ctx) != nil {
-		return sched.Await(ctx, &packetDial[T]{dialer: d, network: network, addr: addr, attach: attach, ctx: sched.WithoutTask(ctx)})
-	}
-	if err := ctx.Err(); err != nil { // an address that needs no resolution is not checked elsewhere
+	if err := endOf(ctx); err != nil { // an address that needs no resolution is not checked elsewhere
 		return handle, err
+	}
+	if ctx == nil || sched.FromContext(ctx) != nil {
+		return sched.Await(ctx, &packetDial[T]{dialer: d, network: network, addr: addr, attach: attach, ctx: sched.WithoutTask(ctx)})
 	}
 	plan, err := d.planPacket(network, addr)
 	if err == nil && !plan.known {

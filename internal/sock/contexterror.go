@@ -2,6 +2,7 @@ package sock
 
 import (
 	"context"
+	"errors"
 	"os"
 )
 
@@ -19,10 +20,22 @@ func (timeoutError) Unwrap() []error {
 }
 
 // ContextError is the error of a context that has ended, as an error of package net: a deadline is
-// ErrTimeout.
+// ErrTimeout, together with the context's cause if it has one.
 func ContextError(err error) error {
-	if err == context.DeadlineExceeded {
+	switch {
+	case err == context.DeadlineExceeded:
 		return ErrTimeout
+	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded):
+		return causedTimeout{timeoutError{}, err}
 	}
 	return err
 }
+
+// A causedTimeout is a time-out for a reason.
+type causedTimeout struct {
+	timeoutError
+	reason error
+}
+
+func (e causedTimeout) Error() string   { return e.reason.Error() }
+func (e causedTimeout) Unwrap() []error { return append(e.timeoutError.Unwrap(), e.reason) }
