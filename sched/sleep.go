@@ -8,9 +8,9 @@ import (
 
 // Sleep is done when d has passed since its first poll: never early, and usually within 2 ms. With
 // d of 0 or less it is done at once. It never fails. In Block it uses the runtime that Block was
-// given, and in the Await of a goroutine the time of package time. It costs an allocation, and a timer in the wheel of
-// the runtime that polled it first. If it is abandoned, the timer is removed. If that runtime has
-// closed, it is never done.
+// given, and in the Await of a goroutine the time of package time. It costs an allocation, and a
+// timer in the wheel of the runtime that polled it first. If it is abandoned, the timer is removed.
+// If that runtime has closed, it is never done.
 func Sleep(d time.Duration) *SleepFuture { return &SleepFuture{at: d, relative: true} }
 
 // SleepUntil is Sleep until a point in the runtime's time (see Runtime.Now and Runtime.At). If

@@ -17,8 +17,8 @@ import (
 // ended as by runtime.Goexit.
 //
 // A task's context is for the function that it was given to, and what that calls. Elsewhere (in a
-// goroutine, the function of a blocking call, a stackless task, another task) Await returns ErrMisuse, and
-// for an ordinary context on a worker ErrBlocksWorker. Then f was not polled.
+// goroutine, the function of a blocking call, a stackless task, another task) Await returns
+// ErrMisuse, and for an ordinary context on a worker ErrBlocksWorker. Then f was not polled.
 //
 // A derived context may have been ended by a deadline. That is real time, also with a virtual
 // clock (see Config.Paused). A call that waits with a derived context that can end costs about

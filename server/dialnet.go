@@ -18,8 +18,8 @@ import (
 // matches errors.ErrUnsupported: use DialTLSContext.
 //
 // A library may pass a task's context to a goroutine of its own. A connection that is dialed there
-// is the goroutine's. A library that keeps connections for other tasks must not dial in a task: call
-// it on a blocking pool.
+// is the goroutine's. A library that keeps connections for other tasks must not dial in a task:
+// call it on a blocking pool.
 //
 // A trace of net/http/httptrace in ctx learns of each TCP or Unix attempt to connect, and of the
 // queries of a *net.Resolver. Its hooks for attempts are called on a worker, so they must not
