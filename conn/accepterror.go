@@ -9,8 +9,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// endOf is the error of a ctx that has ended, before a call begins; nil: the call begins. The end of
-// a task's own context is that of its wait.
+// endOf is the error of a ctx that has ended, before a call begins; nil: the call begins. The end
+// of a task's own context is that of its wait.
 func endOf(ctx context.Context) error {
 	if _, isTask := ctx.(*sched.Context); isTask || ctx == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// Accepts have the errors of package net: when ctx ends, with its cause, and after the server's end,
-// in a goroutine and in a task.
+// Accepts have the errors of package net: when ctx ends, with its cause, and after the server's
+// end, in a goroutine and in a task.
 func TestAcceptsEndWithTheErrorsOfPackageNet(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no files pass over Unix sockets")
