@@ -44,7 +44,7 @@ func (d *Dialer) ended(network, addr string, err error) error {
 }
 
 // DialHandlerFuture is DialHandler as a future, for one connection. Its first poll starts the dial.
-// Canceling the future ends the attempt, or the connection.
+// A dropped future ends the attempt, or the connection.
 func (d *Dialer) DialHandlerFuture(network, addr string, h Handler) sched.Future[Handle] {
 	return d.dialHandlerFuture(context.Background(), network, addr, h)
 }
