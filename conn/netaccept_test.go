@@ -139,7 +139,7 @@ func TestAnAcceptThatGivesUpOnceWokenWakesTheNext(t *testing.T) {
 		require.True(t, woken)
 		require.Equal(t, 1, l.Waiting())
 		require.Equal(t, 1, l.Arrived())
-		first.Cancel()
+		first.(sched.Canceler).Cancel()
 		require.NoError(t, conntest.Receive(t, got))
 	})
 }

@@ -172,7 +172,7 @@ func (l *SocketListener) TryAccept() (*Socket, error) {
 
 // AcceptFuture is Accept as a future, for one connection: its place among those that
 // wait is from its first poll. Abandoned, it takes none.
-func (l *SocketListener) AcceptFuture() *AcceptFuture { return &AcceptFuture{l: l} }
+func (l *SocketListener) AcceptFuture() sched.Future[*Socket] { return &acceptFuture{l: l} }
 
 // AcceptStream waits for a connection (see sched.Block). In a stackful task the Stream is bound to
 // the task. The error matches that of ctx when ctx ends, with its deadline os.ErrDeadlineExceeded
@@ -186,8 +186,8 @@ func (l *SocketListener) AcceptStream(ctx context.Context) (*Stream, error) {
 }
 
 // AcceptStreamFuture is AcceptFuture with a Stream, bound to the stackful task that polls it last.
-func (l *SocketListener) AcceptStreamFuture() *AcceptStreamFuture {
-	return &AcceptStreamFuture{AcceptFuture{l: l}}
+func (l *SocketListener) AcceptStreamFuture() sched.Future[*Stream] {
+	return &acceptStreamFuture{acceptFuture{l: l}}
 }
 
 // TryAcceptStream is TryAccept with a Stream that is not bound.
@@ -199,13 +199,13 @@ func (l *SocketListener) TryAcceptStream() (*Stream, error) {
 	return s.Bind(nil), nil
 }
 
-// An AcceptStreamFuture is a Stream that a task waits for.
-type AcceptStreamFuture struct{ accept AcceptFuture }
+// An acceptStreamFuture is a Stream that a task waits for.
+type acceptStreamFuture struct{ accept acceptFuture }
 
-var _ sched.Canceler = (*AcceptStreamFuture)(nil)
+var _ sched.Canceler = (*acceptStreamFuture)(nil)
 
 // Poll is the Stream, or the error of a listener that is closed.
-func (f *AcceptStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
+func (f *acceptStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
 	s, err := f.accept.Poll(cx)
 	if err != nil {
 		return nil, err
@@ -214,27 +214,27 @@ func (f *AcceptStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
 }
 
 // Cancel gives up the place among those that wait.
-func (f *AcceptStreamFuture) Cancel() { f.accept.Cancel() }
+func (f *acceptStreamFuture) Cancel() { f.accept.Cancel() }
 
-// An AcceptFuture is a connection that a task waits for.
-type AcceptFuture struct {
+// An acceptFuture is a connection that a task waits for.
+type acceptFuture struct {
 	l     *SocketListener
 	place queue.Place
 }
 
 var (
-	_ sched.Future[*Socket] = (*AcceptFuture)(nil)
-	_ sched.Canceler        = (*AcceptFuture)(nil)
+	_ sched.Future[*Socket] = (*acceptFuture)(nil)
+	_ sched.Canceler        = (*acceptFuture)(nil)
 )
 
 // Poll is the connection, or the error of a listener that is closed.
-func (f *AcceptFuture) Poll(cx *sched.Context) (*Socket, error) {
+func (f *acceptFuture) Poll(cx *sched.Context) (*Socket, error) {
 	a, s := f.l.arrivals.Poll(&f.place, cx.Waker())
 	return f.l.accepted(a, s, sched.ErrPending)
 }
 
 // Cancel gives up the place among those that wait.
-func (f *AcceptFuture) Cancel() { f.l.arrivals.GiveUp(&f.place) }
+func (f *acceptFuture) Cancel() { f.l.arrivals.GiveUp(&f.place) }
 
 // Close stops accepting, and returns when the descriptor is closed; Accept returns an
 // error that matches net.ErrClosed. Sockets that were accepted live on, those that

@@ -41,13 +41,13 @@ func (g *Group) DialUnix(ctx context.Context, cfg UnixDialConfig) (*UnixStream, 
 
 // DialUnixFuture is DialUnix as a future, for one connection: its first poll starts the dial. A
 // dropped future ends the attempt.
-func (g *Group) DialUnixFuture(cfg UnixDialConfig) *DialUnixFuture {
-	return &DialUnixFuture{group: g, cfg: cfg, fd: -1}
+func (g *Group) DialUnixFuture(cfg UnixDialConfig) sched.Future[*UnixStream] {
+	return &dialUnixFuture{group: g, cfg: cfg, fd: -1}
 }
 
-// A DialUnixFuture is a UnixStream that is being dialed. The system does not report when a full
+// A dialUnixFuture is a UnixStream that is being dialed. The system does not report when a full
 // backlog has room, so the future tries again after pauses of 1 to 32 ms.
-type DialUnixFuture struct {
+type dialUnixFuture struct {
 	group *Group
 	cfg   UnixDialConfig
 	fd    int // -1: there is none
@@ -57,8 +57,8 @@ type DialUnixFuture struct {
 }
 
 var (
-	_ sched.Future[*UnixStream] = (*DialUnixFuture)(nil)
-	_ sched.Canceler            = (*DialUnixFuture)(nil)
+	_ sched.Future[*UnixStream] = (*dialUnixFuture)(nil)
+	_ sched.Canceler            = (*dialUnixFuture)(nil)
 )
 
 // The pauses between attempts.
@@ -68,7 +68,7 @@ const (
 )
 
 // Poll is the connection, or the error.
-func (f *DialUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
+func (f *dialUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
 	if f.sleep != nil {
 		if _, err := f.sleep.Poll(cx); err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (f *DialUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
 }
 
 // try makes one attempt. The error is sched.ErrPending if it is to be made again after f.sleep.
-func (f *DialUnixFuture) try() (*UnixStream, error) {
+func (f *dialUnixFuture) try() (*UnixStream, error) {
 	if f.group.over() {
 		return nil, net.ErrClosed
 	}
@@ -121,7 +121,7 @@ func (f *DialUnixFuture) try() (*UnixStream, error) {
 }
 
 // begin makes the socket.
-func (f *DialUnixFuture) begin() (err error) {
+func (f *dialUnixFuture) begin() (err error) {
 	g := f.group
 	if err := filesPass(); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (g *Group) over() bool {
 }
 
 // connected makes the stream of the connected socket.
-func (f *DialUnixFuture) connected() (*UnixStream, error) {
+func (f *dialUnixFuture) connected() (*UnixStream, error) {
 	s := &UnixStream{local: sock.LocalAddr(f.fd), peer: f.cfg.Addr}
 	fd := f.fd
 	f.fd = -1
@@ -162,7 +162,7 @@ func (f *DialUnixFuture) connected() (*UnixStream, error) {
 }
 
 // Cancel ends the attempt.
-func (f *DialUnixFuture) Cancel() {
+func (f *dialUnixFuture) Cancel() {
 	if f.sleep != nil {
 		f.sleep.Cancel()
 		f.sleep = nil
@@ -173,7 +173,7 @@ func (f *DialUnixFuture) Cancel() {
 	}
 }
 
-func (f *DialUnixFuture) opError(err error) error {
+func (f *dialUnixFuture) opError(err error) error {
 	e := &net.OpError{Op: "dial", Net: "unix", Addr: f.cfg.Addr, Err: err}
 	if f.cfg.LocalAddr != nil {
 		e.Source = f.cfg.LocalAddr

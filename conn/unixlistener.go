@@ -151,27 +151,27 @@ func (l *UnixListener) TryAccept() (*UnixStream, error) {
 
 // AcceptFuture is Accept as a future, for one connection: its place among those that wait is from
 // its first poll. A dropped future takes none.
-func (l *UnixListener) AcceptFuture() *AcceptUnixFuture { return &AcceptUnixFuture{l: l} }
+func (l *UnixListener) AcceptFuture() sched.Future[*UnixStream] { return &acceptUnixFuture{l: l} }
 
-// An AcceptUnixFuture is a UnixStream that a task waits for.
-type AcceptUnixFuture struct {
+// An acceptUnixFuture is a UnixStream that a task waits for.
+type acceptUnixFuture struct {
 	l     *UnixListener
 	place queue.Place
 }
 
 var (
-	_ sched.Future[*UnixStream] = (*AcceptUnixFuture)(nil)
-	_ sched.Canceler            = (*AcceptUnixFuture)(nil)
+	_ sched.Future[*UnixStream] = (*acceptUnixFuture)(nil)
+	_ sched.Canceler            = (*acceptUnixFuture)(nil)
 )
 
 // Poll is the connection, or the error of a listener that is closed.
-func (f *AcceptUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
+func (f *acceptUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
 	s, state := f.l.arrivals.Poll(&f.place, cx.Waker())
 	return f.l.taken(s, state, sched.ErrPending)
 }
 
 // Cancel gives up the place among those that wait.
-func (f *AcceptUnixFuture) Cancel() { f.l.arrivals.GiveUp(&f.place) }
+func (f *acceptUnixFuture) Cancel() { f.l.arrivals.GiveUp(&f.place) }
 
 // Close stops accepting, and returns when the descriptor is closed. It closes the connections that
 // nobody has taken. Those that were accepted stay open. A second Close returns an error that

@@ -231,7 +231,7 @@ func (s *UnixStream) RecvFiles(ctx context.Context, p []byte) (n int, files []*o
 	return got.N, got.Files, err
 }
 
-// ReceivedFiles is what a RecvFilesFuture has received.
+// ReceivedFiles is what a future of RecvFilesFuture has received.
 type ReceivedFiles struct {
 	N     int // bytes
 	Files []*os.File
@@ -244,19 +244,21 @@ func (r ReceivedFiles) Release() {
 	}
 }
 
-// RecvFilesFuture is RecvFiles as a future. p is the future's until that is done or abandoned. One
-// that is abandoned has received nothing.
-func (s *UnixStream) RecvFilesFuture(p []byte) *RecvFilesFuture { return &RecvFilesFuture{s: s, p: p} }
+// RecvFilesFuture is RecvFiles as a future. It can be polled again to receive more. p is the
+// future's until that is done or abandoned. One that is abandoned has received nothing.
+func (s *UnixStream) RecvFilesFuture(p []byte) sched.Future[ReceivedFiles] {
+	return &recvFilesFuture{s: s, p: p}
+}
 
-// A RecvFilesFuture receives bytes and files. It can be polled again to receive more.
-type RecvFilesFuture struct {
+// A recvFilesFuture receives bytes and files.
+type recvFilesFuture struct {
 	s    *UnixStream
 	p    []byte
 	wait ready.Wait
 }
 
 // Poll implements sched.Future.
-func (f *RecvFilesFuture) Poll(cx *sched.Context) (got ReceivedFiles, err error) {
+func (f *recvFilesFuture) Poll(cx *sched.Context) (got ReceivedFiles, err error) {
 	if err := f.s.sock.Resume(cx, &f.wait); err != nil {
 		return got, f.s.ended("read", err)
 	}
@@ -272,7 +274,7 @@ func (f *RecvFilesFuture) Poll(cx *sched.Context) (got ReceivedFiles, err error)
 }
 
 // Cancel implements sched.Canceler.
-func (f *RecvFilesFuture) Cancel() { f.s.sock.Drop(ready.In, &f.wait) }
+func (f *recvFilesFuture) Cancel() { f.s.sock.Drop(ready.In, &f.wait) }
 
 // SendFiles sends all of p, and the files with its first byte. It returns how many bytes were sent.
 // See TrySendFiles.
@@ -288,7 +290,8 @@ func (s *UnixStream) SendFilesFuture(p []byte, files []*os.File) *SendFilesFutur
 	return &SendFilesFuture{s: s, p: p, files: files}
 }
 
-// A SendFilesFuture sends bytes and files. Its value is the number of bytes.
+// A SendFilesFuture sends bytes and files. Its value is the number of bytes. The type is exported
+// for Sent, which is of use after an abort.
 type SendFilesFuture struct {
 	s     *UnixStream
 	p     []byte

@@ -270,7 +270,7 @@ func TestAPendingReceiveOfFilesTakesNothingFromTheBudget(t *testing.T) {
 			for cx.Proceed() {
 				left++
 			}
-			recv.Cancel()
+			recv.(sched.Canceler).Cancel()
 			return left, nil
 		})).Wait(t.Context())
 		require.NoError(t, err)

@@ -33,9 +33,9 @@ func TestAPendingReceiveTakesNothingFromTheBudget(t *testing.T) {
 		f := newFixture(t, backend, 1)
 		s := listenTaskUDP(t, f)
 		p := make([]byte, 10)
-		require.Equal(t, 128, unspent[int](t, f, s.RecvFuture(p)), "RecvFuture")
-		require.Equal(t, 128, unspent[packet.Received[netip.AddrPort]](t, f, s.RecvFromFuture(p)), "RecvFromFuture")
-		require.Equal(t, 128, unspent[int](t, f, s.RecvBatchFuture(make([]packet.Message[netip.AddrPort], 2))), "RecvBatchFuture")
-		require.Equal(t, 128, unspent[struct{}](t, f, s.ClosedFuture()), "ClosedFuture")
+		require.Equal(t, 128, unspent(t, f, s.RecvFuture(p)), "RecvFuture")
+		require.Equal(t, 128, unspent(t, f, s.RecvFromFuture(p)), "RecvFromFuture")
+		require.Equal(t, 128, unspent(t, f, s.RecvBatchFuture(make([]packet.Message[netip.AddrPort], 2))), "RecvBatchFuture")
+		require.Equal(t, 128, unspent(t, f, s.ClosedFuture()), "ClosedFuture")
 	})
 }

@@ -17,12 +17,12 @@ type Message[A any] struct {
 	Control ControlMessage // a receive sets it, as the Want methods of the socket say; unused by SendBatch
 }
 
-// A BatchFuture is a receive or a send of several datagrams. Its value is their number. It can be
-// polled again to do the same once more.
+// A BatchFuture is a send of several datagrams. Its value is their number. It can be polled again
+// to send them once more. The type is exported for Sent, which is of use after an abort.
 type BatchFuture[A any] struct {
 	s    *DatagramSocket[A]
 	ms   []Message[A]
-	send bool
+	send bool // else it is that of RecvBatchFuture
 	done int  // how many of ms were sent
 	over bool // the last poll was done: the next poll begins a new batch
 	wait retry
@@ -51,8 +51,9 @@ func (s *DatagramSocket[A]) RecvBatch(ctx context.Context, ms []Message[A]) (n i
 	return n, err
 }
 
-// RecvBatchFuture is RecvBatch as a future. ms belongs to the future until it is done or abandoned.
-func (s *DatagramSocket[A]) RecvBatchFuture(ms []Message[A]) *BatchFuture[A] {
+// RecvBatchFuture is RecvBatch as a future. It can be polled again for the next datagrams. ms
+// belongs to the future until it is done or abandoned.
+func (s *DatagramSocket[A]) RecvBatchFuture(ms []Message[A]) sched.Future[int] {
 	return &BatchFuture[A]{s: s, ms: ms}
 }
 

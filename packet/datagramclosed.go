@@ -17,19 +17,21 @@ func (s *DatagramSocket[A]) Closed(ctx context.Context) error {
 	return err
 }
 
-// ClosedFuture is Closed as a future.
-func (s *DatagramSocket[A]) ClosedFuture() *ClosedFuture { return &ClosedFuture{s: &s.sock} }
+// ClosedFuture is Closed as a future. It never fails.
+func (s *DatagramSocket[A]) ClosedFuture() sched.Future[struct{}] {
+	return &closedFuture{s: &s.sock}
+}
 
-// A ClosedFuture waits for the end of a socket. It never fails.
-type ClosedFuture struct {
+// A closedFuture waits for the end of a socket.
+type closedFuture struct {
 	s    *ready.Socket
 	wait ready.Wait
 }
 
 // Poll implements sched.Future.
-func (f *ClosedFuture) Poll(cx *sched.Context) (struct{}, error) {
+func (f *closedFuture) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, f.s.PollEnd(cx, &f.wait)
 }
 
 // Cancel implements sched.Canceler.
-func (f *ClosedFuture) Cancel() { f.s.DropEnd(&f.wait) }
+func (f *closedFuture) Cancel() { f.s.DropEnd(&f.wait) }

@@ -37,20 +37,20 @@ func (s *DatagramSocket[A]) received(c *call, n int, err error) (int, A, error) 
 	return n, from, err
 }
 
-// A RecvFromFuture is a receive with the sender. It can be polled again for the next datagram.
-type RecvFromFuture[A any] struct {
+// A recvFromFuture is a receive with the sender.
+type recvFromFuture[A any] struct {
 	s *DatagramSocket[A]
 	c call
 }
 
-// RecvFromFuture returns a future that receives a datagram into p. p belongs to the future until it
-// is done or abandoned.
-func (s *DatagramSocket[A]) RecvFromFuture(p []byte) *RecvFromFuture[A] {
-	return &RecvFromFuture[A]{s, call{s: &s.caller, kind: callRecvFrom, p: p}}
+// RecvFromFuture returns a future that receives a datagram into p. It can be polled again for the
+// next one. p belongs to the future until it is done or abandoned.
+func (s *DatagramSocket[A]) RecvFromFuture(p []byte) sched.Future[Received[A]] {
+	return &recvFromFuture[A]{s, call{s: &s.caller, kind: callRecvFrom, p: p}}
 }
 
 // Poll implements sched.Future.
-func (f *RecvFromFuture[A]) Poll(cx *sched.Context) (got Received[A], err error) {
+func (f *recvFromFuture[A]) Poll(cx *sched.Context) (got Received[A], err error) {
 	if got.N, err = f.c.Poll(cx); err == nil {
 		got.From = f.s.sender(&f.c.addr)
 	}
@@ -58,7 +58,7 @@ func (f *RecvFromFuture[A]) Poll(cx *sched.Context) (got Received[A], err error)
 }
 
 // Cancel implements sched.Canceler.
-func (f *RecvFromFuture[A]) Cancel() { f.c.Cancel() }
+func (f *recvFromFuture[A]) Cancel() { f.c.Cancel() }
 
 // TryRecv is TryRecvFrom without the sender, mostly for a connected socket.
 func (s *DatagramSocket[A]) TryRecv(p []byte) (n int, err error) {
@@ -77,20 +77,10 @@ func (s *DatagramSocket[A]) Recv(ctx context.Context, p []byte) (n int, err erro
 }
 
 // RecvFuture returns a future that receives a datagram into p. Its value is the datagram's length.
-// p belongs to the future until it is done or abandoned.
-func (s *DatagramSocket[A]) RecvFuture(p []byte) *CallFuture {
-	return &CallFuture{call{s: &s.caller, kind: callRecv, p: p}}
+// It can be polled again for the next one. p belongs to the future until it is done or abandoned.
+func (s *DatagramSocket[A]) RecvFuture(p []byte) sched.Future[int] {
+	return &call{s: &s.caller, kind: callRecv, p: p}
 }
-
-// A CallFuture is a receive, a send, or a wait for the socket to be ready. Its value is the number
-// of bytes. After it is done it can be polled again, for the next call.
-type CallFuture struct{ c call }
-
-// Poll implements sched.Future.
-func (f *CallFuture) Poll(cx *sched.Context) (int, error) { return f.c.Poll(cx) }
-
-// Cancel implements sched.Canceler.
-func (f *CallFuture) Cancel() { f.c.Cancel() }
 
 // Readable waits until a receive would not wait. It needs no buffer meanwhile. Another task may
 // receive the datagram first. So use TryRecvFrom afterwards, and wait again on ErrWouldBlock.
@@ -101,7 +91,7 @@ func (s *DatagramSocket[A]) Readable(ctx context.Context) error {
 	return err
 }
 
-// ReadableFuture is Readable as a future. Its value is 0.
-func (s *DatagramSocket[A]) ReadableFuture() *CallFuture {
-	return &CallFuture{call{s: &s.caller, kind: callReadable}}
+// ReadableFuture is Readable as a future. Its value is 0. It can be polled again for the next wait.
+func (s *DatagramSocket[A]) ReadableFuture() sched.Future[int] {
+	return &call{s: &s.caller, kind: callReadable}
 }

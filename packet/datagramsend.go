@@ -2,6 +2,8 @@ package packet
 
 import (
 	"context"
+
+	"github.com/suiro-go/suiro/sched"
 )
 
 // sendTo returns the call that sends to an address, or an error if the address is refused.
@@ -39,11 +41,12 @@ func (s *DatagramSocket[A]) SendTo(ctx context.Context, p []byte, to A) error {
 	return err
 }
 
-// SendToFuture is SendTo as a future. p must not change until the future is done or abandoned.
-func (s *DatagramSocket[A]) SendToFuture(p []byte, to A) *CallFuture {
-	f := &CallFuture{call{s: &s.caller, kind: callSendTo, p: p}}
-	f.c.refused = s.encode(to, &f.c.addr)
-	return f
+// SendToFuture is SendTo as a future. Its value is the number of bytes. It can be polled again to
+// send p once more. p must not change until the future is done or abandoned.
+func (s *DatagramSocket[A]) SendToFuture(p []byte, to A) sched.Future[int] {
+	c := &call{s: &s.caller, kind: callSendTo, p: p}
+	c.refused = s.encode(to, &c.addr)
+	return c
 }
 
 // TrySend sends p as one datagram to the peer of a connected socket if there is room. Else the
@@ -64,9 +67,10 @@ func (s *DatagramSocket[A]) Send(ctx context.Context, p []byte) error {
 	return err
 }
 
-// SendFuture is Send as a future. p must not change until the future is done or abandoned.
-func (s *DatagramSocket[A]) SendFuture(p []byte) *CallFuture {
-	return &CallFuture{call{s: &s.caller, kind: callSend, p: p}}
+// SendFuture is Send as a future. Its value is the number of bytes. It can be polled again to send
+// p once more. p must not change until the future is done or abandoned.
+func (s *DatagramSocket[A]) SendFuture(p []byte) sched.Future[int] {
+	return &call{s: &s.caller, kind: callSend, p: p}
 }
 
 // Writable waits until a send would not wait for room. Another task may take the room first. So use
@@ -78,7 +82,7 @@ func (s *DatagramSocket[A]) Writable(ctx context.Context) error {
 	return err
 }
 
-// WritableFuture is Writable as a future. Its value is 0.
-func (s *DatagramSocket[A]) WritableFuture() *CallFuture {
-	return &CallFuture{call{s: &s.caller, kind: callWritable}}
+// WritableFuture is Writable as a future. Its value is 0. It can be polled again for the next wait.
+func (s *DatagramSocket[A]) WritableFuture() sched.Future[int] {
+	return &call{s: &s.caller, kind: callWritable}
 }

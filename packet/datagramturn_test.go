@@ -78,7 +78,7 @@ func TestAWokenReceiveThatIsDroppedPassesItsTurnOn(t *testing.T) {
 					polled = true
 					return recv.Poll(cx)
 				}
-				recv.Cancel()
+				recv.(sched.Canceler).Cancel()
 				return 0, nil
 			})))
 			conntest.Eventually(t, func() bool { return polls.Load() >= 1 })
@@ -155,7 +155,7 @@ func TestDroppedReceivesLoseNoWakeUp(t *testing.T) {
 			ends = append(ends, inTask(f, func(cx *sched.Context) error {
 				p := make([]byte, 10)
 				for {
-					future := sched.Future[int](s.RecvFuture(p))
+					future := s.RecvFuture(p)
 					if i > 0 {
 						future = sched.Timeout(time.Duration(i)*50*time.Microsecond, future)
 					}

@@ -118,8 +118,7 @@ func TestAnErrorQueueMakesNoTaskSpin(t *testing.T) {
 			func(to *net.UDPAddr) { require.NoError(t, s.SendTo(t.Context(), []byte("x"), to.AddrPort())) },
 			func() error { _, err := s.Recv(t.Context(), p); return err })
 		var polls atomic.Int64
-		recv := s.RecvFuture(p)
-		got := sched.Spawn(f.Runtime(), counted(&polls, sched.Future[int](recv)))
+		got := sched.Spawn(f.Runtime(), counted(&polls, s.RecvFuture(p)))
 		time.Sleep(50 * time.Millisecond)
 		require.Less(t, polls.Load(), int64(12))
 		c := udpClient(t, s.LocalAddr())

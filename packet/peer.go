@@ -62,7 +62,7 @@ var (
 	copies = sync.Pool{New: func() any { return &datagramCopy{make([]byte, 0, 2048)} }}
 
 	// peerCalls are for methods without a future.
-	peerCalls = sync.Pool{New: func() any { return new(PeerRecvFuture) }}
+	peerCalls = sync.Pool{New: func() any { return new(peerRecvFuture) }}
 )
 
 // maxKeptCopy is the largest capacity of a copy that is kept for the next datagram.
@@ -95,7 +95,7 @@ func (p *Peer) Recv(ctx context.Context, b []byte) (int, error) {
 			return n, err
 		}
 	}
-	f := peerCalls.Get().(*PeerRecvFuture)
+	f := peerCalls.Get().(*peerRecvFuture)
 	f.p, f.b = p, b
 	n, err := sched.Block(ctx, p.group.RT, f)
 	f.p, f.b = nil, nil
@@ -124,8 +124,9 @@ func (p *Peer) next() (*datagramCopy, error) {
 	return nil, ErrWouldBlock
 }
 
-// RecvFuture is Recv as a future. b belongs to the future until it is done or abandoned.
-func (p *Peer) RecvFuture(b []byte) *PeerRecvFuture { return &PeerRecvFuture{p: p, b: b} }
+// RecvFuture is Recv as a future. It can be polled again for the next datagram. b belongs to the
+// future until it is done or abandoned.
+func (p *Peer) RecvFuture(b []byte) sched.Future[int] { return &peerRecvFuture{p: p, b: b} }
 
 // Send sends b to the peer as one datagram. It does not wait. While the kernel's send buffer is
 // full, datagrams are queued as copies, up to conn.Config.MaxWrite bytes for the socket. Then the
@@ -141,8 +142,8 @@ func (p *Peer) Send(b []byte) error {
 	return p.conn.trySendOrQueue(b, p.session.local, p.addr)
 }
 
-// A PeerRecvFuture is a receive of a peer's datagram. It can be polled again for the next one.
-type PeerRecvFuture struct {
+// A peerRecvFuture is a receive of a peer's datagram.
+type peerRecvFuture struct {
 	p    *Peer
 	b    []byte
 	wait peerWait
@@ -156,7 +157,7 @@ type peerWait struct {
 }
 
 // Poll implements sched.Future.
-func (f *PeerRecvFuture) Poll(cx *sched.Context) (int, error) {
+func (f *peerRecvFuture) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
 	}
@@ -182,14 +183,14 @@ func (f *PeerRecvFuture) Poll(cx *sched.Context) (int, error) {
 }
 
 // Cancel implements sched.Canceler.
-func (f *PeerRecvFuture) Cancel() {
+func (f *peerRecvFuture) Cancel() {
 	f.p.mu.Lock()
 	f.drop()
 	f.p.mu.Unlock()
 }
 
 // drop forgets the wait. The peer's mu is held.
-func (f *PeerRecvFuture) drop() {
+func (f *peerRecvFuture) drop() {
 	f.p.waits.Remove(&f.wait.node)
 	if f.wait.timed {
 		f.wait.timed = false

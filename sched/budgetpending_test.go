@@ -37,7 +37,7 @@ func TestAPendingPollTakesNothingFromTheBudget(t *testing.T) {
 	ch := make(chan int)
 	require.Equal(t, budget, unspent(t, rt, set.JoinNext()), "JoinNext")
 	require.Equal(t, budget, unspent(t, rt, set.JoinAll()), "JoinAll of a set")
-	require.Equal(t, budget, unspent[sched.Expired[int]](t, rt, q.ExpiredFuture()), "DelayQueue")
+	require.Equal(t, budget, unspent(t, rt, q.ExpiredFuture()), "DelayQueue")
 	require.Equal(t, budget, unspent[time.Duration](t, rt, ticks), "Interval")
 	require.Equal(t, budget, unspent(t, rt, sched.Recv(ch)), "Recv")
 	require.Equal(t, budget, unspent(t, rt, sched.Recv[int](nil)), "Recv of nil")

@@ -22,7 +22,7 @@ import (
 // there are more values to take. See arm.
 type DelayQueue[T any] struct {
 	rt      *Runtime
-	futures sync.Pool // of *ExpiredFuture[T]
+	futures sync.Pool // of *expiredFuture[T]
 
 	mu      sync.Mutex
 	wheel   *timer.Wheel
@@ -59,7 +59,7 @@ type delayNode[T any] struct {
 // NewDelayQueue returns an empty queue that uses the runtime's time.
 func NewDelayQueue[T any](rt *Runtime) *DelayQueue[T] {
 	q := &DelayQueue[T]{rt: rt, wheel: timer.New(uint64(int64(rt.Now()) / oneTick))}
-	q.futures.New = func() any { return q.ExpiredFuture() }
+	q.futures.New = func() any { return &expiredFuture[T]{queue: q} }
 	return q
 }
 
@@ -252,23 +252,23 @@ func timeOf(tick uint64) time.Duration {
 // Next awaits the next expired value (see Await). While the queue is empty it waits for an
 // insertion. In a goroutine it returns ErrClosed if the runtime closes.
 func (q *DelayQueue[T]) Next(ctx context.Context) (Expired[T], error) {
-	f := q.futures.Get().(*ExpiredFuture[T])
+	f := q.futures.Get().(*expiredFuture[T])
 	defer q.futures.Put(f)
 	return Block(ctx, q.rt, f)
 }
 
-// ExpiredFuture is Next as a future. It can be polled again for each further value.
-func (q *DelayQueue[T]) ExpiredFuture() *ExpiredFuture[T] { return &ExpiredFuture[T]{queue: q} }
+// ExpiredFuture is Next as a future, for one task at a time. It can be polled again for each
+// further value. If an abandoned one was woken for a value, the next waiter gets that value.
+func (q *DelayQueue[T]) ExpiredFuture() Future[Expired[T]] { return &expiredFuture[T]{queue: q} }
 
-// An ExpiredFuture waits for values of a DelayQueue. It belongs to one task at a time and must not
-// be copied.
-type ExpiredFuture[T any] struct {
+// An expiredFuture waits for values of a DelayQueue.
+type expiredFuture[T any] struct {
 	queue *DelayQueue[T]
 	node  waitNode
 }
 
 // Poll takes an expired value if there is one.
-func (f *ExpiredFuture[T]) Poll(cx *Context) (e Expired[T], err error) {
+func (f *expiredFuture[T]) Poll(cx *Context) (e Expired[T], err error) {
 	q := f.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -288,7 +288,7 @@ func (f *ExpiredFuture[T]) Poll(cx *Context) (e Expired[T], err error) {
 }
 
 // Cancel ends the wait. If it was woken for a value, the next waiter gets that value.
-func (f *ExpiredFuture[T]) Cancel() {
+func (f *expiredFuture[T]) Cancel() {
 	q := f.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -131,7 +131,7 @@ func TestAnAbandonedWaitForADelayQueueIsTheNextOnes(t *testing.T) {
 			first, woken := q.ExpiredFuture(), 0
 			h1 := sched.Spawn(cx, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 				if woken++; woken == 2 {
-					first.Cancel() // while the value is available
+					first.(sched.Canceler).Cancel() // while the value is available
 					return 0, nil
 				}
 				_, err := first.Poll(cx)

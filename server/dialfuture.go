@@ -44,19 +44,19 @@ func (d *Dialer) ended(network, addr string, err error) error {
 }
 
 // DialHandlerFuture is DialHandler as a future, for one connection. Its first poll starts the dial.
-// Canceling the future ends the attempt, or the connection.
-func (d *Dialer) DialHandlerFuture(network, addr string, h Handler) *DialHandlerFuture {
+// A dropped future ends the attempt, or the connection.
+func (d *Dialer) DialHandlerFuture(network, addr string, h Handler) sched.Future[Handle] {
 	return d.dialHandlerFuture(context.Background(), network, addr, h)
 }
 
-func (d *Dialer) dialHandlerFuture(ctx context.Context, network, addr string, h Handler) *DialHandlerFuture {
-	f := &DialHandlerFuture{ctx: ctx, dialer: d, to: target{network, addr}}
+func (d *Dialer) dialHandlerFuture(ctx context.Context, network, addr string, h Handler) *dialHandlerFuture {
+	f := &dialHandlerFuture{ctx: ctx, dialer: d, to: target{network, addr}}
 	f.opening.inner = h
 	return f
 }
 
-// A DialHandlerFuture is a connection with a Handler that is being established.
-type DialHandlerFuture struct {
+// A dialHandlerFuture is a connection with a Handler that is being established.
+type dialHandlerFuture struct {
 	opening opening
 	ctx     context.Context // the Resolver gets its values
 	dialer  *Dialer
@@ -66,13 +66,13 @@ type DialHandlerFuture struct {
 }
 
 var (
-	_ sched.Future[Handle] = (*DialHandlerFuture)(nil)
-	_ sched.Canceler       = (*DialHandlerFuture)(nil)
+	_ sched.Future[Handle] = (*dialHandlerFuture)(nil)
+	_ sched.Canceler       = (*dialHandlerFuture)(nil)
 	_ conn.Handler         = (*opening)(nil)
 )
 
 // Poll returns the handle, once OnOpen has been called, or the error.
-func (f *DialHandlerFuture) Poll(cx *sched.Context) (Handle, error) {
+func (f *dialHandlerFuture) Poll(cx *sched.Context) (Handle, error) {
 	handle, err := f.poll(cx)
 	if err == sched.ErrPending {
 		return handle, err
@@ -80,7 +80,7 @@ func (f *DialHandlerFuture) Poll(cx *sched.Context) (Handle, error) {
 	return handle, f.dialer.ended(f.to.network, f.to.addr, err)
 }
 
-func (f *DialHandlerFuture) poll(cx *sched.Context) (Handle, error) {
+func (f *dialHandlerFuture) poll(cx *sched.Context) (Handle, error) {
 	if !f.started {
 		f.started = true
 		f.opening.waker = cx.Waker() // no other goroutine knows the opening yet
@@ -104,7 +104,7 @@ func (f *DialHandlerFuture) poll(cx *sched.Context) (Handle, error) {
 }
 
 // Cancel ends the attempt.
-func (f *DialHandlerFuture) Cancel() {
+func (f *dialHandlerFuture) Cancel() {
 	if f.started {
 		_ = f.handle.Abort() // it may have ended
 	}

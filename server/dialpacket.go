@@ -28,26 +28,12 @@ func (d *Dialer) DialPacket(ctx context.Context, network, addr string, h PacketH
 
 // DialPacketFuture is DialPacket as a future, for one socket. Its first poll starts the dial. A
 // dropped future makes no socket.
-func (d *Dialer) DialPacketFuture(network, addr string, h PacketHandler) *DialPacketFuture {
-	return &DialPacketFuture{packetDial[PacketHandle]{dialer: d, network: network, addr: addr, attach: d.attachPacket(h)}}
+func (d *Dialer) DialPacketFuture(network, addr string, h PacketHandler) sched.Future[PacketHandle] {
+	return &packetDial[PacketHandle]{dialer: d, network: network, addr: addr, attach: d.attachPacket(h)}
 }
 
-// A DialPacketFuture is a connected packet socket that is being made. It may have to resolve the
-// peer's name first.
-type DialPacketFuture struct{ dial packetDial[PacketHandle] }
-
-var (
-	_ sched.Future[PacketHandle] = (*DialPacketFuture)(nil)
-	_ sched.Canceler             = (*DialPacketFuture)(nil)
-)
-
-// Poll returns the handle of the socket, or the error.
-func (f *DialPacketFuture) Poll(cx *sched.Context) (PacketHandle, error) { return f.dial.Poll(cx) }
-
-// Cancel ends the resolution of the name.
-func (f *DialPacketFuture) Cancel() { f.dial.Cancel() }
-
-// A packetDial is a future that makes a connected socket and attaches a T to it.
+// A packetDial is a future that makes a connected socket and attaches a T to it. It may have to
+// resolve the peer's name first.
 type packetDial[T any] struct {
 	dialer        *Dialer
 	network, addr string
@@ -59,7 +45,12 @@ type packetDial[T any] struct {
 	cancel context.CancelFunc                     // with call
 }
 
-// Poll implements sched.Future.
+var (
+	_ sched.Future[PacketHandle] = (*packetDial[PacketHandle])(nil)
+	_ sched.Canceler             = (*packetDial[PacketHandle])(nil)
+)
+
+// Poll returns the handle of the socket, or the error.
 func (f *packetDial[T]) Poll(cx *sched.Context) (T, error) {
 	v, err := f.poll(cx)
 	if err == sched.ErrPending {
@@ -98,7 +89,7 @@ func (f *packetDial[T]) poll(cx *sched.Context) (handle T, err error) {
 	return connectPacket(f.plan, f.attach)
 }
 
-// Cancel implements sched.Canceler.
+// Cancel ends the resolution of the name.
 func (f *packetDial[T]) Cancel() {
 	if f.call != nil {
 		f.cancel()

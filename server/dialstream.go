@@ -14,7 +14,7 @@ import (
 // sched.ErrCanceled.
 func (d *Dialer) DialStream(ctx context.Context, network, addr string) (*Stream, error) {
 	s := conn.NewStream()
-	f := &DialStreamFuture{d.dialHandlerFuture(sched.WithoutTask(ctx), network, addr, s.Handler()), s}
+	f := &dialStreamFuture{d.dialHandlerFuture(sched.WithoutTask(ctx), network, addr, s.Handler()), s}
 	s, err := await(ctx, d, f)
 	return s, d.ended(network, addr, err)
 }
@@ -22,24 +22,24 @@ func (d *Dialer) DialStream(ctx context.Context, network, addr string) (*Stream,
 // DialStreamFuture is DialStream as a future, for one connection. Its first poll starts the dial.
 // The Stream is bound to the stackful task that polls it last. A dropped future ends the attempt.
 // Bound the time by Dialer.Timeout: its error names the address, that of sched.Timeout does not.
-func (d *Dialer) DialStreamFuture(network, addr string) *DialStreamFuture {
+func (d *Dialer) DialStreamFuture(network, addr string) sched.Future[*Stream] {
 	s := conn.NewStream()
-	return &DialStreamFuture{d.dialHandlerFuture(context.Background(), network, addr, s.Handler()), s}
+	return &dialStreamFuture{d.dialHandlerFuture(context.Background(), network, addr, s.Handler()), s}
 }
 
-// A DialStreamFuture is a Stream that is being dialed.
-type DialStreamFuture struct {
-	dial   *DialHandlerFuture
+// A dialStreamFuture is a Stream that is being dialed.
+type dialStreamFuture struct {
+	dial   *dialHandlerFuture
 	stream *Stream
 }
 
 var (
-	_ sched.Future[*Stream] = (*DialStreamFuture)(nil)
-	_ sched.Canceler        = (*DialStreamFuture)(nil)
+	_ sched.Future[*Stream] = (*dialStreamFuture)(nil)
+	_ sched.Canceler        = (*dialStreamFuture)(nil)
 )
 
 // Poll returns the Stream, or the error.
-func (f *DialStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
+func (f *dialStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
 	switch _, err := f.dial.Poll(cx); err {
 	case nil:
 		return f.stream.Bind(cx), nil
@@ -52,7 +52,7 @@ func (f *DialStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
 }
 
 // Cancel ends the attempt.
-func (f *DialStreamFuture) Cancel() {
+func (f *dialStreamFuture) Cancel() {
 	f.dial.Cancel()
 	f.stream.Abort()
 }

@@ -19,23 +19,8 @@ func (d *Dialer) DialUDP(ctx context.Context, network, addr string) (*UDPSocket,
 
 // DialUDPFuture is DialUDP as a future, for one socket. Its first poll starts the dial. A dropped
 // future makes no socket.
-func (d *Dialer) DialUDPFuture(network, addr string) *DialUDPFuture {
-	return &DialUDPFuture{packetDial[*UDPSocket]{dialer: d, network: network, addr: addr, attach: attachUDP}}
+func (d *Dialer) DialUDPFuture(network, addr string) sched.Future[*UDPSocket] {
+	return &packetDial[*UDPSocket]{dialer: d, network: network, addr: addr, attach: attachUDP}
 }
-
-// A DialUDPFuture is a connected UDP socket that is being made. It may have to resolve the peer's
-// name first.
-type DialUDPFuture struct{ dial packetDial[*UDPSocket] }
-
-var (
-	_ sched.Future[*UDPSocket] = (*DialUDPFuture)(nil)
-	_ sched.Canceler           = (*DialUDPFuture)(nil)
-)
-
-// Poll returns the socket, or the error.
-func (f *DialUDPFuture) Poll(cx *sched.Context) (*UDPSocket, error) { return f.dial.Poll(cx) }
-
-// Cancel ends the resolution of the name.
-func (f *DialUDPFuture) Cancel() { f.dial.Cancel() }
 
 func attachUDP(g *conn.Group, pc *net.UDPConn) (*UDPSocket, error) { return packet.ListenUDP(g, pc) }

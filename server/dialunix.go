@@ -22,24 +22,24 @@ func (d *Dialer) DialUnix(ctx context.Context, path string) (*UnixStream, error)
 
 // DialUnixFuture is DialUnix as a future, for one connection: its first poll starts the dial. A
 // dropped future ends the attempt.
-func (d *Dialer) DialUnixFuture(path string) *DialUnixFuture {
-	return &DialUnixFuture{dialer: d, path: path}
+func (d *Dialer) DialUnixFuture(path string) sched.Future[*UnixStream] {
+	return &dialUnixFuture{dialer: d, path: path}
 }
 
-// A DialUnixFuture is a UnixStream that is being dialed.
-type DialUnixFuture struct {
+// A dialUnixFuture is a UnixStream that is being dialed.
+type dialUnixFuture struct {
 	dialer *Dialer
 	path   string
-	dial   *conn.DialUnixFuture // nil before the first poll
+	dial   sched.Future[*UnixStream] // nil before the first poll
 }
 
 var (
-	_ sched.Future[*UnixStream] = (*DialUnixFuture)(nil)
-	_ sched.Canceler            = (*DialUnixFuture)(nil)
+	_ sched.Future[*UnixStream] = (*dialUnixFuture)(nil)
+	_ sched.Canceler            = (*dialUnixFuture)(nil)
 )
 
 // Poll returns the connection, or the error.
-func (f *DialUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
+func (f *dialUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
 	if f.dial == nil {
 		var err error
 		if f.dial, err = f.dialer.dialUnix(f.path); err != nil {
@@ -50,13 +50,13 @@ func (f *DialUnixFuture) Poll(cx *sched.Context) (*UnixStream, error) {
 }
 
 // Cancel ends the attempt.
-func (f *DialUnixFuture) Cancel() {
+func (f *dialUnixFuture) Cancel() {
 	if f.dial != nil {
-		f.dial.Cancel()
+		f.dial.(sched.Canceler).Cancel()
 	}
 }
 
-func (d *Dialer) dialUnix(path string) (*conn.DialUnixFuture, error) {
+func (d *Dialer) dialUnix(path string) (sched.Future[*UnixStream], error) {
 	if d.TLS != nil || d.Proxy != nil {
 		return nil, fmt.Errorf("server: Dialer.TLS or Proxy is set, and files pass beside plain bytes alone: use a Dialer without them: %w", errors.ErrUnsupported)
 	}

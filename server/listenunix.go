@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // ListenUnix listens on a path, or on Linux on an abstract name that begins with "@", for
@@ -93,7 +94,7 @@ func (l *UnixListener) Accept(ctx context.Context) (*UnixStream, error) { return
 
 // AcceptFuture is Accept as a future, for one connection. It takes its place in the queue of
 // waiting calls at its first poll. A dropped future takes no connection.
-func (l *UnixListener) AcceptFuture() *AcceptUnixFuture { return l.l.AcceptFuture() }
+func (l *UnixListener) AcceptFuture() sched.Future[*UnixStream] { return l.l.AcceptFuture() }
 
 // TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is none.
 func (l *UnixListener) TryAccept() (*UnixStream, error) { return l.l.TryAccept() }

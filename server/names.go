@@ -54,16 +54,10 @@ type (
 	// Socket is a connection for ordinary goroutines: the listeners of Listen accept it. Its
 	// methods: go doc conn.Socket.
 	Socket = conn.Socket
-	// AcceptStreamFuture is a Stream that a StreamListener accepts.
-	AcceptStreamFuture = conn.AcceptStreamFuture
 	// UnixStream is a Unix connection on which files are passed. Its methods: go doc
 	// conn.UnixStream.
 	UnixStream = conn.UnixStream
-	// AcceptUnixFuture is a UnixStream that a UnixListener accepts.
-	AcceptUnixFuture = conn.AcceptUnixFuture
-	// RecvFilesFuture receives bytes and files of a UnixStream.
-	RecvFilesFuture = conn.RecvFilesFuture
-	// ReceivedFiles is the result of a RecvFilesFuture.
+	// ReceivedFiles is the result of UnixStream.RecvFilesFuture.
 	ReceivedFiles = conn.ReceivedFiles
 	// SendFilesFuture sends bytes and files on a UnixStream.
 	SendFilesFuture = conn.SendFilesFuture
@@ -175,8 +169,6 @@ type (
 	UDPSocket = packet.UDPSocket
 	// Peer is one peer of a socket, for the task that serves it.
 	Peer = packet.Peer
-	// PeerRecvFuture receives a peer's datagram.
-	PeerRecvFuture = packet.PeerRecvFuture
 	// UnixDatagram is a Unix datagram socket for tasks and goroutines.
 	UnixDatagram = packet.UnixDatagram
 	// NetConn is a datagram socket in the form of package net.
@@ -187,14 +179,8 @@ type (
 	DatagramControlMessage = packet.ControlMessage
 	// DatagramReceived is a datagram that a future has received.
 	DatagramReceived[A any] = packet.Received[A]
-	// RecvFromFuture receives a datagram with its sender.
-	RecvFromFuture[A any] = packet.RecvFromFuture[A]
-	// DatagramFuture is a receive, a send, or a wait for a socket to be ready.
-	DatagramFuture = packet.CallFuture
-	// DatagramBatchFuture is a receive or a send of several datagrams.
+	// DatagramBatchFuture is a send of several datagrams.
 	DatagramBatchFuture[A any] = packet.BatchFuture[A]
-	// DatagramClosedFuture waits for the end of a datagram socket.
-	DatagramClosedFuture = packet.ClosedFuture
 )
 
 // SessionTasks is a SessionHandler that serves each session with a task of its own, see

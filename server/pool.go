@@ -10,6 +10,7 @@ import (
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/internal/saturate"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // A Pool keeps idle connections to other servers, and gives them out again, the most recently
@@ -107,7 +108,7 @@ func or[T int | time.Duration](v, byDefault, none T) T {
 // already and has not given it back, cancel resets it. There is no TryGet, because only an idle
 // connection's worker can tell whether it is still open.
 func (p *Pool) Start(network, addr string, h Handler) (cancel func(), err error) {
-	f := p.GetFuture(network, addr, h)
+	f := p.getFuture(network, addr, h)
 	g, err := p.Dialer.group()
 	if err != nil {
 		return nil, f.failed(err)
@@ -133,9 +134,14 @@ func (p *Pool) Get(ctx context.Context, network, addr string, h Handler) (Handle
 }
 
 // GetFuture is Get as a future, for one connection. It takes its place in the queue at its first
-// poll.
-func (p *Pool) GetFuture(network, addr string, h Handler) *GetFuture {
-	f := &GetFuture{pool: p, to: target{network, addr}, handler: h}
+// poll, and an abandoned one leaves it. A connection that h has got and not given back is reset
+// then.
+func (p *Pool) GetFuture(network, addr string, h Handler) sched.Future[Handle] {
+	return p.getFuture(network, addr, h)
+}
+
+func (p *Pool) getFuture(network, addr string, h Handler) *getFuture {
+	f := &getFuture{pool: p, to: target{network, addr}, handler: h}
 	f.node.Value = f
 	return f
 }

@@ -20,8 +20,8 @@ type pooled struct {
 
 	state   poolState // the pool's mu guards this field and those below
 	handle  Handle    // zero: not known yet
-	wanted  *GetFuture
-	user    *GetFuture // the request of its present user
+	wanted  *getFuture
+	user    *getFuture // the request of its present user
 	givenUp bool       // a dial that no request waits for
 }
 
@@ -159,7 +159,7 @@ func (pc *pooled) give(c *Conn) {
 }
 
 // hand gives the connection to a handler, and answers the request.
-func (pc *pooled) hand(c *Conn, f *GetFuture) {
+func (pc *pooled) hand(c *Conn, f *getFuture) {
 	defer f.done() // also if OnOpen panics: then OnClose of the handler is called
 	if err := c.HandOver(f.handler); err != nil {
 		_ = c.SetHandler(f.handler) // cannot fail: the connection was just checked

@@ -9,14 +9,14 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A GetFuture is a request to a Pool for a connection.
-type GetFuture struct {
+// A getFuture is a request to a Pool for a connection.
+type getFuture struct {
 	pool    *Pool
 	to      target
 	handler Handler
 	refuse  func(error) // calls the handler's OnClose, for Start; nil: a caller polls
 
-	node   list.Node[*GetFuture] // in the host's queue; the pool's mu guards this field and those below
+	node   list.Node[*getFuture] // in the host's queue; the pool's mu guards this field and those below
 	state  getState
 	handle Handle
 	err    error
@@ -35,12 +35,12 @@ const (
 )
 
 var (
-	_ sched.Future[Handle] = (*GetFuture)(nil)
-	_ sched.Canceler       = (*GetFuture)(nil)
+	_ sched.Future[Handle] = (*getFuture)(nil)
+	_ sched.Canceler       = (*getFuture)(nil)
 )
 
 // Poll returns the handle, once OnOpen has been called, or the error.
-func (f *GetFuture) Poll(cx *sched.Context) (Handle, error) {
+func (f *getFuture) Poll(cx *sched.Context) (Handle, error) {
 	p := f.pool
 	p.mu.Lock()
 	if f.state == asking {
@@ -63,13 +63,13 @@ func (f *GetFuture) Poll(cx *sched.Context) (Handle, error) {
 }
 
 // failed gives an error of the request the form of a Dialer's error.
-func (f *GetFuture) failed(err error) error {
+func (f *getFuture) failed(err error) error {
 	return f.pool.Dialer.ended(f.to.network, f.to.addr, err)
 }
 
 // Cancel leaves the queue. If the handler has got a connection and not given it back, the
 // connection is reset.
-func (f *GetFuture) Cancel() {
+func (f *getFuture) Cancel() {
 	p := f.pool
 	var do todo
 	p.mu.Lock()
@@ -98,7 +98,7 @@ func (f *GetFuture) Cancel() {
 }
 
 // ask puts a request into the queue.
-func (p *Pool) ask(f *GetFuture) error {
+func (p *Pool) ask(f *getFuture) error {
 	g, err := p.Dialer.group()
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (p *Pool) now() time.Duration { return p.clock() }
 
 // queueAgain puts a request at the front of the queue: the connection assigned to it has proved
 // closed. mu is held.
-func (f *GetFuture) queueAgain() {
+func (f *getFuture) queueAgain() {
 	w := &f.pool.hosts[f.to].waiting
 	n := w.Len()
 	w.PushBack(&f.node)
@@ -185,7 +185,7 @@ func (f *GetFuture) queueAgain() {
 }
 
 // done is called after OnOpen.
-func (f *GetFuture) done() {
+func (f *getFuture) done() {
 	p := f.pool
 	p.mu.Lock()
 	if f.state == granted {
@@ -198,7 +198,7 @@ func (f *GetFuture) done() {
 }
 
 // tell reports an error to the handler or to the waiting caller.
-func (f *GetFuture) tell() {
+func (f *getFuture) tell() {
 	if f.refuse != nil {
 		f.refuse(f.err)
 		return

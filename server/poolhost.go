@@ -21,7 +21,7 @@ type poolHost struct {
 	idle    []*pooled // the most recently used one is the last
 	dialing []*pooled
 	conns   int // connections in all states before retired
-	waiting list.List[*GetFuture]
+	waiting list.List[*getFuture]
 
 	failures int           // failed dials in a row
 	until    time.Duration // end of the back-off
@@ -34,7 +34,7 @@ type todo struct {
 	dial   []*pooled
 	end    []Handle // idle connections to be closed
 	abort  []Handle // dials to be canceled
-	answer []*GetFuture
+	answer []*getFuture
 }
 
 func (do *todo) run(p *Pool) {
@@ -115,14 +115,14 @@ func (p *Pool) serve(h *poolHost, do *todo) {
 	}
 }
 
-func (h *poolHost) pop() *GetFuture {
+func (h *poolHost) pop() *getFuture {
 	n := h.waiting.Front()
 	h.waiting.Remove(n)
 	return n.Value
 }
 
 // answer ends a request with an error. mu is held.
-func (p *Pool) answer(f *GetFuture, err error, do *todo) {
+func (p *Pool) answer(f *getFuture, err error, do *todo) {
 	f.state, f.err = answered, err
 	do.answer = append(do.answer, f)
 }

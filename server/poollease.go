@@ -17,7 +17,7 @@ import (
 // Its methods may be called from any goroutine, any number of times. Their error matches
 // net.ErrClosed when the use has ended. The zero value is a use that has ended.
 type Lease struct {
-	use    *GetFuture
+	use    *getFuture
 	handle Handle
 }
 
@@ -29,22 +29,22 @@ func (p *Pool) GetLease(ctx context.Context, network, addr string, h Handler) (L
 	return lease, p.Dialer.ended(network, addr, err)
 }
 
-// GetLeaseFuture is GetLease as a future, for one use. It takes its place in the queue at its first
-// poll.
-func (p *Pool) GetLeaseFuture(network, addr string, h Handler) *GetLeaseFuture {
-	return &GetLeaseFuture{p.GetFuture(network, addr, h)}
+// GetLeaseFuture is GetLease as a future, for one use. It queues and may be abandoned as that of
+// GetFuture.
+func (p *Pool) GetLeaseFuture(network, addr string, h Handler) sched.Future[Lease] {
+	return &getLeaseFuture{p.getFuture(network, addr, h)}
 }
 
-// A GetLeaseFuture is a request to a Pool for one use of a connection.
-type GetLeaseFuture struct{ get *GetFuture }
+// A getLeaseFuture is a request to a Pool for one use of a connection.
+type getLeaseFuture struct{ get *getFuture }
 
 var (
-	_ sched.Future[Lease] = (*GetLeaseFuture)(nil)
-	_ sched.Canceler      = (*GetLeaseFuture)(nil)
+	_ sched.Future[Lease] = (*getLeaseFuture)(nil)
+	_ sched.Canceler      = (*getLeaseFuture)(nil)
 )
 
 // Poll returns the Lease, once OnOpen has been called, or the error.
-func (f *GetLeaseFuture) Poll(cx *sched.Context) (Lease, error) {
+func (f *getLeaseFuture) Poll(cx *sched.Context) (Lease, error) {
 	handle, err := f.get.Poll(cx)
 	if err != nil {
 		return Lease{}, err
@@ -52,8 +52,8 @@ func (f *GetLeaseFuture) Poll(cx *sched.Context) (Lease, error) {
 	return Lease{f.get, handle}, nil
 }
 
-// Cancel leaves the queue, as GetFuture.Cancel does.
-func (f *GetLeaseFuture) Cancel() { f.get.Cancel() }
+// Cancel leaves the queue, as getFuture.Cancel does.
+func (f *getLeaseFuture) Cancel() { f.get.Cancel() }
 
 // Lease returns the present use of a connection that the pool has given out. Only the connection's
 // handler may call it, while one of its methods runs, from OnOpen on. For any other connection it

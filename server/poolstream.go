@@ -18,11 +18,11 @@ func (p *Pool) GetStream(ctx context.Context, network, addr string) (*Stream, er
 	return s, p.Dialer.ended(network, addr, err)
 }
 
-// GetStreamFuture is GetStream as a future, for one connection. It takes its place in the queue at
-// its first poll. The Stream is bound to the stackful task that polls it last.
-func (p *Pool) GetStreamFuture(network, addr string) *GetStreamFuture {
+// GetStreamFuture is GetStream as a future, for one connection. It queues and may be abandoned as
+// that of GetFuture. The Stream is bound to the stackful task that polls it last.
+func (p *Pool) GetStreamFuture(network, addr string) sched.Future[*Stream] {
 	u := new(streamUse)
-	return &GetStreamFuture{p.GetFuture(network, addr, u), u}
+	return &getStreamFuture{p.getFuture(network, addr, u), u}
 }
 
 // PutStream gives back the connection of a Stream of GetStream. No task may use the Stream any
@@ -41,19 +41,19 @@ func (p *Pool) PutStream(s *Stream) {
 	}
 }
 
-// A GetStreamFuture is a request to a Pool for a Stream.
-type GetStreamFuture struct {
-	get *GetFuture
+// A getStreamFuture is a request to a Pool for a Stream.
+type getStreamFuture struct {
+	get *getFuture
 	use *streamUse
 }
 
 var (
-	_ sched.Future[*Stream] = (*GetStreamFuture)(nil)
-	_ sched.Canceler        = (*GetStreamFuture)(nil)
+	_ sched.Future[*Stream] = (*getStreamFuture)(nil)
+	_ sched.Canceler        = (*getStreamFuture)(nil)
 )
 
 // Poll returns the Stream, or the error.
-func (f *GetStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
+func (f *getStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
 	if _, err := f.get.Poll(cx); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (f *GetStreamFuture) Poll(cx *sched.Context) (*Stream, error) {
 var errStreamGone = fmt.Errorf("server: pool: the connection ended when it was given out: %w", net.ErrClosed)
 
 // Cancel leaves the queue. A connection that was given out is reset.
-func (f *GetStreamFuture) Cancel() { f.get.Cancel() }
+func (f *getStreamFuture) Cancel() { f.get.Cancel() }
 
 // A streamUse is the handler of a pooled connection that a task uses.
 type streamUse struct {

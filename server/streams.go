@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"net"
+
+	"github.com/suiro-go/suiro/sched"
 )
 
 // ListenStream listens for tasks: Accept returns each connection as a Stream. The server needs no
@@ -54,7 +56,7 @@ func (l *StreamListener) Accept(ctx context.Context) (*Stream, error) { return l
 
 // AcceptFuture is Accept as a future, for one connection. It takes its place in the queue of
 // waiting calls at its first poll. A dropped future takes no connection.
-func (l *StreamListener) AcceptFuture() *AcceptStreamFuture { return l.l.AcceptStreamFuture() }
+func (l *StreamListener) AcceptFuture() sched.Future[*Stream] { return l.l.AcceptStreamFuture() }
 
 // TryAccept takes a connection that has arrived, as a Stream that is not bound. The error is
 // ErrNoneArrived if there is none.

@@ -130,7 +130,7 @@ func TestADialOfAStreamFailsAsOthersDo(t *testing.T) {
 		hole := conntest.NewHole(t, netip.MustParseAddrPort("127.0.0.1:0"))
 		hole.Swallow(t)
 		err := inTask(t, c.group.Runtime(), func(cx *sched.Context) error {
-			_, err := sched.Await(cx, sched.Timeout[*server.Stream](time.Millisecond, c.DialStreamFuture("tcp", hole.Addr().String())))
+			_, err := sched.Await(cx, sched.Timeout(time.Millisecond, c.DialStreamFuture("tcp", hole.Addr().String())))
 			return err
 		})
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
