@@ -13,7 +13,7 @@ var (
 
 // RecvFuture is Recv as a future. Each call returns the same future, since the receiver belongs to
 // one task at a time. The receiver may move to another task: only the task that polled it last is
-// woken. Its error is ErrClosed. An abandoned future has taken nothing, and can be polled again, for
+// woken. Its error is ErrClosed. An abandoned future has taken nothing. It can be polled again, for
 // example after it has lost a Select.
 func (r *OneshotReceiver[T]) RecvFuture() sched.Future[T] { return (*oneshotRecvFuture[T])(r) }
 

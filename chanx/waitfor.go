@@ -29,14 +29,14 @@ func (r *WatchReceiver[T]) WaitFor(ctx context.Context, until func(T) bool) (T, 
 }
 
 // WaitForFuture is WaitFor as a future. Like RecvFuture it belongs to the receiver's task. It uses
-// one unit of the budget for each value, except the one after which it waits. If it is abandoned, the last value that counts as seen did not satisfy until.
+// one unit of the budget for each value, except the one after which it waits. If it is abandoned,
+// the last value that counts as seen did not satisfy until.
 func (r *WatchReceiver[T]) WaitForFuture(until func(T) bool) sched.Future[T] {
 	return &waitForFuture[T]{r: r, until: until}
 }
 
 // Poll returns the latest value if it satisfies the condition. Otherwise it arranges for the task
-// to be woken when there is another value. It uses one unit of the task's budget for each value,
-// except the one after which it waits.
+// to be woken when there is another value.
 func (f *waitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	if f.r.closed {
 		return v, ErrClosed
