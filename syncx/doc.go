@@ -14,8 +14,8 @@
 //
 // Waiting allocates nothing: the node in the queue is part of the future, and Lock(ctx) uses pooled
 // futures. A future that is done may be polled again, for the next wait. An abandoned future leaves
-// the queue. A lock or permit that it has already got goes to the next waiter. That is also so if it
-// is done and nobody takes its result (see sched.Undoer). A future belongs to one task at a time.
+// the queue. A lock or permit that it has already got goes to the next waiter, also if it is done
+// and nobody takes its result (see sched.Undoer). A future belongs to one task at a time.
 //
 // Each release has a form for any goroutine, Unlock, and one for tasks, UnlockFrom(cx). With the
 // latter the woken task runs next on the same worker. That costs a few instructions, while Unlock
