@@ -3,8 +3,8 @@ package chanx
 import "github.com/suiro-go/suiro/sched"
 
 // RecvManyFuture is RecvMany as a future. Like RecvFuture it belongs to the receiver's task. Until
-// it is done or abandoned, only the future may use buf. It can be used again for further values. Its
-// error is ErrClosed. An abandoned future has received nothing.
+// it is done or abandoned, only the future may use buf. It can be used again for further values.
+// Its error is ErrClosed. An abandoned future has received nothing.
 func (r *UnboundedReceiver[T]) RecvManyFuture(buf []T) sched.Future[int] {
 	return &unboundedRecvManyFuture[T]{r, buf}
 }
