@@ -51,7 +51,7 @@ var waiting = map[reflect.Type]map[string]string{
 	reflect.TypeFor[*chanx.UnboundedSender[int]]():   neverWaits,
 	reflect.TypeFor[*chanx.UnboundedReceiver[int]](): nil,
 	reflect.TypeFor[*chanx.OneshotSender[int]]():     neverWaits,
-	reflect.TypeFor[*chanx.OneshotReceiver[int]]():   {"Poll": "the receiver is its own future"},
+	reflect.TypeFor[*chanx.OneshotReceiver[int]]():   nil,
 	reflect.TypeFor[*chanx.BroadcastSender[int]]():   neverWaits,
 	reflect.TypeFor[*chanx.BroadcastReceiver[int]](): nil,
 	reflect.TypeFor[*chanx.WatchSender[int]]():       neverWaits,

@@ -39,8 +39,8 @@ func TestReservationsThatNobodyTakesAreGivenBack(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		rt := start(t, workers)
 		tx, rx := chanx.NewBounded[int](3)
-		abandons(t, rt, func() sched.Future[chanx.Permit[int]] { return tx.ReserveFuture() })
-		abandons(t, rt, func() sched.Future[chanx.OwnedPermit[int]] { return tx.ReserveOwnedFuture() })
+		abandons(t, rt, tx.ReserveFuture)
+		abandons(t, rt, tx.ReserveOwnedFuture)
 		abandons(t, rt, func() sched.Future[chanx.Permits[int]] { return tx.ReserveManyFuture(2) })
 		for i := range 3 {
 			require.NoError(t, tx.TrySend(i), "all room is free")
@@ -61,7 +61,7 @@ func TestAJoinThatFailsReturnsItsPermits(t *testing.T) {
 	tx, _ := chanx.NewBounded[int](1)
 	closed, gone := chanx.NewBounded[int](1)
 	gone.Close()
-	pair, err := sched.Spawn(rt, sched.Join2[chanx.Permit[int], chanx.Permit[int]](tx.ReserveFuture(), closed.ReserveFuture())).Wait(t.Context())
+	pair, err := sched.Spawn(rt, sched.Join2(tx.ReserveFuture(), closed.ReserveFuture())).Wait(t.Context())
 	require.Equal(t, chanx.ErrClosed, err)
 	require.Equal(t, chanx.ErrFull, tx.TrySend(1))
 	pair.Release()

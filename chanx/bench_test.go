@@ -93,7 +93,7 @@ func (p *producer) Poll(cx *sched.Context) (struct{}, error) {
 
 // A consumer is a stackless task that receives until the channel is closed.
 type consumer struct {
-	f    *chanx.RecvFuture[int]
+	f    sched.Future[int]
 	got  int
 	done *sync.WaitGroup
 }
@@ -113,7 +113,7 @@ func (c *consumer) Poll(cx *sched.Context) (struct{}, error) {
 
 // A batchConsumer receives all available values at once, up to the size of its buffer.
 type batchConsumer struct {
-	f    *chanx.RecvManyFuture[int]
+	f    sched.Future[int]
 	buf  []int
 	got  int
 	done *sync.WaitGroup

@@ -159,7 +159,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			c := newExplored(m.x, 1)
 			m.thread("sender", func(s sleeper) { s.mustSend(c, 1) })
 			m.thread("canceled", func(s sleeper) {
-				f := &RecvFuture[int]{}
+				f := &recvFuture[int]{}
 				f.ch = c
 				_, err := f.await(nil, s.waker)
 				if err == nil {
@@ -299,7 +299,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			c := newExplored(m.x, 1)
 			m.thread("sender", func(s sleeper) { s.mustSend(c, 1) })
 			m.thread("receiver", func(s sleeper) {
-				f := &RecvFuture[int]{}
+				f := &recvFuture[int]{}
 				f.ch = c
 				old := m.sleeper()
 				if _, err := f.await(nil, old.waker); err == sched.ErrPending {
@@ -320,8 +320,8 @@ func (m *scene) permitsOut(c *bounded[int], n uint64) {
 	m.x.Require(out == n, "%d permits are out", out)
 }
 
-func reserving(c *bounded[int], n int) *ReserveManyFuture[int] {
-	return (&Sender[int]{ch: c}).ReserveManyFuture(n)
+func reserving(c *bounded[int], n int) *reserveManyFuture[int] {
+	return (&Sender[int]{ch: c}).ReserveManyFuture(n).(*reserveManyFuture[int])
 }
 
 func (s sleeper) mustSend(c *bounded[int], v int) {

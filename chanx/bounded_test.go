@@ -357,7 +357,7 @@ func TestHandlesThatAreMisusedPanic(t *testing.T) {
 		func() error { _, err := rx.TryRecv(); return err }(),
 		func() error { _, err := tx.TryReserve(); return err }(),
 		func() error {
-			_, err := sched.Await(context.Background(), sched.Future[int](rx.RecvFuture()))
+			_, err := sched.Await(context.Background(), rx.RecvFuture())
 			return err
 		}(),
 		func() error {

@@ -13,7 +13,7 @@ type BroadcastReceiver[T any] struct {
 	ch     *broadcast[T]
 	next   uint64 // position
 	closed bool
-	wait   BroadcastRecvFuture[T]
+	wait   broadcastRecvFuture[T]
 }
 
 func newBroadcastReceiver[T any](c *broadcast[T], next uint64) *BroadcastReceiver[T] {
@@ -32,7 +32,7 @@ func (r *BroadcastReceiver[T]) Recv(ctx context.Context) (T, error) {
 			return v, err
 		}
 	}
-	return sched.Await(ctx, sched.Future[T](&r.wait))
+	return sched.Await(ctx, &r.wait)
 }
 
 // TryRecv receives the next value if one is available. The error is ErrEmpty, ErrClosed or a
@@ -46,8 +46,9 @@ func (r *BroadcastReceiver[T]) TryRecv() (v T, err error) {
 }
 
 // RecvFuture returns a future of the next value. Each call returns the same future, since the
-// receiver belongs to one task at a time. An abandoned future has taken nothing.
-func (r *BroadcastReceiver[T]) RecvFuture() *BroadcastRecvFuture[T] { return &r.wait }
+// receiver belongs to one task at a time. Its errors are those of TryRecv, except ErrEmpty. An
+// abandoned future has taken nothing.
+func (r *BroadcastReceiver[T]) RecvFuture() sched.Future[T] { return &r.wait }
 
 // All receives until the channel is closed and drained, ctx ends, or a wait is refused (see
 // sched.Await). An error that All yields is a LaggedError, and All goes on after it. Use Recv if
@@ -98,22 +99,19 @@ func (r *BroadcastReceiver[T]) Len() int {
 	return int(r.ch.next - r.next)
 }
 
-// A BroadcastRecvFuture receives one value, see BroadcastReceiver.RecvFuture. Its errors are those
-// of TryRecv, except ErrEmpty.
-type BroadcastRecvFuture[T any] struct {
+// A broadcastRecvFuture receives one value, see BroadcastReceiver.RecvFuture.
+type broadcastRecvFuture[T any] struct {
 	r    *BroadcastReceiver[T]
 	node waiter
 }
 
 var (
-	_ sched.Future[int] = (*BroadcastRecvFuture[int])(nil)
-	_ sched.Canceler    = (*BroadcastRecvFuture[int])(nil)
+	_ sched.Future[int] = (*broadcastRecvFuture[int])(nil)
+	_ sched.Canceler    = (*broadcastRecvFuture[int])(nil)
 )
 
 // Poll receives the next value if it is available. Otherwise it arranges for the task to be woken.
-// A poll that is done uses one unit of the task's budget. After it was done, it receives the next
-// value.
-func (f *BroadcastRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
+func (f *broadcastRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
 	}
@@ -131,4 +129,4 @@ func (f *BroadcastRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 }
 
 // Cancel ends the future's wait. Nothing has been received.
-func (f *BroadcastRecvFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
+func (f *broadcastRecvFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }

@@ -38,21 +38,21 @@ func pendings(t *testing.T) map[string]polled {
 	_, broadcast := chanx.NewBroadcast[int](1)
 	_, watch := chanx.NewWatch(1)
 	return map[string]polled{
-		"RecvFuture":              polling(sched.Future[int](bounded.RecvFuture())),
-		"RecvManyFuture":          polling(sched.Future[int](boundedMany.RecvManyFuture(make([]int, 2)))),
-		"UnboundedRecvFuture":     polling(sched.Future[int](unbounded.RecvFuture())),
-		"UnboundedRecvManyFuture": polling(sched.Future[int](unboundedMany.RecvManyFuture(make([]int, 2)))),
-		"OneshotReceiver":         polling(sched.Future[int](oneshot)),
-		"BroadcastRecvFuture":     polling(sched.Future[int](broadcast.RecvFuture())),
-		"WatchRecvFuture":         polling(sched.Future[int](watch.RecvFuture())),
-		"ChangedFuture":           polling(sched.Future[struct{}](watch.ChangedFuture())),
-		"WaitForFuture":           polling(sched.Future[int](watch.WaitForFuture(func(v int) bool { return v > 1 }))),
+		"RecvFuture":              polling(bounded.RecvFuture()),
+		"RecvManyFuture":          polling(boundedMany.RecvManyFuture(make([]int, 2))),
+		"UnboundedRecvFuture":     polling(unbounded.RecvFuture()),
+		"UnboundedRecvManyFuture": polling(unboundedMany.RecvManyFuture(make([]int, 2))),
+		"OneshotRecvFuture":       polling(oneshot.RecvFuture()),
+		"BroadcastRecvFuture":     polling(broadcast.RecvFuture()),
+		"WatchRecvFuture":         polling(watch.RecvFuture()),
+		"ChangedFuture":           polling(watch.ChangedFuture()),
+		"WaitForFuture":           polling(watch.WaitForFuture(func(v int) bool { return v > 1 })),
 		"SendFuture":              polling(sched.Future[struct{}](full(t).SendFuture(1))),
 		"SendManyFuture":          polling(sched.Future[int](full(t).SendManyFuture([]int{1, 2}))),
-		"ReserveFuture":           polling(sched.Future[chanx.Permit[int]](full(t).ReserveFuture())),
-		"ReserveOwnedFuture":      polling(sched.Future[chanx.OwnedPermit[int]](full(t).ReserveOwnedFuture())),
-		"ReserveManyFuture":       polling(sched.Future[chanx.Permits[int]](full(t).ReserveManyFuture(1))),
-		"ClosedFuture":            polling(sched.Future[struct{}](full(t).ClosedFuture())),
+		"ReserveFuture":           polling(full(t).ReserveFuture()),
+		"ReserveOwnedFuture":      polling(full(t).ReserveOwnedFuture()),
+		"ReserveManyFuture":       polling(full(t).ReserveManyFuture(1)),
+		"ClosedFuture":            polling(full(t).ClosedFuture()),
 	}
 }
 
@@ -100,7 +100,7 @@ func TestAJoinOfManyPendingReceivesReachesTheLast(t *testing.T) {
 		var fs []sched.Future[int]
 		for range 2 * budget {
 			tx, rx := chanx.NewOneshot[int]()
-			txs, fs = append(txs, tx), append(fs, sched.Future[int](rx))
+			txs, fs = append(txs, tx), append(fs, rx.RecvFuture())
 		}
 		tx, rx := chanx.NewBounded[int](1)
 		require.NoError(t, tx.TrySend(7)) // what the others wait for
@@ -124,7 +124,7 @@ func TestAnIdleSelectOfManyReceiversParks(t *testing.T) {
 	var fs []sched.Future[int]
 	for range 2 * budget {
 		_, rx := chanx.NewUnbounded[int]()
-		fs = append(fs, sched.Future[int](rx.RecvFuture()))
+		fs = append(fs, rx.RecvFuture())
 	}
 	idle, polls := sched.Select(fs...), 0
 	h := sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {

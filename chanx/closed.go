@@ -7,10 +7,9 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A ClosedFuture is done when nobody receives from a sender's channel any more: see
-// Sender.ClosedFuture. It never fails. It belongs to one task at a time, and must not be copied.
-// An abandoned ClosedFuture leaves nothing behind.
-type ClosedFuture struct {
+// A closedFuture is done when nobody receives from a sender's channel any more: see
+// Sender.ClosedFuture.
+type closedFuture struct {
 	ch   closable
 	node waiter
 }
@@ -22,19 +21,19 @@ type closable interface {
 }
 
 var (
-	_ sched.Future[struct{}] = (*ClosedFuture)(nil)
-	_ sched.Canceler         = (*ClosedFuture)(nil)
+	_ sched.Future[struct{}] = (*closedFuture)(nil)
+	_ sched.Canceler         = (*closedFuture)(nil)
 
 	closedFutures sync.Pool // unused futures
 )
 
 // Poll is done if a send would fail with ErrClosed. Otherwise it arranges for the task to be woken
 // when that is so.
-func (f *ClosedFuture) Poll(cx *sched.Context) (struct{}, error) {
+func (f *closedFuture) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, f.await(cx.Waker())
 }
 
-func (f *ClosedFuture) await(w sched.Waker) error {
+func (f *closedFuture) await(w sched.Waker) error {
 	if !f.ch.IsClosed() {
 		f.ch.closing().enlist(&f.node, w)
 		if !f.ch.IsClosed() { // no wake-up is lost: see waitQueue
@@ -46,12 +45,12 @@ func (f *ClosedFuture) await(w sched.Waker) error {
 }
 
 // Cancel ends the future's wait.
-func (f *ClosedFuture) Cancel() { f.ch.closing().leave(&f.node) }
+func (f *closedFuture) Cancel() { f.ch.closing().leave(&f.node) }
 
 func awaitClosed(ctx context.Context, ch closable) error {
-	f := take[ClosedFuture](&closedFutures)
+	f := take[closedFuture](&closedFutures)
 	f.ch = ch
-	_, err := sched.Await(ctx, sched.Future[struct{}](f))
+	_, err := sched.Await(ctx, f)
 	f.ch = nil
 	closedFutures.Put(f)
 	return err
@@ -63,8 +62,9 @@ func awaitClosed(ctx context.Context, ch closable) error {
 // nothing.
 func (s *Sender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
-// ClosedFuture is Closed as a future. In a Select it ends work whose result nobody would receive.
-func (s *Sender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+// ClosedFuture is Closed as a future, which never fails and uses no budget. In a Select it ends
+// work whose result nobody would receive.
+func (s *Sender[T]) ClosedFuture() sched.Future[struct{}] { return &closedFuture{ch: s} }
 
 func (s *Sender[T]) closing() *waitQueue { return &s.ch.closers }
 
@@ -72,7 +72,7 @@ func (s *Sender[T]) closing() *waitQueue { return &s.ch.closers }
 func (s *UnboundedSender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
 // ClosedFuture is Closed as a future.
-func (s *UnboundedSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+func (s *UnboundedSender[T]) ClosedFuture() sched.Future[struct{}] { return &closedFuture{ch: s} }
 
 func (s *UnboundedSender[T]) closing() *waitQueue { return &s.ch.closers }
 
@@ -80,7 +80,7 @@ func (s *UnboundedSender[T]) closing() *waitQueue { return &s.ch.closers }
 func (s *BroadcastSender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
 // ClosedFuture is Closed as a future.
-func (s *BroadcastSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+func (s *BroadcastSender[T]) ClosedFuture() sched.Future[struct{}] { return &closedFuture{ch: s} }
 
 // IsClosed reports whether a Send would fail with ErrClosed: there is no receiver, or this
 // handle is closed.
@@ -92,7 +92,7 @@ func (s *BroadcastSender[T]) closing() *waitQueue { return &s.ch.closers }
 func (s *WatchSender[T]) Closed(ctx context.Context) error { return awaitClosed(ctx, s) }
 
 // ClosedFuture is Closed as a future.
-func (s *WatchSender[T]) ClosedFuture() *ClosedFuture { return &ClosedFuture{ch: s} }
+func (s *WatchSender[T]) ClosedFuture() sched.Future[struct{}] { return &closedFuture{ch: s} }
 
 // IsClosed reports whether a Send would fail with ErrClosed: there is no receiver, or this
 // handle is closed.

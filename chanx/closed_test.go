@@ -25,31 +25,31 @@ func closers() map[string]func() closer {
 	return map[string]func() closer{
 		"bounded, the receiver goes": func() closer {
 			tx, rx := chanx.NewBounded[int](1)
-			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, tx.ClosedFuture, tx.IsClosed, rx.Close}
 		},
 		"bounded, the receiver stops it": func() closer {
 			tx, rx := chanx.NewBounded[int](1)
-			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Stop}
+			return closer{tx.Closed, tx.ClosedFuture, tx.IsClosed, rx.Stop}
 		},
 		"unbounded": func() closer {
 			tx, rx := chanx.NewUnbounded[int]()
-			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, tx.ClosedFuture, tx.IsClosed, rx.Close}
 		},
 		"oneshot": func() closer {
 			tx, rx := chanx.NewOneshot[int]()
-			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, rx.Close}
+			return closer{tx.Closed, tx.ClosedFuture, tx.IsClosed, rx.Close}
 		},
 		"broadcast": func() closer {
 			tx, rx := chanx.NewBroadcast[int](1)
 			other := tx.Subscribe()
 			rx.Close()
-			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
+			return closer{tx.Closed, tx.ClosedFuture, tx.IsClosed, other.Close}
 		},
 		"watch": func() closer {
 			tx, rx := chanx.NewWatch(1)
 			other := tx.Subscribe()
 			rx.Close()
-			return closer{tx.Closed, func() sched.Future[struct{}] { return tx.ClosedFuture() }, tx.IsClosed, other.Close}
+			return closer{tx.Closed, tx.ClosedFuture, tx.IsClosed, other.Close}
 		},
 	}
 }
@@ -96,8 +96,8 @@ func TestAWaitForTheEndThatIsAbandonedLeavesTheChannelAsItWas(t *testing.T) {
 func TestAOneshotsSenderSendsAfterItHasWaitedForTheEnd(t *testing.T) {
 	rt := start(t, 1)
 	tx, rx := chanx.NewOneshot[int]()
-	got := waiting(t, rt, sched.Future[int](rx))
-	h := waiting(t, rt, sched.Future[struct{}](tx.ClosedFuture()))
+	got := waiting(t, rt, rx.RecvFuture())
+	h := waiting(t, rt, tx.ClosedFuture())
 	h.Abort()
 	_, err := outcome(t, h)
 	require.ErrorIs(t, err, sched.ErrCanceled)
@@ -115,7 +115,7 @@ func TestWaitForEndsWithTheFirstValueThatSatisfies(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, v, "the value that is there, although it was seen")
 
-	h := waiting(t, rt, sched.Future[int](rx.WaitForFuture(func(v int) bool { return v >= 3 })))
+	h := waiting(t, rt, rx.WaitForFuture(func(v int) bool { return v >= 3 }))
 	for v := 2; v <= 3; v++ {
 		require.NoError(t, tx.Send(nil, v))
 	}
@@ -126,12 +126,12 @@ func TestWaitForEndsWithTheFirstValueThatSatisfies(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, changed, "it counts as seen")
 
-	h = waiting(t, rt, sched.Future[int](rx.WaitForFuture(func(v int) bool { return v == 9 })))
+	h = waiting(t, rt, rx.WaitForFuture(func(v int) bool { return v == 9 }))
 	h.Abort()
 	_, err = outcome(t, h)
 	require.ErrorIs(t, err, sched.ErrCanceled)
 
-	h = waiting(t, rt, sched.Future[int](rx.WaitForFuture(func(v int) bool { return v == 9 })))
+	h = waiting(t, rt, rx.WaitForFuture(func(v int) bool { return v == 9 }))
 	tx.Close()
 	_, err = outcome(t, h)
 	require.ErrorIs(t, err, chanx.ErrClosed)

@@ -24,17 +24,19 @@
 // A send that never waits is called Send, too. With the context of the task that calls it, waking a
 // receiver is cheaper.
 //
-// If a future has lost a Select, has timed out, or its task was aborted, it has taken nothing and
-// sent nothing. SendFuture.Unsent returns the value.
+// A future belongs to one task at a time. Its errors are those of the method that waits, without
+// those of sched.Await. After it was done it may be polled again, for the next value. If it has
+// lost a Select, has timed out, or its task was aborted, it has taken nothing and sent nothing.
+// SendFuture.Unsent returns the value.
 //
 // # Costs
 //
 // Operations allocate nothing, whether they wait or not: a future contains its node of the
 // waiters' queue, and the futures of methods are pooled. Without waiters, an operation of a
 // bounded channel takes two atomic writes and a few loads. Operations that might otherwise go on
-// without end use the cooperative budget (see sched.Context.Proceed). Tasks that find the channel
-// full or empty run in batches: a receiver takes all values before its senders run again. RecvMany
-// and SendMany make batches cheaper. With both, a value takes a third to a half of the time that
-// it takes through a chan between goroutines, if nothing else uses the processors (see
-// BenchmarkMPMC).
+// without end use the cooperative budget (see sched.Context.Proceed). A future uses one unit for a
+// poll that makes progress. Tasks that find the channel full or empty run in batches: a receiver
+// takes all values before its senders run again. RecvMany and SendMany make batches cheaper. With
+// both, a value takes a third to a half of the time that it takes through a chan between
+// goroutines, if nothing else uses the processors (see BenchmarkMPMC).
 package chanx

@@ -91,13 +91,9 @@ func ExampleReceiver_RecvFuture() {
 	jobs, jobsRx := chanx.NewBounded[any](4)
 	quit, quitRx := chanx.NewOneshot[any]()
 	h := sched.Go(rt, func(cx *sched.Context) (n int, err error) {
-		next := jobsRx.RecvFuture()
+		next, stop := jobsRx.RecvFuture(), quitRx.RecvFuture()
 		for {
-			sel, err := sched.Await(cx, sched.Select(
-				sched.Future[any](next),
-				sched.Future[any](quitRx),
-				sched.Any(sched.Sleep(time.Hour)),
-			))
+			sel, err := sched.Await(cx, sched.Select(next, stop, sched.Any(sched.Sleep(time.Hour))))
 			switch {
 			case err != nil:
 				return n, err
@@ -212,7 +208,7 @@ func ExampleOneshotSender_Closed() {
 	tx, rx := chanx.NewOneshot[int]()
 	h := sched.Go(rt, func(cx *sched.Context) (string, error) {
 		work := sched.Sleep(time.Hour)
-		first, err := sched.Await(cx, sched.Select(sched.Future[struct{}](tx.ClosedFuture()), sched.Future[struct{}](work)))
+		first, err := sched.Await(cx, sched.Select(tx.ClosedFuture(), sched.Future[struct{}](work)))
 		if first.Index == 0 {
 			return "given up", err
 		}

@@ -44,15 +44,8 @@ func NewOneshot[T any]() (*OneshotSender[T], *OneshotReceiver[T]) {
 // time.
 type OneshotSender[T any] oneshot[T]
 
-// A OneshotReceiver receives one value, and is a future of it. One task may poll it, and later
-// another one: only the task that polled it last is woken. It belongs to one task or goroutine at
-// a time.
+// A OneshotReceiver receives one value. It belongs to one task or goroutine at a time.
 type OneshotReceiver[T any] oneshot[T]
-
-var (
-	_ sched.Future[int] = (*OneshotReceiver[int])(nil)
-	_ sched.Canceler    = (*OneshotReceiver[int])(nil)
-)
 
 // Send sends v. It never waits. The error is ErrClosed, and v has not been sent, if the receiver is
 // closed, or this sender has already sent or is closed. With the context of the task that calls it,
@@ -96,50 +89,6 @@ func (o *oneshot[T]) finish(ctx context.Context, flag uint32) bool {
 	}
 }
 
-// Poll receives the value if it is available. Otherwise the task is woken when it is. The error is
-// ErrClosed if no value will come, or it has been received. A poll that is done uses one unit of
-// the task's budget.
-func (r *OneshotReceiver[T]) Poll(cx *sched.Context) (T, error) {
-	if !cx.Proceed() { // otherwise a loop that selects this one and others might never poll the others
-		return *new(T), sched.ErrPending
-	}
-	if v, err := r.TryRecv(); err != ErrEmpty {
-		return v, err
-	}
-	v, err := r.await(cx.Waker())
-	if err == sched.ErrPending {
-		cx.Refund()
-	}
-	return v, err
-}
-
-// await is the second part of Poll, after it has found no value.
-func (r *OneshotReceiver[T]) await(w sched.Waker) (T, error) {
-	for {
-		state := r.state.Load()
-		if state&oneshotOver != 0 {
-			return r.TryRecv()
-		}
-		if state&oneshotReceiverWaits != 0 {
-			if r.waker == w { // only this side writes waker
-				return *new(T), sched.ErrPending
-			}
-			if !r.state.CompareAndSwap(state, state&^oneshotReceiverWaits) {
-				continue
-			}
-			state &^= oneshotReceiverWaits
-		}
-		r.waker = w
-		if r.state.CompareAndSwap(state, state|oneshotReceiverWaits) {
-			return *new(T), sched.ErrPending
-		}
-	}
-}
-
-// Cancel cancels the wake-up. The value is not lost: the receiver can be polled again, for example
-// after it has lost a Select.
-func (r *OneshotReceiver[T]) Cancel() { (*oneshot[T])(r).clear(oneshotReceiverWaits) }
-
 // clear clears a side's own flag, unless the other side has finished.
 func (o *oneshot[T]) clear(flag uint32) {
 	for {
@@ -158,11 +107,8 @@ func (r *OneshotReceiver[T]) Recv(ctx context.Context) (T, error) {
 			return v, err
 		}
 	}
-	return sched.Await(ctx, sched.Future[T](r))
+	return sched.Await(ctx, r.RecvFuture())
 }
-
-// RecvFuture returns the receiver itself. It exists because other receivers have this method.
-func (r *OneshotReceiver[T]) RecvFuture() *OneshotReceiver[T] { return r }
 
 // TryRecv receives the value if it is available. The error is ErrEmpty, or ErrClosed if no value
 // will come, or it has been received.

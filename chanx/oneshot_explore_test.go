@@ -11,15 +11,16 @@ import (
 // recvOneshot acts as a task that receives. Between its polls it may pass the receiver on to
 // another task.
 func (s sleeper) recvOneshot(rx *OneshotReceiver[int], before ...sched.Waker) (int, error) {
+	f := (*oneshotRecvFuture[int])(rx)
 	for _, w := range before {
-		if v, err := rx.await(w); err != sched.ErrPending {
+		if v, err := f.await(w); err != sched.ErrPending {
 			return v, err
 		}
 	}
 	for {
 		v, err := rx.TryRecv()
 		if err == ErrEmpty {
-			v, err = rx.await(s.waker)
+			v, err = f.await(s.waker)
 		}
 		if err != sched.ErrPending {
 			return v, err
@@ -50,11 +51,12 @@ func TestExploreAOneshotLosesNeitherTheValueNorTheWakeUp(t *testing.T) {
 			tx, rx := NewOneshot[int]()
 			m.thread("sender", func(sleeper) { m.x.Require(tx.Send(nil, 5) == nil, "refused") })
 			m.thread("receiver", func(s sleeper) {
-				_, err := rx.await(m.sleeper().waker)
+				f := (*oneshotRecvFuture[int])(rx)
+				_, err := f.await(m.sleeper().waker)
 				if err == nil {
 					return
 				}
-				rx.Cancel()
+				f.Cancel()
 				v, err := s.recvOneshot(rx)
 				m.x.Require(v == 5 && err == nil, "%d, %v", v, err)
 			})
@@ -72,7 +74,7 @@ func TestExploreAOneshotLosesNeitherTheValueNorTheWakeUp(t *testing.T) {
 			sent, got := false, false
 			m.thread("sender", func(sleeper) { sent = tx.Send(nil, 5) == nil })
 			m.thread("receiver", func(s sleeper) {
-				_, _ = rx.await(s.waker)
+				_, _ = (*oneshotRecvFuture[int])(rx).await(s.waker)
 				rx.Close()
 				_, err := rx.TryRecv()
 				got = err == nil || rx.taken
@@ -82,7 +84,7 @@ func TestExploreAOneshotLosesNeitherTheValueNorTheWakeUp(t *testing.T) {
 		"a close of the receiver against a sender that waits for it": {8, true, func(m *scene) {
 			tx, rx := NewOneshot[int]()
 			m.thread("sender", func(s sleeper) {
-				for tx.ClosedFuture().await(s.waker) == sched.ErrPending {
+				for (*oneshotClosedFuture[int])(tx).await(s.waker) == sched.ErrPending {
 					s.sleep()
 				}
 				m.x.Require(tx.IsClosed(), "closed too early")
@@ -92,9 +94,10 @@ func TestExploreAOneshotLosesNeitherTheValueNorTheWakeUp(t *testing.T) {
 		"a receiver that waits and a sender that waits for it, gives up, and sends": {5, true, func(m *scene) {
 			tx, rx := NewOneshot[int]()
 			m.thread("sender", func(s sleeper) {
-				if tx.ClosedFuture().await(m.sleeper().waker) == sched.ErrPending {
-					m.x.Require(tx.ClosedFuture().await(s.waker) == sched.ErrPending, "closed")
-					tx.ClosedFuture().Cancel()
+				f := (*oneshotClosedFuture[int])(tx)
+				if f.await(m.sleeper().waker) == sched.ErrPending {
+					m.x.Require(f.await(s.waker) == sched.ErrPending, "closed")
+					f.Cancel()
 				}
 				m.x.Require(tx.Send(nil, 5) == nil, "refused")
 			})
@@ -113,7 +116,7 @@ func TestExploreTheEndOfABounded(t *testing.T) {
 			c := newExplored(m.x, 1)
 			tx := &Sender[int]{ch: c}
 			m.thread("sender", func(s sleeper) {
-				f := tx.ClosedFuture()
+				f := &closedFuture{ch: tx}
 				for f.await(s.waker) == sched.ErrPending {
 					s.sleep()
 				}

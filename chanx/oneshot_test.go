@@ -83,7 +83,7 @@ func TestAOneshotReceiverThatMovesTasksHasOnlyTheNewestWoken(t *testing.T) {
 			o := &owner{runs: make(chan int, 10), got: make(chan int, 10), mine: true}
 			o.Init(rt, body(func(cx *sched.Context) bool {
 				if o.mine {
-					if v, err := rx.Poll(cx); err == nil {
+					if v, err := rx.RecvFuture().Poll(cx); err == nil {
 						o.got <- v
 					}
 				}

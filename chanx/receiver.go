@@ -33,9 +33,9 @@ func (r *Receiver[T]) Recv(ctx context.Context) (T, error) {
 			return v, ErrClosed
 		}
 	}
-	f := take[RecvFuture[T]](&r.ch.receives)
+	f := take[recvFuture[T]](&r.ch.receives)
 	f.ch = r.ch
-	v, err := sched.Await(ctx, sched.Future[T](f))
+	v, err := sched.Await(ctx, f)
 	r.ch.receives.Put(f)
 	return v, err
 }
@@ -59,9 +59,9 @@ func (r *Receiver[T]) TryRecv() (T, error) {
 }
 
 // RecvFuture returns a future of a value. It can be used again for each further value, without an
-// allocation. An abandoned future has taken nothing.
-func (r *Receiver[T]) RecvFuture() *RecvFuture[T] {
-	f := new(RecvFuture[T])
+// allocation. Its error is ErrClosed. An abandoned future has taken nothing.
+func (r *Receiver[T]) RecvFuture() sched.Future[T] {
+	f := new(recvFuture[T])
 	if !r.closed.Load() {
 		f.ch = r.ch
 	}
@@ -76,17 +76,18 @@ func (r *Receiver[T]) RecvMany(ctx context.Context, buf []T) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
 	}
-	f := take[RecvManyFuture[T]](&r.ch.batches)
+	f := take[recvManyFuture[T]](&r.ch.batches)
 	f.ch, f.buf = r.ch, buf
-	n, err := sched.Await(ctx, sched.Future[int](f))
+	n, err := sched.Await(ctx, f)
 	f.buf = nil
 	r.ch.batches.Put(f)
 	return n, err
 }
 
-// RecvManyFuture returns a future of the number of values that were received into buf.
-func (r *Receiver[T]) RecvManyFuture(buf []T) *RecvManyFuture[T] {
-	f := &RecvManyFuture[T]{buf: buf}
+// RecvManyFuture returns a future of the number of values that were received into buf. It can be
+// used again for further values. Its error is ErrClosed. An abandoned future has received nothing.
+func (r *Receiver[T]) RecvManyFuture(buf []T) sched.Future[int] {
+	f := &recvManyFuture[T]{buf: buf}
 	if !r.closed.Load() {
 		f.ch = r.ch
 	}

@@ -43,19 +43,17 @@ func (s *recvWait[T]) cancel() {
 	}
 }
 
-// A RecvFuture receives one value, see Receiver.RecvFuture. Its error is ErrClosed. It
-// belongs to one task at a time, and must not be copied.
-type RecvFuture[T any] struct{ recvWait[T] }
+// A recvFuture receives one value, see Receiver.RecvFuture.
+type recvFuture[T any] struct{ recvWait[T] }
 
 var (
-	_ sched.Future[int] = (*RecvFuture[int])(nil)
-	_ sched.Canceler    = (*RecvFuture[int])(nil)
+	_ sched.Future[int] = (*recvFuture[int])(nil)
+	_ sched.Canceler    = (*recvFuture[int])(nil)
 )
 
 // Poll receives a value if one is available. Otherwise it arranges for the task to be woken when
-// one may be. A poll that is done uses one unit of the task's budget. After it was done, it
-// receives another value.
-func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
+// one may be.
+func (f *recvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
 	}
@@ -81,12 +79,12 @@ func (f *RecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 }
 
 // await is the second part of Poll, after it has found no value.
-func (f *RecvFuture[T]) await(cx *sched.Context, w sched.Waker) (T, error) {
+func (f *recvFuture[T]) await(cx *sched.Context, w sched.Waker) (T, error) {
 	f.wait(w)
 	return f.try(cx)
 }
 
-func (f *RecvFuture[T]) try(cx *sched.Context) (T, error) {
+func (f *recvFuture[T]) try(cx *sched.Context) (T, error) {
 	switch v, is := f.ch.ring.pop(); is {
 	case done:
 		f.took(cx)
@@ -100,24 +98,22 @@ func (f *RecvFuture[T]) try(cx *sched.Context) (T, error) {
 }
 
 // Cancel ends the wait. Nothing has been received.
-func (f *RecvFuture[T]) Cancel() { f.cancel() }
+func (f *recvFuture[T]) Cancel() { f.cancel() }
 
-// A RecvManyFuture receives some values, see Receiver.RecvManyFuture. Its error is
-// ErrClosed. It belongs to one task at a time, and must not be copied.
-type RecvManyFuture[T any] struct {
+// A recvManyFuture receives some values, see Receiver.RecvManyFuture.
+type recvManyFuture[T any] struct {
 	recvWait[T]
 	buf []T
 }
 
 var (
-	_ sched.Future[int] = (*RecvManyFuture[int])(nil)
-	_ sched.Canceler    = (*RecvManyFuture[int])(nil)
+	_ sched.Future[int] = (*recvManyFuture[int])(nil)
+	_ sched.Canceler    = (*recvManyFuture[int])(nil)
 )
 
 // Poll receives values until buf is full or none is left. If there are none, it arranges for the
-// task to be woken when there may be some. A poll that is done uses one unit of the task's budget.
-// After it was done, it receives more values.
-func (f *RecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
+// task to be woken when there may be some.
+func (f *recvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
 	}
@@ -138,7 +134,7 @@ func (f *RecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 	return n, err
 }
 
-func (f *RecvManyFuture[T]) try(cx *sched.Context) (int, error) {
+func (f *recvManyFuture[T]) try(cx *sched.Context) (int, error) {
 	switch n, is := f.ch.ring.popMany(f.buf); is {
 	case done:
 		f.took(cx)
@@ -152,4 +148,4 @@ func (f *RecvManyFuture[T]) try(cx *sched.Context) (int, error) {
 }
 
 // Cancel ends the wait. Nothing has been received.
-func (f *RecvManyFuture[T]) Cancel() { f.cancel() }
+func (f *recvManyFuture[T]) Cancel() { f.cancel() }

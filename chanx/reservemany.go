@@ -63,7 +63,7 @@ func (s *Sender[T]) ReserveMany(ctx context.Context, n int) (Permits[T], error) 
 		}
 	}
 	f := s.getReserveMany(n)
-	p, err := sched.Await(ctx, sched.Future[Permits[T]](f))
+	p, err := sched.Await(ctx, f)
 	s.ch.reservesMany.Put(f)
 	return p, err
 }
@@ -93,37 +93,35 @@ func (c *bounded[T]) permits(n int, is outcome) (Permits[T], error) {
 	return Permits[T]{}, is.err()
 }
 
-// ReserveManyFuture is ReserveMany as a future. An abandoned future reserves no room, and loses
-// its place in line.
-func (s *Sender[T]) ReserveManyFuture(n int) *ReserveManyFuture[T] {
-	f := &ReserveManyFuture[T]{s: s, n: n}
+// ReserveManyFuture is ReserveMany as a future. It can be used again to reserve the same number. An
+// abandoned future reserves no room, and loses its place in line.
+func (s *Sender[T]) ReserveManyFuture(n int) sched.Future[Permits[T]] {
+	f := &reserveManyFuture[T]{s: s, n: n}
 	f.ch = s.ch
 	return f
 }
 
-func (s *Sender[T]) getReserveMany(n int) *ReserveManyFuture[T] {
-	f := take[ReserveManyFuture[T]](&s.ch.reservesMany)
+func (s *Sender[T]) getReserveMany(n int) *reserveManyFuture[T] {
+	f := take[reserveManyFuture[T]](&s.ch.reservesMany)
 	f.s, f.n, f.ch = s, n, s.ch
 	return f
 }
 
-// A ReserveManyFuture reserves room for some values, see Sender.ReserveMany. It belongs to one
-// task at a time, and must not be copied.
-type ReserveManyFuture[T any] struct {
+// A reserveManyFuture reserves room for some values, see Sender.ReserveMany.
+type reserveManyFuture[T any] struct {
 	sendWait[T]
 	s *Sender[T]
 	n int
 }
 
 var (
-	_ sched.Future[Permits[int]] = (*ReserveManyFuture[int])(nil)
-	_ sched.Canceler             = (*ReserveManyFuture[int])(nil)
+	_ sched.Future[Permits[int]] = (*reserveManyFuture[int])(nil)
+	_ sched.Canceler             = (*reserveManyFuture[int])(nil)
 )
 
 // Poll reserves room if there is enough and no other sender waits. Otherwise it arranges for the
-// task to be woken when all is reserved. A poll that is done uses one unit of the task's budget.
-// After it was done, it reserves the same number again.
-func (f *ReserveManyFuture[T]) Poll(cx *sched.Context) (Permits[T], error) {
+// task to be woken when all is reserved.
+func (f *reserveManyFuture[T]) Poll(cx *sched.Context) (Permits[T], error) {
 	if !cx.Proceed() {
 		return Permits[T]{}, sched.ErrPending
 	}
@@ -134,7 +132,7 @@ func (f *ReserveManyFuture[T]) Poll(cx *sched.Context) (Permits[T], error) {
 	return p, err
 }
 
-func (f *ReserveManyFuture[T]) await(cx *sched.Context, w sched.Waker) (Permits[T], error) {
+func (f *reserveManyFuture[T]) await(cx *sched.Context, w sched.Waker) (Permits[T], error) {
 	var is outcome
 	if f.waits() {
 		is = f.look()
@@ -156,4 +154,4 @@ func (f *ReserveManyFuture[T]) await(cx *sched.Context, w sched.Waker) (Permits[
 }
 
 // Cancel ends the wait, and gives back the room that it has got so far.
-func (f *ReserveManyFuture[T]) Cancel() { f.cancel() }
+func (f *reserveManyFuture[T]) Cancel() { f.cancel() }

@@ -40,10 +40,10 @@ func TestTheLosersOfASelectHaveTakenNothing(t *testing.T) {
 			var next [4]int
 			for next[0] < n || next[1] < n || next[2] < n || next[3] == 0 {
 				sel, err := sched.Await(cx, sched.Select(
-					sched.Future[int](arx.RecvFuture()),
-					sched.Future[int](brx.RecvFuture()),
-					sched.Future[int](crx.RecvFuture()),
-					sched.Future[int](onerx.RecvFuture()),
+					arx.RecvFuture(),
+					brx.RecvFuture(),
+					crx.RecvFuture(),
+					onerx.RecvFuture(),
 					never(sched.Sleep(time.Hour)),
 				))
 				if err != nil {
@@ -93,7 +93,7 @@ func TestWhatIsReadyForEverLeavesTheOthersTheirTurn(t *testing.T) {
 		"oneshot": func() sched.Future[int] {
 			tx, rx := chanx.NewOneshot[int]()
 			tx.Close()
-			return rx
+			return rx.RecvFuture()
 		},
 		"bounded": func() sched.Future[int] {
 			_, rx := chanx.NewBounded[int](1)
@@ -122,7 +122,7 @@ func TestWhatIsReadyForEverLeavesTheOthersTheirTurn(t *testing.T) {
 			h := sched.Go(rt, func(cx *sched.Context) (int, error) {
 				f, next := over(), rx.RecvFuture()
 				for {
-					sel, err := sched.Await(cx, sched.Select(f, sched.Future[int](next)))
+					sel, err := sched.Await(cx, sched.Select(f, next))
 					if err != nil || sel.Index == 1 {
 						return sel.Value, err
 					}

@@ -34,7 +34,7 @@ func (s *Sender[T]) Send(ctx context.Context, v T) error {
 		}
 	}
 	f := s.ch.getSend(v)
-	_, err := sched.Await(ctx, sched.Future[struct{}](f))
+	_, err := sched.Await(ctx, f)
 	s.ch.putSend(f)
 	return err
 }
@@ -68,9 +68,9 @@ func (s *Sender[T]) Reserve(ctx context.Context) (Permit[T], error) {
 			return s.ch.permit(is)
 		}
 	}
-	f := take[ReserveFuture[T]](&s.ch.reserves)
+	f := take[reserveFuture[T]](&s.ch.reserves)
 	f.ch = s.ch
-	p, err := sched.Await(ctx, sched.Future[Permit[T]](f))
+	p, err := sched.Await(ctx, f)
 	s.ch.reserves.Put(f)
 	return p, err
 }
@@ -83,10 +83,12 @@ func (s *Sender[T]) TryReserve() (Permit[T], error) {
 	return s.ch.permit(s.ch.reserve())
 }
 
-// ReserveFuture returns a future of a permit. An abandoned future reserves nothing. The permit
-// that it returns must be used or released.
-func (s *Sender[T]) ReserveFuture() *ReserveFuture[T] {
-	f := new(ReserveFuture[T])
+// ReserveFuture returns a future of a permit, which must be used or released. It can be used again
+// for further permits. Its error is ErrClosed. An abandoned future reserves nothing.
+func (s *Sender[T]) ReserveFuture() sched.Future[Permit[T]] { return s.reserveFuture() }
+
+func (s *Sender[T]) reserveFuture() *reserveFuture[T] {
+	f := new(reserveFuture[T])
 	if !s.closed.Load() {
 		f.ch = s.ch
 	}

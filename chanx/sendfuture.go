@@ -139,19 +139,17 @@ func (f *SendFuture[T]) Unsent() (v T, ok bool) { return f.value, !f.sent }
 // Cancel ends the wait. The value has not been sent then.
 func (f *SendFuture[T]) Cancel() { f.cancel() }
 
-// A ReserveFuture reserves room for one value, see Sender.ReserveFuture. It belongs to
-// one task at a time, and must not be copied.
-type ReserveFuture[T any] struct{ sendWait[T] }
+// A reserveFuture reserves room for one value, see Sender.ReserveFuture.
+type reserveFuture[T any] struct{ sendWait[T] }
 
 var (
-	_ sched.Future[Permit[int]] = (*ReserveFuture[int])(nil)
-	_ sched.Canceler            = (*ReserveFuture[int])(nil)
+	_ sched.Future[Permit[int]] = (*reserveFuture[int])(nil)
+	_ sched.Canceler            = (*reserveFuture[int])(nil)
 )
 
 // Poll reserves room if there is some and no other sender waits. Otherwise it arranges for the
-// task to be woken in its turn. The error is ErrClosed. A poll that is done uses one unit of the
-// task's budget. After it was done, it reserves again.
-func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
+// task to be woken in its turn.
+func (f *reserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
 	if !cx.Proceed() {
 		return Permit[T]{}, sched.ErrPending
 	}
@@ -175,4 +173,4 @@ func (f *ReserveFuture[T]) Poll(cx *sched.Context) (Permit[T], error) {
 }
 
 // Cancel ends the wait.
-func (f *ReserveFuture[T]) Cancel() { f.cancel() }
+func (f *reserveFuture[T]) Cancel() { f.cancel() }

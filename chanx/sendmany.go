@@ -17,7 +17,7 @@ func (s *Sender[T]) SendMany(ctx context.Context, vs []T) (int, error) {
 	if f == nil {
 		return 0, ErrClosed
 	}
-	_, err := sched.Await(ctx, sched.Future[int](f))
+	_, err := sched.Await(ctx, f)
 	return s.ch.putSendMany(f), err
 }
 

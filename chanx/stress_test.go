@@ -93,7 +93,7 @@ func (l *record) reserveSomehow(e env, random *rand.Rand, tx *chanx.Sender[int],
 	var p chanx.Permit[int]
 	var err error
 	if e.cx != nil {
-		p, err = await(e, sched.Timeout(time.Millisecond, sched.Future[chanx.Permit[int]](tx.ReserveFuture())))
+		p, err = await(e, sched.Timeout(time.Millisecond, tx.ReserveFuture()))
 	} else {
 		p, err = tx.TryReserve()
 	}
@@ -122,9 +122,9 @@ func (l *record) receiveSomehow(e env, random *rand.Rand, rx *chanx.Receiver[int
 	case way == 1:
 		v, err = rx.TryRecv()
 	case way == 2 && e.cx != nil:
-		v, err = await(e, sched.Timeout(time.Millisecond, sched.Future[int](rx.RecvFuture())))
+		v, err = await(e, sched.Timeout(time.Millisecond, rx.RecvFuture()))
 	case e.cx != nil:
-		sel, aborted := await(e, sched.Select(sched.Any(sched.Future[int](rx.RecvFuture())), sched.Any(sched.Yield())))
+		sel, aborted := await(e, sched.Select(sched.Any(rx.RecvFuture()), sched.Any(sched.Yield())))
 		if err = aborted; aborted == nil {
 			if err = sel.Err; sel.Index == 1 {
 				err = errNotYet

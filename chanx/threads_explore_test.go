@@ -103,7 +103,7 @@ func (s sleeper) send(c *bounded[int], v int) error {
 
 // recv acts as a task that receives.
 func (s sleeper) recv(c *bounded[int]) error {
-	f := &RecvFuture[int]{}
+	f := &recvFuture[int]{}
 	f.ch = c
 	for {
 		v, err := f.try(nil)

@@ -19,7 +19,7 @@ type unbounded[T any] struct {
 	closers  waitQueue    // senders that wait until nobody receives any more
 	sending  atomic.Int64 // number of handles
 	ending   atomic.Bool
-	wait     UnboundedRecvFuture[T] // used by the methods that wait
+	wait     unboundedRecvFuture[T] // used by the methods that wait
 }
 
 // NewUnbounded makes a channel that holds any number of values, for many senders and one receiver.
@@ -106,7 +106,7 @@ func (r *UnboundedReceiver[T]) Recv(ctx context.Context) (T, error) {
 			return v, err
 		}
 	}
-	return sched.Await(ctx, sched.Future[T](&r.ch.wait))
+	return sched.Await(ctx, &r.ch.wait)
 }
 
 func (r *UnboundedReceiver[T]) try() (T, error) {
@@ -133,8 +133,8 @@ func (r *UnboundedReceiver[T]) TryRecv() (T, error) {
 }
 
 // RecvFuture returns a future of a value. Each call returns the same future, since the receiver
-// belongs to one task at a time. An abandoned future has taken nothing.
-func (r *UnboundedReceiver[T]) RecvFuture() *UnboundedRecvFuture[T] { return &r.ch.wait }
+// belongs to one task at a time. Its error is ErrClosed. An abandoned future has taken nothing.
+func (r *UnboundedReceiver[T]) RecvFuture() sched.Future[T] { return &r.ch.wait }
 
 // RecvMany receives as many values as are available into buf, and waits until there is one. It
 // returns their number, which is at least 1 unless there is an error or buf is empty. Its errors
@@ -203,23 +203,21 @@ func (r *UnboundedReceiver[T]) Len() int {
 	return int(q.tail.Load()&^ended - q.at)
 }
 
-// An UnboundedRecvFuture receives one value, see UnboundedReceiver.RecvFuture. Its error
-// is ErrClosed.
-type UnboundedRecvFuture[T any] struct {
+// An unboundedRecvFuture receives one value, see UnboundedReceiver.RecvFuture.
+type unboundedRecvFuture[T any] struct {
 	ch     *unbounded[T]
 	node   waiter
 	closed bool
 }
 
 var (
-	_ sched.Future[int] = (*UnboundedRecvFuture[int])(nil)
-	_ sched.Canceler    = (*UnboundedRecvFuture[int])(nil)
+	_ sched.Future[int] = (*unboundedRecvFuture[int])(nil)
+	_ sched.Canceler    = (*unboundedRecvFuture[int])(nil)
 )
 
 // Poll receives a value if one is available. Otherwise it arranges for the task to be woken when
-// there is one. A poll that is done uses one unit of the task's budget. After it was done, it
-// receives another value.
-func (f *UnboundedRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
+// there is one.
+func (f *unboundedRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
 	}
@@ -237,7 +235,7 @@ func (f *UnboundedRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	return v, err
 }
 
-func (f *UnboundedRecvFuture[T]) try() (T, error) {
+func (f *unboundedRecvFuture[T]) try() (T, error) {
 	v, is := f.ch.queue.pop()
 	switch is {
 	case done:
@@ -252,4 +250,4 @@ func (f *UnboundedRecvFuture[T]) try() (T, error) {
 }
 
 // Cancel ends the future's wait. Nothing has been received.
-func (f *UnboundedRecvFuture[T]) Cancel() { f.ch.receiver.leave(&f.node) }
+func (f *unboundedRecvFuture[T]) Cancel() { f.ch.receiver.leave(&f.node) }

@@ -3,32 +3,32 @@ package chanx
 import "github.com/suiro-go/suiro/sched"
 
 // RecvManyFuture is RecvMany as a future. Like RecvFuture it belongs to the receiver's task. Until
-// it is done or abandoned, only the future may use buf. An abandoned future has received nothing.
-func (r *UnboundedReceiver[T]) RecvManyFuture(buf []T) *UnboundedRecvManyFuture[T] {
-	return &UnboundedRecvManyFuture[T]{r, buf}
+// it is done or abandoned, only the future may use buf. It can be used again for further values.
+// Its error is ErrClosed. An abandoned future has received nothing.
+func (r *UnboundedReceiver[T]) RecvManyFuture(buf []T) sched.Future[int] {
+	return &unboundedRecvManyFuture[T]{r, buf}
 }
 
-// An UnboundedRecvManyFuture receives values, see UnboundedReceiver.RecvManyFuture. Its error is
-// ErrClosed.
-type UnboundedRecvManyFuture[T any] struct {
+// An unboundedRecvManyFuture receives values, see UnboundedReceiver.RecvManyFuture.
+type unboundedRecvManyFuture[T any] struct {
 	r   *UnboundedReceiver[T]
 	buf []T
 }
 
 var (
-	_ sched.Future[int] = (*UnboundedRecvManyFuture[int])(nil)
-	_ sched.Canceler    = (*UnboundedRecvManyFuture[int])(nil)
+	_ sched.Future[int] = (*unboundedRecvManyFuture[int])(nil)
+	_ sched.Canceler    = (*unboundedRecvManyFuture[int])(nil)
 )
 
 // Poll receives all available values, up to len(buf). If there is none, the task is woken when
-// there is one. After it was done, it receives more values.
-func (f *UnboundedRecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
+// there is one.
+func (f *unboundedRecvManyFuture[T]) Poll(cx *sched.Context) (int, error) {
 	if len(f.buf) == 0 {
 		return 0, nil
 	}
-	v, err := f.r.RecvFuture().Poll(cx)
+	v, err := f.r.ch.wait.Poll(cx)
 	return f.r.fill(f.buf, v, err)
 }
 
 // Cancel ends the future's wait. Nothing has been received.
-func (f *UnboundedRecvManyFuture[T]) Cancel() { f.r.RecvFuture().Cancel() }
+func (f *unboundedRecvManyFuture[T]) Cancel() { f.r.ch.wait.Cancel() }

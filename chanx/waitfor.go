@@ -6,17 +6,17 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A WaitForFuture is done when the value of a watch channel satisfies a condition: see
-// WatchReceiver.WaitFor. It belongs to the receiver's task, and must not be copied.
-type WaitForFuture[T any] struct {
+// A waitForFuture is done when the value of a watch channel satisfies a condition: see
+// WatchReceiver.WaitFor.
+type waitForFuture[T any] struct {
 	r     *WatchReceiver[T]
 	until func(T) bool
 	node  waiter
 }
 
 var (
-	_ sched.Future[int] = (*WaitForFuture[int])(nil)
-	_ sched.Canceler    = (*WaitForFuture[int])(nil)
+	_ sched.Future[int] = (*waitForFuture[int])(nil)
+	_ sched.Canceler    = (*waitForFuture[int])(nil)
 )
 
 // WaitFor waits until the value satisfies until, and returns that value. It begins with the latest
@@ -25,19 +25,19 @@ var (
 // until. It is otherwise that of sched.Await. until must be quick: it runs on the worker, without a
 // lock. WaitFor costs one allocation.
 func (r *WatchReceiver[T]) WaitFor(ctx context.Context, until func(T) bool) (T, error) {
-	return sched.Await(ctx, sched.Future[T](r.WaitForFuture(until)))
+	return sched.Await(ctx, r.WaitForFuture(until))
 }
 
-// WaitForFuture is WaitFor as a future. If it is abandoned, the last value that counts as seen did
-// not satisfy until.
-func (r *WatchReceiver[T]) WaitForFuture(until func(T) bool) *WaitForFuture[T] {
-	return &WaitForFuture[T]{r: r, until: until}
+// WaitForFuture is WaitFor as a future. Like RecvFuture it belongs to the receiver's task. It uses
+// one unit of the budget for each value, except the one after which it waits. If it is abandoned,
+// the last value that counts as seen did not satisfy until.
+func (r *WatchReceiver[T]) WaitForFuture(until func(T) bool) sched.Future[T] {
+	return &waitForFuture[T]{r: r, until: until}
 }
 
 // Poll returns the latest value if it satisfies the condition. Otherwise it arranges for the task
-// to be woken when there is another value. It uses one unit of the task's budget for each value,
-// except the one after which it waits.
-func (f *WaitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
+// to be woken when there is another value.
+func (f *waitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	if f.r.closed {
 		return v, ErrClosed
 	}
@@ -62,4 +62,4 @@ func (f *WaitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 }
 
 // Cancel ends the wait.
-func (f *WaitForFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
+func (f *waitForFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }

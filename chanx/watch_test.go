@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/chanx"
-	"github.com/suiro-go/suiro/sched"
 )
 
 func TestAWatchHoldsTheLatestValueOnly(t *testing.T) {
@@ -80,7 +79,7 @@ func TestAClosedWatchGivesAnUnseenValueFirstAndIsThenClosed(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, changed)
 		c.run(func(e env) {
-			_, err := await(e, sched.Future[struct{}](changes.ChangedFuture()))
+			_, err := await(e, changes.ChangedFuture())
 			require.NoError(t, err)
 		})
 		_, err = changes.HasChanged()

@@ -13,8 +13,8 @@ type WatchReceiver[T any] struct {
 	ch      *watch[T]
 	seen    uint64 // version
 	closed  bool
-	recv    WatchRecvFuture[T]
-	changed ChangedFuture[T]
+	recv    watchRecvFuture[T]
+	changed changedFuture[T]
 }
 
 func newWatchReceiver[T any](c *watch[T], seen uint64) *WatchReceiver[T] {
@@ -94,13 +94,13 @@ func (r *WatchReceiver[T]) Recv(ctx context.Context) (T, error) {
 			return v, err
 		}
 	}
-	return sched.Await(ctx, sched.Future[T](&r.recv))
+	return sched.Await(ctx, &r.recv)
 }
 
 // RecvFuture returns a future of the next value that was not seen. Each call returns the same
-// future, since the receiver belongs to one task at a time. An abandoned future has marked nothing
-// as seen.
-func (r *WatchReceiver[T]) RecvFuture() *WatchRecvFuture[T] { return &r.recv }
+// future, since the receiver belongs to one task at a time. Its error is ErrClosed. An abandoned
+// future has marked nothing as seen.
+func (r *WatchReceiver[T]) RecvFuture() sched.Future[T] { return &r.recv }
 
 // Changed waits until there is a value that was not seen, and marks it as seen. Value then returns
 // that value or a later one; for a later one the next Changed does not wait. Recv does both in one
@@ -111,12 +111,13 @@ func (r *WatchReceiver[T]) Changed(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := sched.Await(ctx, sched.Future[struct{}](&r.changed))
+	_, err := sched.Await(ctx, &r.changed)
 	return err
 }
 
-// ChangedFuture is Changed as a future. Each call returns the same future.
-func (r *WatchReceiver[T]) ChangedFuture() *ChangedFuture[T] { return &r.changed }
+// ChangedFuture is Changed as a future. Each call returns the same future. An abandoned future has
+// marked nothing as seen.
+func (r *WatchReceiver[T]) ChangedFuture() sched.Future[struct{}] { return &r.changed }
 
 // All yields each value that Recv returns, until the channel is closed and the last value seen,
 // ctx ends, or a wait is refused (see sched.Await). Use Recv if the difference matters.
@@ -151,30 +152,28 @@ func (r *WatchReceiver[T]) Close() {
 	}
 }
 
-// A ChangedFuture is done when there is a value that was not seen, see
-// WatchReceiver.Changed.
-type ChangedFuture[T any] struct {
+// A changedFuture is done when there is a value that was not seen, see WatchReceiver.Changed.
+type changedFuture[T any] struct {
 	r    *WatchReceiver[T]
 	node waiter
 }
 
-// A WatchRecvFuture receives the latest value, see WatchReceiver.RecvFuture.
-type WatchRecvFuture[T any] struct {
+// A watchRecvFuture receives the latest value, see WatchReceiver.RecvFuture.
+type watchRecvFuture[T any] struct {
 	r    *WatchReceiver[T]
 	node waiter
 }
 
 var (
-	_ sched.Future[int]      = (*WatchRecvFuture[int])(nil)
-	_ sched.Canceler         = (*WatchRecvFuture[int])(nil)
-	_ sched.Future[struct{}] = (*ChangedFuture[int])(nil)
-	_ sched.Canceler         = (*ChangedFuture[int])(nil)
+	_ sched.Future[int]      = (*watchRecvFuture[int])(nil)
+	_ sched.Canceler         = (*watchRecvFuture[int])(nil)
+	_ sched.Future[struct{}] = (*changedFuture[int])(nil)
+	_ sched.Canceler         = (*changedFuture[int])(nil)
 )
 
 // Poll is done if there is a value that was not seen. Otherwise it arranges for the task to be
-// woken when there is. The error is ErrClosed. A poll that is done uses one unit of the task's
-// budget. After it was done, it waits for the next value.
-func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
+// woken when there is.
+func (f *changedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
 	}
@@ -192,12 +191,11 @@ func (f *ChangedFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 }
 
 // Cancel ends the future's wait.
-func (f *ChangedFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
+func (f *changedFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
 
 // Poll returns the latest value if it was not seen. Otherwise it arranges for the task to be woken
-// when there is a new value. The error is ErrClosed. A poll that is done uses one unit of the
-// task's budget. After it was done, it waits for the next value.
-func (f *WatchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
+// when there is a new value.
+func (f *watchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 	if !cx.Proceed() {
 		return *new(T), sched.ErrPending
 	}
@@ -215,4 +213,4 @@ func (f *WatchRecvFuture[T]) Poll(cx *sched.Context) (T, error) {
 }
 
 // Cancel ends the future's wait, and marks nothing as seen.
-func (f *WatchRecvFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }
+func (f *watchRecvFuture[T]) Cancel() { f.r.ch.waiters.leave(&f.node) }

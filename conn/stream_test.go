@@ -350,7 +350,7 @@ func TestAFunctionCanSelectOverDataChannelsAndTimers(t *testing.T) {
 			buf := make([]byte, 10)
 			for {
 				first, err := sched.Await(cx, sched.Select(sched.Any(s.Readable()),
-					sched.Any[string](rx.RecvFuture()), sched.Any[struct{}](sched.Sleep(conntest.Patience))))
+					sched.Any(rx.RecvFuture()), sched.Any[struct{}](sched.Sleep(conntest.Patience))))
 				if err != nil {
 					return err
 				}

@@ -38,26 +38,25 @@ func (b *Barrier) Wait(ctx context.Context) (leader bool, err error) {
 	return leader, err
 }
 
-// A BarrierFuture arrives at a barrier with its first poll, and is done when all have arrived. Its
-// value says whether it was the last one. It never fails, and may be polled again to arrive once
-// more.
-type BarrierFuture struct {
+// A barrierFuture arrives at a barrier, see Barrier.WaitFuture.
+type barrierFuture struct {
 	b     *Barrier
 	place place
 }
 
 var (
-	_ sched.Future[bool] = (*BarrierFuture)(nil)
-	_ sched.Canceler     = (*BarrierFuture)(nil)
+	_ sched.Future[bool] = (*barrierFuture)(nil)
+	_ sched.Canceler     = (*barrierFuture)(nil)
 
-	arrivals pool[BarrierFuture]
+	arrivals pool[barrierFuture]
 )
 
-// WaitFuture returns a future that arrives at the barrier.
-func (b *Barrier) WaitFuture() *BarrierFuture { return &BarrierFuture{b: b} }
+// WaitFuture returns a future that arrives at the barrier with its first poll, and is done when all
+// have arrived. Its value says whether it was the last one. It never fails.
+func (b *Barrier) WaitFuture() sched.Future[bool] { return &barrierFuture{b: b} }
 
 // Poll implements sched.Future.
-func (f *BarrierFuture) Poll(cx *sched.Context) (leader bool, err error) {
+func (f *barrierFuture) Poll(cx *sched.Context) (leader bool, err error) {
 	w := cx.Waker()
 	if waits(&f.place, w) {
 		return false, sched.ErrPending
@@ -66,7 +65,7 @@ func (f *BarrierFuture) Poll(cx *sched.Context) (leader bool, err error) {
 }
 
 // Cancel reverts the arrival, unless the generation is complete.
-func (f *BarrierFuture) Cancel() { f.b.leave(&f.place) }
+func (f *barrierFuture) Cancel() { f.b.leave(&f.place) }
 
 func (b *Barrier) poll(cx *sched.Context, p *place, w sched.Waker) (leader bool, err error) {
 	b.queue.mu.Lock()

@@ -102,7 +102,7 @@ func TestWhoWasToldAndGivesUpDoesNotCountForTheNextGeneration(t *testing.T) {
 	pollOnce(t, rt, one, sched.ErrPending)
 	pollOnce(t, rt, other, nil)
 	pollOnce(t, rt, other, sched.ErrPending)
-	one.Cancel()
+	abandon(one)
 	pollOnce(t, rt, one, nil)
 	pollOnce(t, rt, other, nil)
 	require.Zero(t, b.Waiters())

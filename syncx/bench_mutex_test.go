@@ -81,7 +81,7 @@ func inPolls(b *testing.B, f sched.Future[struct{}]) {
 
 // A locker is a stackless task that locks, works and unlocks a number of times.
 type locker struct {
-	lock *syncx.LockFuture
+	lock sched.Future[struct{}]
 	mu   *syncx.Mutex
 	left int
 	work func()

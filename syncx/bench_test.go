@@ -113,7 +113,7 @@ func BenchmarkSemaphoreOfOneHandsOver(b *testing.B) {
 // waiter.
 type convoy struct {
 	s       *syncx.Semaphore
-	acquire *syncx.AcquireFuture
+	acquire sched.Future[struct{}]
 	yield   yielder
 	has     bool
 	left    int

@@ -13,9 +13,9 @@
 // checks neither ctx nor whether its task was aborted.
 //
 // Waiting allocates nothing: the node in the queue is part of the future, and Lock(ctx) uses pooled
-// futures. A future that is done may be polled again, for the next wait. An abandoned
-// future leaves the queue. A lock or permit that it has already got goes to the next waiter. A
-// future belongs to one task at a time. It must not be copied.
+// futures. A future that is done may be polled again, for the next wait. An abandoned future leaves
+// the queue. A lock or permit that it has already got goes to the next waiter, also if it is done
+// and nobody takes its result (see sched.Undoer). A future belongs to one task at a time.
 //
 // Each release has a form for any goroutine, Unlock, and one for tasks, UnlockFrom(cx). With the
 // latter the woken task runs next on the same worker. That costs a few instructions, while Unlock

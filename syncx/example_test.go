@@ -68,7 +68,7 @@ func ExampleMutex_timeout() {
 	var mu syncx.Mutex
 	mu.TryLock()
 	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-		return sched.Await(cx, sched.Timeout(time.Millisecond, sched.Future[struct{}](mu.LockFuture())))
+		return sched.Await(cx, sched.Timeout(time.Millisecond, mu.LockFuture()))
 	})
 	_, err := h.Wait(context.Background())
 	fmt.Println(errors.Is(err, context.DeadlineExceeded))

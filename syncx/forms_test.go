@@ -32,15 +32,15 @@ type op struct {
 }
 
 func locking(mu *syncx.Mutex) op {
-	return op{func() sched.Future[struct{}] { return mu.LockFuture() }, mu.Lock}
+	return op{mu.LockFuture, mu.Lock}
 }
 
 func writing(rw *syncx.RWMutex) op {
-	return op{func() sched.Future[struct{}] { return rw.LockFuture() }, rw.Lock}
+	return op{rw.LockFuture, rw.Lock}
 }
 
 func reading(rw *syncx.RWMutex) op {
-	return op{func() sched.Future[struct{}] { return rw.RLockFuture() }, rw.RLock}
+	return op{rw.RLockFuture, rw.RLock}
 }
 
 func acquiring(s *syncx.Semaphore, n int) op {
@@ -51,7 +51,7 @@ func acquiring(s *syncx.Semaphore, n int) op {
 }
 
 func waiting(n *syncx.Notify) op {
-	return op{func() sched.Future[struct{}] { return n.WaitFuture() }, n.Wait}
+	return op{n.WaitFuture, n.Wait}
 }
 
 // arriving calls led if it was the leader.
@@ -70,10 +70,7 @@ func arriving(b *syncx.Barrier, led func()) op {
 
 // A mapped is a future whose result goes to a function.
 type mapped[T any] struct {
-	f interface {
-		sched.Future[T]
-		sched.Canceler
-	}
+	f    sched.Future[T]
 	then func(v T, err error) error
 }
 
@@ -85,7 +82,7 @@ func (m *mapped[T]) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, err
 }
 
-func (m *mapped[T]) Cancel() { m.f.Cancel() }
+func (m *mapped[T]) Cancel() { abandon(m.f) }
 
 // A wait is a wait that has begun.
 type wait struct {
@@ -143,7 +140,7 @@ func (f *followed) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, err
 }
 
-func (f *followed) Cancel() { f.f.(sched.Canceler).Cancel() }
+func (f *followed) Cancel() { abandon(f.f) }
 
 // giveUp ends the wait, unless it has ended.
 func (w *wait) giveUp() {

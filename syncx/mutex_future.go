@@ -2,26 +2,26 @@ package syncx
 
 import "github.com/suiro-go/suiro/sched"
 
-// A LockFuture locks a Mutex. It is done when the mutex is locked. It never fails, and may be
-// polled again to lock the mutex once more.
-type LockFuture struct {
+// A lockFuture locks a Mutex, see Mutex.LockFuture.
+type lockFuture struct {
 	m     *Mutex
 	place place
 }
 
 var (
-	_ sched.Future[struct{}] = (*LockFuture)(nil)
-	_ sched.Canceler         = (*LockFuture)(nil)
-	_ sched.Undoer           = (*LockFuture)(nil)
+	_ sched.Future[struct{}] = (*lockFuture)(nil)
+	_ sched.Canceler         = (*lockFuture)(nil)
+	_ sched.Undoer           = (*lockFuture)(nil)
 
-	locks pool[LockFuture]
+	locks pool[lockFuture]
 )
 
-// LockFuture returns a future that locks the mutex. It enters the queue at its first poll.
-func (m *Mutex) LockFuture() *LockFuture { return &LockFuture{m: m} }
+// LockFuture returns a future that locks the mutex. It enters the queue at its first poll, and
+// never fails.
+func (m *Mutex) LockFuture() sched.Future[struct{}] { return &lockFuture{m: m} }
 
 // Poll implements sched.Future.
-func (f *LockFuture) Poll(cx *sched.Context) (struct{}, error) {
+func (f *lockFuture) Poll(cx *sched.Context) (struct{}, error) {
 	if f.place.Value.state.Load() == idle && f.m.word.Load() == 0 { // the usual case
 		if !cx.Proceed() {
 			return struct{}{}, sched.ErrPending
@@ -33,7 +33,7 @@ func (f *LockFuture) Poll(cx *sched.Context) (struct{}, error) {
 	return f.poll(cx)
 }
 
-func (f *LockFuture) poll(cx *sched.Context) (struct{}, error) {
+func (f *lockFuture) poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) {
 		return struct{}{}, sched.ErrPending
@@ -53,7 +53,7 @@ func (f *LockFuture) poll(cx *sched.Context) (struct{}, error) {
 // spin tries to lock for a short time if the holder probably runs on another thread. That is so
 // when no task waits, or when the first waiter has been summoned and others take the lock in turns
 // until it runs. A poll that may succeed uses budget. mayGoOn is false if the budget is used up.
-func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
+func (f *lockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 	state, word := f.place.Value.state.Load(), f.m.word.Load()
 	if state == queued {
 		return false, true
@@ -90,7 +90,7 @@ func (f *LockFuture) spin(cx *sched.Context) (locked, mayGoOn bool) {
 // handedOver waits a short time for the lock if the holder was asked to hand it over. That will
 // probably happen soon. To miss it is expensive, because then no task has the lock until this one
 // runs again.
-func (f *LockFuture) handedOver() bool {
+func (f *lockFuture) handedOver() bool {
 	state := &f.place.Value.state
 	for i := 0; i < mutexSpins && state.Load() == summoned; i++ {
 		pause()
@@ -103,7 +103,7 @@ func (f *LockFuture) handedOver() bool {
 }
 
 // Cancel ends the wait, and releases the lock if it has got the lock.
-func (f *LockFuture) Cancel() { f.m.leave(&f.place) }
+func (f *lockFuture) Cancel() { f.m.leave(&f.place) }
 
 // Undo unlocks the mutex: see sched.Undoer.
-func (f *LockFuture) Undo() { f.m.Unlock() }
+func (f *lockFuture) Undo() { f.m.Unlock() }

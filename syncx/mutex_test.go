@@ -21,10 +21,10 @@ func TestAMutexWhoseWaiterTimedOutCanStillBeLocked(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
 		require.Equal(t, context.DeadlineExceeded, mu.Lock(ctx), "a goroutine")
-		_, err := outcome(t, sched.Spawn(rt, sched.Timeout(time.Millisecond, sched.Future[struct{}](mu.LockFuture()))))
+		_, err := outcome(t, sched.Spawn(rt, sched.Timeout(time.Millisecond, mu.LockFuture())))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "a stackless task")
 		_, err = outcome(t, sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-			return sched.Await(cx, sched.Timeout(time.Millisecond, sched.Future[struct{}](mu.LockFuture())))
+			return sched.Await(cx, sched.Timeout(time.Millisecond, mu.LockFuture()))
 		}))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "a stackful task")
 		require.Zero(t, mu.Waiters())
@@ -71,7 +71,7 @@ func TestAMutexHandsOverWhenItHasBeenOvertakenOftenEnough(t *testing.T) {
 	_, err := outcome(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 		first, second := mu.LockFuture(), mu.LockFuture()
 		require.True(t, mu.TryLock())
-		for _, f := range []*syncx.LockFuture{first, second} {
+		for _, f := range []sched.Future[struct{}]{first, second} {
 			_, err := f.Poll(cx)
 			require.Equal(t, sched.ErrPending, err)
 		}
@@ -116,7 +116,7 @@ func TestAMutexThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 					require.True(t, mu.TryLock())
 					mu.Unlock()
 				}
-				first.Cancel()
+				abandon(first)
 				_, err := second.Poll(cx)
 				require.NoError(t, err)
 				mu.Unlock()

@@ -79,35 +79,34 @@ func (n *Notify) Wait(ctx context.Context) error {
 	return err
 }
 
-// A NotifyFuture waits for a notification. It never fails, and may be polled again to wait once
-// more.
-type NotifyFuture struct {
+// A notifyFuture waits for a notification, see Notify.WaitFuture.
+type notifyFuture struct {
 	n     *Notify
 	since uint64 // the count of NotifyWaiters when it was made, or last done
 	place place
 }
 
 var (
-	_ sched.Future[struct{}] = (*NotifyFuture)(nil)
-	_ sched.Canceler         = (*NotifyFuture)(nil)
-	_ sched.Undoer           = (*NotifyFuture)(nil)
+	_ sched.Future[struct{}] = (*notifyFuture)(nil)
+	_ sched.Canceler         = (*notifyFuture)(nil)
+	_ sched.Undoer           = (*notifyFuture)(nil)
 
-	notifies pool[NotifyFuture]
+	notifies pool[notifyFuture]
 )
 
 // WaitFuture returns a future of a notification. NotifyWaiters reaches it from its creation on. So
 // a change of a condition that is checked between the creation and the first poll is not missed.
-// For NotifyOne, it enters the queue at its first poll.
-func (n *Notify) WaitFuture() *NotifyFuture {
-	f := new(NotifyFuture)
+// For NotifyOne, it enters the queue at its first poll. It never fails.
+func (n *Notify) WaitFuture() sched.Future[struct{}] {
+	f := new(notifyFuture)
 	f.reset(n)
 	return f
 }
 
-func (f *NotifyFuture) reset(n *Notify) { f.n, f.since = n, n.calls() }
+func (f *notifyFuture) reset(n *Notify) { f.n, f.since = n, n.calls() }
 
 // Poll implements sched.Future.
-func (f *NotifyFuture) Poll(cx *sched.Context) (struct{}, error) {
+func (f *notifyFuture) Poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) || f.ready() && !cx.Proceed() || !f.n.poll(&f.place, &f.since, w) {
 		return struct{}{}, sched.ErrPending
@@ -115,8 +114,8 @@ func (f *NotifyFuture) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// ready reports whether a poll is likely to be the last: see AcquireFuture.
-func (f *NotifyFuture) ready() bool {
+// ready reports whether a poll is likely to be the last: see acquireFuture.
+func (f *notifyFuture) ready() bool {
 	switch f.place.Value.state.Load() {
 	case idle:
 		word := f.n.word.Load()
@@ -129,10 +128,10 @@ func (f *NotifyFuture) ready() bool {
 }
 
 // Cancel ends the wait. If NotifyOne has already notified it, the next waiter is notified.
-func (f *NotifyFuture) Cancel() { f.n.leave(&f.place) }
+func (f *notifyFuture) Cancel() { f.n.leave(&f.place) }
 
 // Undo passes the notification of a NotifyOne on to the next waiter: see sched.Undoer.
-func (f *NotifyFuture) Undo() {
+func (f *notifyFuture) Undo() {
 	if f.place.Value.got > 0 {
 		f.place.Value.got = 0
 		f.n.NotifyOne()

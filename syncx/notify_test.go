@@ -57,18 +57,18 @@ func TestTheNotificationOfOneWhoGivesUpGoesToTheNext(t *testing.T) {
 		eventually(t, "both wait", func() bool { return n.Waiters() == 2 })
 		n.NotifyOne()
 		require.Equal(t, 1, n.Waiters(), "the first is told")
-		first.Cancel()
+		abandon(first)
 		require.NoError(t, second.result(t))
 		require.True(t, n.AtRest())
 
 		pollOnce(t, rt, first, sched.ErrPending)
 		n.NotifyOne()
-		first.Cancel()
+		abandon(first)
 		require.True(t, n.TryWait(), "nobody else waits: it is kept")
 
 		pollOnce(t, rt, first, sched.ErrPending)
 		n.NotifyWaiters()
-		first.Cancel()
+		abandon(first)
 		require.False(t, n.TryWait(), "that of all is for those who waited")
 	})
 }

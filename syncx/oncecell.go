@@ -90,30 +90,29 @@ func (c *OnceCell[T]) keep(v T, err error) (T, error) {
 	return v, err
 }
 
-// A OnceFuture is done with the value of a OnceCell, or with the error of its own initializer. It
-// may then be polled again, with the same result. If its initializer has failed, it does not wait
-// for the value of others.
-type OnceFuture[T any] struct {
+// A onceFuture gets or makes the value of a OnceCell, see OnceCell.GetOrInitFuture.
+type onceFuture[T any] struct {
 	c      *OnceCell[T]
 	init   sched.Future[T] // nil: done or abandoned
-	turn   AcquireFuture
+	turn   acquireFuture
 	making bool // it has the permit
 	err    error
 }
 
 var (
-	_ sched.Future[int] = (*OnceFuture[int])(nil)
-	_ sched.Canceler    = (*OnceFuture[int])(nil)
+	_ sched.Future[int] = (*onceFuture[int])(nil)
+	_ sched.Canceler    = (*onceFuture[int])(nil)
 )
 
-// GetOrInitFuture returns a future of the value. If there is none, init makes it. An init that is
-// not needed is abandoned.
-func (c *OnceCell[T]) GetOrInitFuture(init sched.Future[T]) *OnceFuture[T] {
-	return &OnceFuture[T]{c: c, init: init, turn: AcquireFuture{s: c.makers(), n: 1}}
+// GetOrInitFuture returns a future of the value. If there is none, init makes it. If init fails,
+// its error is the result, and the future does not wait for the value of others. Polled again, it
+// returns the same result. An init that is not needed is abandoned.
+func (c *OnceCell[T]) GetOrInitFuture(init sched.Future[T]) sched.Future[T] {
+	return &onceFuture[T]{c: c, init: init, turn: acquireFuture{s: c.makers(), n: 1}}
 }
 
 // Poll implements sched.Future.
-func (o *OnceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
+func (o *onceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	if o.err != nil {
 		return v, o.err
 	}
@@ -144,7 +143,7 @@ func (o *OnceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 }
 
 // Cancel abandons the initializer. The next waiter uses its own.
-func (o *OnceFuture[T]) Cancel() {
+func (o *onceFuture[T]) Cancel() {
 	init := o.init
 	o.init = nil
 	defer func() { // after the initializer has been abandoned, even if its Cancel panics

@@ -153,7 +153,7 @@ func TestAnInitializerThatIsNotNeededIsAbandoned(t *testing.T) {
 	f := &abandoned{}
 	once := c.GetOrInitFuture(f)
 	for range 2 {
-		v, err := outcome(t, sched.Spawn(rt, sched.Future[int](once)))
+		v, err := outcome(t, sched.Spawn(rt, once))
 		require.NoError(t, err)
 		require.Equal(t, 5, v)
 	}
@@ -201,5 +201,5 @@ func TestNoWaiterForAValueWaitsForAnotherWaiter(t *testing.T) {
 	close(open)
 	require.NoError(t, schedtest.Receive(t, "the value is made", first))
 	require.Equal(t, 1, schedtest.Receive(t, "the waiter behind gets it", behind))
-	late.Cancel()
+	abandon(late)
 }

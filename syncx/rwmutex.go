@@ -86,30 +86,30 @@ func (rw *RWMutex) RUnlock() { rw.runlock(nil) }
 // RUnlockFrom is RUnlock from a task, with a cheaper wake-up.
 func (rw *RWMutex) RUnlockFrom(cx *sched.Context) { rw.runlock(cx) }
 
-// An RWLockFuture locks an RWMutex, for reading or for writing. It is done when the lock is taken.
-// It never fails, and may be polled again to lock once more.
-type RWLockFuture struct {
+// An rwLockFuture locks an RWMutex, for reading or for writing.
+type rwLockFuture struct {
 	rw    *RWMutex
 	kind  uint64
 	place place
 }
 
 var (
-	_ sched.Future[struct{}] = (*RWLockFuture)(nil)
-	_ sched.Canceler         = (*RWLockFuture)(nil)
-	_ sched.Undoer           = (*RWLockFuture)(nil)
+	_ sched.Future[struct{}] = (*rwLockFuture)(nil)
+	_ sched.Canceler         = (*rwLockFuture)(nil)
+	_ sched.Undoer           = (*rwLockFuture)(nil)
 
-	rwLocks pool[RWLockFuture]
+	rwLocks pool[rwLockFuture]
 )
 
-// LockFuture returns a future that locks for writing. It enters the queue at its first poll.
-func (rw *RWMutex) LockFuture() *RWLockFuture { return &RWLockFuture{rw: rw, kind: rwWrite} }
+// LockFuture returns a future that locks for writing. It enters the queue at its first poll, and
+// never fails.
+func (rw *RWMutex) LockFuture() sched.Future[struct{}] { return &rwLockFuture{rw: rw, kind: rwWrite} }
 
 // RLockFuture is LockFuture for reading.
-func (rw *RWMutex) RLockFuture() *RWLockFuture { return &RWLockFuture{rw: rw, kind: rwRead} }
+func (rw *RWMutex) RLockFuture() sched.Future[struct{}] { return &rwLockFuture{rw: rw, kind: rwRead} }
 
 // Poll implements sched.Future.
-func (f *RWLockFuture) Poll(cx *sched.Context) (struct{}, error) {
+func (f *rwLockFuture) Poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) || f.ready() && !cx.Proceed() || !f.rw.poll(&f.place, f.kind, w) {
 		return struct{}{}, sched.ErrPending
@@ -117,8 +117,8 @@ func (f *RWLockFuture) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// ready reports whether a poll is likely to be the last: see AcquireFuture.
-func (f *RWLockFuture) ready() bool {
+// ready reports whether a poll is likely to be the last: see acquireFuture.
+func (f *rwLockFuture) ready() bool {
 	switch f.place.Value.state.Load() {
 	case idle:
 		return rwFree(f.rw.word.Load(), f.kind)
@@ -130,10 +130,10 @@ func (f *RWLockFuture) ready() bool {
 }
 
 // Cancel ends the wait, and releases the lock if it has got the lock.
-func (f *RWLockFuture) Cancel() { f.rw.leave(&f.place, f.kind) }
+func (f *rwLockFuture) Cancel() { f.rw.leave(&f.place, f.kind) }
 
 // Undo releases the lock: see sched.Undoer.
-func (f *RWLockFuture) Undo() {
+func (f *rwLockFuture) Undo() {
 	if f.kind == rwWrite {
 		f.rw.Unlock()
 	} else {

@@ -103,14 +103,14 @@ func TestAnRWMutexThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 	var rw syncx.RWMutex
 	_, err := outcome(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
 		require.True(t, rw.TryLock())
-		fs := []*syncx.RWLockFuture{rw.LockFuture(), rw.RLockFuture(), rw.LockFuture()}
+		fs := []sched.Future[struct{}]{rw.LockFuture(), rw.RLockFuture(), rw.LockFuture()}
 		for _, f := range fs {
 			_, err := f.Poll(cx)
 			require.Equal(t, sched.ErrPending, err)
 		}
 		rw.UnlockFrom(cx)
-		fs[0].Cancel()
-		fs[1].Cancel()
+		abandon(fs[0])
+		abandon(fs[1])
 		_, err := fs[2].Poll(cx)
 		require.NoError(t, err)
 		rw.UnlockFrom(cx)

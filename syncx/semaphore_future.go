@@ -2,29 +2,29 @@ package syncx
 
 import "github.com/suiro-go/suiro/sched"
 
-// An AcquireFuture acquires permits of a semaphore. It is done when it has all of them, or with
-// ErrClosed. Then it may be polled again to acquire the same number once more.
-type AcquireFuture struct {
+// An acquireFuture acquires permits of a semaphore, see Semaphore.AcquireFuture.
+type acquireFuture struct {
 	s     *Semaphore
 	n     uint64
 	place place
 }
 
 var (
-	_ sched.Future[struct{}] = (*AcquireFuture)(nil)
-	_ sched.Canceler         = (*AcquireFuture)(nil)
-	_ sched.Undoer           = (*AcquireFuture)(nil)
+	_ sched.Future[struct{}] = (*acquireFuture)(nil)
+	_ sched.Canceler         = (*acquireFuture)(nil)
+	_ sched.Undoer           = (*acquireFuture)(nil)
 
-	acquires pool[AcquireFuture]
+	acquires pool[acquireFuture]
 )
 
-// AcquireFuture returns a future that acquires n permits. It enters the queue at its first poll.
-func (s *Semaphore) AcquireFuture(n int) *AcquireFuture {
-	return &AcquireFuture{s: s, n: count(n)}
+// AcquireFuture returns a future that acquires n permits. It enters the queue at its first poll. It
+// is done when it has all of them, or with ErrClosed.
+func (s *Semaphore) AcquireFuture(n int) sched.Future[struct{}] {
+	return &acquireFuture{s: s, n: count(n)}
 }
 
 // Poll implements sched.Future.
-func (f *AcquireFuture) Poll(cx *sched.Context) (struct{}, error) {
+func (f *acquireFuture) Poll(cx *sched.Context) (struct{}, error) {
 	w := cx.Waker()
 	if waits(&f.place, w) || f.ready() && !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
@@ -39,7 +39,7 @@ func (f *AcquireFuture) Poll(cx *sched.Context) (struct{}, error) {
 // ready reports whether this poll will probably be the last one. Only such a poll uses budget.
 // Otherwise a task with many futures would use up its budget before it has polled all of them, and
 // run again and again.
-func (f *AcquireFuture) ready() bool {
+func (f *acquireFuture) ready() bool {
 	switch f.place.Value.state.Load() {
 	case idle:
 		word := f.s.word.Load()
@@ -52,7 +52,7 @@ func (f *AcquireFuture) ready() bool {
 }
 
 // Cancel ends the wait, and gives back the permits that it has got.
-func (f *AcquireFuture) Cancel() { f.s.leave(&f.place) }
+func (f *acquireFuture) Cancel() { f.s.leave(&f.place) }
 
 // Undo releases the permits: see sched.Undoer.
-func (f *AcquireFuture) Undo() { f.s.release(nil, f.n) }
+func (f *acquireFuture) Undo() { f.s.release(nil, f.n) }

@@ -20,7 +20,7 @@ type semaphoreModel struct {
 }
 
 type modelWaiter struct {
-	future *syncx.AcquireFuture
+	future sched.Future[struct{}]
 	need   int // what it still needs
 	got    int
 }
@@ -143,7 +143,7 @@ func (r *modelRun) poll(cx *sched.Context, i int) {
 func (r *modelRun) cancel(i int) {
 	w := r.futures[i]
 	r.futures = slices.Delete(r.futures, i, i+1)
-	w.future.Cancel()
+	abandon(w.future)
 	at := slices.Index(r.list, w)
 	if at >= 0 {
 		r.list = slices.Delete(r.list, at, at+1)

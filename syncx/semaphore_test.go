@@ -115,11 +115,11 @@ func TestAPermitThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 			_, err = second.Poll(cx)
 			require.Equal(t, sched.ErrPending, err)
 			s.ReleaseFrom(cx, 2) // for the first waiter
-			first.Cancel()
+			abandon(first)
 			_, err = second.Poll(cx)
 			require.NoError(t, err)
-			first.Cancel()
-			second.Cancel()
+			abandon(first)
+			abandon(second)
 			return 0, nil
 		})))
 		require.NoError(t, err)

@@ -143,4 +143,4 @@ func (l *linger) Poll(cx *sched.Context) (struct{}, error) {
 	return struct{}{}, sched.ErrPending
 }
 
-func (l *linger) Cancel() { l.f.(sched.Canceler).Cancel() }
+func (l *linger) Cancel() { abandon(l.f) }

@@ -63,6 +63,9 @@ func outcome[T any](t testing.TB, h *sched.JoinHandle[T]) (T, error) {
 	return v, err
 }
 
+// abandon ends the wait of a future, as package sched does.
+func abandon[T any](f sched.Future[T]) { f.(sched.Canceler).Cancel() }
+
 // awaitAll waits for goroutines.
 func awaitAll(t testing.TB, all *sync.WaitGroup) {
 	t.Helper()

@@ -91,7 +91,7 @@ func TestAnAbandonedJoinPassesItsNotificationOn(t *testing.T) {
 	var n syncx.Notify
 	first, second := n.WaitFuture(), n.WaitFuture()
 	_, err := outcome(t, sched.Spawn(rt, sched.FutureFunc[unit](func(cx *sched.Context) (unit, error) {
-		join := sched.Join2[unit, unit](first, never())
+		join := sched.Join2(first, never())
 		_, err := join.Poll(cx)
 		require.Equal(t, sched.ErrPending, err)
 		_, err = second.Poll(cx)
@@ -99,7 +99,7 @@ func TestAnAbandonedJoinPassesItsNotificationOn(t *testing.T) {
 		n.NotifyOneFrom(cx)
 		_, err = join.Poll(cx)
 		require.Equal(t, sched.ErrPending, err)
-		join.(sched.Canceler).Cancel()
+		abandon(join)
 		return second.Poll(cx)
 	})))
 	require.NoError(t, err)
@@ -110,11 +110,11 @@ func TestAnAbandonedJoinPassesItsNotificationOn(t *testing.T) {
 func TestAGoroutineWaitsForALockWithATimeout(t *testing.T) {
 	var m syncx.Mutex
 	require.True(t, m.TryLock())
-	_, err := sched.Await[unit](t.Context(), sched.Timeout[unit](time.Millisecond, m.LockFuture()))
+	_, err := sched.Await(t.Context(), sched.Timeout(time.Millisecond, m.LockFuture()))
 	require.Equal(t, sched.ErrTimeout, err)
 	m.Unlock()
 	require.True(t, m.AtRest())
-	_, err = sched.Await[unit](t.Context(), sched.Timeout[unit](time.Hour, m.LockFuture()))
+	_, err = sched.Await(t.Context(), sched.Timeout(time.Hour, m.LockFuture()))
 	require.NoError(t, err)
 	require.False(t, m.TryLock())
 }
