@@ -49,13 +49,13 @@ func TestSendingAndReceivingWithoutWaitingAllocatesNothing(t *testing.T) {
 			_ = bounded.Send(ctx, i)
 			_, _ = boundedRx.Recv(ctx)
 			p, _ := bounded.TryReserve()
-			_ = p.Send(nil, i)
+			_ = p.Send(context.Background(), i)
 			_, _ = boundedRx.TryRecv()
-			_ = unbounded.Send(nil, i)
+			_ = unbounded.Send(context.Background(), i)
 			_, _ = unboundedRx.TryRecv()
-			_, _ = broadcast.Send(nil, i)
+			_, _ = broadcast.Send(context.Background(), i)
 			_, _ = broadcastRx.TryRecv()
-			_ = watch.Send(nil, i)
+			_ = watch.Send(context.Background(), i)
 			_, _ = watchRx.TryRecv()
 		}
 	}))
@@ -181,7 +181,7 @@ func TestAOneshotIsOneAllocation(t *testing.T) {
 	ctx := context.Background()
 	require.EqualValues(t, 1, testing.AllocsPerRun(1000, func() {
 		tx, rx := chanx.NewOneshot[int]()
-		_ = tx.Send(nil, 1)
+		_ = tx.Send(context.Background(), 1)
 		_, _ = rx.Recv(ctx)
 	}))
 }
@@ -196,7 +196,7 @@ func TestReservingManyAndAClosedChannelsEndAllocateNothing(t *testing.T) {
 	ctx := context.Background()
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		p, _ := tx.ReserveMany(ctx, 3)
-		_ = p.Send(nil, 1)
+		_ = p.Send(context.Background(), 1)
 		p.Release()
 		_, _ = rx.TryRecv()
 		_ = gone.Closed(ctx)

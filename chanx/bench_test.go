@@ -312,7 +312,7 @@ func BenchmarkOneshot(b *testing.B) {
 		b.ReportAllocs()
 		for i := range b.N {
 			tx, rx := chanx.NewOneshot[int]()
-			_ = tx.Send(nil, i)
+			_ = tx.Send(context.Background(), i)
 			if v, err := rx.Recv(context.Background()); err != nil || v != i {
 				b.Fatal(v, err)
 			}
@@ -343,7 +343,7 @@ func BenchmarkAlone(b *testing.B) {
 		b.ReportAllocs()
 		tx, rx := chanx.NewUnbounded[int]()
 		for i := range b.N {
-			_ = tx.Send(nil, i)
+			_ = tx.Send(context.Background(), i)
 			_, _ = rx.TryRecv()
 		}
 	})

@@ -166,7 +166,7 @@ func TestAPermitIsRoomThatNobodyElseTakes(t *testing.T) {
 			return p.Send(e.cx, 10)
 		})
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
-		require.NoError(t, permits[2].Send(nil, 2))
+		require.NoError(t, permits[2].Send(context.Background(), 2))
 		v, err := rx.TryRecv()
 		require.NoError(t, err)
 		require.Equal(t, 2, v, "permits that are not used hold nobody up")
@@ -174,14 +174,14 @@ func TestAPermitIsRoomThatNobodyElseTakes(t *testing.T) {
 		permits[0].Release()
 		require.NoError(t, tx.TrySend(11))
 		require.Panics(t, func() { permits[0].Release() })
-		require.Panics(t, func() { _ = permits[2].Send(nil, 2) })
+		require.Panics(t, func() { _ = permits[2].Send(context.Background(), 2) })
 		for _, want := range []int{10, 11} {
 			v, err := rx.TryRecv()
 			require.NoError(t, err)
 			require.Equal(t, want, v)
 		}
 		rx.Close()
-		require.Equal(t, chanx.ErrClosed, permits[1].Send(nil, 1), "nobody receives")
+		require.Equal(t, chanx.ErrClosed, permits[1].Send(context.Background(), 1), "nobody receives")
 	})
 }
 

@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -31,7 +32,7 @@ func expect(t *testing.T, c *crew, rx *chanx.BroadcastReceiver[int], all ...any)
 func sendAll(t *testing.T, tx *chanx.BroadcastSender[int], receivers int, values ...int) {
 	t.Helper()
 	for _, v := range values {
-		n, err := tx.Send(nil, v)
+		n, err := tx.Send(context.Background(), v)
 		require.NoError(t, err)
 		require.Equal(t, receivers, n)
 	}
@@ -119,10 +120,10 @@ func TestABroadcastWithoutReceiversRefuses(t *testing.T) {
 	rx.Close()
 	_, err := rx.TryRecv()
 	require.Equal(t, chanx.ErrClosed, err)
-	_, err = tx.Send(nil, 1)
+	_, err = tx.Send(context.Background(), 1)
 	require.Equal(t, chanx.ErrClosed, err)
 	rx = tx.Subscribe()
-	_, err = tx.Send(nil, 2)
+	_, err = tx.Send(context.Background(), 2)
 	require.NoError(t, err)
 	v, err := rx.TryRecv()
 	require.NoError(t, err)

@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -109,7 +110,7 @@ func TestStopRefusesSendsAndWhatWasSentCanBeReceived(t *testing.T) {
 			return err
 		})
 		eventually(t, "it waits", func() bool { return rx.Waiting() == 1 })
-		require.NoError(t, permit.Send(nil, 4))
+		require.NoError(t, permit.Send(context.Background(), 4))
 		require.Equal(t, chanx.ErrClosed, last.wait())
 	})
 }

@@ -101,7 +101,7 @@ func TestAOneshotsSenderSendsAfterItHasWaitedForTheEnd(t *testing.T) {
 	h.Abort()
 	_, err := outcome(t, h)
 	require.ErrorIs(t, err, sched.ErrCanceled)
-	require.NoError(t, tx.Send(nil, 3))
+	require.NoError(t, tx.Send(context.Background(), 3))
 	v, err := outcome(t, got)
 	require.NoError(t, err)
 	require.Equal(t, 3, v)
@@ -117,7 +117,7 @@ func TestWaitForEndsWithTheFirstValueThatSatisfies(t *testing.T) {
 
 	h := waiting(t, rt, rx.WaitForFuture(func(v int) bool { return v >= 3 }))
 	for v := 2; v <= 3; v++ {
-		require.NoError(t, tx.Send(nil, v))
+		require.NoError(t, tx.Send(context.Background(), v))
 	}
 	v, err = outcome(t, h)
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestWaitForMissesNoValueThatStays(t *testing.T) {
 			return nil
 		})
 		for i := 1; i <= n; i++ {
-			require.NoError(t, tx.Send(nil, i))
+			require.NoError(t, tx.Send(context.Background(), i))
 		}
 		require.NoError(t, j.wait())
 	})

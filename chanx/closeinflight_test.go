@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestCloseOfAReceiverLeavesNoValueThatIsBeingSent(t *testing.T) {
 		var ended sync.WaitGroup
 		for range senders {
 			ended.Go(func() {
-				for utx.Send(nil, new(int)) == nil {
+				for utx.Send(context.Background(), new(int)) == nil {
 				}
 			})
 			ended.Go(func() {
@@ -47,8 +48,8 @@ func TestCloseOfBothSidesLeavesNoValue(t *testing.T) {
 		tx, rx := chanx.NewUnbounded[int]()
 		other := tx.Clone()
 		var ended sync.WaitGroup
-		ended.Go(func() { _ = other.Send(nil, 1); other.Close() })
-		ended.Go(func() { _ = tx.Send(nil, 2); tx.Close() })
+		ended.Go(func() { _ = other.Send(context.Background(), 1); other.Close() })
+		ended.Go(func() { _ = tx.Send(context.Background(), 2); tx.Close() })
 		rx.Close()
 		require.Zero(t, rx.Len())
 		ended.Wait()

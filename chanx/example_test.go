@@ -110,7 +110,7 @@ func ExampleReceiver_RecvFuture() {
 	for i := range 10 {
 		_ = jobs.Send(context.Background(), i)
 	}
-	_ = quit.Send(nil, "now")
+	_ = quit.Send(context.Background(), "now")
 	fmt.Println(h.Wait(context.Background()))
 	// Output: 10 <nil>
 }
@@ -141,13 +141,13 @@ func ExampleSendFuture_Unsent() {
 func ExampleNewUnbounded() {
 	tx, rx := chanx.NewUnbounded[int]()
 	for i := range 3 {
-		_ = tx.Send(nil, i)
+		_ = tx.Send(context.Background(), i)
 	}
 	tx.Close()
 	for v := range rx.All(context.Background()) {
 		fmt.Println(v)
 	}
-	fmt.Println(tx.Send(nil, 4))
+	fmt.Println(tx.Send(context.Background(), 4))
 	// Output:
 	// 0
 	// 1
@@ -172,7 +172,7 @@ func ExampleNewOneshot() {
 func ExampleNewBroadcast() {
 	tx, slow := chanx.NewBroadcast[int](2)
 	for i := range 3 {
-		_, _ = tx.Send(nil, i+1)
+		_, _ = tx.Send(context.Background(), i+1)
 	}
 	_, err := slow.TryRecv()
 	var lagged chanx.LaggedError
@@ -189,8 +189,8 @@ func ExampleNewWatch() {
 	ctx := context.Background()
 	tx, rx := chanx.NewWatch("starting")
 	fmt.Println(rx.Value())
-	_ = tx.Send(nil, "running")
-	_ = tx.Send(nil, "stopping")
+	_ = tx.Send(context.Background(), "running")
+	_ = tx.Send(context.Background(), "stopping")
 	fmt.Println(rx.Recv(ctx))
 	tx.Close()
 	_, err := rx.Recv(ctx)
@@ -227,8 +227,8 @@ func ExampleWatchReceiver_WaitFor() {
 	h := sched.Go(rt, func(cx *sched.Context) (string, error) {
 		return rx.WaitFor(cx, func(state string) bool { return state == "ready" })
 	})
-	tx.Send(nil, "loading")
-	tx.Send(nil, "ready")
+	tx.Send(context.Background(), "loading")
+	tx.Send(context.Background(), "ready")
 	fmt.Println(h.Wait(context.Background()))
 	// Output: ready <nil>
 }

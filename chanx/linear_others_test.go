@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -34,7 +35,7 @@ type realSingle struct {
 	*chanx.OneshotReceiver[int]
 }
 
-func (s realSingle) Send(v int) error { return s.tx.Send(nil, v) }
+func (s realSingle) Send(v int) error { return s.tx.Send(context.Background(), v) }
 
 // A wrongSingle accepts a value when nobody will receive it, or returns one twice.
 type wrongSingle struct {
@@ -152,7 +153,7 @@ func newRealLatest() latest {
 	return realLatest{tx, [2]*chanx.WatchReceiver[int]{rx, rx.Clone()}}
 }
 
-func (l realLatest) send(v int)                 { _ = l.tx.Send(nil, v) }
+func (l realLatest) send(v int)                 { _ = l.tx.Send(context.Background(), v) }
 func (l realLatest) value() int                 { return l.tx.Value() }
 func (l realLatest) tryRecv(r int) (int, error) { return l.rx[r].TryRecv() }
 

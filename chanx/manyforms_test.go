@@ -29,7 +29,7 @@ func TestAFutureOfAnOwnedPermitWaitsForRoom(t *testing.T) {
 	p, err := sched.Await(patient(t), f)
 	require.NoError(t, err)
 	require.ErrorIs(t, tx.TrySend(3), chanx.ErrFull, "the abandoned wait has no permit, this one has")
-	back, err := p.Send(nil, 2)
+	back, err := p.Send(context.Background(), 2)
 	require.NoError(t, err)
 	require.Same(t, tx, back)
 	v, err := rx.Recv(patient(t))
@@ -56,10 +56,10 @@ func TestAFutureReceivesManyUnboundedValues(t *testing.T) {
 		}
 		close(got)
 	}()
-	require.NoError(t, tx.Send(nil, 0))
+	require.NoError(t, tx.Send(context.Background(), 0))
 	require.Equal(t, 1, <-got)
 	for i := range 4 {
-		require.NoError(t, tx.Send(nil, i))
+		require.NoError(t, tx.Send(context.Background(), i))
 	}
 	tx.Close()
 	n, err := sched.Await(patient(t), f)

@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -106,7 +107,7 @@ func compare(t *testing.T, random *rand.Rand, capacity, operations int) {
 			p := permits[last]
 			permits = permits[:last]
 			if up {
-				check("Permit.Send", p.Send(nil, i), nil)
+				check("Permit.Send", p.Send(context.Background(), i), nil)
 				model = append(model, i)
 			} else {
 				p.Release()

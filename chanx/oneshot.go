@@ -66,7 +66,7 @@ func (s *OneshotSender[T]) Send(ctx context.Context, v T) error {
 // after Send, by defer for example, and then does nothing.
 func (s *OneshotSender[T]) Close() {
 	if s.state.Load()&(oneshotSent|oneshotSenderClosed) == 0 {
-		(*oneshot[T])(s).finish(nil, oneshotSenderClosed)
+		(*oneshot[T])(s).finish(context.Background(), oneshotSenderClosed)
 	}
 }
 

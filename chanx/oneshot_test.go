@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestAOneshotPassesOneValue(t *testing.T) {
 		eventually(t, "it waits", tx.Waiting)
 		c.run(func(e env) { require.NoError(t, tx.Send(e.cx, 7)) })
 		require.NoError(t, waits.wait())
-		require.Equal(t, chanx.ErrClosed, tx.Send(nil, 8), "once")
+		require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 8), "once")
 		_, err = receives(c, rx)
 		require.Equal(t, chanx.ErrClosed, err, "once")
 	})
@@ -41,7 +42,7 @@ func TestAOneshotWhoseReceiverIsGoneRefusesTheValue(t *testing.T) {
 		require.False(t, tx.IsClosed(), "it may be polled again")
 		rx.Close()
 		require.True(t, tx.IsClosed())
-		require.ErrorIs(t, tx.Send(nil, "mine"), os.ErrClosed)
+		require.ErrorIs(t, tx.Send(context.Background(), "mine"), os.ErrClosed)
 		_, err := rx.TryRecv()
 		require.Equal(t, chanx.ErrClosed, err)
 	})
@@ -49,7 +50,7 @@ func TestAOneshotWhoseReceiverIsGoneRefusesTheValue(t *testing.T) {
 
 func TestAValueThatWasSentOutlivesTheCloseOfTheReceiver(t *testing.T) {
 	tx, rx := chanx.NewOneshot[int]()
-	require.NoError(t, tx.Send(nil, 1))
+	require.NoError(t, tx.Send(context.Background(), 1))
 	rx.Close()
 	tx.Close()
 	v, err := rx.TryRecv()
@@ -99,7 +100,7 @@ func TestAOneshotReceiverThatMovesTasksHasOnlyTheNewestWoken(t *testing.T) {
 		second.Wake()
 		<-second.runs
 		second.mine = true
-		require.NoError(t, tx.Send(nil, 5))
+		require.NoError(t, tx.Send(context.Background(), 5))
 		require.Equal(t, 5, <-second.got)
 		<-second.runs
 		first.Wake() // checks that this is its only run

@@ -106,7 +106,7 @@ func TestTrySendManySendsWhatThereIsRoomFor(t *testing.T) {
 	n, err = tx.TrySendMany(upTo(4, 6))
 	require.Equal(t, chanx.ErrFull, err)
 	require.Zero(t, n)
-	require.NoError(t, p.Send(nil, 4))
+	require.NoError(t, p.Send(context.Background(), 4))
 	for want := range 5 {
 		v, err := rx.TryRecv()
 		require.NoError(t, err)

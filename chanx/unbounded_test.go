@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -65,11 +66,11 @@ func TestAnUnboundedChannelThatIsClosedIsDrained(t *testing.T) {
 		c.run(func(e env) { require.NoError(t, tx.Send(e.cx, 0)) })
 		require.NoError(t, waits.wait())
 		for i := range 100 {
-			require.NoError(t, tx.Send(nil, i))
+			require.NoError(t, tx.Send(context.Background(), i))
 		}
 		require.Equal(t, 100, rx.Len())
 		tx.Close()
-		require.Equal(t, chanx.ErrClosed, tx.Send(nil, 1))
+		require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 1))
 		require.Equal(t, 100, rx.Len())
 		buf := make([]int, 70)
 		c.run(func(e env) {
@@ -106,19 +107,19 @@ func TestTheReceiverOfAnUnboundedChannelIsToldThatTheLastSenderIsGone(t *testing
 
 func TestAnUnboundedChannelWithoutAReceiverRefuses(t *testing.T) {
 	tx, rx := chanx.NewUnbounded[int]()
-	require.NoError(t, tx.Send(nil, 1))
+	require.NoError(t, tx.Send(context.Background(), 1))
 	rx.Close()
 	rx.Close()
 	require.True(t, tx.IsClosed())
-	require.Equal(t, chanx.ErrClosed, tx.Send(nil, 2))
+	require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 2))
 	_, err := rx.TryRecv()
 	require.Equal(t, chanx.ErrClosed, err)
 	require.Zero(t, rx.Len())
 
 	tx, rx = chanx.NewUnbounded[int]()
-	require.NoError(t, tx.Send(nil, 1))
+	require.NoError(t, tx.Send(context.Background(), 1))
 	rx.Stop()
-	require.Equal(t, chanx.ErrClosed, tx.Send(nil, 2))
+	require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 2))
 	v, err := rx.TryRecv()
 	require.NoError(t, err)
 	require.Equal(t, 1, v)

@@ -3,6 +3,7 @@
 package chanx_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestAWatchHoldsTheLatestValueOnly(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewWatch(0)
 		for i := range 3 {
-			require.NoError(t, tx.Send(nil, i+1))
+			require.NoError(t, tx.Send(context.Background(), i+1))
 		}
 		require.Equal(t, 3, rx.Value())
 		v, err := receives(c, rx)
@@ -44,7 +45,7 @@ func TestTheInitialValueOfAWatchCountsAsSeen(t *testing.T) {
 		})
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		late := tx.Subscribe()
-		require.NoError(t, tx.Send(nil, "new"))
+		require.NoError(t, tx.Send(context.Background(), "new"))
 		require.NoError(t, waits.wait())
 		require.Equal(t, "new", rx.Value())
 		changed, err = rx.HasChanged()
@@ -64,10 +65,10 @@ func TestAClosedWatchGivesAnUnseenValueFirstAndIsThenClosed(t *testing.T) {
 		tx, rx := chanx.NewWatch(0)
 		other := tx.Clone()
 		changes := rx.Clone()
-		require.NoError(t, tx.Send(nil, 1))
+		require.NoError(t, tx.Send(context.Background(), 1))
 		tx.Close()
-		require.Equal(t, chanx.ErrClosed, tx.Send(nil, 2))
-		require.NoError(t, other.Send(nil, 3))
+		require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 2))
+		require.NoError(t, other.Send(context.Background(), 3))
 		other.Close()
 		v, err := receives(c, rx)
 		require.NoError(t, err)
@@ -106,9 +107,9 @@ func TestAWatchWakesAllThatWait(t *testing.T) {
 			}))
 		}
 		eventually(t, "they wait", func() bool { return tx.Waiting() == receivers })
-		require.NoError(t, tx.Modify(nil, func(*int) bool { return false }))
+		require.NoError(t, tx.Modify(context.Background(), func(*int) bool { return false }))
 		require.Equal(t, receivers, tx.Waiting(), "nothing has changed")
-		require.NoError(t, tx.Modify(nil, func(v *int) bool { *v++; return true }))
+		require.NoError(t, tx.Modify(context.Background(), func(v *int) bool { *v++; return true }))
 		eventually(t, "they wait", func() bool { return tx.Waiting() == receivers })
 		tx.Close()
 		allDone(t, jobs)
@@ -120,12 +121,12 @@ func TestAWatchWithoutReceiversRefuses(t *testing.T) {
 	tx, rx := chanx.NewWatch(0)
 	rx.Close()
 	rx.Close()
-	require.Equal(t, chanx.ErrClosed, tx.Send(nil, 1))
+	require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 1))
 	require.Zero(t, tx.Value(), "it is what it was")
 	_, err := rx.TryRecv()
 	require.Equal(t, chanx.ErrClosed, err)
 	rx = tx.Subscribe()
-	require.NoError(t, tx.Send(nil, 2))
+	require.NoError(t, tx.Send(context.Background(), 2))
 	v, err := rx.TryRecv()
 	require.NoError(t, err)
 	require.Equal(t, 2, v)

@@ -373,7 +373,7 @@ func TestAFunctionCanSelectOverDataChannelsAndTimers(t *testing.T) {
 		c := f.dial()
 		write(t, c, "a")
 		require.Equal(t, "a", string(read(t, c, 1)))
-		require.NoError(t, tx.Send(nil, "told"))
+		require.NoError(t, tx.Send(context.Background(), "told"))
 		require.Equal(t, "told", string(read(t, c, 4)))
 	})
 }
