@@ -304,7 +304,7 @@ func TestWaitWithATimeout(t *testing.T) {
 	cancel()
 	_, err = sched.Await[unit](ctx, sched.Timeout(time.Hour, waiting[unit]()))
 	require.True(t, errors.Is(err, context.Canceled))
-	require.PanicsWithValue(t, "sched: a time of a runtime, in Wait, which has no runtime: use Block", func() {
+	require.PanicsWithValue(t, "sched: a time of a runtime, in the Await of a goroutine, which has no runtime: use Block", func() {
 		_, _ = sched.Await[unit](t.Context(), sched.SleepUntil(time.Hour))
 	})
 }
