@@ -193,7 +193,11 @@ func (cx *Context) over() {
 	}
 	if !cx.made.CompareAndSwap(nil, ended) {
 		if c := cx.made.Load(); c != ended {
-			c.cancel(context.Canceled)
+			cause := causeOf(cx.task)
+			if cx.canceled.Load() {
+				cause = ErrCanceled
+			}
+			c.cancel(cause)
 			cx.rt.contexts.remove(cx.task, c)
 		}
 	}
@@ -277,14 +281,24 @@ func (cs *taskContexts) abort(t *Task, generation uint64) {
 	}
 }
 
+// causeOf is the cause of the end of a task's contexts when the task, or a function of it, returns.
+// After an abort that may be before the aborter ends them.
+func causeOf(t *Task) error {
+	if t.state.word.Load()&canceled != 0 {
+		return ErrCanceled
+	}
+	return context.Canceled
+}
+
 // end is called when a task has ended.
 func (cs *taskContexts) end(t *Task) {
 	cs.mu.Lock()
 	c := cs.m[t]
 	delete(cs.m, t)
 	cs.mu.Unlock()
+	cause := causeOf(t)
 	for ; c != nil; c = c.next {
-		c.cancel(context.Canceled)
+		c.cancel(cause)
 	}
 }
 
