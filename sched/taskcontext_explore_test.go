@@ -57,7 +57,7 @@ func TestExploreAFunctionsContextAgainstItsEnd(t *testing.T) {
 					x.Require(made.Err() != nil, "the context has not ended")
 					cause := context.Cause(made)
 					switch end {
-					case "abort", "cancel", "cancel and return":
+					case "abort", "cancel":
 						x.Require(cause == ErrCanceled, "the cause is %v", cause)
 					case "close":
 						x.Require(cause == ErrClosed, "the cause is %v", cause)
