@@ -14,9 +14,9 @@ import (
 // In a bubble time stands still for a worker that busy-polls, so it polls as often as it may.
 const manyPolls = 1000
 
-// attempts is how often a test lets a new worker wait. A worker does not busy-poll while a goroutine
-// waits for the processor, which happens on a busy machine. After some twenty long waits it does not
-// busy-poll at all.
+// attempts is how often a test lets a new worker wait. A worker does not busy-poll while a
+// goroutine waits for the processor, which happens on a busy machine. After some twenty long waits
+// it does not busy-poll at all.
 const attempts = 2000
 
 // pollsOf is how often a driver was polled without waiting and without an event, while happen ran.
