@@ -132,3 +132,21 @@ func TestATaskOfABubbleHasRealTimeAtHand(t *testing.T) {
 	})
 	eventually(t, "it ends with the runtime", func() bool { return !attended() })
 }
+
+// A goroutine in a bubble is the first that asks for the Done of a task outside, which then ends
+// outside.
+func TestABubbleAsksForTheContextOfATaskOutside(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	lent, goOn := make(chan context.Context, 1), sched.NewCancellationToken()
+	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		lent <- cx
+		_, err := sched.Await(cx, goOn.Canceled())
+		return 1, err
+	})
+	ctx := receive(t, "the task lends its context", lent)
+	synctest.Test(t, func(t *testing.T) { require.NotNil(t, ctx.Done()) })
+	goOn.Cancel()
+	_, err := outcome(t, h)
+	require.NoError(t, err)
+	ended(t, ctx)
+}

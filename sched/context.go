@@ -14,8 +14,9 @@ import (
 //
 // A function of Go has a Context of its own. Its methods that context.Context has, and Runtime, may
 // be called by any goroutine and at any time. The others are for the function itself, until it
-// returns. The Context of a Poll belongs to its worker, and is valid until the Poll returns. So is
-// one that was derived from it.
+// returns. The Context of a Poll belongs to its worker, and is valid until the Poll returns. A
+// context that was derived from it ends with the task, but finds the values of the task's parent
+// only until then: WithoutTask keeps them.
 type Context struct {
 	rt        *Runtime
 	worker    *worker // nil: an ordinary goroutine
@@ -81,8 +82,8 @@ func contextOf(ctx context.Context) *Context {
 type taskKey struct{}
 
 // WithoutTask is ctx for another goroutine: it has ctx's end, deadline and values, but not its
-// task. So calls that wait with it block the goroutine.
-// The context of a Poll becomes that of the task or the goroutine.
+// task. So calls that wait with it block the goroutine. Of the Context of a Poll it makes a context
+// that is good until the task has ended; call it in the Poll.
 func WithoutTask(ctx context.Context) context.Context {
 	switch cx, isTask := ctx.(*Context); {
 	case ctx == nil || isTask && cx == nil:

@@ -10,7 +10,7 @@ import (
 // Await waits until f is done, and returns f's result. With the context of a task, or one that was
 // derived from it, it suspends that task. With any other context it blocks the calling goroutine.
 // If ctx ends first, it abandons f, and returns an error that matches ctx.Err() and
-// context.Cause(ctx). If both are true, f's result wins, and f is polled at least once.
+// context.Cause(ctx). If f is done by then, its result wins. f is polled at least once.
 //
 // In a task that was aborted, or whose runtime closes, it returns ErrCanceled at once and abandons
 // f. The task should then return. A task that calls Await more than a hundred times after that is
@@ -20,10 +20,9 @@ import (
 // goroutine, the function of a blocking call, a stackless task, another task) Await returns
 // ErrMisuse, and for an ordinary context on a worker ErrBlocksWorker. Then f was not polled.
 //
-// A derived context may have been ended by a deadline. That is real time, also with a virtual
-// clock (see Config.Paused). A call that waits with a derived context that can end costs about
-// 0.5 µs and four allocations more, and from the third call in a row on with the same context
-// nothing.
+// The deadline of a derived context is real time, also with a virtual clock (see Config.Paused). A
+// call that waits with a derived context that can end costs about 0.5 µs and four allocations more,
+// and from the third call in a row on with the same context nothing.
 //
 // A goroutine needs no runtime, and f finds none in the context. So f must be completed by others,
 // as the wait for a lock or a channel is. A Sleep or a Timeout uses a timer of package time, but
