@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/suiro-go/suiro/internal/ctxend"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -15,7 +16,7 @@ func endOf(ctx context.Context) error {
 	if _, isTask := ctx.(*sched.Context); isTask || ctx == nil {
 		return nil
 	}
-	return sock.ContextError(ctx.Err())
+	return sock.ContextError(ctxend.Reason(ctx))
 }
 
 // acceptError is the error of an accept, in the form of package net.

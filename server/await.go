@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/ctxend"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -31,5 +32,5 @@ func endOf(ctx context.Context) error {
 	if _, isTask := ctx.(*sched.Context); isTask || ctx == nil {
 		return nil
 	}
-	return ctx.Err()
+	return ctxend.Reason(ctx)
 }
