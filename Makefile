@@ -207,7 +207,7 @@ clients: ## redis-benchmark, psql, curl, dig, iperf3, ssh and the like through e
 	.ci/clients
 
 .PHONY: interop
-interop: ## gRPC's interop client, WebSocket libraries, fasthttp, h2load, go-redis and pgx, on both backends (make tools installs what it needs)
+interop: ## gRPC's interop client, WebSocket libraries, fasthttp, h2load, h2spec, go-redis and pgx, on both backends (make tools installs what it needs)
 	.ci/interop
 
 # Flags of interop/std, such as -suite net/http -mode dial -backend epoll; without -short it also looks for leaks, and takes longer.

@@ -272,11 +272,11 @@ func TestBlocksAreFound(t *testing.T) {
 	assert.False(t, blocks[3].isProgram() || blocks[3].isFragment() || blocks[3].isTest())
 }
 
-// README is read in a minute: at most 140 lines, and ten figures with the command for each.
+// README is read in a minute: at most 120 lines, and ten figures with the command for each.
 func TestTheReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	assert.LessOrEqual(t, strings.Count(string(text), "\n"), 140, "lines")
+	assert.LessOrEqual(t, strings.Count(string(text), "\n"), 120, "lines")
 	_, figures, _ := strings.Cut(string(text), "<!-- figures:")
 	figures, _, _ = strings.Cut(figures, "<!-- end of figures -->")
 	rows := regexp.MustCompile("(?m)^\\| .*\\| `[\\w-]+` \\|$").FindAllString(figures, -1)

@@ -89,7 +89,7 @@ func TestANilPanicIsACallsErrorAndGoexitToo(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
 	p := newPool(t, blocking.Config{MaxThreads: 1})
 	for range 3 {
-		_, err := result(t, blocking.Submit(p, func() (int, error) { panic(nil) })) //nolint:govet // it is the test
+		_, err := result(t, blocking.Submit(p, func() (int, error) { panic(nil) }))
 		require.ErrorAs(t, err, new(*runtime.PanicNilError))
 		_, err = result(t, blocking.Submit(p, func() (int, error) { runtime.Goexit(); return 0, nil }))
 		require.ErrorIs(t, err, sched.ErrGoexit)

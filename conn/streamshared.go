@@ -62,9 +62,7 @@ func (s *Stream) open(c *core.Conn, k *Socket) {
 	e := &sharedEvents{(*streamEvents)(s), (*socketEvents)(k)}
 	c.Install(e)
 	s.isShared = true
-	if s.asked {
-		k.duplex.Ask()
-	}
+	k.duplex.SetAsked(s.asked)
 	switch was := k.begin(c); { // calls of other tasks before it was open
 	case was.Closed && was.Reset:
 		c.Abort()

@@ -89,6 +89,38 @@ func TestAnIdleStreamEndsAtShutdown(t *testing.T) {
 	})
 }
 
+// A loop of io.Copy ends at a shutdown between requests: the bytes that it has written back were
+// read before that.
+func TestAnEchoByCopyEndsAtAShutdown(t *testing.T) {
+	copies := map[string]func(s *conn.Stream) (int64, error){
+		"WriteTo":         func(s *conn.Stream) (int64, error) { return io.Copy(s, s) },
+		"WriteTo, hidden": func(s *conn.Stream) (int64, error) { return s.WriteTo(struct{ io.Writer }{s}) },
+		"Read":            func(s *conn.Stream) (int64, error) { return io.Copy(s, struct{ io.Reader }{s}) },
+	}
+	alike(t, func(t *testing.T, shares bool, backend string, workers int) {
+		for name, echo := range copies {
+			t.Run(name, func(t *testing.T) {
+				f := sequential(t, backend, workers, func(_ *sched.Context, s *conn.Stream) error {
+					if shares {
+						s.Socket()
+					}
+					_, err := echo(s)
+					return err
+				})
+				c := f.dial()
+				for range 2 {
+					write(t, c, "request")
+					require.Equal(t, "request", string(read(t, c, 7)))
+				}
+				f.Drain()
+				readEOF(t, c)
+				require.NoError(t, c.Close())
+				conntest.Eventually(t, func() bool { return f.Len() == 0 })
+			})
+		}
+	})
+}
+
 // Deadlines of a handler's Stream are times of the runtime's clock.
 func TestDeadlinesOfAStreamOnAVirtualClock(t *testing.T) {
 	alike(t, func(t *testing.T, shares bool, backend string, workers int) {

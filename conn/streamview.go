@@ -81,6 +81,7 @@ func (s *Stream) WriteTo(w io.Writer) (n int64, err error) {
 			b = bufs.GetBlock(len(p))
 			p = append(b.Data, p...)
 		}
+		s.setAsked(true)
 		m, err := w.Write(p)
 		if err == nil && m < len(p) {
 			err = io.ErrShortWrite
@@ -90,11 +91,31 @@ func (s *Stream) WriteTo(w io.Writer) (n int64, err error) {
 		}
 		n += int64(m)
 		if m > 0 {
-			_, _ = s.Next(m) // there are so many, unless the Stream was closed
+			asked := s.hasAsked() // w may have answered on s
+			_, _ = s.Next(m)      // there are so many, unless the Stream was closed
+			s.setAsked(asked)
 		}
 		if err != nil {
 			return n, err
 		}
+	}
+}
+
+// hasAsked reports whether something was read after the last write.
+func (s *Stream) hasAsked() bool {
+	if s.isHere() {
+		return s.asked
+	}
+	k := s.shared.Load()
+	return k != nil && k.duplex.Asked()
+}
+
+// setAsked sets it, see hasAsked.
+func (s *Stream) setAsked(asked bool) {
+	if s.isHere() {
+		s.asked = asked
+	} else if k := s.shared.Load(); k != nil {
+		k.duplex.SetAsked(asked)
 	}
 }
 

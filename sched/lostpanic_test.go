@@ -103,7 +103,7 @@ func TestAPanicThatIsAResultIsNotLogged(t *testing.T) {
 // With GODEBUG=panicnil=1 recover returns nil for panic(nil), as it does after runtime.Goexit.
 func TestANilPanicAndAGoexitEndEachKindOfTask(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
-	for name, fail := range map[string]func(){"panic(nil)": func() { panic(nil) }, "Goexit": runtime.Goexit} { //nolint:govet // it is the test
+	for name, fail := range map[string]func(){"panic(nil)": func() { panic(nil) }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, rt *sched.Runtime) {
 				check := func(err error) {

@@ -15,7 +15,7 @@ import (
 const Kept = 8
 
 // Backends are the columns of the table.
-var Backends = []string{"io_uring", "epoll"}
+var Backends = []string{"epoll", "io_uring"}
 
 // A Headline is a row of the table: one figure of one workload, as a ratio to one peer. A ratio
 // below 1 says that Suiro costs less.
@@ -149,5 +149,5 @@ func Replace(readme, table string) (string, error) {
 	if !ok || !closed {
 		return "", fmt.Errorf("README.md has no %q with %q below it", strings.TrimSpace(begin), end)
 	}
-	return before + begin + "\n" + table + "\n" + end + after, nil
+	return before + begin + table + end + after, nil
 }

@@ -38,7 +38,7 @@ func Share(m *testing.M, n int) {
 		os.Exit(m.Run())
 	}
 	if err := share(n, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stdout, err)
+		_, _ = fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)
 	}
 	os.Exit(0)

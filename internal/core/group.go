@@ -141,7 +141,7 @@ func openAll(cfg reactor.Config, n int) error {
 		if err != nil {
 			return err
 		}
-		defer r.Close()
+		defer func() { _ = r.Close() }()
 	}
 	return nil
 }

@@ -306,10 +306,10 @@ func (d *Duplex) Asked() bool {
 	return d.asked
 }
 
-// Ask notes that something was read before Open.
-func (d *Duplex) Ask() {
+// SetAsked sets the result of Asked, where reads and writes took place in another order.
+func (d *Duplex) SetAsked(asked bool) {
 	d.mu.Lock()
-	d.asked = true
+	d.asked = asked
 	d.mu.Unlock()
 }
 

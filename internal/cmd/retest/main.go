@@ -61,7 +61,7 @@ func run(out io.Writer, name string, args []string) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	r := runner{log: log}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "./") {

@@ -114,16 +114,16 @@ func tail(s string) string { return s[max(0, len(s)-2000):] }
 // print ends with one line of counts.
 func (v *verdict) print(out io.Writer, took time.Duration) {
 	for _, f := range v.failures {
-		fmt.Fprintf(out, "FAILED: %s %s\n%s\n", f.Package, f.Test, indent(f.output))
+		_, _ = fmt.Fprintf(out, "FAILED: %s %s\n%s\n", f.Package, f.Test, indent(f.output))
 	}
 	for _, g := range v.grave {
-		fmt.Fprintf(out, "FAILED: %s\n", strings.TrimSpace(g))
+		_, _ = fmt.Fprintf(out, "FAILED: %s\n", strings.TrimSpace(g))
 	}
 	for _, f := range v.flakes {
-		fmt.Fprintln(out, v.flake(f))
+		_, _ = fmt.Fprintln(out, v.flake(f))
 	}
-	fmt.Fprintf(out, "   longest: %s\n", strings.Join(v.slowest, ", "))
-	fmt.Fprintf(out, "   %d tests passed, %d of them alone, %d failed, %d flakes, %.0f s\n",
+	_, _ = fmt.Fprintf(out, "   longest: %s\n", strings.Join(v.slowest, ", "))
+	_, _ = fmt.Fprintf(out, "   %d tests passed, %d of them alone, %d failed, %d flakes, %.0f s\n",
 		v.passed+len(v.flakes), v.alone, len(v.failures), len(v.flakes), took.Seconds())
 }
 
