@@ -57,14 +57,19 @@ func (s *slowWatch) start() {
 	if l.calm == 0 || s.rt.clock.paused {
 		return
 	}
+	if s.rt.real {
+		bubble.Outside(s.begin) // as the workers: the alarm is theirs and the goroutine's
+	} else {
+		s.begin()
+	}
+}
+
+func (s *slowWatch) begin() {
+	l := &s.looks
 	l.alarm = newAlarm(s.rt.real)
 	l.awake.Store(int32(len(s.rt.workers)))
 	l.alarm.set(l.calm)
-	if s.rt.real {
-		bubble.Go(s.run)
-	} else {
-		go s.run()
-	}
+	go s.run()
 }
 
 func (s *slowWatch) run() {
