@@ -162,7 +162,7 @@ oracle: ## compare the ring layer with giouring, byte for byte and live
 	cd reactor/internal/uring/oracle && go vet . && go test -ldflags=-checklinkname=0 .
 
 # The packages whose lock-free parts run in the explorer, besides its own.
-EXPLORED := ./sched/ ./syncx/ ./chanx/ ./internal/engine/ ./internal/sending/ ./internal/handover/ ./internal/semaphore/ ./internal/membudget/ ./internal/admission/ ./internal/mailbox/ ./internal/mpsc/
+EXPLORED := ./sched/ ./syncx/ ./chanx/ ./internal/engine/ ./internal/sending/ ./internal/handover/ ./internal/readiness/ ./internal/semaphore/ ./internal/membudget/ ./internal/admission/ ./internal/mailbox/ ./internal/mpsc/
 .PHONY: explore explore-short
 explore: ## every interleaving of the lock-free parts, within bounds, and the mutants it must find
 	go test -tags explore ./internal/explore/

@@ -91,6 +91,7 @@ var layers = map[string]layer{
 	"internal/dumptext":            {},
 	"internal/eyeballs":            {ours: []string{"internal/saturate"}},
 	"internal/handover":            {ours: []string{"internal/atomics"}},
+	"internal/readiness":           {ours: []string{"internal/atomics"}},
 	"internal/accept":              {ours: []string{"reactor", "sched", "internal/admission", "internal/alarm", "internal/bubble", "internal/dumptext", "internal/engine", "internal/handover", "internal/membudget", "internal/sock"}},
 	"internal/admission":           {ours: []string{"internal/atomics", "internal/list"}},
 	"internal/tlsmem":              {ours: []string{"sched", "internal/semaphore"}},
