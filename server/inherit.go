@@ -79,7 +79,7 @@ func (s *Server) warnOfUntakenSockets() {
 	} else if log == nil {
 		log = defaultLogger()
 	}
-	log.Warn("server: Run listens on Addr, and not on the sockets of systemd's socket activation; serve those of Listeners instead",
+	log.Warn("server: Run listens on Addr, and not on the sockets of systemd's socket activation; set Server.Listener to one of server.Listeners",
 		"sockets", count, "addr", s.Addr)
 }
 

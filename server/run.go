@@ -21,8 +21,9 @@ import (
 // server is shut down by other code, the rest go on. A server that was shut down before Run, for
 // example by an earlier Run, is not served again: Run counts it as ended.
 //
-// Run does not use sockets of systemd's socket activation: see Listeners. It logs a warning if the
-// process was started with such sockets and nobody has taken them.
+// Run does not use sockets of systemd's socket activation by itself: set Server.Listener to one of
+// Listeners. It logs a warning if the process was started with such sockets and nobody has taken
+// them.
 //
 // The signals are SIGINT and SIGTERM, on Windows Ctrl-C, Ctrl-Break and the end of the session.
 // Until Run returns they do not end the process. Each server's ShutdownTimeout bounds its orderly

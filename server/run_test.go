@@ -87,6 +87,22 @@ func TestRunEndsInOrder(t *testing.T) {
 	}
 }
 
+func TestRunServesAListenerThatIsThere(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		s := &server.Server{Listener: ln, Addr: "203.0.113.1:1", Handler: echo{}, Backend: backend, Workers: workers}
+		p := runProgram(t, s)
+		c := p.dial()
+		require.Equal(t, ln.Addr().String(), c.RemoteAddr().String())
+		roundTrip(t, c, "x")
+		p.end()
+		require.NoError(t, p.result())
+		_, err = ln.Accept()
+		require.ErrorIs(t, err, net.ErrClosed)
+	})
+}
+
 func TestASecondSignalEndsRunAtOnce(t *testing.T) {
 	for name, first := range map[string]func(p *program){
 		"after a signal": func(p *program) { p.signals <- os.Interrupt },
