@@ -58,7 +58,7 @@ type Server struct {
 	// which need Packets. "": "tcp".
 	Network string
 
-	// Listener, if not nil, is served by ListenAndServe and Run in place of Addr, for example one of
+	// Listener, if not nil, is served by ListenAndServe and Run in place of Addr. It may be one of
 	// Listeners. It is a *net.TCPListener or *net.UnixListener, and the server closes it.
 	Listener net.Listener
 
@@ -208,10 +208,10 @@ type Server struct {
 	scope      sched.TaskScope
 }
 
-// ListenAndServe listens on Addr, or takes Listener, and serves until Shutdown or Close. Then it returns
-// ErrServerClosed, and the address is free. Any other error says why the server could not start or
-// go on. An address in use is tried again for half a second, because io_uring frees the sockets of
-// a killed program late.
+// ListenAndServe listens on Addr, or takes Listener, and serves until Shutdown or Close. Then it
+// returns ErrServerClosed, and the address is free. Any other error says why the server could not
+// start or go on. An address in use is tried again for half a second, because io_uring frees the
+// sockets of a killed program late.
 func (s *Server) ListenAndServe() error {
 	if s.Listener != nil {
 		return s.serve(s.Listener)
