@@ -46,20 +46,20 @@ func ExampleTimeout() {
 	// Output: sched: timed out true
 }
 
-func ExampleSelect() {
+func ExampleSelect2() {
 	rt := sched.New(sched.Config{})
 	defer rt.Close()
 	token := sched.NewCancellationToken()
 	h := sched.Go(rt, func(cx *sched.Context) (string, error) {
 		work := sched.FutureFunc[int](func(*sched.Context) (int, error) { return 42, nil })
-		first, err := sched.Await(cx, sched.Select(sched.Any(token.Canceled()), sched.Any(work)))
+		first, err := sched.Await(cx, sched.Select2(token.Canceled(), work))
 		if err != nil || first.Err != nil {
 			return "", errors.Join(err, first.Err)
 		}
 		if first.Index == 0 {
 			return "stopped", nil
 		}
-		return fmt.Sprint("worked: ", first.Value), nil
+		return fmt.Sprint("worked: ", first.B), nil
 	})
 	fmt.Println(h.Wait(context.Background()))
 	// Output: worked: 42 <nil>

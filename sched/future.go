@@ -58,6 +58,21 @@ type FutureFunc[T any] func(cx *Context) (T, error)
 // Poll calls f.
 func (f FutureFunc[T]) Poll(cx *Context) (T, error) { return f(cx) }
 
+// WithCancel is f as a Canceler: cancel is called if the future is abandoned before it is done. See
+// Canceler.
+func (f FutureFunc[T]) WithCancel(cancel func()) Future[T] {
+	mustHaveFunction(f == nil || cancel == nil)
+	return &cancelingFunc[T]{f, cancel}
+}
+
+type cancelingFunc[T any] struct {
+	FutureFunc[T]
+	cancel func()
+}
+
+// Cancel implements Canceler.
+func (f *cancelingFunc[T]) Cancel() { f.cancel() }
+
 var (
 	// ErrPending says that a future is not done. It is never wrapped, so a comparison with == is
 	// correct.

@@ -18,7 +18,8 @@ func (s Selected[T]) Release() { releaseResult(s.Value, s.Err) }
 
 // Select is done with the first future that is done, with a value or with an error, and abandons
 // the others. Its own error is nil, or ErrEmpty if there are no futures. Nil futures are ignored,
-// as select ignores nil channels. Use Any for futures of different types.
+// as select ignores nil channels. Select2 and Select3 are for futures of different types; for more
+// of them use Any.
 //
 // If the future is a JoinHandle and another one wins, its task is not aborted.
 //
