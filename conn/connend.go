@@ -34,7 +34,7 @@ func (c *Conn) CloseByReset(err error) { c.core.CloseByReset(err) }
 // h's.
 //
 // A connection that is not open in both directions stays as it is, and the error matches
-// net.ErrClosed. So does that of a Stream. If it is spliced, the error is ErrSpliced.
+// net.ErrClosed. If it is spliced, or a Stream's, the error matches ErrSpliced.
 func (c *Conn) PassTo(h Handler) error { return c.core.PassTo(h) }
 
 // Fresh reports whether the connection is as good as a new one. It is open in both directions,
