@@ -106,7 +106,7 @@ workflows: ## actionlint on the hosted workflows
 	go run $(ACTIONLINT)
 
 .PHONY: units
-units: ## systemd-analyze verify of the examples' units
+units: ## systemd-analyze verify of the units of examples and of docs/shutdown.md
 	@.ci/units
 
 .PHONY: image

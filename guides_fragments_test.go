@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ import (
 var importable = withPublic(map[string]string{
 	"bufio": "bufio", "bytes": "bytes", "context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt",
 	"http": "net/http", "io": "io", "log": "log", "net": "net", "netip": "net/netip", "os": "os", "slog": "log/slog",
-	"strings": "strings", "sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls",
+	"sql": "database/sql", "strings": "strings", "sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls",
 	"x509": "crypto/x509", "synctest": "testing/synctest",
 })
 
@@ -197,9 +198,20 @@ func ourPackages(t *testing.T) map[string]*types.Package {
 	return all
 }
 
-func TestNamesInTheGuidesExist(t *testing.T) {
+func TestNamesInTheDocumentsExist(t *testing.T) {
 	packages := ourPackages(t)
-	for file, text := range guides(t) {
+	documents := guides(t)
+	for _, pattern := range []string{"SECURITY.md", "bench/*.md", "examples/*/README.md"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			documents[file] = string(text)
+		}
+	}
+	for file, text := range documents {
 		for number, line := range proseOf(text) {
 			for _, span := range codeSpan.FindAllStringSubmatch(line, -1) {
 				assert.Empty(t, unknownName(span[1], packages), "%s:%d", file, number)

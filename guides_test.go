@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -227,6 +228,27 @@ func TestEachGuideBeginsWithAProgramThatIsRun(t *testing.T) {
 			found = found || b.isProgram() || b.isTest()
 		}
 		assert.True(t, found, "%s has no program", file)
+	}
+}
+
+// lastSection is the heading of the last section of a page.
+func lastSection(text string) (last string) {
+	for _, line := range proseOf(text) {
+		if h, ok := strings.CutPrefix(line, "## "); ok {
+			last = h
+		}
+	}
+	return last
+}
+
+// The last section of a page is about problems. The page about troubleshooting is nothing else.
+func TestEachGuideEndsWithProblems(t *testing.T) {
+	require.Equal(t, "B", lastSection("## A\n\n## B\n\n```\n## C\n```\n"))
+	for file, text := range guides(t) {
+		if path.Dir(file) != "docs" || file == "docs/README.md" || file == "docs/flakes.md" || file == "docs/troubleshooting.md" {
+			continue
+		}
+		assert.Equal(t, "Problems", lastSection(text), file)
 	}
 }
 

@@ -15,9 +15,6 @@ import (
 // down. It matches os.ErrClosed.
 var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 
-// A Pool makes calls that block. The zero value uses the zero Config. It must not be copied. All
-// methods may be called from any goroutine, and concurrently.
-//
 // No call waits in the queue while a goroutine could take it. A goroutine is searching if it will
 // look into the queue: it has ended its call, was chosen from the idle ones, or was started, and
 // has not looked since. A caller that queues a call, under the lock, makes one goroutine search
@@ -26,6 +23,10 @@ var ErrClosed = fmt.Errorf("blocking: pool closed: %w", os.ErrClosed)
 // calls wake few. All threads look under the lock before they become idle or end. If no thread can
 // be made to search, the limit is reached, and each thread looks when its call ends. A thread that
 // lingers (see lingerPolicy) may be late, so it counts for one call only.
+
+// A Pool makes calls that block. The zero value uses the zero Config. It must not be copied. All
+// methods may be called from any goroutine, and concurrently. No call waits in the queue while a
+// goroutine could take it.
 type Pool struct {
 	cfg   Config    // the zero value until set
 	calls sync.Pool // unused calls

@@ -100,7 +100,7 @@ func TestABulkBeforeTLSDoesNotLeadPastIt(t *testing.T) {
 			if err := c.Flush(); err != nil {
 				return err
 			}
-			return c.HandOver(encrypted)
+			return c.PassTo(encrypted)
 		}})
 		require.NoError(t, err)
 		require.NoError(t, ln.Close())

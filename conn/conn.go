@@ -34,7 +34,7 @@ func (c *Conn) Handle() Handle { return Handle{c.core.Handle()} }
 // SetHandler gives all later events to another handler, for example when the peers have agreed on
 // another protocol. Earlier events are not repeated. If anything is unread its OnData is called
 // soon. The connection of a Stream keeps the handler it has: the error matches
-// errors.ErrUnsupported. A Sequential needs the OnOpen that HandOver calls.
+// errors.ErrUnsupported. A Sequential needs the OnOpen that PassTo calls.
 func (c *Conn) SetHandler(h Handler) error { return c.core.SetHandler(h) }
 
 // Now is the time at the beginning of the worker's tick. It costs nearly nothing, and is good to

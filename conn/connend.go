@@ -27,14 +27,15 @@ func (c *Conn) Abort() { c.core.Abort() }
 // OnClose gets err. If the connection is closing, CloseByReset does nothing.
 func (c *Conn) CloseByReset(err error) { c.core.CloseByReset(err) }
 
-// HandOver makes the connection that of another handler, as a new one would be: h.OnOpen is called,
-// and the handler before gets no event any more. Its settings are reset: the value, the deadlines,
+// PassTo passes the connection to another handler, as a new one: h.OnOpen is called, and the
+// handler before gets no event any more. Its settings are reset: the value, the deadlines,
 // PauseRead, and the address of SetRemoteAddr. The idle time-out is Config.IdleTimeout again. Bytes
-// written before are sent, and NotifySent keeps its word. Bytes that are unread are h's.
+// written before are sent, and functions of NotifySent are still called. Bytes that are unread are
+// h's.
 //
 // A connection that is not open in both directions stays as it is, and the error matches
-// net.ErrClosed. So does that of a Stream, or one that is spliced: ErrSpliced.
-func (c *Conn) HandOver(h Handler) error { return c.core.HandOver(h) }
+// net.ErrClosed. If it is spliced, or a Stream's, the error matches ErrSpliced.
+func (c *Conn) PassTo(h Handler) error { return c.core.PassTo(h) }
 
 // Fresh reports whether the connection is as good as a new one. It is open in both directions,
 // nothing is unread, and neither bytes nor an end have arrived that the handler has not seen. It is

@@ -199,7 +199,7 @@ func TestADialNearAConnectionBeginsOnItsWorker(t *testing.T) {
 	})
 }
 
-// HandOver is as if the connection were new. NotifyClose reports its end, whichever handler has it.
+// PassTo is as if the connection were new. NotifyClose reports its end, whichever handler has it.
 func TestAConnectionIsHandedOver(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: echo})
@@ -230,7 +230,7 @@ func TestAConnectionIsHandedOver(t *testing.T) {
 			close:    func(*conn.Conn, error) { ended <- "the second" },
 		}
 		require.NoError(t, h.Do(func(c *conn.Conn) {
-			if !c.Fresh() || c.HandOver(second) != nil {
+			if !c.Fresh() || c.PassTo(second) != nil {
 				t.Error("it was not as good as new")
 			}
 		}))
@@ -242,7 +242,7 @@ func TestAConnectionIsHandedOver(t *testing.T) {
 		third := make(chan error, 1)
 		require.NoError(t, h.Do(func(c *conn.Conn) {
 			_ = c.CloseWrite()
-			err := c.HandOver(funcs{})
+			err := c.PassTo(funcs{})
 			if c.Fresh() {
 				err = nil
 			}

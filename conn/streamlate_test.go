@@ -150,7 +150,7 @@ func TestAStreamsConnectionIsNotHandedOver(t *testing.T) {
 		errs := make(chan error, 1)
 		for i := range f.Connections() {
 			require.NoError(t, i.Handle.Do(func(c *conn.Conn) {
-				errs <- c.HandOver(conn.Sequential(func(*sched.Context, *conn.Stream) error { return nil }))
+				errs <- c.PassTo(conn.Sequential(func(*sched.Context, *conn.Stream) error { return nil }))
 			}))
 		}
 		require.ErrorIs(t, conntest.Receive(t, errs), conn.ErrSpliced)

@@ -285,7 +285,7 @@ func TestTLSWithinTLSIsRefused(t *testing.T) {
 				var f *fixture
 				f = covered(t, backend, 2, cfg, funcs{data: func(c *conn.Conn) error {
 					_, err := c.WriteString("secret")
-					return errors.Join(err, c.HandOver(wrap(f.audit.of(neverOpen(t, onClose)))))
+					return errors.Join(err, c.PassTo(wrap(f.audit.of(neverOpen(t, onClose)))))
 				}})
 				c := f.dialTLS(s.client)
 				write(t, c, "x")

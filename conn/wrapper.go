@@ -5,7 +5,7 @@ package conn
 // http.ResponseController finds those of an http.ResponseWriter.
 //
 // Sequential and Conn.Lend replace the Wrapper by a handler of their own. It then sees OnOpen,
-// OnDrain and OnClose, and no bytes. SetHandler and HandOver end a Wrapper's part. A Wrapper
+// OnDrain and OnClose, and no bytes. SetHandler and PassTo end a Wrapper's part. A Wrapper
 // belongs within ServeTLS, ConnectTLS and the PROXY protocol, not around them.
 type Wrapper interface {
 	Handler

@@ -67,6 +67,8 @@ func (c *Conn) is(f flags) bool { return c.flags&f != 0 }
 // A Group is a group of workers that serve sockets: a *conn.Group, or a type that embeds one.
 type Group interface {
 	engine.Host // no other type has its method
+
+	// Runtime is the runtime on whose workers the handlers run.
 	Runtime() *sched.Runtime
 }
 

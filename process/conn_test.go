@@ -246,7 +246,7 @@ func (h *successor) OnClose(_ *server.Conn, err error) { h.closed <- err }
 func TestTheProcessOfAConnectionWithAnotherHandler(t *testing.T) {
 	for name, change := range map[string]func(c *server.Conn, to server.Handler) error{
 		"SetHandler": (*server.Conn).SetHandler,
-		"HandOver":   (*server.Conn).HandOver,
+		"PassTo":     (*server.Conn).PassTo,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSystem(t, 2, process.Config{})

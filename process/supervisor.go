@@ -42,6 +42,7 @@ type Child struct {
 	// is Start or Go with a new Process or function, or the Start of another Supervisor.
 	Start func(at Starter, o Options) (PID, error)
 
+	// Restart says whether the child is started again when it ends. The zero value is Permanent.
 	Restart Restart
 
 	// Grace is how long the child may take to end after a cancel event, before it is killed. 0:
@@ -52,22 +53,25 @@ type Child struct {
 // A Supervisor is the description of a process that starts other processes, and restarts them when
 // they end. It starts them in their order, and ends them in the reverse order.
 type Supervisor struct {
+	// Strategy says which children are restarted when one ends. The zero value is OneForOne.
 	Strategy Strategy
 
-	// When there have been more than Intensity restarts within Period, the supervisor ends its
-	// children and itself, with an IntensityError. 0: 3. Negative: there is no limit.
+	// Intensity is the number of restarts that are allowed within Period. With one more the
+	// supervisor ends its children and itself, with an IntensityError. 0: 3. Negative: there is no
+	// limit.
 	Intensity int
 
-	// 0: 5 s.
+	// Period is the time in which restarts count. 0: 5 s.
 	Period time.Duration
 
 	// BackOff is the time before a restart. It doubles with each further restart within Period, up
 	// to MaxBackOff. 0: restarts are made at once.
 	BackOff time.Duration
 
-	// 0: 64 times BackOff.
+	// MaxBackOff is the longest time before a restart. 0: 64 times BackOff.
 	MaxBackOff time.Duration
 
+	// Children are started in this order.
 	Children []Child
 }
 

@@ -41,12 +41,12 @@ type Batch struct {
 }
 
 // A Failure is a datagram that was not sent: its index in the batch, and the error. Segments that
-// the kernel refuses leave as single datagrams, in order. Segment is then the number, from 1, of
-// the one that was not sent. 0: no part of the datagram was sent.
+// the kernel refuses leave as single datagrams, in order. Segment is then the number of the one
+// that was not sent.
 type Failure struct {
-	Index   int
-	Errno   syscall.Errno
-	Segment int
+	Index   int           // in the batch, from 0
+	Errno   syscall.Errno // why it was not sent
+	Segment int           // from 1; 0: no part of the datagram was sent
 }
 
 type datagram struct {

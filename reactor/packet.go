@@ -27,6 +27,7 @@ func ParseControl(control []byte) (p Packet) {
 // A PacketReleaser is a Reactor that takes the buffers of many RecvFrom completions back in one
 // call. The rules are those of Release, and it costs less than one call for each.
 type PacketReleaser interface {
+	// ReleasePackets is Release of each of the buffers. Any goroutine may call it.
 	ReleasePackets(bs []Buffer)
 }
 

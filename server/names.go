@@ -27,7 +27,7 @@ type (
 	//	time     SetDeadline SetReadDeadline SetWriteDeadline SetIdleTimeout SetLinger Now
 	//	peer     RemoteAddr LocalAddr PeerCred TLS
 	//	others   Handle, for other goroutines; Dial; Group Worker
-	//	state    SetValue Value, and ValueOf
+	//	state    SetValue Value, and ValueOf; SetHandler PassTo
 	Conn = conn.Conn
 	// Handle refers to a connection from any goroutine, for any length of time. "go doc
 	// conn.Handle" documents its methods: Send, Do, Close, Drain, Abort, Context, RemoteAddr.

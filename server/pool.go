@@ -161,7 +161,7 @@ func (p *Pool) Put(c *Conn) {
 	pc.state, pc.user = returning, nil
 	p.mu.Unlock()
 	left, limited := pc.lifetime()
-	if c.Buffered() == 0 && c.Unsent() <= poolUnsent && !(limited && left <= 0) && c.HandOver(pc) == nil {
+	if c.Buffered() == 0 && c.Unsent() <= poolUnsent && !(limited && left <= 0) && c.PassTo(pc) == nil {
 		pc.park(c)
 		return
 	}

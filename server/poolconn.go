@@ -161,7 +161,7 @@ func (pc *pooled) give(c *Conn) {
 // hand gives the connection to a handler, and answers the request.
 func (pc *pooled) hand(c *Conn, f *getFuture) {
 	defer f.done() // also if OnOpen panics: then OnClose of the handler is called
-	if err := c.HandOver(f.handler); err != nil {
+	if err := c.PassTo(f.handler); err != nil {
 		_ = c.SetHandler(f.handler) // cannot fail: the connection was just checked
 		c.Abort()
 	}

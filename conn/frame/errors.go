@@ -36,9 +36,8 @@ var (
 // A TooLongError is a frame longer than the codec's limit, or than its length
 // field can say. It matches ErrTooLong.
 type TooLongError struct {
-	// Length is that of the whole frame on the wire, in bytes; of one whose
-	// end is not known, the least it can be. Beyond 64 bits it is the greatest
-	// uint64.
+	// Length is the length of the whole frame on the wire, in bytes. If the end of the frame is not
+	// known, it is the least possible length. Beyond 64 bits it is the greatest uint64.
 	Length uint64
 
 	// Max is the limit, for the whole frame as well.

@@ -55,7 +55,7 @@ func (h replaced) OnData(c *server.Conn) error { return h.by(c) }
 func TestASpanHasTheErrorOfTheHandlerThatHasReplacedItsOwn(t *testing.T) {
 	for name, by := range map[string]func(*server.Conn) error{
 		"SetHandler": func(c *server.Conn) error { return c.SetHandler(refusing{}) },
-		"HandOver":   func(c *server.Conn) error { return c.HandOver(refusing{}) },
+		"PassTo":     func(c *server.Conn) error { return c.PassTo(refusing{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, provider := inMemory(t)
@@ -72,12 +72,12 @@ func TestASpanHasTheErrorOfTheHandlerThatHasReplacedItsOwn(t *testing.T) {
 	}
 }
 
-func TestAHandOverToATracedHandlerIsASecondSpanWithoutAHandshake(t *testing.T) {
+func TestAConnectionPassedToATracedHandlerIsASecondSpanWithoutAHandshake(t *testing.T) {
 	secret := newSecret(t)
 	all, provider := inMemory(t)
 	tracer := otel.NewTracer(provider)
 	next := tracer.Handler(echo{})
-	addr, stop := run(t, &server.Server{TLS: secret.server, Handler: tracer.Handler(replaced{by: func(c *server.Conn) error { return c.HandOver(next) }})})
+	addr, stop := run(t, &server.Server{TLS: secret.server, Handler: tracer.Handler(replaced{by: func(c *server.Conn) error { return c.PassTo(next) }})})
 	c := tls.Client(dial(t, addr), secret.client)
 	say(t, c, "hello")
 	require.NoError(t, c.CloseWrite())

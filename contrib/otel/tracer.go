@@ -28,7 +28,7 @@ func NewTracer(provider trace.TracerProvider) *Tracer {
 }
 
 // Handler returns a Wrapper of h that makes a span for each connection: from its beginning, which
-// is when it was accepted or its dial began, to its end, also after SetHandler and HandOver. The
+// is when it was accepted or its dial began, to its end, also after SetHandler and PassTo. The
 // span is called "connection", of the kind server, or client if it was dialed. Its attributes are
 // the handler's name (suiro.handler), network.transport, network.type, and the addresses as
 // network.peer.address, network.peer.port, server.address and server.port. A connection that ends
@@ -82,7 +82,7 @@ func nameOf(h any) string {
 func (h *traced) begin(c *server.Conn, err error) trace.Span {
 	l := c.Life()
 	began, kind := l.Began, trace.SpanKindServer
-	if _, again := h.t.open.Load(c.Handle()); again { // HandOver: the handshake is another span's
+	if _, again := h.t.open.Load(c.Handle()); again { // PassTo: the handshake is another span's
 		began, l.Handshake = time.Now(), time.Time{}
 	}
 	if l.Dialed {

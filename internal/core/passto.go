@@ -7,13 +7,13 @@ import (
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
-// HandOver is Conn.HandOver of package conn.
-func (c *Conn) HandOver(h any) error {
+// PassTo is Conn.PassTo of package conn.
+func (c *Conn) PassTo(h any) error {
 	if c.OfStream() || c.Spliced() != nil {
-		return c.OpError("hand over", ErrSpliced)
+		return c.OpError("pass", ErrSpliced)
 	}
 	if c.unusable() {
-		return c.OpError("hand over", net.ErrClosed)
+		return c.OpError("pass", net.ErrClosed)
 	}
 	c.Value = nil
 	c.clear(overdue)
