@@ -25,7 +25,7 @@ func full(t *testing.T) (*System, *proc) {
 		return err
 	})
 	require.NoError(t, err)
-	require.NoError(t, ref.Send(nil, 0))
+	require.NoError(t, ref.TrySend(0))
 	return s, s.table.get(ref.PID())
 }
 
@@ -44,7 +44,7 @@ func TestASenderThatGivesUpLeavesTheRoom(t *testing.T) {
 	gaveUp := make(chan error, 1)
 	_, err := Go(s, Options{}, func(cx *sched.Context, _ *Inbox[any]) error {
 		for range 10 {
-			if _, err := Call[int, int](cx, s, p.pid, time.Minute, 1); err != sched.ErrTimeout {
+			if _, err := sched.Await[int](cx, sched.Timeout(time.Minute, CallFuture[int, int](s, p.pid, 1))); err != sched.ErrTimeout {
 				t.Error(err)
 			}
 			_, err := sched.Await(cx, sched.Timeout(time.Minute, s.SendFuture(p.pid, 1)))
@@ -60,7 +60,7 @@ func TestASenderThatGivesUpLeavesTheRoom(t *testing.T) {
 
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { gaveUp <- s.SendContext(ctx, p.pid, 1) }()
+		go func() { gaveUp <- s.Send(ctx, p.pid, 1) }()
 		schedtest.Eventually(t, "it waits", p.waiting.Load)
 		cancel()
 		require.ErrorIs(t, schedtest.Receive(t, "the sender", gaveUp), context.Canceled)

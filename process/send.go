@@ -14,7 +14,7 @@ type Overflow uint8
 const (
 	// OverflowRefuse means: Send returns ErrMailboxFull.
 	OverflowRefuse Overflow = 1 + iota
-	// OverflowWait means: the sender waits for room, if it can: see System.Send.
+	// OverflowWait means: Send waits for room, and TrySend returns ErrMailboxFull.
 	OverflowWait
 	// OverflowDropOldest means: the message that has waited for longest is dropped. Each send and
 	// each receive takes a lock.
@@ -24,41 +24,31 @@ const (
 )
 
 // Send puts a message into the mailbox of a process. Messages of one sender arrive in their order.
-// No copy is made: the sender must not change the message afterward. cx is the context of the
-// running task, which makes the wake-up cheaper, or nil outside of tasks.
+// No copy is made: the sender must not change the message afterward. The error is ErrNoProcess if
+// the process has ended. A process that ends later may not receive the message (see
+// Config.Dropped).
 //
-// Send does not wait, with one exception: if the mailbox is full, its Overflow is OverflowWait and
-// cx is that of a stackful task. With OverflowWait other callers get ErrMailboxFull. Goroutines may
-// wait by SendContext. The error is ErrNoProcess if the process has ended. A process that ends
-// later may not receive the message (see Config.Dropped).
-//
-// To a process of another node, the policy is Config.Overflow of the sending System, and
-// SendContext and SendFuture always wait. The error may be another one of the Remote.
-func (s *System) Send(cx *sched.Context, to PID, message any) error {
-	err := s.trySend(cx, to, message)
-	if err == ErrMailboxFull && cx != nil && cx.Stackful() {
-		overflow := s.cfg.Overflow // for other nodes
-		if p := s.table.get(to); p != nil {
-			overflow = p.overflow
-		}
-		if overflow == OverflowWait {
-			_, err = sched.Await(cx, s.SendFuture(to, message))
-		}
-	}
-	return err
-}
-
-// SendContext is Send for a goroutine. With OverflowWait it waits until there is room or ctx ends.
-func (s *System) SendContext(ctx context.Context, to PID, message any) error {
-	if err := s.trySend(nil, to, message); err != ErrMailboxFull {
+// Send waits only if the mailbox is full and its Overflow is OverflowWait, or if there is no room
+// on the way to another node. It waits as sched.Await does, and with an error the message was not
+// sent. With the context of the task that calls it, the wake-up is cheaper. For another node the
+// error may be another one of the Remote.
+func (s *System) Send(ctx context.Context, to PID, message any) error {
+	err := s.trySend(sched.FromContext(ctx), to, message)
+	if err != ErrMailboxFull {
 		return err
 	}
-	_, err := sched.Await(ctx, s.SendFuture(to, message))
+	if p := s.table.get(to); p != nil && p.overflow != OverflowWait {
+		return err
+	}
+	_, err = sched.Await(ctx, s.SendFuture(to, message))
 	return err
 }
 
-// SendFuture is Send for sched.Select and stackless tasks. With OverflowWait it is done when there
-// was room. If it is abandoned before, the message was not sent.
+// TrySend is Send that never waits: where Send would, the error is ErrMailboxFull.
+func (s *System) TrySend(to PID, message any) error { return s.trySend(nil, to, message) }
+
+// SendFuture is Send for sched.Select, time-outs and stackless tasks. If it is abandoned before it
+// is done, the message was not sent.
 func (s *System) SendFuture(to PID, message any) sched.Future[struct{}] {
 	return &sendFuture{sys: s, to: to, message: message}
 }
@@ -87,6 +77,9 @@ func (f *sendFuture) Poll(cx *sched.Context) (struct{}, error) {
 }
 
 func (f *sendFuture) poll(cx *sched.Context) error {
+	if f.sys == nil { // of the zero Ref
+		return ErrNoProcess
+	}
 	err := f.sys.trySend(cx, f.to, f.message)
 	if err != ErrMailboxFull {
 		return err

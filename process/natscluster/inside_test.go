@@ -52,10 +52,10 @@ func TestASendWhileANodeIsBeingLostIsRefused(t *testing.T) {
 	to := pidOf(7)
 	var errs []error
 	c = alone(t, func(cfg *Config) {
-		cfg.Process.Dropped = func(process.PID, any, error) { errs = append(errs, c.sys.Send(nil, to, certain{2})) }
+		cfg.Process.Dropped = func(process.PID, any, error) { errs = append(errs, c.sys.TrySend(to, certain{2})) }
 	})
 	p := c.heard(7)
-	require.NoError(t, c.sys.Send(nil, to, certain{1}))
+	require.NoError(t, c.sys.TrySend(to, certain{1}))
 	c.lose(p)
 	require.Equal(t, []error{ErrNodeLost}, errs)
 	require.Equal(t, uint64(2), c.heard(7).epoch, "it comes back in the next epoch")
@@ -196,7 +196,7 @@ func TestCallsThatAreGivenUpLeaveNothing(t *testing.T) {
 		<-received
 		cancel()
 	}()
-	_, err = process.CallContext[int, int](ctx, near.sys, ref.PID(), 5)
+	_, err = process.Call[int, int](ctx, near.sys, ref.PID(), 5)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, near.Flush(t.Context()), "the other node has the entry")
 	for _, p := range far.all() {
@@ -219,13 +219,13 @@ func pidOf(node uint64) (pid process.PID) {
 func TestNodesThatWereNeverHeard(t *testing.T) {
 	changes := make(chan bool, 10)
 	c := alone(t, func(cfg *Config) { cfg.NodeChanged = func(_ uint64, found bool) { changes <- found } })
-	require.NoError(t, c.sys.Send(nil, pidOf(7), certain{1}), "it may be about to join")
+	require.NoError(t, c.sys.TrySend(pidOf(7), certain{1}), "it may be about to join")
 	require.Empty(t, c.Nodes())
 	c.lose(c.all()[0])
 	require.Empty(t, changes)
-	require.Equal(t, ErrNodeLost, c.sys.Send(nil, pidOf(7), certain{1}))
+	require.Equal(t, ErrNodeLost, c.sys.TrySend(pidOf(7), certain{1}))
 
-	require.NoError(t, c.sys.Send(nil, pidOf(8), certain{1}))
+	require.NoError(t, c.sys.TrySend(pidOf(8), certain{1}))
 	p := c.heard(8)
 	require.True(t, <-changes)
 	require.Equal(t, []uint64{8}, c.Nodes())
