@@ -232,6 +232,19 @@ func TestAMessageAfterTheCloseOfAConnection(t *testing.T) {
 	require.NoError(t, receive(t, "OnClose", h.closed))
 }
 
+// A connection that opens after the shutdown of the System is no process.
+func TestAConnectionAfterTheShutdown(t *testing.T) {
+	s := process.New(process.Config{})
+	h := &session{}
+	addr := serveSessions(t, s, h, 1)
+	require.NoError(t, s.Shutdown(t.Context()))
+	_, err := dial(t, addr).Read(make([]byte, 1))
+	require.Equal(t, io.EOF, err)
+	require.Equal(t, process.ErrShutdown, receive(t, "OnClose", h.closed))
+	require.Empty(t, h.started)
+	require.Empty(t, s.Members("all"), "OnStart was not called")
+}
+
 // A successor is the handler of a connection that had another one.
 type successor struct {
 	server.Base

@@ -132,8 +132,8 @@ func (in *Inbox[M]) ReceiveEvent(ctx context.Context) (Event, error) {
 	return sched.Await[Event](ctx, &in.all)
 }
 
-// ReceiveEventFuture is ReceiveEvent for sched.Select and Timeout. All calls return the same future,
-// as with ReceiveFuture.
+// ReceiveEventFuture is ReceiveEvent for sched.Select and Timeout. All calls return the same
+// future, as with ReceiveFuture.
 func (in *Inbox[M]) ReceiveEventFuture() sched.Future[Event] { return &in.all }
 
 // ReceiveMatch waits for the first event that match accepts. All others stay in the mailbox, in
@@ -179,6 +179,7 @@ func (r *receiver) poll(cx *sched.Context, match func(ev *Event) bool) (Event, e
 	}
 	p.lockMail()
 	p.collect()
+	p.dropAnswers()
 	p.unlockMail()
 	if ev, ok := p.receive(match); ok {
 		return ev, nil

@@ -111,3 +111,22 @@ func TestUnregisterForgetsTheName(t *testing.T) {
 	defer p.mu.Unlock()
 	require.Equal(t, []string{"kept"}, p.extras.names)
 }
+
+// A function yields no commands. Completions that somebody gives it take no memory.
+func TestAFunctionKeepsNoCompletions(t *testing.T) {
+	s, _ := full(t)
+	kept := make(chan bool, 1)
+	ref, err := Go(s, Options{}, func(cx *sched.Context, self *Inbox[int]) error {
+		for range 10 {
+			if err := s.CompleteYield(self.PID(), 1, nil, nil); err != nil {
+				return err
+			}
+		}
+		_, err := self.Receive(cx)
+		kept <- self.p.answers != nil
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, ref.Send(t.Context(), 1))
+	require.False(t, schedtest.Receive(t, "the function has received", kept))
+}

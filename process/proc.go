@@ -155,6 +155,15 @@ func (p *proc) append(oldest *node) {
 // wakesBlocked reports whether there is an event for a process that waits for an answer.
 func (p *proc) wakesBlocked() bool { return p.answers != nil || p.signals != 0 }
 
+// dropAnswers forgets the completions of yields: the process has ended, or is of a kind that yields
+// no commands.
+func (p *proc) dropAnswers() {
+	for n := p.answers; n != nil; n = p.answers {
+		p.answers = n.Next
+		p.sys.free(n)
+	}
+}
+
 // lockMail is called before, and unlockMail after, the process deals with pending.
 func (p *proc) lockMail() {
 	if p.overflow == OverflowDropOldest {
@@ -252,10 +261,7 @@ func (p *proc) finish(reason error) {
 	p.append(p.mailbox.Close())
 	left := p.pending
 	p.pending = nil
-	for n := p.answers; n != nil; n = p.answers {
-		p.answers = n.Next
-		p.sys.free(n)
-	}
+	p.dropAnswers()
 	p.unlockMail()
 	p.mu.Lock()
 	x := p.extras
