@@ -65,9 +65,9 @@ type yield struct {
 	command any
 }
 
-// Yield gives a command to its handler (see OnCommand) after Step has returned, also if Step returns
-// an error. The completion arrives as an EventYield with that tag. A process that yields is usually
-// Blocked then, but may go on: it may yield any number of commands.
+// Yield gives a command to its handler (see OnCommand) after Step has returned, even with an error.
+// The completion arrives as an EventYield with that tag. A process that yields is usually Blocked
+// then, but may go on: it may yield any number of commands.
 func (o *StepOutput) Yield(tag uint64, command any) {
 	o.yields = append(o.yields, yield{tag, command})
 }

@@ -220,8 +220,8 @@ func (c *Cluster) Flush(ctx context.Context) error {
 	return err
 }
 
-// wait calls fn on the pool, since fn blocks its goroutine: a task that waits is suspended. ctx of fn
-// ends with the node, too.
+// wait calls fn on the pool, since fn blocks its goroutine. A task that waits is suspended. The
+// context of fn ends with the node, too.
 func wait[T any](ctx context.Context, c *Cluster, fn func(ctx context.Context) (T, error)) (T, error) {
 	v, err := dispatch.On(ctx, dispatch.IO(&c.pool), func(ctx context.Context) (T, error) {
 		ctx, cancel := context.WithCancel(ctx)
