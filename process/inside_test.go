@@ -29,15 +29,6 @@ func full(t *testing.T) (*System, *proc) {
 	return s, s.table.get(ref.PID())
 }
 
-func waitsForRoom(p *proc) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.extras.room == nil {
-		return 0
-	}
-	return p.extras.room.Len()
-}
-
 // Senders that give up leave nothing behind.
 func TestASenderThatGivesUpLeavesTheRoom(t *testing.T) {
 	s, p := full(t)
@@ -61,12 +52,11 @@ func TestASenderThatGivesUpLeavesTheRoom(t *testing.T) {
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { gaveUp <- s.Send(ctx, p.pid, 1) }()
-		schedtest.Eventually(t, "it waits", p.waiting.Load)
+		schedtest.Eventually(t, "it waits", p.mailbox.Waiting)
 		cancel()
 		require.ErrorIs(t, schedtest.Receive(t, "the sender", gaveUp), context.Canceled)
 	}
-	require.Zero(t, waitsForRoom(p))
-	require.False(t, p.waiting.Load())
+	require.False(t, p.mailbox.Waiting())
 }
 
 // A send that is given up takes no place but its own, though one task has both.
@@ -86,8 +76,8 @@ func TestTwoSendsOfOneTaskWaitForRoom(t *testing.T) {
 			}
 			_, err := second.Poll(cx)
 			first.(sched.Canceler).Cancel()
-			if n := waitsForRoom(p); n != 1 {
-				t.Error(n, "wait")
+			if !p.mailbox.Waiting() {
+				t.Error("none waits")
 			}
 			p.kill(ErrKilled)
 			return struct{}{}, err

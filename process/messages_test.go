@@ -268,6 +268,32 @@ func TestSendersWaitForRoom(t *testing.T) {
 	})
 }
 
+// Room for one message wakes one sender, not all that wait.
+func TestRoomForOneMessageWakesOneSender(t *testing.T) {
+	const senders = 500
+	s := newSystem(t, 1, process.Config{})
+	done := make(chan struct{})
+	ref, err := process.Go(s, process.Options{Mailbox: 1, Overflow: process.OverflowWait}, func(cx *sched.Context, self *process.Inbox[int]) error {
+		defer close(done)
+		for range senders {
+			if _, err := self.Receive(cx); err != nil {
+				return err
+			}
+			if _, err := sched.Await[struct{}](cx, sched.Yield()); err != nil { // the senders run
+				return err
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for i := range senders {
+		_, err := process.Go(s, process.Options{}, func(cx *sched.Context, _ *process.Inbox[int]) error { return ref.Send(cx, i) })
+		require.NoError(t, err)
+	}
+	receive(t, "all messages", done)
+	require.Less(t, s.Runtime().Stats().Total.Polled, uint64(20*senders), "runs of all processes")
+}
+
 // A sender that waits for room learns of the process's end.
 func TestASenderWaitsForAProcessThatEnds(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {

@@ -2,7 +2,6 @@ package process
 
 import (
 	"cmp"
-	"container/list"
 	"sync"
 	"sync/atomic"
 
@@ -30,8 +29,7 @@ type proc struct {
 	answers         *node // completions of yields, the latest first
 	signals         int32 // events in pending that are not messages
 
-	killed  atomic.Pointer[error] // the reason of a kill; set once
-	waiting atomic.Bool           // extras.room is not empty
+	killed atomic.Pointer[error] // the reason of a kill; set once
 
 	overflow  Overflow
 	begun     bool // its first run has begun
@@ -50,7 +48,7 @@ type extras struct {
 	links    map[PID]struct{}
 	watchers map[watcher]struct{}
 	monitors map[uint64]*monitor // that the process has set
-	room     *list.List          // of *sendFuture, that wait for room in the mailbox; nil: none do
+	room     mpsc.Room           // of *sendFuture, that wait for room in the mailbox
 	done     chan struct{}       // of the context of Init
 	canceled bool                // done is closed, or will be when it is made
 }
@@ -265,7 +263,7 @@ func (p *proc) finish(reason error) {
 	p.unlockMail()
 	p.mu.Lock()
 	x := p.extras
-	senders := x.emptyRoom()
+	senders := p.callAll()
 	p.ended, p.extras = true, nil
 	p.mu.Unlock()
 	for n := left; n != nil; {
