@@ -1,7 +1,8 @@
-// Package mpsc has the lock-free parts of a process. Any number of senders fill a [Mailbox], and one
-// task empties it. A [State] is the word that says whether the process runs, and which goroutine
-// must wake it. A [Room] has the senders that wait for room in the mailbox. The package calls nobody and wakes nobody. Tests with the build tag
-// explore check the invariants under all interleavings of a few threads.
+// Package mpsc has the lock-free parts of a process. Any number of senders fill a [Mailbox], and
+// one task empties it. A [State] is the word that says whether the process runs, and which
+// goroutine must wake it. In a [Room], senders wait until a full mailbox has room. The package
+// calls nobody and wakes nobody. Tests with the build tag explore check the invariants under all
+// interleavings of a few threads.
 //
 // Invariants:
 //
