@@ -139,6 +139,27 @@ func TestANormalEndDoesNotEndLinkedProcesses(t *testing.T) {
 	require.NoError(t, receive(t, "the parent's report", survived))
 }
 
+// An Unlink counts in both directions.
+func TestAnUnlinkedProcessSurvives(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		unlinked := make(chan process.PID, 1)
+		pid := spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+			other, err := process.Go(self, process.Options{Link: true}, ends)
+			if err != nil {
+				return err
+			}
+			self.Unlink(other.PID())
+			unlinked <- other.PID()
+			return errTest
+		})
+		other := receive(t, "a process that is no longer linked", unlinked)
+		eventually(t, "the first one has ended", func() bool { return s.Status(pid) == process.Complete && s.Len() == 1 })
+		reason := reasonOf(t, s, other)
+		require.NoError(t, s.Send(t.Context(), other, nil))
+		require.NoError(t, receive(t, "the end of the other one", reason))
+	})
+}
+
 // Processes monitor each other in a circle; each end is told once. A monitor that was removed is
 // never told, also if the end races with that.
 func TestMonitors(t *testing.T) {
