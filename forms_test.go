@@ -13,6 +13,7 @@ import (
 	"github.com/suiro-go/suiro/chanx"
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/packet"
+	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 	"github.com/suiro-go/suiro/syncx"
@@ -56,6 +57,12 @@ var waiting = map[reflect.Type]map[string]string{
 	reflect.TypeFor[*chanx.BroadcastReceiver[int]](): nil,
 	reflect.TypeFor[*chanx.WatchSender[int]]():       neverWaits,
 	reflect.TypeFor[*chanx.WatchReceiver[int]]():     nil,
+
+	reflect.TypeFor[*process.System](): {
+		"Deliver": "is for a Remote, which runs it on goroutines", "Shutdown": ends["Shutdown"],
+	},
+	reflect.TypeFor[*process.Ref[int]]():   nil,
+	reflect.TypeFor[*process.Inbox[int]](): nil,
 }
 
 var ends = map[string]string{"Shutdown": "ends workers, so no task may wait for it"}

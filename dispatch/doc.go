@@ -1,7 +1,7 @@
 // Package dispatch says where the code of a task runs. [On] runs a function elsewhere and resumes
 // its caller where it was, as Kotlin's withContext does:
 //
-//	hash, err := dispatch.On(cx, cpu, func(*sched.Context) ([]byte, error) {
+//	hash, err := dispatch.On(cx, cpu, func(context.Context) ([]byte, error) {
 //		return derive(password)
 //	})
 //

@@ -49,7 +49,7 @@ func BenchmarkFanIn(b *testing.B) {
 			for range producers {
 				wg.Go(func() {
 					for range max(1, b.N/producers) {
-						if err := s.Send(nil, pid, m); err != nil {
+						if err := s.TrySend(pid, m); err != nil {
 							b.Error(err)
 						}
 					}
@@ -105,7 +105,7 @@ func (p *ponger) Step(events []process.Event, out *process.StepOutput) error {
 		if p.left--; p.left == 0 {
 			close(p.done)
 		}
-		_ = p.self.Send(p.peer, ev.Data)
+		_ = p.self.TrySend(p.peer, ev.Data)
 	}
 	return nil
 }
@@ -120,15 +120,15 @@ func BenchmarkPingPong(b *testing.B) {
 				x, y := &ponger{left: -1}, &ponger{left: max(1, b.N/pairs/2), done: make(chan struct{})}
 				px, _ := process.Start(s, x, process.Options{})
 				py, _ := process.Start(s, y, process.Options{})
-				_ = s.Send(nil, px, py)
-				_ = s.Send(nil, py, px)
+				_ = s.TrySend(px, py)
+				_ = s.TrySend(py, px)
 				all, pids = append(all, y), append(pids, px)
 			}
 			m := &token{}
 			b.ReportAllocs()
 			b.ResetTimer()
 			for _, pid := range pids {
-				_ = s.Send(nil, pid, m)
+				_ = s.TrySend(pid, m)
 			}
 			for _, y := range all {
 				<-y.done
@@ -154,7 +154,7 @@ func BenchmarkPingPongFunctions(b *testing.B) {
 				peer = pid
 				continue
 			}
-			_ = self.Send(peer, m)
+			_ = self.TrySend(peer, m)
 		}
 	})
 	done := make(chan struct{})
@@ -162,9 +162,9 @@ func BenchmarkPingPongFunctions(b *testing.B) {
 	b.ReportAllocs()
 	_, _ = process.Go(s, process.Options{}, func(cx *sched.Context, self *process.Inbox[any]) error {
 		defer close(done)
-		_ = self.Send(echo.PID(), self.PID())
+		_ = self.TrySend(echo.PID(), self.PID())
 		for range b.N {
-			_ = self.Send(echo.PID(), m)
+			_ = self.TrySend(echo.PID(), m)
 			if _, err := self.Receive(cx); err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/suiro-go/suiro/sched"
 )
@@ -48,20 +47,15 @@ func (r *Request[Q, R]) answer(value R, err error) {
 	w.Wake()
 }
 
-// Call sends a request to a process, and waits for the answer in a stackful task. If there is none
-// within the time-out, the error is sched.ErrTimeout. It is ErrNoProcess if the process has ended
-// before it answered. With OverflowWait the time-out includes the wait for room.
-func Call[Q, R any](cx *sched.Context, s *System, to PID, timeout time.Duration, body Q) (R, error) {
-	return sched.Await[R](cx, sched.Timeout(timeout, CallFuture[Q, R](s, to, body)))
-}
-
-// CallContext is Call for a goroutine. It waits until ctx ends.
-func CallContext[Q, R any](ctx context.Context, s *System, to PID, body Q) (R, error) {
+// Call sends a request to a process, and waits for the answer, as sched.Await does. With
+// OverflowWait it first waits for room. The error is ErrNoProcess if the process has ended before
+// it answered. Set a deadline: a process that is busy may answer late, or never.
+func Call[Q, R any](ctx context.Context, s *System, to PID, body Q) (R, error) {
 	return sched.Await(ctx, CallFuture[Q, R](s, to, body))
 }
 
-// CallFuture is Call without a time-out, for sched.Select and stackless tasks. The first poll sends
-// the request.
+// CallFuture is Call for sched.Select and stackless tasks, and for sched.Timeout, which costs less
+// than a context with a deadline. The first poll sends the request.
 func CallFuture[Q, R any](s *System, to PID, body Q) sched.Future[R] {
 	c := new(call[Q, R])
 	c.request.Body = body

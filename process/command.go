@@ -24,7 +24,8 @@ func OnCommand[C any](s *System, handle func(pid PID, tag uint64, command C)) {
 }
 
 // CompleteYield gives a process the result of a command that it has yielded. Any goroutine may call
-// it. It is ErrNoProcess if the process has ended.
+// it. It is ErrNoProcess if the process has ended. Functions and connections yield no commands, and
+// do not get it.
 func (s *System) CompleteYield(pid PID, tag uint64, data any, err error) error {
 	p := s.table.get(pid)
 	if p == nil || !p.signal(nil, Event{Type: EventYield, Tag: tag, Data: data, Error: err}) {

@@ -15,7 +15,8 @@ type ConnHandler interface {
 	conn.Handler
 
 	// OnStart is called before OnOpen. self is the connection's process, valid in all methods until
-	// OnClose has returned. Its PID is the address of the connection.
+	// OnClose has returned. Its PID is the address of the connection. If the System shuts down,
+	// neither of the two is called, and the connection ends with ErrShutdown.
 	OnStart(c *conn.Conn, self *Self) error
 
 	// OnEvent is called with each event that other processes cause, except for cancel events: these
@@ -115,10 +116,7 @@ func (p *connProcess) events(c *conn.Conn) {
 	}
 	p.lockMail()
 	p.collect()
-	for n := p.answers; n != nil; n = p.answers { // a connection yields no commands
-		p.answers = n.Next
-		p.sys.free(n)
-	}
+	p.dropAnswers()
 	p.unlockMail()
 	for range batchSize {
 		ev, ok := p.receive(anything)

@@ -115,7 +115,7 @@ func TestABroadcastReachesAllConnections(t *testing.T) {
 			for i := range messages {
 				m := bytes.Repeat([]byte{byte('a' + i)}, 1000)
 				want.Write(m)
-				require.Equal(t, n, s.Publish(nil, "all", m))
+				require.Equal(t, n, s.Publish(t.Context(), "all", m))
 			}
 			var wg sync.WaitGroup
 			for part := range 4 {
@@ -152,7 +152,7 @@ func TestWriteNowDoesNotWaitForTheHandlersReturn(t *testing.T) {
 	addr := serveSessions(t, s, h, 2)
 	c := dial(t, addr)
 	receive(t, "the connection's process", h.started)
-	require.Equal(t, 1, s.Publish(nil, "all", []byte("now")))
+	require.Equal(t, 1, s.Publish(t.Context(), "all", []byte("now")))
 	got := make([]byte, 3)
 	_, err := io.ReadFull(c, got)
 	close(arrived)
@@ -171,7 +171,7 @@ func TestTheEndsOfConnections(t *testing.T) {
 	}{
 		"cancel": {func(_ net.Conn, pid process.PID) error { return s.Cancel(pid) }, nil},
 		"kill":   {func(_ net.Conn, pid process.PID) error { return s.Kill(pid) }, process.ErrKilled},
-		"error":  {func(_ net.Conn, pid process.PID) error { return s.Send(nil, pid, errTest) }, errTest},
+		"error":  {func(_ net.Conn, pid process.PID) error { return s.TrySend(pid, errTest) }, errTest},
 		"peer":   {func(c net.Conn, _ process.PID) error { return c.Close() }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestTheEndsOfConnections(t *testing.T) {
 			} else {
 				require.Equal(t, c.reason, closed)
 			}
-			require.Equal(t, process.ErrNoProcess, s.Send(nil, pid, nil))
+			require.Equal(t, process.ErrNoProcess, s.TrySend(pid, nil))
 		})
 	}
 }
@@ -225,11 +225,24 @@ func TestAMessageAfterTheCloseOfAConnection(t *testing.T) {
 	require.NoError(t, s.Cancel(pid))
 	_, err := peer.Read(make([]byte, 1))
 	require.Equal(t, io.EOF, err)
-	require.NoError(t, s.Send(nil, pid, []byte("late")))
+	require.NoError(t, s.TrySend(pid, []byte("late")))
 	receive(t, "the write", failed)
 	require.NoError(t, peer.Close())
 	require.NoError(t, receive(t, "the process's end", reason))
 	require.NoError(t, receive(t, "OnClose", h.closed))
+}
+
+// A connection that opens after the shutdown of the System is no process.
+func TestAConnectionAfterTheShutdown(t *testing.T) {
+	s := process.New(process.Config{})
+	h := &session{}
+	addr := serveSessions(t, s, h, 1)
+	require.NoError(t, s.Shutdown(t.Context()))
+	_, err := dial(t, addr).Read(make([]byte, 1))
+	require.Equal(t, io.EOF, err)
+	require.Equal(t, process.ErrShutdown, receive(t, "OnClose", h.closed))
+	require.Empty(t, h.started)
+	require.Empty(t, s.Members("all"), "OnStart was not called")
 }
 
 // A successor is the handler of a connection that had another one.
@@ -257,8 +270,8 @@ func TestTheProcessOfAConnectionWithAnotherHandler(t *testing.T) {
 			peer := dial(t, addr)
 			pid := receive(t, "the connection's process", h.started)
 			reason := reasonOf(t, s, pid)
-			require.NoError(t, s.Send(nil, pid, "another handler"))
-			require.NoError(t, s.Send(nil, pid, []byte("still heard")))
+			require.NoError(t, s.TrySend(pid, "another handler"))
+			require.NoError(t, s.TrySend(pid, []byte("still heard")))
 			got := make([]byte, len("still heard"))
 			_, err := io.ReadFull(peer, got)
 			require.NoError(t, err)
@@ -290,7 +303,7 @@ func TestTheNameOfAConnectionsHandler(t *testing.T) {
 	}
 	addr := serveSessions(t, s, h, 1)
 	dial(t, addr)
-	require.NoError(t, s.Send(nil, receive(t, "the connection's process", h.started), "another handler"))
+	require.NoError(t, s.TrySend(receive(t, "the connection's process", h.started), "another handler"))
 	require.Equal(t, []string{"*process_test.session"}, receive(t, "the names", names))
 	named, ok := process.Handler(s, h, process.Options{}).(interface{ HandlerName() string })
 	require.True(t, ok)

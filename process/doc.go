@@ -4,7 +4,7 @@
 //
 //	system := process.New(process.Config{})
 //	room, err := process.Go(system, process.Options{}, serve)
-//	err = room.Send(nil, "hello")
+//	err = room.Send(ctx, "hello")
 //	...
 //	func serve(cx *sched.Context, self *process.Inbox[string]) error {
 //		for {

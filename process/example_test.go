@@ -35,11 +35,11 @@ func ExampleGo() {
 		panic(err)
 	}
 	for i := range 5 {
-		if err := adder.Send(nil, i); err != nil { // a Ref[any]
+		if err := adder.TrySend(i); err != nil { // a Ref[any]
 			panic(err)
 		}
 	}
-	total, err := process.CallContext[struct{}, int](context.Background(), system, adder.PID(), struct{}{})
+	total, err := process.Call[struct{}, int](context.Background(), system, adder.PID(), struct{}{})
 	fmt.Println(total, err)
 	// Output: 10 <nil>
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -73,8 +74,10 @@ func (s *System) Members(name string) (all []PID) {
 
 // Publish sends one message to all processes of a group, without a copy, and returns how many
 // mailboxes have accepted it. The members are those at one moment during the call. Publish does not
-// wait: with OverflowWait a full mailbox is skipped. cx is as for Send.
-func (s *System) Publish(cx *sched.Context, name string, message any) (n int) {
+// wait: with OverflowWait a full mailbox is skipped. With the context of the task that calls it,
+// the wake-ups are cheaper.
+func (s *System) Publish(ctx context.Context, name string, message any) (n int) {
+	cx := sched.FromContext(ctx)
 	list, _ := s.groups.spare.Get().(*[]*proc)
 	if list == nil {
 		list = new([]*proc)

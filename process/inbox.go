@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 
 	"github.com/suiro-go/suiro/internal/mpsc"
@@ -9,11 +10,19 @@ import (
 )
 
 // An Inbox is the mailbox and the Self of a process that is a function. M is the type of its
-// messages; any accepts all. Only that function may use it.
+// messages; any accepts all. Only that function may use it. Its receives wait as sched.Await does,
+// with the context of the function or one that was derived from it.
 type Inbox[M any] struct {
 	Self
+	receiver
 	all  eventFuture
 	next messageFuture[M]
+}
+
+// A receiver is the part of an Inbox that does not depend on the type of the messages.
+type receiver struct {
+	of *proc
+	cx *sched.Context // of the function
 }
 
 // Go starts a process that is a plain function. It runs on a coroutine, as sched.Go does, and the
@@ -21,8 +30,8 @@ type Inbox[M any] struct {
 // Start. A Ref is a typed PID.
 func Go[M any](at Starter, o Options, fn func(cx *sched.Context, self *Inbox[M]) error) (Ref[M], error) {
 	b := &function[M]{fn: fn}
-	b.inbox.p = &b.proc
-	b.inbox.all.p, b.inbox.next.p = &b.proc, &b.proc
+	b.inbox.p, b.inbox.of = &b.proc, &b.proc
+	b.inbox.all.r, b.inbox.next.r = &b.inbox.receiver, &b.inbox.receiver
 	s, parent := at.where()
 	b.proc.init(s, b, &o)
 	pid, err := s.launch(parent, &b.proc, &o)
@@ -71,7 +80,10 @@ func (b *function[M]) Run(cx *sched.Context) (done bool) {
 	return false
 }
 
-func (b *function[M]) call(cx *sched.Context) error { return b.fn(cx, &b.inbox) }
+func (b *function[M]) call(cx *sched.Context) error {
+	b.inbox.cx = cx
+	return b.fn(cx, &b.inbox)
+}
 
 func (b *function[M]) end() {
 	p, reason := &b.proc, b.co.Err()
@@ -97,9 +109,10 @@ func (b *function[M]) DescribeTask() (handler, peer string) { return b.proc.desc
 // cancel event it returns ErrCanceled, once: the function should return, or may go on for the grace
 // period. Other events stay where they are, for ReceiveEvent. In a process that was killed, the
 // error is ErrKilled or sched.ErrCanceled.
-func (in *Inbox[M]) Receive(cx *sched.Context) (M, error) {
+func (in *Inbox[M]) Receive(ctx context.Context) (M, error) {
 	p := in.p
-	if p.overflow != OverflowDropOldest && p.pending != nil && p.killed.Load() == nil { // messages wait
+	if cx := sched.FromContext(ctx); cx != nil && cx == in.cx && // else Await refuses, or the poll does
+		p.overflow != OverflowDropOldest && p.pending != nil && p.killed.Load() == nil { // messages wait
 		if ev := &p.pending.Value; ev.Type == EventMessage {
 			if m, ok := ev.Data.(M); ok && cx.Proceed() {
 				p.receive(anything)
@@ -107,7 +120,7 @@ func (in *Inbox[M]) Receive(cx *sched.Context) (M, error) {
 			}
 		}
 	}
-	return sched.Await[M](cx, &in.next)
+	return sched.Await[M](ctx, &in.next)
 }
 
 // ReceiveFuture is Receive for sched.Select and Timeout. All calls return the same future, which
@@ -115,19 +128,23 @@ func (in *Inbox[M]) Receive(cx *sched.Context) (M, error) {
 func (in *Inbox[M]) ReceiveFuture() sched.Future[M] { return &in.next }
 
 // ReceiveEvent waits for the next event of any type.
-func (in *Inbox[M]) ReceiveEvent(cx *sched.Context) (Event, error) {
-	return sched.Await[Event](cx, &in.all)
+func (in *Inbox[M]) ReceiveEvent(ctx context.Context) (Event, error) {
+	return sched.Await[Event](ctx, &in.all)
 }
+
+// ReceiveEventFuture is ReceiveEvent for sched.Select and Timeout. All calls return the same
+// future, as with ReceiveFuture.
+func (in *Inbox[M]) ReceiveEventFuture() sched.Future[Event] { return &in.all }
 
 // ReceiveMatch waits for the first event that match accepts. All others stay in the mailbox, in
 // their order. match must not use the inbox. Each call looks at all events that wait.
-func (in *Inbox[M]) ReceiveMatch(cx *sched.Context, match func(ev *Event) bool) (Event, error) {
-	return sched.Await[Event](cx, &eventFuture{p: in.p, match: match})
+func (in *Inbox[M]) ReceiveMatch(ctx context.Context, match func(ev *Event) bool) (Event, error) {
+	return sched.Await(ctx, in.ReceiveMatchFuture(match))
 }
 
 // ReceiveMatchFuture is ReceiveMatch for sched.Select and Timeout.
 func (in *Inbox[M]) ReceiveMatchFuture(match func(ev *Event) bool) sched.Future[Event] {
-	return &eventFuture{p: in.p, match: match}
+	return &eventFuture{r: &in.receiver, match: match}
 }
 
 func anything(*Event) bool { return true }
@@ -136,7 +153,7 @@ func isReceivable(ev *Event) bool { return ev.Type == EventMessage || ev.Type ==
 
 // An eventFuture is a receive of any event, or of those that match accepts.
 type eventFuture struct {
-	p     *proc
+	r     *receiver
 	match func(ev *Event) bool // nil: any
 }
 
@@ -145,11 +162,15 @@ func (f *eventFuture) Poll(cx *sched.Context) (Event, error) {
 	if match == nil {
 		match = anything
 	}
-	return f.p.poll(cx, match)
+	return f.r.poll(cx, match)
 }
 
-// poll is a poll of a receive.
-func (p *proc) poll(cx *sched.Context, match func(ev *Event) bool) (Event, error) {
+// poll is a poll of a receive. In another task nobody would wake its poller.
+func (r *receiver) poll(cx *sched.Context, match func(ev *Event) bool) (Event, error) {
+	p := r.of
+	if cx != r.cx {
+		return Event{}, errElsewhere
+	}
 	if p.killed.Load() != nil {
 		return Event{}, ErrKilled
 	}
@@ -158,6 +179,7 @@ func (p *proc) poll(cx *sched.Context, match func(ev *Event) bool) (Event, error
 	}
 	p.lockMail()
 	p.collect()
+	p.dropAnswers()
 	p.unlockMail()
 	if ev, ok := p.receive(match); ok {
 		return ev, nil
@@ -167,11 +189,13 @@ func (p *proc) poll(cx *sched.Context, match func(ev *Event) bool) (Event, error
 	return Event{}, sched.ErrPending
 }
 
-type messageFuture[M any] struct{ p *proc }
+var errElsewhere = fmt.Errorf("process: only the process's own function receives: %w", sched.ErrMisuse)
+
+type messageFuture[M any] struct{ r *receiver }
 
 func (f *messageFuture[M]) Poll(cx *sched.Context) (m M, err error) {
 	for {
-		ev, err := f.p.poll(cx, isReceivable)
+		ev, err := f.r.poll(cx, isReceivable)
 		if err != nil {
 			return m, err
 		}
@@ -182,6 +206,7 @@ func (f *messageFuture[M]) Poll(cx *sched.Context) (m M, err error) {
 		if ok || ev.Data == nil && reflect.TypeFor[M]().Kind() == reflect.Interface {
 			return m, nil
 		}
-		f.p.sys.drop(f.p.pid, ev, ErrWrongType)
+		p := f.r.of
+		p.sys.drop(p.pid, ev, ErrWrongType)
 	}
 }

@@ -25,17 +25,8 @@ func full(t *testing.T) (*System, *proc) {
 		return err
 	})
 	require.NoError(t, err)
-	require.NoError(t, ref.Send(nil, 0))
+	require.NoError(t, ref.TrySend(0))
 	return s, s.table.get(ref.PID())
-}
-
-func waitsForRoom(p *proc) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.extras.room == nil {
-		return 0
-	}
-	return p.extras.room.Len()
 }
 
 // Senders that give up leave nothing behind.
@@ -44,7 +35,7 @@ func TestASenderThatGivesUpLeavesTheRoom(t *testing.T) {
 	gaveUp := make(chan error, 1)
 	_, err := Go(s, Options{}, func(cx *sched.Context, _ *Inbox[any]) error {
 		for range 10 {
-			if _, err := Call[int, int](cx, s, p.pid, time.Minute, 1); err != sched.ErrTimeout {
+			if _, err := sched.Await[int](cx, sched.Timeout(time.Minute, CallFuture[int, int](s, p.pid, 1))); err != sched.ErrTimeout {
 				t.Error(err)
 			}
 			_, err := sched.Await(cx, sched.Timeout(time.Minute, s.SendFuture(p.pid, 1)))
@@ -60,13 +51,12 @@ func TestASenderThatGivesUpLeavesTheRoom(t *testing.T) {
 
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { gaveUp <- s.SendContext(ctx, p.pid, 1) }()
-		schedtest.Eventually(t, "it waits", p.waiting.Load)
+		go func() { gaveUp <- s.Send(ctx, p.pid, 1) }()
+		schedtest.Eventually(t, "it waits", p.mailbox.Waiting)
 		cancel()
 		require.ErrorIs(t, schedtest.Receive(t, "the sender", gaveUp), context.Canceled)
 	}
-	require.Zero(t, waitsForRoom(p))
-	require.False(t, p.waiting.Load())
+	require.False(t, p.mailbox.Waiting())
 }
 
 // A send that is given up takes no place but its own, though one task has both.
@@ -86,8 +76,8 @@ func TestTwoSendsOfOneTaskWaitForRoom(t *testing.T) {
 			}
 			_, err := second.Poll(cx)
 			first.(sched.Canceler).Cancel()
-			if n := waitsForRoom(p); n != 1 {
-				t.Error(n, "wait")
+			if !p.mailbox.Waiting() {
+				t.Error("none waits")
 			}
 			p.kill(ErrKilled)
 			return struct{}{}, err
@@ -110,4 +100,152 @@ func TestUnregisterForgetsTheName(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	require.Equal(t, []string{"kept"}, p.extras.names)
+}
+
+// A function yields no commands. Completions that somebody gives it take no memory.
+func TestAFunctionKeepsNoCompletions(t *testing.T) {
+	s, _ := full(t)
+	kept := make(chan bool, 1)
+	ref, err := Go(s, Options{}, func(cx *sched.Context, self *Inbox[int]) error {
+		for range 10 {
+			if err := s.CompleteYield(self.PID(), 1, nil, nil); err != nil {
+				return err
+			}
+		}
+		_, err := self.Receive(cx)
+		kept <- self.p.answers != nil
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, ref.Send(t.Context(), 1))
+	require.False(t, schedtest.Receive(t, "the function has received", kept))
+}
+
+// The end of a process leaves nothing of it in the registry, in groups, and at the processes that
+// it has monitored, called or awaited.
+func TestAnEndLeavesNothing(t *testing.T) {
+	s, p := full(t)
+	ref, err := Go(s, Options{Name: "a"}, func(cx *sched.Context, self *Inbox[any]) error {
+		self.Monitor(p.pid)
+		self.Link(p.pid)
+		_, err := self.Receive(cx)
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.JoinGroup("g", ref.PID()))
+	waits := func(f func(ctx context.Context) error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f(ctx) }()
+		schedtest.Eventually(t, "it watches", func() bool { return watchers(p) > 1 })
+		cancel()
+		require.ErrorIs(t, schedtest.Receive(t, "the wait", ended), context.Canceled)
+	}
+	schedtest.Eventually(t, "it monitors", func() bool { return watchers(p) == 1 })
+	waits(func(ctx context.Context) error {
+		_, err := sched.Await(ctx, s.Done(p.pid))
+		return err
+	})
+	require.Equal(t, 1, watchers(p))
+	require.NoError(t, ref.Send(t.Context(), nil))
+	schedtest.Eventually(t, "it has ended", func() bool { return s.Len() == 1 })
+	require.Zero(t, watchers(p))
+	p.mu.Lock()
+	require.Empty(t, p.extras.links)
+	p.mu.Unlock()
+	require.Empty(t, s.names.m)
+	require.Empty(t, s.groups.m)
+}
+
+func watchers(p *proc) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.extras == nil {
+		return 0
+	}
+	return len(p.extras.watchers)
+}
+
+// A call that is given up or has its answer leaves nothing at the called process.
+func TestACallLeavesNothing(t *testing.T) {
+	s, _ := full(t)
+	questions := make(chan *Request[int, int], 1)
+	ref, err := Go(s, Options{}, func(cx *sched.Context, self *Inbox[*Request[int, int]]) error {
+		for {
+			q, err := self.Receive(cx)
+			if err != nil {
+				return err
+			}
+			questions <- q
+		}
+	})
+	require.NoError(t, err)
+	p := s.table.get(ref.PID())
+	for _, answered := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := Call[int, int](ctx, s, ref.PID(), 1)
+			ended <- err
+		}()
+		schedtest.Eventually(t, "it waits", func() bool { return watchers(p) == 1 })
+		if q := schedtest.Receive(t, "the question", questions); answered {
+			q.Reply(2)
+			require.NoError(t, schedtest.Receive(t, "the call", ended))
+		}
+		cancel()
+		if !answered {
+			require.ErrorIs(t, schedtest.Receive(t, "the call", ended), context.Canceled)
+		}
+		require.Zero(t, watchers(p))
+	}
+}
+
+// After a Demonitor and an Unlink there is no event, even if it was in the mailbox.
+func TestEventsThatHaveComeAreForgotten(t *testing.T) {
+	s, _ := full(t)
+	results := make(chan any, 2)
+	_, err := Go(s, Options{}, func(cx *sched.Context, self *Inbox[any]) error {
+		self.TrapExits(true)
+		for _, link := range []bool{false, true} {
+			other, err := Go(self, Options{Link: link}, func(cx *sched.Context, self *Inbox[any]) error {
+				_, err := self.Receive(cx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			tag := uint64(0)
+			if !link {
+				tag = self.Monitor(other.PID())
+			}
+			if err := other.Send(cx, nil); err != nil {
+				return err
+			}
+			for came := false; !came; {
+				_, err := sched.Await[Event](cx, sched.Timeout(time.Millisecond, self.ReceiveMatchFuture(func(ev *Event) bool {
+					came = came || ev.Type == EventDown || ev.Type == EventExit
+					return false
+				})))
+				if err != sched.ErrTimeout {
+					return err
+				}
+			}
+			self.Demonitor(tag)
+			self.Unlink(other.PID())
+			if err := self.TrySend(self.PID(), "next"); err != nil {
+				return err
+			}
+			ev, err := self.ReceiveEvent(cx)
+			if err != nil {
+				return err
+			}
+			results <- ev.Data
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for range 2 {
+		require.Equal(t, "next", schedtest.Receive(t, "an event", results))
+	}
 }

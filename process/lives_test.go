@@ -44,7 +44,7 @@ func TestLinksInACircle(t *testing.T) {
 				})
 			}
 			for i, pid := range pids {
-				require.NoError(t, s.Send(nil, pid, pids[(i+1)%4]))
+				require.NoError(t, s.TrySend(pid, pids[(i+1)%4]))
 			}
 			for range pids {
 				receive(t, "a link", linked)
@@ -59,7 +59,7 @@ func TestLinksInACircle(t *testing.T) {
 				return err
 			})
 			receive(t, "a monitor", linked)
-			require.NoError(t, s.Send(nil, pids[failing], errTest))
+			require.NoError(t, s.TrySend(pids[failing], errTest))
 			require.ErrorIs(t, receive(t, "the end of the farthest", reason), errTest)
 			for _, pid := range pids {
 				eventually(t, "all have ended", func() bool { return s.Status(pid) == process.Complete })
@@ -98,7 +98,7 @@ func TestLinksOfProcessesThatTrapExits(t *testing.T) {
 			}
 			self.Unlink(unlinked.PID())
 			tag := self.Monitor(unlinked.PID())
-			_ = self.Send(unlinked.PID(), errTest)
+			_ = self.TrySend(unlinked.PID(), errTest)
 			ev, _ := self.ReceiveEvent(cx)
 			if ev.Tag != tag {
 				t.Error("an event of another monitor")
@@ -128,7 +128,7 @@ func TestANormalEndDoesNotEndLinkedProcesses(t *testing.T) {
 			return err
 		}
 		tag := self.Monitor(child.PID())
-		_ = self.Send(child.PID(), nil)
+		_ = self.TrySend(child.PID(), nil)
 		ev, err := self.ReceiveEvent(cx)
 		if ev.Tag != tag || ev.Error != nil {
 			t.Error(ev)
@@ -137,6 +137,27 @@ func TestANormalEndDoesNotEndLinkedProcesses(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, receive(t, "the parent's report", survived))
+}
+
+// An Unlink counts in both directions.
+func TestAnUnlinkedProcessSurvives(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		unlinked := make(chan process.PID, 1)
+		pid := spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+			other, err := process.Go(self, process.Options{Link: true}, ends)
+			if err != nil {
+				return err
+			}
+			self.Unlink(other.PID())
+			unlinked <- other.PID()
+			return errTest
+		})
+		other := receive(t, "a process that is no longer linked", unlinked)
+		eventually(t, "the first one has ended", func() bool { return s.Status(pid) == process.Complete && s.Len() == 1 })
+		reason := reasonOf(t, s, other)
+		require.NoError(t, s.Send(t.Context(), other, nil))
+		require.NoError(t, receive(t, "the end of the other one", reason))
+	})
 }
 
 // Processes monitor each other in a circle; each end is told once. A monitor that was removed is
@@ -148,10 +169,10 @@ func TestMonitors(t *testing.T) {
 			result := make(chan error, 1)
 			spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
 				kept, removed := self.Monitor(target), self.Monitor(target)
-				_ = s.Send(nil, target, errTest)
+				_ = s.TrySend(target, errTest)
 				self.Demonitor(removed)
 				self.Demonitor(removed)
-				_ = self.Send(self.PID(), "last")
+				_ = self.TrySend(self.PID(), "last")
 				var err error
 				for want := 2; want > 0; want-- {
 					ev, e := self.ReceiveEvent(cx)
@@ -196,7 +217,7 @@ func TestMonitorsInACircle(t *testing.T) {
 			})
 		}
 		for i, pid := range pids {
-			require.NoError(t, s.Send(nil, pid, pids[(i+1)%n]))
+			require.NoError(t, s.TrySend(pid, pids[(i+1)%n]))
 		}
 		for range pids {
 			receive(t, "a monitor", ready)
@@ -230,10 +251,10 @@ func TestNamesAndGroups(t *testing.T) {
 			require.NoError(t, s.JoinGroup("g", b))
 		}
 		require.ElementsMatch(t, []process.PID{a, b}, s.Members("g"))
-		require.Equal(t, 2, s.Publish(nil, "g", "hello"))
+		require.Equal(t, 2, s.Publish(t.Context(), "g", "hello"))
 		require.True(t, s.LeaveGroup("g", a))
 		require.False(t, s.LeaveGroup("g", a))
-		require.Equal(t, 1, s.Publish(nil, "g", "hello"))
+		require.Equal(t, 1, s.Publish(t.Context(), "g", "hello"))
 
 		done := s.Done(b)
 		end := make(chan struct{})
@@ -243,7 +264,7 @@ func TestNamesAndGroups(t *testing.T) {
 			if _, ok := s.Whereis("a"); ok {
 				t.Error("the name was not free at the end")
 			}
-			if n := s.Publish(nil, "g", "hello"); n != 0 {
+			if n := s.Publish(t.Context(), "g", "hello"); n != 0 {
 				t.Error("the group has a member", n)
 			}
 		}()
@@ -285,12 +306,12 @@ func TestAKilledFunctionIsUnwound(t *testing.T) {
 func TestAFloodedFunctionCanBeKilled(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {
 		pid := spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
-			_ = self.Send(self.PID(), 1)
+			_ = self.TrySend(self.PID(), 1)
 			for {
 				if _, err := self.Receive(cx); err != nil {
 					return err
 				}
-				_ = self.Send(self.PID(), 1)
+				_ = self.TrySend(self.PID(), 1)
 			}
 		})
 		require.NoError(t, s.Kill(pid))
@@ -448,7 +469,7 @@ func TestAMillionLives(t *testing.T) {
 						close: func() { closed.Add(1) },
 					}
 					pid := startMachine(t, s, m, process.Options{})
-					require.NoError(t, s.Send(nil, pid, 1))
+					require.NoError(t, s.TrySend(pid, 1))
 				}
 				if first%10000 == 0 {
 					eventually(t, "they have ended", func() bool { return s.Len() == 0 })
@@ -480,7 +501,7 @@ func TestShutdownWaitsForWhatTheEndOfAProcessCalls(t *testing.T) {
 	})
 	require.NoError(t, err)
 	receive(t, "the process", begun)
-	require.NoError(t, p.Send(nil, 1))
+	require.NoError(t, p.TrySend(1))
 	close(end)
 	receive(t, "the message that nobody receives", entered)
 	require.Equal(t, 1, s.Len(), "Shutdown waits for as many")

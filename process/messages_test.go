@@ -64,7 +64,7 @@ func TestMessagesOfEachSenderKeepTheirOrder(t *testing.T) {
 				if i%2 == 0 {
 					go func() {
 						for n := range each {
-							if err := s.SendContext(context.Background(), to, numbered{i, n}); err != nil {
+							if err := s.Send(context.Background(), to, numbered{i, n}); err != nil {
 								t.Error(err)
 								return
 							}
@@ -97,17 +97,17 @@ func TestAStalePIDReachesNoSuccessor(t *testing.T) {
 			require.False(t, seen[pid], "%v again", pid)
 			seen[pid] = true
 			for _, stale := range old[max(0, len(old)-20):] {
-				require.Equal(t, process.ErrNoProcess, s.Send(nil, stale, i))
+				require.Equal(t, process.ErrNoProcess, s.TrySend(stale, i))
 				require.Equal(t, process.Complete, s.Status(stale))
 			}
 			require.NoError(t, s.Kill(pid))
-			eventually(t, "it has ended", func() bool { return s.Send(nil, pid, i) == process.ErrNoProcess })
+			eventually(t, "it has ended", func() bool { return s.TrySend(pid, i) == process.ErrNoProcess })
 			old = append(old, pid)
 		}
 		eventually(t, "none is counted", func() bool { return s.Len() == 0 })
 		require.True(t, process.PID{}.IsZero())
-		require.Equal(t, process.ErrNoProcess, s.Send(nil, process.PID{}, 1))
-		require.Equal(t, process.ErrNoProcess, process.Ref[int]{}.Send(nil, 1))
+		require.Equal(t, process.ErrNoProcess, s.TrySend(process.PID{}, 1))
+		require.Equal(t, process.ErrNoProcess, process.Ref[int]{}.TrySend(1))
 	})
 }
 
@@ -160,7 +160,7 @@ func TestWhatAFullMailboxDoes(t *testing.T) {
 			receive(t, "the first step", began)
 			errs := 0
 			for i := range 5 {
-				if err := s.Send(nil, pid, i); err != nil {
+				if err := s.TrySend(pid, i); err != nil {
 					require.Equal(t, process.ErrMailboxFull, err)
 					errs++
 				}
@@ -208,14 +208,14 @@ func TestDropOldestLosesNothingSilently(t *testing.T) {
 			for i := range senders {
 				wg.Go(func() {
 					for n := range each {
-						if err := ref.Send(nil, numbered{i, n}); err != nil {
+						if err := ref.TrySend(numbered{i, n}); err != nil {
 							t.Error(err)
 						}
 					}
 				})
 			}
 			wg.Wait()
-			require.NoError(t, ref.Send(nil, numbered{sender: senders}))
+			require.NoError(t, ref.TrySend(numbered{sender: senders}))
 			receive(t, "the last message", over)
 			for i := range got {
 				require.EqualValues(t, 1, got[i]+dropped[i].Load(), "message %d", i)
@@ -243,15 +243,15 @@ func TestSendersWaitForRoom(t *testing.T) {
 			return nil
 		}}, process.Options{Mailbox: 1, Overflow: process.OverflowWait})
 		receive(t, "its first step", running)
-		require.NoError(t, s.Send(nil, slow, 0))
-		require.Equal(t, process.ErrMailboxFull, s.Send(nil, slow, 1), "nobody can wait")
+		require.NoError(t, s.TrySend(slow, 0))
+		require.Equal(t, process.ErrMailboxFull, s.TrySend(slow, 1), "nobody can wait")
 		ctx, cancel := context.WithCancel(context.Background())
 		gaveUp := make(chan error, 1)
-		go func() { gaveUp <- s.SendContext(ctx, slow, 100) }()
+		go func() { gaveUp <- s.Send(ctx, slow, 100) }()
 		var wg sync.WaitGroup
 		for i := 1; i <= 10; i++ {
 			wg.Go(func() {
-				if err := s.SendContext(context.Background(), slow, i); err != nil {
+				if err := s.Send(context.Background(), slow, i); err != nil {
 					t.Error(err)
 				}
 			})
@@ -268,6 +268,32 @@ func TestSendersWaitForRoom(t *testing.T) {
 	})
 }
 
+// Room for one message wakes one sender, not all that wait.
+func TestRoomForOneMessageWakesOneSender(t *testing.T) {
+	const senders = 500
+	s := newSystem(t, 1, process.Config{})
+	done := make(chan struct{})
+	ref, err := process.Go(s, process.Options{Mailbox: 1, Overflow: process.OverflowWait}, func(cx *sched.Context, self *process.Inbox[int]) error {
+		defer close(done)
+		for range senders {
+			if _, err := self.Receive(cx); err != nil {
+				return err
+			}
+			if _, err := sched.Await[struct{}](cx, sched.Yield()); err != nil { // the senders run
+				return err
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for i := range senders {
+		_, err := process.Go(s, process.Options{}, func(cx *sched.Context, _ *process.Inbox[int]) error { return ref.Send(cx, i) })
+		require.NoError(t, err)
+	}
+	receive(t, "all messages", done)
+	require.Less(t, s.Runtime().Stats().Total.Polled, uint64(20*senders), "runs of all processes")
+}
+
 // A sender that waits for room learns of the process's end.
 func TestASenderWaitsForAProcessThatEnds(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {
@@ -277,9 +303,9 @@ func TestASenderWaitsForAProcessThatEnds(t *testing.T) {
 				return err
 			})
 		require.NoError(t, err)
-		require.NoError(t, ref.Send(nil, 1))
+		require.NoError(t, ref.TrySend(1))
 		refused := make(chan error, 2)
-		go func() { refused <- ref.SendContext(context.Background(), 2) }()
+		go func() { refused <- ref.Send(context.Background(), 2) }()
 		spawn(t, s, func(cx *sched.Context, _ *process.Inbox[any]) error {
 			err := ref.Send(cx, 3)
 			refused <- err
@@ -315,7 +341,7 @@ func TestASelectiveReceiveKeepsTheOthersInOrder(t *testing.T) {
 			return nil
 		})
 		for i := range 5 {
-			require.NoError(t, s.Send(nil, pid, i))
+			require.NoError(t, s.TrySend(pid, i))
 		}
 		require.Equal(t, []int{4, 3, 0, 1, 2}, receive(t, "the messages", got))
 	})
@@ -335,8 +361,8 @@ func TestATypedInboxDropsOtherTypes(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
-	require.NoError(t, s.Send(nil, ref.PID(), "text"))
-	require.NoError(t, process.RefOf[int](s, ref.PID()).Send(nil, 5))
+	require.NoError(t, s.TrySend(ref.PID(), "text"))
+	require.NoError(t, process.RefOf[int](s, ref.PID()).TrySend(5))
 	require.Equal(t, 5, receive(t, "the number", got))
 	require.Equal(t, "text", receive(t, "the text", dropped))
 }
@@ -363,22 +389,22 @@ func TestCalls(t *testing.T) {
 		})
 		require.NoError(t, err)
 		ctx := context.Background()
-		n, err := process.CallContext[string, int](ctx, s, server.PID(), "four")
+		n, err := process.Call[string, int](ctx, s, server.PID(), "four")
 		require.NoError(t, err)
 		require.Equal(t, 4, n)
-		_, err = process.CallContext[string, int](ctx, s, server.PID(), "fail")
+		_, err = process.Call[string, int](ctx, s, server.PID(), "fail")
 		require.Equal(t, context.DeadlineExceeded, err)
 		result := make(chan error, 3)
 		spawn(t, s, func(cx *sched.Context, _ *process.Inbox[any]) error {
-			_, err := process.Call[string, int](cx, s, server.PID(), time.Millisecond, "ignore")
+			_, err := sched.Await[int](cx, sched.Timeout(time.Millisecond, process.CallFuture[string, int](s, server.PID(), "ignore")))
 			result <- err
-			n, err := process.Call[string, int](cx, s, server.PID(), time.Hour, "three")
+			n, err := process.Call[string, int](cx, s, server.PID(), "three")
 			if n != 5 {
 				t.Error(n, err)
 			}
-			_, err = process.Call[string, int](cx, s, server.PID(), time.Hour, "end")
+			_, err = process.Call[string, int](cx, s, server.PID(), "end")
 			result <- err
-			_, err = process.Call[string, int](cx, s, server.PID(), time.Hour, "late")
+			_, err = process.Call[string, int](cx, s, server.PID(), "late")
 			result <- err
 			return err
 		})
@@ -441,7 +467,7 @@ func TestAMessageAllocatesNothing(t *testing.T) {
 		if m == nil {
 			m = new(message)
 		}
-		if err := s.Send(nil, pid, m); err != nil {
+		if err := s.TrySend(pid, m); err != nil {
 			t.Error(err)
 		}
 		<-got

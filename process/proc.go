@@ -2,7 +2,6 @@ package process
 
 import (
 	"cmp"
-	"container/list"
 	"sync"
 	"sync/atomic"
 
@@ -30,8 +29,7 @@ type proc struct {
 	answers         *node // completions of yields, the latest first
 	signals         int32 // events in pending that are not messages
 
-	killed  atomic.Pointer[error] // the reason of a kill; set once
-	waiting atomic.Bool           // extras.room is not empty
+	killed atomic.Pointer[error] // the reason of a kill; set once
 
 	overflow  Overflow
 	begun     bool // its first run has begun
@@ -50,7 +48,7 @@ type extras struct {
 	links    map[PID]struct{}
 	watchers map[watcher]struct{}
 	monitors map[uint64]*monitor // that the process has set
-	room     *list.List          // of *sendFuture, that wait for room in the mailbox; nil: none do
+	room     mpsc.Room           // of *sendFuture, that wait for room in the mailbox
 	done     chan struct{}       // of the context of Init
 	canceled bool                // done is closed, or will be when it is made
 }
@@ -155,6 +153,15 @@ func (p *proc) append(oldest *node) {
 // wakesBlocked reports whether there is an event for a process that waits for an answer.
 func (p *proc) wakesBlocked() bool { return p.answers != nil || p.signals != 0 }
 
+// dropAnswers forgets the completions of yields: the process has ended, or is of a kind that yields
+// no commands.
+func (p *proc) dropAnswers() {
+	for n := p.answers; n != nil; n = p.answers {
+		p.answers = n.Next
+		p.sys.free(n)
+	}
+}
+
 // lockMail is called before, and unlockMail after, the process deals with pending.
 func (p *proc) lockMail() {
 	if p.overflow == OverflowDropOldest {
@@ -252,14 +259,11 @@ func (p *proc) finish(reason error) {
 	p.append(p.mailbox.Close())
 	left := p.pending
 	p.pending = nil
-	for n := p.answers; n != nil; n = p.answers {
-		p.answers = n.Next
-		p.sys.free(n)
-	}
+	p.dropAnswers()
 	p.unlockMail()
 	p.mu.Lock()
 	x := p.extras
-	senders := x.emptyRoom()
+	senders := p.callAll()
 	p.ended, p.extras = true, nil
 	p.mu.Unlock()
 	for n := left; n != nil; {

@@ -21,19 +21,24 @@ func RefOf[M any](s *System, pid PID) Ref[M] { return Ref[M]{s, pid} }
 func (r Ref[M]) PID() PID { return r.pid }
 
 // Send is System.Send.
-func (r Ref[M]) Send(cx *sched.Context, message M) error {
+func (r Ref[M]) Send(ctx context.Context, message M) error {
 	if r.sys == nil {
 		return ErrNoProcess
 	}
-	return r.sys.Send(cx, r.pid, message)
+	return r.sys.Send(ctx, r.pid, message)
 }
 
-// SendContext is System.SendContext.
-func (r Ref[M]) SendContext(ctx context.Context, message M) error {
+// TrySend is System.TrySend.
+func (r Ref[M]) TrySend(message M) error {
 	if r.sys == nil {
 		return ErrNoProcess
 	}
-	return r.sys.SendContext(ctx, r.pid, message)
+	return r.sys.TrySend(r.pid, message)
+}
+
+// SendFuture is System.SendFuture.
+func (r Ref[M]) SendFuture(message M) sched.Future[struct{}] {
+	return r.sys.SendFuture(r.pid, message) // with no System, too
 }
 
 // A Delayed is a message that is to be sent.

@@ -38,7 +38,7 @@ func (b *bridge) Send(to process.PID, message any) error {
 			}
 		})
 	}
-	return s.Send(nil, to, message)
+	return s.TrySend(to, message)
 }
 
 func (b *bridge) AwaitRoom(_ process.PID, w sched.Waker) bool {
@@ -103,7 +103,7 @@ func TestARemoteReachesProcessesOfOtherNodes(t *testing.T) {
 	pid := ref.PID()
 	require.Equal(t, uint64(2), pid.Node())
 	require.Contains(t, pid.String(), "@2>")
-	v, err := process.CallContext[int, int](t.Context(), near, pid, 41)
+	v, err := process.Call[int, int](t.Context(), near, pid, 41)
 	require.NoError(t, err)
 	require.Equal(t, 42, v)
 	b.mu.Lock()
@@ -128,7 +128,7 @@ func TestARemoteReachesProcessesOfOtherNodes(t *testing.T) {
 		done <- err
 	}()
 	require.Equal(t, process.ErrNoProcess, near.Kill(pid), "only its own system kills a process")
-	require.NoError(t, near.Send(nil, pid, process.NewRequest[int](0, func(int, error) {})))
+	require.NoError(t, near.TrySend(pid, process.NewRequest[int](0, func(int, error) {})))
 	ev := <-downs
 	require.Equal(t, process.EventDown, ev.Type)
 	require.Equal(t, pid, ev.Data)
@@ -152,9 +152,9 @@ func TestSendersWaitForTheRoomOfARemote(t *testing.T) {
 		}
 	})
 	require.NoError(t, err)
-	require.Equal(t, process.ErrMailboxFull, near.Send(nil, ref.PID(), 0))
+	require.Equal(t, process.ErrMailboxFull, near.TrySend(ref.PID(), 0))
 	sent := make(chan error, 1)
-	go func() { sent <- near.SendContext(t.Context(), ref.PID(), 1) }()
+	go func() { sent <- near.Send(t.Context(), ref.PID(), 1) }()
 	eventually(t, "the sender waits", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -180,8 +180,8 @@ func TestDeliverWaitsForRoomWhateverTheOverflowIs(t *testing.T) {
 		}
 	})
 	require.NoError(t, err)
-	require.NoError(t, s.Send(nil, ref.PID(), 1))
-	require.Equal(t, process.ErrMailboxFull, s.SendContext(t.Context(), ref.PID(), 2))
+	require.NoError(t, s.TrySend(ref.PID(), 1))
+	require.Equal(t, process.ErrMailboxFull, s.Send(t.Context(), ref.PID(), 2))
 	delivered := make(chan error, 1)
 	go func() { delivered <- s.Deliver(t.Context(), ref.PID(), 3) }()
 	close(gate)

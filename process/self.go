@@ -17,9 +17,9 @@ func (s *Self) PID() PID { return s.p.pid }
 // System is the process's system.
 func (s *Self) System() *System { return s.p.sys }
 
-// Send is System.Send from the running process. It never waits: with OverflowWait a full mailbox
-// is ErrMailboxFull.
-func (s *Self) Send(to PID, message any) error { return s.p.sys.trySend(s.p.cx, to, message) }
+// TrySend is System.TrySend from the running process, with a cheaper wake-up. A function that may
+// wait for room uses System.Send.
+func (s *Self) TrySend(to PID, message any) error { return s.p.sys.trySend(s.p.cx, to, message) }
 
 // TrapExits makes the exits of linked processes events (EventExit) instead of the end of this one.
 func (s *Self) TrapExits(on bool) {

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"container/list"
 	"context"
 
 	"github.com/suiro-go/suiro/internal/mpsc"
@@ -14,7 +13,7 @@ type Overflow uint8
 const (
 	// OverflowRefuse means: Send returns ErrMailboxFull.
 	OverflowRefuse Overflow = 1 + iota
-	// OverflowWait means: the sender waits for room, if it can: see System.Send.
+	// OverflowWait means: Send waits for room, and TrySend returns ErrMailboxFull.
 	OverflowWait
 	// OverflowDropOldest means: the message that has waited for longest is dropped. Each send and
 	// each receive takes a lock.
@@ -24,41 +23,31 @@ const (
 )
 
 // Send puts a message into the mailbox of a process. Messages of one sender arrive in their order.
-// No copy is made: the sender must not change the message afterward. cx is the context of the
-// running task, which makes the wake-up cheaper, or nil outside of tasks.
+// No copy is made: the sender must not change the message afterward. The error is ErrNoProcess if
+// the process has ended. A process that ends later may not receive the message (see
+// Config.Dropped).
 //
-// Send does not wait, with one exception: if the mailbox is full, its Overflow is OverflowWait and
-// cx is that of a stackful task. With OverflowWait other callers get ErrMailboxFull. Goroutines may
-// wait by SendContext. The error is ErrNoProcess if the process has ended. A process that ends
-// later may not receive the message (see Config.Dropped).
-//
-// To a process of another node, the policy is Config.Overflow of the sending System, and
-// SendContext and SendFuture always wait. The error may be another one of the Remote.
-func (s *System) Send(cx *sched.Context, to PID, message any) error {
-	err := s.trySend(cx, to, message)
-	if err == ErrMailboxFull && cx != nil && cx.Stackful() {
-		overflow := s.cfg.Overflow // for other nodes
-		if p := s.table.get(to); p != nil {
-			overflow = p.overflow
-		}
-		if overflow == OverflowWait {
-			_, err = sched.Await(cx, s.SendFuture(to, message))
-		}
-	}
-	return err
-}
-
-// SendContext is Send for a goroutine. With OverflowWait it waits until there is room or ctx ends.
-func (s *System) SendContext(ctx context.Context, to PID, message any) error {
-	if err := s.trySend(nil, to, message); err != ErrMailboxFull {
+// Send waits only if the mailbox is full and its Overflow is OverflowWait, or if there is no room
+// on the way to another node. It waits as sched.Await does, and with an error the message was not
+// sent. With the context of the task that calls it, the wake-up is cheaper. For another node the
+// error may be another one of the Remote.
+func (s *System) Send(ctx context.Context, to PID, message any) error {
+	err := s.trySend(sched.FromContext(ctx), to, message)
+	if err != ErrMailboxFull {
 		return err
 	}
-	_, err := sched.Await(ctx, s.SendFuture(to, message))
+	if p := s.table.get(to); p != nil && p.overflow != OverflowWait {
+		return err
+	}
+	_, err = sched.Await(ctx, s.SendFuture(to, message))
 	return err
 }
 
-// SendFuture is Send for sched.Select and stackless tasks. With OverflowWait it is done when there
-// was room. If it is abandoned before, the message was not sent.
+// TrySend is Send that never waits: where Send would, the error is ErrMailboxFull.
+func (s *System) TrySend(to PID, message any) error { return s.trySend(nil, to, message) }
+
+// SendFuture is Send for sched.Select, time-outs and stackless tasks. If it is abandoned before it
+// is done, the message was not sent.
 func (s *System) SendFuture(to PID, message any) sched.Future[struct{}] {
 	return &sendFuture{sys: s, to: to, message: message}
 }
@@ -68,16 +57,15 @@ type sendFuture struct {
 	to      PID
 	message any
 	wait    bool  // whatever the Overflow is
-	at      *proc // has perhaps a place for it in its room
+	at      *proc // has perhaps a seat for it in its room
 
 	// at's lock guards them.
-	place *list.Element // in the room; nil: it has none
+	seat  mpsc.Seat
 	waker sched.Waker
 }
 
-// Poll tries to send. A sender that finds no room registers itself, and tries again. The process
-// first frees room, and then looks whether anybody is registered. So the sender finds room, or the
-// process finds the sender.
+// Poll tries to send. A sender that finds no room sits down in the process's room, and tries again:
+// see mpsc.Room.
 func (f *sendFuture) Poll(cx *sched.Context) (struct{}, error) {
 	err := f.poll(cx)
 	if err != sched.ErrPending {
@@ -87,6 +75,9 @@ func (f *sendFuture) Poll(cx *sched.Context) (struct{}, error) {
 }
 
 func (f *sendFuture) poll(cx *sched.Context) error {
+	if f.sys == nil { // of the zero Ref
+		return ErrNoProcess
+	}
 	err := f.sys.trySend(cx, f.to, f.message)
 	if err != ErrMailboxFull {
 		return err
@@ -113,7 +104,7 @@ func (f *sendFuture) poll(cx *sched.Context) error {
 	return err
 }
 
-// Cancel gives the place up.
+// Cancel leaves the room.
 func (f *sendFuture) Cancel() {
 	if f.at != nil {
 		f.at.leaveRoom(f)
@@ -121,67 +112,67 @@ func (f *sendFuture) Cancel() {
 	}
 }
 
-// awaitRoom registers a sender for one wake-up. false: the process has ended.
+// awaitRoom makes a sender sit down for one wake-up. false: the process has ended.
 func (p *proc) awaitRoom(f *sendFuture, w sched.Waker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return false
 	}
-	f.at, f.waker = p, w
-	if f.place == nil {
-		x := p.more()
-		if x.room == nil {
-			x.room = list.New()
-		}
-		f.place = x.room.PushBack(f)
-		p.waiting.Store(true)
-	}
+	f.at, f.waker, f.seat.Owner = p, w, f
+	p.mailbox.Sit(&p.more().room, &f.seat)
 	return true
 }
 
-// leaveRoom takes a sender out of the room, if it is there.
+// leaveRoom takes a sender out of the room, and may wake another one.
 func (p *proc) leaveRoom(f *sendFuture) {
+	var next sched.Waker
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if f.place == nil {
-		return
+	if !p.ended { // else the room is empty
+		if s := p.mailbox.Leave(&p.extras.room, &f.seat); s != nil {
+			next = wakerOf(s)
+		}
 	}
-	p.extras.room.Remove(f.place)
-	f.place = nil
-	p.waiting.Store(p.extras.room.Len() > 0)
+	p.mu.Unlock()
+	next.Wake()
 }
 
-// emptyRoom takes all senders out of the room, for the caller to wake. The process's lock is held.
-func (x *extras) emptyRoom() (all []sched.Waker) {
-	if x == nil || x.room == nil {
+// wakerOf is the waker of a sender in the room. The process's lock is held.
+func wakerOf(s *mpsc.Seat) sched.Waker { return s.Owner.(*sendFuture).waker }
+
+// callAll takes the senders out of the room, for the caller to wake. The process's lock is held.
+func (p *proc) callAll() (all []sched.Waker) {
+	if p.extras == nil {
 		return nil
 	}
-	for e := x.room.Front(); e != nil; e = e.Next() {
-		f := e.Value.(*sendFuture)
-		f.place = nil
-		all = append(all, f.waker)
+	for s := p.mailbox.Call(&p.extras.room); s != nil; s = p.mailbox.Call(&p.extras.room) {
+		all = append(all, wakerOf(s))
 	}
-	x.room = nil
 	return all
 }
 
-// madeRoom wakes the senders that wait, after room was freed. They try again. A sender that no
-// longer wants to send has lost nothing for the others, since all are woken.
-func (p *proc) madeRoom(n int) {
-	if n == 0 || !p.waiting.Load() {
-		return
-	}
-	p.mu.Lock()
-	p.waiting.Store(false)
-	senders := p.extras.emptyRoom()
-	p.mu.Unlock()
-	for _, w := range senders {
-		if p.cx != nil {
-			p.cx.Wake(w)
-		} else {
-			w.Wake()
+// madeRoom wakes as many of the senders that wait as messages were freed. They try again.
+func (p *proc) madeRoom(freed int) {
+	for freed > 0 && p.mailbox.Waiting() {
+		var senders [16]sched.Waker
+		n := 0
+		p.mu.Lock()
+		for ; n < min(freed, len(senders)); n++ {
+			s := p.mailbox.Call(&p.extras.room)
+			if s == nil {
+				break
+			}
+			senders[n] = wakerOf(s)
 		}
+		p.mu.Unlock()
+		for _, w := range senders[:n] {
+			if p.cx != nil {
+				p.cx.Wake(w)
+			} else {
+				w.Wake()
+			}
+		}
+		freed -= n
 	}
 }
 

@@ -60,8 +60,8 @@ func TestEachChangeOfTheStates(t *testing.T) {
 		now.next <- out // Running → Blocked
 		require.EqualValues(t, 5, receive(t, "the command", asked))
 		is(process.Blocked)
-		require.NoError(t, s.Send(nil, pid, "first"))
-		require.NoError(t, s.Send(nil, pid, "second"))
+		require.NoError(t, s.TrySend(pid, "first"))
+		require.NoError(t, s.TrySend(pid, "second"))
 		is(process.Blocked) // a message does not wake it
 		failure := errors.New("no")
 		require.NoError(t, s.CompleteYield(pid, 5, "answer", failure)) // Blocked → Ready → Running
@@ -74,11 +74,11 @@ func TestEachChangeOfTheStates(t *testing.T) {
 
 		now.next <- process.StepOutput{Status: process.Idle} // Running → Idle
 		is(process.Idle)
-		require.NoError(t, s.Send(nil, pid, "third")) // Idle → Ready → Running
+		require.NoError(t, s.TrySend(pid, "third")) // Idle → Ready → Running
 		now = receive(t, "the step after the message", steps)
 		require.Equal(t, []process.Event{{Data: "third"}}, now.events)
 
-		require.NoError(t, s.Send(nil, pid, "while it runs"))
+		require.NoError(t, s.TrySend(pid, "while it runs"))
 		now.next <- process.StepOutput{Status: process.Idle} // the wake-up flag: Running → Ready
 		now = receive(t, "the step after a message while it ran", steps)
 		require.Equal(t, []process.Event{{Data: "while it runs"}}, now.events)
@@ -92,7 +92,7 @@ func TestEachChangeOfTheStates(t *testing.T) {
 		now.next <- process.StepOutput{Status: process.Complete} // Running → Complete
 		receive(t, "Close", closed)
 		is(process.Complete)
-		require.Equal(t, process.ErrNoProcess, s.Send(nil, pid, "late"))
+		require.Equal(t, process.ErrNoProcess, s.TrySend(pid, "late"))
 		require.Equal(t, process.ErrNoProcess, s.CompleteYield(pid, 1, nil, nil))
 		require.Equal(t, process.ErrNoProcess, s.Kill(pid))
 		require.Equal(t, process.ErrNoProcess, s.Cancel(pid))
@@ -155,7 +155,7 @@ func TestAnswersThatRaceWithARunningProcess(t *testing.T) {
 		pid := startMachine(t, s, m, process.Options{Mailbox: -1})
 		sent := int64(0)
 		for {
-			if s.Send(nil, pid, sent) != nil {
+			if s.TrySend(pid, sent) != nil {
 				break
 			}
 			if sent++; sent%64 == 0 {
@@ -191,7 +191,7 @@ func TestAnAnswerBehindManyMessagesIsNotMissed(t *testing.T) {
 		pid := startMachine(t, s, m, process.Options{})
 		receive(t, "the command", asked)
 		for range 500 {
-			require.NoError(t, s.Send(nil, pid, 1))
+			require.NoError(t, s.TrySend(pid, 1))
 		}
 		require.NoError(t, s.CompleteYield(pid, 1, nil, nil))
 		eventually(t, "all events are received", func() bool { return s.Status(pid) == process.Complete })
@@ -285,7 +285,7 @@ func TestAFunctionsReasonIsItsError(t *testing.T) {
 				return err
 			})
 			receive(t, "the monitor", begin)
-			require.NoError(t, s.Send(nil, pid, "go on"))
+			require.NoError(t, s.TrySend(pid, "go on"))
 			reason := receive(t, "the end", got)
 			switch name {
 			case "nil":
@@ -323,8 +323,8 @@ func TestMessagesOfAProcessWhoseInitFails(t *testing.T) {
 			}}, process.Options{})
 			receive(t, "the only worker", busy)
 			pid := startMachine(t, s, &machine{init: func(context.Context, string, any) error { return fail() }}, process.Options{})
-			require.NoError(t, s.Send(nil, pid, 1))
-			require.NoError(t, s.Send(nil, pid, 2))
+			require.NoError(t, s.TrySend(pid, 1))
+			require.NoError(t, s.TrySend(pid, 2))
 			close(release)
 			require.Equal(t, 1, receive(t, "a message", dropped))
 			require.Equal(t, 2, receive(t, "a message", dropped))

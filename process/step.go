@@ -34,7 +34,8 @@ const (
 	// Running means: a worker runs Step, or the function.
 	Running
 	// Blocked means: the process waits for the completion of a yield, or a function for something
-	// else than a message. Messages stay in the mailbox until then.
+	// else than a message. Messages stay in the mailbox until then. Cancel events, and the ends of
+	// other processes, do not.
 	Blocked
 	// Idle means: the process waits for messages.
 	Idle
@@ -52,8 +53,8 @@ func (s Status) String() string {
 // A StepOutput is the result of a Step.
 type StepOutput struct {
 	// Status is Ready, Blocked, Idle or Complete. Ready: Step is called again soon, after other
-	// tasks. Blocked: once a yield is complete, or the process is asked to end. Idle: once there is
-	// any event. Complete: never.
+	// tasks. Blocked: once there is an event that is no message, such as the completion of a yield.
+	// Idle: once there is any event. Complete: never.
 	Status Status
 
 	yields []yield
@@ -64,9 +65,9 @@ type yield struct {
 	command any
 }
 
-// Yield gives a command to its handler (see OnCommand) after Step has returned. The completion
-// arrives as an EventYield with that tag. A process that yields is usually Blocked then, but may
-// go on: it may yield any number of commands.
+// Yield gives a command to its handler (see OnCommand) after Step has returned, even with an error.
+// The completion arrives as an EventYield with that tag. A process that yields is usually Blocked
+// then, but may go on: it may yield any number of commands.
 func (o *StepOutput) Yield(tag uint64, command any) {
 	o.yields = append(o.yields, yield{tag, command})
 }

@@ -158,7 +158,7 @@ func (v *supervision) next() (Event, error) {
 	if due == 0 {
 		return v.self.ReceiveEvent(v.cx)
 	}
-	return sched.Await[Event](v.cx, sched.TimeoutAt(due, v.self.ReceiveMatchFuture(anything)))
+	return sched.Await[Event](v.cx, sched.TimeoutAt(due, v.self.ReceiveEventFuture()))
 }
 
 func (v *supervision) start(i int) (err error) {

@@ -66,7 +66,7 @@ func (tr *troupe) hears(events ...string) {
 // end makes a child end with a reason.
 func (tr *troupe) end(name string, reason any) {
 	tr.t.Helper()
-	require.NoError(tr.t, tr.s.Send(nil, tr.pids[name], reason))
+	require.NoError(tr.t, tr.s.TrySend(tr.pids[name], reason))
 }
 
 const bye = " ends: process: canceled: context canceled"
@@ -94,7 +94,7 @@ func TestStrategies(t *testing.T) {
 				tr.hears(c.ended...)
 				tr.starting(c.restarted...)
 				require.NotEqual(t, old, tr.pids["b"])
-				require.Equal(t, process.ErrNoProcess, s.Send(nil, old, nil))
+				require.Equal(t, process.ErrNoProcess, s.TrySend(old, nil))
 				require.NoError(t, s.Cancel(top))
 				tr.hears("c"+bye, "b"+bye, "a"+bye)
 				eventually(t, "all have ended", func() bool { return s.Len() == 0 })
@@ -308,7 +308,7 @@ func TestAChildWhoseRestartsFail(t *testing.T) {
 	}
 	top, err := process.Supervisor{Intensity: -1, Children: []process.Child{{Name: "a", Start: start}}}.Start(s, process.Options{})
 	require.NoError(t, err)
-	require.NoError(t, s.Send(nil, receive(t, "the first start", starts), errTest))
+	require.NoError(t, s.TrySend(receive(t, "the first start", starts), errTest))
 	eventually(t, "there are many tries", func() bool { return len(tries) == cap(tries) })
 	require.NoError(t, s.Cancel(top))
 	eventually(t, "all have ended", func() bool { return s.Len() == 0 })

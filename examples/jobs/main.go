@@ -73,7 +73,7 @@ func (q *queue) run(cx *sched.Context, self *process.Inbox[any]) error {
 			worker, j := q.idle[0], q.waiting[0]
 			q.idle, q.waiting = q.idle[1:], q.waiting[1:]
 			q.running[self.Monitor(worker)] = j
-			_ = self.Send(worker, j) // if it has ended, the monitor tells
+			_ = self.TrySend(worker, j) // if it has ended, the monitor tells
 		}
 	}
 	q.result <- fmt.Sprintf("%d retries, %d jobs given up", q.retries, q.gaveUp)
@@ -95,7 +95,7 @@ func (q *queue) retry(self *process.Inbox[any], j *job) {
 func worker(queue process.PID) func(cx *sched.Context, self *process.Inbox[*job]) error {
 	return func(cx *sched.Context, self *process.Inbox[*job]) error {
 		for {
-			if err := self.Send(queue, next{self.PID()}); err != nil {
+			if err := self.TrySend(queue, next{self.PID()}); err != nil {
 				return process.ErrCanceled // the queue has ended
 			}
 			j, err := self.Receive(cx)
@@ -105,7 +105,7 @@ func worker(queue process.PID) func(cx *sched.Context, self *process.Inbox[*job]
 			if j.attempts < j.failures {
 				return errJob
 			}
-			if err := self.Send(queue, done{j}); err != nil {
+			if err := self.TrySend(queue, done{j}); err != nil {
 				return process.ErrCanceled
 			}
 		}

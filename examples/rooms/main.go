@@ -139,7 +139,7 @@ func (h *client) OnData(c *server.Conn) error {
 		case len(line) > 0 && line[0] == '/':
 			_, err = c.WriteString(usage)
 		case len(line) > 0:
-			err = v.self.Send(v.room, say{v.self.PID(), string(line)})
+			err = v.self.TrySend(v.room, say{v.self.PID(), string(line)})
 		}
 		if err != nil {
 			return err
@@ -165,10 +165,10 @@ func (h *client) move(v *visit, name string) error {
 		return err
 	}
 	if !v.room.IsZero() {
-		_ = v.self.Send(v.room, leave{v.self.PID()}) // it may have ended
+		_ = v.self.TrySend(v.room, leave{v.self.PID()}) // it may have ended
 	}
 	v.room = to
-	return v.self.Send(to, enter{v.self.PID()})
+	return v.self.TrySend(to, enter{v.self.PID()})
 }
 
 func main() {

@@ -15,10 +15,11 @@ type Node[T any] struct {
 // Only the sender that finds the stack empty has to wake the consumer. The nodes that others push
 // on top are taken with the first one.
 type Mailbox[T any] struct {
-	top   atomics.Pointer[Node[T]] // the newest message; end: closed
-	end   *Node[T]                 // a mark that is never in a stack
-	count atomics.Int32            // counted messages that are in the mailbox or in the consumer's hands
-	limit int32                    // of count; 0: none
+	top     atomics.Pointer[Node[T]] // the newest message; end: closed
+	end     *Node[T]                 // a mark that is never in a stack
+	count   atomics.Int32            // counted messages that are in the mailbox or in the consumer's hands
+	limit   int32                    // of count; 0: none
+	waiting atomics.Bool             // a sender is in the Room
 }
 
 // Init prepares a mailbox. end is a node that is in no mailbox; all mailboxes may share it. limit 0

@@ -109,7 +109,7 @@ func BenchmarkMessages(b *testing.B) {
 			require.NoError(b, err)
 			perCPU(b, func() {
 				for range b.N {
-					if err := from.System().SendContext(b.Context(), pid, m.message); err != nil {
+					if err := from.System().Send(b.Context(), pid, m.message); err != nil {
 						b.Fatal(err)
 					}
 				}

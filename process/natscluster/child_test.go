@@ -80,11 +80,11 @@ func (w *worker) run(cx *sched.Context, self *process.Inbox[any]) error {
 		case task:
 			go func() {
 				for i := range m.N {
-					if w.c.System().SendContext(context.Background(), m.To, sure{self.PID(), i}) != nil {
+					if w.c.System().Send(context.Background(), m.To, sure{self.PID(), i}) != nil {
 						return
 					}
 				}
-				_ = w.c.System().Send(nil, self.PID(), sentAll{m.N})
+				_ = w.c.System().TrySend(self.PID(), sentAll{m.N})
 			}()
 		case sentAll:
 			w.sent += m.n
@@ -133,7 +133,7 @@ func (n *nodeProcess) kill() {
 
 func statusOf(t testing.TB, c *natscluster.Cluster, n *nodeProcess) status {
 	t.Helper()
-	s, err := process.CallContext[bool, status](t.Context(), c.System(), n.pid, true)
+	s, err := process.Call[bool, status](t.Context(), c.System(), n.pid, true)
 	require.NoError(t, err)
 	return s
 }

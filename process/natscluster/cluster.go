@@ -12,7 +12,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/suiro-go/suiro/blocking"
+	"github.com/suiro-go/suiro/dispatch"
 	"github.com/suiro-go/suiro/process"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // A Cluster is this node's part of a cluster. Make it with Join. Any goroutine may call its
@@ -52,10 +55,11 @@ type Cluster struct {
 	groups   map[string]struct{} // that have members here, or have had them
 
 	names names
+	pool  blocking.Pool // of calls that wait
 }
 
 // Join connects a node, and makes its process.System. It does not wait for other nodes. ctx bounds
-// the wait for the NATS server.
+// the wait for the NATS server. Join blocks the calling goroutine.
 func Join(ctx context.Context, cfg Config) (*Cluster, error) {
 	cfg.defaults()
 	if !clusterName.MatchString(cfg.Cluster) {
@@ -210,8 +214,28 @@ func (c *Cluster) URL() string {
 }
 
 // Flush waits until all other nodes have confirmed the messages that are AtLeastOnce and were sent
-// before, or ctx ends.
+// before. It waits as sched.Await does.
 func (c *Cluster) Flush(ctx context.Context) error {
+	_, err := wait(ctx, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.flush(ctx) })
+	return err
+}
+
+// wait calls fn on the pool, since fn blocks its goroutine. A task that waits is suspended. The
+// context of fn ends with the node, too.
+func wait[T any](ctx context.Context, c *Cluster, fn func(ctx context.Context) (T, error)) (T, error) {
+	v, err := dispatch.On(ctx, dispatch.IO(&c.pool), func(ctx context.Context) (T, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.ctx, cancel)()
+		return fn(ctx)
+	})
+	if err != nil && c.ctx.Err() != nil && ctx.Err() == nil && !errors.Is(err, sched.ErrBlocksWorker) {
+		err = ErrClosed
+	}
+	return v, err
+}
+
+func (c *Cluster) flush(ctx context.Context) error {
 	for _, p := range c.all() {
 		done := make(chan struct{})
 		p.mu.Lock()
@@ -233,11 +257,15 @@ func (c *Cluster) Flush(ctx context.Context) error {
 }
 
 // Shutdown ends the System by System.Shutdown, waits for Flush, and leaves the cluster: the other
-// nodes learn of it at once. It stops the embedded server.
+// nodes learn of it at once. It stops the embedded server. In a process it does nothing, and
+// returns sched.ErrBlocksWorker.
 func (c *Cluster) Shutdown(ctx context.Context) error {
 	err := c.sys.Shutdown(ctx)
+	if errors.Is(err, sched.ErrBlocksWorker) {
+		return err
+	}
 	c.releaseNames(ctx)
-	if flushed := c.Flush(ctx); flushed != nil {
+	if flushed := c.flush(ctx); flushed != nil {
 		err = errors.Join(err, fmt.Errorf("natscluster: messages that are not confirmed: %w", flushed))
 	}
 	c.leave()
@@ -270,6 +298,7 @@ func (c *Cluster) stop() {
 		pass(l)
 	}
 	c.running.Wait()
+	_ = c.pool.Shutdown(context.Background()) // its calls end with ctx
 	if c.server != nil {
 		c.server.stop()
 	}

@@ -23,14 +23,14 @@ func TestMessagesReachProcessesOfOtherNodes(t *testing.T) {
 	require.Equal(t, all[2].Node(), pid.Node())
 	for i, c := range all {
 		for _, m := range []any{"a string", []byte("bytes"), plain{pid, i}, sure{pid, i}} {
-			require.NoError(t, c.System().Send(nil, pid, m))
+			require.NoError(t, c.System().TrySend(pid, m))
 			require.Equal(t, m, <-got)
 		}
 	}
-	require.Equal(t, natscluster.ErrUnknownType, all[0].System().Send(nil, pid, 5))
-	require.Equal(t, natscluster.ErrTooLarge, all[0].System().Send(nil, pid, strings.Repeat("x", 1<<20)))
+	require.Equal(t, natscluster.ErrUnknownType, all[0].System().TrySend(pid, 5))
+	require.Equal(t, natscluster.ErrTooLarge, all[0].System().TrySend(pid, strings.Repeat("x", 1<<20)))
 	long := strings.Repeat("x", 50<<10)
-	require.NoError(t, all[0].System().Send(nil, pid, long))
+	require.NoError(t, all[0].System().TrySend(pid, long))
 	require.Equal(t, long, <-got)
 }
 
@@ -40,21 +40,21 @@ func TestCallsWaitForProcessesOfOtherNodes(t *testing.T) {
 	ref, err := process.Go(all[1].System(), process.Options{}, calculator)
 	require.NoError(t, err)
 	for x := range 100 {
-		a, err := process.CallContext[question, answer](t.Context(), near, ref.PID(), question{x + 1, 2})
+		a, err := process.Call[question, answer](t.Context(), near, ref.PID(), question{x + 1, 2})
 		require.NoError(t, err)
 		require.Equal(t, answer{x + 3}, a)
 	}
-	_, err = process.CallContext[question, answer](t.Context(), near, ref.PID(), question{0, 2})
+	_, err = process.Call[question, answer](t.Context(), near, ref.PID(), question{0, 2})
 	require.Equal(t, &natscluster.RemoteError{Text: "zero"}, err)
-	_, err = process.CallContext[question, answer](t.Context(), near, ref.PID(), question{-1, 2})
+	_, err = process.Call[question, answer](t.Context(), near, ref.PID(), question{-1, 2})
 	require.Equal(t, process.ErrNoProcess, err, "the process has ended without an answer")
-	_, err = process.CallContext[question, answer](t.Context(), near, ref.PID(), question{1, 2})
+	_, err = process.Call[question, answer](t.Context(), near, ref.PID(), question{1, 2})
 	require.Equal(t, process.ErrNoProcess, err, "the process had ended before")
 
 	deaf := sink(t, all[1], process.Options{}, func(any) {})
 	results := make(chan error, 1)
 	_, err = process.Go(near, process.Options{}, func(cx *sched.Context, _ *process.Inbox[any]) error {
-		_, err := process.Call[question, answer](cx, near, deaf, time.Millisecond, question{1, 1})
+		_, err := sched.Await[answer](cx, sched.Timeout(time.Millisecond, process.CallFuture[question, answer](near, deaf, question{1, 1})))
 		results <- err
 		return nil
 	})
@@ -83,7 +83,7 @@ func TestMonitorsLearnOfEndsAtOtherNodes(t *testing.T) {
 	all := three(t, nil)
 	pid := sink(t, all[1], process.Options{}, func(any) {})
 	first, second := watch(t, all[0], pid), watch(t, all[2], pid)
-	require.NoError(t, all[0].System().Send(nil, pid, "end"))
+	require.NoError(t, all[0].System().TrySend(pid, "end"))
 	for _, reasons := range []<-chan error{first, second} {
 		if err := <-reasons; err != process.ErrNoProcess { // a monitor may come after the end
 			require.Equal(t, &natscluster.RemoteError{Text: "end"}, err)
@@ -107,13 +107,13 @@ func TestANodeThatLeavesIsLostAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	pid := sink(t, fourth, process.Options{}, func(any) {})
 	eventually(t, func() bool { return len(all[0].Nodes()) == 3 })
-	require.NoError(t, all[0].System().Send(nil, pid, "hello"))
+	require.NoError(t, all[0].System().TrySend(pid, "hello"))
 	reasons := watch(t, all[0], pid)
 	leave(t, fourth)
 	err = <-reasons // the shutdown has killed the process, or the node was lost first
 	require.True(t, err == process.ErrKilled || errors.Is(err, process.ErrNoProcess), "%v", err)
 	eventually(t, func() bool { return len(all[0].Nodes()) == 2 })
-	require.Equal(t, natscluster.ErrNodeLost, all[0].System().Send(nil, pid, "hello"))
+	require.Equal(t, natscluster.ErrNodeLost, all[0].System().TrySend(pid, "hello"))
 	require.ErrorIs(t, natscluster.ErrNodeLost, process.ErrNoProcess)
 	require.Equal(t, natscluster.ErrNodeLost, <-watch(t, all[0], pid))
 }
@@ -126,28 +126,28 @@ func TestGroupsSpanNodes(t *testing.T) {
 		require.NoError(t, c.JoinGroup("g", pid))
 	}
 	eventually(t, func() bool { // the others have heard of the members
-		n, err := all[0].Publish(nil, "g", "hello")
+		n, err := all[0].Publish(t.Context(), "g", "hello")
 		require.NoError(t, err)
 		return n == 3
 	})
 	for seen := map[string]bool{}; len(seen) < 3; {
 		seen[<-got] = true
 	}
-	n, err := all[0].Publish(nil, "g", strings.Repeat("x", 1<<20))
+	n, err := all[0].Publish(t.Context(), "g", strings.Repeat("x", 1<<20))
 	require.Equal(t, natscluster.ErrTooLarge, err)
 	require.Equal(t, 1, n, "the member of this node")
 	for _, pid := range all[1].System().Members("g") {
 		require.True(t, all[1].System().LeaveGroup("g", pid))
 	}
 	eventually(t, func() bool {
-		n, err := all[0].Publish(nil, "g", "again")
+		n, err := all[0].Publish(t.Context(), "g", "again")
 		require.NoError(t, err)
 		return n == 2
 	})
 	late := sink(t, all[1], process.Options{}, func(m any) { got <- fmt.Sprint("late ", m) })
 	require.NoError(t, all[1].JoinGroup("g", late))
 	eventually(t, func() bool {
-		n, _ := all[0].Publish(nil, "g", "last")
+		n, _ := all[0].Publish(t.Context(), "g", "last")
 		return n == 3
 	})
 	for <-got != "late last" {

@@ -5,7 +5,7 @@
 //	natscluster.Register[Line](types, "chat.line", natscluster.AtMostOnce)
 //	cluster, err := natscluster.Join(ctx, natscluster.Config{Types: types})
 //	...
-//	err = cluster.System().Send(nil, pid, Line{"hello"}) // pid may be of any node
+//	err = cluster.System().Send(ctx, pid, Line{"hello"}) // pid may be of any node
 //
 // Without a Config.URL a node runs a nats-server inside the program, and other nodes join it by
 // [Cluster.URL]. With a URL it uses a NATS server or cluster that runs elsewhere.
@@ -39,7 +39,7 @@
 // # Back-pressure
 //
 // A node has up to [Config.Window] bytes under way to each other node: sent, and neither received
-// by a mailbox nor dropped. Then Send returns process.ErrMailboxFull, and System.SendContext waits.
+// by a mailbox nor dropped. Then System.Send waits, and TrySend returns process.ErrMailboxFull.
 // A message for a full mailbox waits at the receiving node, if it is AtLeastOnce or if the mailbox
 // has process.OverflowWait, and counts as under way. Answers and events of monitors do not count.
 //

@@ -58,7 +58,7 @@ func TestAnEmbeddedServerAsksForATokenAndForTLS(t *testing.T) {
 	eventually(t, func() bool { return len(c.Nodes()) == 1 && len(host.Nodes()) == 1 })
 	ref, err := process.Go(host.System(), process.Options{}, calculator)
 	require.NoError(t, err)
-	got, err := process.CallContext[question, answer](t.Context(), c.System(), ref.PID(), question{2, 3})
+	got, err := process.Call[question, answer](t.Context(), c.System(), ref.PID(), question{2, 3})
 	require.NoError(t, err)
 	require.Equal(t, answer{5}, got)
 }

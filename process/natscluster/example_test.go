@@ -35,7 +35,7 @@ func ExampleJoin() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := first.System().Send(nil, ref.PID(), greeting{"hello"}); err != nil {
+	if err := first.System().TrySend(ref.PID(), greeting{"hello"}); err != nil {
 		log.Fatal(err)
 	}
 	_, _ = sched.Await(ctx, second.System().Done(ref.PID()))

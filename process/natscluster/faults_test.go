@@ -41,7 +41,7 @@ func sendSure(t *testing.T, c *natscluster.Cluster, to process.PID, n int) (done
 	go func() {
 		defer close(ended)
 		for i := range n {
-			if err := c.System().SendContext(t.Context(), to, sure{from, i}); err != nil {
+			if err := c.System().Send(t.Context(), to, sure{from, i}); err != nil {
 				t.Errorf("message %d: %v", i, err)
 				return
 			}
@@ -86,13 +86,13 @@ func TestPlainMessagesArriveAtMostOnceThoughConnectionsBreak(t *testing.T) {
 	})
 	from := sink(t, nodes[1], process.Options{}, func(any) {})
 	for i := range each {
-		require.NoError(t, nodes[1].System().SendContext(t.Context(), pid, plain{from, i}), "a lost message must give its room back")
+		require.NoError(t, nodes[1].System().Send(t.Context(), pid, plain{from, i}), "a lost message must give its room back")
 		if i%1000 == 999 {
 			proxies[i/1000%2].cut()
 		}
 	}
 	eventually(t, func() bool { // the path works again
-		require.NoError(t, nodes[1].System().SendContext(t.Context(), pid, plain{from, each}))
+		require.NoError(t, nodes[1].System().Send(t.Context(), pid, plain{from, each}))
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.next[from] == each+1 || len(l.wrong) > 0
@@ -125,7 +125,7 @@ func TestASlowProcessHoldsItsSendersBack(t *testing.T) {
 			if reliable {
 				m = sure{from, sent}
 			}
-			return all[1].System().Send(nil, pid, m)
+			return all[1].System().TrySend(pid, m)
 		}
 		for ; ; sent++ {
 			if err := send(); err != nil {
@@ -139,12 +139,12 @@ func TestASlowProcessHoldsItsSendersBack(t *testing.T) {
 	require.NoError(t, err)
 	back, err := process.Go(all[1].System(), process.Options{}, calculator)
 	require.NoError(t, err)
-	a, err := process.CallContext[question, answer](t.Context(), all[0].System(), back.PID(), question{1, 2})
+	a, err := process.Call[question, answer](t.Context(), all[0].System(), back.PID(), question{1, 2})
 	require.NoError(t, err, "answers pass a full window")
 	require.Equal(t, answer{3}, a)
 	waits := make(chan error, 1)
 	go func() {
-		_, err := process.CallContext[question, answer](t.Context(), all[1].System(), ref.PID(), question{1, 2})
+		_, err := process.Call[question, answer](t.Context(), all[1].System(), ref.PID(), question{1, 2})
 		waits <- err
 	}()
 	before := l.count()
@@ -174,7 +174,7 @@ func TestFullMailboxesThatRefuseDropPlainMessages(t *testing.T) {
 		l.note(m.(plain).From, m.(plain).N, true)
 	})
 	for i := range 1000 {
-		require.NoError(t, all[1].System().SendContext(t.Context(), pid, plain{pid, i}))
+		require.NoError(t, all[1].System().Send(t.Context(), pid, plain{pid, i}))
 	}
 	eventually(t, func() bool {
 		mu.Lock()
@@ -215,12 +215,12 @@ func TestAPartitionIsReportedAndHeals(t *testing.T) {
 	deaf := sink(t, nodes[0], process.Options{}, func(any) {})
 	waits := make(chan error, 1)
 	go func() {
-		_, err := process.CallContext[question, answer](t.Context(), nodes[1].System(), deaf, question{1, 2})
+		_, err := process.Call[question, answer](t.Context(), nodes[1].System(), deaf, question{1, 2})
 		waits <- err
 	}()
 	n := 0
 	send := func() error {
-		err := nodes[1].System().Send(nil, pid, sure{mine, n})
+		err := nodes[1].System().TrySend(pid, sure{mine, n})
 		if err == nil {
 			n++
 		}
@@ -304,12 +304,12 @@ func breakTwice(t *testing.T, again <-chan struct{}, o ...nats.Option) {
 	got := make(chan any, 10)
 	pid := sink(t, host, process.Options{}, func(m any) { got <- m })
 	for i := range 2 {
-		require.NoError(t, c.System().Send(nil, pid, sure{pid, i}))
+		require.NoError(t, c.System().TrySend(pid, sure{pid, i}))
 		require.Equal(t, sure{pid, i}, <-got)
 		p.cut()
 		<-again
 	}
-	require.NoError(t, c.System().Send(nil, pid, sure{pid, 2}))
+	require.NoError(t, c.System().TrySend(pid, sure{pid, 2}))
 	require.Equal(t, sure{pid, 2}, <-got)
 }
 
@@ -330,9 +330,9 @@ func TestLongErrorsPass(t *testing.T) {
 		_, err := sched.Await(t.Context(), all[0].System().Done(ref.PID()))
 		reasons <- err
 	}()
-	_, err = process.CallContext[question, answer](t.Context(), all[0].System(), ref.PID(), question{1, 2})
+	_, err = process.Call[question, answer](t.Context(), all[0].System(), ref.PID(), question{1, 2})
 	require.Equal(t, &natscluster.RemoteError{Text: long.Error()[:4<<10]}, err)
-	_, err = process.CallContext[question, answer](t.Context(), all[0].System(), ref.PID(), question{1, 2})
+	_, err = process.Call[question, answer](t.Context(), all[0].System(), ref.PID(), question{1, 2})
 	require.Equal(t, process.ErrNoProcess, err)
 	require.Error(t, <-reasons)
 	require.NoError(t, all[1].Flush(t.Context()), "the pair of nodes goes on")

@@ -1,11 +1,11 @@
 package natscluster
 
 import (
+	"context"
 	"errors"
 	"sync"
 
 	"github.com/suiro-go/suiro/process"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // maxGroup is the largest length of a group's name in bytes.
@@ -43,9 +43,9 @@ func (c *Cluster) announce(p *peer) {
 // Publish sends a message to the members of a group on all nodes. It encodes the message once, and
 // sends it once to each node that has members. n counts the mailboxes of this node and the other
 // nodes that have accepted it. The error is the first one: process.ErrMailboxFull if there is no
-// room to a node. cx is as for System.Send. Publish does not wait.
-func (c *Cluster) Publish(cx *sched.Context, group string, message any) (n int, err error) {
-	n = c.sys.Publish(cx, group, message)
+// room to a node. Publish does not wait. ctx is as for System.Publish.
+func (c *Cluster) Publish(ctx context.Context, group string, message any) (n int, err error) {
+	n = c.sys.Publish(ctx, group, message)
 	var e entry
 	var t *messageType
 	for _, p := range c.all() {
@@ -91,7 +91,7 @@ func (p *peer) published(e *entry) {
 		c.cfg.Logger.Warn("natscluster: a message cannot be decoded", "type", t.name, "error", err)
 		return
 	}
-	if c.sys.Publish(nil, group, m) > 0 {
+	if c.sys.Publish(c.ctx, group, m) > 0 {
 		return
 	}
 	c.groupsMu.Lock()

@@ -52,10 +52,10 @@ func TestASendWhileANodeIsBeingLostIsRefused(t *testing.T) {
 	to := pidOf(7)
 	var errs []error
 	c = alone(t, func(cfg *Config) {
-		cfg.Process.Dropped = func(process.PID, any, error) { errs = append(errs, c.sys.Send(nil, to, certain{2})) }
+		cfg.Process.Dropped = func(process.PID, any, error) { errs = append(errs, c.sys.TrySend(to, certain{2})) }
 	})
 	p := c.heard(7)
-	require.NoError(t, c.sys.Send(nil, to, certain{1}))
+	require.NoError(t, c.sys.TrySend(to, certain{1}))
 	c.lose(p)
 	require.Equal(t, []error{ErrNodeLost}, errs)
 	require.Equal(t, uint64(2), c.heard(7).epoch, "it comes back in the next epoch")
@@ -138,8 +138,8 @@ func TestFlushDoesNotWaitForLaterMessages(t *testing.T) {
 	p.take(nil, nil)
 	<-p.wake // of add
 	flushed := make(chan error, 1)
-	go func() { flushed <- c.Flush(t.Context()) }()
-	<-p.wake // of Flush
+	go func() { flushed <- c.flush(t.Context()) }()
+	<-p.wake // of flush
 	require.NoError(t, p.add(&e, true))
 	p.take(nil, nil)
 	p.confirmed(&header{epoch: 1, seq: 1})
@@ -196,7 +196,7 @@ func TestCallsThatAreGivenUpLeaveNothing(t *testing.T) {
 		<-received
 		cancel()
 	}()
-	_, err = process.CallContext[int, int](ctx, near.sys, ref.PID(), 5)
+	_, err = process.Call[int, int](ctx, near.sys, ref.PID(), 5)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, near.Flush(t.Context()), "the other node has the entry")
 	for _, p := range far.all() {
@@ -219,13 +219,13 @@ func pidOf(node uint64) (pid process.PID) {
 func TestNodesThatWereNeverHeard(t *testing.T) {
 	changes := make(chan bool, 10)
 	c := alone(t, func(cfg *Config) { cfg.NodeChanged = func(_ uint64, found bool) { changes <- found } })
-	require.NoError(t, c.sys.Send(nil, pidOf(7), certain{1}), "it may be about to join")
+	require.NoError(t, c.sys.TrySend(pidOf(7), certain{1}), "it may be about to join")
 	require.Empty(t, c.Nodes())
 	c.lose(c.all()[0])
 	require.Empty(t, changes)
-	require.Equal(t, ErrNodeLost, c.sys.Send(nil, pidOf(7), certain{1}))
+	require.Equal(t, ErrNodeLost, c.sys.TrySend(pidOf(7), certain{1}))
 
-	require.NoError(t, c.sys.Send(nil, pidOf(8), certain{1}))
+	require.NoError(t, c.sys.TrySend(pidOf(8), certain{1}))
 	p := c.heard(8)
 	require.True(t, <-changes)
 	require.Equal(t, []uint64{8}, c.Nodes())
@@ -270,4 +270,75 @@ func TestEmptyGroupsAreDropped(t *testing.T) {
 	far.dropEmptyGroups()
 	require.Empty(t, far.groups)
 	require.Eventually(t, func() bool { return interest() == 0 }, patience.Limit, time.Millisecond)
+}
+
+// A process that waits for NATS does not hold up its worker. A wait ends with its context, and with
+// the node.
+func TestAProcessWaitsForNATS(t *testing.T) {
+	rt := sched.New(sched.Config{Workers: 1})
+	t.Cleanup(func() { require.NoError(t, rt.Close()) }) // after the node has left
+	c := alone(t, func(cfg *Config) { cfg.Process.Runtime = rt })
+	p := c.heard(7)
+	require.NoError(t, c.sys.TrySend(pidOf(7), certain{1})) // which nobody confirms
+	errs := make(chan error, 2)
+	begun := make(chan struct{})
+	flush := func(derive func(cx *sched.Context) (context.Context, context.CancelFunc)) {
+		_, err := process.Go(c.sys, process.Options{}, func(cx *sched.Context, _ *process.Inbox[any]) error {
+			ctx, cancel := derive(cx)
+			defer cancel()
+			begun <- struct{}{}
+			errs <- c.Flush(ctx)
+			return nil
+		})
+		require.NoError(t, err)
+		<-begun
+	}
+	flush(func(cx *sched.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(cx, time.Millisecond)
+	})
+	require.ErrorIs(t, <-errs, context.DeadlineExceeded)
+	flush(func(cx *sched.Context) (context.Context, context.CancelFunc) { return context.WithCancel(cx) })
+	answers, err := process.Go(c.sys, process.Options{}, func(cx *sched.Context, self *process.Inbox[*process.Request[int, int]]) error {
+		q, err := self.Receive(cx)
+		if err == nil {
+			q.Reply(q.Body)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	got, err := process.Call[int, int](t.Context(), c.sys, answers.PID(), 5)
+	require.NoError(t, err)
+	require.Equal(t, 5, got)
+	require.Empty(t, errs, "it waits")
+	c.lose(p)
+	require.NoError(t, <-errs)
+
+	_, err = process.Go(c.sys, process.Options{}, func(cx *sched.Context, self *process.Inbox[any]) error {
+		errs <- c.Register(cx, "me", self.PID())
+		errs <- c.Shutdown(cx)
+		_, err := self.Receive(cx)
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, <-errs)
+	require.ErrorIs(t, <-errs, sched.ErrBlocksWorker)
+	_, err = c.Whereis(t.Context(), "me")
+	require.NoError(t, err, "the node has not left")
+}
+
+func TestWaitsEndWithTheNode(t *testing.T) {
+	c := alone(t, nil)
+	p := c.heard(7)
+	require.NoError(t, c.sys.TrySend(pidOf(7), certain{1}))
+	errs := make(chan error, 1)
+	go func() { errs <- c.Flush(context.Background()) }()
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.flushed) > 0
+	}, patience.Limit, time.Millisecond)
+	c.cancel() // as stop does
+	require.Equal(t, ErrClosed, <-errs)
+	_, err := c.Whereis(t.Context(), "me")
+	require.Equal(t, ErrClosed, err)
 }

@@ -32,7 +32,7 @@ func TestNodesThatAreKilledOrStopped(t *testing.T) {
 		eventually(t, func() bool { return len(host.Nodes()) == 3 && statusOf(t, host, n).Sent == 0 })
 	}
 	send := func(from, to *nodeProcess, n int) {
-		require.NoError(t, host.System().Send(nil, from.pid, task{to.pid, n}))
+		require.NoError(t, host.System().TrySend(from.pid, task{to.pid, n}))
 	}
 	received := func(n *nodeProcess) int { return statusOf(t, host, n).Received }
 
@@ -65,11 +65,11 @@ func TestNodesThatAreKilledOrStopped(t *testing.T) {
 	require.Positive(t, received(c), "the monitor is set")
 	require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
 	require.Equal(t, natscluster.ErrNodeLost, <-reasons)
-	require.Equal(t, natscluster.ErrNodeLost, host.System().Send(nil, c.pid, plain{}))
+	require.Equal(t, natscluster.ErrNodeLost, host.System().TrySend(c.pid, plain{}))
 	require.NoError(t, c.Process.Signal(syscall.SIGCONT))
-	eventually(t, func() bool { return host.System().Send(nil, c.pid, plain{}) == nil })
+	eventually(t, func() bool { return host.System().TrySend(c.pid, plain{}) == nil })
 	eventually(t, func() bool {
-		s, err := process.CallContext[bool, status](t.Context(), host.System(), c.pid, true)
+		s, err := process.Call[bool, status](t.Context(), host.System(), c.pid, true)
 		return err == nil && s.Received == each
 	})
 }
@@ -85,16 +85,16 @@ func TestKillsLeaveNothingBehind(t *testing.T) {
 	round := func(i int) {
 		n := startNode(t, host, fmt.Sprint("node ", i))
 		eventually(t, func() bool {
-			_, err := process.CallContext[bool, status](t.Context(), host.System(), n.pid, true)
+			_, err := process.Call[bool, status](t.Context(), host.System(), n.pid, true)
 			return err == nil
 		})
 		reasons := watch(t, host, n.pid)
-		require.NoError(t, host.System().Send(nil, n.pid, task{pid, 1 << 30}))
+		require.NoError(t, host.System().TrySend(n.pid, task{pid, 1 << 30}))
 		for j := range 1000 {
-			require.NoError(t, host.System().SendContext(t.Context(), n.pid, sure{pid, j}))
+			require.NoError(t, host.System().Send(t.Context(), n.pid, sure{pid, j}))
 		}
 		eventually(t, func() bool { // the group of the dead nodes does not count
-			n, err := host.Publish(nil, "workers", "hello")
+			n, err := host.Publish(t.Context(), "workers", "hello")
 			return n >= 1 && err == nil
 		})
 		n.kill()

@@ -41,15 +41,34 @@ type ownName struct {
 }
 
 // Register gives a process of this node a name in the whole cluster, besides those of
-// System.Register. It needs JetStream. The error is process.ErrNameTaken if another process has
-// the name, or process.ErrNoProcess. The name is free again soon after the process has ended, and
-// Config.Lease after its node is lost.
+// System.Register. It needs JetStream, and waits for it as sched.Await does. The error is
+// process.ErrNameTaken if another process has the name, or process.ErrNoProcess. The name is free
+// again soon after the process has ended, and Config.Lease after its node is lost. With an error,
+// it is freed if it was stored.
 func (c *Cluster) Register(ctx context.Context, name string, pid process.PID) error {
+	_, err := wait(ctx, c, func(ctx context.Context) (registered, error) { return c.register(ctx, name, pid) })
+	return err
+}
+
+// A registered is a name that a process has from now on.
+type registered struct {
+	c   *Cluster
+	own *ownName // nil: it had the name before
+}
+
+// Release implements sched.Releaser: the caller no longer waits, and has got an error.
+func (r registered) Release() {
+	if r.own != nil {
+		r.c.freeName(r.own)
+	}
+}
+
+func (c *Cluster) register(ctx context.Context, name string, pid process.PID) (none registered, err error) {
 	if err := c.openNames(ctx); err != nil {
-		return err
+		return none, err
 	}
 	if pid.Node() != c.node || c.sys.Status(pid) == process.Complete {
-		return process.ErrNoProcess
+		return none, process.ErrNoProcess
 	}
 	n := &c.names
 	value, _ := pid.MarshalBinary()
@@ -66,7 +85,7 @@ func (c *Cluster) Register(ctx context.Context, name string, pid process.PID) er
 		}
 		if !errors.Is(err, jetstream.ErrKeyExists) {
 			c.giveUpName(name, pid)
-			return fmt.Errorf("natscluster: name: %w", err)
+			return none, fmt.Errorf("natscluster: name: %w", err)
 		}
 		e, err := n.pids.Get(ctx, nameKey(name))
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -74,17 +93,17 @@ func (c *Cluster) Register(ctx context.Context, name string, pid process.PID) er
 		}
 		if err != nil {
 			c.giveUpName(name, pid)
-			return fmt.Errorf("natscluster: name: %w", err)
+			return none, fmt.Errorf("natscluster: name: %w", err)
 		}
 		if !bytes.Equal(e.Value(), value) {
 			switch holds, err := c.holds(ctx, e); {
 			case err != nil:
-				return err
+				return none, err
 			case holds:
-				return process.ErrNameTaken
+				return none, process.ErrNameTaken
 			}
 		} else if c.owns(name, pid) {
-			return nil
+			return none, nil
 		} // else the answer to an earlier Create was lost
 		if revision, err = n.pids.Update(ctx, nameKey(name), value, e.Revision()); err == nil {
 			break
@@ -97,12 +116,12 @@ func (c *Cluster) Register(ctx context.Context, name string, pid process.PID) er
 	stop, ok := c.sys.OnEnd(pid, func(error) { c.freeName(own) })
 	if !ok {
 		c.freeName(own)
-		return process.ErrNoProcess
+		return none, process.ErrNoProcess
 	}
 	n.mu.Lock()
 	own.stop = stop
 	n.mu.Unlock()
-	return nil
+	return registered{c, own}, nil
 }
 
 // owns reports whether a process of this node has the name, as far as this node knows.
@@ -127,8 +146,8 @@ func (c *Cluster) giveUpName(name string, pid process.PID) {
 	c.freeName(own)
 }
 
-// Unregister frees a name that a process of this node has. It reports whether one had it. If there
-// is an error, the node goes on trying.
+// Unregister frees a name that a process of this node has. It reports whether one had it. It waits
+// as Register does. If there is an error, the node goes on trying.
 func (c *Cluster) Unregister(ctx context.Context, name string) (bool, error) {
 	n := &c.names
 	n.mu.Lock()
@@ -139,12 +158,17 @@ func (c *Cluster) Unregister(ctx context.Context, name string) (bool, error) {
 	}
 	own.ended = true // maintainNames tries again if this fails
 	n.mu.Unlock()
-	return true, c.removeName(ctx, name, own)
+	_, err := wait(ctx, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.removeName(ctx, name, own) })
+	return true, err
 }
 
-// Whereis is the process of the cluster that has the name. It asks JetStream. The error is
-// process.ErrNoProcess if none has.
+// Whereis is the process of the cluster that has the name. It asks JetStream, and waits as Register
+// does. The error is process.ErrNoProcess if none has.
 func (c *Cluster) Whereis(ctx context.Context, name string) (process.PID, error) {
+	return wait(ctx, c, func(ctx context.Context) (process.PID, error) { return c.whereis(ctx, name) })
+}
+
+func (c *Cluster) whereis(ctx context.Context, name string) (process.PID, error) {
 	if err := c.openNames(ctx); err != nil {
 		return process.PID{}, err
 	}
@@ -207,7 +231,14 @@ func (c *Cluster) openNames(ctx context.Context) error {
 	if n.leases, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: prefix + "-leases", TTL: c.cfg.Lease}); err != nil {
 		return fmt.Errorf("natscluster: opening the bucket of leases: %w", err)
 	}
-	if n.lease, err = n.leases.Create(ctx, leaseKey(c.node), nil); err != nil {
+	n.lease, err = n.leases.Create(ctx, leaseKey(c.node), nil)
+	if errors.Is(err, jetstream.ErrKeyExists) { // of an earlier call that has ended before the answer came
+		var e jetstream.KeyValueEntry
+		if e, err = n.leases.Get(ctx, leaseKey(c.node)); err == nil {
+			n.lease = e.Revision()
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("natscluster: lease: %w", err)
 	}
 	n.own, n.changed, n.opened = make(map[string]*ownName), make(chan struct{}, 1), true

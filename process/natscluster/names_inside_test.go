@@ -110,3 +110,29 @@ func TestALapsedLeaseIsRememberedUntilAllNamesAreConfirmed(t *testing.T) {
 	c.renewLease(ctx)
 	require.Equal(t, []string{"b", "d"}, lost)
 }
+
+func TestTheLeaseOfACallThatWasGivenUpIsTaken(t *testing.T) {
+	near, _ := named(t, nil)
+	far := alone(t, func(cfg *Config) { cfg.URL, cfg.Lease = near.URL(), time.Hour })
+	revision, err := near.names.leases.Create(t.Context(), leaseKey(far.node), nil)
+	require.NoError(t, err)
+	_, err = far.Whereis(t.Context(), "a")
+	require.Equal(t, process.ErrNoProcess, err)
+	require.Equal(t, revision, far.names.lease)
+}
+
+func TestARegisterThatWasGivenUpFreesTheName(t *testing.T) {
+	c, pid := named(t, nil)
+	r, err := c.register(t.Context(), "a", pid)
+	require.NoError(t, err)
+	again, err := c.register(t.Context(), "a", pid)
+	require.NoError(t, err)
+	again.Release()
+	_, err = c.Whereis(t.Context(), "a")
+	require.NoError(t, err, "it had the name before")
+	r.Release()
+	require.Eventually(t, func() bool {
+		_, err := c.Whereis(t.Context(), "a")
+		return err == process.ErrNoProcess
+	}, patience.Limit, time.Millisecond)
+}

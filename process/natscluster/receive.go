@@ -192,7 +192,7 @@ func (p *peer) deliver(d delivery, epoch uint64) {
 	p.mu.Unlock()
 	var err error
 	if l == nil {
-		if err = p.c.sys.Send(nil, d.to, d.message); err != process.ErrMailboxFull {
+		if err = p.c.sys.TrySend(d.to, d.message); err != process.ErrMailboxFull {
 			p.c.delivered(d, err)
 			return
 		}
@@ -236,7 +236,7 @@ func (l *line) run(ctx context.Context) {
 		d := l.all[0]
 		l.all = l.all[1:]
 		p.mu.Unlock()
-		send := p.c.sys.SendContext
+		send := p.c.sys.Send
 		if d.must {
 			send = p.c.sys.Deliver
 		}

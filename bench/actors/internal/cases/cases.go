@@ -163,7 +163,7 @@ type suiroActor struct {
 
 func (a *suiroActor) Init(ctx context.Context, _ string, _ any) error {
 	a.self = process.FromContext(ctx)
-	a.reply = func(to any) { _ = a.self.Send(to.(process.PID), a.now) }
+	a.reply = func(to any) { _ = a.self.TrySend(to.(process.PID), a.now) }
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (s suiro) Spawn(r Receiver) any {
 	return pid
 }
 
-func (s suiro) Send(to any, m *Message) { _ = s.sys.Send(nil, to.(process.PID), m) }
+func (s suiro) Send(to any, m *Message) { _ = s.sys.TrySend(to.(process.PID), m) }
 func (s suiro) Stop(a any)              { _ = s.sys.Kill(a.(process.PID)) }
 func (s suiro) Close()                  { _ = s.sys.Shutdown(context.Background()) }
 

@@ -131,7 +131,7 @@ func (h *client) OnData(c *server.Conn) error {
 
 // say sends a line to the room. If the room has ended, its monitor says that.
 func (v *visit) say(line string) error {
-	err := v.self.Send(v.room, say{v.self.PID(), line})
+	err := v.self.TrySend(v.room, say{v.self.PID(), line})
 	if errors.Is(err, process.ErrNoProcess) {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (h *client) OnEvent(c *server.Conn, ev process.Event) error {
 			return m.err
 		}
 		v.room, v.tag = m.pid, v.self.Monitor(m.pid)
-		err := v.self.Send(m.pid, enter{v.self.PID()})
+		err := v.self.TrySend(m.pid, enter{v.self.PID()})
 		for _, line := range v.held {
 			if err == nil {
 				err = v.say(line)
@@ -182,7 +182,7 @@ func (h *client) move(v *visit, name string) {
 	}
 	if !v.room.IsZero() {
 		v.self.Demonitor(v.tag)
-		_ = v.self.Send(v.room, leave{v.self.PID()}) // it may have ended
+		_ = v.self.TrySend(v.room, leave{v.self.PID()}) // it may have ended
 	}
 	v.name, v.room = name, process.PID{}
 	h.house.find(v.self.PID(), name)

@@ -49,7 +49,7 @@ func (h *house) find(who process.PID, name string) {
 		ctx, cancel := context.WithTimeout(h.ctx, findTime)
 		defer cancel()
 		pid, err := h.room(ctx, name)
-		_ = h.cluster.System().Send(nil, who, found{name, pid, err}) // the client may have gone
+		_ = h.cluster.System().TrySend(who, found{name, pid, err}) // the client may have gone
 	}()
 }
 

@@ -92,7 +92,7 @@ func (w *web) lines(out http.ResponseWriter, r *http.Request) {
 	out.Header().Set("Content-Type", "text/event-stream")
 	out.Header().Set("Cache-Control", "no-store")
 	flush := http.NewResponseController(out)
-	if err := sys.SendContext(r.Context(), room, enter{me}); err != nil {
+	if err := sys.Send(r.Context(), room, enter{me}); err != nil {
 		return
 	}
 	for line := me.String(); ; {
@@ -125,7 +125,7 @@ func (w *web) say(out http.ResponseWriter, r *http.Request) {
 	if line == "" {
 		return
 	}
-	if err := w.house.cluster.System().SendContext(r.Context(), g.room, say{g.who, line}); err != nil {
+	if err := w.house.cluster.System().Send(r.Context(), g.room, say{g.who, line}); err != nil {
 		http.Error(out, err.Error(), http.StatusServiceUnavailable)
 	}
 }
