@@ -6,12 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
 
 	"github.com/suiro-go/suiro/internal/accept"
 	"github.com/suiro-go/suiro/internal/bubble"
-	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/internal/queue"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -100,22 +99,21 @@ func (l *UnixListener) arrive(s *UnixStream) {
 
 // tell calls Accepted. It reports whether that has returned.
 func (l *UnixListener) tell(s *UnixStream) (returned bool) {
-	defer l.recoverPanic(s)
-	if ended := l.accepted(s); ended != nil {
-		s.sock.NotifyEnd(func() {
-			defer l.recoverPanic(s)
-			ended()
-		})
+	var ended func()
+	returned = l.call(s, func() { ended = l.accepted(s) })
+	if ended != nil {
+		s.sock.NotifyEnd(func() { l.call(s, ended) })
 	}
-	return true
+	return returned
 }
 
-// recoverPanic is deferred before calls of the user's functions.
-func (l *UnixListener) recoverPanic(s *UnixStream) {
-	if v := recover(); v != nil {
-		err := &core.PanicError{Value: v, Stack: debug.Stack()}
-		l.inner.group.core.Engine.HandlerPanicked(err, l, slog.Any("remote", s.peer))
+// call calls a function of the user. It reports whether that has returned.
+func (l *UnixListener) call(s *UnixStream, f func()) (returned bool) {
+	p := (*PanicError)(panics.Try(f))
+	if p != nil {
+		l.inner.group.core.Engine.HandlerPanicked(p, l, slog.Any("remote", s.peer))
 	}
+	return p == nil
 }
 
 // Shed implements accept.Owner.

@@ -18,6 +18,18 @@ import (
 // A panic of Accepted closes that connection alone. A panic of the function that it returned
 // changes nothing. The listener goes on after both.
 func TestAPanicOfAUnixListenersFunctionEndsNothingElse(t *testing.T) {
+	testPanicsOfAUnixListener(t, "in Accepted", "at the end", "in Accepted", "at the end")
+}
+
+func TestANilPanicOfAUnixListenersFunctionEndsNothingElse(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
+	testPanicsOfAUnixListener(t, nil, "at the end", "called with nil", "at the end")
+	testPanicsOfAUnixListener(t, "in Accepted", nil, "in Accepted", "called with nil")
+}
+
+// testPanicsOfAUnixListener has Accepted panic with a value once, and the functions that it returns
+// with another one. The log says the texts for them.
+func testPanicsOfAUnixListener(t *testing.T, accepting, ending any, first, later string) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)
 		addr := &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"}
@@ -27,17 +39,17 @@ func TestAPanicOfAUnixListenersFunctionEndsNothingElse(t *testing.T) {
 		calls := 0
 		l, err := f.ListenUnix(conn.UnixListenerConfig{Accepted: func(*conn.UnixStream) func() {
 			if calls++; calls == 1 {
-				panic("in Accepted")
+				panic(accepting)
 			}
-			return func() { panic("at the end") }
+			return func() { panic(ending) }
 		}}, ln)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), conntest.Patience)
 		defer cancel()
-		first, err := dial(addr)
+		refused, err := dial(addr)
 		require.NoError(t, err)
-		defer first.Close()
-		_, err = first.Read(make([]byte, 1))
+		defer refused.Close()
+		_, err = refused.Read(make([]byte, 1))
 		require.ErrorIs(t, err, io.EOF)
 		for range 2 {
 			c, err := dial(addr)
@@ -47,8 +59,8 @@ func TestAPanicOfAUnixListenersFunctionEndsNothingElse(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Close())
 		}
-		conntest.Eventually(t, func() bool { return f.log.Count("at the end") == 2 }) // logged after it is counted
-		require.Equal(t, 1, f.log.Count("in Accepted"))
+		conntest.Eventually(t, func() bool { return f.log.Count(later) == 2 }) // logged after it is counted
+		require.Equal(t, 1, f.log.Count(first))
 		require.EqualValues(t, 3, f.Stats().HandlerPanics)
 		require.NoError(t, l.Close())
 	})

@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -59,8 +60,11 @@ func (c *console) ask() (a answers, current bool) {
 }
 
 func answersOf(s Server) (a answers) {
-	defer func() { a.panicked = recover() }()
-	return answers{group: s.Group(), addrs: s.Addrs(), stopping: s.Stopping()}
+	p := panics.Try(func() { a = answers{group: s.Group(), addrs: s.Addrs(), stopping: s.Stopping()} })
+	if p != nil {
+		a.panicked = p.Value
+	}
+	return a
 }
 
 // group returns the server's group, or nil.

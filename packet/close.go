@@ -113,6 +113,5 @@ func (c *Conn) callOnClose() {
 		return // OnClose has ended the goroutine
 	}
 	c.flags |= onCloseCalled
-	defer c.recoverPanic()
-	c.handler.OnClose(c, c.cause)
+	c.call(func() { c.handler.OnClose(c, c.cause) })
 }

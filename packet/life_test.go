@@ -150,11 +150,13 @@ func TestPacketSocketsThatCloseUnderTrafficLeaveNothing(t *testing.T) {
 }
 
 func TestAnErrorOrPanicOfAPacketHandlerClosesTheSocket(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, lives := packetFixture(t, backend, 2)
 		for name, what := range map[string]func() error{
 			"error": func() error { return errTest },
 			"panic": func() error { panic(errTest) },
+			"nil":   func() error { panic(nil) }, //nolint:govet // it is the test
 			"exit":  func() error { runtime.Goexit(); return nil },
 		} {
 			closed := make(chan error, 1)
@@ -166,6 +168,9 @@ func TestAnErrorOrPanicOfAPacketHandlerClosesTheSocket(t *testing.T) {
 				case "panic":
 					require.ErrorAs(t, err, &p)
 					require.Equal(t, errTest, p.Value)
+				case "nil":
+					require.ErrorAs(t, err, &p)
+					require.ErrorAs(t, err, new(*runtime.PanicNilError))
 				case "exit":
 					require.ErrorIs(t, err, sched.ErrGoexit)
 				default:

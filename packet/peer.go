@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -288,11 +288,6 @@ func (c *Conn) drainTasks() {
 func (h *sessionTasks) run(cx *sched.Context, s *Session, p *Peer) {
 	err := sched.ErrGoexit
 	defer func() {
-		if v := recover(); v != nil {
-			e := &PanicError{Value: v, Stack: debug.Stack()}
-			p.group.HandlerPanicked(e, h, slog.Any("remote", p.addr))
-			err = e
-		}
 		p.mu.Lock()
 		p.done = true
 		for p.queue.Len() > 0 {
@@ -304,7 +299,10 @@ func (h *sessionTasks) run(cx *sched.Context, s *Session, p *Peer) {
 			_ = p.conn.enqueue(command{kind: cmdSession, do: func(*Conn) { h.returned(s, err) }})
 		}
 	}()
-	err = h.serve(cx, p)
+	if e := (*PanicError)(panics.Try(func() { err = h.serve(cx, p) })); e != nil {
+		p.group.HandlerPanicked(e, h, slog.Any("remote", p.addr))
+		err = e
+	}
 }
 
 // returned ends a session whose task has ended.

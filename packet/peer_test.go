@@ -69,6 +69,7 @@ func TestSessionTasksServeEachPeerSequentially(t *testing.T) {
 }
 
 func TestSessionTasksGetAnErrorAtTheirEnd(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f, _ := packetFixture(t, backend, workers)
 		ends := make(chan error, 10)
@@ -80,10 +81,12 @@ func TestSessionTasksGetAnErrorAtTheirEnd(t *testing.T) {
 					ends <- err
 					return err
 				}
-				if string(b[:n]) == "panic" {
+				switch string(b[:n]) {
+				case "panic":
 					panic("on demand")
-				}
-				if string(b[:n]) == "fail" {
+				case "nil":
+					panic(nil) //nolint:govet // it is the test
+				case "fail":
 					return errTest
 				}
 				requireSent(p.Send(b[:n]))
@@ -95,12 +98,12 @@ func TestSessionTasksGetAnErrorAtTheirEnd(t *testing.T) {
 		exchange(t, c, "idle")
 		require.ErrorIs(t, conntest.Receive(t, ends), os.ErrDeadlineExceeded)
 		conntest.Eventually(t, func() bool { return m.Len() == 0 })
-		for _, text := range []string{"panic", "fail"} {
-			failures := func() uint64 { return f.Stats().HandlerErrors + f.Stats().HandlerPanics }
-			before := failures()
+		panics, errs := func() uint64 { return f.Stats().HandlerPanics }, func() uint64 { return f.Stats().HandlerErrors }
+		for text, count := range map[string]func() uint64{"panic": panics, "nil": panics, "fail": errs} {
+			before := count()
 			_, err := c.Write([]byte(text))
 			require.NoError(t, err)
-			conntest.Eventually(t, func() bool { return failures() > before && m.Len() == 0 })
+			conntest.Eventually(t, func() bool { return count() > before && m.Len() == 0 })
 			exchange(t, c, "again") // in another session
 			require.ErrorIs(t, conntest.Receive(t, ends), os.ErrDeadlineExceeded)
 		}

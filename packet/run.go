@@ -3,11 +3,11 @@ package packet
 import (
 	"net"
 	"net/netip"
-	"runtime/debug"
 	"slices"
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -32,7 +32,7 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	var ev events
 	c.collect(&ev)
 	defer c.releaseEvents(&ev) // if a handler ends the goroutine: see Exited
-	c.work(&ev)
+	c.call(func() { c.work(&ev) })
 	c.releaseEvents(&ev)
 	return c.settle(cx)
 }
@@ -62,7 +62,6 @@ func (t *connTask) Exited(*sched.Context) {
 
 // work calls the handler for the events. settle then submits operations or tears the socket down.
 func (c *Conn) work(ev *events) {
-	defer c.recoverPanic()
 	if !c.is(opened | broken) {
 		c.flags |= opened
 		c.check(c.handler.OnOpen(c))
@@ -95,14 +94,12 @@ func (c *Conn) drain() {
 	}
 }
 
-func (c *Conn) recoverPanic() {
-	v := recover()
-	if v == nil {
-		return
+// call calls f, which may call the handler. A panic closes the socket.
+func (c *Conn) call(f func()) {
+	if p := (*PanicError)(panics.Try(f)); p != nil {
+		c.group.HandlerPanicked(p, c.handler, c.logAttr())
+		c.fail(p)
 	}
-	err := &PanicError{Value: v, Stack: debug.Stack()}
-	c.group.HandlerPanicked(err, c.handler, c.logAttr())
-	c.fail(err)
 }
 
 // receive passes the received datagrams to the handler, and releases them.

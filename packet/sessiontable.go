@@ -153,10 +153,7 @@ func (t *sessionTable) endAll(err error) {
 		}
 	}()
 	for t.oldest != nil {
-		func() {
-			defer t.conn.recoverPanic()
-			t.end(t.oldest, err)
-		}()
+		t.conn.call(func() { t.end(t.oldest, err) })
 	}
 }
 

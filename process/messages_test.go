@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -365,6 +366,31 @@ func TestATypedInboxDropsOtherTypes(t *testing.T) {
 	require.NoError(t, process.RefOf[int](s, ref.PID()).TrySend(5))
 	require.Equal(t, 5, receive(t, "the number", got))
 	require.Equal(t, "text", receive(t, "the text", dropped))
+}
+
+func TestDroppedMayPanic(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
+	for text, fail := range map[string]func(){
+		"of the test":     func() { panic("of the test") },
+		"called with nil": func() { panic(nil) }, //nolint:govet // it is the test
+	} {
+		t.Run(text, func(t *testing.T) {
+			log := &conntest.Log{}
+			s := newSystem(t, 1, process.Config{Logger: log.Logger(), Dropped: func(process.PID, any, error) { fail() }})
+			got := make(chan int, 1)
+			ref, err := process.Go(s, process.Options{}, func(cx *sched.Context, self *process.Inbox[int]) error {
+				m, err := self.Receive(cx)
+				got <- m
+				return err
+			})
+			require.NoError(t, err)
+			require.NoError(t, s.Send(nil, ref.PID(), "not an int"))
+			require.NoError(t, ref.Send(nil, 5))
+			require.Equal(t, 5, receive(t, "the number", got))
+			require.Equal(t, 1, log.Count("Dropped panicked"))
+			require.Equal(t, 1, log.Count(text))
+		})
+	}
 }
 
 type question = *process.Request[string, int]

@@ -3,9 +3,9 @@ package process
 import (
 	"context"
 	"math"
-	"runtime/debug"
 
 	"github.com/suiro-go/suiro/internal/mpsc"
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -111,14 +111,9 @@ func (b *stepper) Run(cx *sched.Context) (done bool) {
 	p := &b.proc
 	p.cx = cx
 	p.state.Begin()
-	returned := false
-	defer func() {
-		if !returned {
-			done = b.failed(cx, recover())
-		}
-	}()
-	done = b.run(cx)
-	returned = true
+	if v := (*sched.PanicError)(panics.Try(func() { done = b.run(cx) })); v != nil {
+		return b.failed(cx, v)
+	}
 	return done
 }
 
@@ -190,20 +185,17 @@ func (b *stepper) end(reason error) {
 	b.proc.finish(reason)
 }
 
-// failed is called when a run has not returned, because of a panic or runtime.Goexit. The process
-// ends in the next run (see sched.Survivor).
-func (b *stepper) failed(cx *sched.Context, v any) (done bool) {
+// failed is called after a run that has not returned, because of a panic or runtime.Goexit. Unless
+// the process has ended, it ends in the next run.
+func (b *stepper) failed(cx *sched.Context, err error) (ended bool) {
 	p := &b.proc
 	p.sys.scratch[cx.Worker()] = scratch{}
 	if p.state.Phase() == mpsc.Complete {
 		return true
 	}
-	if v == nil {
-		b.err = sched.ErrGoexit
-		return false
+	if v, ok := err.(*sched.PanicError); ok {
+		p.sys.cfg.Logger.Error("process: a process panicked", "pid", p.pid.String(), "panic", v.Value, "stack", string(v.Stack))
 	}
-	err := &sched.PanicError{Value: v, Stack: debug.Stack()}
-	p.sys.cfg.Logger.Error("process: a process panicked", "pid", p.pid.String(), "panic", v, "stack", string(err.Stack))
 	b.err = err
 	p.state.Settle(mpsc.Ready)
 	cx.Wake(p.task.Waker())
@@ -211,11 +203,7 @@ func (b *stepper) failed(cx *sched.Context, v any) (done bool) {
 }
 
 // Exited implements sched.Survivor.
-func (b *stepper) Exited(*sched.Context) {
-	if b.proc.state.Phase() != mpsc.Complete {
-		b.proc.state.Settle(mpsc.Ready)
-	}
-}
+func (b *stepper) Exited(cx *sched.Context) { b.failed(cx, sched.ErrGoexit) }
 
 // TaskDraining implements sched.Drainer.
 func (b *stepper) TaskDraining() *sched.CancellationToken { return &b.proc.sys.draining }

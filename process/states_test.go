@@ -218,6 +218,7 @@ func TestACommandWithoutAHandlerFails(t *testing.T) {
 
 // However a process ends, Close is called once, and the reason is what its watchers get.
 func TestReasons(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
 	failure := errors.New("failure")
 	panics := func(err error) bool { return errors.As(err, new(*sched.PanicError)) }
 	is := func(want error) func(error) bool { return func(err error) bool { return err == want } }
@@ -232,6 +233,7 @@ func TestReasons(t *testing.T) {
 		{"an error of Init", failure, func(*process.StepOutput) error { return nil }, is(failure), false},
 		{"an error of Step", nil, func(*process.StepOutput) error { return failure }, is(failure), true},
 		{"a panic", nil, func(*process.StepOutput) error { panic(failure) }, panics, true},
+		{"a nil panic", nil, func(*process.StepOutput) error { panic(nil) }, panics, true}, //nolint:govet // it is the test
 		{"Goexit", nil, func(*process.StepOutput) error { runtime.Goexit(); return nil }, is(sched.ErrGoexit), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,11 +3,11 @@ package process
 import (
 	"log/slog"
 	"reflect"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -219,12 +219,9 @@ func (s *System) drop(to PID, ev Event, why error) {
 	if s.cfg.Dropped == nil {
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			s.cfg.Logger.Error("process: Dropped panicked", "panic", v, "stack", string(debug.Stack()))
-		}
-	}()
-	s.cfg.Dropped(to, ev.Data, why)
+	if p := panics.Try(func() { s.cfg.Dropped(to, ev.Data, why) }); p != nil {
+		s.cfg.Logger.Error("process: Dropped panicked", "panic", p.Value, "stack", string(p.Stack))
+	}
 }
 
 // A failer is a request that somebody waits for.

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/suiro-go/suiro/internal/onworker"
+	"github.com/suiro-go/suiro/internal/panics"
 )
 
 // A coroutine is a stack on which stackful tasks run, one after the other. If the goroutine that
@@ -105,7 +106,7 @@ func (co *coroutine) call() (p *PanicError) {
 	returned := false
 	defer func() {
 		if !returned {
-			p = panicOf(recover())
+			p = (*PanicError)(panics.Of(recover()))
 		}
 	}()
 	cx := co.cx

@@ -163,12 +163,14 @@ func (s *syncBuffer) String() string {
 }
 
 func TestADriverThatCannotBeMadeIsAnErrorHoweverItFails(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
 	for name, c := range map[string]struct {
 		fail func() (sched.Driver, error)
 		want string
 	}{
 		"exits":           {func() (sched.Driver, error) { runtime.Goexit(); return nil, nil }, sched.ErrGoexit.Error()},
 		"panics":          {func() (sched.Driver, error) { panic("no device") }, "no device"},
+		"panics with nil": {func() (sched.Driver, error) { panic(nil) }, "called with nil"}, //nolint:govet // it is the test
 		"is none":         {func() (sched.Driver, error) { return nil, nil }, "neither a driver nor an error"},
 		"says it pends":   {func() (sched.Driver, error) { return nil, sched.ErrPending }, sched.ErrPending.Error()},
 		"has its reasons": {func() (sched.Driver, error) { return nil, io.ErrNoProgress }, io.ErrNoProgress.Error()},

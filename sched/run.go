@@ -1,5 +1,7 @@
 package sched
 
+import "github.com/suiro-go/suiro/internal/panics"
+
 // runTasks runs up to limit tasks, and returns how many it has run.
 func (w *worker) runTasks(limit int) (ran int) {
 	for ran < limit {
@@ -30,7 +32,7 @@ func (w *worker) runBatch(ran *int, limit int) (p *PanicError) {
 			w.timeRun(t, *ran)
 		}
 		*ran++
-		p = panicOf(recover())
+		p = (*PanicError)(panics.Of(recover()))
 	}()
 	cx := &w.cx
 	w.running = true

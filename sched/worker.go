@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
@@ -157,16 +156,15 @@ func (w *worker) settle() {
 func (w *worker) makeDriver(ready chan<- error) (ok bool) {
 	err := ErrGoexit
 	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
 		if ok = err == nil; !ok {
 			err = fmt.Errorf("sched: the driver of worker %d: %w", w.index, err)
 			w.rt.looping.Done()
 		}
 		ready <- err
 	}()
-	if w.driver, err = w.rt.cfg.NewDriver(w.index); err == nil && w.driver == nil {
+	if p := try(func() { w.driver, err = w.rt.cfg.NewDriver(w.index) }); p != nil {
+		err = p
+	} else if err == nil && w.driver == nil {
 		err = errors.New("it returned neither a driver nor an error")
 	}
 	return

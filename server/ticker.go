@@ -2,10 +2,10 @@ package server
 
 import (
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -48,10 +48,7 @@ func (s *Server) startTickers(group *conn.Group) {
 }
 
 func (t *Ticker) tick(cx *sched.Context, group *conn.Group) {
-	defer func() {
-		if v := recover(); v != nil {
-			group.Logger().Error("server: a Ticker panicked", "panic", v, "stack", string(debug.Stack()))
-		}
-	}()
-	t.Do(cx)
+	if p := panics.Try(func() { t.Do(cx) }); p != nil {
+		group.Logger().Error("server: a Ticker panicked", "panic", p.Value, "stack", string(p.Stack))
+	}
 }

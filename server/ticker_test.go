@@ -12,6 +12,7 @@ import (
 )
 
 func TestTickersTickOnAWorkerUntilTheServerStopsWhateverTheyDo(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		ticks, slept := make(chan int, 1000), make(chan struct{}, 1000)
 		n := 0
@@ -22,8 +23,11 @@ func TestTickersTickOnAWorkerUntilTheServerStopsWhateverTheyDo(t *testing.T) {
 				case ticks <- cx.Worker():
 				default: // the test is late
 				}
-				if n == 2 {
+				switch n {
+				case 2:
 					panic("a bad one")
+				case 3:
+					panic(nil) //nolint:govet // it is the test
 				}
 			}},
 			{Every: time.Millisecond, Do: func(cx *sched.Context) {
@@ -40,6 +44,7 @@ func TestTickersTickOnAWorkerUntilTheServerStopsWhateverTheyDo(t *testing.T) {
 			roundTrip(t, s.dial(), "hello")
 		}
 		require.Contains(t, s.log.String(), "a bad one")
+		require.Equal(t, 2, s.log.Count("a Ticker panicked"))
 		require.NoError(t, s.Shutdown(t.Context()))
 		for len(ticks) > 0 {
 			<-ticks

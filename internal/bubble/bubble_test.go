@@ -58,6 +58,14 @@ func TestOutsideWithoutABubbleIsACall(t *testing.T) {
 	require.PanicsWithValue(t, "of f", func() { Outside(func() { panic("of f") }) })
 }
 
+// With GODEBUG=panicnil=1 recover returns nil for panic(nil), and what it returns is panicked with.
+func TestANilPanicOutsideIsTheCallers(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
+	synctest.Test(t, func(t *testing.T) {
+		require.Panics(t, func() { Outside(func() { panic(nil) }) }) //nolint:govet // it is the test
+	})
+}
+
 func TestOutsideFromSeveralBubbles(t *testing.T) {
 	defer leavesNothing(t)
 	for range 3 { // at a time, and one after the other

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/panics"
 )
 
 // Outside runs f on a goroutine that belongs to no bubble, and returns when f has. A panic of f is
@@ -41,12 +43,9 @@ type job struct {
 func (j *job) run() {
 	j.exited = true
 	defer j.done.Unlock()
-	defer func() {
-		if j.panicked = recover(); j.panicked != nil {
-			j.exited = false
-		}
-	}()
-	j.f()
+	if p := panics.Try(j.f); p != nil {
+		j.panicked = p.Value
+	}
 	j.exited = false
 }
 

@@ -173,10 +173,11 @@ func (x *extras) racing() bool { return x != nil && x.dial.race != nil }
 
 // startDue begins the attempts that are due, after a run of a connection that is not established.
 func (d *dialing) startDue(c *Conn) {
-	defer c.recoverPanic()
-	k := &c.Extras.Clock
-	d.race.StartDue(c.Driver.Engine(), k.At(deadlines.Connect))
-	k.Set(deadlines.Attempt, d.race.Wake())
+	c.call(func() {
+		k := &c.Extras.Clock
+		d.race.StartDue(c.Driver.Engine(), k.At(deadlines.Connect))
+		k.Set(deadlines.Attempt, d.race.Wake())
+	})
 }
 
 // reap deals with the attempts that have ended.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -125,9 +126,10 @@ func tellOver(c *Conn) {
 		tellUnsent(c)
 	}
 	defer func() { c.Extras.tellClosed(c) }() // OnClose may be the first that needs extras
-	defer c.recoverPanic()
-	c.Driver.telling = c
-	c.Group.Events.OnClose(c, c.Cause())
+	c.call(func() {
+		c.Driver.telling = c
+		c.Group.Events.OnClose(c, c.Cause())
+	})
 }
 
 // An ending is why a connection ends, and the functions that are called then. It lies in the
@@ -146,10 +148,7 @@ func (x *extras) tellClosed(c *Conn) {
 	}
 }
 
-func tellUnsent(c *Conn) {
-	defer c.recoverPanic()
-	c.notifySent(c.unsentCause())
-}
+func tellUnsent(c *Conn) { c.call(func() { c.notifySent(c.unsentCause()) }) }
 
 // unsentCause is why nothing more is sent.
 func (c *Conn) unsentCause() error {
@@ -164,8 +163,13 @@ func (c *Conn) isOver() bool {
 	return c.pendingWork == &noPendingWork || c.Is(Broken) && c.Driver != nil && c.Driver.telling == c
 }
 
-// call calls a function of the user.
+// call calls f, which may call functions of the user. A panic ends the connection.
 func (c *Conn) call(f func()) {
-	defer c.recoverPanic()
-	f()
+	p := (*PanicError)(panics.Try(f))
+	if p == nil {
+		return
+	}
+	c.Group.Engine.HandlerPanicked(p, c.Handler, c.LogAttr())
+	c.detach()
+	c.Fail(p)
 }

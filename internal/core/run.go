@@ -1,7 +1,6 @@
 package core
 
 import (
-	"runtime/debug"
 	"syscall"
 
 	"github.com/suiro-go/suiro/internal/mailbox"
@@ -36,7 +35,7 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	if n.Signs.Is(watchHung | watchOver) {
 		c.More().watch.hear(&n)
 	}
-	c.work(&n)
+	c.call(func() { c.work(&n) })
 	k := c.consumer // as of the end of work
 	for more := k.Begin(); more; more = k.End() {
 		k.Resume()
@@ -75,7 +74,6 @@ var noPendingWork pendingWork
 // work calls the handler as its input demands. It changes flags and queues;
 // settle draws the consequences.
 func (c *Conn) work(n *runInput) {
-	defer c.recoverPanic()
 	if n.Signs.Is(mailbox.SendEnded) {
 		c.sendEnd(syscall.Errno(n.SendErrno))
 	}
@@ -152,17 +150,6 @@ func (c *Conn) work(n *runInput) {
 	if !c.Is(Drained|Broken) && c.Group.Draining(c.Is(Outbound)) {
 		c.drain()
 	}
-}
-
-func (c *Conn) recoverPanic() {
-	v := recover()
-	if v == nil {
-		return
-	}
-	err := &PanicError{Value: v, Stack: debug.Stack()}
-	c.Group.Engine.HandlerPanicked(err, c.Handler, c.LogAttr())
-	c.detach()
-	c.Fail(err)
 }
 
 func (c *Conn) exec(cmd *Command) {

@@ -5,9 +5,9 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"runtime/debug"
 	"sync"
 
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/internal/semaphore"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -180,17 +180,13 @@ func (h *handshake) run() {
 		}
 		h.s.owner.Done(err)
 	}()
-	err = h.shake()
+	if p := (*sched.PanicError)(panics.Try(func() { err = h.shake() })); p != nil {
+		h.s.owner.Panicked(p)
+		err = p
+	}
 }
 
-func (h *handshake) shake() (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			p := &sched.PanicError{Value: v, Stack: debug.Stack()}
-			h.s.owner.Panicked(p)
-			err = p
-		}
-	}()
+func (h *handshake) shake() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	h.mu.Lock()

@@ -228,6 +228,7 @@ func TestReadingGoesOnWhenAHandshakeHasReadAllItWasFed(t *testing.T) {
 
 // A function of the tls.Config can end its own handshake only, and releases the semaphore.
 func TestFunctionsThatPanicExitOrWaitEndTheirHandshake(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
 	synctest.Test(t, func(t *testing.T) {
 		var one semaphore.FIFO
 		shake := func(f func(h *tls.ClientHelloInfo)) *owner {
@@ -247,6 +248,10 @@ func TestFunctionsThatPanicExitOrWaitEndTheirHandshake(t *testing.T) {
 		var p *sched.PanicError
 		require.ErrorAs(t, err, &p)
 		require.Equal(t, "no", p.Value)
+		require.Same(t, p, o.panicked.Load())
+
+		o = shake(func(*tls.ClientHelloInfo) { panic(nil) }) //nolint:govet // it is the test
+		require.ErrorAs(t, <-o.done, &p)
 		require.Same(t, p, o.panicked.Load())
 
 		o = shake(func(*tls.ClientHelloInfo) { runtime.Goexit() })

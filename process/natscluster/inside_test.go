@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
@@ -62,9 +63,17 @@ func TestASendWhileANodeIsBeingLostIsRefused(t *testing.T) {
 }
 
 func TestDroppedMayPanic(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
 	calls := 0
+	log := &conntest.Log{}
 	c := alone(t, func(cfg *Config) {
-		cfg.Process.Dropped = func(process.PID, any, error) { calls++; panic("of the test") }
+		cfg.Logger = log.Logger()
+		cfg.Process.Dropped = func(process.PID, any, error) {
+			if calls++; calls == 1 {
+				panic("of the test")
+			}
+			panic(nil) //nolint:govet // it is the test
+		}
 	})
 	p := c.heard(7)
 	for i := range 2 {
@@ -75,6 +84,7 @@ func TestDroppedMayPanic(t *testing.T) {
 	}
 	c.lose(p)
 	require.Equal(t, 2, calls)
+	require.Equal(t, 2, log.Count("Dropped panicked"))
 }
 
 func TestFramesThatAreGarbageMakeNoPeers(t *testing.T) {

@@ -270,12 +270,21 @@ func (c *Cluster) drop(to process.PID, message any, why error) {
 	if c.cfg.Process.Dropped == nil {
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			c.cfg.Logger.Error("natscluster: Dropped panicked", "panic", v, "stack", string(debug.Stack()))
-		}
+	returned := false
+	var v any
+	var stack []byte
+	func() {
+		defer func() {
+			if !returned {
+				v, stack = recover(), debug.Stack()
+			}
+		}()
+		c.cfg.Process.Dropped(to, message, why)
+		returned = true
 	}()
-	c.cfg.Process.Dropped(to, message, why)
+	if !returned { // not: v != nil, which is false after panic(nil) with GODEBUG=panicnil=1
+		c.cfg.Logger.Error("natscluster: Dropped panicked", "panic", v, "stack", string(stack))
+	}
 }
 
 // watch monitors a process for the node.
