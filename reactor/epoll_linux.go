@@ -132,6 +132,11 @@ func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd
 // one.
 func (p *epoll) forget(int, *fdState) {}
 
+func (p *epoll) unwatch(fd int, _ *fdState) bool {
+	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, fd, nil) // fails only if there is no watch to end
+	return true
+}
+
 func (p *epoll) prepare() {}
 
 func (p *epoll) unsent() bool { return false }
@@ -210,10 +215,11 @@ func (p *epoll) tell(r *readiness, n int, rescue bool) {
 		}
 		is := func(mask uint32) bool { return ev.Events&mask != 0 }
 		r.edge(int(ev.Fd), f, promise{
-			in:    is(unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
-			ahead: is(unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
-			hung:  is(unix.EPOLLERR),
-			out:   is(unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR),
+			in:     is(unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
+			ended:  is(unix.EPOLLRDHUP | unix.EPOLLHUP),
+			urgent: is(unix.EPOLLPRI),
+			hung:   is(unix.EPOLLERR),
+			out:    is(unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR),
 		})
 	}
 }
