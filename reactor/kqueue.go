@@ -59,9 +59,7 @@ func openKqueue(cfg *Config) (Reactor, error) {
 		p.close()
 		return nil, explainLimit(err)
 	}
-	if k.faults != nil {
-		k.faults.again = p.again
-	}
+	k.renews(p.again)
 	return openReadiness(cfg, k, p)
 }
 
@@ -92,6 +90,7 @@ func (p *kqueue) name() string { return "kqueue" }
 func (p *kqueue) wake() error { return p.waker.wake() }
 
 func (p *kqueue) close() {
+	p.kernel.close()
 	p.waker.close()
 	p.queue.close()
 }
@@ -120,6 +119,7 @@ func (p *kqueue) again(fd int, _ uint32) {
 
 // forget removes listed changes, which would apply to the next descriptor with this number.
 func (p *kqueue) forget(fd int, _ *fdState) {
+	p.kernel.unwatches(fd)
 	p.changes = slices.DeleteFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
 }
 

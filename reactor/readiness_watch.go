@@ -15,8 +15,8 @@ import (
 func (r *readiness) watch(op *Op) error {
 	f := r.table.get(op.FD)
 	if f == nil {
-		if _, errno := isUnix(op.FD); errno == syscall.EBADF { // its number may be far too high for the table
-			r.done.push(Completion{Token: op.Token, Kind: Watch, Res: -int(errno)})
+		if _, errno := isUnix(op.FD); errno == syscall.EBADF || op.FD < 0 { // its number may be far too high for the table
+			r.done.push(Completion{Token: op.Token, Kind: Watch, Res: -int(syscall.EBADF)})
 			return nil
 		}
 		f = r.table.make(op.FD)
