@@ -68,7 +68,6 @@ func (r *uringReactor) losing() bool { return r.dropped() != r.loss.noted }
 
 // salvage ends all operations after a drop. Poll only.
 func (r *uringReactor) salvage() error {
-	r.takeCancels() // so that no canceled Watch goes on
 	r.loss.salvaging = true
 	defer func() { r.loss.salvaging = false }()
 	if !r.quiesce(r.survive) {

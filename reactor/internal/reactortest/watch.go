@@ -224,6 +224,7 @@ func testWatchMasks(t *testing.T, b Backend) {
 		shrink(t, e.fd)
 		fixWindow(t, peer)
 		e.watch()
+		e.awaitEdge(out)
 		e.clog()
 		require.Zero(t, e.edge)
 		if unread {
@@ -436,8 +437,9 @@ func testWatchAndRecv(t *testing.T, b Backend) {
 		e.stop(reactor.Recv)
 		e.send([]byte("sent "))
 		l.until("sent", func() bool { return !e.flying[reactor.Send] })
-		if i%2 == 0 { // before the registration, else after it
+		if i%2 == 0 { // before the registration, and reported before it; else after it
 			write(t, peer, "more ")
+			l.settle()
 		}
 		e.edge = 0
 		e.watch()
@@ -641,7 +643,9 @@ func full(t *testing.T, l *loop) {
 		e.awaitEdge(out)
 	}
 	for round := range 4 {
-		for _, c := range peers {
+		for i, c := range peers {
+			former := reactor.MakeToken(ends[i].token.Index(), 0)
+			l.submit(reactor.Op{Kind: reactor.Cancel, Target: reactor.Watch, FD: ends[i].fd, Token: former})
 			write(t, c, "some")
 		}
 		enterKernel(t)
