@@ -6,7 +6,8 @@ import "github.com/suiro-go/suiro/internal/faults"
 // Reactor. They fail as the Faults of their Config say. The zero value has no faults. A Calls may
 // be copied, and any goroutine may use it.
 //
-// A call and an operation of the same direction must not be under way on a socket at a time.
+// A call and an operation of the same direction must not be under way on a socket at a time. A
+// Watch is no such operation.
 type Calls struct{ faults *faults.Plan }
 
 // NewCalls makes the calls that belong to the reactors of a configuration.

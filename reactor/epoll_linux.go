@@ -48,9 +48,7 @@ func openEpoll(cfg *Config) (_ Reactor, err error) {
 		p.close()
 		return nil, err
 	}
-	if k.faults != nil {
-		k.faults.again = p.again
-	}
+	k.renews(p.again)
 	return openReadiness(cfg, k, p)
 }
 
@@ -76,6 +74,7 @@ func (p *epoll) name() string { return "epoll" }
 func (p *epoll) wake() error { return p.waker.wake() }
 
 func (p *epoll) close() {
+	p.kernel.close()
 	if p.rest != nil {
 		p.rest.close()
 	}
@@ -128,9 +127,14 @@ func (p *epoll) control(op, fd int, seq uint32, room bool) error {
 // again makes the kernel report the whole state of a descriptor as new edges.
 func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq, true) }
 
-// forget does nothing: the close removes the registration, if the descriptor was the socket's last
-// one.
-func (p *epoll) forget(int, *fdState) {}
+// forget leaves the registration: the close removes it, if the descriptor was the socket's last one.
+func (p *epoll) forget(fd int, _ *fdState) { p.kernel.unwatches(fd) }
+
+func (p *epoll) unwatch(fd int, _ *fdState) bool {
+	p.kernel.unwatches(fd)
+	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, fd, nil) // fails only if there is no watch to end
+	return true
+}
 
 func (p *epoll) prepare() {}
 
@@ -210,10 +214,11 @@ func (p *epoll) tell(r *readiness, n int, rescue bool) {
 		}
 		is := func(mask uint32) bool { return ev.Events&mask != 0 }
 		r.edge(int(ev.Fd), f, promise{
-			in:    is(unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
-			ahead: is(unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
-			hung:  is(unix.EPOLLERR),
-			out:   is(unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR),
+			in:     is(unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR),
+			ended:  is(unix.EPOLLRDHUP | unix.EPOLLHUP),
+			urgent: is(unix.EPOLLPRI),
+			hung:   is(unix.EPOLLERR),
+			out:    is(unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR),
 		})
 	}
 }

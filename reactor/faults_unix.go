@@ -20,6 +20,7 @@ type injector struct {
 	mu      sync.Mutex
 	watched map[int]uint32              // by descriptor: its sequence number when it was last registered
 	again   func(fd int, number uint32) // makes the kernel report the whole state of a descriptor again; nil: no descriptors are watched
+	done    func()                      // ends the notices of Calls
 }
 
 // newKernel returns the kernel. Its calls fail as cfg says.
@@ -44,6 +45,30 @@ func (i *injector) watches(fd int, number uint32) {
 	i.mu.Lock()
 	i.watched[fd] = number
 	i.mu.Unlock()
+}
+
+// renews has the injector renew the edges of a poller, also after calls of Calls. k may have none.
+func (k kernel) renews(again func(fd int, number uint32)) {
+	if k.faults != nil {
+		k.faults.again = again
+		k.faults.done = k.faults.plan.OnRenew(k.faults.renew)
+	}
+}
+
+// close ends that.
+func (k kernel) close() {
+	if k.faults != nil && k.faults.done != nil {
+		k.faults.done()
+	}
+}
+
+// unwatches notes that a descriptor is not watched any more.
+func (k kernel) unwatches(fd int) {
+	if k.faults != nil {
+		k.faults.mu.Lock()
+		delete(k.faults.watched, fd)
+		k.faults.mu.Unlock()
+	}
 }
 
 // renew requests the edge. A descriptor that has been closed, or was never watched, has none.

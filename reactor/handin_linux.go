@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -48,13 +47,21 @@ func (h *handIn[T]) take() []T {
 	return h.taken
 }
 
-// sift removes the values for which f returns true. Any goroutine may call it.
-func (h *handIn[T]) sift(f func(v T) bool) {
+// sift removes the values for which f returns true. f may change the others. Any goroutine may call
+// it.
+func (h *handIn[T]) sift(f func(v *T) bool) {
 	if h.len.Load() == 0 {
 		return
 	}
 	h.mu.Lock()
-	h.list = slices.DeleteFunc(h.list, f)
+	kept := h.list[:0]
+	for i := range h.list {
+		if !f(&h.list[i]) {
+			kept = append(kept, h.list[i])
+		}
+	}
+	clear(h.list[len(kept):])
+	h.list = kept
 	h.len.Store(int32(len(h.list)))
 	h.mu.Unlock()
 }

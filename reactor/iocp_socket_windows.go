@@ -23,6 +23,7 @@ type socket struct {
 	in, out          pollRequest
 	hangup           pollRequest
 
+	wanted  Edge          // of a Watch: the directions whose next edge is requested
 	failed  syscall.Errno // error of the last zero-byte receive, if the kernel does not report it again
 	outcome syscall.Errno // of a connect
 
@@ -67,6 +68,8 @@ type acceptRequest struct {
 const nameSpace = unsafe.Sizeof(windows.RawSockaddrAny{}) + 16
 
 func (q *request) accept() *acceptRequest { return (*acceptRequest)(unsafe.Pointer(q)) }
+
+func (q *request) pollRequest() *pollRequest { return (*pollRequest)(unsafe.Pointer(q)) }
 
 // takesOff notes that the kernel has the request: it is in flight.
 func (s *iocp) takesOff(q *request) {
@@ -126,6 +129,10 @@ func (s *iocp) await(fd int, f *fdState) {
 	if k == nil {
 		return
 	}
+	if f.inKind == Watch {
+		s.awaitEdges(k, f)
+		return
+	}
 	if f.inKind != 0 && !f.in && f.line&inStarved == 0 {
 		switch {
 		case f.inKind == Accept && !k.foreign:
@@ -141,6 +148,32 @@ func (s *iocp) await(fd int, f *fdState) {
 	}
 	if f.outKind != 0 && !f.out && !k.connect.flying {
 		f.out = s.ask(&k.out, afdOut)
+	}
+}
+
+// awaitEdges requests the edges that a Watch wants. A direction that afd cannot be asked for makes
+// an edge at once.
+func (s *iocp) awaitEdges(k *socket, f *fdState) {
+	var now Edge
+	if k.wanted&EdgeIn != 0 && s.ask(&k.in, afdIn) {
+		now |= EdgeIn
+	}
+	if k.wanted&EdgeOut != 0 && s.ask(&k.out, afdOut) {
+		now |= EdgeOut
+	}
+	k.wanted &^= now
+	f.keepEdges(now)
+}
+
+// answered adds more of afd's answer for a Watch.
+func (p *promise) answered(events uint32) {
+	p.ended = events&(afdDisconnect|afdAbort|afdLocalClose) != 0
+	p.hung = events&(afdAbort|afdConnectFail) != 0
+}
+
+func (s *iocp) rewatch(fd int, directions Edge) {
+	if k := s.sockets[fd]; k != nil {
+		k.wanted |= directions & (EdgeIn | EdgeOut)
 	}
 }
 

@@ -166,8 +166,10 @@ func (s *iocp) landed(r *readiness, q *request) {
 		promised.in = true
 	case forIn:
 		promised.in = true
+		k.wanted &^= EdgeIn
 	case forOut:
 		promised.out = true
+		k.wanted &^= EdgeOut
 	case forReset:
 		promised.hung = errno == 0
 	case forConnect:
@@ -177,6 +179,9 @@ func (s *iocp) landed(r *readiness, q *request) {
 		promised.in = k.accepted(q.accept(), errno)
 	}
 	if f := r.table.get(k.fd); f != nil && f.watched {
+		if f.inKind == Watch && (q.kind == forIn || q.kind == forOut) && errno == 0 {
+			promised.answered(q.pollRequest().poll.events)
+		}
 		r.edge(k.fd, f, promised) // also for accepts that brought no connection: new ones are needed
 	}
 }
@@ -191,6 +196,9 @@ func (s *iocp) watch(fd int, _ *fdState) error {
 
 // widen does nothing: only requests of await are reported.
 func (s *iocp) widen(int, *fdState) error { return nil }
+
+// unwatch does nothing: only requests of await are reported.
+func (s *iocp) unwatch(int, *fdState) bool { return false }
 
 // forget makes the kernel end the requests for a socket. The close would not: another descriptor of
 // the socket may be open.

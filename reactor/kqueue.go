@@ -59,9 +59,7 @@ func openKqueue(cfg *Config) (Reactor, error) {
 		p.close()
 		return nil, explainLimit(err)
 	}
-	if k.faults != nil {
-		k.faults.again = p.again
-	}
+	k.renews(p.again)
 	return openReadiness(cfg, k, p)
 }
 
@@ -92,6 +90,7 @@ func (p *kqueue) name() string { return "kqueue" }
 func (p *kqueue) wake() error { return p.waker.wake() }
 
 func (p *kqueue) close() {
+	p.kernel.close()
 	p.waker.close()
 	p.queue.close()
 }
@@ -120,7 +119,16 @@ func (p *kqueue) again(fd int, _ uint32) {
 
 // forget removes listed changes, which would apply to the next descriptor with this number.
 func (p *kqueue) forget(fd int, _ *fdState) {
+	p.kernel.unwatches(fd)
 	p.changes = slices.DeleteFunc(p.changes, func(ev keventT) bool { return int(ev.Ident) == fd })
+}
+
+func (p *kqueue) unwatch(fd int, f *fdState) bool {
+	p.forget(fd, f)
+	for _, filter := range []int{evfiltRead, evfiltWrite} { // fails if the change that adds it was not made yet
+		_, _ = p.queue.kevent([]keventT{makeEvent(fd, filter, evDelete)}, nil, nil, false)
+	}
+	return true
 }
 
 // listed reports whether changes for a descriptor are listed for the next wait.
@@ -175,7 +183,7 @@ func (p *kqueue) tell(r *readiness, n int, rescue bool) {
 		case ev.Flags&evError != 0:
 			r.refused(fd, f, syscall.Errno(ev.Data))
 		case filter == evfiltRead:
-			r.edge(fd, f, promise{in: true, ahead: ev.Flags&evEOF != 0, hung: ev.Flags&evEOF != 0 && ev.Fflags != 0, left: int32(min(ev.Data, math.MaxInt32))})
+			r.edge(fd, f, promise{in: true, ended: ev.Flags&evEOF != 0, hung: ev.Flags&evEOF != 0 && ev.Fflags != 0, left: int32(min(ev.Data, math.MaxInt32))})
 		case filter == evfiltWrite:
 			r.edge(fd, f, promise{out: true})
 		}

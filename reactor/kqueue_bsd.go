@@ -21,10 +21,11 @@ const (
 	evfiltWrite = unix.EVFILT_WRITE
 	noFilter    = -1 << 15 // stands for a filter that the system does not have
 
-	evAdd   = unix.EV_ADD
-	evClear = unix.EV_CLEAR
-	evError = unix.EV_ERROR
-	evEOF   = unix.EV_EOF
+	evAdd    = unix.EV_ADD
+	evDelete = unix.EV_DELETE
+	evClear  = unix.EV_CLEAR
+	evError  = unix.EV_ERROR
+	evEOF    = unix.EV_EOF
 )
 
 func openQueue() (queue, error) {

@@ -26,10 +26,11 @@ const (
 	evfiltUser  = kevent.EVFILT_USER
 	noFilter    = -1 << 15
 
-	evAdd   = kevent.EV_ADD
-	evClear = kevent.EV_CLEAR
-	evError = kevent.EV_ERROR
-	evEOF   = kevent.EV_EOF
+	evAdd    = kevent.EV_ADD
+	evDelete = kevent.EV_DELETE
+	evClear  = kevent.EV_CLEAR
+	evError  = kevent.EV_ERROR
+	evEOF    = kevent.EV_EOF
 )
 
 func openQueue() (queue, error) {

@@ -15,7 +15,7 @@ import (
 // tryRecvMessage receives the i-th message.
 func (c Calls) tryRecvMessage(fd int, b *Messages, i int) syscall.Errno {
 	for {
-		_, errno := c.planned(faults.RecvFrom, 1)
+		_, errno := c.planned(faults.RecvFrom, fd, 1)
 		if errno == 0 {
 			n, control, flags, from, err := unix.RecvmsgBuffers(fd, b.data[i][:], b.controls[i], unix.MSG_DONTWAIT)
 			if errno = errnoOf(err); errno == 0 {
@@ -39,7 +39,7 @@ func (c Calls) trySendControl(fd int, p, control []byte, to *Sockaddr) syscall.E
 		sa = getSockaddr(unsafe.Pointer(&to.raw.buf), to.raw.len)
 	}
 	for {
-		_, errno := c.planned(faults.SendTo, 1)
+		_, errno := c.planned(faults.SendTo, fd, 1)
 		if errno == 0 {
 			_, err := unix.SendmsgN(fd, p, control, sa, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 			errno = errnoOf(err)

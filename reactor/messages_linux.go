@@ -90,7 +90,7 @@ func (b *Messages) From(i int) *Sockaddr { return &b.names[i] }
 // TryRecvMessages receives datagrams, in order, and returns their number. The error is EAGAIN if
 // there is none. An error may come with datagrams: then it is an error of later ones.
 func (c Calls) TryRecvMessages(fd int, b *Messages) (int, syscall.Errno) {
-	n, errno := c.plannedAgain(faults.RecvFrom, b.n)
+	n, errno := c.plannedAgain(faults.RecvFrom, fd, b.n)
 	if errno != 0 {
 		return 0, errno
 	}
@@ -112,7 +112,7 @@ func (c Calls) TryRecvMessages(fd int, b *Messages) (int, syscall.Errno) {
 // without an address goes to the peer of a connected socket.
 func (c Calls) TrySendMessages(fd int, b *Messages, first int) (int, syscall.Errno) {
 	iosync.BeforeSend()
-	n, errno := c.plannedAgain(faults.SendTo, b.n-first)
+	n, errno := c.plannedAgain(faults.SendTo, fd, b.n-first)
 	if errno != 0 {
 		return 0, errno
 	}
@@ -126,9 +126,9 @@ func (c Calls) TrySendMessages(fd int, b *Messages, first int) (int, syscall.Err
 }
 
 // plannedAgain is planned for a call that is tried again on EINTR.
-func (c Calls) plannedAgain(call faults.Call, n int) (most int, errno syscall.Errno) {
+func (c Calls) plannedAgain(call faults.Call, fd, n int) (most int, errno syscall.Errno) {
 	for {
-		if most, errno = c.planned(call, n); errno != unix.EINTR {
+		if most, errno = c.planned(call, fd, n); errno != unix.EINTR {
 			return most, errno
 		}
 	}

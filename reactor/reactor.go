@@ -17,8 +17,8 @@ type Reactor interface {
 	// Submit accepts an operation. Poll reports its result. The Op itself may be reused as soon as
 	// Submit returns. The operation may stay queued until the next Poll. Errors: ErrClosed after
 	// Close; an error that matches the errno when the kernel refuses the operation, in which case
-	// no completion follows. Any goroutine may submit Cancel and Close. For the other kinds see
-	// Carrier.
+	// no completion follows. Any goroutine may submit Cancel, Close and Rewatch. For the other kinds
+	// see Carrier.
 	Submit(op *Op) error
 
 	// Carrier returns the reactor that takes the next operation on a descriptor of this reactor, if
@@ -39,8 +39,9 @@ type Reactor interface {
 	// the next Polls. Accept, Connect, Recv and Send end with ENOMEM unless their result is known;
 	// a Recv always does. Bytes may have been transferred in either direction, so close the
 	// descriptor. The datagrams of a SendTo fail with ENOMEM unless their result is known. RecvFrom
-	// and Hangup end with EAGAIN, Readable and Writable with 0: submit them again. Datagrams may be
-	// lost. No bytes of a stream are delivered after lost ones.
+	// and Hangup end with EAGAIN, Readable and Writable with 0: submit them again. A Watch goes on,
+	// and reports the state of its descriptor. Datagrams may be lost. No bytes of a stream are
+	// delivered after lost ones.
 	Poll(out []Completion, wait time.Duration, hold bool) (int, error)
 
 	// Rescue fills out with completions, as Poll would, for an owner that is stuck between two
@@ -115,22 +116,30 @@ const (
 	// its place. With More it stays in flight and may complete again. It may end with EAGAIN
 	// without a cause: submit it again.
 	Hangup
+	// Watch reports when FD becomes ready, for an owner that makes the system calls itself. See the
+	// type Edge.
+	Watch
 	// Cancel ends the operation of kind Target that is in flight for Token, if there is one. That
 	// operation then completes, with ECANCELED or with the result that it has reached. Cancel
 	// itself has no completion. A Cancel that another goroutine submits may take effect only at the
 	// owner's next Poll. It then ends the operation of that kind and token that is in flight by
 	// then.
 	Cancel
-	// Close closes FD at once and has no completion. No other operation may be in flight on FD.
-	// Submit it to the carrier of FD's operations, if there were any.
+	// Close closes FD at once and has no completion. No other operation may be in flight on FD, but
+	// a Watch, if Target and Token name it. That completes with ECANCELED. io_uring then closes FD
+	// only within the owner's next Poll or a Rescue. Submit it to the carrier of FD's operations, if
+	// there were any.
 	Close
+	// Rewatch asks a Watch for the next edges in the directions of Op.Edge. It has no completion.
+	// See the constant Rewatches.
+	Rewatch
 
 	kindWake // internal: a wake-up of the backend itself
 	kindHold // internal: the end of a hold
 	kindStop // internal: ends all operations, for Close
 )
 
-var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Readable: "readable", Writable: "writable", Hangup: "hangup", Cancel: "cancel", Close: "close", kindWake: "wake"}
+var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Readable: "readable", Writable: "writable", Hangup: "hangup", Watch: "watch", Cancel: "cancel", Close: "close", Rewatch: "rewatch", kindWake: "wake"}
 
 // String returns the kind's name in lower case.
 func (k Kind) String() string {
@@ -143,12 +152,13 @@ func (k Kind) String() string {
 // An Op is one operation. Kind determines which fields are used.
 type Op struct {
 	Kind   Kind
-	Target Kind     // Cancel: the kind of the operation to end
+	Target Kind     // Cancel: the kind of the operation to end; Close: Watch if one is in flight
 	FD     int      // all but Cancel (all backends but io_uring need it there too): the descriptor, on Windows the SOCKET
-	Token  Token    // all but Close
+	Token  Token    // all but a Close without a Target
 	Buf    []byte   // Send: at least one byte
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
 	Batch  *Batch   // SendTo: at least one datagram
+	Edge   Edge     // Rewatch: EdgeIn, EdgeOut or both
 
 	// One limits the operation to one result. Accept: it ends with the first connection. Recv: it
 	// takes at most one buffer in a Poll, and may end with that, without More.

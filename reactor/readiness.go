@@ -27,6 +27,10 @@ type poller interface {
 	// forget is called before a watched descriptor is closed. The close ends the watch.
 	forget(fd int, f *fdState)
 
+	// unwatch ends the watch of a descriptor that stays open. It returns false if the poller keeps
+	// the descriptor, and reports nothing unless it is asked.
+	unwatch(fd int, f *fdState) bool
+
 	// prepare is called before wait. unsent reports whether watch has left changes that need a new
 	// wait.
 	prepare()
@@ -53,6 +57,9 @@ type armed interface {
 	// canceled says that an operation is not in flight any more. From now on the poller may do
 	// nothing for it whose result could be lost.
 	canceled(fd int, k Kind)
+
+	// rewatch notes the directions in which await is to request the next edge of a Watch.
+	rewatch(fd int, directions Edge)
 }
 
 // readiness emulates completion on a poller: it remembers the promise of an edge, makes the system
@@ -241,16 +248,22 @@ func (r *readiness) events(out []Completion, n, events int, errno syscall.Errno,
 // A promise is the state of a descriptor that an edge reports.
 type promise struct {
 	in, out bool
+	ended   bool  // no more input will arrive: a FIN, a reset
 	hung    bool  // the peer has reset the connection, or it was lost
-	ahead   bool  // the input ends in FIN, a reset, an error or urgent data
+	urgent  bool  // there is urgent data
 	left    int32 // at least this number of bytes can be read; 0: some
 }
 
 // edge notes a promise.
 func (r *readiness) edge(fd int, f *fdState, p promise) {
+	if f.inKind == Watch {
+		f.keepEdges(p.edges())
+		r.enqueue(fd, f)
+		return
+	}
 	f.in = f.in || p.in
 	f.out = f.out || p.out
-	f.ahead = f.ahead || p.ahead
+	f.ahead = f.ahead || p.ended || p.hung || p.urgent
 	f.left = max(f.left, p.left)
 	if p.hung && f.traits&forHangup != 0 {
 		r.endHangup(fd, f, 0)

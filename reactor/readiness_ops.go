@@ -13,6 +13,10 @@ func (r *readiness) Submit(op *Op) error {
 	}
 	var tried syscall.Errno // the error of a send that was tried
 	switch op.Kind {
+	case Rewatch:
+		if !Rewatches {
+			return nil
+		}
 	case Close:
 		r.forget(op.FD)
 		closeOp(op) // the close also ends the watch, if it was the socket's last descriptor
@@ -42,6 +46,11 @@ func (r *readiness) Submit(op *Op) error {
 	switch op.Kind {
 	case Cancel:
 		r.cancel(op)
+		return nil
+	case Watch:
+		return r.watch(op)
+	case Rewatch:
+		r.rewatch(op)
 		return nil
 	case Connect:
 		return r.connect(op)
@@ -96,11 +105,14 @@ func (r *readiness) Submit(op *Op) error {
 func (r *readiness) forget(fd int) {
 	r.mu.Lock()
 	if f := r.table.get(fd); f != nil && f.watched {
+		if f.inKind == Watch {
+			r.endWatch(f, syscall.ECANCELED)
+		}
 		r.poller.forget(fd, f)
 		r.dropHangup(fd, f)
 		*f = fdState{seq: f.seq + 1} // invalidates events and queue entries
 	}
-	r.mu.Unlock()
+	r.unlock()
 }
 
 func closeOp(op *Op) {
@@ -227,6 +239,10 @@ func (r *readiness) cancel(op *Op) {
 		return
 	}
 	switch {
+	case op.Target == Watch:
+		if f.watches(op.Token) {
+			r.cancelWatch(op.FD, f)
+		}
 	case op.Target == Hangup:
 		if f.traits&forHangup != 0 && r.hangups[op.FD] == op.Token {
 			r.endHangup(op.FD, f, -int(syscall.ECANCELED))
@@ -266,6 +282,13 @@ func (r *readiness) serve(out []Completion, n int) int {
 			continue // closed since it was queued
 		}
 		f.line &^= inReady
+		if f.inKind == Watch {
+			if f.in {
+				out[n] = f.takeEdges()
+				n++
+			}
+			continue
+		}
 		if f.out && f.outKind != 0 {
 			r.serveOut(turn[i].fd, f)
 		}

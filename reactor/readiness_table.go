@@ -6,15 +6,15 @@ package reactor
 // and the promises of its last edges.
 type fdState struct {
 	seq     uint32 // counts the files that have had this descriptor number; stored in queue entries
-	left    int32  // bytes that the last edge counted and that were not received since; 0: not counted, or all received
+	left    int32  // bytes that the last edge counted and that were not received since; 0: not counted, or all received; of a Watch: the Edge to report
 	line    line   // the queues that it is in
 	watched bool   // registered with the kernel
-	in      bool   // an edge promised input, and no read has been short since
+	in      bool   // an edge promised input, and no read has been short since; of a Watch: there is an Edge to report
 	out     bool   // an edge promised room, and no send has been short since
 	ahead   bool   // FIN, a reset, an error or urgent data: a short read has not emptied the socket
 	traits  traits
 
-	inKind, outKind Kind // Accept, Recv, RecvFrom or Readable; Connect, Send, SendTo or Writable; 0: none in flight
+	inKind, outKind Kind // Accept, Recv, RecvFrom, Readable or Watch; Connect, Send, SendTo or Writable; 0: none in flight
 	inTok, outTok   Token
 	unsent          *outgoing // of the Send or SendTo in flight; else nil
 }

@@ -24,7 +24,7 @@ func (c Calls) TrySendRights(fd int, p []byte, fds []int) (int, syscall.Errno) {
 		control = unix.UnixRights(fds...)
 	}
 	for {
-		n, errno := c.planned(faults.Send, len(p))
+		n, errno := c.planned(faults.Send, fd, len(p))
 		if errno == unix.EINTR {
 			continue
 		}
@@ -44,7 +44,7 @@ func (c Calls) TrySendRights(fd int, p []byte, fds []int) (int, syscall.Errno) {
 func (c Calls) TryRecvRights(fd int, p []byte) (n int, fds []int, lost bool, errno syscall.Errno) {
 	control := make([]byte, unix.CmsgSpace(4*MaxRights))
 	for {
-		n, errno := c.planned(faults.Recv, len(p))
+		n, errno := c.planned(faults.Recv, fd, len(p))
 		if errno == unix.EINTR {
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 // for large sends from memory that cannot be kept for an operation.
 func (c Calls) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 	iosync.BeforeSend()
-	most, errno := c.planned(faults.Send, len(first)+len(second))
+	most, errno := c.planned(faults.Send, fd, len(first)+len(second))
 	if errno != 0 {
 		return 0, errno
 	}
@@ -39,7 +39,7 @@ func (c Calls) TrySend(fd int, first, second []byte) (int, syscall.Errno) {
 // TryRecv reads from a socket or a pipe, and returns the number of bytes. 0 bytes mean the end. The
 // error is EAGAIN if there is nothing.
 func (c Calls) TryRecv(fd int, p []byte) (int, syscall.Errno) {
-	n, errno := c.planned(faults.Recv, len(p))
+	n, errno := c.planned(faults.Recv, fd, len(p))
 	if errno != 0 {
 		return 0, errno
 	}
@@ -50,9 +50,13 @@ func (c Calls) TryRecv(fd int, p []byte) (int, syscall.Errno) {
 
 // planned returns the number of bytes, of n, for which a call is made, or the errno that it returns
 // without a system call.
-func (c Calls) planned(call faults.Call, n int) (int, syscall.Errno) {
+func (c Calls) planned(call faults.Call, fd, n int) (int, syscall.Errno) {
 	if c.faults == nil {
 		return n, 0
 	}
-	return c.faults.Next(call, n)
+	most, errno := c.faults.Next(call, n)
+	if errno == unix.EAGAIN || errno == 0 && most < n {
+		c.faults.Renew(fd)
+	}
+	return most, errno
 }

@@ -23,7 +23,7 @@ func PrepareTry(int) syscall.Errno { return 0 }
 func (c Calls) TryRecvFrom(fd int, p []byte, from *Sockaddr) (int, syscall.Errno) {
 	for {
 		n := 0
-		_, errno := c.planned(faults.RecvFrom, 1)
+		_, errno := c.planned(faults.RecvFrom, fd, 1)
 		if errno == 0 {
 			n, errno = sysRecvFrom(fd, p, from)
 		}
@@ -39,7 +39,7 @@ func (c Calls) TryRecvFrom(fd int, p []byte, from *Sockaddr) (int, syscall.Errno
 func (c Calls) TrySendTo(fd int, p []byte, to *Sockaddr) syscall.Errno {
 	iosync.BeforeSend()
 	for {
-		_, errno := c.planned(faults.SendTo, 1)
+		_, errno := c.planned(faults.SendTo, fd, 1)
 		if errno == 0 {
 			errno = sysSendTo(fd, p, to)
 		}
@@ -66,7 +66,7 @@ func (c Calls) TrySendFrom(fd int, p []byte, from netip.Addr, to netip.AddrPort,
 	b.prepare()
 	iosync.BeforeSend()
 	for {
-		if _, errno = c.planned(faults.SendTo, 1); errno == 0 {
+		if _, errno = c.planned(faults.SendTo, fd, 1); errno == 0 {
 			_, errno = kernel{}.sendmmsg(fd, b.raw.msgs)
 		}
 		if errno != unix.EINTR {

@@ -22,13 +22,17 @@ type uringFaults struct {
 	results map[uint64]int32 // by user data: at most one operation in flight has it
 
 	dropped atomic.Uint32
+
+	watched map[int]Token // by descriptor, the last Watch; guarded by mu
+	renewed handIn[Token] // Watches that need another edge
+	done    func()        // ends the notices of renew
 }
 
 func newURingFaults(cfg *Config) *uringFaults {
 	if cfg.Faults == nil {
 		return nil
 	}
-	return &uringFaults{plan: cfg.Faults, results: map[uint64]int32{}}
+	return &uringFaults{plan: cfg.Faults, results: map[uint64]int32{}, watched: map[int]Token{}}
 }
 
 // next is Plan.Next for a call that is no operation; f may be nil.
@@ -81,6 +85,8 @@ func faultOf(kind Kind, e *uring.SQE) (call faults.Call, n int) {
 		return faults.RecvFrom, 1
 	case SendTo:
 		return faults.SendTo, 1
+	case Watch:
+		return faults.Control, 1
 	case kindWake:
 		return faults.WakeRead, 1
 	case kindHold:
@@ -96,6 +102,36 @@ func (f *uringFaults) rewrite(e *uring.CQE) {
 	if res, ok := f.results[e.UserData]; ok {
 		delete(f.results, e.UserData)
 		e.Res = res
+	}
+}
+
+// watches notes a Watch.
+func (f *uringFaults) watches(fd int, token Token) {
+	f.mu.Lock()
+	f.watched[fd] = token
+	f.mu.Unlock()
+}
+
+// renew makes sure that a Watch has another edge, because a call of its user has failed as planned.
+// Any goroutine may call it.
+func (r *uringReactor) renew(fd int) {
+	r.faults.mu.Lock()
+	token, ok := r.faults.watched[fd]
+	r.faults.mu.Unlock()
+	if ok {
+		r.faults.renewed.add(token)
+		_ = r.waker.wake() // does not fail on the reactor's own descriptor
+	}
+}
+
+// tellRenewed makes the edges. Poll only.
+func (r *uringReactor) tellRenewed() {
+	for _, token := range r.faults.renewed.take() {
+		if r.flying.has(Watch, token) && *r.watches.at(token) >= 0 {
+			r.taking.Lock()
+			r.stash.push(Completion{Token: token, Kind: Watch, More: true, Res: int(EdgeIn | EdgeOut)})
+			r.taking.Unlock()
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ type flyingChunk [256]struct { // 2 KiB: spare workers have reactors that carry 
 }
 
 const tracked = 1<<Accept | 1<<Connect | 1<<Recv | 1<<Send |
-	1<<RecvFrom | 1<<Readable | 1<<Writable | 1<<Hangup
+	1<<RecvFrom | 1<<Readable | 1<<Writable | 1<<Hangup | 1<<Watch
 
 // begun notes an operation that is queued.
 func (f *flying) begun(kind Kind, token Token) {
@@ -42,6 +42,20 @@ func (f *flying) over(kind Kind, token Token) {
 	}
 	i := token.Index()
 	f.chunks[i/uint32(len(flyingChunk{}))][i%uint32(len(flyingChunk{}))].kinds ^= 1 << kind
+}
+
+// latest reports whether no later token with the same index has had an operation here.
+func (f *flying) latest(token Token) bool {
+	i := token.Index()
+	chunk := i / uint32(len(flyingChunk{}))
+	return chunk < uint32(len(f.chunks)) && f.chunks[chunk] != nil &&
+		f.chunks[chunk][i%uint32(len(flyingChunk{}))].generation == token.Generation()
+}
+
+// has reports whether an operation is in flight, once all ends that Rescue has seen are noted.
+func (f *flying) has(kind Kind, token Token) bool {
+	i := token.Index()
+	return f.latest(token) && f.chunks[i/uint32(len(flyingChunk{}))][i%uint32(len(flyingChunk{}))].kinds>>kind&1 != 0
 }
 
 func (f *flying) grow(chunk int) {

@@ -43,6 +43,8 @@ type uringReactor struct {
 	holdFor   uring.Timespec // of the time-out being submitted
 	shortage  shortage       // of the kernel's memory
 	flying    flying         // operations in flight, except batches
+	watches   watches        // descriptors of Watches
+	closing   []Op           // Closes of watched descriptors, until the queue has been submitted
 	wakeBuf   [8]byte        // buffer of the waker's read; the struct is on the heap, which does not move
 
 	// The completion side.
@@ -60,7 +62,8 @@ type uringReactor struct {
 	free    atomic.Int32   // buffers that the kernel can still receive into
 	starved starvation     // receives that wait for a buffer
 	whole   handIn[uint16] // released buffers, for the next taker
-	cancels handIn[Op]     // for the owner's next Submit or Poll
+	cancels handIn[Op]     // for the owner's next Submit or Poll; Closes of watched descriptors, too
+	lapsed  handIn[Token]  // Watches whose poll has ended, for the owner's next Poll
 
 	// For datagrams; see uring_packets_linux.go and uring_sendto_linux.go.
 	cfg     Config
@@ -102,6 +105,9 @@ func tryURing(cfg *Config) (_ Reactor, err error) {
 		return nil, explainURing(err)
 	}
 	r.rest, _ = newRest(ring.FD(), r.pollInRest)
+	if r.faults != nil {
+		r.faults.done = cfg.Faults.OnRenew(r.renew)
+	}
 	return r, nil
 }
 
@@ -157,7 +163,11 @@ func (r *uringReactor) Close() error {
 	if r.closed.Swap(true) {
 		return ErrClosed
 	}
+	if r.faults != nil && r.faults.done != nil {
+		r.faults.done()
+	}
 	r.quiesce(r.discard) // so that the memory below has no other user
+	r.closeAll()
 	if r.rest != nil {
 		r.rest.close()
 	}
@@ -204,9 +214,7 @@ func (r *uringReactor) Rescue(out []Completion) (int, error) {
 	if r.closed.Load() {
 		return 0, ErrClosed
 	}
-	r.cancels.sift(func(op Op) bool {
-		return op.Target != SendTo && r.faults.next(faults.SyncCancel) == 0 && r.ring.SyncCancel(userData(op.Target, op.Token)) == nil
-	})
+	r.cancelNow()
 	if r.ring.TaskrunPending() && nudge() {
 		for range nudgeSpins { // it takes a few microseconds
 			if !r.ring.TaskrunPending() {
@@ -273,6 +281,7 @@ func (r *uringReactor) rearm() {
 			r.arm(&turn[i])
 		}
 	}
+	r.watchAgain()
 	r.rearmPackets()
 }
 
@@ -290,6 +299,9 @@ func (r *uringReactor) starvedCanGoOn() bool {
 func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	if r.shortage.pause > 0 && !r.shortage.over(wait) {
 		return nil
+	}
+	if len(r.closing) > 0 {
+		wait = 0 // they are closed after the submission
 	}
 	var atLeast uint32
 	sure := true
@@ -334,6 +346,7 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	if r.ring.Prepared() == 0 {
 		clear(r.addrs) // the kernel has copied them
 		r.addrs = r.addrs[:0]
+		r.closeWatched()
 	}
 	switch {
 	case wantsMemory(errno):

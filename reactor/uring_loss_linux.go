@@ -20,7 +20,7 @@ import (
 //
 // salvage runs in the owner's next Poll. It ends all operations in the kernel, as Close does, and
 // delivers the results that survive, except those of a Recv. Then it completes every operation that
-// is still in flight by the reactor's own records. No operation uses the receive memory then, so
+// is still in flight by the reactor's own records. A Watch goes on instead. No operation uses the receive memory then, so
 // the buffer rings are emptied and filled again.
 //
 // An accepted descriptor stays open if its completion is dropped, because its number is unknown. A
@@ -81,10 +81,20 @@ func (r *uringReactor) salvage() error {
 	}
 	r.loss.survivors = nil
 	ended := 0
+	r.lapsed.take() // they are in flight by the reactor's records
+	var watched []Token
 	r.flying.land(func(kind Kind, token Token) {
+		if kind == Watch {
+			watched = append(watched, token)
+			return
+		}
 		r.stash.push(Completion{Token: token, Kind: kind, Res: lostResult(kind)})
 		ended++
 	})
+	for _, token := range watched {
+		r.flying.begun(Watch, token)
+		r.lapsed.add(token)
+	}
 	for _, f := range r.batches.abandon(unix.ENOMEM) {
 		r.stash.push(Completion{Token: f.token, Kind: SendTo, Res: f.batch.Len()})
 		ended++

@@ -60,13 +60,19 @@ func (r *uringReactor) Submit(op *Op) error {
 		e := r.entry()
 		e.PrepPollAdd(op.FD, 0, true)
 		r.ready(e, Hangup, op.Token)
+	case Watch:
+		r.watch(op)
 	case Cancel:
 		// The calling goroutine cannot be identified cheaply, and a cancel is rare. So even the
 		// owner's goes through the list, and wakes the owner once in vain.
 		r.cancels.add(*op)
 		return r.waker.wake()
 	case Close:
+		if op.Target == Watch {
+			return r.closeWatchedBy(op)
+		}
 		closeOp(op)
+	case Rewatch: // a poll goes on by itself
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}
@@ -108,6 +114,8 @@ func (r *uringReactor) cancel(op *Op) {
 		r.taking.Unlock()
 	case op.Target == SendTo:
 		r.cancelSendTo(op)
+	case op.Target == Watch:
+		r.unwatch(op)
 	default:
 		r.cancelOne(userData(op.Target, op.Token))
 	}

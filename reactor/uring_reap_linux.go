@@ -84,6 +84,9 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		return true
 	case Hangup:
 		return hungUpBy(e, c)
+	case Watch:
+		r.edge(e, c)
+		return true
 	}
 	*c = Completion{Token: token, Kind: kind, More: e.More(), Res: int(e.Res)}
 	if kind == Recv && e.Res == -int32(unix.ENOBUFS) {

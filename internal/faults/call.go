@@ -14,7 +14,7 @@ const (
 	Send                    // sendto; SEND
 	RecvFrom                // recvmmsg; RECVMSG
 	SendTo                  // sendmmsg; SENDMSG
-	Control                 // epoll_ctl; none
+	Control                 // epoll_ctl; POLL_ADD of a Watch
 	Wait                    // epoll_pwait2; io_uring_enter
 	WakeRead                // read of the eventfd; READ
 	WakeWrite               // write to the eventfd

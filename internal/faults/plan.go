@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 )
@@ -31,6 +32,10 @@ type Plan struct {
 	rules [calls][]*counted
 	made  [calls]atomic.Uint64
 	over  atomic.Bool
+
+	mu      sync.Mutex
+	renews  map[int]func(fd int) // by number; guarded by mu
+	renewed int                  // the last number
 }
 
 type counted struct {
@@ -86,6 +91,33 @@ func (r *counted) take() bool {
 	}
 	r.done.Add(1)
 	return true
+}
+
+// OnRenew has f called by Renew, until done is called.
+func (p *Plan) OnRenew(f func(fd int)) (done func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.renews == nil {
+		p.renews = map[int]func(int){}
+	}
+	p.renewed++
+	n := p.renewed
+	p.renews[n] = f
+	return func() {
+		p.mu.Lock()
+		delete(p.renews, n)
+		p.mu.Unlock()
+	}
+}
+
+// Renew says that a call on a descriptor has returned EAGAIN as planned, or was made for less. Its
+// caller may wait for an edge now, which the kernel does not make.
+func (p *Plan) Renew(fd int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.renews {
+		f(fd)
+	}
 }
 
 // Stop ends the faults.

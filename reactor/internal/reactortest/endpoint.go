@@ -38,6 +38,8 @@ type endpoint struct {
 	hangups int // number of completions of Hangup
 	edges   bool
 	changes [reactor.Close + 1]int // number of completions of operations with Edges
+	edge    reactor.Edge           // of a Watch, until the test forgets it
+	told    int                    // number of completions with an edge
 
 	shorts int // number of sends that the kernel took in part
 }
@@ -146,14 +148,18 @@ func (e *endpoint) eof() bool {
 
 // breach describes how the completion breaks the contract, or returns "".
 func (e *endpoint) breach(c *reactor.Completion) string {
-	multishot := e.edges && (c.Kind == reactor.Readable || c.Kind == reactor.Writable) || c.Kind == reactor.Hangup || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
+	multishot := e.edges && (c.Kind == reactor.Readable || c.Kind == reactor.Writable) || c.Kind == reactor.Hangup || c.Kind == reactor.Watch || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
 	switch {
-	case c.Kind < reactor.Accept || c.Kind > reactor.Hangup:
+	case c.Kind < reactor.Accept || c.Kind > reactor.Watch:
 		return "such operations have no completion"
 	case !e.flying[c.Kind]:
 		return "nothing like that is in flight"
 	case c.More && (!multishot || c.Res < 0):
 		return "this must be the last one"
+	case c.Kind == reactor.Watch && (c.Res == 0 || c.Res > 0 && !c.More):
+		return "an edge tells something, and is not the end"
+	case c.Kind == reactor.Watch && c.Res > 0 && reactor.Edge(c.Res)&(reactor.EdgeIn|reactor.EdgeOut) == 0:
+		return "an edge has a direction"
 	case c.Kind == reactor.Connect && c.Res > 0:
 		return "connecting yields nothing"
 	case (c.Kind == reactor.Readable || c.Kind == reactor.Writable) && c.Res > 0:
@@ -221,6 +227,12 @@ func (e *endpoint) take(c *reactor.Completion) {
 	case reactor.Readable, reactor.Writable:
 		if c.Res == 0 {
 			e.changes[c.Kind]++
+		}
+	case reactor.Watch:
+		if c.Res > 0 {
+			e.edge |= reactor.Edge(c.Res)
+			e.told++
+			e.l.told = append(e.l.told, e)
 		}
 	case reactor.Connect:
 	}

@@ -25,8 +25,9 @@ type loop struct {
 	endpoints map[reactor.Token]*endpoint
 	next      uint32 // index of the next token
 	fence     *fence
-	history   []string // the last completions, for the dump
-	events    int      // completions so far
+	history   []string    // the last completions, for the dump
+	events    int         // completions so far
+	told      []*endpoint // of each edge, until the test forgets them
 	closed    bool
 	faulty    bool // system calls fail according to a plan
 	again     bool // an operation that had ended without an effect was submitted again

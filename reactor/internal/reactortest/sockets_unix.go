@@ -259,3 +259,9 @@ func retry(call func() error) error {
 func tryRead(fd int, p []byte) (int, error) { return unix.Read(fd, p) }
 
 func tryWrite(fd int, p []byte) (int, error) { return unix.Write(fd, p) }
+
+// tryAccept accepts without a wait.
+func tryAccept(fd int) (int, error) {
+	conn, _, err := unix.Accept(fd)
+	return conn, err
+}

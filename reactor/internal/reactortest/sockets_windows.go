@@ -270,3 +270,12 @@ func portable(err error) error {
 	}
 	return err
 }
+
+// tryAccept accepts without a wait.
+func tryAccept(fd int) (int, error) {
+	r, _, err := windows.NewLazySystemDLL("ws2_32.dll").NewProc("accept").Call(uintptr(fd), 0, 0)
+	if windows.Handle(r) == windows.InvalidHandle {
+		return -1, portable(err)
+	}
+	return int(r), nil
+}
