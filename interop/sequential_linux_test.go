@@ -138,12 +138,7 @@ func TestGoRedisInASequentialHandler(t *testing.T) {
 		defer admin.Close()
 		testDatabase(t, backend, database{
 			ask: func(cx *sched.Context, d *server.Dialer, key string) (string, error) {
-				c := redis.NewClient(&redis.Options{
-					Addr: addr, PoolSize: 1, MaxRetries: -1,
-					Dialer: func(_ context.Context, network, addr string) (net.Conn, error) {
-						return d.DialStream(cx, network, addr)
-					},
-				})
+				c := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 1, MaxRetries: -1, Dialer: d.DialContext})
 				defer c.Close()
 				v, err := c.BLPop(cx, 0, key).Result()
 				if err != nil {
