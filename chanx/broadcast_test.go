@@ -53,6 +53,7 @@ func TestABroadcastsCapacityIsRoundedUpToAPowerOfTwo(t *testing.T) {
 
 func TestABroadcastsLagIsPerReceiver(t *testing.T) {
 	require.ErrorIs(t, lagged(1), chanx.ErrLagged)
+	require.ErrorContains(t, lagged(7), "7 values missed")
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, slow := chanx.NewBroadcast[int](2)
 		sendAll(t, tx, 1, 1)
