@@ -134,11 +134,6 @@ func TestATaskThatNeverWaitsLetsOthersRun(t *testing.T) {
 	never := map[string]func(cx *sched.Context) error{
 		"semaphore": func(cx *sched.Context) error { defer s.ReleaseFrom(cx, 1); return s.Acquire(cx, 1) },
 		"mutex":     func(cx *sched.Context) error { defer mu.UnlockFrom(cx); return mu.Lock(cx) },
-		"future": func(cx *sched.Context) error {
-			defer mu.UnlockFrom(cx)
-			_, err := sched.Await(cx, mu.LockFuture())
-			return err
-		},
 		"rwmutex":   func(cx *sched.Context) error { defer rw.UnlockFrom(cx); return rw.Lock(cx) },
 		"readers":   func(cx *sched.Context) error { defer rw.RUnlockFrom(cx); return rw.RLock(cx) },
 		"notify":    func(cx *sched.Context) error { n.NotifyOneFrom(cx); return n.Wait(cx) },
