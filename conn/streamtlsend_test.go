@@ -16,7 +16,7 @@ import (
 // A write that has succeeded while the connection's task ends the output comes before the
 // close-notify.
 func TestTheCloseNotifyOfASharedStreamFollowsWrites(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	ends := map[string]func(c *conn.Conn) error{
 		"CloseWrite": (*conn.Conn).CloseWrite,
 		"Close":      (*conn.Conn).Close,

@@ -64,7 +64,7 @@ func readInPlace(s *conn.Stream, p []byte, r *rand.Rand) error {
 // Records of TLS are split at each place, also within their headers.
 func TestBytesInPlaceAreRightOverTLSHoweverRecordsAreSplit(t *testing.T) {
 	const sizes, each, rest = 60, 200, 50_000
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	use := func(s *conn.Stream) error {
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range sizes {

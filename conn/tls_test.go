@@ -28,7 +28,7 @@ type secret struct {
 
 func newSecret(t testing.TB) *secret {
 	t.Helper()
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	return &secret{
 		server: conn.TLSConfig{Config: &tls.Config{Certificates: []tls.Certificate{cert}}, Timeout: conntest.Patience},
 		client: &tls.Config{RootCAs: pool, ServerName: "localhost"},
