@@ -168,17 +168,12 @@ func TestNothingIsLeftOfThousandsOfConnections(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		var closed atomic.Int64
 		f := newFixture(t, backend, 2)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = ln.Close() })
-		l, err := f.Listen(ln, funcs{ // not audited: that is what the others are for
+		f.listenTo(funcs{ // not audited: that is what the others are for
 			data:  func(c *conn.Conn) error { _ = discard(c); return c.Close() },
 			close: func(*conn.Conn, error) { closed.Add(1) },
 		})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = l.Close() })
-		port := ln.Addr().(*net.TCPAddr).Port
-		before := sockets() // with the listener, its copy and the group's inert socket
+		port := f.addr.(*net.TCPAddr).Port
+		before := sockets() // with the listener and the group's inert socket
 		conntest.Crowd(t, n, 8, func(i int) error { return touch(port, i) })
 		conntest.Eventually(t, func() bool { return closed.Load() == int64(n) }, func() string { return fmt.Sprint(closed.Load(), " closed") })
 		conntest.Eventually(t, func() bool { return f.Len() == 0 }) // a moment after the last OnClose
@@ -186,6 +181,7 @@ func TestNothingIsLeftOfThousandsOfConnections(t *testing.T) {
 	})
 }
 
+// sockets counts those of the process. Reactors have descriptors of other kinds.
 func sockets() int { return strings.Count(strings.Join(conntest.Descriptors(), " "), "socket:") }
 
 // touch connects and closes. Source addresses vary, and two thirds of the ends

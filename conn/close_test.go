@@ -270,19 +270,14 @@ func TestFINComesAfterTheBytesBeforeIt(t *testing.T) {
 				return c.Close()
 			},
 		})
-		conntest.Crowd(t, 200, 20, func(int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.crowd(200, 20, func(_ int, c net.Conn) error {
 			if _, err := c.Write([]byte("all of it")); err != nil {
 				return err
 			}
 			if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 				return err
 			}
-			_, err = io.Copy(io.Discard, c)
+			_, err := io.Copy(io.Discard, c)
 			return err
 		})
 		require.Zero(t, bad.Load())

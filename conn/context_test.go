@@ -322,9 +322,7 @@ func TestClosingTheGroupEndsTheContextsOfItsConnections(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 1})
 		require.NoError(t, err)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		s, err := g.DialSocketContext(t.Context(), ln.Addr())
 		require.NoError(t, err)
 		ctx, fd := s.Context(), s.FD()

@@ -31,13 +31,7 @@ func sequential(t *testing.T, backend string, workers int, fn func(*sched.Contex
 // listenStreams listens with a sequential handler until the end of the test.
 func (f *fixture) listenStreams(fn func(*sched.Context, *conn.Stream) error) {
 	f.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(f.t, err)
-	l, err := f.Listen(ln, conn.Sequential(fn)) // a stream has no OnClose to be audited
-	require.NoError(f.t, err)
-	require.NoError(f.t, ln.Close())
-	f.addr = l.Addr()
-	f.t.Cleanup(func() { _ = l.Close() })
+	f.listenTo(conn.Sequential(fn)) // a stream has no OnClose to be audited
 }
 
 func sleep(cx *sched.Context, d time.Duration) error {

@@ -58,9 +58,7 @@ func TestSmallWritesBetweenTwoWaitsLeaveAsOneSend(t *testing.T) {
 		}
 		t.Run("dialed", func(t *testing.T) {
 			f := newFixture(t, backend, 2)
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer ln.Close()
+			ln := conntest.Listen(t)
 			f.addr = ln.Addr()
 			ended := make(chan error, 1)
 			go func() {

@@ -275,9 +275,7 @@ func TestWaitsOfATaskEnd(t *testing.T) {
 // silent is the address of a listener that accepts and reads nothing.
 func silent(t *testing.T) net.Addr {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
+	ln := conntest.Listen(t)
 	return ln.Addr()
 }
 

@@ -87,9 +87,7 @@ func TestBytesInPlaceAreRightOverTLSHoweverRecordsAreSplit(t *testing.T) {
 			t.Run(fmt.Sprintf("bound %v", bound), func(t *testing.T) {
 				done := make(chan error, 1)
 				f := newFixture(t, backend, 2)
-				ln, err := net.Listen("tcp", "127.0.0.1:0")
-				require.NoError(t, err)
-				defer ln.Close()
+				ln := conntest.Listen(t)
 				cfg := conn.TLSConfig{Config: &tls.Config{Certificates: []tls.Certificate{cert}}}
 				l, err := f.Listen(ln, conn.ServeTLS(cfg, conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
 					var err error

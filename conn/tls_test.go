@@ -82,13 +82,7 @@ func patient(c *conn.Config) { c.Linger = conntest.Patience }
 
 func (f *fixture) listenTLS(cfg conn.TLSConfig, h conn.Handler) {
 	f.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(f.t, err)
-	l, err := f.Listen(ln, conn.ServeTLS(cfg, f.plain(h)))
-	require.NoError(f.t, err)
-	require.NoError(f.t, ln.Close())
-	f.addr = l.Addr()
-	f.t.Cleanup(func() { _ = l.Close() })
+	f.listenTo(conn.ServeTLS(cfg, f.plain(h)))
 }
 
 // plain is the handler, audited if it is one of callbacks: a stream has no OnClose.

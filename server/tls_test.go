@@ -110,9 +110,7 @@ func TestDialersSpeakTLSWithHandlers(t *testing.T) {
 
 // A server that says nothing is given up: with the context, or the time-out.
 func TestADialersHandshakeIsBounded(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		c := newClient(t, backend, 2, false)
 		c.TLS = &tls.Config{}
