@@ -120,33 +120,6 @@ func TestClosingAListenerUnderLoadLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestConnectionsGoToAllWorkers(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		var homes [4]atomic.Int32
-		opened := make(chan struct{}, 40)
-		f := serve(t, backend, 4, funcs{open: func(c *conn.Conn) error {
-			homes[c.Worker()].Add(1)
-			opened <- struct{}{}
-			return nil
-		}})
-		for range 40 {
-			f.dial()
-			conntest.Receive(t, opened)
-		}
-		require.Equal(t, []int{10, 10, 10, 10}, f.Begun())
-		for i := range homes { // ten each, unless a worker was late and others helped: then it gets more
-			conntest.Eventually(t, func() bool {
-				if homes[i].Load() > 0 {
-					return true
-				}
-				f.dial()
-				conntest.Receive(t, opened)
-				return false
-			}, "worker ", i)
-		}
-	})
-}
-
 func TestDrainTellsEveryConnectionAndWaitWaitsForTheirEnd(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		drained := make(chan conn.Handle, 20)
