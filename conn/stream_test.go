@@ -165,32 +165,6 @@ func TestAStreamKnowsItsAddressesUntilItsFunctionsReturn(t *testing.T) {
 	})
 }
 
-func TestWritesBetweenTwoWaitsLeaveAsOneSend(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := sequential(t, backend, 1, func(_ *sched.Context, s *conn.Stream) error {
-			one := make([]byte, 1)
-			for range 10 {
-				if _, err := s.Read(one); err != nil {
-					return err
-				}
-			}
-			for range 100 {
-				if _, err := s.Write([]byte("x")); err != nil {
-					return err
-				}
-			}
-			_, err := s.Read(one)
-			return err
-		})
-		c := f.dial()
-		write(t, c, "0123456789")
-		buf := make([]byte, 200)
-		n, err := c.Read(buf)
-		require.NoError(t, err)
-		require.Equal(t, 100, n)
-	})
-}
-
 func TestHalfCloseOfStreams(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := sequential(t, backend, workers, func(_ *sched.Context, s *conn.Stream) (err error) {

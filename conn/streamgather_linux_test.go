@@ -75,6 +75,10 @@ func TestSmallWritesBetweenTwoWaitsLeaveAsOneSend(t *testing.T) {
 			exchange(t, c)
 			_ = conntest.Receive(t, ended) // io.EOF
 		})
+		t.Run("a handler's", func(t *testing.T) {
+			f := sequential(t, backend, 2, func(_ *sched.Context, s *conn.Stream) error { return answerInPieces(s) })
+			exchange(t, f.dial())
+		})
 		t.Run("shared", func(t *testing.T) {
 			f := sequential(t, backend, 2, func(cx *sched.Context, s *conn.Stream) error {
 				s.Socket()
