@@ -427,40 +427,6 @@ func TestShutdownWaitsWhileProcessesEnd(t *testing.T) {
 	require.NoError(t, rt.Close())
 }
 
-// A million processes are spawned, each gets a message and ends.
-func TestAMillionLives(t *testing.T) {
-	for _, workers := range []int{1, 2, 4} {
-		t.Run(fmt.Sprint(workers), func(t *testing.T) {
-			n := rounds(1000000)
-			s := newSystem(t, workers, process.Config{})
-			var received, closed atomic.Int64
-			for first := 0; first < n; first += 1000 { // a thousand live at once, at most
-				for range min(1000, n-first) {
-					m := &machine{
-						step: func(events []process.Event, out *process.StepOutput) error {
-							out.Status = process.Idle
-							for _, ev := range events {
-								received.Add(int64(ev.Data.(int)))
-								out.Status = process.Complete
-							}
-							return nil
-						},
-						close: func() { closed.Add(1) },
-					}
-					pid := startMachine(t, s, m, process.Options{})
-					require.NoError(t, s.Send(nil, pid, 1))
-				}
-				if first%10000 == 0 {
-					eventually(t, "they have ended", func() bool { return s.Len() == 0 })
-				}
-			}
-			eventually(t, "all have ended", func() bool { return s.Len() == 0 })
-			require.EqualValues(t, n, received.Load())
-			require.EqualValues(t, n, closed.Load())
-		})
-	}
-}
-
 // Functions of the user's that the end of a process calls are over when Shutdown returns.
 func TestShutdownWaitsForWhatTheEndOfAProcessCalls(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})

@@ -21,6 +21,7 @@ func TestEachChangeOfTheStates(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {
 		asked := make(chan uint64, 10)
 		process.OnCommand(s, func(_ process.PID, tag uint64, _ ask) { asked <- tag })
+		process.OnCommand(s, func(process.PID, uint64, string) { t.Error("another type's") })
 		type step struct {
 			events []process.Event
 			next   chan process.StepOutput
@@ -99,74 +100,7 @@ func TestEachChangeOfTheStates(t *testing.T) {
 	})
 }
 
-type now struct{}  // is completed within the handler
-type soon struct{} // by another goroutine
-
-// A process has several commands in progress, and is blocked between. Answers come while it runs,
-// and after. Messages come all the time.
-func TestAnswersThatRaceWithARunningProcess(t *testing.T) {
-	onEach(t, func(t *testing.T, s *process.System) {
-		process.OnCommand(s, func(pid process.PID, tag uint64, _ now) {
-			if err := s.CompleteYield(pid, tag, nil, nil); err != nil {
-				t.Error(err)
-			}
-		})
-		process.OnCommand(s, func(pid process.PID, tag uint64, _ soon) {
-			go func() { _ = s.CompleteYield(pid, tag, nil, nil) }()
-		})
-		most := uint64(rounds(20000))
-		var messages atomic.Int64
-		next, open := uint64(0), map[uint64]bool{}
-		done := make(chan struct{})
-		m := &machine{step: func(events []process.Event, out *process.StepOutput) error {
-			answers := 0
-			for _, ev := range events {
-				switch ev.Type {
-				case process.EventMessage:
-					messages.Add(1)
-				case process.EventYield:
-					answers++
-					if !open[ev.Tag] {
-						t.Errorf("answer %d came twice, or nobody asked", ev.Tag)
-					}
-					delete(open, ev.Tag)
-				}
-			}
-			if next > 0 && answers == 0 {
-				t.Error("a blocked process was run without an answer")
-			}
-			if next == most && len(open) == 0 {
-				out.Status = process.Complete
-				close(done)
-				return nil
-			}
-			for next < most && len(open) < 3 {
-				next++
-				open[next] = true
-				if next%3 == 0 {
-					out.Yield(next, now{})
-				} else {
-					out.Yield(next, soon{})
-				}
-			}
-			out.Status = process.Blocked
-			return nil
-		}}
-		pid := startMachine(t, s, m, process.Options{Mailbox: -1})
-		sent := int64(0)
-		for {
-			if s.Send(nil, pid, sent) != nil {
-				break
-			}
-			if sent++; sent%64 == 0 {
-				runtime.Gosched()
-			}
-		}
-		receive(t, "all answers", done)
-		require.LessOrEqual(t, messages.Load(), sent)
-	})
-}
-
+type now struct{} // is completed within the handler
 // More events wait than one Step gets, and the answer is behind them.
 func TestAnAnswerBehindManyMessagesIsNotMissed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {
