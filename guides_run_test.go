@@ -7,17 +7,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -32,6 +26,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/patience"
 )
 
@@ -144,7 +139,7 @@ func programsOf(t *testing.T, documents map[string]string) (all []*guideProgram)
 			p := &guideProgram{block: b, script: s, dir: fmt.Sprintf("%s_%d", name, b.line), upstreams: map[string]string{}}
 			if s != nil {
 				for _, addr := range s.upstreams {
-					p.upstreams[addr] = echoServer(t)
+					p.upstreams[addr] = conntest.Serve(t, conntest.Echo).String()
 				}
 			}
 			all = append(all, p)
@@ -420,26 +415,6 @@ func dialKind(kind, addr string, certs *certificates) (net.Conn, error) {
 	return c, c.SetDeadline(time.Now().Add(patience.Limit))
 }
 
-// echoServer is a server of package net that the programs of a test dial.
-func echoServer(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				_, _ = io.Copy(c, c)
-			}()
-		}
-	}()
-	return ln.Addr().String()
-}
-
 // certificates are one authority and one certificate, for both sides.
 type certificates struct {
 	files map[string][]byte
@@ -449,31 +424,9 @@ type certificates struct {
 
 func newCertificates(t *testing.T) *certificates {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: "localhost"},
-		DNSNames:     []string{"localhost"},
-		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		BasicConstraintsValid: true, IsCA: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	certs := &certificates{
-		files: map[string][]byte{
-			"cert.pem": cert, "ca.pem": cert,
-			"key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
-		},
-		pool: x509.NewCertPool(),
-	}
-	require.True(t, certs.pool.AppendCertsFromPEM(cert))
-	certs.pair, err = tls.X509KeyPair(cert, certs.files["key.pem"])
-	require.NoError(t, err)
+	certs := new(certificates)
+	certs.pair, certs.pool = conntest.Certificate(t)
+	cert, key := conntest.PEM(t, certs.pair)
+	certs.files = map[string][]byte{"cert.pem": cert, "ca.pem": cert, "key.pem": key}
 	return certs
 }

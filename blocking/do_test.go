@@ -15,35 +15,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-func TestDoGivesATaskTheResultOfTheCall(t *testing.T) {
-	on(t, func(t *testing.T, rt *sched.Runtime) {
-		var p blocking.Pool
-		defer shutdown(t, &p)
-		for _, want := range []error{nil, io.EOF} {
-			v, err := result(t, sched.Go(rt, func(cx *sched.Context) (string, error) {
-				return blocking.Do(cx, &p, func() (string, error) { return "done", want })
-			}))
-			require.Equal(t, "done", v)
-			require.Equal(t, want, err)
-		}
-	})
-}
-
-// With one worker: the call needs the effect of another task.
-func TestACallThatBlocksDoesNotKeepTheWorkerFromOtherTasks(t *testing.T) {
-	on(t, func(t *testing.T, rt *sched.Runtime) {
-		p := newPool(t, blocking.Config{})
-		g := newGate(t, 1)
-		h := sched.Go(rt, func(cx *sched.Context) (int, error) { return blocking.Do(cx, p, g.pass) })
-		receive(t, "the call starts", g.entered)
-		_, err := result(t, sched.Go(rt, func(*sched.Context) (int, error) { g.release(); return 0, nil }))
-		require.NoError(t, err)
-		v, err := result(t, h)
-		require.NoError(t, err)
-		require.Equal(t, 1, v)
-	})
-}
-
 func TestAStacklessTaskPollsACallAndMakesItAgain(t *testing.T) {
 	on(t, func(t *testing.T, rt *sched.Runtime) {
 		p := newPool(t, blocking.Config{})

@@ -212,23 +212,6 @@ func TestCallsStartInTheOrderInWhichTheyWereSubmitted(t *testing.T) {
 	require.Len(t, order, 100)
 }
 
-// A call waits for another one behind it: as long as the limit allows, there is a thread for each.
-func TestCallsThatNeedEachOtherAllGetAThread(t *testing.T) {
-	for range 50 {
-		p := newPool(t, blocking.Config{MaxThreads: 64})
-		var all sync.WaitGroup
-		all.Add(64)
-		var handles []*blocking.Handle[int]
-		for range 64 {
-			handles = append(handles, blocking.Submit(p, func() (int, error) { all.Done(); all.Wait(); return 0, nil }))
-		}
-		for _, h := range handles {
-			_, err := result(t, h)
-			require.NoError(t, err)
-		}
-	}
-}
-
 // Calls are submitted and aborted, their tasks are aborted in Do, they panic, and a shutdown comes
 // in the middle. Each handle has one result. The result stays, and tells whether the call was
 // made. No call is made twice.

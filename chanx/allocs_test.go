@@ -70,24 +70,24 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 		back, backRx := chanx.NewBounded[int](1)
 		fewPer(t, times, func() {
 			allDone(t, []*job{
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for i := range times {
-						if err := send(e, there, i); err != nil {
+						if err := there.Send(ctx, i); err != nil {
 							return err
 						}
-						if _, err := recv(e, backRx); err != nil {
+						if _, err := backRx.Recv(ctx); err != nil {
 							return err
 						}
 					}
 					return nil
 				}),
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for range times {
-						v, err := recv(e, thereRx)
+						v, err := thereRx.Recv(ctx)
 						if err != nil {
 							return err
 						}
-						if err := send(e, back, v); err != nil {
+						if err := back.Send(ctx, v); err != nil {
 							return err
 						}
 					}
@@ -97,17 +97,17 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 		})
 		fewPer(t, times, func() { // a stream, in which senders wait
 			allDone(t, []*job{
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for i := range times {
-						if err := send(e, there, i); err != nil {
+						if err := there.Send(ctx, i); err != nil {
 							return err
 						}
 					}
 					return nil
 				}),
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for range times {
-						if _, err := recv(e, thereRx); err != nil {
+						if _, err := thereRx.Recv(ctx); err != nil {
 							return err
 						}
 					}
@@ -127,31 +127,31 @@ func TestWaitingForTheOtherKindsOfChannelAllocatesNothing(t *testing.T) {
 		v := 0
 		fewPer(t, times, func() {
 			allDone(t, []*job{
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for range times {
 						v++
-						if err := unbounded.Send(e.cx, v); err != nil {
+						if err := unbounded.Send(ctx, v); err != nil {
 							return err
 						}
-						if _, err := recv(e, broadcastRx); err != nil {
+						if _, err := broadcastRx.Recv(ctx); err != nil {
 							return err
 						}
-						if _, err := recv(e, watchRx); err != nil {
+						if _, err := watchRx.Recv(ctx); err != nil {
 							return err
 						}
 					}
 					return nil
 				}),
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for range times {
-						v, err := recv(e, unboundedRx)
+						v, err := unboundedRx.Recv(ctx)
 						if err != nil {
 							return err
 						}
-						if _, err := broadcast.Send(e.cx, v); err != nil {
+						if _, err := broadcast.Send(ctx, v); err != nil {
 							return err
 						}
-						if err := watch.Send(e.cx, v); err != nil {
+						if err := watch.Send(ctx, v); err != nil {
 							return err
 						}
 					}

@@ -164,113 +164,80 @@ func (p *batchProducer) Poll(cx *sched.Context) (struct{}, error) {
 	}
 }
 
+// A crew's side takes part in a channel: a receiver until the channel is closed, or a sender of n
+// values that then closes its handle.
+type (
+	receiving func(rt *sched.Runtime, rx *chanx.Receiver[int], done *sync.WaitGroup)
+	sending   func(rt *sched.Runtime, tx *chanx.Sender[int], n int)
+)
+
+func receiveAll(ctx context.Context, rx *chanx.Receiver[int], done *sync.WaitGroup) (got int) {
+	defer done.Done()
+	for v := range rx.All(ctx) {
+		got += v
+	}
+	return got
+}
+
+func sendAllOf(ctx context.Context, tx *chanx.Sender[int], n int) (err error) {
+	defer tx.Close()
+	for v := 0; v < n && err == nil; v++ {
+		err = tx.Send(ctx, v)
+	}
+	return err
+}
+
+func inBatches(rt *sched.Runtime, rx *chanx.Receiver[int], done *sync.WaitGroup) {
+	buf := make([]int, 64)
+	sched.Spawn(rt, sched.Future[struct{}](&batchConsumer{f: rx.RecvManyFuture(buf), buf: buf, done: done})).Detach()
+}
+
+func oneByOne(rt *sched.Runtime, tx *chanx.Sender[int], n int) {
+	sched.Spawn(rt, sched.Future[struct{}](newProducer(tx, n))).Detach()
+}
+
 func benchmarkMPMC(b *testing.B, senders, receivers, capacity int) {
 	share := func(b *testing.B, i int) int { return (b.N + i) / senders }
-	b.Run("tasks", func(b *testing.B) {
-		rt := start(b, 0)
-		b.ReportAllocs()
-		tx, rx := chanx.NewBounded[int](capacity)
-		var wg sync.WaitGroup
-		wg.Add(receivers)
-		for range receivers {
-			sched.Spawn(rt, sched.Future[struct{}](&consumer{f: rx.RecvFuture(), done: &wg})).Detach()
-		}
-		for i := range senders {
-			sched.Spawn(rt, sched.Future[struct{}](newProducer(tx, share(b, i)))).Detach()
-		}
-		tx.Close()
-		wg.Wait()
-	})
-	b.Run("batch", func(b *testing.B) {
-		rt := start(b, 0)
-		b.ReportAllocs()
-		tx, rx := chanx.NewBounded[int](capacity)
-		var wg sync.WaitGroup
-		wg.Add(receivers)
-		for range receivers {
-			buf := make([]int, 64)
-			sched.Spawn(rt, sched.Future[struct{}](&batchConsumer{f: rx.RecvManyFuture(buf), buf: buf, done: &wg})).Detach()
-		}
-		for i := range senders {
-			sched.Spawn(rt, sched.Future[struct{}](newProducer(tx, share(b, i)))).Detach()
-		}
-		tx.Close()
-		wg.Wait()
-	})
-	b.Run("batches", func(b *testing.B) {
-		rt := start(b, 0)
-		b.ReportAllocs()
-		tx, rx := chanx.NewBounded[int](capacity)
-		var wg sync.WaitGroup
-		wg.Add(receivers)
-		for range receivers {
-			buf := make([]int, 64)
-			sched.Spawn(rt, sched.Future[struct{}](&batchConsumer{f: rx.RecvManyFuture(buf), buf: buf, done: &wg})).Detach()
-		}
-		for i := range senders {
-			sched.Spawn(rt, sched.Future[struct{}](newBatchProducer(tx, share(b, i)))).Detach()
-		}
-		tx.Close()
-		wg.Wait()
-	})
-	b.Run("stackful", func(b *testing.B) {
-		rt := start(b, 0)
-		b.ReportAllocs()
-		tx, rx := chanx.NewBounded[int](capacity)
-		var wg sync.WaitGroup
-		wg.Add(receivers)
-		for range receivers {
-			sched.Go(rt, func(cx *sched.Context) (int, error) {
-				defer wg.Done()
-				got := 0
-				for v := range rx.All(cx) {
-					got += v
-				}
-				return got, nil
-			}).Detach()
-		}
-		for i := range senders {
-			mine := tx.Clone()
-			sched.Go(rt, func(cx *sched.Context) (int, error) {
-				defer mine.Close()
-				for v := range share(b, i) {
-					if err := mine.Send(cx, v); err != nil {
-						return 0, err
-					}
-				}
-				return 0, nil
-			}).Detach()
-		}
-		tx.Close()
-		wg.Wait()
-	})
-	b.Run("goroutines", func(b *testing.B) {
-		b.ReportAllocs()
-		ctx := context.Background()
-		tx, rx := chanx.NewBounded[int](capacity)
-		var wg sync.WaitGroup
-		for range receivers {
-			wg.Go(func() {
-				got := 0
-				for v := range rx.All(ctx) {
-					got += v
-				}
-			})
-		}
-		for i := range senders {
-			mine := tx.Clone()
-			wg.Go(func() {
-				defer mine.Close()
-				for v := range share(b, i) {
-					if mine.Send(ctx, v) != nil {
-						return
-					}
-				}
-			})
-		}
-		tx.Close()
-		wg.Wait()
-	})
+	for _, c := range []struct {
+		name    string
+		receive receiving
+		send    sending
+	}{
+		{"tasks", func(rt *sched.Runtime, rx *chanx.Receiver[int], done *sync.WaitGroup) {
+			sched.Spawn(rt, sched.Future[struct{}](&consumer{f: rx.RecvFuture(), done: done})).Detach()
+		}, oneByOne},
+		{"batch", inBatches, oneByOne},
+		{"batches", inBatches, func(rt *sched.Runtime, tx *chanx.Sender[int], n int) {
+			sched.Spawn(rt, sched.Future[struct{}](newBatchProducer(tx, n))).Detach()
+		}},
+		{"stackful", func(rt *sched.Runtime, rx *chanx.Receiver[int], done *sync.WaitGroup) {
+			sched.Go(rt, func(cx *sched.Context) (int, error) { return receiveAll(cx, rx, done), nil }).Detach()
+		}, func(rt *sched.Runtime, tx *chanx.Sender[int], n int) {
+			tx = tx.Clone()
+			sched.Go(rt, func(cx *sched.Context) (int, error) { return 0, sendAllOf(cx, tx, n) }).Detach()
+		}},
+		{"goroutines", func(_ *sched.Runtime, rx *chanx.Receiver[int], done *sync.WaitGroup) {
+			go receiveAll(context.Background(), rx, done)
+		}, func(_ *sched.Runtime, tx *chanx.Sender[int], n int) {
+			go sendAllOf(context.Background(), tx.Clone(), n)
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			rt := start(b, 0)
+			b.ReportAllocs()
+			tx, rx := chanx.NewBounded[int](capacity)
+			var done sync.WaitGroup
+			done.Add(receivers)
+			for range receivers {
+				c.receive(rt, rx, &done)
+			}
+			for i := range senders {
+				c.send(rt, tx, share(b, i))
+			}
+			tx.Close()
+			done.Wait()
+		})
+	}
 	b.Run("chan", func(b *testing.B) {
 		b.ReportAllocs()
 		ch := make(chan int, capacity)

@@ -34,10 +34,10 @@ func sendAndCheck(t *testing.T, c *crew, capacity, senders, receivers, values in
 	var jobs []*job
 	for i := range senders {
 		mine := tx.Clone()
-		jobs = append(jobs, c.do(func(e env) error {
+		jobs = append(jobs, c.do(func(ctx context.Context) error {
 			defer mine.Close()
 			for n := range each {
-				if err := send(e, mine, [2]int{i, n}); err != nil {
+				if err := mine.Send(ctx, [2]int{i, n}); err != nil {
 					return err
 				}
 			}
@@ -51,11 +51,11 @@ func sendAndCheck(t *testing.T, c *crew, capacity, senders, receivers, values in
 	}
 	for range receivers {
 		mine := rx.Clone()
-		jobs = append(jobs, c.do(func(e env) error {
+		jobs = append(jobs, c.do(func(ctx context.Context) error {
 			defer mine.Close()
 			last := make([]int, senders)
 			for {
-				v, err := recv(e, mine)
+				v, err := mine.Recv(ctx)
 				if err == chanx.ErrClosed {
 					return nil
 				} else if err != nil {
@@ -87,7 +87,7 @@ func TestASenderCanceledWhileTheChannelIsFullHasSentNothingAndTheSlotIsNotLost(t
 		require.Equal(t, chanx.ErrFull, tx.TrySend(3))
 		var waits []*job
 		for i := range 3 {
-			waits = append(waits, c.do(func(e env) error { return send(e, tx, 10+i) }))
+			waits = append(waits, c.do(func(ctx context.Context) error { return tx.Send(ctx, 10+i) }))
 			eventually(t, "it waits", func() bool { return tx.Waiting() == i+1 })
 		}
 		waits[1].abort()
@@ -117,11 +117,11 @@ func TestASenderCanceledWhenItsTurnHasComeGivesItToTheNext(t *testing.T) {
 		tx, rx := chanx.NewBounded[int](1)
 		require.NoError(t, tx.TrySend(1))
 		lazy := tx.SendFuture(2)
-		c.run(func(e env) { // polled once, and then not again
-			_, err := await(e, once[struct{}](lazy))
+		c.run(func(ctx context.Context) { // polled once, and then not again
+			_, err := sched.Await(ctx, once[struct{}](lazy))
 			require.Equal(t, errNotYet, err)
 		})
-		next := c.do(func(e env) error { return send(e, tx, 3) })
+		next := c.do(func(ctx context.Context) error { return tx.Send(ctx, 3) })
 		eventually(t, "it waits behind", func() bool { return tx.Waiting() == 2 })
 		v, err := rx.TryRecv()
 		require.NoError(t, err)
@@ -153,17 +153,12 @@ func TestAPermitIsRoomThatNobodyElseTakes(t *testing.T) {
 		_, err := tx.TryReserve()
 		require.Equal(t, chanx.ErrFull, err)
 		require.Equal(t, chanx.ErrFull, tx.TrySend(0))
-		waits := c.do(func(e env) (err error) {
-			var p chanx.Permit[int]
-			if e.cx != nil {
-				p, err = tx.Reserve(e.cx)
-			} else {
-				p, err = tx.Reserve(e.ctx)
-			}
+		waits := c.do(func(ctx context.Context) error {
+			p, err := tx.Reserve(ctx)
 			if err != nil {
 				return err
 			}
-			return p.Send(e.cx, 10)
+			return p.Send(ctx, 10)
 		})
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		require.NoError(t, permits[2].Send(context.Background(), 2))
@@ -191,7 +186,7 @@ func TestWaitingSendersAreServedInTheOrderTheyCame(t *testing.T) {
 		require.NoError(t, tx.TrySend(0))
 		var waits []*job
 		for i := range 20 {
-			waits = append(waits, c.do(func(e env) error { return send(e, tx, i+1) }))
+			waits = append(waits, c.do(func(ctx context.Context) error { return tx.Send(ctx, i+1) }))
 			eventually(t, "it waits", func() bool { return tx.Waiting() == i+1 })
 		}
 		for want := range 21 {
@@ -206,15 +201,9 @@ func TestWaitingSendersAreServedInTheOrderTheyCame(t *testing.T) {
 func TestRecvManyTakesWhatIsThere(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](5)
-		many := func(e env, buf []int) (int, error) {
-			if e.cx != nil {
-				return rx.RecvMany(e.cx, buf)
-			}
-			return rx.RecvMany(e.ctx, buf)
-		}
-		waits := c.do(func(e env) error {
+		waits := c.do(func(ctx context.Context) error {
 			buf := make([]int, 3)
-			n, err := many(e, buf)
+			n, err := rx.RecvMany(ctx, buf)
 			if err != nil || n != 1 || buf[0] != 1 {
 				return fmt.Errorf("%d, %v, %w", n, buf, err)
 			}
@@ -226,100 +215,66 @@ func TestRecvManyTakesWhatIsThere(t *testing.T) {
 		for i := range 5 {
 			require.NoError(t, tx.TrySend(i))
 		}
-		c.run(func(e env) {
+		c.run(func(ctx context.Context) {
 			buf := make([]int, 3)
-			n, err := many(e, buf[:0])
+			n, err := rx.RecvMany(ctx, buf[:0])
 			require.NoError(t, err)
 			require.Zero(t, n)
-			n, err = many(e, buf)
+			n, err = rx.RecvMany(ctx, buf)
 			require.NoError(t, err)
 			require.Equal(t, []int{0, 1, 2}, buf[:n])
 			tx.Close()
-			n, err = many(e, buf)
+			n, err = rx.RecvMany(ctx, buf)
 			require.NoError(t, err)
 			require.Equal(t, []int{3, 4}, buf[:n])
-			_, err = many(e, buf)
+			_, err = rx.RecvMany(ctx, buf)
 			require.Equal(t, chanx.ErrClosed, err)
 		})
 	})
 }
 
-func TestAllReceivesUntilTheChannelIsClosed(t *testing.T) {
-	onEach(t, func(t *testing.T, c *crew) {
-		tx, rx := chanx.NewBounded[int](2)
-		j := c.do(func(e env) error {
-			seq, want := rx.All(e.ctx), 0
-			if e.cx != nil {
-				seq = rx.All(e.cx)
-			}
-			for v := range seq {
-				if v != want {
-					return fmt.Errorf("%d, not %d", v, want)
-				}
-				want++
-			}
-			if want != 100 {
-				return fmt.Errorf("%d values", want)
-			}
-			return nil
-		})
-		allDone(t, []*job{c.do(func(e env) error {
-			defer tx.Close()
-			for i := range 100 {
-				if err := send(e, tx, i); err != nil {
-					return err
-				}
-			}
-			return nil
-		}), j})
-	})
-}
-
-func TestAnAbortedTaskThatCouldReceiveForEverEnds(t *testing.T) {
-	rt := start(t, 1)
-	tx, rx := chanx.NewBounded[int](4)
-	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
-		for {
+func TestAnAbortedTaskThatCouldGoOnForEverEnds(t *testing.T) {
+	for name, step := range map[string]func(cx *sched.Context, tx *chanx.Sender[int], rx *chanx.Receiver[int]) error{
+		"sends and receives": func(cx *sched.Context, tx *chanx.Sender[int], rx *chanx.Receiver[int]) error {
 			if err := tx.Send(cx, 1); err != nil {
-				return 0, err
+				return err
 			}
-			if _, err := rx.Recv(cx); err != nil {
-				return 0, err
-			}
-		}
-	})
-	other := sched.Go(rt, func(*sched.Context) (int, error) { return 1, nil })
-	_, err := other.Wait(context.Background()) // the budget lets other tasks run
-	require.NoError(t, err)
-	h.Abort()
-	_, err = h.Wait(context.Background())
-	require.ErrorIs(t, err, sched.ErrCanceled)
-}
-
-func TestAnAbortedTaskThatCouldReserveForEverEnds(t *testing.T) {
-	rt := start(t, 1)
-	tx, _ := chanx.NewBounded[int](4)
-	var over atomic.Bool // ends a task that ignores its abort
-	t.Cleanup(func() { over.Store(true) })
-	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
-		for !over.Load() {
+			_, err := rx.Recv(cx)
+			return err
+		},
+		"reserves": func(cx *sched.Context, tx *chanx.Sender[int], _ *chanx.Receiver[int]) error {
 			p, err := tx.ReserveMany(cx, 2)
-			if err != nil {
-				return 0, err
-			}
 			p.Release()
-		}
-		return 0, nil
-	})
-	other := sched.Go(rt, func(*sched.Context) (int, error) { return 1, nil })
-	_, err := outcome(t, other) // the budget lets other tasks run
-	require.NoError(t, err)
-	h.Abort()
-	_, err = outcome(t, h)
-	require.ErrorIs(t, err, sched.ErrCanceled)
-	p, err := tx.TryReserveMany(4)
-	require.NoError(t, err, "the task has kept no room")
-	p.Release()
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := start(t, 1)
+			tx, rx := chanx.NewBounded[int](4)
+			var over atomic.Bool // ends a task that ignores its abort
+			t.Cleanup(func() { over.Store(true) })
+			h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+				for !over.Load() {
+					if err := step(cx, tx, rx); err != nil {
+						return 0, err
+					}
+				}
+				return 0, nil
+			})
+			other := sched.Go(rt, func(*sched.Context) (int, error) { return 1, nil })
+			_, err := outcome(t, other) // the budget lets other tasks run
+			require.NoError(t, err)
+			h.Abort()
+			_, err = outcome(t, h)
+			require.ErrorIs(t, err, sched.ErrCanceled)
+			for err == nil || err == sched.ErrCanceled {
+				_, err = rx.TryRecv()
+			}
+			p, err := tx.TryReserveMany(4)
+			require.NoError(t, err, "the task has kept no room")
+			p.Release()
+		})
+	}
 }
 
 func TestAContextThatHasEndedDoesNotMatterIfNothingHasToWait(t *testing.T) {

@@ -37,21 +37,6 @@ func TestWhenTheLastSenderIsGoneReceiversDrainThenFindItClosed(t *testing.T) {
 	})
 }
 
-func TestReceiversThatWaitAreToldThatTheLastSenderIsGone(t *testing.T) {
-	onEach(t, func(t *testing.T, c *crew) {
-		tx, rx := chanx.NewBounded[int](4)
-		var waits []*job
-		for range 5 {
-			waits = append(waits, c.do(func(e env) error { _, err := recv(e, rx); return err }))
-		}
-		eventually(t, "they wait", func() bool { return rx.Waiting() == 5 })
-		tx.Close()
-		for _, w := range waits {
-			require.Equal(t, chanx.ErrClosed, w.wait())
-		}
-	})
-}
-
 func TestWhenTheLastReceiverIsGoneASendFailsAndTheValueIsTheSenders(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[string](1)
@@ -61,13 +46,13 @@ func TestWhenTheLastReceiverIsGoneASendFailsAndTheValueIsTheSenders(t *testing.T
 		var v string
 		var unsent bool
 		waits := []*job{
-			c.do(func(e env) error { return send(e, tx, "waits") }),
-			c.do(func(e env) error {
-				_, err := await(e, sched.Future[struct{}](f))
+			c.do(func(ctx context.Context) error { return tx.Send(ctx, "waits") }),
+			c.do(func(ctx context.Context) error {
+				_, err := sched.Await(ctx, sched.Future[struct{}](f))
 				v, unsent = f.Unsent()
 				return err
 			}),
-			c.do(func(e env) error { return send(e, tx, "waits too") }),
+			c.do(func(ctx context.Context) error { return tx.Send(ctx, "waits too") }),
 		}
 		eventually(t, "they wait", func() bool { return tx.Waiting() == 3 })
 		rx.Close()
@@ -81,7 +66,7 @@ func TestWhenTheLastReceiverIsGoneASendFailsAndTheValueIsTheSenders(t *testing.T
 		require.Equal(t, chanx.ErrClosed, tx.TrySend("no"))
 		require.True(t, tx.IsClosed())
 		require.Zero(t, tx.Len(), "what nobody will receive is not kept")
-		require.Equal(t, chanx.ErrClosed, c.do(func(e env) error { return send(e, tx, "no") }).wait())
+		require.Equal(t, chanx.ErrClosed, c.do(func(ctx context.Context) error { return tx.Send(ctx, "no") }).wait())
 	})
 }
 
@@ -91,7 +76,7 @@ func TestStopRefusesSendsAndWhatWasSentCanBeReceived(t *testing.T) {
 		permit, err := tx.TryReserve()
 		require.NoError(t, err)
 		require.NoError(t, tx.TrySend(1))
-		refused := c.do(func(e env) error { return send(e, tx, 2) })
+		refused := c.do(func(ctx context.Context) error { return tx.Send(ctx, 2) })
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		rx.Stop()
 		require.Equal(t, chanx.ErrClosed, refused.wait())
@@ -101,12 +86,12 @@ func TestStopRefusesSendsAndWhatWasSentCanBeReceived(t *testing.T) {
 		require.Equal(t, 1, v)
 		_, err = rx.TryRecv()
 		require.Equal(t, chanx.ErrEmpty, err, "the permit may still send")
-		last := c.do(func(e env) error {
-			v, err := recv(e, rx)
+		last := c.do(func(ctx context.Context) error {
+			v, err := rx.Recv(ctx)
 			if v != 4 {
 				return fmt.Errorf("%d, %w", v, err)
 			}
-			_, err = recv(e, rx)
+			_, err = rx.Recv(ctx)
 			return err
 		})
 		eventually(t, "it waits", func() bool { return rx.Waiting() == 1 })
@@ -122,7 +107,7 @@ func TestReceiversOfAClosedChannelAreToldWhenTheLastPermitIsGivenBack(t *testing
 		require.NoError(t, err)
 		var waits []*job
 		for range 3 {
-			waits = append(waits, c.do(func(e env) error { _, err := recv(e, rx); return err }))
+			waits = append(waits, c.do(func(ctx context.Context) error { _, err := rx.Recv(ctx); return err }))
 		}
 		tx.Close()
 		eventually(t, "they wait for the permit", func() bool { return rx.Waiting() == 3 })

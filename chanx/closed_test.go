@@ -144,15 +144,9 @@ func TestWaitForMissesNoValueThatStays(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		n := rounds(2000)
 		tx, rx := chanx.NewWatch(0)
-		j := c.do(func(e env) error {
+		j := c.do(func(ctx context.Context) error {
 			for i := 1; i <= n; i++ {
-				var err error
-				if e.cx != nil {
-					_, err = rx.WaitFor(e.cx, func(v int) bool { return v >= i })
-				} else {
-					_, err = rx.WaitFor(e.ctx, func(v int) bool { return v >= i })
-				}
-				if err != nil {
+				if _, err := rx.WaitFor(ctx, func(v int) bool { return v >= i }); err != nil {
 					return err
 				}
 			}

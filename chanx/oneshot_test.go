@@ -18,13 +18,13 @@ func TestAOneshotPassesOneValue(t *testing.T) {
 		tx, rx := chanx.NewOneshot[int]()
 		_, err := rx.TryRecv()
 		require.Equal(t, chanx.ErrEmpty, err)
-		waits := c.do(func(e env) error {
-			v, err := recv(e, rx)
+		waits := c.do(func(ctx context.Context) error {
+			v, err := rx.Recv(ctx)
 			require.Equal(t, 7, v)
 			return err
 		})
 		eventually(t, "it waits", tx.Waiting)
-		c.run(func(e env) { require.NoError(t, tx.Send(e.cx, 7)) })
+		c.run(func(ctx context.Context) { require.NoError(t, tx.Send(ctx, 7)) })
 		require.NoError(t, waits.wait())
 		require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 8), "once")
 		_, err = receives(c, rx)
@@ -35,7 +35,7 @@ func TestAOneshotPassesOneValue(t *testing.T) {
 func TestAOneshotWhoseReceiverIsGoneRefusesTheValue(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewOneshot[string]()
-		waits := c.do(func(e env) error { _, err := recv(e, rx); return err })
+		waits := c.do(func(ctx context.Context) error { _, err := rx.Recv(ctx); return err })
 		eventually(t, "it waits", tx.Waiting)
 		waits.abort()
 		require.Error(t, waits.wait())
@@ -58,16 +58,6 @@ func TestAValueThatWasSentOutlivesTheCloseOfTheReceiver(t *testing.T) {
 	require.Equal(t, 1, v)
 	_, err = rx.TryRecv()
 	require.Equal(t, chanx.ErrClosed, err)
-}
-
-func TestAOneshotWhoseSenderIsGoneFails(t *testing.T) {
-	onEach(t, func(t *testing.T, c *crew) {
-		tx, rx := chanx.NewOneshot[int]()
-		waits := c.do(func(e env) error { _, err := recv(e, rx); return err })
-		eventually(t, "it waits", tx.Waiting)
-		tx.Close()
-		require.Equal(t, chanx.ErrClosed, waits.wait())
-	})
 }
 
 func TestAOneshotReceiverThatMovesTasksHasOnlyTheNewestWoken(t *testing.T) {

@@ -140,21 +140,15 @@ func TestBatchesAndSinglesShareTheRoom(t *testing.T) {
 		tx, rx := chanx.NewBounded[int](5)
 		var jobs []*job
 		for s := range senders {
-			jobs = append(jobs, c.do(func(e env) error {
+			jobs = append(jobs, c.do(func(ctx context.Context) error {
 				for i := range batches {
 					n := 1 + (s+i)%5
-					var p chanx.Permits[int]
-					var err error
-					if e.cx != nil {
-						p, err = tx.ReserveMany(e.cx, n)
-					} else {
-						p, err = tx.ReserveMany(e.ctx, n)
-					}
+					p, err := tx.ReserveMany(ctx, n)
 					if err != nil {
 						return err
 					}
 					for p.Len() > 1 {
-						if err := p.Send(e.cx, 1); err != nil {
+						if err := p.Send(ctx, 1); err != nil {
 							return err
 						}
 					}
@@ -163,23 +157,15 @@ func TestBatchesAndSinglesShareTheRoom(t *testing.T) {
 				return nil
 			}))
 		}
-		received := c.do(func(e env) error {
+		received := c.do(func(ctx context.Context) error {
 			for {
-				var err error
-				if e.cx != nil {
-					_, err = rx.Recv(e.cx)
-				} else {
-					_, err = rx.Recv(e.ctx)
-				}
-				if err != nil {
+				if _, err := rx.Recv(ctx); err != nil {
 					require.ErrorIs(t, err, chanx.ErrClosed)
 					return nil
 				}
 			}
 		})
-		for _, j := range jobs {
-			require.NoError(t, j.wait())
-		}
+		allDone(t, jobs)
 		p, err := tx.TryReserveMany(5)
 		for err == chanx.ErrFull { // the last values are being received
 			p, err = tx.TryReserveMany(5)

@@ -13,13 +13,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-func sendMany[T any](e env, tx *chanx.Sender[T], vs []T) (int, error) {
-	if e.cx != nil {
-		return tx.SendMany(e.cx, vs)
-	}
-	return tx.SendMany(e.ctx, vs)
-}
-
 func upTo(from, to int) (vs []int) {
 	for v := from; v < to; v++ {
 		vs = append(vs, v)
@@ -36,7 +29,7 @@ func TestSendManySendsInOrderWhateverTheCapacity(t *testing.T) {
 			var jobs []*job
 			for i := range senders {
 				mine := tx.Clone()
-				jobs = append(jobs, c.do(func(e env) error {
+				jobs = append(jobs, c.do(func(ctx context.Context) error {
 					defer mine.Close()
 					for b, n := 0, 0; b < batches; b++ {
 						batch := make([][2]int, b%9)
@@ -44,7 +37,7 @@ func TestSendManySendsInOrderWhateverTheCapacity(t *testing.T) {
 							batch[j] = [2]int{i, n}
 							n++
 						}
-						if sent, err := sendMany(e, mine, batch); err != nil || sent != len(batch) {
+						if sent, err := mine.SendMany(ctx, batch); err != nil || sent != len(batch) {
 							return fmt.Errorf("%d of %d: %w", sent, len(batch), err)
 						}
 					}
@@ -52,16 +45,11 @@ func TestSendManySendsInOrderWhateverTheCapacity(t *testing.T) {
 				}))
 			}
 			tx.Close()
-			jobs = append(jobs, c.do(func(e env) error {
+			jobs = append(jobs, c.do(func(ctx context.Context) error {
 				next := make([]int, senders)
 				buf := make([][2]int, 5)
 				for {
-					n, err := 1, error(nil)
-					if e.cx != nil {
-						n, err = rx.RecvMany(e.cx, buf)
-					} else {
-						buf[0], err = rx.Recv(e.ctx)
-					}
+					n, err := rx.RecvMany(ctx, buf)
 					if err == chanx.ErrClosed {
 						break
 					} else if err != nil {
@@ -124,13 +112,13 @@ func TestSendManyThatIsCanceledSaysHowManyWereSentAndKeepsTheRest(t *testing.T) 
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](3)
 		sent := 0
-		doomed := c.do(func(e env) (err error) { sent, err = sendMany(e, tx, upTo(0, 9)); return err })
+		doomed := c.do(func(ctx context.Context) (err error) { sent, err = tx.SendMany(ctx, upTo(0, 9)); return err })
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		v, err := receives(c, rx)
 		require.NoError(t, err)
 		require.Zero(t, v)
 		eventually(t, "it has sent one more and waits again", func() bool { return tx.Waiting() == 1 && tx.Len() == 3 })
-		other := c.do(func(e env) error { return send(e, tx, 100) })
+		other := c.do(func(ctx context.Context) error { return tx.Send(ctx, 100) })
 		eventually(t, "another waits behind", func() bool { return tx.Waiting() == 2 })
 		doomed.abort()
 		require.ErrorIs(t, doomed.wait(), context.Canceled)
@@ -151,13 +139,13 @@ func TestSendManyThatIsCanceledWhenItsTurnHasComeGivesItToTheNext(t *testing.T) 
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](1)
 		lazy := tx.SendManyFuture(upTo(0, 3))
-		c.run(func(e env) {
-			n, err := await(e, once[int](lazy))
+		c.run(func(ctx context.Context) {
+			n, err := sched.Await(ctx, once[int](lazy))
 			require.Equal(t, errNotYet, err)
 			require.Equal(t, 1, n)
 		})
 		require.Panics(t, func() { lazy.Reset(nil) }, "it waits")
-		next := c.do(func(e env) error { return send(e, tx, 10) })
+		next := c.do(func(ctx context.Context) error { return tx.Send(ctx, 10) })
 		eventually(t, "it waits behind", func() bool { return tx.Waiting() == 2 })
 		v, err := rx.TryRecv()
 		require.NoError(t, err)
@@ -170,8 +158,8 @@ func TestSendManyThatIsCanceledWhenItsTurnHasComeGivesItToTheNext(t *testing.T) 
 		require.NoError(t, err)
 		require.Equal(t, 10, v)
 		lazy.Reset(upTo(20, 21))
-		c.run(func(e env) {
-			n, err := await(e, sched.Future[int](lazy))
+		c.run(func(ctx context.Context) {
+			n, err := sched.Await(ctx, sched.Future[int](lazy))
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 		})
@@ -182,7 +170,7 @@ func TestSendManyThatFindsTheChannelClosedSaysHowManyWereSent(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBounded[int](3)
 		sent := 0
-		waits := c.do(func(e env) (err error) { sent, err = sendMany(e, tx, upTo(0, 9)); return err })
+		waits := c.do(func(ctx context.Context) (err error) { sent, err = tx.SendMany(ctx, upTo(0, 9)); return err })
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		rx.Stop()
 		require.Equal(t, chanx.ErrClosed, waits.wait())
@@ -193,15 +181,15 @@ func TestSendManyThatFindsTheChannelClosedSaysHowManyWereSent(t *testing.T) {
 			require.Equal(t, want, v)
 		}
 		for _, vs := range [][]int{nil, {1}} {
-			c.run(func(e env) {
-				n, err := sendMany(e, tx, vs)
+			c.run(func(ctx context.Context) {
+				n, err := tx.SendMany(ctx, vs)
 				require.Equal(t, chanx.ErrClosed, err)
 				require.Zero(t, n)
 			})
 		}
 		tx.Close()
-		c.run(func(e env) {
-			_, err := sendMany(e, tx, upTo(0, 1))
+		c.run(func(ctx context.Context) {
+			_, err := tx.SendMany(ctx, upTo(0, 1))
 			require.Equal(t, chanx.ErrClosed, err)
 		})
 	})
@@ -212,12 +200,12 @@ func TestSendManyDoesNotOvertakeThoseThatWait(t *testing.T) {
 		tx, rx := chanx.NewBounded[int](2)
 		require.NoError(t, tx.TrySend(0))
 		require.NoError(t, tx.TrySend(1))
-		first := c.do(func(e env) error { return send(e, tx, 2) })
+		first := c.do(func(ctx context.Context) error { return tx.Send(ctx, 2) })
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		n, err := tx.TrySendMany(upTo(3, 5))
 		require.Equal(t, chanx.ErrFull, err)
 		require.Zero(t, n)
-		second := c.do(func(e env) error { _, err := sendMany(e, tx, upTo(3, 6)); return err })
+		second := c.do(func(ctx context.Context) error { _, err := tx.SendMany(ctx, upTo(3, 6)); return err })
 		eventually(t, "it waits behind", func() bool { return tx.Waiting() == 2 })
 		got := make([]int, 0, 6)
 		for range 6 {
@@ -238,17 +226,17 @@ func TestSendManyAllocatesNothing(t *testing.T) {
 		vs := upTo(0, 6) // more than there is room for
 		fewPer(t, times, func() {
 			allDone(t, []*job{
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for range times {
-						if _, err := sendMany(e, tx, vs); err != nil {
+						if _, err := tx.SendMany(ctx, vs); err != nil {
 							return err
 						}
 					}
 					return nil
 				}),
-				c.do(func(e env) error {
+				c.do(func(ctx context.Context) error {
 					for range times * len(vs) {
-						if _, err := recv(e, rx); err != nil {
+						if _, err := rx.Recv(ctx); err != nil {
 							return err
 						}
 					}

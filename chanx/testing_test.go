@@ -61,12 +61,6 @@ func onEach(t *testing.T, test func(t *testing.T, c *crew)) {
 	}
 }
 
-// An env is the context in which a member of a crew works: cx in a task, ctx in a goroutine.
-type env struct {
-	cx  *sched.Context // nil: a goroutine
-	ctx context.Context
-}
-
 // A job is the work of one member of a crew.
 type job struct {
 	t     testing.TB
@@ -76,7 +70,7 @@ type job struct {
 }
 
 // do starts work on the next member of the crew. Only the test's goroutine calls it.
-func (c *crew) do(work func(e env) error) *job {
+func (c *crew) do(work func(ctx context.Context) error) *job {
 	j := &job{t: c.t, ended: make(chan struct{})}
 	c.count++
 	if c.kind == "goroutines" || c.kind == "all" && c.count%3 == 0 {
@@ -85,7 +79,7 @@ func (c *crew) do(work func(e env) error) *job {
 		go func() {
 			defer close(j.ended)
 			defer cancel()
-			j.err = work(env{ctx: ctx})
+			j.err = work(ctx)
 		}()
 		return j
 	}
@@ -97,7 +91,7 @@ func (c *crew) do(work func(e env) error) *job {
 			ctx, cancel = context.WithCancel(cx)
 			defer cancel()
 		}
-		return struct{}{}, work(env{cx: cx, ctx: ctx})
+		return struct{}{}, work(ctx)
 	})
 	j.abort = func() { h.Abort() }
 	go func() {
@@ -126,33 +120,21 @@ func allDone(t testing.TB, jobs []*job) {
 	}
 }
 
-func await[T any](e env, f sched.Future[T]) (T, error) { return sched.Await(e.ctx, f) }
-
-// sender and receiver are the common methods of several kinds of handles.
-type sender[T any] interface {
-	Send(ctx context.Context, v T) error
-}
-
+// A receiver has the common methods of several kinds of handles.
 type receiver[T any] interface {
 	Recv(ctx context.Context) (T, error)
 	TryRecv() (T, error)
 }
 
-func send[T any](e env, s sender[T], v T) error { return s.Send(e.ctx, v) }
-
-func recv[T any](e env, r receiver[T]) (T, error) {
-	return r.Recv(e.ctx)
-}
-
 // run lets one member of the crew work, and waits for it.
-func (c *crew) run(work func(e env)) {
+func (c *crew) run(work func(ctx context.Context)) {
 	c.t.Helper()
-	require.NoError(c.t, c.do(func(e env) error { work(e); return nil }).wait())
+	require.NoError(c.t, c.do(func(ctx context.Context) error { work(ctx); return nil }).wait())
 }
 
 // receives lets one member of the crew receive a value.
 func receives[T any](c *crew, r receiver[T]) (v T, err error) {
 	c.t.Helper()
-	err = c.do(func(e env) (err error) { v, err = recv(e, r); return err }).wait()
+	c.run(func(ctx context.Context) { v, err = r.Recv(ctx) })
 	return v, err
 }

@@ -20,10 +20,10 @@ func TestAnUnboundedChannelKeepsEachSendersOrderAndLosesNothing(t *testing.T) {
 		var jobs []*job
 		for i := range senders {
 			mine := tx.Clone()
-			jobs = append(jobs, c.do(func(e env) error {
+			jobs = append(jobs, c.do(func(ctx context.Context) error {
 				defer mine.Close()
 				for n := range each {
-					if err := mine.Send(e.cx, [2]int{i, n}); err != nil {
+					if err := mine.Send(ctx, [2]int{i, n}); err != nil {
 						return err
 					}
 				}
@@ -31,10 +31,10 @@ func TestAnUnboundedChannelKeepsEachSendersOrderAndLosesNothing(t *testing.T) {
 			}))
 		}
 		tx.Close()
-		jobs = append(jobs, c.do(func(e env) error {
+		jobs = append(jobs, c.do(func(ctx context.Context) error {
 			var next [senders]int
 			for {
-				v, err := recv(e, rx)
+				v, err := rx.Recv(ctx)
 				if err == chanx.ErrClosed {
 					break
 				} else if err != nil {
@@ -61,9 +61,9 @@ func TestAnUnboundedChannelThatIsClosedIsDrained(t *testing.T) {
 		tx, rx := chanx.NewUnbounded[int]()
 		_, err := rx.TryRecv()
 		require.Equal(t, chanx.ErrEmpty, err)
-		waits := c.do(func(e env) error { _, err := recv(e, rx); return err })
+		waits := c.do(func(ctx context.Context) error { _, err := rx.Recv(ctx); return err })
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
-		c.run(func(e env) { require.NoError(t, tx.Send(e.cx, 0)) })
+		c.run(func(ctx context.Context) { require.NoError(t, tx.Send(ctx, 0)) })
 		require.NoError(t, waits.wait())
 		for i := range 100 {
 			require.NoError(t, tx.Send(context.Background(), i))
@@ -73,21 +73,15 @@ func TestAnUnboundedChannelThatIsClosedIsDrained(t *testing.T) {
 		require.Equal(t, chanx.ErrClosed, tx.Send(context.Background(), 1))
 		require.Equal(t, 100, rx.Len())
 		buf := make([]int, 70)
-		c.run(func(e env) {
-			many := func() (int, error) {
-				if e.cx != nil {
-					return rx.RecvMany(e.cx, buf)
-				}
-				return rx.RecvMany(e.ctx, buf)
-			}
-			n, err := many()
+		c.run(func(ctx context.Context) {
+			n, err := rx.RecvMany(ctx, buf)
 			require.NoError(t, err)
 			require.Equal(t, 70, n)
-			n, err = many()
+			n, err = rx.RecvMany(ctx, buf)
 			require.NoError(t, err)
 			require.Equal(t, 30, n)
 			require.Equal(t, 99, buf[n-1])
-			_, err = many()
+			_, err = rx.RecvMany(ctx, buf)
 			require.Equal(t, chanx.ErrClosed, err)
 		})
 	})
@@ -98,7 +92,7 @@ func TestTheReceiverOfAnUnboundedChannelIsToldThatTheLastSenderIsGone(t *testing
 		tx, rx := chanx.NewUnbounded[int]()
 		other := tx.Clone()
 		tx.Close()
-		waits := c.do(func(e env) error { _, err := recv(e, rx); return err })
+		waits := c.do(func(ctx context.Context) error { _, err := rx.Recv(ctx); return err })
 		eventually(t, "it waits", func() bool { return other.Waiting() == 1 })
 		other.Close()
 		require.Equal(t, chanx.ErrClosed, waits.wait())

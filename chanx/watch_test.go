@@ -10,23 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/chanx"
+	"github.com/suiro-go/suiro/sched"
 )
-
-func TestAWatchHoldsTheLatestValueOnly(t *testing.T) {
-	onEach(t, func(t *testing.T, c *crew) {
-		tx, rx := chanx.NewWatch(0)
-		for i := range 3 {
-			require.NoError(t, tx.Send(context.Background(), i+1))
-		}
-		require.Equal(t, 3, rx.Value())
-		v, err := receives(c, rx)
-		require.NoError(t, err)
-		require.Equal(t, 3, v)
-		_, err = rx.TryRecv()
-		require.Equal(t, chanx.ErrEmpty, err)
-		require.Equal(t, 3, tx.Value())
-	})
-}
 
 func TestTheInitialValueOfAWatchCountsAsSeen(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
@@ -37,12 +22,7 @@ func TestTheInitialValueOfAWatchCountsAsSeen(t *testing.T) {
 		_, err = rx.TryRecv()
 		require.Equal(t, chanx.ErrEmpty, err)
 		require.Equal(t, "initial", rx.Value())
-		waits := c.do(func(e env) error {
-			if e.cx != nil {
-				return rx.Changed(e.cx)
-			}
-			return rx.Changed(e.ctx)
-		})
+		waits := c.do(rx.Changed)
 		eventually(t, "it waits", func() bool { return tx.Waiting() == 1 })
 		late := tx.Subscribe()
 		require.NoError(t, tx.Send(context.Background(), "new"))
@@ -79,8 +59,8 @@ func TestAClosedWatchGivesAnUnseenValueFirstAndIsThenClosed(t *testing.T) {
 		changed, err := changes.HasChanged()
 		require.NoError(t, err)
 		require.True(t, changed)
-		c.run(func(e env) {
-			_, err := await(e, changes.ChangedFuture())
+		c.run(func(ctx context.Context) {
+			_, err := sched.Await(ctx, changes.ChangedFuture())
 			require.NoError(t, err)
 		})
 		_, err = changes.HasChanged()
@@ -95,12 +75,12 @@ func TestAWatchWakesAllThatWait(t *testing.T) {
 		var jobs []*job
 		for range receivers {
 			rx := first.Clone()
-			jobs = append(jobs, c.do(func(e env) error {
+			jobs = append(jobs, c.do(func(ctx context.Context) error {
 				defer rx.Close()
-				if v, err := recv(e, rx); err != nil || v != 1 {
+				if v, err := rx.Recv(ctx); err != nil || v != 1 {
 					return fmt.Errorf("%d: %w", v, err)
 				}
-				if _, err := recv(e, rx); err != chanx.ErrClosed {
+				if _, err := rx.Recv(ctx); err != chanx.ErrClosed {
 					return fmt.Errorf("not closed: %w", err)
 				}
 				return nil
@@ -140,10 +120,10 @@ func TestAWatchReceiverSeesTheLastValue(t *testing.T) {
 		var jobs []*job
 		for range 4 {
 			rx := first.Clone()
-			jobs = append(jobs, c.do(func(e env) error {
+			jobs = append(jobs, c.do(func(ctx context.Context) error {
 				last := 0
 				for {
-					v, err := recv(e, rx)
+					v, err := rx.Recv(ctx)
 					if err == chanx.ErrClosed && last == n {
 						return nil
 					} else if err != nil || v <= last {
@@ -153,14 +133,14 @@ func TestAWatchReceiverSeesTheLastValue(t *testing.T) {
 				}
 			}))
 		}
-		jobs = append(jobs, c.do(func(e env) error {
+		jobs = append(jobs, c.do(func(ctx context.Context) error {
 			defer tx.Close()
 			for i := range n {
-				if err := tx.Send(e.cx, i+1); err != nil {
+				if err := tx.Send(ctx, i+1); err != nil {
 					return err
 				}
-				if e.cx != nil && !e.cx.Proceed() {
-					if _, err := await(e, yield()); err != nil {
+				if cx := sched.FromContext(ctx); cx != nil && !cx.Proceed() {
+					if _, err := sched.Await(ctx, yield()); err != nil {
 						return err
 					}
 				}

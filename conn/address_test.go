@@ -103,12 +103,7 @@ func TestValueNowAndWorkerBelongToTheConnection(t *testing.T) {
 				return err
 			},
 		})
-		conntest.Each(t, 10, func(int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.each(10, func(_ int, c net.Conn) error {
 			for i := range 20 {
 				if _, err := c.Write([]byte("x")); err != nil {
 					return err

@@ -3,6 +3,7 @@ package conn_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"testing"
 
 	"github.com/suiro-go/suiro/conn"
@@ -26,12 +27,7 @@ func TestAPartOfAnAvailableBufferThatIsNotTakenStaysAsItIs(t *testing.T) {
 				return err
 			},
 		})
-		conntest.Crowd(t, 16, 16, func(i int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.crowd(16, 16, func(i int, c net.Conn) error {
 			got := make([]byte, size)
 			for round := range 6 {
 				want := byte(16*round + i)

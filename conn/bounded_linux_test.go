@@ -3,7 +3,6 @@ package conn_test
 import (
 	"io"
 	"net"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -13,26 +12,16 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// openSockets counts those of the process. Reactors have descriptors of other kinds.
-func openSockets() (n int) {
-	for _, d := range conntest.Descriptors() {
-		if strings.Contains(d, "socket:") {
-			n++
-		}
-	}
-	return n
-}
-
 // dialAll has n clients connect, and returns a count of the server's sockets for them.
 func dialAll(t *testing.T, addr net.Addr, n int) (held func() int) {
 	t.Helper()
-	before := openSockets()
+	before := sockets()
 	for range n {
 		c, err := dial(addr)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })
 	}
-	return func() int { return openSockets() - before - n }
+	return func() int { return sockets() - before - n }
 }
 
 func TestWaitingConnectionsTakeNoDescriptors(t *testing.T) {
@@ -52,12 +41,7 @@ func TestABacklogBoundsDescriptors(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		const backlog = 16
 		f := newFixture(t, backend, workers)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
-		l, err := f.ListenSocket(conn.SocketListenerConfig{Backlog: backlog}, ln)
-		require.NoError(t, err)
-		defer l.Close()
+		l := f.open("tcp", conn.SocketListenerConfig{Backlog: backlog})
 		f.rounds(1)
 		release := f.stickAll(workers) // so that all clients wait in the backlog
 		held := dialAll(t, l.Addr(), 400)
@@ -78,12 +62,7 @@ func TestAFullServerRefusesAfterItsBacklogWasFull(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		const most = 4
 		f := newFixture(t, backend, workers, func(cfg *conn.Config) { cfg.MaxConns = most })
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
-		l, err := f.ListenSocket(conn.SocketListenerConfig{Backlog: most}, ln)
-		require.NoError(t, err)
-		defer l.Close()
+		l := f.open("tcp", conn.SocketListenerConfig{Backlog: most})
 		dialAll(t, l.Addr(), most)
 		conntest.Eventually(t, func() bool { return f.Len() == most })
 		for range most {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"sync/atomic"
 	"testing"
 
@@ -65,12 +66,7 @@ func TestFramesOfManyBulksDoNotMix(t *testing.T) {
 				}
 			}
 		}})
-		conntest.Each(t, 8, func(i int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.each(8, func(i int, c net.Conn) error {
 			r := rand.New(rand.NewPCG(uint64(i), 5))
 			var frames [][]byte
 			for range 60 {

@@ -94,31 +94,6 @@ func TestCloseInEveryCallbackEndsTheConnectionOnce(t *testing.T) {
 	})
 }
 
-func TestCloseSendsWhatWasWrittenAndThenFIN(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		closed, tell := ends(1)
-		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
-			if _, err := c.Write(noise); err != nil { // 1 MiB: more than the socket takes at once
-				return err
-			}
-			return c.Close()
-		}})
-		c := f.dial()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(16<<10))
-		write(t, c, "go")
-		got := readEOF(t, c)
-		require.Equal(t, len(noise), len(got))
-		require.True(t, string(noise) == string(got))
-		select {
-		case err := <-closed:
-			t.Fatalf("over before the peer has finished: %v", err)
-		default:
-		}
-		require.NoError(t, c.Close())
-		require.NoError(t, conntest.Receive(t, closed))
-	})
-}
-
 func TestCloseDropsWhatStillArrivesSoThatTheResponseIsNotLost(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		closed, tell := ends(1)
@@ -211,22 +186,6 @@ func TestCloseWaitsForAReaderThatGoesOn(t *testing.T) {
 	})
 }
 
-func TestAbortResetsThePeer(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		closed, tell := ends(1)
-		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
-			c.Abort()
-			_, err := c.WriteString("x")
-			return err
-		}})
-		c := f.dial()
-		write(t, c, "go")
-		_, err := io.Copy(io.Discard, c)
-		requireReset(t, err)
-		require.ErrorIs(t, conntest.Receive(t, closed), net.ErrClosed)
-	})
-}
-
 func TestFINIsToldOnceAndWritingGoesOn(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		var eofs atomic.Int32
@@ -270,19 +229,14 @@ func TestFINComesAfterTheBytesBeforeIt(t *testing.T) {
 				return c.Close()
 			},
 		})
-		conntest.Crowd(t, 200, 20, func(int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.crowd(200, 20, func(_ int, c net.Conn) error {
 			if _, err := c.Write([]byte("all of it")); err != nil {
 				return err
 			}
 			if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 				return err
 			}
-			_, err = io.Copy(io.Discard, c)
+			_, err := io.Copy(io.Discard, c)
 			return err
 		})
 		require.Zero(t, bad.Load())

@@ -37,15 +37,3 @@ func TestAHandlerThatEmbedsASocketOrAStreamIsAPlainHandler(t *testing.T) {
 		}
 	})
 }
-
-// listenTo is listen for a handler that the audit must not wrap.
-func (f *fixture) listenTo(h conn.Handler) {
-	f.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(f.t, err)
-	l, err := f.Listen(ln, h)
-	require.NoError(f.t, err)
-	require.NoError(f.t, ln.Close())
-	f.addr = l.Addr()
-	f.t.Cleanup(func() { _ = l.Close() })
-}

@@ -21,9 +21,7 @@ func TestTheContextOfAConnectionEndsWhenADriverFails(t *testing.T) {
 		plan := conntest.Faults(t, faults.Rule{Call: faults.Wait, Errno: syscall.EBADF, Every: 100})
 		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend, Faults: plan}}, sched.Config{Workers: 1})
 		require.NoError(t, err)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		contexts, fds := make(chan context.Context, 1), make(chan int, 1)
 		l, err := g.Listen(ln, funcs{
 			open: func(c *conn.Conn) error {

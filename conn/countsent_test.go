@@ -52,9 +52,7 @@ func TestAnEndWaitsForASendOfAnotherTask(t *testing.T) {
 	g, err := NewGroup(Config{}, sched.Config{Workers: 1})
 	require.NoError(t, err)
 	defer g.Close()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	h := &lateSender{result: make(chan [3]bool, 1)}
 	l, err := g.Listen(ln, h)
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package conn_test
 
 import (
-	"net"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -72,28 +71,6 @@ func TestReadDeadlineMovesWithEachMessage(t *testing.T) {
 		write(t, c, "still here")
 		require.Equal(t, "still here", string(read(t, c, 10)))
 		require.False(t, twice.Load(), "OnDeadline was called twice for one deadline")
-	})
-}
-
-func TestOneConnectionsTrafficDoesNotExtendAnothers(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		_, tell := ends(100)
-		f := serve(t, backend, workers, funcs{data: echo, close: tell,
-			open: func(c *conn.Conn) error { return c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) }})
-		quiet := f.dial()
-		busy := make(chan struct{})
-		go func() {
-			defer close(busy)
-			for range 20 {
-				if c, err := dial(f.addr); err == nil {
-					_, _ = c.Write([]byte("x"))
-					_, _ = c.Read(make([]byte, 1))
-					_ = c.Close()
-				}
-			}
-		}()
-		require.Empty(t, readEOF(t, quiet))
-		conntest.Receive(t, busy)
 	})
 }
 
@@ -171,25 +148,5 @@ func TestADeadlineIsNotLostOnAWorkerThatIsBusy(t *testing.T) {
 		require.NoError(t, there[2].Do(func(*conn.Conn) {}))
 		close(gate)
 		conntest.Receive(t, fired)
-	})
-}
-
-func TestSetReadDeadlineAfterCloseMatchesNetErrClosed(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		errs := make(chan error, 2)
-		f := serve(t, backend, 1, funcs{
-			data: func(c *conn.Conn) error {
-				_ = c.Close()
-				errs <- c.SetReadDeadline(time.Time{})
-				return nil
-			},
-			close: func(c *conn.Conn, _ error) { errs <- c.SetReadDeadline(time.Now()) },
-		})
-		c := f.dial()
-		write(t, c, "x")
-		require.Empty(t, readEOF(t, c))
-		require.NoError(t, c.Close())
-		requireOpError(t, conntest.Receive(t, errs), "set", net.ErrClosed)
-		requireOpError(t, conntest.Receive(t, errs), "set", net.ErrClosed)
 	})
 }

@@ -54,9 +54,7 @@ func debugOf(t *testing.T, backend, areas string) []string {
 	cfg.Reactor.Backend = backend
 	g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
 	require.NoError(t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close() // the group has a duplicate
+	ln := conntest.Listen(t)
 	l, err := g.Listen(ln, debugged{})
 	require.NoError(t, err)
 	c, err := net.Dial("tcp", ln.Addr().String())

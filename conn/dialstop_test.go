@@ -2,7 +2,6 @@ package conn_test
 
 import (
 	"context"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,9 +16,7 @@ import (
 // A dial that meets Stop is refused, or its connection ends before the workers do.
 func TestADialThatMeetsStopIsRefusedOrEnds(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		for range 100 {
 			cfg := conn.Config{}
 			cfg.Reactor.Backend = backend

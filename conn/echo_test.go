@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,12 +24,7 @@ func TestEveryByteOfManyConnectionsComesBackInOrder(t *testing.T) {
 		}
 		var open atomic.Int64
 		all := make(chan struct{})
-		conntest.Each(t, n, func(i int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.each(n, func(i int, c net.Conn) error {
 			if open.Add(1) == int64(n) {
 				close(all)
 			}
@@ -49,12 +45,7 @@ func TestNothingIsLostWhenBuffersRunOut(t *testing.T) {
 				f := serve(t, backend, workers, funcs{data: echo}, func(cfg *conn.Config) {
 					cfg.Reactor.Buffers, cfg.Reactor.BufferSize = shape.buffers, shape.size
 				})
-				conntest.Each(t, 50, func(i int) error {
-					c, err := dial(f.addr)
-					if err != nil {
-						return err
-					}
-					defer c.Close()
+				f.each(50, func(i int, c net.Conn) error {
 					r := rand.New(rand.NewPCG(uint64(i), 76))
 					return roundTrip(c, r, piece(r, 1+shape.size*shape.buffers*40/(1+i%3)))
 				})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"net"
 	"testing"
 	"time"
 
@@ -62,19 +61,13 @@ func TestEndlessDeadlinesNeverPass(t *testing.T) {
 				require.NoError(t, c.Close())
 				require.NoError(t, conntest.Receive(t, closed))
 
-				ln, err := net.Listen("tcp", "127.0.0.1:0")
-				require.NoError(t, err)
-				l, err := f.Listen(ln, conn.Sequential(func(_ *sched.Context, s *conn.Stream) error {
+				f.listenTo(conn.Sequential(func(_ *sched.Context, s *conn.Stream) error {
 					if err := s.SetDeadline(far()); err != nil {
 						return err
 					}
 					_, err := io.Copy(s, s)
 					return err
 				}))
-				require.NoError(t, err)
-				require.NoError(t, ln.Close())
-				defer l.Close()
-				f.addr = l.Addr()
 				c = f.dial()
 				for range 2 {
 					write(t, c, "hello")

@@ -69,12 +69,7 @@ func TestEveryByteComesBackUnderFaults(t *testing.T) {
 	underFaults(t, passing, func(t *testing.T, backend string, workers int, _ *faults.Plan, faulty func(*conn.Config)) {
 		f := serve(t, backend, workers, funcs{data: echo}, faulty)
 		const n = 60
-		conntest.Each(t, n, func(i int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.each(n, func(i int, c net.Conn) error {
 			r := rand.New(rand.NewPCG(uint64(i), rand.Uint64()))
 			return roundTrip(c, r, piece(r, int(math.Exp2(r.Float64()*18))))
 		})
@@ -143,12 +138,7 @@ func TestEveryConnectionIsAcceptedInTheEndUnderFaults(t *testing.T) {
 	underFaults(t, lacking, func(t *testing.T, backend string, workers int, plan *faults.Plan, faulty func(*conn.Config)) {
 		f := serve(t, backend, workers, funcs{data: echo}, faulty)
 		const n = 40
-		conntest.Each(t, n, func(i int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.each(n, func(i int, c net.Conn) error {
 			return roundTrip(c, rand.New(rand.NewPCG(uint64(i), 60)), []byte("hello"))
 		})
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
@@ -250,12 +240,7 @@ func TestAFaultStaysWithItsConnection(t *testing.T) {
 				}
 			}}, faulty)
 			var cut atomic.Int64
-			conntest.Each(t, n, func(i int) error {
-				c, err := dial(f.addr)
-				if err != nil {
-					return err
-				}
-				defer c.Close()
+			f.each(n, func(i int, c net.Conn) error {
 				r := rand.New(rand.NewPCG(uint64(i), 63))
 				for range 4 {
 					switch err := roundTrip(c, r, piece(r, 1+r.IntN(20<<10))); {
@@ -333,12 +318,7 @@ func TestHugeMessagesComeBackUnderFaults(t *testing.T) {
 			return err
 		}}, faulty, func(cfg *conn.Config) { cfg.MaxRead = 2 << 20 })
 		for round := 0; round == 0 || round < 100 && plan.Total() == 0; round++ { // few calls are made: the plan may have spared them
-			conntest.Each(t, 3, func(i int) error {
-				c, err := dial(f.addr)
-				if err != nil {
-					return err
-				}
-				defer c.Close()
+			f.each(3, func(i int, c net.Conn) error {
 				return roundTrip(c, rand.New(rand.NewPCG(uint64(i), 1)), noise)
 			})
 		}

@@ -85,6 +85,19 @@ func (f *fixture) listenOn(ln net.Listener, h conn.Handler) *conn.Listener {
 	return l
 }
 
+// listenTo is listen for a handler that the audit does not wrap. Nobody else has the socket.
+func (f *fixture) listenTo(h conn.Handler) *conn.Listener {
+	f.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(f.t, err)
+	l, err := f.Listen(ln, h)
+	require.NoError(f.t, err)
+	require.NoError(f.t, ln.Close())
+	f.addr = l.Addr()
+	f.t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
 func (f *fixture) close() {
 	f.Abort()
 	ctx, cancel := context.WithTimeout(context.Background(), conntest.Patience)
@@ -130,6 +143,21 @@ func dial(addr net.Addr) (net.Conn, error) {
 		err = c.SetDeadline(time.Now().Add(conntest.Patience))
 	}
 	return c, err
+}
+
+// each has n clients at once, and crowd so many at a time: each with a connection.
+func (f *fixture) each(n int, client func(i int, c net.Conn) error) { f.crowd(n, n, client) }
+
+func (f *fixture) crowd(n, atOnce int, client func(i int, c net.Conn) error) {
+	f.t.Helper()
+	conntest.Crowd(f.t, n, atOnce, func(i int) error {
+		c, err := dial(f.addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return client(i, c)
+	})
 }
 
 // reset closes a connection so that the other end sees a reset.

@@ -92,43 +92,6 @@ func echoToASlowReader(t *testing.T, total, buffers, size int) {
 	})
 }
 
-func TestAPeerThatNeverReadsPausesReading(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		h := &flow{}
-		f := serve(t, backend, 2, h)
-		c := f.dial()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
-		// Write until nothing is taken any more.
-		sent := 0
-		for took := time.Now(); ; {
-			require.Less(t, time.Since(took), conntest.Patience, "nothing is taken, and the queue is not full")
-			require.NoError(t, c.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
-			n, err := c.Write(noise[sent%len(noise):])
-			if sent += n; n > 0 {
-				took = time.Now()
-			}
-			if err != nil && n == 0 && h.most.Load() > flowHigh { // else the machine was slow to take it
-				break
-			}
-			require.Less(t, sent, 256<<20, "everything was taken")
-		}
-		h.requireBounds(t, flowReceive)
-		f.rounds(2) // otherwise the last write may only have waited for a worker
-		calls := h.calls.Load()
-		time.Sleep(20 * time.Millisecond) // not for anything to happen, but for nothing to
-		require.Equal(t, calls, h.calls.Load(), "OnData while paused")
-		// It reads after all: nothing is lost.
-		require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience)))
-		require.NoError(t, c.(*net.TCPConn).CloseWrite())
-		got := readEOF(t, c)
-		require.Equal(t, sent, len(got))
-		for at := 0; at < len(got); at += len(noise) {
-			n := min(len(noise), len(got)-at)
-			require.True(t, bytes.Equal(noise[:n], got[at:at+n]), "at %d", at)
-		}
-	})
-}
-
 // Bytes that arrive while reading is paused, and an error behind them, are not lost either.
 func TestBytesBeforeAFINReachAPausedHandler(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {

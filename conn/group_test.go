@@ -49,19 +49,15 @@ func TestConfigThatCannotWorkIsRefusedWithAdvice(t *testing.T) {
 func TestListenTakesOnlyListenersWithADescriptor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
-		_, err = f.Listen(tls.NewListener(ln, nil), funcs{})
+		ln := conntest.Listen(t)
+		_, err := f.Listen(tls.NewListener(ln, nil), funcs{})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "*net.TCPListener")
 		require.NoError(t, ln.Close())
 		_, err = f.Listen(ln, funcs{})
 		require.Error(t, err, "a listener that is closed")
 		require.NoError(t, f.Group.Close())
-		ln2, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln2.Close()
+		ln2 := conntest.Listen(t)
 		_, err = f.Listen(ln2, funcs{})
 		require.ErrorIs(t, err, sched.ErrClosed)
 	})
@@ -70,12 +66,7 @@ func TestListenTakesOnlyListenersWithADescriptor(t *testing.T) {
 func TestAListenersCloseRefusesNewConnectionsAndKeepsTheOld(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		l, err := f.Listen(ln, f.audit.of(funcs{data: echo}))
-		require.NoError(t, err)
-		require.NoError(t, ln.Close(), "the group has a copy")
-		f.addr = l.Addr()
+		l := f.listenTo(f.audit.of(funcs{data: echo}))
 		c := f.dial()
 		write(t, c, "x")
 		read(t, c, 1)
@@ -103,11 +94,7 @@ func TestClosingAListenerUnderLoadLeavesNothing(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
 		for range 10 {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			l, err := f.Listen(ln, f.audit.of(funcs{data: echo}))
-			require.NoError(t, err)
-			require.NoError(t, ln.Close())
+			l := f.listenTo(f.audit.of(funcs{data: echo}))
 			var wg sync.WaitGroup
 			var answered atomic.Int32
 			for range 8 {
@@ -130,33 +117,6 @@ func TestClosingAListenerUnderLoadLeavesNothing(t *testing.T) {
 			wg.Wait()
 		}
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
-	})
-}
-
-func TestConnectionsGoToAllWorkers(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		var homes [4]atomic.Int32
-		opened := make(chan struct{}, 40)
-		f := serve(t, backend, 4, funcs{open: func(c *conn.Conn) error {
-			homes[c.Worker()].Add(1)
-			opened <- struct{}{}
-			return nil
-		}})
-		for range 40 {
-			f.dial()
-			conntest.Receive(t, opened)
-		}
-		require.Equal(t, []int{10, 10, 10, 10}, f.Begun())
-		for i := range homes { // ten each, unless a worker was late and others helped: then it gets more
-			conntest.Eventually(t, func() bool {
-				if homes[i].Load() > 0 {
-					return true
-				}
-				f.dial()
-				conntest.Receive(t, opened)
-				return false
-			}, "worker ", i)
-		}
 	})
 }
 

@@ -48,25 +48,6 @@ func TestCloseWriteSendsFINAndReadingGoesOn(t *testing.T) {
 	})
 }
 
-// Bytes written before the half-close leave before the FIN, however long that takes.
-func TestCloseWriteFlushesALongQueueFirst(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		const n = 8 << 20
-		closed, tell := ends(1)
-		f := serve(t, backend, 2, funcs{close: tell, data: echo,
-			open: func(c *conn.Conn) error {
-				if _, err := c.Write(make([]byte, n)); err != nil {
-					return err
-				}
-				return c.CloseWrite()
-			}})
-		c := f.dial()
-		require.Len(t, readEOF(t, c), n)
-		require.NoError(t, c.Close())
-		require.NoError(t, conntest.Receive(t, closed))
-	})
-}
-
 // Half-closed from the peer's side first, then from ours.
 func TestCloseWriteAfterThePeersFINEndsTheConnection(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {

@@ -40,18 +40,6 @@ func atDebug(cfg *conn.Config) { cfg.Logger = slog.New(&conntest.Log{Level: slog
 
 func logOf(f *fixture) *conntest.Log { return f.Logger().Handler().(*conntest.Log) }
 
-// listenNamed listens with h itself, and not with one around it: the log has its name.
-func (f *fixture) listenNamed(h conn.Handler) {
-	f.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(f.t, err)
-	f.t.Cleanup(func() { _ = ln.Close() })
-	l, err := f.Listen(ln, h)
-	require.NoError(f.t, err)
-	f.t.Cleanup(func() { _ = l.Close() })
-	f.addr = l.Addr()
-}
-
 func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 	const said = "DEBUG conn: handler returned an error"
 	refuse := func(*conn.Conn) error { return errRefused }
@@ -69,7 +57,7 @@ func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			conntest.Backends(t, func(t *testing.T, backend string) {
 				f := newFixture(t, backend, 2, atDebug)
-				f.listenNamed(c.h)
+				f.listenTo(c.h)
 				client := f.dial()
 				_, _ = client.Write([]byte("x")) // it may have been refused by now
 				_ = client.(*net.TCPConn).CloseWrite()
@@ -103,7 +91,7 @@ func TestAPanicIsLoggedWithTheNameOfItsFunction(t *testing.T) {
 	} {
 		conntest.Backends(t, func(t *testing.T, backend string) {
 			f := newFixture(t, backend, 1)
-			f.listenNamed(h)
+			f.listenTo(h)
 			write(t, f.dial(), "x")
 			conntest.Eventually(t, func() bool { return logOf(f).Count("handler panicked") == 1 }, logOf(f))
 			require.Contains(t, logOf(f).String(), named)

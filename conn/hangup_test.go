@@ -137,12 +137,7 @@ func TestAPausedConnectionThatWasWatchedReadsOn(t *testing.T) {
 func TestASocketReadsWhatCameBeforeTheReset(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.HighWater, cfg.LowWater = 4096, 1024 })
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
-		l, err := f.ListenSocket(conn.SocketListenerConfig{}, ln)
-		require.NoError(t, err)
-		defer l.Close()
+		l := f.open("tcp", conn.SocketListenerConfig{})
 		c, err := dial(l.Addr())
 		require.NoError(t, err)
 		s, err := l.Accept()

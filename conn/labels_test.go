@@ -1,7 +1,6 @@
 package conn_test
 
 import (
-	"net"
 	"regexp"
 	"runtime/pprof"
 	"strings"
@@ -39,13 +38,7 @@ func TestProfilesHaveLabelsIfTheyAreAskedFor(t *testing.T) {
 						handler = conn.Sequential(h.blockedStream)
 					}
 					f := newFixture(t, backend, 1)
-					ln, err := net.Listen("tcp", "127.0.0.1:0")
-					require.NoError(t, err)
-					defer ln.Close() // the group has a duplicate
-					l, err := f.Listen(ln, handler)
-					require.NoError(t, err)
-					defer l.Close()
-					f.addr = l.Addr()
+					f.listenTo(handler)
 					c := f.dial()
 					write(t, c, "x")
 					conntest.Receive(t, h.entered)

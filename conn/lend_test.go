@@ -57,13 +57,7 @@ func onLenders(t *testing.T, test func(t *testing.T, f *fixture, l *lender), con
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2, append([]func(*conn.Config){short}, configure...)...)
 		l := newLender()
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = ln.Close() })
-		inner, err := f.Listen(ln, l)
-		require.NoError(t, err)
-		f.addr = inner.Addr()
-		t.Cleanup(func() { _ = inner.Close() })
+		f.listenTo(l)
 		test(t, f, l)
 	})
 }

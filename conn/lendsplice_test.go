@@ -1,7 +1,6 @@
 package conn_test
 
 import (
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,9 +13,7 @@ import (
 // the lender learns of the end.
 func TestASpliceOfALentConnectionThatIsReturnedWhileItCloses(t *testing.T) {
 	onLenders(t, func(t *testing.T, f *fixture, l *lender) {
-		origin, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = origin.Close() })
+		origin := conntest.Listen(t)
 		c := f.dial()
 		s, h := l.begin(t, c)
 		b, err := f.Dial(origin.Addr(), funcs{data: leave, eof: ignore})

@@ -65,12 +65,7 @@ func TestAtMaxConnsTheNextWaitsInTheBacklogUntilASlotReturns(t *testing.T) {
 			close: func(*conn.Conn, error) { now.Add(-1) },
 		}, func(cfg *conn.Config) { cfg.MaxConns, cfg.Overflow = limit, conn.OverflowWait })
 		f.listen("tcp", "127.0.0.1:0", funcs{data: echo}) // it waits as well, and must not take what the other needs
-		conntest.Crowd(t, clients*each, clients, func(int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.crowd(clients*each, clients, func(_ int, c net.Conn) error {
 			return served(c)
 		})
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })

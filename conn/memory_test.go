@@ -148,12 +148,7 @@ func TestTheGreediestIsShedWhenWaitingWouldNotHelp(t *testing.T) {
 func TestAnEchoUnderTheCeilingIsNotDisturbed(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := serve(t, backend, workers, funcs{data: echo}, func(cfg *conn.Config) { cfg.MaxMemory = 8 << 20 })
-		conntest.Crowd(t, 200, 20, func(int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.crowd(200, 20, func(_ int, c net.Conn) error {
 			for range 20 {
 				if err := served(c); err != nil {
 					return err
@@ -206,9 +201,7 @@ func TestAListenerWithoutSlotsPassesItsTurnForMemoryOn(t *testing.T) {
 		conntest.Receive(t, opened)
 		// A dialed connection, which takes no slot, has most of the memory: its peer
 		// does not read.
-		peer, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer peer.Close()
+		peer := conntest.Listen(t)
 		accepted := make(chan net.Conn, 1)
 		go func() {
 			c, err := peer.Accept()

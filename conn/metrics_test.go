@@ -296,9 +296,7 @@ func shedMoves(t *testing.T, backend string) {
 func handshakesMove(t *testing.T, backend string) {
 	server, client := tlsConfigs(t)
 	f := newFixture(t, backend, 1, func(c *conn.Config) { c.Linger = 100 * time.Millisecond }) // alerts that nobody reads
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	f.addr = ln.Addr()
 	l, err := f.Listen(ln, conn.ServeTLS(conn.TLSConfig{Config: server}, funcs{data: echo}))
 	require.NoError(t, err)
@@ -365,11 +363,9 @@ func dialsMove(t *testing.T, backend string) {
 
 func clientUnsentMoves(t *testing.T, backend string) {
 	const much = 24 << 20
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	f := newFixture(t, backend, 1)
-	_, err = f.Dial(ln.Addr(), funcs{open: func(c *conn.Conn) error {
+	_, err := f.Dial(ln.Addr(), funcs{open: func(c *conn.Conn) error {
 		_, err := c.Write(make([]byte, much))
 		return err
 	}})
@@ -388,10 +384,8 @@ func clientUnsentMoves(t *testing.T, backend string) {
 func clientHandshakesMove(t *testing.T, backend string) {
 	server, client := tlsConfigs(t)
 	f := newFixture(t, backend, 1, func(c *conn.Config) { c.Linger = 100 * time.Millisecond })
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
-	_, err = f.Dial(ln.Addr(), conn.ConnectTLS(conn.TLSConfig{Config: client}, funcs{}))
+	ln := conntest.Listen(t)
+	_, err := f.Dial(ln.Addr(), conn.ConnectTLS(conn.TLSConfig{Config: client}, funcs{}))
 	require.NoError(t, err)
 	c, err := ln.Accept()
 	require.NoError(t, err)

@@ -178,26 +178,6 @@ func TestSocketCloseEndsWhatWaits(t *testing.T) {
 	})
 }
 
-func TestSocketSendsEverythingBeforeItsFIN(t *testing.T) {
-	onStreams(t, func(t *testing.T, pair func(string) (a, b stream)) {
-		for _, network := range conntest.Networks(t, "tcp", "unix") {
-			a, b := pair(network)
-			require.Equal(t, a.LocalAddr().Network(), network)
-			require.NoError(t, b.SetDeadline(time.Now().Add(conntest.Patience)))
-			sent := 0
-			got := make(chan []byte, 1)
-			go func() { got <- readEOF(t, b) }()
-			for i := range 50 {
-				n, err := a.Write(noise[:i*1000])
-				require.NoError(t, err)
-				sent += n
-			}
-			require.NoError(t, a.Close())
-			require.Len(t, conntest.Receive(t, got), sent)
-		}
-	})
-}
-
 func TestSocketHalfClosesAsNetsDo(t *testing.T) {
 	onStreams(t, func(t *testing.T, pair func(string) (a, b stream)) {
 		for _, network := range conntest.Networks(t, "tcp", "unix") {

@@ -113,9 +113,7 @@ func TestSocketsOfAnAbandonedGroupEnd(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 2})
 		require.NoError(t, err)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		l, err := g.ListenSocket(conn.SocketListenerConfig{}, ln)
 		require.NoError(t, err)
 		a, b, _, err := pair(t, l, func() (net.Conn, error) { return g.DialSocketContext(t.Context(), ln.Addr()) })

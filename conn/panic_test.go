@@ -138,9 +138,7 @@ func (exits) OnClose(*conn.Conn, error) { runtime.Goexit() }
 
 func TestAnExitInOnCloseEndsAConnectionWhateverServesIt(t *testing.T) {
 	lend := func(c *conn.Conn) error { c.Lend(); return nil }
-	origin, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer origin.Close()
+	origin := conntest.Listen(t)
 	splice := func(c *conn.Conn) error {
 		h, err := c.Group().Dial(origin.Addr(), exits{funcs{}})
 		if err == nil {

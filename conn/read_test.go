@@ -134,12 +134,7 @@ func TestLeftoversStayInFrontOfWhatComesNext(t *testing.T) {
 			_, err := c.Writev(frames) // all of them must still be what they were
 			return err
 		}}, func(cfg *conn.Config) { cfg.Reactor.Buffers, cfg.Reactor.BufferSize = 4, 8<<10 })
-		conntest.Each(t, 20, func(i int) error {
-			c, err := dial(f.addr)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
+		f.each(20, func(i int, c net.Conn) error {
 			r := rand.New(rand.NewPCG(uint64(i), 3))
 			var stream, want []byte
 			for range 30 {

@@ -17,9 +17,7 @@ import (
 // anything is accepted.
 func backlogged(t *testing.T, client func(c *net.TCPConn)) net.Listener {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
+	ln := conntest.Listen(t)
 	c, err := dial(ln.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })

@@ -31,12 +31,7 @@ func TestNothingIsLostWhenMuchAndLittleComeByTurns(t *testing.T) {
 					}
 					return c.Close()
 				}})
-				conntest.Each(t, 8, func(int) error {
-					c, err := dial(f.addr)
-					if err != nil {
-						return err
-					}
-					defer c.Close()
+				f.each(8, func(_ int, c net.Conn) error {
 					sent := 0
 					go func() {
 						for round := range 6 {
@@ -70,7 +65,7 @@ func TestNothingIsLostWhenMuchAndLittleComeByTurns(t *testing.T) {
 							want += n
 						}
 					}
-					_, err = io.ReadFull(c, make([]byte, 1))
+					_, err := io.ReadFull(c, make([]byte, 1))
 					if err == io.EOF {
 						err = nil
 					}

@@ -2,7 +2,6 @@ package conn_test
 
 import (
 	"errors"
-	"net"
 	"testing"
 	"time"
 
@@ -19,16 +18,10 @@ func TestAStreamsConnectionRefusesWhatItCannotDo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)
 		begun := make(chan conn.Handle, 1)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		l, err := f.Listen(ln, conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
+		f.listenTo(conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
 			begun <- s.Handle()
 			return echoStream(cx, s)
 		}))
-		require.NoError(t, err)
-		require.NoError(t, ln.Close())
-		defer l.Close()
-		f.addr = l.Addr()
 		c := f.dial()
 		errs := make(chan error, 3)
 		require.NoError(t, conntest.Receive(t, begun).Do(func(c *conn.Conn) {

@@ -122,15 +122,6 @@ func TestAStuckWorkersConnectionsAreServedByOthers(t *testing.T) {
 	})
 }
 
-func TestRescuersBesideWorkersLoseNothing(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		f := serve(t, backend, workers, funcs{data: echo})
-		stop := f.rescuers()
-		crowd(t, f, 12)
-		stop()
-	})
-}
-
 // wander is an echo whose connections go to another worker all the time.
 type wander struct {
 	conn.Base

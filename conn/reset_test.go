@@ -1,6 +1,7 @@
 package conn_test
 
 import (
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -118,7 +119,7 @@ func TestResetDuringAnOrderlyCloseEndsIt(t *testing.T) {
 	})
 }
 
-func TestUnsentBytesFailWithNetErrClosedOnAbort(t *testing.T) {
+func TestAbortResetsThePeerAndUnsentBytesFail(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		sent, closed := make(chan error, 1), make(chan error, 1)
 		f := serve(t, backend, 2, funcs{
@@ -135,5 +136,7 @@ func TestUnsentBytesFailWithNetErrClosedOnAbort(t *testing.T) {
 		write(t, c, "x")
 		require.ErrorIs(t, conntest.Receive(t, sent), net.ErrClosed)
 		require.ErrorIs(t, conntest.Receive(t, closed), net.ErrClosed)
+		_, err := io.Copy(io.Discard, c)
+		requireReset(t, err)
 	})
 }

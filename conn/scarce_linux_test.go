@@ -16,14 +16,10 @@ import (
 func TestAListenerOfAStuckWorkerClosesWithoutDescriptors(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		l, err := f.Listen(ln, funcs{data: echo})
-		require.NoError(t, err)
-		require.NoError(t, ln.Close())
+		l := f.listenTo(funcs{data: echo})
 		release := f.stick(0)
 		restore := conntest.NoDescriptors(t)
-		err = l.Close()
+		err := l.Close()
 		restore()
 		require.NoError(t, err)
 		_, err = net.DialTimeout("tcp", l.Addr().String(), conntest.Patience)

@@ -21,9 +21,7 @@ func TestTheBytesOfASpliceAndOfOthersArriveOnceAndInOrder(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for i, bulk := range []int{100, 400_000} {
 			dialedEnds := make(chan conn.Handle, 4)
-			origin, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer origin.Close()
+			origin := conntest.Listen(t)
 			f := newFixture(t, backend, workers)
 			f.listen("tcp", "127.0.0.1:0", funcs{data: leave, eof: ignore, open: func(a *conn.Conn) error {
 				h := a.Handle()

@@ -18,11 +18,7 @@ import (
 func TestAnAcceptThatCloseOvertakesDoesNotKeepTheSocket(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		l, err := f.Listen(ln, f.audit.of(funcs{data: echo}))
-		require.NoError(t, err)
-		require.NoError(t, ln.Close())
+		l := f.listenTo(f.audit.of(funcs{data: echo}))
 		f.rounds(2)
 
 		stuck, late, release := make(chan struct{}), make(chan error, 1), make(chan struct{})
@@ -40,7 +36,7 @@ func TestAnAcceptThatCloseOvertakesDoesNotKeepTheSocket(t *testing.T) {
 		give := conn.TakeInert(f.Group) // nothing can take the socket's place
 		closed := make(chan error, 1)
 		go func() { closed <- l.Close() }()
-		err = conntest.Receive(t, late)
+		err := conntest.Receive(t, late)
 		require.NoError(t, give())
 		require.NoError(t, err)
 		require.NoError(t, conntest.Receive(t, closed))

@@ -3,6 +3,7 @@ package conn_test
 import (
 	"errors"
 	"math/rand/v2"
+	"net"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -37,12 +38,7 @@ func TestTheServerOutlivesAShortageOfKernelMemory(t *testing.T) {
 					}
 				})
 				const n = 40
-				conntest.Each(t, n, func(i int) error {
-					c, err := dial(f.addr)
-					if err != nil {
-						return err
-					}
-					defer c.Close()
+				f.each(n, func(i int, c net.Conn) error {
 					r := rand.New(rand.NewPCG(uint64(i), 30))
 					return roundTrip(c, r, piece(r, 1+r.IntN(200<<10)))
 				})

@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/signal"
 	"strconv"
@@ -41,12 +42,7 @@ func TestSignalsDoNotDisturbAnEcho(t *testing.T) {
 			}
 		}()
 		for fired.Load() <= 50 { // they are to come while bytes flow
-			conntest.Each(t, 8, func(i int) error {
-				c, err := dial(f.addr)
-				if err != nil {
-					return err
-				}
-				defer c.Close()
+			f.each(8, func(i int, c net.Conn) error {
 				r := rand.New(rand.NewPCG(uint64(i), 61))
 				for range 30 {
 					if err := roundTrip(c, r, piece(r, 1+r.IntN(20<<10))); err != nil {

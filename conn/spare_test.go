@@ -117,9 +117,7 @@ func TestASequentialHandlerFreesAllWorkers(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		g := newGate()
 		f := newFixture(t, backend, workers)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		l, err := f.Listen(ln, conn.Sequential(func(_ *sched.Context, s *conn.Stream) error {
+		f.listenTo(conn.Sequential(func(_ *sched.Context, s *conn.Stream) error {
 			p := make([]byte, 1)
 			for {
 				if _, err := io.ReadFull(s, p); err != nil {
@@ -133,10 +131,6 @@ func TestASequentialHandlerFreesAllWorkers(t *testing.T) {
 				}
 			}
 		}))
-		require.NoError(t, err)
-		require.NoError(t, ln.Close())
-		defer l.Close()
-		f.addr = l.Addr()
 		f.rounds(2) // the kernel has the accept
 		release := f.stickAll(workers)
 		go func() { <-g.free; release() }()

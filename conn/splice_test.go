@@ -109,9 +109,7 @@ func TestASpliceHalfClosesEachWay(t *testing.T) {
 func TestASpliceBeginsWithWhatIsUnread(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, finished := range []bool{false, true} {
-			origin, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer origin.Close()
+			origin := conntest.Listen(t)
 			handles, banners := make(chan conn.Handle, 1), make(chan conn.Handle, 1)
 			f := newFixture(t, backend, workers)
 			f.listen("tcp", "127.0.0.1:0", funcs{eof: ignore, data: func(c *conn.Conn) error {
@@ -123,7 +121,7 @@ func TestASpliceBeginsWithWhatIsUnread(t *testing.T) {
 				return nil
 			}})
 			told := false
-			_, err = f.Dial(origin.Addr(), f.audit.of(funcs{eof: ignore, data: func(c *conn.Conn) error {
+			_, err := f.Dial(origin.Addr(), f.audit.of(funcs{eof: ignore, data: func(c *conn.Conn) error {
 				if !told && c.Buffered() == len("banner") {
 					told = true
 					banners <- c.Handle()
@@ -499,9 +497,7 @@ func TestASpliceOfUnixSockets(t *testing.T) {
 
 func TestADialFromAConnectionBeginsWhereThatReceives(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		begun := make(chan [2]int, 1)
 		f := serve(t, backend, 4, funcs{data: leave, open: func(c *conn.Conn) error {
 			c.Move((c.Worker() + 1) % 4) // runs elsewhere than it receives

@@ -39,9 +39,7 @@ type proxy struct {
 
 func newProxy(t *testing.T, backend string, workers int, configure ...func(*conn.Config)) *proxy {
 	t.Helper()
-	origin, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = origin.Close() })
+	origin := conntest.Listen(t)
 	p := &proxy{origin: origin}
 	p.to.Store(origin.Addr())
 	t.Cleanup(func() { p.explain(t) })

@@ -416,9 +416,7 @@ func dialTo(f *fixture, to net.Listener) *conn.Stream {
 // silentTCP is a listener for acceptTCP.
 func silentTCP(t *testing.T) net.Listener {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
+	ln := conntest.Listen(t)
 	return ln
 }
 

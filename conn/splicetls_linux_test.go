@@ -8,8 +8,6 @@ import (
 	"net"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 )
@@ -18,9 +16,7 @@ import (
 // echoes.
 func tlsProxy(t *testing.T, backend string, workers int, s *secret, front, back bool) *fixture {
 	t.Helper()
-	origin, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = origin.Close() })
+	origin := conntest.Listen(t)
 	if back {
 		origin = tls.NewListener(origin, s.server.Config)
 	}

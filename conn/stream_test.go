@@ -31,13 +31,7 @@ func sequential(t *testing.T, backend string, workers int, fn func(*sched.Contex
 // listenStreams listens with a sequential handler until the end of the test.
 func (f *fixture) listenStreams(fn func(*sched.Context, *conn.Stream) error) {
 	f.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(f.t, err)
-	l, err := f.Listen(ln, conn.Sequential(fn)) // a stream has no OnClose to be audited
-	require.NoError(f.t, err)
-	require.NoError(f.t, ln.Close())
-	f.addr = l.Addr()
-	f.t.Cleanup(func() { _ = l.Close() })
+	f.listenTo(conn.Sequential(fn)) // a stream has no OnClose to be audited
 }
 
 func sleep(cx *sched.Context, d time.Duration) error {
@@ -168,32 +162,6 @@ func TestAStreamKnowsItsAddressesUntilItsFunctionsReturn(t *testing.T) {
 			require.NotNil(t, oe.Source)
 			require.Equal(t, want, oe.Source.String())
 		}
-	})
-}
-
-func TestWritesBetweenTwoWaitsLeaveAsOneSend(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := sequential(t, backend, 1, func(_ *sched.Context, s *conn.Stream) error {
-			one := make([]byte, 1)
-			for range 10 {
-				if _, err := s.Read(one); err != nil {
-					return err
-				}
-			}
-			for range 100 {
-				if _, err := s.Write([]byte("x")); err != nil {
-					return err
-				}
-			}
-			_, err := s.Read(one)
-			return err
-		})
-		c := f.dial()
-		write(t, c, "0123456789")
-		buf := make([]byte, 200)
-		n, err := c.Read(buf)
-		require.NoError(t, err)
-		require.Equal(t, 100, n)
 	})
 }
 

@@ -106,9 +106,7 @@ func TestAStreamIsSharedAfterItsGroupHasClosed(t *testing.T) {
 		cfg := conn.Config{Reactor: reactor.Config{Backend: backend}}
 		g, err := conn.NewGroup(cfg, sched.Config{Workers: workers})
 		require.NoError(t, err)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		streams := make(chan *conn.Stream, 2)
 		l, err := g.Listen(ln, conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
 			streams <- s

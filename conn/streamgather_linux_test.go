@@ -58,9 +58,7 @@ func TestSmallWritesBetweenTwoWaitsLeaveAsOneSend(t *testing.T) {
 		}
 		t.Run("dialed", func(t *testing.T) {
 			f := newFixture(t, backend, 2)
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer ln.Close()
+			ln := conntest.Listen(t)
 			f.addr = ln.Addr()
 			ended := make(chan error, 1)
 			go func() {
@@ -76,6 +74,10 @@ func TestSmallWritesBetweenTwoWaitsLeaveAsOneSend(t *testing.T) {
 			require.NoError(t, err)
 			exchange(t, c)
 			_ = conntest.Receive(t, ended) // io.EOF
+		})
+		t.Run("a handler's", func(t *testing.T) {
+			f := sequential(t, backend, 2, func(_ *sched.Context, s *conn.Stream) error { return answerInPieces(s) })
+			exchange(t, f.dial())
 		})
 		t.Run("shared", func(t *testing.T) {
 			f := sequential(t, backend, 2, func(cx *sched.Context, s *conn.Stream) error {

@@ -210,12 +210,7 @@ func TestStacksOfSequentialHandlersThatMoveAreFreed(t *testing.T) {
 		}), configure)
 		const times, each = 5, 200
 		for range times {
-			conntest.Each(t, each, func(int) error {
-				c, err := dial(f.addr)
-				if err != nil {
-					return err
-				}
-				defer c.Close()
+			f.each(each, func(_ int, c net.Conn) error {
 				for range 10 {
 					if _, err := c.Write([]byte("ping")); err != nil {
 						return err

@@ -53,35 +53,6 @@ func (f *fixture) tasks(fns ...func(cx *sched.Context) error) error {
 	return errors.Join(errs...)
 }
 
-func TestTwoTasksShareADialedStream(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		f := serve(t, backend, workers, funcs{data: echo})
-		shared := conn.NewStream()
-		_, err := f.Dial(f.addr, shared.Handler())
-		require.NoError(t, err)
-		require.NoError(t, f.tasks(
-			func(cx *sched.Context) error {
-				s := shared.Bind(cx)
-				for rest := noise; len(rest) > 0; {
-					n, err := s.Write(rest[:min(len(rest), 1+rand.IntN(100<<10))])
-					if err != nil {
-						return err
-					}
-					rest = rest[n:]
-				}
-				return s.CloseWrite()
-			},
-			func(cx *sched.Context) error {
-				s := shared.Bind(cx)
-				got, err := io.ReadAll(s)
-				if err == nil && !bytes.Equal(got, noise) {
-					err = fmt.Errorf("%d bytes came back for %d", len(got), len(noise))
-				}
-				return errors.Join(err, s.Close())
-			}))
-	})
-}
-
 // The order of what its tasks write is that in which they write, whichever of them does.
 func TestAHandlersStreamIsUsedByOtherTasks(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -275,9 +246,7 @@ func TestWaitsOfATaskEnd(t *testing.T) {
 // silent is the address of a listener that accepts and reads nothing.
 func silent(t *testing.T) net.Addr {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
+	ln := conntest.Listen(t)
 	return ln.Addr()
 }
 

@@ -1,19 +1,12 @@
 package conn_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,28 +15,10 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// certificate is a self-signed one for localhost, and a pool that trusts it.
-func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	leaf, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
-}
-
 // crypto/tls runs on a stream as it is: handshakes of both versions, megabytes each way,
 // and the close-notify.
 func TestTLSRunsOnStreamsUnmodified(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := sequential(t, backend, workers, func(_ *sched.Context, s *conn.Stream) error {
 			c := tls.Server(s, &tls.Config{Certificates: []tls.Certificate{cert}})
@@ -81,7 +56,7 @@ func TestTLSRunsOnStreamsUnmodified(t *testing.T) {
 
 // The client's side runs on a stream, too.
 func TestAStreamDialsWithTLS(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
 	require.NoError(t, err)
 	defer ln.Close()

@@ -3,7 +3,6 @@ package conn_test
 import (
 	"crypto/tls"
 	"io"
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +15,7 @@ import (
 // A write that has succeeded while the connection's task ends the output comes before the
 // close-notify.
 func TestTheCloseNotifyOfASharedStreamFollowsWrites(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	ends := map[string]func(c *conn.Conn) error{
 		"CloseWrite": (*conn.Conn).CloseWrite,
 		"Close":      (*conn.Conn).Close,
@@ -37,18 +36,12 @@ func TestTheCloseNotifyOfASharedStreamFollowsWrites(t *testing.T) {
 					return err
 				}))
 				f := newFixture(t, backend, 2)
-				ln, err := net.Listen("tcp", "127.0.0.1:0")
-				require.NoError(t, err)
-				defer ln.Close()
-				l, err := f.Listen(ln, h)
-				require.NoError(t, err)
-				defer l.Close()
-				f.addr = l.Addr()
+				f.listenTo(h)
 				raw := f.dial()
 				c := tls.Client(raw, &tls.Config{RootCAs: pool, ServerName: "localhost"})
 				require.NoError(t, c.Handshake())
 				k, hd := conntest.Receive(t, socks), conntest.Receive(t, handles)
-				_, err = k.Write([]byte("first "))
+				_, err := k.Write([]byte("first "))
 				require.NoError(t, err)
 				in, goOn := make(chan struct{}), make(chan struct{})
 				require.NoError(t, hd.Do(func(c *conn.Conn) {

@@ -33,13 +33,11 @@ func onEachStream(t *testing.T, fn func(cx *sched.Context, s *conn.Stream) error
 			test(t, f.dial(), done)
 		})
 		t.Run("dialed", func(t *testing.T) {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer ln.Close()
+			ln := conntest.Listen(t)
 			f := newFixture(t, backend, workers, configure...)
 			s := conn.NewStream()
 			done := inTask(f, s, fn)
-			_, err = f.Dial(ln.Addr(), s.Handler()) // the function waits by then, or does not yet
+			_, err := f.Dial(ln.Addr(), s.Handler()) // the function waits by then, or does not yet
 			require.NoError(t, err)
 			c, err := ln.Accept()
 			require.NoError(t, err)

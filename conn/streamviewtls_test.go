@@ -64,7 +64,7 @@ func readInPlace(s *conn.Stream, p []byte, r *rand.Rand) error {
 // Records of TLS are split at each place, also within their headers.
 func TestBytesInPlaceAreRightOverTLSHoweverRecordsAreSplit(t *testing.T) {
 	const sizes, each, rest = 60, 200, 50_000
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	use := func(s *conn.Stream) error {
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range sizes {
@@ -87,9 +87,7 @@ func TestBytesInPlaceAreRightOverTLSHoweverRecordsAreSplit(t *testing.T) {
 			t.Run(fmt.Sprintf("bound %v", bound), func(t *testing.T) {
 				done := make(chan error, 1)
 				f := newFixture(t, backend, 2)
-				ln, err := net.Listen("tcp", "127.0.0.1:0")
-				require.NoError(t, err)
-				defer ln.Close()
+				ln := conntest.Listen(t)
 				cfg := conn.TLSConfig{Config: &tls.Config{Certificates: []tls.Certificate{cert}}}
 				l, err := f.Listen(ln, conn.ServeTLS(cfg, conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
 					var err error

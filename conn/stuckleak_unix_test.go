@@ -4,7 +4,6 @@ package conn_test
 
 import (
 	"context"
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,9 +45,7 @@ func TestAListenersCloseAfterTheWorkersEndClosesTheDescriptor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 1})
 		require.NoError(t, err)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		l, err := g.Listen(ln, funcs{})
 		require.NoError(t, err)
 		require.NoError(t, g.Close())

@@ -66,9 +66,7 @@ func TestAListenersCloseRefusesWhileAllWorkersAreStuck(t *testing.T) {
 func TestAListenersCloseWhileStuckLeavesAnothersDescriptor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 1)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		l, err := f.Listen(ln, f.audit.of(funcs{data: echo}))
 		require.NoError(t, err)
 		f.rounds(2)
@@ -133,9 +131,7 @@ func TestAGroupsCloseNamesTheWorkerThatIsStuck(t *testing.T) {
 func TestDialsDuringStopDoNotHoldItUp(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		release := f.stickAll(workers)
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -175,11 +171,9 @@ func isClosed(ch chan struct{}) bool {
 func TestADialAndAListenDuringStopAreRefused(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		caught, open := make(chan bool), make(chan bool)
-		_, err = f.Dial(ln.Addr(), funcs{open: func(*conn.Conn) error {
+		_, err := f.Dial(ln.Addr(), funcs{open: func(*conn.Conn) error {
 			caught <- true
 			<-open
 			return nil

@@ -28,7 +28,7 @@ type secret struct {
 
 func newSecret(t testing.TB) *secret {
 	t.Helper()
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	return &secret{
 		server: conn.TLSConfig{Config: &tls.Config{Certificates: []tls.Certificate{cert}}, Timeout: conntest.Patience},
 		client: &tls.Config{RootCAs: pool, ServerName: "localhost"},
@@ -82,13 +82,7 @@ func patient(c *conn.Config) { c.Linger = conntest.Patience }
 
 func (f *fixture) listenTLS(cfg conn.TLSConfig, h conn.Handler) {
 	f.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(f.t, err)
-	l, err := f.Listen(ln, conn.ServeTLS(cfg, f.plain(h)))
-	require.NoError(f.t, err)
-	require.NoError(f.t, ln.Close())
-	f.addr = l.Addr()
-	f.t.Cleanup(func() { _ = l.Close() })
+	f.listenTo(conn.ServeTLS(cfg, f.plain(h)))
 }
 
 // plain is the handler, audited if it is one of callbacks: a stream has no OnClose.

@@ -101,9 +101,7 @@ func (d *damager) Write(p []byte) (int, error) {
 // The same truncation is one for those that dial.
 func TestServersThatCutTheirStreamShortAreUnexpectedEnds(t *testing.T) {
 	s := newSecret(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers, func(c *conn.Config) { c.Linger = 200 * time.Millisecond })
 		ended := make(chan error, 1)

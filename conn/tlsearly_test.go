@@ -15,9 +15,7 @@ import (
 // A lateTLS is a listener whose one peer shakes hands when it is asked to.
 func lateTLS(t *testing.T, s *secret) (addr net.Addr, shake func() *tls.Conn) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
+	ln := conntest.Listen(t)
 	return ln.Addr(), func() *tls.Conn {
 		c, err := ln.Accept()
 		require.NoError(t, err)

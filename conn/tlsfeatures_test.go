@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -144,9 +143,7 @@ func TestCloseNotifyIsTheEndAndWritingGoesOn(t *testing.T) {
 // Nobody's words leave before there is something to hide them in.
 func TestWhatIsSentBeforeTheHandshakeWaitsForIt(t *testing.T) {
 	s := newSecret(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
 		opened := make(chan bool, 1)

@@ -17,9 +17,7 @@ func TestStreamsWithinTLSPassWhatNetsConnsDo(t *testing.T) {
 	secret := newSecret(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newFixture(t, backend, workers)
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		accepted, dialed := make(chan *remote, 1), make(chan *remote, 1)
 		l, err := f.Listen(ln, conn.ServeTLS(secret.server, conn.Sequential(serveRemotely(accepted))))
 		require.NoError(t, err)

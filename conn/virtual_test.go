@@ -2,7 +2,6 @@ package conn_test
 
 import (
 	"context"
-	"net"
 	"os"
 	"testing"
 	"time"
@@ -35,12 +34,7 @@ func TestAListenerClosesOnAVirtualClock(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		f := newVirtual(t, backend, workers)
 		for range 2 {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			l, err := f.Listen(ln, f.audit.of(funcs{data: echo}))
-			require.NoError(t, err)
-			require.NoError(t, ln.Close())
-			f.addr = l.Addr()
+			l := f.listenTo(f.audit.of(funcs{data: echo}))
 			c := f.dial()
 			write(t, c, "hello")
 			require.Equal(t, "hello", string(read(t, c, 5)))

@@ -114,32 +114,6 @@ func TestAStacklessTaskReceives(t *testing.T) {
 	})
 }
 
-// Tasks are aborted at random moments while they receive. The others receive every datagram.
-func TestAnAbortedReceiveLeavesTheDatagramToOthers(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		f := newFixture(t, backend, workers)
-		s := listenTaskUDP(t, f)
-		c := udpClient(t, s.LocalAddr())
-		p := make([]byte, 10)
-		for range 50 {
-			aborted := sched.Go(f.Runtime(), func(cx *sched.Context) (int, error) { return s.Recv(cx, make([]byte, 10)) })
-			stays := inTask(f, func(cx *sched.Context) error { return s.Readable(cx) })
-			aborted.Abort()
-			_, err := c.Write([]byte("one"))
-			require.NoError(t, err)
-			_, err = aborted.Wait(t.Context())
-			if err == nil {
-				continue // it had received before the abort, and another task may wait for the next datagram
-			}
-			require.ErrorIs(t, err, sched.ErrCanceled)
-			require.NoError(t, conntest.Receive(t, stays))
-			n, _, err := s.RecvFrom(t.Context(), p)
-			require.NoError(t, err)
-			require.Equal(t, "one", string(p[:n]))
-		}
-	})
-}
-
 // A call that was aborted while nothing arrived is in no list. The next call uses its memory.
 func TestAnAbortedReceiveLeavesNothing(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {

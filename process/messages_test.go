@@ -116,16 +116,18 @@ func TestAStalePIDReachesNoSuccessor(t *testing.T) {
 func TestWhatAFullMailboxDoes(t *testing.T) {
 	for _, c := range []struct {
 		overflow process.Overflow
+		mailbox  int
 		errs     int
 		kept     []any
 		dropped  []any
 	}{
-		{process.OverflowRefuse, 2, []any{0, 1, 2}, nil},
-		{process.OverflowWait, 2, []any{0, 1, 2}, nil},
-		{process.OverflowDropOldest, 0, []any{2, 3, 4}, []any{0, 1}},
-		{process.OverflowDropNewest, 0, []any{0, 1, 2}, []any{3, 4}},
+		{process.OverflowRefuse, 3, 2, []any{0, 1, 2}, nil},
+		{process.OverflowWait, 3, 2, []any{0, 1, 2}, nil},
+		{process.OverflowDropOldest, 3, 0, []any{2, 3, 4}, []any{0, 1}},
+		{process.OverflowDropNewest, 3, 0, []any{0, 1, 2}, []any{3, 4}},
+		{process.OverflowRefuse, -1, 0, []any{0, 1, 2, 3, 4}, nil}, // without a limit
 	} {
-		t.Run(fmt.Sprint(c.overflow), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.overflow, c.mailbox), func(t *testing.T) {
 			var mu sync.Mutex
 			var dropped []any
 			s := newSystem(t, 1, process.Config{Dropped: func(_ process.PID, m any, why error) {
@@ -150,14 +152,14 @@ func TestWhatAFullMailboxDoes(t *testing.T) {
 					all = append(all, ev.Data)
 				}
 				out.Status = process.Idle
-				if len(all) == 3 {
+				if len(all) == len(c.kept) {
 					out.Status = process.Complete
 					got <- all
 				}
 				return nil
 			}
 			began := running
-			pid := startMachine(t, s, m, process.Options{Mailbox: 3, Overflow: c.overflow})
+			pid := startMachine(t, s, m, process.Options{Mailbox: c.mailbox, Overflow: c.overflow})
 			receive(t, "the first step", began)
 			errs := 0
 			for i := range 5 {

@@ -109,39 +109,3 @@ func BenchmarkSpawnAndWait(b *testing.B) {
 		}
 	}
 }
-
-// A task spawns tasks one after the other: the cost of a spawn.
-func BenchmarkSpawnFromATask(b *testing.B) {
-	rt := benchRuntime(b, 1)
-	f := ready(1, nil)
-	var child *sched.JoinHandle[int]
-	left := b.N
-	b.ResetTimer()
-	_, err := wait(b, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
-		for {
-			if child != nil {
-				if v, err := child.Poll(cx); err != nil {
-					return v, err
-				}
-			}
-			if left--; left < 0 {
-				return 0, nil
-			}
-			child = sched.Spawn(cx, f)
-		}
-	})))
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-func BenchmarkStartAndStopATimer(b *testing.B) {
-	rt := benchRuntime(b, 1)
-	task := newTask(rt, 0, func(*sched.Context) bool { return false })
-	at := rt.Now() + 1<<40
-	var timer sched.Timer
-	for b.Loop() {
-		rt.StartTimer(&timer, at, task.Waker())
-		rt.StopTimer(&timer)
-	}
-}

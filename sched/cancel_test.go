@@ -3,7 +3,6 @@ package sched_test
 import (
 	"errors"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,39 +83,6 @@ func TestATaskThatSleepsLongIsGoneAtOnceWhenAborted(t *testing.T) {
 		require.EqualValues(t, 1, p.cancels.Load())
 		require.Zero(t, rt.Timers())
 		require.Equal(t, began, rt.Now(), "no time has passed")
-	})
-}
-
-func TestAnAbortThatRacesWithTheEndHasOneOutcome(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		var values, aborts int
-		for round := 0; round < 300 || values == 0 || aborts == 0; round++ {
-			require.Less(t, round, 100_000, "both outcomes: %d values, %d aborts", values, aborts)
-			p := new(probe[int])
-			h := sched.Spawn(rt, p)
-			if round%3 != 0 {
-				p.polled(t)
-			}
-			calls := []func(){func() { p.finish(1, nil) }, h.Abort}
-			var both sync.WaitGroup
-			both.Go(calls[round%2]) // the goroutine that is started first is often second
-			both.Go(calls[1-round%2])
-			v, err := outcome(t, h)
-			awaitAll(t, &both)
-			if err == nil {
-				values++
-				require.Equal(t, 1, v)
-				require.Zero(t, p.cancels.Load())
-			} else {
-				aborts++
-				require.Equal(t, sched.ErrCanceled, err)
-				require.Zero(t, v)
-				require.EqualValues(t, 1, p.cancels.Load())
-			}
-			again, same := outcome(t, h)
-			require.Equal(t, v, again)
-			require.Equal(t, err, same)
-		}
 	})
 }
 

@@ -203,6 +203,9 @@ func TestEachTaskRunsAsOftenAsItIsWoken(t *testing.T) {
 				}
 				p := &population{rt: start(t, cfg.Endless()), enough: int64(n), outside: make(chan *person, 64)}
 				p.run(t)
+				if name == "small queues" {
+					eventually(t, "queues have overflowed", func() bool { return p.rt.Stats().Total.Overflows > 0 })
+				}
 			})
 		}
 	}

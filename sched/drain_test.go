@@ -21,19 +21,6 @@ func successor(left int, ended *atomic.Int64) sched.Future[int] {
 	})
 }
 
-// Tasks spawn others while Shutdown counts: it waits for all of them.
-func TestShutdownWaitsForEachTaskOfAChain(t *testing.T) {
-	for range rounds(200) {
-		rt := start(t, sched.Config{Workers: 2})
-		var ended atomic.Int64
-		for range 4 {
-			sched.Spawn(rt, successor(50, &ended))
-		}
-		require.NoError(t, rt.Shutdown(context.Background()))
-		require.EqualValues(t, 4*51, ended.Load())
-	}
-}
-
 func TestShutdownSaysHowManyTasksAreLeft(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	const n = 1000

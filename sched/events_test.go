@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"runtime/trace"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,42 +62,6 @@ func TestARingKeepsTheLastEvents(t *testing.T) {
 	all := rt.Events()
 	require.LessOrEqual(t, len(all), 64)
 	require.GreaterOrEqual(t, len(all), 32, "the worker may write over some meanwhile")
-}
-
-// Readers copy the rings while the workers write: events are whole, and in order.
-func TestEventsAreReadBesideTheWorkers(t *testing.T) {
-	rt := sched.New(sched.Config{Workers: 2, Events: 16})
-	defer rt.Close()
-	quit := make(chan struct{})
-	var readers sync.WaitGroup
-	for range 2 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-quit:
-					return
-				default:
-				}
-				last := time.Duration(0)
-				for _, e := range rt.Events() {
-					if e.Kind < sched.EventSpawn || e.Kind > sched.EventPoll || e.At < last || e.At > rt.Now() {
-						t.Errorf("%+v after %v", e, last)
-						return
-					}
-					last = e.At
-				}
-			}
-		})
-	}
-	for range 2000 {
-		h := sched.Go(rt, func(cx *sched.Context) (int, error) {
-			return sched.Await(cx, sched.Go(cx, func(*sched.Context) (int, error) { return 1, nil }))
-		})
-		_, err := h.Wait(context.Background())
-		require.NoError(t, err)
-	}
-	close(quit)
-	readers.Wait()
 }
 
 // A run that panics has an end.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -145,42 +144,6 @@ func TestDroppingRecvLosesNoValueAndKeepsTheirOrder(t *testing.T) {
 			require.Zero(t, sched.Taps())
 		})
 	}
-}
-
-func TestManyTasksThatDropAndReceiveGetEachValueOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		n := rounds(3000)
-		ch := make(chan int, 2)
-		var mu sync.Mutex
-		seen := map[int]int{}
-		var set sched.JoinSet[struct{}]
-		for range 6 {
-			set.Go(rt, func(cx *sched.Context) (struct{}, error) {
-				for {
-					v, err := sched.Await(cx, sched.Timeout(0, sched.Recv(ch)))
-					if err == sched.ErrTimeout {
-						v, err = sched.Await(cx, sched.Recv(ch))
-					}
-					if err != nil {
-						return struct{}{}, nil
-					}
-					mu.Lock()
-					seen[v]++
-					mu.Unlock()
-				}
-			})
-		}
-		for i := range n {
-			ch <- i
-		}
-		close(ch)
-		_, err := do(t, rt, set.JoinAll())
-		require.NoError(t, err)
-		require.Len(t, seen, n)
-		for v, times := range seen {
-			require.Equal(t, 1, times, v)
-		}
-	})
 }
 
 // A value that was received for a dropped Recv is no longer in the channel.

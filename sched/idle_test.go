@@ -2,9 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,54 +72,4 @@ func TestAWorkerThatWakesByItselfWasNotClaimed(t *testing.T) {
 		require.False(t, s.unpark(workers-1))
 		require.Equal(t, -1, s.claim())
 	})
-}
-
-// Each worker is claimed once, and the count of searchers returns to 0.
-func TestClaimsAtOnceAgree(t *testing.T) {
-	const workers = 6
-	n := 20_000
-	if Slow || testing.Short() {
-		n /= 10
-	}
-	s := new(idleState)
-	s.init(workers)
-	var woken [workers]atomic.Int32
-	var stop atomic.Bool
-	var all, claimers sync.WaitGroup
-	for i := range workers {
-		all.Go(func() {
-			for !stop.Load() {
-				s.park(i, false)
-				runtime.Gosched()
-				if s.unpark(i) {
-					for woken[i].Load() == 0 {
-						runtime.Gosched()
-					}
-					if got := woken[i].Swap(0); got != 1 {
-						t.Errorf("claimed %d times", got)
-					}
-					s.stopSearch()
-				}
-			}
-		})
-	}
-	for range 3 {
-		claimers.Go(func() {
-			for range n {
-				if i := s.claim(); i >= 0 {
-					woken[i].Add(1)
-				}
-				if got := s.searching.Load(); got < 0 || got > 1 {
-					t.Errorf("%d search", got)
-				}
-				if testing.Short() {
-					runtime.Gosched()
-				}
-			}
-		})
-	}
-	claimers.Wait()
-	stop.Store(true)
-	all.Wait()
-	require.Zero(t, s.searching.Load())
 }

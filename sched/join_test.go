@@ -14,31 +14,6 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-func TestAResultNobodyTakesIsReleasedOnceHoweverDetachRacesWithTheEnd(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		const rounds = 150
-		var released atomic.Int64
-		for range rounds {
-			p := new(probe[lease])
-			h := sched.Spawn(rt, p)
-			if rand.IntN(2) == 0 {
-				p.polled(t)
-			}
-			var both sync.WaitGroup
-			both.Go(func() { p.finish(lease{&released}, nil) })
-			both.Go(h.Detach)
-			awaitAll(t, &both)
-			_, err := h.Wait(t.Context())
-			require.Equal(t, sched.ErrDetached, err)
-		}
-		eventually(t, "all are released", func() bool { return released.Load() == rounds })
-		for home := range rt.Workers() {
-			pass(t, rt, home)
-		}
-		require.EqualValues(t, rounds, released.Load())
-	})
-}
-
 func TestDetachBeforeAndAfterTheEndReleases(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		rt := start(t, sched.Config{Workers: 1})

@@ -2,9 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,67 +171,6 @@ func TestPushAllTakesAsManyAsThereIsRoomFor(t *testing.T) {
 		require.Equal(t, tasks[:capacity], popAll(r))
 		r.pushAll(&list)
 		require.Equal(t, tasks[capacity:], popAll(r))
-	})
-}
-
-// Tasks that overflow go back to the owner.
-func TestOwnerAndThievesDeliverEachTaskOnce(t *testing.T) {
-	onCapacities(t, func(t *testing.T, capacity int) {
-		const thieves = 3
-		n, times := 50_000, 20
-		if Slow || testing.Short() {
-			times = 2
-		}
-		tasks, index := newTasks(n)
-		delivered := make([]atomic.Int32, n)
-		for round := range times {
-			r, global := newRing(capacity), new(globalQueue)
-			var left atomic.Int64
-			left.Store(int64(n))
-			deliver := func(task *Task) {
-				delivered[index[task]].Add(1)
-				left.Add(-1)
-			}
-			var all sync.WaitGroup
-			for range thieves {
-				all.Go(func() {
-					mine := newRing(capacity)
-					for left.Load() > 0 {
-						task, _ := r.stealInto(mine)
-						if task == nil {
-							runtime.Gosched()
-							continue
-						}
-						for ; task != nil; task = mine.pop() {
-							deliver(task)
-						}
-					}
-				})
-			}
-			for i, task := range tasks {
-				r.push(task, global)
-				if i%(capacity+1) < capacity/4 {
-					if got := r.pop(); got != nil {
-						deliver(got)
-					}
-				}
-			}
-			for left.Load() > 0 {
-				for task := r.pop(); task != nil; task = r.pop() {
-					deliver(task)
-				}
-				global.popBatch(r, min(capacity/2, r.room()))
-				runtime.Gosched()
-			}
-			all.Wait()
-			for i := range delivered {
-				if got := int(delivered[i].Load()); got != round+1 {
-					t.Fatalf("task %d was delivered %d times in %d rounds", i, got, round+1)
-				}
-			}
-			require.Zero(t, r.len())
-			require.Zero(t, left.Load())
-		}
 	})
 }
 

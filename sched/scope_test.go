@@ -4,8 +4,6 @@ import (
 	"context"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,39 +89,6 @@ func TestAScopesCloseAbortsAndRefuses(t *testing.T) {
 		_, err = outcome(t, scope.Go(rt, func(*sched.Context) error { t.Error("it is called"); return nil }))
 		require.ErrorIs(t, err, sched.ErrClosed)
 		require.Zero(t, scope.Len())
-	})
-}
-
-// Close aborts each task of the scope, and the other spawns are refused.
-func TestAScopesCloseLeavesNoTask(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		for range rounds(50) {
-			var scope sched.TaskScope
-			var never sched.CancellationToken
-			var began atomic.Int32
-			var spawners sync.WaitGroup
-			hs := make([][]*sched.JoinHandle[struct{}], 2)
-			for i := range hs {
-				spawners.Go(func() {
-					for range 20 {
-						hs[i] = append(hs[i], inScope(&scope, rt, &never)...)
-						began.Add(1)
-					}
-				})
-			}
-			for began.Load() < 5 {
-				runtime.Gosched()
-			}
-			scope.Close()
-			awaitAll(t, &spawners)
-			for _, h := range append(hs[0], hs[1]...) {
-				if _, err := outcome(t, h); err != sched.ErrClosed {
-					require.ErrorIs(t, err, sched.ErrCanceled)
-				}
-			}
-			_, err := do(t, rt, scope.Wait())
-			require.NoError(t, err)
-		}
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,22 +57,6 @@ func (g *gate) Open(value string) {
 	w := g.waker
 	g.mu.Unlock()
 	w.Wake()
-}
-
-func TestWaitGivesTheValue(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		v, err := wait(t, sched.Spawn(rt, ready(42, nil)))
-		require.NoError(t, err)
-		require.Equal(t, 42, v)
-	})
-}
-
-func TestWaitGivesTheError(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		v, err := wait(t, sched.Spawn(rt, ready("half", io.ErrUnexpectedEOF)))
-		require.Equal(t, io.ErrUnexpectedEOF, err)
-		require.Equal(t, "half", v, "the value beside an error is passed on")
-	})
 }
 
 func TestAPendingFutureIsPolledAgainWhenWoken(t *testing.T) {

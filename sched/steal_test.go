@@ -406,27 +406,3 @@ func TestWakeOnIsAWake(t *testing.T) {
 		require.EqualValues(t, 3, runs.Load())
 	})
 }
-
-// A queue of four overflows again and again.
-func TestSmallQueuesLoseNothing(t *testing.T) {
-	for _, workers := range []int{1, 2, 4} {
-		rt := start(t, sched.Config{Workers: workers}.Endless().QueueSize(4))
-		var ran sync.WaitGroup
-		var spawn func(depth int) sched.Future[int]
-		spawn = func(depth int) sched.Future[int] {
-			return sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
-				defer ran.Done()
-				for range depth {
-					ran.Add(1)
-					sched.Spawn(cx, spawn(depth-1)).Detach()
-				}
-				return 0, nil
-			})
-		}
-		ran.Add(1)
-		sched.Spawn(rt, spawn(7)).Detach()
-		awaitAll(t, &ran)
-		require.NoError(t, shut(t, rt))
-		require.Positive(t, rt.Stats().Total.Overflows)
-	}
-}

@@ -1,9 +1,7 @@
 package sched_test
 
 import (
-	"context"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,76 +144,4 @@ func TestAHoldIsCountedUntilItIsReleasedOnce(t *testing.T) {
 	second()
 	_, err := outcome(t, waits)
 	require.NoError(t, err)
-}
-
-func TestManyTasksAndManyWaitersOfATracker(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		var tracker sched.TaskTracker
-		var waits []*sched.JoinHandle[struct{}]
-		for range 100 { // more than one batch of wake-ups
-			waits = append(waits, sched.Spawn(rt, tracker.Wait()))
-		}
-		var spawners sync.WaitGroup
-		for range 4 {
-			spawners.Go(func() {
-				for range 500 {
-					sched.SpawnTracked(rt, &tracker, sched.Yield()).Detach()
-				}
-			})
-		}
-		awaitAll(t, &spawners)
-		tracker.Close()
-		for _, h := range waits {
-			_, err := outcome(t, h)
-			require.NoError(t, err)
-		}
-		require.Zero(t, tracker.Len())
-		require.Zero(t, tracker.Waiters())
-	})
-}
-
-// The tracker's end wakes many waiters, in batches. Meanwhile some of them give up, a task is
-// tracked, and then another waiter arrives. The tracker has not been empty since that waiter's
-// first poll.
-func TestAWaitThatBeginsWhileOthersAreToldIsNotDone(t *testing.T) {
-	const many = 100_000
-	for range rounds(20) {
-		var tracker sched.TaskTracker
-		release := tracker.Hold()
-		waits := make([]sched.Future[struct{}], many)
-		for i := range waits {
-			waits[i] = tracker.Wait()
-		}
-		require.Equal(t, sched.ErrPending, pollAll(t, waits...))
-		tracker.Close()
-		released := make(chan struct{})
-		go func() { release(); close(released) }()
-		for tracker.Len() > 0 {
-			runtime.Gosched()
-		}
-		hold := tracker.Hold()
-		for _, f := range waits[many-100:] {
-			f.(sched.Canceler).Cancel()
-		}
-		late := tracker.Wait()
-		require.Equal(t, sched.ErrPending, pollAll(t, late))
-		receive(t, "the others have been told", released)
-		require.Equal(t, sched.ErrPending, pollAll(t, late), "there is a task, as there was at its first poll")
-		hold()
-		require.NoError(t, pollAll(t, late))
-	}
-}
-
-// pollAll polls futures once, as a goroutine that does not wait, and returns the error of the last
-// one.
-func pollAll[T any](t testing.TB, fs ...sched.Future[T]) error {
-	t.Helper()
-	last, err := sched.Await(context.Background(), sched.FutureFunc[error](func(cx *sched.Context) (last, err error) {
-		for _, f := range fs {
-			_, last = f.Poll(cx)
-		}
-		return last, nil
-	}))
-	require.NoError(t, err)
-	return last
 }

@@ -232,7 +232,7 @@ func TestShutdownInABubble(t *testing.T) {
 }
 
 func TestHTTPAndTLSInABubble(t *testing.T) {
-	cert, _ := certificate(t)
+	cert, _ := conntest.Certificate(t)
 	inBubbles(t, func(t *testing.T, s *server.Server) {
 		ln, err := s.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
@@ -35,7 +36,7 @@ func clientInside() (*http.Client, *http.Transport) {
 
 // The handlers of server.HTTP run in the bubble, without and with TLS, and may use its channels.
 func TestServerHTTPInABubble(t *testing.T) {
-	cert, _ := certificate(t)
+	cert, _ := conntest.Certificate(t)
 	for scheme, config := range map[string]*tls.Config{"http": nil, "https": {Certificates: []tls.Certificate{cert}}} {
 		t.Run(scheme, func(t *testing.T) {
 			inBubbles(t, func(t *testing.T, s *server.Server) {
@@ -111,7 +112,7 @@ func TestShutdownOfServerHTTPInABubble(t *testing.T) {
 
 // A sequential handler over TLS runs in the bubble, and dials within it.
 func TestASequentialHandlerOverTLSInABubble(t *testing.T) {
-	cert, _ := certificate(t)
+	cert, _ := conntest.Certificate(t)
 	inBubbles(t, func(t *testing.T, s *server.Server) {
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 		lines := make(chan string, 1)

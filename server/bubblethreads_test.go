@@ -49,9 +49,7 @@ func TestThreadsOfOutsideResolveNamesInBubbles(t *testing.T) {
 func TestThreadsOfABubbleResolveNames(t *testing.T) {
 	names := &names{hosts: map[string][]string{"localhost": {"127.0.0.1"}}}
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		_, port, err := net.SplitHostPort(ln.Addr().String())
 		require.NoError(t, err)
 		synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
 )
@@ -54,29 +55,7 @@ func cpu(b *testing.B) func() {
 // One byte there and back, by a new connection each, as package net and a Dialer make
 // them, and by one of a pool.
 func BenchmarkDial(b *testing.B) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(b, err)
-	defer ln.Close()
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				p := make([]byte, 16)
-				for {
-					n, err := c.Read(p)
-					if err != nil {
-						_ = c.Close()
-						return
-					}
-					_, _ = c.Write(p[:n])
-				}
-			}()
-		}
-	}()
-	addr := ln.Addr().String()
+	addr := conntest.Serve(b, conntest.Echo).String()
 	g, err := conn.NewGroup(conn.Config{Linger: time.Second}, sched.Config{Workers: 1})
 	require.NoError(b, err)
 	defer g.Close()

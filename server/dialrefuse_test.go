@@ -16,7 +16,7 @@ import (
 
 // A dial that would ignore TLS or Proxy returns an error that says what to do. Nothing is sent.
 func TestDialsRefuseWhatTheyWouldIgnore(t *testing.T) {
-	_, pool := certificate(t)
+	_, pool := conntest.Certificate(t)
 	secret := server.Dialer{TLS: &tls.Config{RootCAs: pool}}
 	proxied := server.Dialer{Proxy: &proxyproto.Header{Command: proxyproto.Local}}
 	dialContext := func(c *client, d server.Dialer, network, addr string) error {

@@ -100,7 +100,7 @@ func (talker) OnData(c *server.Conn) error {
 }
 
 func TestEndlessDurationsOfAServerNeverPass(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	var ticks atomic.Int32
 	fresh := func(t *testing.T) *server.Server {
 		ticks.Store(0)
@@ -143,7 +143,7 @@ func TestEndlessDurationsOfAServerNeverPass(t *testing.T) {
 }
 
 func TestEndlessDurationsOfADialerNeverPass(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	fresh := func(t *testing.T) *server.Dialer {
 		return &server.Dialer{TLS: &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}, FallbackDelay: conntest.Patience}
 	}
@@ -255,7 +255,7 @@ func TestEndlessDurationsOfAGroupNeverPass(t *testing.T) {
 		TLS   conn.TLSConfig
 		Pool  blocking.Config
 	}
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	fresh := func(*testing.T) *config { return &config{Sched: sched.Config{Workers: 1}} }
 	endlessly(t, fresh, func(t *testing.T, backend, field string, cfg *config) {
 		cfg.Conn.Reactor.Backend = backend

@@ -214,9 +214,7 @@ func TestErrorsOfOtherEntrances(t *testing.T) {
 		shut, err := conn.NewGroup(conn.Config{}, sched.Config{Workers: 1})
 		require.NoError(t, err)
 		require.NoError(t, shut.Close())
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer ln.Close()
+		ln := conntest.Listen(t)
 		for name, listen := range map[string]func(s *server.Server) error{
 			"Listen": func(s *server.Server) error {
 				_, err := s.Listen("tcp", "127.0.0.1:0")

@@ -27,9 +27,7 @@ func requireAdvice(t *testing.T, err error, advice string) {
 
 func TestErrorsOfListenAndServeSayWhatToDo(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		taken, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer taken.Close()
+		taken := conntest.Listen(t)
 		type failure struct {
 			network, addr string
 			is            error

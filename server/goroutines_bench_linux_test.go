@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/server"
 )
 
@@ -40,27 +41,7 @@ func benchListener(b *testing.B, kind string) net.Listener {
 	}
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				p := make([]byte, 64<<10)
-				for {
-					n, err := c.Read(p)
-					if err != nil {
-						return
-					}
-					if _, err := c.Write(p[:n]); err != nil {
-						return
-					}
-				}
-			}()
-		}
-	}()
+	conntest.ServeEach(ln, func(_ int, c net.Conn) { conntest.Echo(c); _ = c.Close() })
 	return ln
 }
 

@@ -2,14 +2,8 @@ package server_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	crand "crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"io"
-	"math/big"
-	"net"
 	"testing"
 	"time"
 
@@ -19,23 +13,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// certificate is one for the loopback address, and a pool that trusts it.
-func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(crand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	leaf, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
-
 func TestCryptoTLSRunsOverSockets(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	onListeners(t, func(t *testing.T, s *server.Server) {
 		ln := tls.NewListener(listen(t, s), &tls.Config{Certificates: []tls.Certificate{cert}})
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {

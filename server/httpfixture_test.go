@@ -56,7 +56,7 @@ func withAndWithoutTLS(t *testing.T, configure func() *http.Server, test func(h 
 
 func httpsConfig(t *testing.T) (of, client *tls.Config) {
 	t.Helper()
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	return &tls.Config{Certificates: []tls.Certificate{cert}}, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
 }
 

@@ -149,9 +149,7 @@ func TestWhateverIsInheritedIsHandedOut(t *testing.T) {
 		require.Equal(t, "hello", string(p))
 		return
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer pc.Close()

@@ -85,7 +85,7 @@ type askedBy struct{}
 type libraryCall func(cx *sched.Context, d *server.Dialer) (string, error)
 
 func TestLibrariesInASequentialHandlerHoldNoWorkerAndEndWithIt(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	for name, prepare := range map[string]func(t *testing.T, o *origin) libraryCall{
 		"bufio over a Stream": func(t *testing.T, o *origin) libraryCall {
 			ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/server"
 )
 
 // An error of Listen is a *net.OpError itself, not within another one, as package net's is.
 func TestListensErrorsAreOpErrors(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = taken.Close() })
+	taken := conntest.Listen(t)
 	for name, at := range map[string][2]string{
 		"address in use":  {"tcp", taken.Addr().String()},
 		"no address":      {"tcp", "nonsense"},

@@ -92,7 +92,7 @@ func TestTheWorkersOfPacketsForGoroutinesShareThreads(t *testing.T) {
 	require.Equal(t, of.Group().Backend(), s.Group().Backend())
 }
 
-func TestAServerOnASharedGroupEndsItsOwnPacketSocket(t *testing.T) {
+func TestAServerOnASharedGroupEndsItsOwnPacketSockets(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		cfg := conn.Config{}
 		cfg.Reactor.Backend = backend
@@ -104,8 +104,11 @@ func TestAServerOnASharedGroupEndsItsOwnPacketSocket(t *testing.T) {
 		require.NoError(t, err)
 		b, err := other.ListenPacket("udp4", "127.0.0.1:0")
 		require.NoError(t, err)
+		u, err := one.ListenUDP("udp4", "127.0.0.1:0")
+		require.NoError(t, err)
 		ended, goesOn := echoDatagrams(a), echoDatagrams(b)
 		require.NoError(t, one.Shutdown(t.Context()))
+		require.ErrorIs(t, u.Close(), net.ErrClosed)
 		require.ErrorIs(t, conntest.Receive(t, ended), net.ErrClosed)
 		askDatagram(t, b.LocalAddr())
 		require.NoError(t, other.Close())

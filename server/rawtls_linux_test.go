@@ -34,7 +34,7 @@ func userTimeout(c net.Conn) (got int, err error) {
 }
 
 func TestOptionsAreSetBeneathTLS(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		inHello, inHandler := make(chan error, 1), make(chan error, 1)
 		say := func(to chan error, c net.Conn) {

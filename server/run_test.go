@@ -147,13 +147,11 @@ func TestRunsTimeOutEndsWhatIsLeft(t *testing.T) {
 
 func TestRunEndsTheOtherServersIfOneFails(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		taken, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer taken.Close()
+		taken := conntest.Listen(t)
 		good := &server.Server{Handler: echo{}, Backend: backend}
 		bad := &server.Server{Handler: echo{}, Backend: backend, Addr: taken.Addr().String()}
 		p := runProgram(t, good, bad)
-		err = p.result()
+		err := p.result()
 		require.Error(t, err)
 		require.NotErrorIs(t, err, server.ErrServerClosed)
 		require.Equal(t, server.ErrServerClosed, good.ListenAndServe(), "it has ended as well")
@@ -163,11 +161,9 @@ func TestRunEndsTheOtherServersIfOneFails(t *testing.T) {
 // The signal ends the rest of the other server at once, but is not the cause of the end.
 func TestTheErrorOfAFailedServerStaysThatAfterASignal(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		taken, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer taken.Close()
+		taken := conntest.Listen(t)
 		good := &server.Server{Handler: echo{}, Backend: backend, ShutdownTimeout: -1}
-		_, err = good.Listen("tcp", "127.0.0.1:0")
+		_, err := good.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		f := newFlush()
 		good.Tasks().Go(good.Group().Runtime(), f.run).Detach()

@@ -104,21 +104,6 @@ func TestServeTakesSeveralListenersAndClosesThem(t *testing.T) {
 	})
 }
 
-func TestSeveralServersInOneProcess(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		var all []*running
-		for i := range 4 {
-			all = append(all, run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: 1 + i%2}))
-		}
-		for i, s := range all {
-			for _, alive := range all[i:] {
-				roundTrip(t, alive.dial(), "hello")
-			}
-			require.NoError(t, s.Shutdown(t.Context()))
-		}
-	})
-}
-
 type panics struct{ server.Base }
 
 func (panics) OnData(*server.Conn) error { panic("what the default logger tells") }

@@ -182,42 +182,6 @@ func TestCloseResetsConnectionsAtOnce(t *testing.T) {
 	})
 }
 
-// Connections that come while the server shuts down are served or refused, and
-// never forgotten: Shutdown returns.
-func TestShutdownUnderLoad(t *testing.T) {
-	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		for range 5 {
-			s := run(t, &server.Server{Handler: echo{}, Backend: backend, Workers: workers})
-			ended := make(chan struct{})
-			var answered atomic.Int32
-			for range 8 {
-				go func() {
-					defer func() { ended <- struct{}{} }()
-					for {
-						c, err := net.DialTimeout("tcp", s.addr.String(), conntest.Patience)
-						if errors.Is(conn.Portable(err), syscall.ECONNREFUSED) {
-							return
-						} else if err != nil {
-							continue // reset as it came
-						}
-						_ = c.SetDeadline(time.Now().Add(conntest.Patience))
-						_, _ = c.Write([]byte("x"))
-						if n, _ := c.Read(make([]byte, 1)); n == 1 {
-							answered.Add(1)
-						}
-						_ = c.Close()
-					}
-				}()
-			}
-			conntest.Eventually(t, func() bool { return answered.Load() > 10 })
-			require.NoError(t, s.Shutdown(context.Background()))
-			for range 8 {
-				conntest.Receive(t, ended)
-			}
-		}
-	})
-}
-
 func TestServeAndShutdownAtOnce(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for range 50 {

@@ -61,7 +61,7 @@ func echoTasks(rt *sched.Runtime, l *server.StreamListener) {
 }
 
 func TestTasksDialAndAcceptStreams(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS: %v", secure), func(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
@@ -140,7 +140,7 @@ func TestADialOfAStreamFailsAsOthersDo(t *testing.T) {
 
 // A pooled stream is used by one task after the other.
 func TestTasksGetPooledStreams(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS: %v", secure), func(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {

@@ -38,7 +38,7 @@ func dialTLS(t *testing.T, addr net.Addr, pool *x509.CertPool) *tls.Conn {
 }
 
 func TestServersSpeakTLSWithEitherKindOfHandler(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for name, h := range map[string]server.Handler{"callbacks": echo{}, "sequential": server.Sequential(echoStream)} {
 			t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestServersSpeakTLSWithEitherKindOfHandler(t *testing.T) {
 
 // The proxy's header comes before all else, in plaintext, from either side.
 func TestTLSBeginsBehindTheProxysHeader(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		remote := make(chan string, 1)
 		trust := proxyproto.Trust{Sources: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
@@ -82,7 +82,7 @@ func TestTLSBeginsBehindTheProxysHeader(t *testing.T) {
 }
 
 func TestDialersSpeakTLSWithHandlers(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		s := run(t, &server.Server{Handler: echo{}, Backend: backend, TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 		c := newClient(t, backend, 2, false)
@@ -110,9 +110,7 @@ func TestDialersSpeakTLSWithHandlers(t *testing.T) {
 
 // A server that says nothing is given up: with the context, or the time-out.
 func TestADialersHandshakeIsBounded(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer ln.Close()
+	ln := conntest.Listen(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		c := newClient(t, backend, 2, false)
 		c.TLS = &tls.Config{}
@@ -157,7 +155,7 @@ func TestDialTLSContextIsOneForHTTP(t *testing.T) {
 }
 
 func TestListenersForGoroutinesSpeakTLS(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	onListeners(t, func(t *testing.T, s *server.Server) {
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}
 		ln := listen(t, s)
@@ -179,7 +177,7 @@ func TestListenersForGoroutinesSpeakTLS(t *testing.T) {
 
 // A pooled connection has made its handshake once.
 func TestPooledConnectionsKeepTheirTLS(t *testing.T) {
-	cert, pool := certificate(t)
+	cert, pool := conntest.Certificate(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		s := run(t, &server.Server{Handler: echo{}, Backend: backend, TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 		c := newClient(t, backend, 2, false)
@@ -199,7 +197,7 @@ func TestPooledConnectionsKeepTheirTLS(t *testing.T) {
 
 // Shutdown waits for those that are shaking hands no longer than for others.
 func TestShutdownEndsHandshakes(t *testing.T) {
-	cert, _ := certificate(t)
+	cert, _ := conntest.Certificate(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		s := run(t, &server.Server{Handler: echo{}, Backend: backend, TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 		c := s.dial()

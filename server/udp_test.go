@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/sched"
 	"github.com/suiro-go/suiro/server"
@@ -88,25 +87,4 @@ func TestUDPThatCannotBeHadIsAnErrorOfPackageNet(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = s.ListenUDP("udp4", "127.0.0.1:0")
 	require.ErrorIs(t, err, server.ErrServerClosed)
-}
-
-// On a shared group, the end of the server ends its socket and no other.
-func TestAServerOnASharedGroupEndsItsOwnUDPSocket(t *testing.T) {
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		cfg := conn.Config{}
-		cfg.Reactor.Backend = backend
-		g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
-		require.NoError(t, err)
-		defer g.Close()
-		one, other := &server.Server{On: g}, &server.Server{On: g}
-		a, err := one.ListenUDP("udp4", "127.0.0.1:0")
-		require.NoError(t, err)
-		b, err := other.ListenUDP("udp4", "127.0.0.1:0")
-		require.NoError(t, err)
-		require.NoError(t, one.Shutdown(t.Context()))
-		require.ErrorIs(t, a.Close(), net.ErrClosed)
-		require.NoError(t, b.Close())
-		require.NoError(t, b.Closed(t.Context()))
-		require.NoError(t, other.Close())
-	})
 }

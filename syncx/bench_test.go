@@ -11,189 +11,135 @@ import (
 	"github.com/suiro-go/suiro/syncx"
 )
 
-// share is the part of b.N for one of n parties.
-func share(b *testing.B, i, n int) int {
-	if i == 0 {
-		return b.N/n + b.N%n
-	}
-	return b.N / n
+// A contest is what parties take and give back: party i of goroutines by std, the others by ours.
+type contest struct {
+	std  func(i int) (take, give func())
+	ours func(i int) (take op, give func(cx *sched.Context))
 }
 
-// inGoroutines runs n goroutines.
-func inGoroutines(b *testing.B, n int, run func(i int)) {
-	b.Helper()
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { run(i) })
-	}
-	all.Wait()
+func BenchmarkMutex(b *testing.B) {
+	var std sync.Mutex
+	var mu syncx.Mutex
+	contest{
+		func(int) (take, give func()) { return std.Lock, std.Unlock },
+		func(int) (op, func(*sched.Context)) { return locking(&mu), mu.UnlockFrom },
+	}.run(b)
 }
 
-// loop makes a stackful task call once a number of times.
-func loop(rt *sched.Runtime, times int, once func(cx *sched.Context) error) *sched.JoinHandle[struct{}] {
-	return sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-		for range times {
-			if err := once(cx); err != nil {
-				return struct{}{}, err
+// One party in ten writes.
+func BenchmarkRWMutex(b *testing.B) {
+	var std sync.RWMutex
+	var rw syncx.RWMutex
+	contest{
+		func(i int) (take, give func()) {
+			if i%10 == 9 {
+				return std.Lock, std.Unlock
+			}
+			return std.RLock, std.RUnlock
+		},
+		func(i int) (op, func(*sched.Context)) {
+			if i%10 == 9 {
+				return writing(&rw), rw.UnlockFrom
+			}
+			return reading(&rw), rw.RUnlockFrom
+		},
+	}.run(b)
+}
+
+// There are two permits. Goroutines have a channel for that.
+func BenchmarkSemaphore(b *testing.B) {
+	c := make(chan struct{}, 2)
+	s := syncx.NewSemaphore(2)
+	contest{
+		func(int) (take, give func()) { return func() { c <- struct{}{} }, func() { <-c } },
+		func(int) (op, func(*sched.Context)) {
+			return acquiring(s, 1), func(cx *sched.Context) { s.ReleaseFrom(cx, 1) }
+		},
+	}.run(b)
+}
+
+// run measures the cost of taking and giving back: by one party, and by several at once that only
+// do that and a little work in between.
+func (c contest) run(b *testing.B) {
+	for _, n := range []int{1, 2, 8, 100} {
+		for _, work := range []int{1, 50} {
+			b.Run(fmt.Sprintf("n=%d/work=%d", n, work), func(b *testing.B) { c.among(b, n, work) })
+		}
+	}
+}
+
+func (c contest) among(b *testing.B, n, work int) {
+	share := func(b *testing.B, i int) int { return (b.N + i) / n }
+	do := func() {
+		for i := range work {
+			runtime.KeepAlive(&i)
+		}
+	}
+	goroutines := func(b *testing.B, take func(i int) (take, give func())) {
+		b.ReportAllocs()
+		var all sync.WaitGroup
+		for i := range n {
+			take, give := take(i)
+			all.Go(func() {
+				for range share(b, i) {
+					take()
+					do()
+					give()
+				}
+			})
+		}
+		all.Wait()
+	}
+	b.Run("std", func(b *testing.B) { goroutines(b, c.std) })
+	b.Run("goroutine", func(b *testing.B) {
+		goroutines(b, func(i int) (take, give func()) {
+			o, back := c.ours(i)
+			return func() { _ = o.wait(context.Background()) }, func() { back(nil) }
+		})
+	})
+	tasks := func(b *testing.B, spawn func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}]) {
+		rt := start(b, sched.Config{Workers: min(n, 2)})
+		b.ReportAllocs()
+		b.ResetTimer()
+		handles := make([]*sched.JoinHandle[struct{}], n)
+		for i := range handles {
+			handles[i] = spawn(rt, i)
+		}
+		for _, h := range handles {
+			if _, err := h.Wait(context.Background()); err != nil {
+				b.Fatal(err)
 			}
 		}
-		return struct{}{}, nil
-	})
-}
-
-// A free permit is acquired and released. Goroutines have a channel for that.
-func BenchmarkSemaphoreUncontended(b *testing.B) {
-	b.Run("channel", func(b *testing.B) {
-		c := make(chan struct{}, 1)
-		for range b.N {
-			c <- struct{}{}
-			<-c
-		}
-	})
+	}
 	b.Run("stackful", func(b *testing.B) {
-		s := syncx.NewSemaphore(1)
-		inTask(b, func(cx *sched.Context) error {
-			for range b.N {
-				if err := s.Acquire(cx, 1); err != nil {
-					return err
+		tasks(b, func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}] {
+			o, back := c.ours(i)
+			return sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
+				for range share(b, i) {
+					if err := o.wait(cx); err != nil {
+						return struct{}{}, err
+					}
+					do()
+					back(cx)
 				}
-				s.ReleaseFrom(cx, 1)
-			}
-			return nil
+				return struct{}{}, nil
+			})
 		})
 	})
-}
-
-// Many tasks only acquire and release one of two permits.
-func BenchmarkSemaphoreContended(b *testing.B) {
-	for _, n := range []int{8, 100} {
-		b.Run(fmt.Sprintf("n=%d/channel", n), func(b *testing.B) {
-			c := make(chan struct{}, 2)
-			inGoroutines(b, n, func(i int) {
-				for range share(b, i, n) {
-					c <- struct{}{}
-					<-c
-				}
-			})
-		})
-		b.Run(fmt.Sprintf("n=%d/stackful", n), func(b *testing.B) {
-			s := syncx.NewSemaphore(2)
-			inTasks(b, n, func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}] {
-				return loop(rt, share(b, i, n), func(cx *sched.Context) error {
-					err := s.Acquire(cx, 1)
-					if err == nil {
-						s.ReleaseFrom(cx, 1)
+	b.Run("stackless", func(b *testing.B) {
+		tasks(b, func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}] {
+			o, back := c.ours(i)
+			take, left := o.future(), share(b, i)
+			return sched.Spawn(rt, sched.FutureFunc[struct{}](func(cx *sched.Context) (struct{}, error) {
+				for ; left > 0; left-- {
+					if _, err := take.Poll(cx); err != nil {
+						return struct{}{}, err
 					}
-					return err
-				})
-			})
-		})
-	}
-}
-
-// The exact order of all calls: each wait is a switch of tasks.
-func BenchmarkSemaphoreOfOneHandsOver(b *testing.B) {
-	s := syncx.NewSemaphore(1)
-	const n = 8
-	rt := start(b, sched.Config{Workers: 1})
-	b.ReportAllocs()
-	b.ResetTimer()
-	handles := make([]*sched.JoinHandle[struct{}], n)
-	for i := range handles {
-		handles[i] = sched.Spawn(rt, sched.Future[struct{}](&convoy{s: s, acquire: s.AcquireFuture(1), left: share(b, i, n)}))
-	}
-	for _, h := range handles {
-		if _, err := h.Wait(context.Background()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// A convoy is a task that acquires, lets others run, and releases, so that there is always a
-// waiter.
-type convoy struct {
-	s       *syncx.Semaphore
-	acquire sched.Future[struct{}]
-	yield   yielder
-	has     bool
-	left    int
-}
-
-func (c *convoy) Poll(cx *sched.Context) (struct{}, error) {
-	for c.left > 0 {
-		if !c.has {
-			if _, err := c.acquire.Poll(cx); err != nil {
-				return struct{}{}, err
-			}
-			c.has = true
-		}
-		if _, err := c.yield.Poll(cx); err != nil {
-			return struct{}{}, err
-		}
-		c.has = false
-		c.left--
-		c.s.ReleaseFrom(cx, 1)
-	}
-	return struct{}{}, nil
-}
-
-func BenchmarkRWMutexUncontended(b *testing.B) {
-	b.Run("sync", func(b *testing.B) {
-		var rw sync.RWMutex
-		for range b.N {
-			rw.RLock()
-			runtime.KeepAlive(&rw) // nothing: linters mind an empty critical section
-			rw.RUnlock()
-		}
-	})
-	b.Run("stackful", func(b *testing.B) {
-		var rw syncx.RWMutex
-		inTask(b, func(cx *sched.Context) error {
-			for range b.N {
-				if err := rw.RLock(cx); err != nil {
-					return err
+					do()
+					back(cx)
 				}
-				rw.RUnlockFrom(cx)
-			}
-			return nil
+				return struct{}{}, nil
+			}))
 		})
 	})
-}
-
-// One in ten writes.
-func BenchmarkRWMutexContended(b *testing.B) {
-	for _, n := range []int{8, 100} {
-		b.Run(fmt.Sprintf("n=%d/sync", n), func(b *testing.B) {
-			var rw sync.RWMutex
-			inGoroutines(b, n, func(i int) {
-				for k := range share(b, i, n) {
-					if k%10 == 0 {
-						rw.Lock()
-						runtime.KeepAlive(&rw) // nothing: linters mind an empty critical section
-						rw.Unlock()
-					} else {
-						rw.RLock()
-						runtime.KeepAlive(&rw) // nothing: linters mind an empty critical section
-						rw.RUnlock()
-					}
-				}
-			})
-		})
-		b.Run(fmt.Sprintf("n=%d/stackful", n), func(b *testing.B) {
-			var rw syncx.RWMutex
-			inTasks(b, n, func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}] {
-				k := 0
-				return loop(rt, share(b, i, n), func(cx *sched.Context) (err error) {
-					if k++; k%10 == 0 {
-						if err = rw.Lock(cx); err == nil {
-							rw.UnlockFrom(cx)
-						}
-					} else if err = rw.RLock(cx); err == nil {
-						rw.RUnlockFrom(cx)
-					}
-					return err
-				})
-			})
-		})
-	}
 }

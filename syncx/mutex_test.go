@@ -3,7 +3,6 @@ package syncx_test
 import (
 	"context"
 	"os"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,49 +125,6 @@ func TestAMutexThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 			require.True(t, mu.AtRest())
 		})
 	}
-}
-
-func TestOneHoldsAMutexAtATime(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		var mu syncx.Mutex
-		n, each := 0, rounds(2000)
-		var all []*sched.JoinHandle[struct{}]
-		for range 8 {
-			all = append(all, sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
-				for i := range each {
-					if err := mu.Lock(cx); err != nil {
-						return struct{}{}, err
-					}
-					n++
-					if i%50 == 0 { // with the lock held
-						if _, err := sched.Await(cx, sched.Yield()); err != nil {
-							return struct{}{}, err
-						}
-					}
-					mu.UnlockFrom(cx)
-				}
-				return struct{}{}, nil
-			}), sched.Spawn(rt, sched.Future[struct{}](&locker{lock: mu.LockFuture(), mu: &mu, left: each, work: func() { n++ }})))
-		}
-		var goroutines sync.WaitGroup
-		for range 4 {
-			goroutines.Go(func() {
-				for range each {
-					if mu.Lock(context.Background()) == nil {
-						n++
-						mu.Unlock()
-					}
-				}
-			})
-		}
-		for _, h := range all {
-			_, err := outcome(t, h)
-			require.NoError(t, err)
-		}
-		awaitAll(t, &goroutines)
-		require.Equal(t, 20*each, n)
-		require.True(t, mu.AtRest())
-	})
 }
 
 func TestUnlockOfWhatIsNotLockedPanics(t *testing.T) {

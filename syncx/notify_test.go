@@ -2,8 +2,6 @@ package syncx_test
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,70 +114,4 @@ func TestAFutureIsToldByNotifyWaitersFromWhenItWasMade(t *testing.T) {
 	pollOnce(t, rt, f, nil)
 	require.True(t, n.TryWait(), "it has not taken what is for another")
 	require.True(t, n.AtRest())
-}
-
-// Each value is checked before the wait, and none is missed.
-func TestAChangeThatIsNotifiedIsNotMissed(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		var changed, seen syncx.Notify
-		var value, back atomic.Int64
-		last := int64(rounds(3000))
-		follow := func(n *syncx.Notify, v *atomic.Int64, f func(now int64)) func(cx *sched.Context) (struct{}, error) {
-			return func(cx *sched.Context) (struct{}, error) {
-				for at := int64(0); at < last; {
-					wait := n.WaitFuture()
-					if now := v.Load(); now != at {
-						at = now
-						f(now)
-					} else if _, err := sched.Await(cx, wait); err != nil {
-						return struct{}{}, err
-					}
-				}
-				return struct{}{}, nil
-			}
-		}
-		a := sched.Go(rt, follow(&changed, &value, func(now int64) { back.Store(now); seen.NotifyWaiters() }))
-		b := sched.Go(rt, follow(&seen, &back, func(now int64) {
-			if now < last {
-				value.Store(now + 1)
-				changed.NotifyOne()
-				changed.NotifyWaiters()
-			}
-		}))
-		value.Store(1)
-		changed.NotifyWaiters()
-		_, err := outcome(t, a)
-		require.NoError(t, err)
-		_, err = outcome(t, b)
-		require.NoError(t, err)
-	})
-}
-
-// NotifyWaiters notifies many waiters, in batches. The first one that runs calls NotifyOne. All of
-// them were notified by the other call, so that notification is stored for the next wait.
-func TestANotificationDuringNotifyWaitersIsForTheNext(t *testing.T) {
-	for _, waiters := range []int{8, 32, 33, 64, 200} {
-		for range rounds(200) {
-			var n syncx.Notify
-			var first atomic.Bool
-			var told sync.WaitGroup
-			for range waiters {
-				told.Add(1)
-				go func() {
-					defer told.Done()
-					if err := n.Wait(context.Background()); err != nil {
-						t.Error(err)
-					}
-					if first.CompareAndSwap(false, true) {
-						n.NotifyOne()
-					}
-				}()
-			}
-			eventually(t, "they wait", func() bool { return n.Waiters() == waiters })
-			n.NotifyWaiters()
-			awaitAll(t, &told)
-			require.True(t, n.TryWait(), "%d waiters", waiters)
-			require.True(t, n.AtRest())
-		}
-	}
 }

@@ -3,7 +3,6 @@ package syncx_test
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -118,38 +117,4 @@ func TestAnRWMutexThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 	})))
 	require.NoError(t, err)
 	require.True(t, rw.AtRest())
-}
-
-func TestAWriterIsAlone(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		var rw syncx.RWMutex
-		var readers, writers, wrong atomic.Int32
-		use := func(write bool) {
-			if write {
-				if writers.Add(1) != 1 || readers.Load() != 0 {
-					wrong.Add(1)
-				}
-				writers.Add(-1)
-				return
-			}
-			readers.Add(1)
-			if writers.Load() != 0 {
-				wrong.Add(1)
-			}
-			readers.Add(-1)
-		}
-		var all []*wait
-		for i := range rounds(3000) {
-			if i%4 == 0 {
-				all = append(all, writing(&rw).begin(rt, forms[i%len(forms)], func(cx *sched.Context) { use(true); rw.UnlockFrom(cx) }))
-			} else {
-				all = append(all, reading(&rw).begin(rt, forms[i%len(forms)], func(cx *sched.Context) { use(false); rw.RUnlockFrom(cx) }))
-			}
-		}
-		for _, w := range all {
-			require.NoError(t, w.result(t))
-		}
-		require.Zero(t, wrong.Load())
-		require.True(t, rw.AtRest())
-	})
 }

@@ -33,38 +33,6 @@ func TestReleasedPermitsGoToTheFirstThatWaitsUntilItHasAll(t *testing.T) {
 	})
 }
 
-func TestAnAcquireThatIsCanceledGivesBackWhatItHasGot(t *testing.T) {
-	inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
-		s := syncx.NewSemaphore(6)
-		w := acquiring(s, 8).begin(rt, f, nothing)
-		eventually(t, "it waits", func() bool { return s.Waiters() == 1 })
-		require.Zero(t, s.Available())
-		w.giveUp()
-		require.ErrorIs(t, w.result(t), context.Canceled)
-		require.True(t, s.AtRest(6))
-	})
-}
-
-func TestWhatACanceledAcquireHadGoesToTheNext(t *testing.T) {
-	inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
-		s := syncx.NewSemaphore(6)
-		eight := acquiring(s, 8).begin(rt, f, nothing)
-		eventually(t, "the first waits", func() bool { return s.Waiters() == 1 })
-		var rest []*wait
-		for i, n := range []int{4, 1, 2} {
-			rest = append(rest, acquiring(s, n).begin(rt, f, nothing))
-			eventually(t, "others wait behind it", func() bool { return s.Waiters() == 2+i })
-		}
-		eight.giveUp()
-		require.ErrorIs(t, eight.result(t), context.Canceled)
-		require.NoError(t, rest[0].result(t))
-		require.NoError(t, rest[1].result(t))
-		require.Equal(t, 1, s.Waiters(), "the last has one of two")
-		s.Release(1)
-		require.NoError(t, rest[2].result(t))
-	})
-}
-
 func TestAClosedSemaphoreRefusesThoseWhoWaitAndAReleaseDoesNotReopenIt(t *testing.T) {
 	inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
 		s := syncx.NewSemaphore(3)
@@ -105,28 +73,6 @@ func TestOneReleaseWakesAllForWhomItIsEnough(t *testing.T) {
 	})
 }
 
-func TestAPermitThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
-	onEach(t, func(t *testing.T, rt *sched.Runtime) {
-		s := new(syncx.Semaphore)
-		_, err := outcome(t, sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
-			first, second := s.AcquireFuture(2), s.AcquireFuture(1)
-			_, err := first.Poll(cx)
-			require.Equal(t, sched.ErrPending, err)
-			_, err = second.Poll(cx)
-			require.Equal(t, sched.ErrPending, err)
-			s.ReleaseFrom(cx, 2) // for the first waiter
-			abandon(first)
-			_, err = second.Poll(cx)
-			require.NoError(t, err)
-			abandon(first)
-			abandon(second)
-			return 0, nil
-		})))
-		require.NoError(t, err)
-		require.True(t, s.AtRest(1))
-	})
-}
-
 func TestTryAcquireDoesNotOvertakeAndNoneAreAlwaysThere(t *testing.T) {
 	s := syncx.NewSemaphore(2)
 	require.False(t, s.TryAcquire(3))
@@ -137,15 +83,6 @@ func TestTryAcquireDoesNotOvertakeAndNoneAreAlwaysThere(t *testing.T) {
 	require.True(t, s.AtRest(0))
 	s.Close()
 	require.False(t, s.TryAcquire(0))
-}
-
-func TestForgetTakesPermitsAwayForGood(t *testing.T) {
-	s := syncx.NewSemaphore(5)
-	require.Equal(t, 2, s.Forget(2))
-	require.Equal(t, 3, s.Available())
-	require.Equal(t, 3, s.Forget(9))
-	require.Zero(t, s.Forget(1))
-	require.True(t, s.AtRest(0))
 }
 
 func TestASemaphoreSaysWhatIsWrongWithANumberOfPermits(t *testing.T) {

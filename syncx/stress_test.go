@@ -18,14 +18,9 @@ import (
 
 // timedOut is an op whose tasks wait for a short time at most.
 func timedOut(o op, d time.Duration) op {
-	future := func() sched.Future[struct{}] { return sched.Timeout(d, o.future()) }
 	return op{
-		future: future,
+		future: func() sched.Future[struct{}] { return sched.Timeout(d, o.future()) },
 		wait: func(ctx context.Context) error {
-			if cx := sched.FromContext(ctx); cx != nil && ctx == context.Context(cx) {
-				_, err := sched.Await(cx, future())
-				return err
-			}
 			ctx, cancel := context.WithTimeout(ctx, d)
 			defer cancel()
 			return o.wait(ctx)

@@ -3,7 +3,6 @@ package syncx_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/suiro-go/suiro/internal/schedtest"
@@ -65,11 +64,3 @@ func outcome[T any](t testing.TB, h *sched.JoinHandle[T]) (T, error) {
 
 // abandon ends the wait of a future, as package sched does.
 func abandon[T any](f sched.Future[T]) { f.(sched.Canceler).Cancel() }
-
-// awaitAll waits for goroutines.
-func awaitAll(t testing.TB, all *sync.WaitGroup) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
-	receive(t, "all goroutines end", done)
-}

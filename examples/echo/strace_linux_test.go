@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -57,14 +56,14 @@ func TestEchoUnderStrace(t *testing.T) {
 		t.Run(inj.name, func(t *testing.T) {
 			conntest.Guard(t)
 			p := startTraced(t, strace, inj.call, inj.fault, inj.network)
-			open := p.descriptors()
+			open := p.Descriptors()
 			if inj.network == "udp" {
 				conntest.Each(t, 4, func(i int) error { return p.datagrams(uint64(i)) })
 			} else {
 				conntest.Each(t, 20, func(i int) error { return p.roundTrips(uint64(i)) })
 			}
-			conntest.Eventually(t, func() bool { return p.descriptors() <= open+lazily }, func() string {
-				return fmt.Sprintf("the server has %d descriptors open, had %d", p.descriptors(), open)
+			conntest.Eventually(t, func() bool { return p.Descriptors() <= open+lazily }, func() string {
+				return fmt.Sprintf("the server has %d descriptors open, had %d", p.Descriptors(), open)
 			})
 			p.stop()
 			conntest.Eventually(t, func() bool { return p.injected() > 0 }, "strace has injected nothing")
@@ -79,40 +78,19 @@ const lazily = 18
 
 // A traced is a server whose system calls strace tampers with.
 type traced struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	addr   string
-	log    string // strace's
-	stderr bytes.Buffer
+	*conntest.Program
+	t   *testing.T
+	log string // strace's
 }
 
 func startTraced(t *testing.T, strace, call, fault, network string) *traced {
 	t.Helper()
-	p := &traced{t: t, log: filepath.Join(t.TempDir(), "log")}
-	p.cmd = exec.Command(strace, "-D", // so that the server itself is our child
-		"-f", "--seccomp-bpf", "-qq", "-o", p.log, "-e", "trace="+call, "-e", "signal=none", "-e", "inject="+call+":"+fault,
-		program, "-network", network, "-addr", "127.0.0.1:0", "-backend", "epoll", "-workers", "2")
-	p.cmd.Stderr = &p.stderr
-	out, err := p.cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
-	t.Cleanup(func() {
-		if p.cmd.ProcessState == nil {
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
-		}
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err, "%s", &p.stderr)
-	_, err = fmt.Sscanf(line, "listening on %s\n", &p.addr)
-	require.NoError(t, err, line)
+	log := filepath.Join(t.TempDir(), "log")
+	p := &traced{t: t, log: log, Program: conntest.Run(t, strace, "-D", // so that the server itself is our child
+		"-f", "--seccomp-bpf", "-qq", "-o", log, "-e", "trace="+call, "-e", "signal=none", "-e", "inject="+call+":"+fault,
+		program, "-network", network, "-addr", "127.0.0.1:0", "-backend", "epoll", "-workers", "2")}
+	p.Addr = p.Line("listening on ")
 	return p
-}
-
-func (p *traced) descriptors() int {
-	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
-	require.NoError(p.t, err)
-	return len(list)
 }
 
 func (p *traced) injected() int {
@@ -124,15 +102,15 @@ func (p *traced) injected() int {
 // stop ends the server in order. Its log has at most warnings.
 func (p *traced) stop() {
 	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(p.t, p.cmd.Wait(), "%s", &p.stderr)
-	for line := range strings.Lines(conntest.Complaints(p.stderr.String())) {
+	p.Signal(syscall.SIGTERM)
+	p.End()
+	for line := range strings.Lines(conntest.Complaints(p.Stderr.String())) {
 		require.Contains(p.t, line, "accept failed, trying again")
 	}
 }
 
 func (p *traced) dial(network string) (net.Conn, error) {
-	c, err := net.Dial(network, p.addr)
+	c, err := net.Dial(network, p.Addr)
 	if err == nil {
 		err = c.SetDeadline(time.Now().Add(conntest.Patience))
 	}

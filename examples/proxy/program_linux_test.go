@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -27,91 +25,19 @@ var program string
 
 func TestMain(m *testing.M) { conntest.Main(m, func(path string) { program = path }) }
 
-// A process is the proxy as one of its own.
-type process struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	out  *bufio.Reader
-	errs bytes.Buffer
-}
-
-func start(t *testing.T, args ...string) *process {
-	t.Helper()
-	p := &process{t: t, cmd: exec.Command(program, args...)}
-	p.cmd.Stderr = &p.errs
-	out, err := p.cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
-	t.Cleanup(func() {
-		if p.cmd.ProcessState == nil {
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
-		}
-	})
-	p.out = bufio.NewReader(out)
-	return p
-}
-
-// line is the next one, after a beginning that it must have.
-func (p *process) line(begins string) string {
-	p.t.Helper()
-	s, err := p.out.ReadString('\n')
-	require.NoError(p.t, err, "%s", &p.errs)
-	rest, ok := strings.CutPrefix(strings.TrimSuffix(s, "\n"), begins)
-	require.True(p.t, ok, "%q", s)
-	return rest
-}
-
-func (p *process) stop(s syscall.Signal) {
-	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Signal(s))
-	rest, err := io.ReadAll(p.out)
-	require.NoError(p.t, err)
-	require.Empty(p.t, string(rest))
-	require.NoError(p.t, p.cmd.Wait(), "%s", &p.errs)
-}
-
-func (p *process) descriptors() int {
-	dir, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
-	require.NoError(p.t, err)
-	return len(dir)
+// stop ends the proxy in order.
+func stop(p *conntest.Program, s syscall.Signal) {
+	p.Signal(s)
+	p.End()
 }
 
 // next is the descriptor that it will open next: the lowest that is free.
-func (p *process) next() (n uint64) {
+func next(p *conntest.Program) (n uint64) {
 	for ; ; n++ {
-		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", p.cmd.Process.Pid, n)); err != nil {
+		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", p.Cmd.Process.Pid, n)); err != nil {
 			return n
 		}
 	}
-}
-
-// echoes is a server that echoes.
-func echoes(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				p := make([]byte, 512)
-				for {
-					n, err := c.Read(p)
-					if err != nil {
-						return
-					}
-					_, _ = c.Write(p[:n])
-				}
-			}()
-		}
-	}()
-	return ln.Addr().String()
 }
 
 func exchange(c net.Conn, text string) error {
@@ -130,13 +56,13 @@ func exchange(c net.Conn, text string) error {
 }
 
 func TestTheFirstLinesAreTheAddressesAndASignalEndsItInOrder(t *testing.T) {
-	up := echoes(t)
+	up := conntest.Serve(t, conntest.Echo).String()
 	path := filepath.Join(t.TempDir(), "socket")
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		p := start(t, "-listen", "tcp://127.0.0.1:0,unix://"+path, "-upstream", "tcp://"+up, "-admin", "127.0.0.1:0")
-		addr := p.line("listening on tcp://")
-		require.Equal(t, path, p.line("listening on unix://"))
-		status := p.line("admin on ")
+		p := conntest.Run(t, program, "-listen", "tcp://127.0.0.1:0,unix://"+path, "-upstream", "tcp://"+up, "-admin", "127.0.0.1:0")
+		addr := p.Line("listening on tcp://")
+		require.Equal(t, path, p.Line("listening on unix://"))
+		status := p.Line("admin on ")
 		c, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
 		require.NoError(t, exchange(c, "through"))
@@ -145,8 +71,8 @@ func TestTheFirstLinesAreTheAddressesAndASignalEndsItInOrder(t *testing.T) {
 		require.NoError(t, err)
 		_ = res.Body.Close()
 		http.DefaultClient.CloseIdleConnections()
-		p.stop(s)
-		require.Empty(t, conntest.Complaints(p.errs.String()))
+		stop(p, s)
+		require.Empty(t, conntest.Complaints(p.Stderr.String()))
 		require.NoFileExists(t, path)
 	}
 }
@@ -154,15 +80,15 @@ func TestTheFirstLinesAreTheAddressesAndASignalEndsItInOrder(t *testing.T) {
 func TestSIGHUPHasTheFileReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "proxy.toml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-	write("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://" + echoes(t) + "'}]")
-	p := start(t, "-config", file)
-	addr := p.line("listening on tcp://")
+	write("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://" + conntest.Serve(t, conntest.Echo).String() + "'}]")
+	p := conntest.Run(t, program, "-config", file)
+	addr := p.Line("listening on tcp://")
 	c, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, exchange(c, "before"))
 	write("[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://127.0.0.1:1'}]")
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, p.Cmd.Process.Signal(syscall.SIGHUP))
 	conntest.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -172,11 +98,11 @@ func TestSIGHUPHasTheFileReadAgain(t *testing.T) {
 		return exchange(c, "?") != nil
 	})
 	write("[[route]]\nlisten = 'nonsense'")
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, p.Cmd.Process.Signal(syscall.SIGHUP))
 	require.NoError(t, exchange(c, "as before"))
 	require.NoError(t, c.Close())
-	p.stop(syscall.SIGTERM)
-	require.Contains(t, p.errs.String(), "reloaded")
+	stop(p, syscall.SIGTERM)
+	require.Contains(t, p.Stderr.String(), "reloaded")
 }
 
 func TestACommandLineThatCannotBeIsOneLineAndTheCode1(t *testing.T) {
@@ -184,12 +110,12 @@ func TestACommandLineThatCannotBeIsOneLineAndTheCode1(t *testing.T) {
 		{}, {"-listen", "tcp://127.0.0.1:0"}, {"-listen", "tcp://127.0.0.1:0", "-upstream", "udp://127.0.0.1:1"}, {"-config", "/nowhere"},
 		{"-listen", "ip://x", "-upstream", "tcp://127.0.0.1:1"}, {"-listen", "tcp://192.0.2.1:1", "-upstream", "tcp://127.0.0.1:1"}, {"extra"},
 	} {
-		p := start(t, args...)
+		p := conntest.Run(t, program, args...)
 		var exit *exec.ExitError
-		require.ErrorAs(t, p.cmd.Wait(), &exit, "%v", args)
+		require.ErrorAs(t, p.Cmd.Wait(), &exit, "%v", args)
 		require.Equal(t, 1, exit.ExitCode())
-		require.Equal(t, 1, strings.Count(p.errs.String(), "\n"), "%s", &p.errs)
-		require.True(t, strings.HasPrefix(p.errs.String(), "proxy: "), "%s", &p.errs)
+		require.Equal(t, 1, strings.Count(p.Stderr.String(), "\n"), "%s", &p.Stderr)
+		require.True(t, strings.HasPrefix(p.Stderr.String(), "proxy: "), "%s", &p.Stderr)
 	}
 }
 
@@ -202,12 +128,12 @@ func TestTenThousandConnectionsAtATime(t *testing.T) {
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	n := min(10_000, int(limit.Max)/2-100)
-	p := start(t, "-listen", "tcp://127.0.0.1:0", "-upstream", "tcp://"+echoes(t))
-	addr := p.line("listening on tcp://")
+	p := conntest.Run(t, program, "-listen", "tcp://127.0.0.1:0", "-upstream", "tcp://"+conntest.Serve(t, conntest.Echo).String())
+	addr := p.Line("listening on tcp://")
 	warm, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	require.NoError(t, exchange(warm, "warm"))
-	before := p.descriptors()
+	before := p.Descriptors()
 	conns := make([]net.Conn, n)
 	var failed atomic.Int64
 	conntest.Crowd(t, n, 64, func(i int) error {
@@ -218,7 +144,7 @@ func TestTenThousandConnectionsAtATime(t *testing.T) {
 		conns[i] = c
 		return exchange(c, fmt.Sprintf("first of %d", i))
 	})
-	open := p.descriptors() - before
+	open := p.Descriptors() - before
 	require.GreaterOrEqual(t, open, 2*n)
 	require.Less(t, open, 2*n+n/2, "more than two for a connection")
 	var all sync.WaitGroup
@@ -235,8 +161,8 @@ func TestTenThousandConnectionsAtATime(t *testing.T) {
 		_ = c.Close()
 	}
 	const spares = 4 * 3 // workers that a busy machine may have deployed meanwhile keep their reactors
-	conntest.Eventually(t, func() bool { return p.descriptors() <= before+spares }, func() string { return fmt.Sprint(p.descriptors(), " descriptors, had ", before) })
+	conntest.Eventually(t, func() bool { return p.Descriptors() <= before+spares }, func() string { return fmt.Sprint(p.Descriptors(), " descriptors, had ", before) })
 	_ = warm.Close()
-	p.stop(syscall.SIGTERM)
+	stop(p, syscall.SIGTERM)
 	t.Logf("%d connections, %d descriptors of the proxy", n, before+2*n)
 }

@@ -217,6 +217,32 @@ func ServeEach(ln net.Listener, serve func(i int, c net.Conn)) {
 	}()
 }
 
+// Listen listens on a port of the loopback interface until the end of the test.
+func Listen(t testing.TB) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	return ln
+}
+
+// Serve listens on a port of the loopback interface until the end of the test. It has serve serve
+// each connection, and then closes it.
+func Serve(t testing.TB, serve func(c net.Conn)) net.Addr {
+	t.Helper()
+	ln := Listen(t)
+	ServeEach(ln, func(_ int, c net.Conn) {
+		defer c.Close()
+		serve(c)
+	})
+	return ln.Addr()
+}
+
+// Echo is a plain one: package net would splice, and keep the pipes.
+func Echo(c net.Conn) { _, _ = io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c}) }
+
 func fatal(t testing.TB, what []any) {
 	t.Helper()
 	var text bytes.Buffer

@@ -40,37 +40,57 @@ func Main(m *testing.M, keep func(path string)) {
 
 // A Program is a server that runs as a process of its own.
 type Program struct {
-	Addr   string
+	Addr   string // of Start
+	Cmd    *exec.Cmd
+	Stderr bytes.Buffer
 	t      testing.TB
-	cmd    *exec.Cmd
 	out    *bufio.Reader
-	stderr bytes.Buffer
 }
 
-// Start runs a program and waits for the line with its address. The program is
-// killed at the end of the test, if it has not been stopped.
-func Start(t testing.TB, path string, args ...string) *Program {
+// Run runs a program. It is killed at the end of the test, if it has not been stopped.
+func Run(t testing.TB, path string, args ...string) *Program {
 	t.Helper()
-	p := &Program{t: t, cmd: exec.Command(path, append([]string{"-addr", "127.0.0.1:0"}, args...)...)}
-	p.cmd.Stderr = &p.stderr
-	out, err := p.cmd.StdoutPipe()
+	p := &Program{t: t, Cmd: exec.Command(path, args...)}
+	p.Cmd.Stderr = &p.Stderr
+	out, err := p.Cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
+	require.NoError(t, p.Cmd.Start())
 	t.Cleanup(func() {
-		if p.cmd.ProcessState == nil {
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
+		if p.Cmd.ProcessState == nil {
+			_ = p.Cmd.Process.Kill()
+			_ = p.Cmd.Wait()
 		}
 	})
 	p.out = bufio.NewReader(out)
-	line, err := p.out.ReadString('\n')
-	require.NoError(t, err, "%s", &p.stderr)
-	_, err = fmt.Sscanf(line, "listening on %s\n", &p.Addr)
-	require.NoError(t, err, line)
+	return p
+}
+
+// Start runs a program and waits for the line with its address.
+func Start(t testing.TB, path string, args ...string) *Program {
+	t.Helper()
+	p := Run(t, path, append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	p.Addr = p.Line("listening on ")
 	_, port, err := net.SplitHostPort(p.Addr)
 	require.NoError(t, err)
 	require.NotEqual(t, "0", port)
 	return p
+}
+
+// Line is the next one of the output, after a beginning that it must have.
+func (p *Program) Line(begins string) string {
+	p.t.Helper()
+	s, err := p.out.ReadString('\n')
+	require.NoError(p.t, err, "%s", &p.Stderr)
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(s, "\n"), begins)
+	require.True(p.t, ok, "%q", s)
+	return rest
+}
+
+// Descriptors is how many the program has open. It is for Linux.
+func (p *Program) Descriptors() int {
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Cmd.Process.Pid))
+	require.NoError(p.t, err)
+	return len(list)
 }
 
 // Dial connects to the program.
@@ -86,18 +106,24 @@ func (p *Program) Dial() net.Conn {
 // Signal sends a signal to the program.
 func (p *Program) Signal(s syscall.Signal) {
 	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Signal(s))
+	require.NoError(p.t, p.Cmd.Process.Signal(s))
 }
 
 // Wait waits for the program's end and checks that it was a clean one: exit
 // code 0, nothing on the standard error, no more than one line on the output.
 func (p *Program) Wait() {
 	p.t.Helper()
+	p.End()
+	require.Empty(p.t, Complaints(p.Stderr.String()))
+}
+
+// End is Wait of a program that may complain.
+func (p *Program) End() {
+	p.t.Helper()
 	rest, err := io.ReadAll(p.out)
 	require.NoError(p.t, err)
 	require.Empty(p.t, string(rest), "more than one line")
-	require.NoError(p.t, p.cmd.Wait(), "%s", &p.stderr)
-	require.Empty(p.t, Complaints(p.stderr.String()))
+	require.NoError(p.t, p.Cmd.Wait(), "%s", &p.Stderr)
 }
 
 // occupied is a warning with its stack. A task that the kernel does not run causes one as well.
@@ -178,7 +204,7 @@ func CommandLine(t *testing.T, path string, exchange func(t *testing.T, c net.Co
 // exact as the kernel's scheduler counts it.
 func (p *Program) CPU() float64 {
 	p.t.Helper()
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.Cmd.Process.Pid))
 	require.NoError(p.t, err)
 	var all float64
 	for _, path := range tasks {

@@ -1,7 +1,6 @@
 package mpsc_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,29 +60,6 @@ func TestALimitCountsUntilMessagesAreFreed(t *testing.T) {
 	m.Free(1)
 	require.True(t, m.Reserve())
 	require.False(t, m.Reserve())
-}
-
-func TestMessagesOfEachSenderKeepTheirOrder(t *testing.T) {
-	const senders, each = 4, 20000
-	m := newMailbox(0)
-	var wg sync.WaitGroup
-	for s := range senders {
-		wg.Go(func() {
-			for i := range each {
-				m.Put(&node{Value: s*each + i})
-			}
-		})
-	}
-	next := make([]int, senders)
-	for got := 0; got < senders*each; {
-		for _, v := range values(m.Take()) {
-			s := v / each
-			require.Equal(t, next[s], v%each, "sender %d", s)
-			next[s]++
-			got++
-		}
-	}
-	wg.Wait()
 }
 
 // Every change of the diagram in State's comment.

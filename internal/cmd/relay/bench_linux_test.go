@@ -73,7 +73,7 @@ func BenchmarkMessage(b *testing.B) {
 		for i := range clients {
 			var origin net.Conn
 			clients[i], origin = pair(b, p, ln)
-			go echo(origin)
+			go conntest.Echo(origin)
 		}
 		done := make(chan error, conns)
 		before := p.CPU()

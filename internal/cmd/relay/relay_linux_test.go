@@ -22,34 +22,12 @@ func TestMain(m *testing.M) { conntest.Main(m, func(path string) { program = pat
 // start starts a relay to a listener, whose connections serve serves.
 func start(t *testing.T, serve func(net.Conn), args ...string) *conntest.Program {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	serveAll(t, ln, serve)
-	return conntest.Start(t, program, append([]string{"-to", ln.Addr().String()}, args...)...)
+	return conntest.Start(t, program, append([]string{"-to", conntest.Serve(t, serve).String()}, args...)...)
 }
-
-func serveAll(t *testing.T, ln net.Listener, serve func(net.Conn)) {
-	t.Cleanup(func() { _ = ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				serve(c)
-			}()
-		}
-	}()
-}
-
-// echo is plain: package net would splice, and keep the pipes.
-func echo(c net.Conn) { _, _ = io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c}) }
 
 func TestARelayPassesOnWhatIsSaidAndItsEnds(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		p := start(t, echo, "-backend", backend)
+		p := start(t, conntest.Echo, "-backend", backend)
 		for _, n := range []int{0, 1, 1000, 1 << 20} {
 			c := p.Dial()
 			want := bytes.Repeat([]byte("7 bytes"), n)
@@ -73,7 +51,8 @@ func TestARelayBetweenUnixSocketsLeavesNoPath(t *testing.T) {
 		inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
 		ln, err := net.Listen("unix", inside)
 		require.NoError(t, err)
-		serveAll(t, ln, echo)
+		t.Cleanup(func() { _ = ln.Close() })
+		conntest.ServeEach(ln, func(_ int, c net.Conn) { conntest.Echo(c); _ = c.Close() })
 		o := &options{network: "unix", addr: outside, toNetwork: "unix", to: inside}
 		o.group.Reactor.Backend = backend
 		ctx, cancel := context.WithCancel(t.Context())

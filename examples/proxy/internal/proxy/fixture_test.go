@@ -2,16 +2,10 @@ package proxy
 
 import (
 	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -188,25 +182,12 @@ type secret struct {
 
 func newSecret(t *testing.T, names ...string) *secret {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: names[0]}, DNSNames: names,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
 	dir := t.TempDir()
-	s := &secret{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), pool: x509.NewCertPool()}
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
-	require.NoError(t, os.WriteFile(s.cert, certPEM, 0o600))
-	require.NoError(t, os.WriteFile(s.key, keyPEM, 0o600))
-	require.True(t, s.pool.AppendCertsFromPEM(certPEM))
-	s.pair, err = tls.X509KeyPair(certPEM, keyPEM)
-	require.NoError(t, err)
+	s := &secret{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
+	s.pair, s.pool = conntest.Certificate(t, names...)
+	cert, key := conntest.PEM(t, s.pair)
+	require.NoError(t, os.WriteFile(s.cert, cert, 0o600))
+	require.NoError(t, os.WriteFile(s.key, key, 0o600))
 	return s
 }
 
