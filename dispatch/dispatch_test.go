@@ -72,8 +72,8 @@ func TestOnResumesTheCallerOnItsRuntime(t *testing.T) {
 	})
 }
 
-// A function runs as a task of the dispatcher's runtime, on a goroutine that may block, or in place.
-// Before and after, the caller is a task of its own runtime.
+// A function runs in a task of the dispatcher's runtime, on a goroutine, or in place. Before and
+// after, the caller is a task of its own runtime.
 func TestWhereFunctionsRun(t *testing.T) {
 	each(t, func(t *testing.T, d dispatch.Dispatcher, elsewhere bool) {
 		in(t, 2, func(cx *sched.Context) error {

@@ -250,7 +250,7 @@ func TestAConnectionAfterTheShutdown(t *testing.T) {
 	require.Empty(t, s.Members("all"), "OnStart was not called")
 }
 
-// A connection whose OnStart fails sends what was written, and gets no events. A kill ends it.
+// A connection whose OnStart fails still sends its output, and gets no events. A kill ends it.
 func TestAConnectionWhoseStartFailsCanBeKilled(t *testing.T) {
 	s := newSystem(t, 2, process.Config{})
 	h := &failing{started: make(chan process.PID, 1)}
