@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -68,6 +69,46 @@ func TestOnResumesTheCallerOnItsRuntime(t *testing.T) {
 			}
 			return nil
 		})
+	})
+}
+
+// A function runs in a task of the dispatcher's runtime, on a goroutine, or in place. Before and
+// after, the caller is a task of its own runtime.
+func TestWhereFunctionsRun(t *testing.T) {
+	each(t, func(t *testing.T, d dispatch.Dispatcher, elsewhere bool) {
+		in(t, 2, func(cx *sched.Context) error {
+			home := cx.Runtime()
+			_, err := dispatch.On(cx, d, func(there context.Context) (struct{}, error) {
+				of := sched.FromContext(there)
+				switch kind := path.Base(t.Name()); kind {
+				case "io":
+					require.Nil(t, of, "no task")
+					wait := make(chan struct{})
+					go close(wait)
+					<-wait
+				case "unconfined":
+					require.Same(t, cx, of)
+				default:
+					require.NotNil(t, of)
+					require.NotSame(t, home, of.Runtime())
+				}
+				return struct{}{}, nil
+			})
+			require.Same(t, cx, sched.FromContext(cx))
+			return err
+		})
+	})
+}
+
+// A goroutine waits as well.
+func TestAGoroutineWaitsForAFunction(t *testing.T) {
+	each(t, func(t *testing.T, d dispatch.Dispatcher, _ bool) {
+		v, err := dispatch.On(t.Context(), d, func(there context.Context) (int, error) {
+			_, err := sched.Await[struct{}](there, sched.Sleep(time.Millisecond))
+			return 7, err
+		})
+		require.NoError(t, err)
+		require.Equal(t, 7, v)
 	})
 }
 

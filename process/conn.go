@@ -72,14 +72,13 @@ func (h *connStarter) OnOpen(c *conn.Conn) error {
 		return err
 	}
 	c.NotifyClose(func() { p.ends(c) })
-	if err := p.OnStart(c, &p.proc.self); err != nil {
-		return err
+	err := p.OnStart(c, &p.proc.self)
+	if err == nil {
+		err = p.ConnHandler.OnOpen(c)
 	}
-	if err := p.ConnHandler.OnOpen(c); err != nil {
-		return err
-	}
+	p.failed = err != nil
 	p.settle()
-	return nil
+	return err
 }
 
 // A connProcess is the handler of one connection, and its process. The connection's task runs both.
@@ -89,6 +88,7 @@ type connProcess struct {
 	handle conn.Handle
 	run    func(*conn.Conn) // events, made once
 	reason error            // the error of OnEvent that has closed the connection
+	failed bool             // it was not opened: events do not count, except for a kill
 }
 
 // Unwrap implements conn.Wrapper.
@@ -114,6 +114,10 @@ func (p *connProcess) events(c *conn.Conn) {
 		c.Abort()
 		return
 	}
+	if p.failed {
+		p.settle()
+		return
+	}
 	p.lockMail()
 	p.collect()
 	p.dropAnswers()
@@ -134,11 +138,14 @@ func (p *connProcess) events(c *conn.Conn) {
 	p.settle()
 }
 
-// settle makes the process idle, or calls events again.
+// settle makes the process idle, or calls events again. One that was not opened waits for a kill.
 func (p *connProcess) settle() {
 	to := mpsc.Idle
 	p.lockMail()
-	if p.pending != nil {
+	switch {
+	case p.failed:
+		to = mpsc.Blocked
+	case p.pending != nil:
 		to = mpsc.Ready
 	}
 	p.unlockMail()

@@ -72,9 +72,14 @@ func serveSessions(t *testing.T, s *process.System, h *session, workers int) str
 	t.Helper()
 	h.s = s
 	h.started, h.closed = make(chan process.PID, 10000), make(chan error, 10000)
+	return serve(t, &server.Server{Workers: workers, Handler: process.Handler(s, h, process.Options{})})
+}
+
+// serve runs a server on any port, and returns its address.
+func serve(t *testing.T, srv *server.Server) string {
+	t.Helper()
 	addr := make(chan net.Addr, 1)
-	srv := &server.Server{Addr: "127.0.0.1:0", Workers: workers, Handler: process.Handler(s, h, process.Options{}),
-		Listening: func(a net.Addr) { addr <- a }}
+	srv.Addr, srv.Listening = "127.0.0.1:0", func(a net.Addr) { addr <- a }
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx, srv) }()
@@ -243,6 +248,41 @@ func TestAConnectionAfterTheShutdown(t *testing.T) {
 	require.Equal(t, process.ErrShutdown, receive(t, "OnClose", h.closed))
 	require.Empty(t, h.started)
 	require.Empty(t, s.Members("all"), "OnStart was not called")
+}
+
+// A connection whose OnStart fails still sends its output, and gets no events. A kill ends it.
+func TestAConnectionWhoseStartFailsCanBeKilled(t *testing.T) {
+	s := newSystem(t, 2, process.Config{})
+	h := &failing{started: make(chan process.PID, 1)}
+	srv := &server.Server{Workers: 1, Handler: process.Handler(s, h, process.Options{})}
+	srv.Conn.Linger = time.Hour
+	peer := dial(t, serve(t, srv))
+	pid := receive(t, "the connection's process", h.started)
+	reason := reasonOf(t, s, pid)
+	require.NoError(t, s.TrySend(pid, errTest))
+	require.NoError(t, s.Cancel(pid))
+	require.NoError(t, s.Kill(pid))
+	require.Equal(t, process.ErrKilled, receive(t, "the process's end", reason))
+	_, err := io.Copy(io.Discard, peer)
+	require.Error(t, err, "a reset")
+}
+
+// The OnStart of failing writes more than the kernel takes, and fails.
+type failing struct {
+	server.Base
+	started chan process.PID
+}
+
+func (h *failing) OnData(*server.Conn) error { return nil }
+
+func (h *failing) OnStart(c *server.Conn, self *process.Self) error {
+	h.started <- self.PID()
+	_, _ = c.Write(make([]byte, 64<<20))
+	return errTest
+}
+
+func (h *failing) OnEvent(*server.Conn, process.Event) error {
+	panic("of a connection that has not started")
 }
 
 // A successor is the handler of a connection that had another one.

@@ -2,11 +2,13 @@ package process
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/mpsc"
 	"github.com/suiro-go/suiro/internal/schedtest"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -248,4 +250,47 @@ func TestEventsThatHaveComeAreForgotten(t *testing.T) {
 	for range 2 {
 		require.Equal(t, "next", schedtest.Receive(t, "an event", results))
 	}
+}
+
+// A blocked process that is woken without an answer takes none of its messages.
+func TestABlockedProcessThatIsWokenForNothing(t *testing.T) {
+	s, _ := full(t)
+	b := &blocks{commands: make(chan struct{}, 1), got: make(chan []Event, 1)}
+	OnCommand(s, func(PID, uint64, struct{}) { b.commands <- struct{}{} })
+	pid, err := Start(s, b, Options{})
+	require.NoError(t, err)
+	schedtest.Receive(t, "the command", b.commands)
+	p := s.table.get(pid)
+	require.NoError(t, s.Send(t.Context(), pid, "a message"))
+	schedtest.Eventually(t, "it is blocked", func() bool { return s.Status(pid) == Blocked })
+	polled := s.rt.Stats().Total.Polled
+	if p.state.Notify(mpsc.Answer) { // for an answer that an earlier run has taken
+		p.rouse(nil)
+	}
+	schedtest.Eventually(t, "it has run", func() bool { return s.rt.Stats().Total.Polled > polled && s.Status(pid) == Blocked })
+	require.NoError(t, s.CompleteYield(pid, 1, nil, nil))
+	events := schedtest.Receive(t, "the second step", b.got)
+	require.Len(t, events, 2)
+	require.Equal(t, EventYield, events[0].Type)
+}
+
+// blocks is a process that yields one command, and ends with the next step.
+type blocks struct {
+	commands chan struct{}
+	got      chan []Event
+	began    bool
+}
+
+func (b *blocks) Init(context.Context, string, any) error { return nil }
+func (b *blocks) Close()                                  {}
+
+func (b *blocks) Step(events []Event, out *StepOutput) error {
+	if out.Status = Blocked; b.began {
+		b.got <- slices.Clone(events)
+		out.Status = Complete
+		return nil
+	}
+	b.began = true
+	out.Yield(1, struct{}{})
+	return nil
 }

@@ -442,6 +442,55 @@ func TestCalls(t *testing.T) {
 	})
 }
 
+// Somebody who calls learns that the request was dropped.
+func TestCallsWhoseRequestsAreDropped(t *testing.T) {
+	s := newSystem(t, 2, process.Config{})
+	for _, c := range []struct {
+		overflow process.Overflow
+		want     error
+	}{{process.OverflowDropNewest, process.ErrMailboxFull}, {process.OverflowDropOldest, process.ErrMailboxFull}, {process.OverflowRefuse, process.ErrMailboxFull}} {
+		ref, err := process.Go(s, process.Options{Mailbox: 1, Overflow: c.overflow}, func(cx *sched.Context, self *process.Inbox[any]) error {
+			_, err := self.ReceiveMatch(cx, func(ev *process.Event) bool { return ev.Type == process.EventCancel })
+			return err
+		})
+		require.NoError(t, err)
+		results := make(chan error, 2)
+		for range 2 { // one of the two has no place
+			go func() {
+				_, err := process.Call[string, int](t.Context(), s, ref.PID(), "dropped")
+				results <- err
+			}()
+		}
+		require.Equal(t, c.want, receive(t, "a call", results), "%v", c.overflow)
+		require.NoError(t, s.Cancel(ref.PID()))
+		require.Equal(t, process.ErrNoProcess, receive(t, "the other call", results), "it was in the mailbox at the end")
+	}
+	ref, err := process.Go(s, process.Options{}, func(cx *sched.Context, self *process.Inbox[int]) error {
+		_, err := self.Receive(cx)
+		return err
+	})
+	require.NoError(t, err)
+	_, err = process.Call[string, int](t.Context(), s, ref.PID(), "of another type")
+	require.Equal(t, process.ErrWrongType, err)
+}
+
+// A delayed message that finds no process or no room is dropped, as others are.
+func TestDelayedMessagesThatAreDropped(t *testing.T) {
+	dropped := make(chan error, 1)
+	s := newSystem(t, 1, process.Config{Dropped: func(_ process.PID, m any, why error) {
+		if m == "late" {
+			dropped <- why
+		}
+	}})
+	to := stubborn(t, s)
+	s.SendAfter(time.Millisecond, to.PID(), "late")
+	require.Equal(t, process.ErrMailboxFull, receive(t, "a message", dropped))
+	require.NoError(t, s.Kill(to.PID()))
+	eventually(t, "it has ended", func() bool { return s.Len() == 0 })
+	s.SendAfter(time.Millisecond, to.PID(), "late")
+	require.Equal(t, process.ErrNoProcess, receive(t, "a message", dropped))
+}
+
 func TestDelayedMessages(t *testing.T) {
 	s := paused(t)
 	type arrival struct {

@@ -26,7 +26,7 @@ type proc struct {
 
 	// Taken from the mailbox and not received yet. mu guards them with OverflowDropOldest.
 	pending, latest *node // all but completions of yields
-	answers         *node // completions of yields, the latest first
+	answers         *node // completions of yields: the latest, in a circle
 	signals         int32 // events in pending that are not messages
 
 	killed atomic.Pointer[error] // the reason of a kill; set once
@@ -133,8 +133,10 @@ func (p *proc) append(oldest *node) {
 		next := n.Next
 		switch n.Value.Type {
 		case EventYield:
-			n.Next, p.answers = p.answers, n
-			n = next
+			if n.Next = n; p.answers != nil {
+				n.Next, p.answers.Next = p.answers.Next, n
+			}
+			p.answers, n = n, next
 			continue
 		case EventMessage:
 		default:
@@ -156,10 +158,18 @@ func (p *proc) wakesBlocked() bool { return p.answers != nil || p.signals != 0 }
 // dropAnswers forgets the completions of yields: the process has ended, or is of a kind that yields
 // no commands.
 func (p *proc) dropAnswers() {
-	for n := p.answers; n != nil; n = p.answers {
-		p.answers = n.Next
-		p.sys.free(n)
+	for p.answers != nil {
+		p.sys.free(p.takeAnswer())
 	}
+}
+
+// takeAnswer takes out the first completion of a yield.
+func (p *proc) takeAnswer() *node {
+	n := p.answers.Next
+	if p.answers.Next = n.Next; n == p.answers {
+		p.answers = nil
+	}
+	return n
 }
 
 // lockMail is called before, and unlockMail after, the process deals with pending.
@@ -185,9 +195,9 @@ func (p *proc) batch(buf []Event, blocked bool) (events []Event, more, moreAnswe
 		p.unlockMail()
 		return buf, false, false
 	}
-	for n := p.answers; n != nil && len(buf) < cap(buf); n = p.answers {
+	for p.answers != nil && len(buf) < cap(buf) {
+		n := p.takeAnswer()
 		buf = append(buf, n.Value)
-		p.answers = n.Next
 		p.sys.free(n)
 	}
 	counted, n := 0, p.pending

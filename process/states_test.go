@@ -198,6 +198,40 @@ func TestAnAnswerBehindManyMessagesIsNotMissed(t *testing.T) {
 	})
 }
 
+// Completions come in the order in which a handler has made them, also if one Step does not get all.
+func TestMoreCompletionsThanOneStepGets(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		const n = 300
+		process.OnCommand(s, func(pid process.PID, tag uint64, _ ask) {
+			if err := s.CompleteYield(pid, tag, nil, nil); err != nil {
+				t.Error(err)
+			}
+		})
+		var got []uint64
+		began, done := false, make(chan struct{})
+		startMachine(t, s, &machine{step: func(events []process.Event, out *process.StepOutput) error {
+			for tag := range uint64(n) {
+				if !began {
+					out.Yield(tag, ask{})
+				}
+			}
+			began = true
+			for _, ev := range events {
+				got = append(got, ev.Tag)
+			}
+			if out.Status = process.Blocked; len(got) == n {
+				out.Status = process.Complete
+				close(done)
+			}
+			return nil
+		}}, process.Options{})
+		receive(t, "all completions", done)
+		for i, tag := range got {
+			require.EqualValues(t, i, tag)
+		}
+	})
+}
+
 func TestACommandWithoutAHandlerFails(t *testing.T) {
 	s := newSystem(t, 1, process.Config{})
 	got := make(chan process.Event, 1)

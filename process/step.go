@@ -16,9 +16,9 @@ type Process interface {
 	Init(ctx context.Context, method string, input any) error
 
 	// Step advances the process. events are those since the last call, possibly none: first the
-	// completions of yields, then the others in the order of each sender. A call gets at most 128
-	// events. They are valid until Step returns. Step writes its status and its
-	// yields to out. An error ends the process with that reason.
+	// completions of yields, then the others, both in the order of each sender. A call gets at most
+	// 128 events. They are valid until Step returns. Step writes its status and its yields to out.
+	// An error ends the process with that reason.
 	Step(events []Event, out *StepOutput) error
 
 	// Close releases resources. It is the last call, and follows each Init, even one that failed.

@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -270,8 +271,10 @@ func TestShutdownOfATree(t *testing.T) {
 		rt := sched.New(sched.Config{Workers: workers})
 		s := process.New(process.Config{Runtime: rt})
 		tr := newTroupe(t, s)
+		var attempts atomic.Int32
 		for range 10 {
 			_, err := process.Supervisor{Children: []process.Child{{Name: "x", Start: func(at process.Starter, o process.Options) (process.PID, error) {
+				attempts.Add(1)
 				ref, err := process.Go(at, o, func(cx *sched.Context, self *process.Inbox[any]) error {
 					tr.starts <- started{}
 					return waits(cx, self)
@@ -285,6 +288,7 @@ func TestShutdownOfATree(t *testing.T) {
 		}
 		require.NoError(t, s.Shutdown(context.Background()))
 		require.Empty(t, tr.starts)
+		require.EqualValues(t, 10, attempts.Load(), "nor does anybody try")
 		require.NoError(t, rt.Close())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,19 +24,28 @@ const (
 )
 
 type (
-	task struct { // send so many messages
-		To process.PID
-		N  int
+	task struct { // send so many messages, until one is refused
+		To       process.PID
+		First, N int
+		Shaky    bool
 	}
+	shaky  sure                       // its receiver allows for gaps
+	meet   struct{ With process.PID } // ask it until it answers
 	status struct {
-		Sent, Received int
-		Faults         []string
+		Sent, Received, Dropped int
+		Later                   int // received shaky ones from number eachShaky on
+		Met                     int
+		Faults                  []string
 	}
 )
+
+const eachShaky = 100_000
 
 func childTypes() *natscluster.Types {
 	t := newTypes()
 	natscluster.Register[task](t, "task", natscluster.AtLeastOnce)
+	natscluster.Register[shaky](t, "shaky", natscluster.AtLeastOnce)
+	natscluster.Register[meet](t, "meet", natscluster.AtLeastOnce)
 	natscluster.RegisterCall[bool, status](t, "status")
 	return t
 }
@@ -44,10 +54,16 @@ func childTypes() *natscluster.Types {
 func child() {
 	cfg := testConfig(os.Getenv(childEnv))
 	cfg.Types, cfg.Lost = childTypes(), childLost
+	w := &worker{seen: newLedger()}
+	cfg.Process.Dropped = func(_ process.PID, m any, _ error) {
+		if _, ok := m.(shaky); ok {
+			w.dropped.Add(1)
+		}
+	}
 	c, err := natscluster.Join(context.Background(), cfg)
 	if err == nil {
 		var ref process.Ref[any]
-		w := &worker{c: c, seen: newLedger()}
+		w.c = c
 		if ref, err = process.Go(c.System(), process.Options{}, w.run); err == nil {
 			err = c.Register(context.Background(), os.Args[1], ref.PID())
 		}
@@ -64,13 +80,17 @@ func child() {
 
 // A worker sends and counts messages.
 type worker struct {
-	c    *natscluster.Cluster
-	seen *ledger
-	sent int
+	c       *natscluster.Cluster
+	seen    *ledger
+	sent    int
+	later   int
+	met     int
+	dropped atomic.Int64
 }
 
 func (w *worker) run(cx *sched.Context, self *process.Inbox[any]) error {
 	type sentAll struct{ n int }
+	type met struct{}
 	for {
 		m, err := self.Receive(cx)
 		if err != nil {
@@ -79,19 +99,40 @@ func (w *worker) run(cx *sched.Context, self *process.Inbox[any]) error {
 		switch m := m.(type) {
 		case task:
 			go func() {
-				for i := range m.N {
-					if w.c.System().Send(context.Background(), m.To, sure{self.PID(), i}) != nil {
-						return
+				n := 0
+				for ; n < m.N; n++ {
+					var message any = sure{self.PID(), m.First + n}
+					if m.Shaky {
+						message = shaky{self.PID(), m.First + n}
+					}
+					if w.c.System().Send(context.Background(), m.To, message) != nil {
+						break
 					}
 				}
-				_ = w.c.System().TrySend(self.PID(), sentAll{m.N})
+				_ = w.c.System().Deliver(context.Background(), self.PID(), sentAll{n})
 			}()
+		case meet:
+			go func() {
+				for {
+					if _, err := process.Call[bool, status](context.Background(), w.c.System(), m.With, true); err == nil {
+						break
+					}
+					time.Sleep(time.Millisecond) // between two questions
+				}
+				_ = w.c.System().Deliver(context.Background(), self.PID(), met{})
+			}()
+		case met:
+			w.met++
 		case sentAll:
 			w.sent += m.n
 		case sure:
 			w.seen.note(m.From, m.N, false)
+		case shaky:
+			if w.seen.note(m.From, m.N, true); m.N >= eachShaky {
+				w.later++
+			}
 		case *process.Request[bool, status]:
-			m.Reply(status{w.sent, w.seen.count(), w.seen.faults()})
+			m.Reply(status{w.sent, w.seen.count(), int(w.dropped.Load()), w.later, w.met, w.seen.faults()})
 		}
 	}
 }
@@ -106,10 +147,16 @@ type nodeProcess struct {
 // startNode starts a process that is a node, and waits until c finds it.
 func startNode(t testing.TB, c *natscluster.Cluster, name string) *nodeProcess {
 	t.Helper()
+	return startNodeAt(t, c, name, c.URL())
+}
+
+// startNodeAt is startNode with the URL of the server.
+func startNodeAt(t testing.TB, c *natscluster.Cluster, name, url string) *nodeProcess {
+	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
 	n := &nodeProcess{Cmd: exec.Command(program, name)}
-	n.Env = append(os.Environ(), childEnv+"="+c.URL())
+	n.Env = append(os.Environ(), childEnv+"="+url)
 	n.Stderr = os.Stderr
 	n.stdin, err = n.StdinPipe()
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func TestNodesThatAreKilledOrStopped(t *testing.T) {
 		eventually(t, func() bool { return len(host.Nodes()) == 3 && statusOf(t, host, n).Sent == 0 })
 	}
 	send := func(from, to *nodeProcess, n int) {
-		require.NoError(t, host.System().TrySend(from.pid, task{to.pid, n}))
+		require.NoError(t, host.System().TrySend(from.pid, task{To: to.pid, N: n}))
 	}
 	received := func(n *nodeProcess) int { return statusOf(t, host, n).Received }
 
@@ -74,6 +75,57 @@ func TestNodesThatAreKilledOrStopped(t *testing.T) {
 	})
 }
 
+// Two nodes send to each other. The network drops all that one of them sends and receives, until
+// both are lost to each other. Each message was received once, or was reported to its sender. Later
+// messages are all received.
+func TestNodesThatAreParted(t *testing.T) {
+	host := hostOf(t)
+	proxy := newProxy(t, strings.TrimPrefix(host.URL(), "nats://"))
+	both := []*nodeProcess{startNode(t, host, "a"), startNodeAt(t, host, "b", proxy.url())}
+	send := func(first int) {
+		for i, n := range both {
+			require.NoError(t, host.System().Send(t.Context(), n.pid, task{both[1-i].pid, first, eachShaky, true}))
+		}
+	}
+	until := func(n *nodeProcess, done func(s status) bool) (s status) {
+		eventually(t, func() bool {
+			var err error
+			s, err = process.Call[bool, status](t.Context(), host.System(), n.pid, true)
+			return err == nil && done(s) // b may be lost
+		})
+		return s
+	}
+	send(0)
+	for _, n := range both {
+		until(n, func(s status) bool { return s.Received > eachShaky/100 })
+	}
+	reasons := watch(t, host, both[1].pid)
+	until(both[1], func(status) bool { return true }) // the monitor is set
+	proxy.partition()
+	require.Equal(t, natscluster.ErrNodeLost, <-reasons)
+	until(both[0], func(s status) bool { return s.Sent > 0 }) // it has lost b, or has sent everything
+	proxy.heal()
+	require.NoError(t, host.System().Send(t.Context(), both[0].pid, meet{both[1].pid}))
+	until(both[0], func(s status) bool { return s.Met == 1 })
+	var sent [2]int
+	for i, n := range both {
+		sent[i] = until(n, func(s status) bool { return s.Sent > 0 }).Sent
+	}
+
+	send(eachShaky)
+	var last [2]status
+	for i, n := range both {
+		last[i] = until(n, func(s status) bool { return s.Later == eachShaky && s.Sent == sent[i]+eachShaky })
+	}
+	for i, to := range last {
+		from := last[1-i]
+		require.Empty(t, to.Faults)
+		require.LessOrEqual(t, to.Received, from.Sent)
+		require.GreaterOrEqual(t, to.Received+from.Dropped, from.Sent)
+		t.Logf("%d were sent, %d received, %d reported", from.Sent, to.Received, from.Dropped)
+	}
+}
+
 // SUIRO_KILLS is the number of kills.
 func TestKillsLeaveNothingBehind(t *testing.T) {
 	kills := 4
@@ -89,7 +141,7 @@ func TestKillsLeaveNothingBehind(t *testing.T) {
 			return err == nil
 		})
 		reasons := watch(t, host, n.pid)
-		require.NoError(t, host.System().TrySend(n.pid, task{pid, 1 << 30}))
+		require.NoError(t, host.System().TrySend(n.pid, task{To: pid, N: 1 << 30}))
 		for j := range 1000 {
 			require.NoError(t, host.System().Send(t.Context(), n.pid, sure{pid, j}))
 		}
