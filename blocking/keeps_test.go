@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/blocking"
+	"github.com/suiro-go/suiro/internal/schedtest"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -18,40 +19,27 @@ func heavy(freed chan struct{}) func() (*[1 << 10]int, error) {
 	return func() (*[1 << 10]int, error) { return v, nil }
 }
 
-func isFreed(t *testing.T, what string, freed chan struct{}) {
-	t.Helper()
-	eventually(t, what, func() bool {
-		runtime.GC()
-		select {
-		case <-freed:
-			return true
-		default:
-			return false
-		}
-	})
-}
-
 func TestAHandleOfACallThatIsNotMadeDoesNotKeepItsFunction(t *testing.T) {
 	p := newPool(t, blocking.Config{MaxThreads: 1})
 	occupies, _ := occupy(t, p)
 	aborted := make(chan struct{})
 	h := blocking.Submit(p, heavy(aborted))
 	require.True(t, h.Abort())
-	isFreed(t, "an aborted call", aborted)
+	schedtest.IsFreed(t, "an aborted call", aborted)
 
 	canceled := make(chan struct{})
 	c := blocking.DoFuture(p, heavy(canceled))
 	c.Cancel()
-	isFreed(t, "a canceled future", canceled)
+	schedtest.IsFreed(t, "a canceled future", canceled)
 
 	dropped := make(chan struct{})
 	queued := blocking.Submit(p, heavy(dropped))
 	require.NoError(t, p.Close())
-	isFreed(t, "a call in the queue of a pool that was closed", dropped)
+	schedtest.IsFreed(t, "a call in the queue of a pool that was closed", dropped)
 
 	refused := make(chan struct{})
 	late := blocking.Submit(p, heavy(refused))
-	isFreed(t, "a refused call", refused)
+	schedtest.IsFreed(t, "a refused call", refused)
 	occupies.release()
 	runtime.KeepAlive([]any{h, c, queued, late})
 }
@@ -67,6 +55,6 @@ func TestACallDoesNotKeepTheResultThatItHasReturned(t *testing.T) {
 	})
 	_, err := sched.Await(context.Background(), c)
 	require.NoError(t, err)
-	isFreed(t, "the result", freed)
+	schedtest.IsFreed(t, "the result", freed)
 	runtime.KeepAlive(c)
 }

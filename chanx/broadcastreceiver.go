@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -55,7 +56,7 @@ func (r *BroadcastReceiver[T]) RecvFuture() sched.Future[T] { return &r.wait }
 // the difference matters.
 func (r *BroadcastReceiver[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for !hasEnded(ctx) {
+		for ctxcheck.Ended(ctx) == nil {
 			v, err := r.Recv(ctx)
 			if _, lagged := err.(LaggedError); err != nil && !lagged || !yield(v, err) {
 				return

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -98,7 +99,7 @@ func (r *Receiver[T]) RecvManyFuture(buf []T) sched.Future[int] {
 // sched.Await). Use Recv if the difference matters.
 func (r *Receiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for !hasEnded(ctx) {
+		for ctxcheck.Ended(ctx) == nil {
 			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}
@@ -139,9 +140,3 @@ func (r *Receiver[T]) Len() int { return r.ch.ring.len() }
 
 // Cap is the number of values that the channel can hold.
 func (r *Receiver[T]) Cap() int { return int(r.ch.ring.capacity) }
-
-// hasEnded reports whether ctx has ended. The end of a task's own context is that of its next wait.
-func hasEnded(ctx context.Context) bool {
-	_, isTask := ctx.(*sched.Context)
-	return !isTask && ctx != nil && ctx.Err() != nil
-}

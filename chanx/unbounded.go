@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -162,7 +163,7 @@ func (r *UnboundedReceiver[T]) fill(buf []T, v T, err error) (n int, _ error) {
 // sched.Await). Use Recv if the difference matters.
 func (r *UnboundedReceiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for !hasEnded(ctx) {
+		for ctxcheck.Ended(ctx) == nil {
 			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -123,7 +124,7 @@ func (r *WatchReceiver[T]) ChangedFuture() sched.Future[struct{}] { return &r.ch
 // ctx ends, or a wait is refused (see sched.Await). Use Recv if the difference matters.
 func (r *WatchReceiver[T]) All(ctx context.Context) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for !hasEnded(ctx) {
+		for ctxcheck.Ended(ctx) == nil {
 			if v, err := r.Recv(ctx); err != nil || !yield(v) {
 				return
 			}

@@ -5,19 +5,13 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/suiro-go/suiro/internal/ctxend"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
-// endOf is the error of a ctx that has ended, before a call begins; nil: the call begins. The end
-// of a task's own context is that of its wait.
-func endOf(ctx context.Context) error {
-	if _, isTask := ctx.(*sched.Context); isTask || ctx == nil {
-		return nil
-	}
-	return sock.ContextError(ctxend.Reason(ctx))
-}
+// endOf is the error of a ctx that has ended, before a call begins (see ctxcheck.Ended).
+func endOf(ctx context.Context) error { return sock.ContextError(ctxcheck.Ended(ctx)) }
 
 // acceptError is the error of an accept, in the form of package net.
 func acceptError(addr net.Addr, err error) error {

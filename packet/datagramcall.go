@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/ready"
 	"github.com/suiro-go/suiro/internal/sock"
@@ -176,7 +177,7 @@ func (c *call) Cancel() { c.wait.drop(c.s, c.direction()) }
 
 // now makes the call. It tries at once, and waits if the socket is not ready.
 func (c *call) now(ctx context.Context) (int, error) {
-	if _, isTask := ctx.(*sched.Context); sched.FromContext(ctx).Proceed() && (isTask || ctx != nil && ctx.Err() == nil) {
+	if sched.FromContext(ctx).Proceed() && ctx != nil && ctxcheck.Ended(ctx) == nil {
 		if n, err := c.try(); err != ErrWouldBlock {
 			return n, err
 		}

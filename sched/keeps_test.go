@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/schedtest"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -19,19 +20,6 @@ func newHeavy(freed chan struct{}) *heavy {
 	h := new(heavy)
 	runtime.AddCleanup(h, func(c chan struct{}) { close(c) }, freed)
 	return h
-}
-
-func isFreed(t *testing.T, what string, freed chan struct{}) {
-	t.Helper()
-	eventually(t, what, func() bool {
-		runtime.GC()
-		select {
-		case <-freed:
-			return true
-		default:
-			return false
-		}
-	})
 }
 
 // A handle of a task that has ended keeps neither the task's future nor its function.
@@ -79,7 +67,7 @@ func TestNoHandleKeepsWhatHasEnded(t *testing.T) {
 			h.Open("")
 			eventually(t, "the task ends", done)
 		}()
-		isFreed(t, name+" keeps nothing", freed)
+		schedtest.IsFreed(t, name+" keeps nothing", freed)
 	}
 	runtime.KeepAlive(kept)
 	require.Equal(t, 2, left.Len())

@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"github.com/suiro-go/suiro/internal/bubble"
-	"github.com/suiro-go/suiro/internal/ctxend"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // await is sched.Block for a future of the Dialer's group. A context that has ended, other than the
 // task's own, begins nothing.
 func await[T any](ctx context.Context, d *Dialer, f sched.Future[T]) (v T, err error) {
-	if err := endOf(ctx); err != nil {
+	if err := ctxcheck.Ended(ctx); err != nil {
 		return v, err
 	}
 	g, err := d.group()
@@ -24,13 +24,4 @@ func await[T any](ctx context.Context, d *Dialer, f sched.Future[T]) (v T, err e
 		defer release()
 	}
 	return sched.Block(ctx, g.Runtime(), f)
-}
-
-// endOf is the error of a ctx that has ended, before a call begins; nil: the call begins. The end
-// of a task's own context is that of its wait.
-func endOf(ctx context.Context) error {
-	if _, isTask := ctx.(*sched.Context); isTask || ctx == nil {
-		return nil
-	}
-	return ctxend.Reason(ctx)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/suiro-go/suiro/blocking"
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/packet"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -108,7 +109,7 @@ func (d *Dialer) dialPacketSocket(ctx context.Context, network, addr string) (*p
 // dialPacket is DialPacket and its siblings.
 func dialPacket[T any](ctx context.Context, d *Dialer, network, addr string, attach func(*conn.Group, *net.UDPConn) (T, error)) (handle T, err error) {
 	defer func() { err = d.ended(network, addr, err) }()
-	if err := endOf(ctx); err != nil { // an address that needs no resolution is not checked elsewhere
+	if err := ctxcheck.Ended(ctx); err != nil { // an address that needs no resolution is not checked elsewhere
 		return handle, err
 	}
 	if ctx == nil || sched.FromContext(ctx) != nil {

@@ -9,8 +9,12 @@ import (
 
 // Reason is an error that matches both ctx.Err() and context.Cause(ctx); nil: ctx has not ended.
 func Reason(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == nil || errors.Is(cause, err) {
+	err := ctx.Err()
+	if err == nil {
+		return nil // a cause that is given meanwhile matches no error
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(cause, err) {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)

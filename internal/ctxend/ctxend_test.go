@@ -24,7 +24,23 @@ func TestTheReasonMatchesTheErrorAndTheCause(t *testing.T) {
 	require.ErrorIs(t, ctxend.Reason(late), context.DeadlineExceeded)
 	require.ErrorIs(t, ctxend.Reason(late), io.ErrShortWrite)
 
+	require.NoError(t, ctxend.Reason(&ending{Context: ctx}), "the end came after the question")
+
 	plain, end := context.WithCancel(context.Background())
 	end()
 	require.Equal(t, context.Canceled, ctxend.Reason(plain))
+}
+
+// ending is a context that ends right after it has been asked.
+type ending struct {
+	context.Context
+	asked bool
+}
+
+func (e *ending) Err() error {
+	if !e.asked {
+		e.asked = true
+		return nil
+	}
+	return e.Context.Err()
 }

@@ -75,6 +75,20 @@ func Eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
+// IsFreed waits until a cleanup of something (see runtime.AddCleanup) has closed the channel freed.
+func IsFreed(t testing.TB, what string, freed <-chan struct{}) {
+	t.Helper()
+	Eventually(t, what, func() bool {
+		runtime.GC()
+		select {
+		case <-freed:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 // Receive waits for a value, or for the channel to be closed.
 func Receive[T any](t testing.TB, what string, ch <-chan T) T {
 	t.Helper()

@@ -1,0 +1,42 @@
+package ctxcheck_test
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/ctxcheck"
+	"github.com/suiro-go/suiro/sched"
+)
+
+func TestOnlyAContextThatIsNotTheTasksOwnHasEnded(t *testing.T) {
+	require.NoError(t, ctxcheck.Ended(nil)) //nolint:staticcheck // it is the test
+	ctx, cancel := context.WithCancelCause(t.Context())
+	require.NoError(t, ctxcheck.Ended(ctx))
+	cancel(io.ErrNoProgress)
+	require.ErrorIs(t, ctxcheck.Ended(ctx), context.Canceled)
+	require.ErrorIs(t, ctxcheck.Ended(ctx), io.ErrNoProgress)
+
+	rt := sched.New(sched.Config{Workers: 1})
+	defer func() { require.NoError(t, rt.Close()) }()
+	type ends struct{ task, own, derived error }
+	got, begun := make(chan ends, 1), make(chan struct{})
+	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		derived, stop := context.WithCancel(cx)
+		defer stop()
+		_, _ = sched.Await(cx, sched.FutureFunc[int](func(*sched.Context) (int, error) {
+			close(begun)
+			return 0, sched.ErrPending
+		}))
+		got <- ends{cx.Err(), ctxcheck.Ended(cx), ctxcheck.Ended(derived)}
+		return 0, nil
+	})
+	<-begun
+	h.Abort()
+	aborted := <-got
+	require.Error(t, aborted.task)
+	require.NoError(t, aborted.own)
+	require.ErrorIs(t, aborted.derived, context.Canceled)
+}
