@@ -5,8 +5,8 @@
 // IOCP does so too for operations that it has not passed to the kernel in advance. Readiness can be
 // turned into completions but not the reverse, so the interface has completions.
 //
-// Whoever waits for one socket and makes the system calls itself needs readiness all the same. That
-// is the operation [Watch], which io_uring has as well. [Edge] has its rules.
+// An owner that makes the system calls itself needs readiness all the same. So there is the
+// operation [Watch], on every backend. [Edge] has its rules.
 //
 // # Rules of every backend
 //

@@ -127,7 +127,8 @@ func (p *epoll) control(op, fd int, seq uint32, room bool) error {
 // again makes the kernel report the whole state of a descriptor as new edges.
 func (p *epoll) again(fd int, seq uint32) { _ = p.control(unix.EPOLL_CTL_MOD, fd, seq, true) }
 
-// forget leaves the registration: the close removes it, if the descriptor was the socket's last one.
+// forget leaves the registration to the close, which removes it if the descriptor was the socket's
+// last one.
 func (p *epoll) forget(fd int, _ *fdState) { p.kernel.unwatches(fd) }
 
 func (p *epoll) unwatch(fd int, _ *fdState) bool {

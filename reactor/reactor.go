@@ -17,8 +17,8 @@ type Reactor interface {
 	// Submit accepts an operation. Poll reports its result. The Op itself may be reused as soon as
 	// Submit returns. The operation may stay queued until the next Poll. Errors: ErrClosed after
 	// Close; an error that matches the errno when the kernel refuses the operation, in which case
-	// no completion follows. Any goroutine may submit Cancel, Close and Rewatch. For the other kinds
-	// see Carrier.
+	// no completion follows. Any goroutine may submit Cancel, Close and Rewatch. For the other
+	// kinds see Carrier.
 	Submit(op *Op) error
 
 	// Carrier returns the reactor that takes the next operation on a descriptor of this reactor, if
@@ -116,9 +116,6 @@ const (
 	// its place. With More it stays in flight and may complete again. It may end with EAGAIN
 	// without a cause: submit it again.
 	Hangup
-	// Watch reports when FD becomes ready, for an owner that makes the system calls itself. See the
-	// type Edge.
-	Watch
 	// Cancel ends the operation of kind Target that is in flight for Token, if there is one. That
 	// operation then completes, with ECANCELED or with the result that it has reached. Cancel
 	// itself has no completion. A Cancel that another goroutine submits may take effect only at the
@@ -127,9 +124,12 @@ const (
 	Cancel
 	// Close closes FD at once and has no completion. No other operation may be in flight on FD, but
 	// a Watch, if Target and Token name it. That completes with ECANCELED. io_uring then closes FD
-	// only within the owner's next Poll or a Rescue. Submit it to the carrier of FD's operations, if
-	// there were any.
+	// only within the owner's next Poll or a Rescue. Submit it to the carrier of FD's operations,
+	// if there were any.
 	Close
+	// Watch reports when FD becomes ready, for an owner that makes the system calls itself. See the
+	// type Edge.
+	Watch
 	// Rewatch asks a Watch for the next edges in the directions of Op.Edge. It has no completion.
 	// See the constant Rewatches.
 	Rewatch
@@ -139,7 +139,7 @@ const (
 	kindStop // internal: ends all operations, for Close
 )
 
-var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Readable: "readable", Writable: "writable", Hangup: "hangup", Watch: "watch", Cancel: "cancel", Close: "close", Rewatch: "rewatch", kindWake: "wake"}
+var kindNames = [...]string{Accept: "accept", Connect: "connect", Recv: "recv", Send: "send", RecvFrom: "recvfrom", SendTo: "sendto", Readable: "readable", Writable: "writable", Hangup: "hangup", Cancel: "cancel", Close: "close", Watch: "watch", Rewatch: "rewatch", kindWake: "wake"}
 
 // String returns the kind's name in lower case.
 func (k Kind) String() string {

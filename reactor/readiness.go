@@ -19,8 +19,9 @@ import (
 type poller interface {
 	name() string
 
-	// watch watches a descriptor for input, and with forRoom for output: most descriptors never
-	// wait for output. widen adds output. The errors match the errno.
+	// watch watches a descriptor for input, and with forRoom for output: most descriptors without a
+	// Watch never wait for output. If it is watched already, its state is reported anew. widen adds
+	// output. The errors match the errno.
 	watch(fd int, f *fdState) error
 	widen(fd int, f *fdState) error
 

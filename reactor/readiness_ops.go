@@ -66,6 +66,9 @@ func (r *readiness) Submit(op *Op) error {
 	if err != nil {
 		return err
 	}
+	if f.inKind == Watch {
+		return busy(Watch, op.FD)
+	}
 	switch op.Kind {
 	case Readable, Writable:
 		if err := r.awaitReady(f, op); err != nil {

@@ -20,8 +20,8 @@ import (
 //
 // salvage runs in the owner's next Poll. It ends all operations in the kernel, as Close does, and
 // delivers the results that survive, except those of a Recv. Then it completes every operation that
-// is still in flight by the reactor's own records. A Watch goes on instead. No operation uses the receive memory then, so
-// the buffer rings are emptied and filled again.
+// is still in flight by the reactor's own records. A Watch goes on instead. No operation uses the
+// receive memory then, so the buffer rings are emptied and filled again.
 //
 // An accepted descriptor stays open if its completion is dropped, because its number is unknown. A
 // descriptor in the ring's own table (IORING_FILE_INDEX_ALLOC) would end with the ring, but each

@@ -14,7 +14,7 @@ func (r *uringReactor) Submit(op *Op) error {
 	if r.closed.Load() {
 		return ErrClosed
 	}
-	if op.Kind < Cancel {
+	if op.Kind < Cancel || op.Kind == Watch {
 		r.takeCancels() // those submitted before must not end this operation
 	}
 	switch op.Kind {

@@ -159,7 +159,7 @@ func TestPlannedFailuresOfCallsLoseNoEdge(t *testing.T) {
 		fd, peer := tcpPair(t)
 		require.NoError(t, r.Submit(&Op{Kind: Watch, FD: fd, Token: 1}))
 		var edge Edge
-		// transfer calls until all bytes are done. A call that did less than it could counts as EAGAIN.
+		// transfer calls until all bytes are done. A call that does only a part counts as EAGAIN.
 		transfer := func(direction Edge, p []byte, call func(p []byte) (int, syscall.Errno)) {
 			for len(p) > 0 {
 				for edge&direction == 0 {
@@ -288,4 +288,20 @@ func TestAnEdgeTellsOfUrgentData(t *testing.T) {
 		}
 		require.NoError(t, r.Submit(&Op{Kind: Close, FD: fd, Target: Watch, Token: 1}))
 	})
+}
+
+func TestAWatchIsTheOnlyOperationOnItsDescriptor(t *testing.T) {
+	r := newTestEpoll(t)
+	fd, _ := socketPair(t)
+	defer unix.Close(fd)
+	require.NoError(t, r.Submit(&Op{Kind: Recv, FD: fd, Token: 1}))
+	require.ErrorIs(t, r.Submit(&Op{Kind: Watch, FD: fd, Token: 1}), syscall.EALREADY)
+	require.NoError(t, r.Submit(&Op{Kind: Cancel, Target: Recv, FD: fd, Token: 1}))
+	require.NoError(t, r.Submit(&Op{Kind: Hangup, FD: fd, Token: 1}))
+	require.ErrorIs(t, r.Submit(&Op{Kind: Watch, FD: fd, Token: 1}), syscall.EALREADY)
+	require.NoError(t, r.Submit(&Op{Kind: Cancel, Target: Hangup, FD: fd, Token: 1}))
+	require.NoError(t, r.Submit(&Op{Kind: Watch, FD: fd, Token: 1}))
+	for _, kind := range []Kind{Watch, Accept, Recv, RecvFrom, Readable, Writable, Hangup} {
+		require.ErrorIs(t, r.Submit(&Op{Kind: kind, FD: fd, Token: 1}), syscall.EALREADY, "%v", kind)
+	}
 }

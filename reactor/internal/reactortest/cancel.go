@@ -92,7 +92,7 @@ func testCancelNothing(t *testing.T, b Backend) {
 			e.cancel(k)
 			e.cancel(k)
 		}
-		e.stopping = [reactor.Close + 1]bool{}
+		e.stopping = [reactor.Watch + 1]bool{}
 	}
 	all()
 	l.settle()

@@ -17,9 +17,9 @@ type endpoint struct {
 	fd    int
 	token reactor.Token
 
-	flying   [reactor.Close + 1]bool
-	stopping [reactor.Close + 1]bool // canceled: not to be armed again
-	ends     [reactor.Close + 1][]reactor.Completion
+	flying   [reactor.Watch + 1]bool
+	stopping [reactor.Watch + 1]bool // canceled: not to be armed again
+	ends     [reactor.Watch + 1][]reactor.Completion
 
 	data  []byte   // received
 	kept  []buffer // not released yet, if keep
@@ -37,7 +37,7 @@ type endpoint struct {
 	sent    int
 	hangups int // number of completions of Hangup
 	edges   bool
-	changes [reactor.Close + 1]int // number of completions of operations with Edges
+	changes [reactor.Watch + 1]int // number of completions of operations with Edges
 	edge    reactor.Edge           // of a Watch, until the test forgets it
 	told    int                    // number of completions with an edge
 
@@ -150,7 +150,7 @@ func (e *endpoint) eof() bool {
 func (e *endpoint) breach(c *reactor.Completion) string {
 	multishot := e.edges && (c.Kind == reactor.Readable || c.Kind == reactor.Writable) || c.Kind == reactor.Hangup || c.Kind == reactor.Watch || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
 	switch {
-	case c.Kind < reactor.Accept || c.Kind > reactor.Watch:
+	case c.Kind < reactor.Accept || c.Kind > reactor.Hangup && c.Kind != reactor.Watch:
 		return "such operations have no completion"
 	case !e.flying[c.Kind]:
 		return "nothing like that is in flight"

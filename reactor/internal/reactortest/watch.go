@@ -19,7 +19,7 @@ import (
 
 var watching = []behavior{
 	onNetworks("edges tell of data, of room and of the end", testWatch),
-	onNetworks("the first edge tells what was there before", testWatchBefore),
+	onNetworks("the first edge tells of the state before the registration", testWatchBefore),
 	{"an edge tells of a reset before the registration", testWatchResetBefore},
 	onNetworks("each arrival makes an edge, and unread data makes none", testWatchUnread),
 	{"edges say whether it is an end or an error", testWatchMasks},
@@ -240,7 +240,7 @@ func testWatchMasks(t *testing.T, b Backend) {
 		reset(t, peer)
 		e.awaitEdge(in | out | ended | erred)
 		_, err := tryRead(e.fd, make([]byte, 10))
-		if err == nil { // what arrived before the reset
+		if err == nil { // bytes from before the reset
 			_, err = tryRead(e.fd, make([]byte, 10))
 		}
 		require.ErrorIs(t, err, syscall.ECONNRESET)
