@@ -705,13 +705,13 @@ func testWatchRescue(t *testing.T, b Backend) {
 	require.Error(t, err, "the rescuer has not closed it")
 
 	// The owner finds all of that done.
+	ends[1].edge = 0
+	ends[1].watch()
 	l.settle()
 	for _, e := range ends[1:] {
 		require.Len(t, e.ends[reactor.Watch], 1)
 	}
 	require.Equal(t, syscall.ECANCELED, ends[2].errno(reactor.Watch))
-	ends[1].edge = 0
-	ends[1].watch()
 	write(t, peers[1], "again")
 	ends[1].readEdges(5)
 	l.settle()
