@@ -338,6 +338,7 @@ func TestTheContextsOfProcesses(t *testing.T) {
 		receive(t, "its end after a cancel event that the process ignores", ctx.Done())
 		require.Equal(t, context.Canceled, ctx.Err())
 		require.NotEqual(t, process.Complete, s.Status(pid))
+		require.NoError(t, s.Kill(pid))
 
 		running := make(chan struct{})
 		pid, _ = start(func(ctx context.Context, _ []process.Event, out *process.StepOutput) {
