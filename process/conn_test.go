@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
@@ -163,6 +165,45 @@ func TestWriteNowDoesNotWaitForTheHandlersReturn(t *testing.T) {
 	close(arrived)
 	require.NoError(t, err)
 	require.Equal(t, "now", string(got))
+}
+
+// Messages reach a connection that was busy, also if there are more than it gets at a time, and if
+// too many functions of others wait for the connection.
+func TestABusyConnectionGetsAllMessages(t *testing.T) {
+	s := newSystem(t, 2, process.Config{})
+	entered, release := make(chan struct{}), make(chan struct{})
+	busy := true
+	h := &session{sending: func() {
+		if busy {
+			busy = false
+			close(entered)
+			<-release
+		}
+	}}
+	handles := make(chan server.Handle, 1)
+	h.changing = func(c *server.Conn) error { handles <- c.Handle(); return nil }
+	addr := serveSessions(t, s, h, 1)
+	peer := dial(t, addr)
+	pid := receive(t, "the connection's process", h.started)
+	require.NoError(t, s.TrySend(pid, "its handle"))
+	handle := receive(t, "its handle", handles)
+	eventually(t, "it is idle", func() bool { return s.Status(pid) == process.Idle })
+	require.NoError(t, s.TrySend(pid, []byte("x")))
+	receive(t, "a handler that does not return", entered)
+	for {
+		if err := handle.Do(func(*server.Conn) {}); err != nil {
+			require.Equal(t, conn.ErrTooManyCalls, err)
+			break
+		}
+	}
+	for range 500 {
+		require.NoError(t, s.TrySend(pid, []byte("x")))
+	}
+	close(release)
+	got := make([]byte, 501)
+	_, err := io.ReadFull(peer, got)
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("x", 501), string(got))
 }
 
 // A connection ends by cancel, kill, an error of its handler, or its peer; its monitors are told.

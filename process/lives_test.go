@@ -319,24 +319,56 @@ func TestAFloodedFunctionCanBeKilled(t *testing.T) {
 	})
 }
 
-func TestTheContextsOfProcessesEndWithACancel(t *testing.T) {
+// A context ends with a cancel, a kill or the end of its process, whichever is first.
+func TestTheContextsOfProcesses(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {
-		contexts := make(chan context.Context, 2)
-		m := &machine{init: func(ctx context.Context, _ string, _ any) error { contexts <- ctx; return nil }}
-		pid := startMachine(t, s, m, process.Options{})
-		ctx := receive(t, "a context", contexts)
+		contexts := make(chan context.Context, 1)
+		start := func(step func(ctx context.Context, events []process.Event, out *process.StepOutput)) (process.PID, context.Context) {
+			var own context.Context
+			m := &machine{
+				init: func(ctx context.Context, _ string, _ any) error { own = ctx; contexts <- ctx; return nil },
+				step: func(events []process.Event, out *process.StepOutput) error { step(own, events, out); return nil },
+			}
+			pid := startMachine(t, s, m, process.Options{})
+			return pid, receive(t, "a context", contexts)
+		}
+		pid, ctx := start(func(_ context.Context, _ []process.Event, out *process.StepOutput) { out.Status = process.Idle })
 		require.NoError(t, ctx.Err())
 		require.NoError(t, s.Cancel(pid))
-		receive(t, "its end", ctx.Done())
+		receive(t, "its end after a cancel event that the process ignores", ctx.Done())
 		require.Equal(t, context.Canceled, ctx.Err())
+		require.NotEqual(t, process.Complete, s.Status(pid))
+		require.NoError(t, s.Kill(pid))
 
-		pid = spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
-			contexts <- cx
-			return waits(cx, self)
+		running := make(chan struct{})
+		pid, _ = start(func(ctx context.Context, _ []process.Event, out *process.StepOutput) {
+			close(running)
+			<-ctx.Done()
+			out.Status = process.Idle
 		})
-		ctx = receive(t, "a context", contexts)
+		receive(t, "a step", running)
+		require.NoError(t, s.Kill(pid))
+		eventually(t, "the kill has ended the step", func() bool { return s.Status(pid) == process.Complete })
+
+		goOn := make(chan struct{})
+		_, ctx = start(func(_ context.Context, _ []process.Event, out *process.StepOutput) {
+			<-goOn
+			out.Status = process.Complete
+		})
+		require.NoError(t, ctx.Err())
+		close(goOn)
+		receive(t, "its end with the process", ctx.Done())
+
+		ended := make(chan error, 1)
+		pid = spawn(t, s, func(cx *sched.Context, _ *process.Inbox[any]) error {
+			contexts <- cx
+			_, err := sched.Await(cx, sched.Done(sched.WithoutTask(cx)))
+			ended <- err
+			return nil
+		})
+		receive(t, "a context", contexts)
 		require.NoError(t, s.Cancel(pid))
-		receive(t, "its end", ctx.Done())
+		receive(t, "the end of the function's context", ended)
 	})
 }
 
@@ -514,4 +546,40 @@ func TestShutdownWaitsForWhatTheEndOfAProcessCalls(t *testing.T) {
 	letGo()
 	require.NoError(t, receive(t, "the end of Shutdown", done))
 	require.True(t, over.Load())
+}
+
+// Once its PID finds nothing, the name of a process is free, and the process is in no group. The
+// rest of the end may take longer.
+func TestTheNameOfAProcessThatEnds(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
+	s := newSystem(t, 2, process.Config{Dropped: func(process.PID, any, error) {
+		close(entered)
+		<-release
+	}})
+	begun, end := make(chan struct{}), make(chan struct{})
+	p, err := process.Go(s, process.Options{Name: "a"}, func(*sched.Context, *process.Inbox[int]) error {
+		close(begun)
+		<-end
+		return nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.JoinGroup("g", p.PID()))
+	receive(t, "the process", begun)
+	require.NoError(t, p.TrySend(1))
+	close(end)
+	receive(t, "the message that nobody receives", entered)
+	_, ok := s.Whereis("a")
+	require.False(t, ok)
+	require.Empty(t, s.Members("g"))
+	require.Zero(t, s.Publish(t.Context(), "g", 1))
+	require.False(t, s.LeaveGroup("g", p.PID()))
+	next := spawn(t, s, waits)
+	require.NoError(t, s.Register("a", next))
+	letGo()
+	eventually(t, "the first one has ended", func() bool { return s.Len() == 1 })
+	pid, _ := s.Whereis("a")
+	require.Equal(t, next, pid)
+	require.True(t, s.Unregister("a"))
 }

@@ -198,7 +198,7 @@ func TestAnAnswerBehindManyMessagesIsNotMissed(t *testing.T) {
 	})
 }
 
-// Completions come in the order in which a handler has made them, also if one Step does not get all.
+// Completions come in the order in which a handler has made them, in more than one Step.
 func TestMoreCompletionsThanOneStepGets(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {
 		const n = 300
@@ -229,6 +229,26 @@ func TestMoreCompletionsThanOneStepGets(t *testing.T) {
 		for i, tag := range got {
 			require.EqualValues(t, i, tag)
 		}
+	})
+}
+
+func TestAPanicOfAHandlerEndsTheProcess(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		entered := make(chan struct{})
+		process.OnCommand(s, func(process.PID, uint64, ask) {
+			<-entered
+			panic("of the test")
+		})
+		closed := make(chan struct{})
+		pid := startMachine(t, s, &machine{step: func(_ []process.Event, out *process.StepOutput) error {
+			out.Status = process.Blocked
+			out.Yield(1, ask{})
+			return nil
+		}, close: func() { close(closed) }}, process.Options{})
+		reason := reasonOf(t, s, pid)
+		close(entered)
+		require.ErrorAs(t, receive(t, "the end", reason), new(*sched.PanicError))
+		receive(t, "Close", closed)
 	})
 }
 
