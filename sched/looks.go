@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
@@ -63,12 +64,11 @@ func (s *slowWatch) start() {
 	if s.rt.real {
 		bubble.Go(s.run)
 	} else {
-		go s.run()
+		background.Go(s.run)
 	}
 }
 
 func (s *slowWatch) run() {
-	unlabel()
 	for s.looks.alarm.wait() {
 		s.lookAndGoOn()
 		s.looks.goOn(s.pause())
