@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -29,19 +30,19 @@ func (h *Handle[T]) waitInBubble(cx *sched.Context) {
 	}
 	c.of = append(c.of, w)
 	if rt == nil {
-		go func() {
+		background.Go(func() {
 			<-c.resolved
 			w.Wake()
-		}()
+		})
 		return
 	}
 	rt.HoldClock()
-	go func() {
+	background.Go(func() {
 		<-c.resolved
 		w.Wake()
 		<-c.ended
 		rt.ReleaseClock()
-	}()
+	})
 }
 
 // realTime is ctx for a wait for a call. In a bubble, if the call is made outside, ctx's deadline

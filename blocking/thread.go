@@ -1,9 +1,9 @@
 package blocking
 
 import (
-	"context"
-	"runtime/pprof"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/background"
 )
 
 // A thread is a goroutine of a pool.
@@ -30,11 +30,10 @@ func (p *Pool) serve(t *thread) {
 			go p.serve(t)
 		}
 	}()
+	background.Unlabel()
 	for j := p.next(t); j != nil; j = p.next(t) {
-		// Go gives a goroutine the labels of the one that has started it, and a call may leave its
-		// labels behind.
-		pprof.SetGoroutineLabels(context.Background())
 		j.run(t)
+		background.Unlabel() // a call may leave its labels behind
 	}
 	left = true
 }

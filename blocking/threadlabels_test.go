@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"runtime/pprof"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +15,7 @@ import (
 
 // A thread has neither the labels of the goroutine that started it, nor those of its last call.
 func TestThreadsKeepNoLabels(t *testing.T) {
-	p := newPool(t, blocking.Config{MaxThreads: 1})
+	p := newPool(t, blocking.Config{MaxThreads: 1, KeepAlive: time.Hour})
 	var g *gate
 	var h *blocking.Handle[int]
 	pprof.Do(context.Background(), pprof.Labels("of", "the-starter"), func(context.Context) { g, h = occupy(t, p) })
@@ -28,6 +30,7 @@ func TestThreadsKeepNoLabels(t *testing.T) {
 		return 0, nil
 	}))
 	require.NoError(t, err)
+	eventually(t, "the idle thread has no labels", func() bool { return !strings.Contains(profile(t), "the-last-call") })
 	g, _ = occupy(t, p)
 	require.NotContains(t, profile(t), "the-last-call")
 	g.release()

@@ -1,6 +1,8 @@
 package conn_test
 
 import (
+	"context"
+	"net"
 	"regexp"
 	"runtime/pprof"
 	"strings"
@@ -72,6 +74,22 @@ func TestRunsOfPacketSocketsHaveLabelsToo(t *testing.T) {
 		close(h.release)
 		require.Contains(t, found, `{"suiro.handler":"conn_test.blockedPackets", "suiro.listener":"udp `+pc.LocalAddr().String()+`", "suiro.worker":"0"}`)
 		require.NoError(t, socket.Close())
+	})
+}
+
+// Goroutines of a listener have no labels of the one that has begun to listen.
+func TestAListenersGoroutinesHaveNoLabelsOfItsStarter(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer ln.Close()
+		pprof.Do(t.Context(), pprof.Labels("suiro", "by-the-starter"), func(context.Context) {
+			l, err := f.ListenSocket(conn.SocketListenerConfig{}, ln)
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = l.Close() })
+		})
+		conntest.Eventually(t, func() bool { return len(labelsNow(t)) == 0 })
 	})
 }
 

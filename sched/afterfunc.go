@@ -3,6 +3,7 @@ package sched
 import (
 	"time"
 
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/timer"
 )
@@ -45,8 +46,8 @@ func (t *FuncTimer) Reset(d time.Duration) bool {
 // fires starts the call of f. The lock of timers is held.
 func (t *FuncTimer) fires() {
 	t.rt.HoldClock()
-	go func() {
+	background.Go(func() {
 		defer t.rt.ReleaseClock()
 		t.f()
-	}()
+	})
 }

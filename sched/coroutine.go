@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/internal/panics"
 )
@@ -113,7 +114,7 @@ func (co *coroutine) call() (p *PanicError) {
 	if w := cx.worker; w != nil && w.stackLabels != nil {
 		w.stackLabels.set(cx.task)
 	} else {
-		unlabel() // the last job may have left labels
+		background.Unlabel() // the last job may have left labels
 	}
 	co.job.call(cx)
 	co.cx, co.job = nil, nil

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"weak"
+
+	"github.com/suiro-go/suiro/internal/background"
 )
 
 // ErrChanClosed is the error of a Recv whose channel is closed and drained. It matches
@@ -181,7 +183,8 @@ func (f *chanRecv[T]) settle(s *tapShard, t *tap[T]) {
 	case t.waiters.Len() > 0:
 		t.stop, t.told = make(chan struct{}), false
 		helper := &chanRecv[T]{ch: f.ch, key: f.key}
-		go helper.receive(s, t, t.stop)
+		stop := t.stop
+		background.Go(func() { helper.receive(s, t, stop) })
 	default:
 		s.remove(f.key)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/debuglog"
 )
 
@@ -70,14 +71,10 @@ func (l *labels) set(t *Task) {
 	pprof.SetGoroutineLabels(ctx)
 }
 
-// unlabel removes the labels of the current goroutine. Go gives a goroutine the labels of the one
-// that has started it, and a function may leave its labels behind.
-func unlabel() { pprof.SetGoroutineLabels(context.Background()) }
-
 // runLabeled runs a task with labels, and whatever else is observed.
 func (w *worker) runLabeled(t *Task) (done bool) {
 	w.labels.set(t)
-	defer unlabel()
+	defer background.Unlabel()
 	if w.events != nil {
 		return w.runNoted(t)
 	}

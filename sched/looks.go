@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
@@ -69,11 +70,10 @@ func (s *slowWatch) begin() {
 	l.alarm = newAlarm(s.rt.real)
 	l.awake.Store(int32(len(s.rt.workers)))
 	l.alarm.set(l.calm)
-	go s.run()
+	background.Go(s.run)
 }
 
 func (s *slowWatch) run() {
-	unlabel()
 	for s.looks.alarm.wait() {
 		s.lookAndGoOn()
 		s.looks.goOn(s.pause())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/testmode"
 	"github.com/suiro-go/suiro/timer"
@@ -176,14 +177,13 @@ func (rt *Runtime) start() {
 	if rt.inside && rt.real { // each tick asks for the time outside the bubble
 		release = bubble.Hold()
 	}
-	go func() {
-		unlabel()
+	background.Go(func() {
 		rt.running.Wait()
 		rt.slow.looks.end()
 		rt.spares.end()
 		rt.endTasks()
 		release()
-	}()
+	})
 }
 
 // worker is the worker with that index, modulo their number.

@@ -51,3 +51,29 @@ func goroutines(t *testing.T) []byte {
 	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&b, 1))
 	return b.Bytes()
 }
+
+func TestHelpersHaveNoLabelsOfTheGoroutineThatStartedThem(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	called, end := make(chan bool), make(chan bool)
+	received, ch := make(chan int), make(chan int)
+	poll := sched.Recv(ch)
+	pprof.Do(context.Background(), pprof.Labels("started", "by-request"), func(context.Context) {
+		rt.AfterFunc(0, func() { close(called); <-end })
+		_, err := sched.Block(context.Background(), rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
+			_, err := poll.Poll(cx)
+			require.Equal(t, sched.ErrPending, err)
+			return 0, nil
+		}))
+		require.NoError(t, err)
+	})
+	receive(t, "the function is called", called)
+	require.Equal(t, 1, sched.Taps())
+	require.NotContains(t, string(goroutines(t)), "by-request")
+	close(end)
+	go func() {
+		v, _ := sched.Await(context.Background(), poll)
+		received <- v
+	}()
+	ch <- 1
+	require.Equal(t, 1, receive(t, "the value", received))
+}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/goid"
 	"github.com/suiro-go/suiro/internal/onworker"
 )
@@ -140,7 +141,7 @@ func (w *worker) run(ready chan<- error) {
 
 // settle prepares the worker's goroutine. It is called first.
 func (w *worker) settle() {
-	unlabel()
+	background.Unlabel()
 	if w.rt.cfg.locked {
 		// Never unlocked: the thread ends with the goroutine, and so do the resources that the
 		// driver tied to the thread.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/background"
 )
 
 // An httpSentry is a connection of net/http without a client. It tells when keep-alives are
@@ -120,7 +122,7 @@ func (s *httpSentry) end() bool {
 // Close implements net.Conn. net/http calls it under its own lock.
 func (s *httpSentry) Close() error {
 	if s.end() && !s.h.stopping.Load() {
-		go s.h.closeIdle()
+		background.Go(s.h.closeIdle)
 	}
 	return nil
 }

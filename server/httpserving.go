@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/background"
 )
 
 // An httpServing is an http.Server and the connections that it gets. There are two. The first has
@@ -47,13 +48,13 @@ func (s *httpServing) serve(h *httpHandler, c *Conn) {
 	s.begun.Do(func() {
 		s.group = c.Group()
 		s.feed.addr, s.feed.over = c.LocalAddr(), s.group.Runtime().Done()
-		go func() {
+		background.Go(func() { // its goroutines have those of this one: no labels
 			_ = s.srv.Serve(&s.feed) // until feed ends
 			_ = s.feed.Close()       // if net/http has refused to begin
 			if w := h.watch.Load(); w != nil && s == &h.before {
 				w.end()
 			}
-		}()
+		})
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
+	"github.com/suiro-go/suiro/internal/background"
 )
 
 // httpGrace is how long a connection without a request waits for its first one when the server
@@ -26,7 +27,8 @@ const httpPatience = 5 * time.Second
 // progress ends after its answer.
 func (h *httpHandler) OnDrain(c *Conn) {
 	if !h.stopping.Load() { // a handler around this one hides it from the server
-		go h.stop(c.Group())
+		g := c.Group()
+		background.Go(func() { h.stop(g) })
 	}
 	if !c.Lent() {
 		_ = h.endIdle(c) // it is open
@@ -58,13 +60,13 @@ func (h *httpHandler) stop(g *conn.Group) {
 	h.srv.SetKeepAlivesEnabled(false) // before any more answers
 	h.srv.RegisterOnShutdown(func() { close(h.told) })
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
+	background.Go(func() {
 		select {
 		case <-g.Runtime().Done(): // connections have ended, even if handlers still run
 		case <-ctx.Done():
 		}
 		cancel()
-	}()
+	})
 	var ends sync.WaitGroup
 	begin := func() {
 		ends.Go(func() { _ = h.srv.Shutdown(ctx) })
@@ -73,14 +75,14 @@ func (h *httpHandler) stop(g *conn.Group) {
 		cancel()
 	}
 	if h.before.unread.Load() == 0 {
-		go begin()
+		background.Go(begin)
 		<-h.told
 		return
 	}
-	go func() {
+	background.Go(func() {
 		h.await(ctx, &h.before, 0)
 		begin()
-	}()
+	})
 }
 
 // stopAfter stops the http.Server for requests that begin while the server stops.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/admission"
 	"github.com/suiro-go/suiro/internal/alarm"
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/handover"
@@ -114,7 +115,7 @@ func (s *Socket) Init(g *Group, fd int) {
 func (s *Socket) Start() error {
 	s.group.Engine.Table.Add(&s.end)
 	if s.group.Engine.Aborting() {
-		go func() { _ = s.Close() }() // the caller may be a handler, which must not wait
+		background.Go(func() { _ = s.Close() }) // the caller may be a handler, which must not wait
 		return net.ErrClosed
 	}
 	if s.Worker < 0 {

@@ -3,6 +3,8 @@ package bubble
 import (
 	"context"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/background"
 )
 
 // In reports whether the goroutine may be in a bubble, where the clock starts at the year 2000:
@@ -20,8 +22,8 @@ var (
 	started = time.Now().Unix()
 )
 
-// Go runs f on a goroutine that belongs to no bubble.
-func Go(f func()) { Outside(func() { go f() }) }
+// Go runs f on a goroutine that belongs to no bubble, and has no labels (see background.Go).
+func Go(f func()) { Outside(func() { background.Go(f) }) }
 
 // Chan makes a channel that belongs to no bubble, so everybody may use it.
 func Chan[T any](size int) chan T {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/suiro-go/suiro/internal/background"
 	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/internal/semaphore"
 	"github.com/suiro-go/suiro/sched"
@@ -156,7 +157,7 @@ func (s *Session) Ready(rest, unsent []byte) {
 }
 
 // Start implements semaphore.Owner.
-func (h *handshake) Start() { go h.run() }
+func (h *handshake) Start() { background.Go(h.run) }
 
 // Signal implements semaphore.Owner.
 func (h *handshake) Signal() {
