@@ -43,7 +43,7 @@ func TestClosingAtRandomMidTraffic(t *testing.T) {
 				}
 				return echo(c)
 			},
-		}, func(cfg *conn.Config) { cfg.Linger = 100 * time.Millisecond })
+		}, func(cfg *conn.Config) { cfg.LingerTimeout = 100 * time.Millisecond })
 		stop := make(chan struct{})
 		stopped := make(chan struct{})
 		go func() { // a third party that closes by handle

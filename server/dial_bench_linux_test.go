@@ -77,7 +77,7 @@ func BenchmarkDial(b *testing.B) {
 		}
 	}()
 	addr := ln.Addr().String()
-	g, err := conn.NewGroup(conn.Config{Linger: time.Second}, sched.Config{Workers: 1})
+	g, err := conn.NewGroup(conn.Config{LingerTimeout: time.Second}, sched.Config{Workers: 1})
 	require.NoError(b, err)
 	defer g.Close()
 	d := server.Dialer{Group: func() *conn.Group { return g }}
