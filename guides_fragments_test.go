@@ -154,8 +154,8 @@ var (
 	qualified = regexp.MustCompile(`^(?:([a-z]\w*)\.)?([A-Z]\w*)((?:\.[A-Z]\w*)*)(?:\(.*\)|\[.*\]|\{.*\})?$`)
 )
 
-// unknownName returns why a name such as server.Server.Conn.MaxConns or Stream.Read does not exist.
-// It returns "" if the name exists, or is not a name of this module.
+// unknownName returns why a name such as server.Server.ConnConfig.MaxConns or Stream.Read does not
+// exist. It returns "" if the name exists, or is not a name of this module.
 func unknownName(name string, packages map[string]*types.Package) string {
 	parts := qualified.FindStringSubmatch(name)
 	if parts == nil || parts[1] == "" && parts[3] == "" {
@@ -225,13 +225,13 @@ func TestANameThatDoesNotExistIsFound(t *testing.T) {
 	for _, name := range []string{
 		"server.Server", "server.Server.Addr", "Server.Addr", "server.Conn.Peek", "Stream.Read", "server.Run(ctx, s)",
 		"http.Server.Addr", "Transport.DialContext", "sched.JoinSet.JoinNext", "Server", "chanx.Sender[int]",
-		"Server.Conn.MaxConns", "server.Server.Conn.Reactor.BufferSize", "admin.Handler", "metrics.Handler",
+		"Server.ConnConfig.MaxConns", "server.Server.ConnConfig.Reactor.BufferSize", "admin.Handler", "metrics.Handler",
 	} {
 		assert.Empty(t, unknownName(name, packages), name)
 	}
 	for _, name := range []string{
-		"server.Sever", "server.Server.Adr", "Server.Adr", "Stream.Reed", "server.Runn(ctx, s)", "Server.Conn.MaxCons",
-		"server.Server.Con.MaxConns", "Server.Conn.Reactor.BufSize", "admin.Handle", "metrics.Famly",
+		"server.Sever", "server.Server.Adr", "Server.Adr", "Stream.Reed", "server.Runn(ctx, s)", "Server.ConnConfig.MaxCons",
+		"server.Server.Con.MaxConns", "Server.ConnConfig.Reactor.BufSize", "admin.Handle", "metrics.Famly",
 	} {
 		assert.NotEmpty(t, unknownName(name, packages), name)
 	}

@@ -63,8 +63,8 @@ func TestSocketOptionsReachTheSocket(t *testing.T) {
 			result <- errors.Join(
 				c.SetNoDelay(false), c.SetNoDelay(true),
 				c.SetReadBuffer(64<<10), c.SetWriteBuffer(64<<10),
-				c.SetKeepAlive(net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 2 * time.Second, Count: 3}),
-				c.SetKeepAlive(net.KeepAliveConfig{}),
+				c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 2 * time.Second, Count: 3}),
+				c.SetKeepAliveConfig(net.KeepAliveConfig{}),
 			)
 			return nil
 		}})

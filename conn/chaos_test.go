@@ -56,7 +56,7 @@ func chaosOf(t *testing.T, handler func(*chaos) conn.Handler) {
 			t.Run(network, func(t *testing.T) {
 				conntest.Guard(t)
 				t.Logf("repeat its actions with %s=%d", chaosSeed, seed)
-				f := newFixture(t, backend, workers, func(cfg *conn.Config) { cfg.Linger = 200 * time.Millisecond })
+				f := newFixture(t, backend, workers, func(cfg *conn.Config) { cfg.LingerTimeout = 200 * time.Millisecond })
 				h := &chaos{world: &chaosWorld{audit: f.audit}, seed: seed}
 				t.Cleanup(func() { conntest.Eventually(t, func() bool { return h.others.Load() == 0 }) })
 				accepted := handler(h)

@@ -145,7 +145,7 @@ func (h *chaos) act(c *conn.Conn, depth int) error {
 	case 16:
 		_ = c.SetIdleTimeout(soon + time.Millisecond)
 	case 17:
-		_ = c.SetLinger(soon)
+		_ = c.SetLingerTimeout(soon)
 	case 18:
 		p := make([]byte, s.IntN(100))
 		n, _ := c.Read(p)

@@ -133,7 +133,7 @@ func TestCloseResetsAPeerThatTakesNothingMore(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		closed, tell := ends(1)
 		var at atomic.Int64
-		f := serve(t, backend, 2, closer(16<<20, &at, tell), func(cfg *conn.Config) { cfg.Linger = shortLinger })
+		f := serve(t, backend, 2, closer(16<<20, &at, tell), func(cfg *conn.Config) { cfg.LingerTimeout = shortLinger })
 		c := f.dial()
 		write(t, c, "go")
 		requireOpError(t, conntest.Receive(t, closed), "close", os.ErrDeadlineExceeded)
@@ -147,7 +147,7 @@ func TestCloseDoesNotWaitForEverForThePeersFIN(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		closed, tell := ends(1)
 		var at atomic.Int64
-		f := serve(t, backend, 2, closer(100<<10, &at, tell), func(cfg *conn.Config) { cfg.Linger = shortLinger })
+		f := serve(t, backend, 2, closer(100<<10, &at, tell), func(cfg *conn.Config) { cfg.LingerTimeout = shortLinger })
 		c := f.dial()
 		write(t, c, "go")
 		require.NoError(t, conntest.Receive(t, closed))
@@ -165,7 +165,7 @@ func TestCloseWaitsForAReaderThatGoesOn(t *testing.T) {
 			const written = 8 << 20
 			closed, tell := ends(1)
 			var at atomic.Int64
-			f := serve(t, backend, 2, closer(written, &at, tell), func(cfg *conn.Config) { cfg.Linger = linger })
+			f := serve(t, backend, 2, closer(written, &at, tell), func(cfg *conn.Config) { cfg.LingerTimeout = linger })
 			c := f.dial()
 			require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
 			write(t, c, "go")
@@ -250,17 +250,17 @@ func TestAConnectionsOwnLingerGoesBeforeTheConfigurations(t *testing.T) {
 		linger := map[string]time.Duration{"short": shortLinger, "none": 0}
 		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error {
 			p, _ := c.Next(-1)
-			if err := c.SetLinger(time.Hour); err != nil {
+			if err := c.SetLingerTimeout(time.Hour); err != nil {
 				return err
 			}
-			if err := c.SetLinger(linger[string(p)]); err != nil {
+			if err := c.SetLingerTimeout(linger[string(p)]); err != nil {
 				return err
 			}
 			if _, err := c.Write(make([]byte, 16<<20)); err != nil {
 				return err
 			}
 			return c.Close()
-		}}, func(cfg *conn.Config) { cfg.Linger = time.Hour })
+		}}, func(cfg *conn.Config) { cfg.LingerTimeout = time.Hour })
 		for _, how := range []string{"short", "none"} {
 			c := f.dial()
 			write(t, c, how)

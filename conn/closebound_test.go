@@ -45,7 +45,7 @@ func TestAClosedConnectionDropsABoundedAmount(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		closed, tell := ends(1)
 		f := serve(t, backend, 2, funcs{close: tell, data: func(c *conn.Conn) error { return c.Close() }},
-			func(cfg *conn.Config) { cfg.Linger = floodLinger() })
+			func(cfg *conn.Config) { cfg.LingerTimeout = floodLinger() })
 		requireBounded(t, flood(f.dial()))
 		require.NoError(t, conntest.Receive(t, closed))
 	})
@@ -64,7 +64,7 @@ func TestAClosedSocketDropsABoundedAmount(t *testing.T) {
 		require.NoError(t, s.Close())
 		requireBounded(t, flood(c))
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
-	}, func(cfg *conn.Config) { cfg.Linger = floodLinger() })
+	}, func(cfg *conn.Config) { cfg.LingerTimeout = floodLinger() })
 }
 
 // The bound costs the peer nothing of the answer: what it has not taken yet is waited for.
@@ -79,7 +79,7 @@ func TestAFloodDoesNotCostThePeerTheAnswer(t *testing.T) {
 				}
 			}
 			return c.Close()
-		}}, func(cfg *conn.Config) { cfg.Linger, cfg.MaxWrite = time.Hour, 2*answer })
+		}}, func(cfg *conn.Config) { cfg.LingerTimeout, cfg.MaxWrite = time.Hour, 2*answer })
 		c := f.dial()
 		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
 		flooded := make(chan int, 1)
@@ -104,7 +104,7 @@ func TestAClosedTLSConnectionDropsABoundedAmount(t *testing.T) {
 				return err
 			}
 			return c.Close()
-		}}, func(cfg *conn.Config) { cfg.Linger = floodLinger() })
+		}}, func(cfg *conn.Config) { cfg.LingerTimeout = floodLinger() })
 		c := f.dialTLS(s.client)
 		flooded := make(chan int, 1)
 		go func() { flooded <- flood(c) }()

@@ -85,12 +85,12 @@ type Config struct {
 	// acknowledged byte is enough. 0: never.
 	WriteTimeout time.Duration
 
-	// Linger is how long Close waits for each step of the peer. If the peer takes none of the
-	// output for so long, the connection is reset. If it does not end its side for so long, ours is
-	// closed alone. A peer that sends more than 2 MiB meanwhile is reset. 0: 5 s.
-	// A connection that was told by OnDrain looks every 100 ms, and does not wait for a peer that
-	// has acknowledged everything and sends nothing.
-	Linger time.Duration
+	// LingerTimeout is how long Close waits for each step of the peer. If the peer takes none of
+	// the output for so long, the connection is reset. If it does not end its side for so long,
+	// ours is closed alone. A peer that sends more than 2 MiB meanwhile is reset. 0: 5 s. A
+	// connection that was told by OnDrain looks every 100 ms, and does not wait for a peer that has
+	// acknowledged everything and sends nothing.
+	LingerTimeout time.Duration
 
 	// BaseContext is the parent of the contexts of connections (see Conn.Context): they inherit its
 	// values and end with it. Its end does not end the connections. nil: context.Background().
@@ -139,7 +139,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.MaxWrite = cmp.Or(cfg.MaxWrite, max(4<<20, cfg.HighWater))
 	cfg.MaxWriteTotal = cmp.Or(cfg.MaxWriteTotal, 256<<20)
 	cfg.MaxRead = cmp.Or(cfg.MaxRead, 1<<20)
-	cfg.Linger = cmp.Or(cfg.Linger, 5*time.Second)
+	cfg.LingerTimeout = cmp.Or(cfg.LingerTimeout, 5*time.Second)
 	cfg.MaxPipes = cmp.Or(cfg.MaxPipes, 128)
 	if cfg.MaxMemory > 0 {
 		cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 30*time.Second)
@@ -172,7 +172,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.Overflow > OverflowWait || cfg.Placement > SourceHash {
 		return cfg, fmt.Errorf("conn: Overflow is %d and Placement %d; use the constants of package conn", cfg.Overflow, cfg.Placement)
 	}
-	for name, d := range map[string]time.Duration{"Linger": cfg.Linger, "ConnectTimeout": cfg.ConnectTimeout,
+	for name, d := range map[string]time.Duration{"LingerTimeout": cfg.LingerTimeout, "ConnectTimeout": cfg.ConnectTimeout,
 		"IdleTimeout": cfg.IdleTimeout, "WriteTimeout": cfg.WriteTimeout} {
 		if d < 0 {
 			return cfg, fmt.Errorf("conn: %s is %v; use a positive duration, or 0 for the default", name, d)
@@ -188,7 +188,7 @@ func (cfg *Config) settings() core.Config {
 		HighWater: cfg.HighWater, LowWater: cfg.LowWater, MaxWrite: cfg.MaxWrite, MaxWriteTotal: cfg.MaxWriteTotal,
 		MaxRead: cfg.MaxRead, MaxMemory: cfg.MaxMemory, MaxConns: cfg.MaxConns, Waits: cfg.Overflow == OverflowWait,
 		MaxPerSource: cfg.MaxPerSource, MaxPipes: cfg.MaxPipes, Placement: placement.Policy(cfg.Placement),
-		ConnectTimeout: cfg.ConnectTimeout, IdleTimeout: cfg.IdleTimeout, WriteTimeout: cfg.WriteTimeout, Linger: cfg.Linger,
+		ConnectTimeout: cfg.ConnectTimeout, IdleTimeout: cfg.IdleTimeout, WriteTimeout: cfg.WriteTimeout, LingerTimeout: cfg.LingerTimeout,
 		BaseContext: cfg.BaseContext, Logger: cfg.Logger,
 	}
 	if with := cfg.ConnContext; with != nil {

@@ -3,8 +3,9 @@ package conn
 // Close ends the connection in order: it sends all written bytes, then a FIN. With the peer's FIN
 // the connection is over. Until then up to 2 MiB that still arrive are dropped. Left unread, they
 // would cause a reset, which could cost the peer the last bytes. Beyond 2 MiB nothing more is
-// received, and the peer is reset as soon as it has taken all output. Config.Linger, or SetLinger,
-// bounds the wait. A second Close returns an error that matches net.ErrClosed and does nothing.
+// received, and the peer is reset as soon as it has taken all output. Config.LingerTimeout, or
+// SetLingerTimeout, bounds the wait. A second Close returns an error that matches net.ErrClosed and
+// does nothing.
 func (c *Conn) Close() error { return c.core.Close() }
 
 // CloseWrite ends writing: all written bytes are sent, then a FIN, and reading goes on. Once the
@@ -22,9 +23,9 @@ func (c *Conn) Abort() { c.core.Abort() }
 
 // CloseByReset closes the connection as Close does, but the peer sees a reset and no end of the
 // output. It is for output that is cut short and must not look whole. The reset waits until the
-// peer has acknowledged all that was written, since it discards the rest. Config.Linger bounds each
-// step. Only Linux reports acknowledgements; elsewhere the reset comes after Config.Linger.
-// OnClose gets err. If the connection is closing, CloseByReset does nothing.
+// peer has acknowledged all that was written, since it discards the rest. Config.LingerTimeout
+// bounds each step. Only Linux reports acknowledgements; elsewhere the reset comes after
+// Config.LingerTimeout. OnClose gets err. If the connection is closing, CloseByReset does nothing.
 func (c *Conn) CloseByReset(err error) { c.core.CloseByReset(err) }
 
 // PassTo passes the connection to another handler, as a new one: h.OnOpen is called, and the

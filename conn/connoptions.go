@@ -25,10 +25,10 @@ func (c *Conn) SetDeadline(t time.Time) error { return c.core.SetDeadline(t) }
 // net.ErrClosed.
 func (c *Conn) SetIdleTimeout(d time.Duration) error { return c.core.SetIdleTimeout(d) }
 
-// SetLinger says how long Close waits for the peer, instead of Config.Linger. 0: not at all. Then
-// unsent bytes are dropped and the peer sees a reset, as with SetLinger of a *net.TCPConn.
-// Negative: Config.Linger again. The error matches net.ErrClosed.
-func (c *Conn) SetLinger(d time.Duration) error { return c.core.SetLinger(d) }
+// SetLingerTimeout says how long Close waits for the peer, instead of Config.LingerTimeout. 0: not
+// at all. Then unsent bytes are dropped and the peer sees a reset, as with SetLinger of a
+// *net.TCPConn. Negative: Config.LingerTimeout again. The error matches net.ErrClosed.
+func (c *Conn) SetLingerTimeout(d time.Duration) error { return c.core.SetLingerTimeout(d) }
 
 // SetNoDelay turns Nagle's algorithm off (true, the default) or on.
 func (c *Conn) SetNoDelay(on bool) error { return c.core.SetNoDelay(on) }
@@ -39,6 +39,6 @@ func (c *Conn) SetReadBuffer(bytes int) error { return c.core.SetReadBuffer(byte
 // SetWriteBuffer sets the size of the kernel's send buffer, in bytes.
 func (c *Conn) SetWriteBuffer(bytes int) error { return c.core.SetWriteBuffer(bytes) }
 
-// SetKeepAlive configures keep-alive probes; a duration of 0 or less leaves the
+// SetKeepAliveConfig configures keep-alive probes; a duration of 0 or less leaves the
 // system's default, and durations count in whole seconds.
-func (c *Conn) SetKeepAlive(k net.KeepAliveConfig) error { return c.core.SetKeepAlive(k) }
+func (c *Conn) SetKeepAliveConfig(k net.KeepAliveConfig) error { return c.core.SetKeepAliveConfig(k) }

@@ -19,7 +19,9 @@ import (
 func TestTheContextOfAConnectionEndsWhenADriverFails(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		plan := conntest.Faults(t, faults.Rule{Call: faults.Wait, Errno: syscall.EBADF, Every: 100})
-		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend, Faults: plan}}, sched.Config{Workers: 1})
+		cfg := conn.Config{Reactor: reactor.Config{Backend: backend}}
+		faults.Into(&cfg.Reactor, plan)
+		g, err := conn.NewGroup(cfg, sched.Config{Workers: 1})
 		require.NoError(t, err)
 		ln := conntest.Listen(t)
 		contexts, fds := make(chan context.Context, 1), make(chan int, 1)

@@ -18,7 +18,7 @@ import (
 func failSecondSend(t *testing.T) func(*conn.Config) {
 	plan := conntest.Faults(t, faults.Rule{Call: faults.Send, Every: 1, Most: 1},
 		faults.Rule{Call: faults.Send, Errno: syscall.EIO, Every: 1})
-	return func(cfg *conn.Config) { cfg.Reactor.Faults = plan }
+	return func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) }
 }
 
 // requireCut reads what the peer has, and checks that it does not look like all of it.
@@ -65,7 +65,7 @@ func TestASmallWriteThatCannotBeSentEndsTheConnection(t *testing.T) {
 						err = c.Flush()
 					}
 					return err
-				}}, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+				}}, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
 				c := f.dial()
 				write(t, c, "x")
 				conntest.Receive(t, first)

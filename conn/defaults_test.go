@@ -21,7 +21,7 @@ func TestTheTableOfDefaultsIsTrue(t *testing.T) {
 		"HighWater": size(cfg.HighWater), "LowWater": size(cfg.LowWater), "MaxWrite": size(cfg.MaxWrite),
 		"MaxWriteTotal": size(cfg.MaxWriteTotal), "MaxRead": size(cfg.MaxRead), "MaxMemory": size(cfg.MaxMemory),
 		"MaxConns": size(cfg.MaxConns), "MaxPerSource": size(cfg.MaxPerSource), "MaxPipes": cfg.MaxPipes,
-		"IdleTimeout": duration(cfg.IdleTimeout), "Linger": duration(cfg.Linger),
+		"IdleTimeout": duration(cfg.IdleTimeout), "LingerTimeout": duration(cfg.LingerTimeout),
 	} {
 		row := regexp.MustCompile("(?m)^\\| `conn.Config." + name + "` \\| (.*?) \\|").FindSubmatch(page)
 		require.NotNil(t, row, "%s has no row", name)

@@ -14,7 +14,7 @@ import (
 )
 
 // A drain looks after 100 ms whether the peer has taken everything. A peer that has not, and
-// floods the connection, has the time of Config.Linger to take the answer, as any other.
+// floods the connection, has the time of Config.LingerTimeout to take the answer, as any other.
 func TestADrainDoesNotCutTheAnswerToAClientThatFloods(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what the peer has acknowledged is known on Linux alone: see floodLinger")
@@ -36,7 +36,7 @@ func TestADrainDoesNotCutTheAnswerToAClientThatFloods(t *testing.T) {
 				_ = c.Close()
 				close(draining)
 			},
-		}, func(cfg *conn.Config) { cfg.Linger = time.Hour })
+		}, func(cfg *conn.Config) { cfg.LingerTimeout = time.Hour })
 		c := f.dial()
 		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(16<<10))
 		write(t, c, "me")

@@ -36,7 +36,7 @@ func TestEndlessDeadlinesNeverPass(t *testing.T) {
 				closed, onClose := ends(1)
 				f := serve(t, backend, 1, funcs{
 					open: func(c *conn.Conn) error {
-						return errors.Join(c.SetIdleTimeout(endless), c.SetLinger(endless), c.SetDeadline(far()))
+						return errors.Join(c.SetIdleTimeout(endless), c.SetLingerTimeout(endless), c.SetDeadline(far()))
 					},
 					data: func(c *conn.Conn) error {
 						p, _ := c.Next(-1)

@@ -54,7 +54,7 @@ func underFaults(t *testing.T, rules map[string][]faults.Rule,
 				}
 				plan := conntest.Faults(t, rules...)
 				f(t, backend, workers, plan, func(cfg *conn.Config) {
-					cfg.Reactor.Faults = plan
+					faults.Into(&cfg.Reactor, plan)
 					if workers == 2 { // so that each connection and each piece is an operation, which may fail
 						cfg.Reactor.Without = []reactor.Feature{reactor.FeatureMultishotAccept, reactor.FeatureMultishotRecv}
 					}
@@ -282,7 +282,7 @@ func TestAFaultyRegistrationFailsAlone(t *testing.T) {
 			plan := conntest.Faults(t, faults.Rule{Call: faults.Control, Errno: errno, Most: 1, Every: 1},
 				faults.Rule{Call: faults.Control, Errno: errno, Every: 4})
 			ends, onClose := ends(100)
-			f := serve(t, backend, workers, funcs{data: echo, close: onClose}, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+			f := serve(t, backend, workers, funcs{data: echo, close: onClose}, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
 			good := 0
 			for range 40 {
 				c, err := net.Dial("tcp", f.addr.String())

@@ -28,13 +28,13 @@ func TestAGroupHasOneLogger(t *testing.T) {
 
 func TestConfigThatCannotWorkIsRefusedWithAdvice(t *testing.T) {
 	for name, cfg := range map[string]conn.Config{
-		"LowWater":  {LowWater: 2, HighWater: 1},
-		"HighWater": {HighWater: -1},
-		"MaxWrite":  {MaxWrite: 1000},
-		"MaxRead":   {MaxRead: -1},
-		"Linger":    {Linger: -1},
-		"Buffers":   {Reactor: reactor.Config{Buffers: 3}},
-		"backend":   {Reactor: reactor.Config{Backend: "select"}},
+		"LowWater":      {LowWater: 2, HighWater: 1},
+		"HighWater":     {HighWater: -1},
+		"MaxWrite":      {MaxWrite: 1000},
+		"MaxRead":       {MaxRead: -1},
+		"LingerTimeout": {LingerTimeout: -1},
+		"Buffers":       {Reactor: reactor.Config{Buffers: 3}},
+		"backend":       {Reactor: reactor.Config{Backend: "select"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := conn.NewGroup(cfg, sched.Config{})

@@ -103,7 +103,7 @@ func TestAPanicIsLoggedWithTheNameOfItsFunction(t *testing.T) {
 func TestOtherEndsAreNotHandlersErrors(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2, atDebug, func(cfg *conn.Config) {
-			cfg.MaxRead, cfg.Linger = 10, 50*time.Millisecond
+			cfg.MaxRead, cfg.LingerTimeout = 10, 50*time.Millisecond
 		})
 		closed := make(chan error, 4)
 		ends := func(_ *conn.Conn, err error) { closed <- err }

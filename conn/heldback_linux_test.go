@@ -81,7 +81,7 @@ func TestAPeerThatIsReadSlowlyIsNotIdle(t *testing.T) {
 						return nil
 					}()
 					return nil
-				}, func(cfg *conn.Config) { cfg.IdleTimeout, cfg.Linger = limit, limit/10 })
+				}, func(cfg *conn.Config) { cfg.IdleTimeout, cfg.LingerTimeout = limit, limit/10 })
 				c := f.dial()
 				defer c.Close()
 				go func() { _ = speakPart(c, size) }()
@@ -101,7 +101,7 @@ func TestAPeerThatIsReadSlowlyIsNotIdle(t *testing.T) {
 						return c.PauseRead()
 					}
 					return nil
-				}, close: func(_ *conn.Conn, err error) { closed <- err }}, func(cfg *conn.Config) { cfg.IdleTimeout, cfg.Linger = limit, limit })
+				}, close: func(_ *conn.Conn, err error) { closed <- err }}, func(cfg *conn.Config) { cfg.IdleTimeout, cfg.LingerTimeout = limit, limit })
 				c := f.dial()
 				defer c.Close()
 				write(t, c, "some bytes")

@@ -53,7 +53,7 @@ func (l *lender) OnClose(_ *conn.Conn, err error) {
 }
 
 func onLenders(t *testing.T, test func(t *testing.T, f *fixture, l *lender), configure ...func(*conn.Config)) {
-	short := func(cfg *conn.Config) { cfg.Linger = 2 * time.Second }
+	short := func(cfg *conn.Config) { cfg.LingerTimeout = 2 * time.Second }
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f := newFixture(t, backend, 2, append([]func(*conn.Config){short}, configure...)...)
 		l := newLender()

@@ -46,7 +46,7 @@ func (l *tlsLender) OnData(c *conn.Conn) error {
 func onTLSLenders(t *testing.T, test func(t *testing.T, f *fixture, l *tlsLender, client *tls.Config)) {
 	s := newSecret(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.Linger = 2 * time.Second })
+		f := newFixture(t, backend, 2, func(cfg *conn.Config) { cfg.LingerTimeout = 2 * time.Second })
 		l := &tlsLender{newLender(), "greeting", make(chan *tls.Conn, 10)}
 		f.listenTLS(s.server, l)
 		test(t, f, l, s.client)

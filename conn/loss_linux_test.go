@@ -80,7 +80,8 @@ func TestTheServerOutlivesDroppedCompletions(t *testing.T) {
 						failed.Add(1)
 					}
 				}}, func(cfg *conn.Config) {
-					cfg.Reactor.Faults, cfg.Reactor.Without = plan, without
+					cfg.Reactor.Without = without
+					faults.Into(&cfg.Reactor, plan)
 					cfg.Reactor.OnLoss = func(dropped, _ int) { told.Add(uint64(dropped)) }
 				})
 				conntest.Each(t, 20, func(i int) error {
@@ -129,7 +130,7 @@ func spareOtherWorkers(t *testing.T) {
 	plan := conntest.Faults(t,
 		faults.Rule{Call: faults.Complete, Errno: syscall.EBADR, Every: 500, Most: 1})
 	f := serve(t, "io_uring", 2, funcs{data: echo}, func(cfg *conn.Config) {
-		cfg.Reactor.Faults = plan
+		faults.Into(&cfg.Reactor, plan)
 	})
 	var conns []net.Conn
 	echoes := func(c net.Conn) bool {

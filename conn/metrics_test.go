@@ -239,7 +239,7 @@ func acceptErrorsMove(t *testing.T, backend string) {
 		t.Skip("no plan of faults makes its calls fail")
 	}
 	plan := conntest.Faults(t, faults.Rule{Call: faults.Accept, Errno: syscall.EMFILE, Odds: 1, Most: 3})
-	f := serve(t, backend, 1, funcs{data: echo}, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+	f := serve(t, backend, 1, funcs{data: echo}, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
 	c := f.dial()
 	write(t, c, "a")
 	read(t, c, 1)
@@ -295,7 +295,7 @@ func shedMoves(t *testing.T, backend string) {
 
 func handshakesMove(t *testing.T, backend string) {
 	server, client := tlsConfigs(t)
-	f := newFixture(t, backend, 1, func(c *conn.Config) { c.Linger = 100 * time.Millisecond }) // alerts that nobody reads
+	f := newFixture(t, backend, 1, func(c *conn.Config) { c.LingerTimeout = 100 * time.Millisecond }) // alerts that nobody reads
 	ln := conntest.Listen(t)
 	f.addr = ln.Addr()
 	l, err := f.Listen(ln, conn.ServeTLS(conn.TLSConfig{Config: server}, funcs{data: echo}))
@@ -383,7 +383,7 @@ func clientUnsentMoves(t *testing.T, backend string) {
 
 func clientHandshakesMove(t *testing.T, backend string) {
 	server, client := tlsConfigs(t)
-	f := newFixture(t, backend, 1, func(c *conn.Config) { c.Linger = 100 * time.Millisecond })
+	f := newFixture(t, backend, 1, func(c *conn.Config) { c.LingerTimeout = 100 * time.Millisecond })
 	ln := conntest.Listen(t)
 	_, err := f.Dial(ln.Addr(), conn.ConnectTLS(conn.TLSConfig{Config: client}, funcs{}))
 	require.NoError(t, err)

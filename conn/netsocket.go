@@ -18,8 +18,8 @@ import (
 //
 // It differs in this. Write returns when the kernel, or a queue of up to 64 KiB before it, has
 // taken everything. Close sends that in the background, as Conn.Close does, for as long as the peer
-// takes some of it within Config.Linger. It resets a peer that sends more than 2 MiB meanwhile. A
-// Socket that is forgotten without Close stays open.
+// takes some of it within Config.LingerTimeout. It resets a peer that sends more than 2 MiB
+// meanwhile. A Socket that is forgotten without Close stays open.
 //
 // Unread bytes are kept, up to Config.HighWater and a little more; then the peer is held back. An
 // idle Socket holds no buffer, and no goroutine but those blocked in its methods.

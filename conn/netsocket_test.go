@@ -63,7 +63,7 @@ func onStreams(t *testing.T, test func(t *testing.T, pair func(network string) (
 			l := f.open(network, conn.SocketListenerConfig{})
 			return ends(t, l, func() (net.Conn, error) { return f.DialSocketContext(t.Context(), l.Addr()) })
 		})
-	}, func(cfg *conn.Config) { cfg.Linger = 2 * time.Second })
+	}, func(cfg *conn.Config) { cfg.LingerTimeout = 2 * time.Second })
 }
 
 func TestSocketDeadlinesAreAsNets(t *testing.T) {

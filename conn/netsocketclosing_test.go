@@ -20,7 +20,7 @@ var closers = map[string]func(conn.Handle) error{
 }
 
 // waitsLong has Close wait for a test that is slow.
-func waitsLong(cfg *conn.Config) { cfg.Linger = conntest.Patience }
+func waitsLong(cfg *conn.Config) { cfg.LingerTimeout = conntest.Patience }
 
 // A Write that finds its connection's end on the way is sent or fails: it does not
 // return nil for bytes that are dropped.

@@ -166,5 +166,5 @@ func TestRawWritesHaveDeadlines(t *testing.T) {
 		}()
 		require.NoError(t, a.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
 		requireOpError(t, conntest.Receive(t, ended), "raw-write", os.ErrDeadlineExceeded)
-	}, func(cfg *conn.Config) { cfg.Linger = 50 * time.Millisecond })
+	}, func(cfg *conn.Config) { cfg.LingerTimeout = 50 * time.Millisecond })
 }

@@ -126,7 +126,7 @@ func TestACloseAmongLargeMessagesWaitsForThePeersEnd(t *testing.T) {
 					}
 					_, _ = c.Discard(c.Buffered())
 					return end(c)
-				}}, func(cfg *conn.Config) { cfg.Linger = time.Hour })
+				}}, func(cfg *conn.Config) { cfg.LingerTimeout = time.Hour })
 				c := f.dial()
 				for range 19 {
 					write(t, c, noise[:10<<10])

@@ -45,7 +45,7 @@ func TestASpliceCarriesEveryByteUnderFaults(t *testing.T) {
 func TestWhatASpliceCannotSendEndsBothEnds(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		plan := faults.New(1, faults.Rule{Call: faults.Send, Errno: syscall.ECONNRESET, Every: 5, Most: 1})
-		p := newProxy(t, backend, workers, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+		p := newProxy(t, backend, workers, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
 		client, origin := p.pair()
 		for range 2 {
 			require.NoError(t, roundTripThrough(client, origin))

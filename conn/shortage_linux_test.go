@@ -29,7 +29,7 @@ func TestTheServerOutlivesAShortageOfKernelMemory(t *testing.T) {
 					faults.Rule{Call: faults.Wait, Errno: errno, Every: 7})
 				var told atomic.Uint64
 				f := serve(t, backend, workers, funcs{data: echo}, func(cfg *conn.Config) {
-					cfg.Reactor.Faults = plan
+					faults.Into(&cfg.Reactor, plan)
 					cfg.Reactor.OnShortage = func(err error, pause time.Duration) {
 						if !errors.Is(err, errno) || pause <= 0 {
 							t.Errorf("told of %v, pause %v", err, pause)

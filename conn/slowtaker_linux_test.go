@@ -25,7 +25,7 @@ func TestAPeerThatTakesLittleAtATimeOutlivesEveryLimit(t *testing.T) {
 	}{
 		"write":  {set: func(cfg *conn.Config, limit time.Duration) { cfg.WriteTimeout = limit }},
 		"idle":   {set: func(cfg *conn.Config, limit time.Duration) { cfg.IdleTimeout = limit }},
-		"linger": {func(cfg *conn.Config, limit time.Duration) { cfg.Linger = limit }, (*conn.Conn).Close},
+		"linger": {func(cfg *conn.Config, limit time.Duration) { cfg.LingerTimeout = limit }, (*conn.Conn).Close},
 	}
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for name, l := range limits {

@@ -36,8 +36,8 @@ type Spliced struct {
 // The end of one peer's bytes becomes the end of the other's, after everything before it. When
 // either connection closes by its handler, so does the other, once its bytes are sent. When one is
 // reset, fails or is idle for too long, the other is reset. The reset waits until its peer has
-// acknowledged all bytes that arrived before, for Config.Linger at each step. Its OnClose is given
-// an error that wraps the first one's. Deadlines and limits are each connection's own.
+// acknowledged all bytes that arrived before, for Config.LingerTimeout at each step. Its OnClose is
+// given an error that wraps the first one's. Deadlines and limits are each connection's own.
 //
 // A peer that takes less than the other sends holds that one up. At most about Config.HighWater
 // bytes lie between the two, each way. Bulk data moves through a pipe of the kernel by splice(2):

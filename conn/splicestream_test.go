@@ -297,7 +297,7 @@ func TestAnEndOfEitherStreamEndsTheSplice(t *testing.T) {
 	}
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		// a peer that takes nothing delays the end
-		p := newStreamProxy(t, backend, workers, func(cfg *conn.Config) { cfg.Linger = 50 * time.Millisecond })
+		p := newStreamProxy(t, backend, workers, func(cfg *conn.Config) { cfg.LingerTimeout = 50 * time.Millisecond })
 		for _, e := range endings {
 			for _, bulk := range []bool{false, true} {
 				client, origin := p.pair()

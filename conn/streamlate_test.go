@@ -130,7 +130,7 @@ func TestAbortOfAStreamDoesNotWaitForItsClose(t *testing.T) {
 					return nil
 				}
 				return sleep(cx, time.Hour)
-			}, func(cfg *conn.Config) { cfg.Linger = time.Hour })
+			}, func(cfg *conn.Config) { cfg.LingerTimeout = time.Hour })
 			_ = f.dial().(*net.TCPConn).SetReadBuffer(16 << 10)
 			s := conntest.Receive(t, streams)
 			time.Sleep(5 * time.Millisecond) // it may have returned by then

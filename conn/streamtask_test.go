@@ -305,7 +305,7 @@ func TestAFunctionCannotUseTheStreamOfAnother(t *testing.T) {
 // A close from anywhere, at any moment, ends the reads, writes and dials of all tasks.
 func TestClosesRaceWithWhatTasksDo(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		f := serve(t, backend, workers, funcs{data: echo}, func(c *conn.Config) { c.Linger = 100 * time.Millisecond })
+		f := serve(t, backend, workers, funcs{data: echo}, func(c *conn.Config) { c.LingerTimeout = 100 * time.Millisecond })
 		ended := func(err error) error {
 			if err == io.EOF || errors.Is(err, net.ErrClosed) {
 				return nil

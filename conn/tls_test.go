@@ -71,14 +71,14 @@ func eachKind(t *testing.T, f func(t *testing.T, backend string, workers int, h 
 // covered is a fixture that listens with TLS.
 func covered(t *testing.T, backend string, workers int, cfg conn.TLSConfig, h conn.Handler, configure ...func(*conn.Config)) *fixture {
 	t.Helper()
-	short := func(c *conn.Config) { c.Linger = 200 * time.Millisecond } // for clients that leave it to the test's end
+	short := func(c *conn.Config) { c.LingerTimeout = 200 * time.Millisecond } // for clients that leave it to the test's end
 	f := newFixture(t, backend, workers, append([]func(*conn.Config){short}, configure...)...)
 	f.listenTLS(cfg, h)
 	return f
 }
 
 // patient is for clients that end by themselves, however long the processors keep them waiting.
-func patient(c *conn.Config) { c.Linger = conntest.Patience }
+func patient(c *conn.Config) { c.LingerTimeout = conntest.Patience }
 
 func (f *fixture) listenTLS(cfg conn.TLSConfig, h conn.Handler) {
 	f.t.Helper()

@@ -103,7 +103,7 @@ func TestServersThatCutTheirStreamShortAreUnexpectedEnds(t *testing.T) {
 	s := newSecret(t)
 	ln := conntest.Listen(t)
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-		f := newFixture(t, backend, workers, func(c *conn.Config) { c.Linger = 200 * time.Millisecond })
+		f := newFixture(t, backend, workers, func(c *conn.Config) { c.LingerTimeout = 200 * time.Millisecond })
 		ended := make(chan error, 1)
 		handlers := map[string]conn.Handler{
 			"callbacks": funcs{data: func(c *conn.Conn) error { _, err := c.Discard(-1); return err }, close: func(_ *conn.Conn, err error) { ended <- err }},

@@ -260,7 +260,7 @@ func TestDrainingEndsHandshakes(t *testing.T) {
 func TestSocketsWithinTLSAreRefused(t *testing.T) {
 	s := newSecret(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f := newFixture(t, backend, 2, func(c *conn.Config) { c.Linger = 200 * time.Millisecond })
+		f := newFixture(t, backend, 2, func(c *conn.Config) { c.LingerTimeout = 200 * time.Millisecond })
 		f.listenTLS(s.server, funcs{data: echo})
 		socket := conn.NewSocket()
 		_, err := f.Dial(f.addr, conn.ConnectTLS(conn.TLSConfig{Config: s.client}, socket.Handler()))

@@ -11,8 +11,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// The peer has said close-notify and does not read, so there is no room for ours: Config.Linger
-// bounds the wait, though nothing that the handler wrote is unsent.
+// The peer has said close-notify and does not read, so there is no room for ours:
+// Config.LingerTimeout bounds the wait, though nothing that the handler wrote is unsent.
 func TestACloseNotifyThatIsNotTakenIsNotWaitedForForEver(t *testing.T) {
 	s := newSecret(t)
 	conntest.Backends(t, func(t *testing.T, backend string) {

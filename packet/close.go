@@ -12,7 +12,7 @@ import (
 )
 
 // Close closes the socket in order. It receives nothing more, and sends all queued datagrams, for
-// at most Config.Linger. A second Close does nothing, and returns an error that matches
+// at most Config.LingerTimeout. A second Close does nothing, and returns an error that matches
 // net.ErrClosed.
 func (c *Conn) Close() error {
 	if c.is(closing | broken) {

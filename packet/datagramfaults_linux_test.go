@@ -29,7 +29,7 @@ func TestTasksAnswerEveryDatagramUnderFaults(t *testing.T) {
 						t.Skip("only io_uring has completions to drop")
 					}
 					plan := conntest.Faults(t, rules...)
-					f := newFixture(t, backend, workers, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+					f := newFixture(t, backend, workers, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
 					s := listenTaskUDP(t, f)
 					inTask(f, echo(s))
 					c := dialTaskUDP(t, f, s.LocalAddr())
@@ -64,7 +64,7 @@ func TestAReceiveThatWaitsTriesTwice(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		for _, stackful := range []bool{true, false} {
 			counts := faults.New(1, faults.Rule{Call: faults.RecvFrom, Errno: syscall.EINTR, Every: 2}) // one for each try but the first
-			f := newFixture(t, backend, workers, func(c *conn.Config) { c.Reactor.Faults = counts })
+			f := newFixture(t, backend, workers, func(c *conn.Config) { faults.Into(&c.Reactor, counts) })
 			s := listenTaskUDP(t, f)
 			c := dialTaskUDP(t, f, s.LocalAddr())
 			p := make([]byte, 10)

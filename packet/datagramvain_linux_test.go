@@ -41,7 +41,7 @@ func fillErrorQueue(t *testing.T, s syscall.Conn, send func(to *net.UDPAddr), re
 func TestAnErrorQueueMakesNoReadSpin(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		counts := faults.New(1, faults.Rule{Call: faults.RecvFrom, Every: 1}) // each call receives fewer than it asks for
-		s := openSocket(t, newFixture(t, backend, workers, func(c *conn.Config) { c.Reactor.Faults = counts }))
+		s := openSocket(t, newFixture(t, backend, workers, func(c *conn.Config) { faults.Into(&c.Reactor, counts) }))
 		p := make([]byte, 100)
 		fillErrorQueue(t, s,
 			func(to *net.UDPAddr) { _, err := s.WriteTo([]byte("x"), to); require.NoError(t, err) },

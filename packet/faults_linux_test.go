@@ -44,7 +44,7 @@ func TestEveryDatagramIsAnsweredUnderFaults(t *testing.T) {
 					t.Skip("an operation of io_uring has no such results")
 				}
 				plan := conntest.Faults(t, conntest.Fail(errno, 0.4, faults.SendTo)...)
-				answerAll(t, backend, workers, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+				answerAll(t, backend, workers, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
 				require.Positive(t, plan.Total())
 			})
 		})
@@ -140,7 +140,7 @@ func underFaults(t *testing.T, rules map[string][]faults.Rule,
 				}
 				plan := conntest.Faults(t, rules...)
 				f(t, backend, workers, plan, func(cfg *conn.Config) {
-					cfg.Reactor.Faults = plan
+					faults.Into(&cfg.Reactor, plan)
 					if workers == 2 { // so that each datagram is an operation, which may fail
 						cfg.Reactor.Without = []reactor.Feature{reactor.FeatureMultishotAccept, reactor.FeatureMultishotRecv}
 					}

@@ -23,7 +23,7 @@ func TestAPacketSocketOutlivesDroppedCompletions(t *testing.T) {
 			t.Skip("only io_uring has completions to drop")
 		}
 		plan := conntest.Faults(t, faults.Rule{Call: faults.Complete, Errno: syscall.EBADR, Every: 20})
-		f, lives := packetFixture(t, backend, workers, func(cfg *conn.Config) { cfg.Reactor.Faults = plan })
+		f, lives := packetFixture(t, backend, workers, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
 		_, at := servePackets(t, f, &funcs{lives: lives, packets: echoPackets})
 		conntest.Each(t, 6, func(int) error {
 			c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(at))

@@ -296,7 +296,7 @@ func TestAConnectionWhoseStartFailsCanBeKilled(t *testing.T) {
 	s := newSystem(t, 2, process.Config{})
 	h := &failing{started: make(chan process.PID, 1)}
 	srv := &server.Server{Workers: 1, Handler: process.Handler(s, h, process.Options{})}
-	srv.Conn.Linger = time.Hour
+	srv.ConnConfig.LingerTimeout = time.Hour
 	peer := dial(t, serve(t, srv))
 	pid := receive(t, "the connection's process", h.started)
 	reason := reasonOf(t, s, pid)

@@ -14,7 +14,7 @@ func TestCallsFailAsTheirConfigurationPlans(t *testing.T) {
 	require.NoError(t, err)
 	defer unix.Close(pair[0])
 	defer unix.Close(pair[1])
-	calls := NewCalls(Config{Faults: faults.New(1,
+	calls := NewCalls(Config{faults: faults.New(1,
 		faults.Rule{Call: faults.Send, Errno: unix.ENOBUFS, Every: 1, Most: 1},
 		faults.Rule{Call: faults.Recv, Errno: unix.ENOMEM, Every: 1, Most: 1})})
 	p := make([]byte, 8)

@@ -80,8 +80,7 @@ type Config struct {
 	// it must be quick and must not call the reactor.
 	OnOverflow func()
 
-	// Faults is for this module's tests: it makes system calls fail. nil: none fail.
-	Faults *faults.Plan
+	faults *faults.Plan // of this module's tests: it makes system calls fail; nil: none fail
 
 	selected bool // every field is set, and the backend has been probed
 }

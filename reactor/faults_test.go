@@ -52,7 +52,7 @@ func TestConformanceUnderFaults(t *testing.T) {
 			t.Run(b.Name+", "+name, func(t *testing.T) {
 				plan := conntest.Faults(t, rules...)
 				b := b
-				b.Config.Faults = plan
+				faults.Into(&b.Config, plan)
 				reactortest.Run(t, b)
 				require.Positive(t, plan.Total(), "%v", plan)
 			})

@@ -25,10 +25,10 @@ type injector struct {
 
 // newKernel returns the kernel. Its calls fail as cfg says.
 func newKernel(cfg *Config) kernel {
-	if cfg.Faults == nil {
+	if cfg.faults == nil {
 		return kernel{}
 	}
-	return kernel{&injector{plan: cfg.Faults, watched: map[int]uint32{}}}
+	return kernel{&injector{plan: cfg.faults, watched: map[int]uint32{}}}
 }
 
 // next is Plan.Next. The edge is requested before the call. The next wait reports it if the

@@ -19,7 +19,7 @@ type kernel struct {
 	faults *faults.Plan // nil: none
 }
 
-func newKernel(cfg *Config, port *iocp) kernel { return kernel{port, cfg.Faults} }
+func newKernel(cfg *Config, port *iocp) kernel { return kernel{port, cfg.faults} }
 
 // next returns the size, of n, for which the next call is to be made, or the errno that it returns
 // without a system call.

@@ -29,10 +29,10 @@ type uringFaults struct {
 }
 
 func newURingFaults(cfg *Config) *uringFaults {
-	if cfg.Faults == nil {
+	if cfg.faults == nil {
 		return nil
 	}
-	return &uringFaults{plan: cfg.Faults, results: map[uint64]int32{}, watched: map[int]Token{}}
+	return &uringFaults{plan: cfg.faults, results: map[uint64]int32{}, watched: map[int]Token{}}
 }
 
 // next is Plan.Next for a call that is no operation; f may be nil.

@@ -106,7 +106,7 @@ func tryURing(cfg *Config) (_ Reactor, err error) {
 	}
 	r.rest, _ = newRest(ring.FD(), r.pollInRest)
 	if r.faults != nil {
-		r.faults.done = cfg.Faults.OnRenew(r.renew)
+		r.faults.done = cfg.faults.OnRenew(r.renew)
 	}
 	return r, nil
 }

@@ -153,7 +153,7 @@ func TestPlannedFailuresOfCallsLoseNoEdge(t *testing.T) {
 	plan := faults.New(5, faults.Rule{Call: faults.Recv, Errno: unix.EAGAIN, Odds: 0.3},
 		faults.Rule{Call: faults.Recv, Odds: 0.3},
 		faults.Rule{Call: faults.Send, Errno: unix.EAGAIN, Odds: 0.3}, faults.Rule{Call: faults.Send, Odds: 0.3})
-	cfg := Config{Faults: plan}
+	cfg := Config{faults: plan}
 	eachWatcher(t, cfg, func(t *testing.T, r Reactor) {
 		calls := NewCalls(cfg)
 		fd, peer := tcpPair(t)

@@ -56,7 +56,7 @@ func cpu(b *testing.B) func() {
 // them, and by one of a pool.
 func BenchmarkDial(b *testing.B) {
 	addr := conntest.Serve(b, conntest.Echo).String()
-	g, err := conn.NewGroup(conn.Config{Linger: time.Second}, sched.Config{Workers: 1})
+	g, err := conn.NewGroup(conn.Config{LingerTimeout: time.Second}, sched.Config{Workers: 1})
 	require.NoError(b, err)
 	defer g.Close()
 	d := server.Dialer{Group: func() *conn.Group { return g }}

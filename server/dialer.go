@@ -68,7 +68,7 @@ type Dialer struct {
 	Near *Conn
 
 	// Timeout bounds a dial: the resolution of the name and all attempts. 0:
-	// Server.Conn.ConnectTimeout.
+	// Server.ConnConfig.ConnectTimeout.
 	Timeout time.Duration
 
 	// Deadline is the time by which a connection must be established. Zero: none.

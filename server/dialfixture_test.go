@@ -95,7 +95,7 @@ type client struct {
 func newClient(t *testing.T, backend string, workers int, paused bool) *client {
 	t.Helper()
 	c := &client{names: &names{hosts: map[string][]string{}}, t: t}
-	cfg := conn.Config{Linger: 200 * time.Millisecond}
+	cfg := conn.Config{LingerTimeout: 200 * time.Millisecond}
 	cfg.Reactor.Backend = backend
 	testmode.EndlessParks.Store(true)
 	defer testmode.EndlessParks.Store(false)

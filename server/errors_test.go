@@ -73,7 +73,7 @@ func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 		"unknown backend": {&server.Server{Handler: echo{}, Backend: "dpdk"}, errors.ErrUnsupported, "use " + strings.Join(reactor.Backends(), " or ")},
 		"no address":      {&server.Server{Handler: echo{}}, nil, "set one, such as 127.0.0.1:8080, or :0"},
 		"workers":         {&server.Server{Handler: echo{}, Workers: -1}, nil, "use 0 for one per processor"},
-		"conn":            {&server.Server{Handler: echo{}, Conn: conn.Config{MaxRead: -1}}, nil, "use at least 1"},
+		"conn":            {&server.Server{Handler: echo{}, ConnConfig: conn.Config{MaxRead: -1}}, nil, "use at least 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.s.ListenAndServe()
@@ -92,7 +92,7 @@ func TestADriverThatCannotStartFailsTheServer(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		for _, workers := range []int{1, 4} {
 			s := &server.Server{Handler: echo{}, Addr: "127.0.0.1:0", Backend: backend, Workers: workers}
-			s.Conn.Reactor = reactor.Config{Buffers: 32768, BufferSize: 1 << 24} // half a terabyte
+			s.ConnConfig.Reactor = reactor.Config{Buffers: 32768, BufferSize: 1 << 24} // half a terabyte
 			err := s.ListenAndServe()
 			require.ErrorIs(t, conn.Portable(err), syscall.ENOMEM)
 			requireAdvice(t, err, backend+" cannot start")

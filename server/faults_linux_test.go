@@ -55,8 +55,8 @@ func TestShutdownLosesNothingUnderFaults(t *testing.T) {
 		plan := conntest.Faults(t, rules...)
 		h := large{answer: bytes.Repeat([]byte("0123456789abcdef"), 1<<16)}
 		srv := &server.Server{Handler: h, Backend: backend, Workers: workers}
-		srv.Conn.Reactor.Faults = plan
-		srv.Conn.Linger = conntest.Patience
+		faults.Into(&srv.ConnConfig.Reactor, plan)
+		srv.ConnConfig.LingerTimeout = conntest.Patience
 		s := run(t, srv)
 
 		const n = 12

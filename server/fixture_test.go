@@ -39,8 +39,8 @@ func run(t *testing.T, s *server.Server) *running {
 	if s.Addr == "" {
 		s.Addr = "127.0.0.1:0"
 	}
-	if s.Conn.Linger == 0 {
-		s.Conn.Linger = 200 * time.Millisecond // for peers that leave it to the test's end
+	if s.ConnConfig.LingerTimeout == 0 {
+		s.ConnConfig.LingerTimeout = 200 * time.Millisecond // for peers that leave it to the test's end
 	}
 	s.Logger = r.log.Logger()
 	listening := make(chan net.Addr, 1)

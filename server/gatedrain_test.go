@@ -52,7 +52,7 @@ func TestShutdownWaitsForHeadersAndHellosThatAreUnderWay(t *testing.T) {
 					if c.secure {
 						srv.TLS = of
 					}
-					srv.Conn.Linger = forEver
+					srv.ConnConfig.LingerTimeout = forEver
 					s := run(t, srv)
 					open := func(nc net.Conn) (*httpWire, error) {
 						side := &httpSide{T: t, ours: true}
@@ -116,7 +116,7 @@ func TestHTTP2IsServedAfterAHandshakeDuringTheDrain(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		try := func() (proto string, took time.Duration, err error) {
 			srv := &server.Server{Handler: server.WithLinger(server.HTTP(site()), httpLinger), Backend: backend, TLS: of}
-			srv.Conn.Linger = forEver
+			srv.ConnConfig.LingerTimeout = forEver
 			s := run(t, srv)
 			halt := &halting{Conn: s.dial(), half: make(chan struct{}), goOn: make(chan struct{})}
 			tr := &http.Transport{TLSClientConfig: client.Clone(), ForceAttemptHTTP2: true}

@@ -27,7 +27,7 @@ func onListeners(t *testing.T, test func(t *testing.T, s *server.Server)) {
 				conntest.Guard(t)
 				log := &conntest.Log{}
 				s := &server.Server{Backend: backend, Handler: h, Logger: log.Logger()}
-				s.Conn.Linger = 200 * time.Millisecond
+				s.ConnConfig.LingerTimeout = 200 * time.Millisecond
 				t.Cleanup(func() { _ = s.Close() })
 				conntest.Report(t, log.String)
 				test(t, s)

@@ -42,7 +42,7 @@ func TestClosingWhatConnStateGaveIsToldAtOnce(t *testing.T) {
 					})
 					hs := closing(state, got, ended, site)
 					srv := &server.Server{Handler: server.WithLinger(server.HTTPServer(hs), httpLinger), Backend: backend}
-					srv.Conn.Linger = forEver
+					srv.ConnConfig.LingerTimeout = forEver
 					side := &httpSide{T: t, ours: true}
 					if secure {
 						srv.TLS, side.tls = of, client

@@ -43,7 +43,7 @@ func TestShutdownServesARequestThatIsUnderWay(t *testing.T) {
 					if secure {
 						srv.TLS, side.tls = of, clientConfig
 					}
-					srv.Conn.Linger = forEver
+					srv.ConnConfig.LingerTimeout = forEver
 					s := run(t, srv)
 					side.addr, side.s = s.addr.String(), s.Server
 					w := side.dial()

@@ -24,7 +24,7 @@ type (
 	//	write    Write WriteString Writev ReadFrom SendFile AvailableBuffer Flush
 	//	unsent   Unsent NotifySent
 	//	end      Close CloseWrite CloseRead Abort; NotifyClose Draining Context Life
-	//	time     SetDeadline SetReadDeadline SetWriteDeadline SetIdleTimeout SetLinger Now
+	//	time     SetDeadline SetReadDeadline SetWriteDeadline SetIdleTimeout SetLingerTimeout Now
 	//	peer     RemoteAddr LocalAddr PeerCred TLS
 	//	others   Handle, for other goroutines; Dial; Group Worker
 	//	state    SetValue Value, and ValueOf; SetHandler PassTo
@@ -66,7 +66,7 @@ type (
 
 	// Group is the workers and the connections that they serve, see Server.On.
 	Group = conn.Group
-	// Config configures connections, see Server.Conn.
+	// Config configures connections, see Server.ConnConfig.
 	Config = conn.Config
 	// Stats are the counters that Group.Stats returns.
 	Stats = conn.Stats

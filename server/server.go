@@ -71,7 +71,7 @@ type Server struct {
 
 	// On is a group made by conn.NewGroup, on whose workers the server runs. Other servers may run
 	// on it too. nil: the server makes its own workers. With On, these fields must be zero:
-	// Backend, Workers, Hold, BusyPoll, SlowTask, Spares, Events, Coalesce, Conn, Logger, Tickers.
+	// Backend, Workers, Tuning, SlowTask, Spares, Events, ConnConfig, Logger, Tickers.
 	// Shutdown and Close then end the server's own listeners, connections and packet sockets. The
 	// workers, dialed connections and other servers go on: close the group after its servers.
 	On *conn.Group
@@ -79,8 +79,8 @@ type Server struct {
 	// Backend is the name of a backend: see reactor.Config. "": the environment variable
 	// SUIRO_BACKEND. If neither is set, it is the best one that starts. On Linux it is epoll in
 	// these cases: for handlers that are Stackful, as those of Sequential and SessionTasks are, for
-	// HTTP, for Listen, ListenStream, ListenUnix and ListenUDP, and with Coalesce. A debug line of
-	// the log names it.
+	// HTTP, for Listen, ListenStream, ListenUnix and ListenUDP, and with Tuning.Coalesce. A debug
+	// line of the log names it.
 	Backend string
 
 	// Workers is the number of workers. 0: GOMAXPROCS when the server starts. With neither Handler
@@ -89,19 +89,8 @@ type Server struct {
 	// logged once if GOMAXPROCS was set above such a limit by hand.
 	Workers int
 
-	// Hold is how long an idle worker keeps its processor before it blocks. 0: 100 µs. Negative: it
-	// blocks at once. See sched.Config.
-	Hold time.Duration
-
-	// BusyPoll is how long an idle worker polls for events before it waits, as long as polling
-	// finds some. 0: it does not. At most 1 ms. See sched.Config.
-	BusyPoll time.Duration
-
-	// Coalesce delays the wake-ups of idle workers under load by up to this time, so that one
-	// wake-up serves several events: less CPU time for more latency. 0: no delay. At most 1 ms. It
-	// is for epoll, which Linux then uses unless a backend is named. It has no effect on other
-	// backends, nor where workers only wake goroutines (see Listen). See reactor.Config.
-	Coalesce time.Duration
+	// Tuning says how idle workers wait. The zero value suits most servers.
+	Tuning Tuning
 
 	// ReusePort makes each worker listen on its own socket (SO_REUSEPORT). The kernel chooses the
 	// socket by a hash of the addresses, and a connection stays on the worker that accepts it. That
@@ -171,10 +160,10 @@ type Server struct {
 	// Tickers are functions that the server calls at intervals. nil: none.
 	Tickers []Ticker
 
-	// Conn configures connections: water marks, limits, the linger time. Its Reactor.Backend,
-	// Reactor.Coalesce and Logger must be zero; Server has fields with these names. Otherwise the
-	// server does not start.
-	Conn conn.Config
+	// ConnConfig configures connections: water marks, limits, time-outs. Its Reactor.Backend,
+	// Reactor.Coalesce and Logger must be zero, or the server does not start: Backend,
+	// Tuning.Coalesce and Logger of the Server are for these.
+	ConnConfig conn.Config
 
 	// Logger gets accept errors, panics of handlers, and the reason why another backend was taken.
 	// At debug level it also gets the errors that handlers return, which Group().Stats() counts.
@@ -342,13 +331,13 @@ func (s *Server) workers() (*conn.Group, error) {
 		s.members = newMembers()
 		return s.On, nil
 	}
-	cfg := s.Conn
-	cfg.Reactor.Backend, cfg.Reactor.Coalesce, cfg.Logger = s.Backend, s.Coalesce, s.Logger
+	cfg := s.ConnConfig
+	cfg.Reactor.Backend, cfg.Reactor.Coalesce, cfg.Logger = s.Backend, s.Tuning.Coalesce, s.Logger
 	cfg.Reactor.AnyThread = cfg.Reactor.AnyThread || s.stackful()
 	if cfg.Logger == nil {
 		cfg.Logger = defaultLogger()
 	}
-	rc := sched.Config{Workers: s.Workers, Hold: s.Hold, BusyPoll: s.BusyPoll, SlowTask: s.SlowTask, Spares: s.Spares, Events: s.Events}
+	rc := sched.Config{Workers: s.Workers, Hold: s.Tuning.Hold, BusyPoll: s.Tuning.BusyPoll, SlowTask: s.SlowTask, Spares: s.Spares, Events: s.Events}
 	if (s.Handler == nil || s.needs.Goroutines) && s.Packets == nil && !s.tasks {
 		forGoroutines(&rc)
 	}

@@ -71,7 +71,7 @@ func TestServesOnEveryNetwork(t *testing.T) {
 func TestServeTakesSeveralListenersAndClosesThem(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		s := &server.Server{Handler: echo{}, Backend: backend, Workers: 2}
-		s.Conn.Linger = 200 * time.Millisecond // its peers leave it to the end of the test
+		s.ConnConfig.LingerTimeout = 200 * time.Millisecond // its peers leave it to the end of the test
 		served := make(chan error, 3)
 		var listeners []net.Listener
 		addrs := map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "unix": t.TempDir() + "/s"}
@@ -142,21 +142,22 @@ func TestDefaultLogger(t *testing.T) {
 }
 
 // A setting has one place: the server's own field.
-func TestAServerRefusesSettingsOfConnThatItHasItself(t *testing.T) {
+func TestAServerRefusesSettingsOfConnConfigThatItHasItself(t *testing.T) {
 	logger := slog.New(slog.DiscardHandler)
 	for name, test := range map[string]struct {
 		conn   conn.Config
 		server *server.Server
 	}{
 		"Backend":  {conn.Config{Reactor: reactor.Config{Backend: "epoll"}}, &server.Server{Backend: "epoll"}},
-		"Coalesce": {conn.Config{Reactor: reactor.Config{Coalesce: 1}}, &server.Server{Coalesce: 1}},
+		"Coalesce": {conn.Config{Reactor: reactor.Config{Coalesce: 1}}, &server.Server{Tuning: server.Tuning{Coalesce: 1}}},
 		"Logger":   {conn.Config{Logger: logger}, &server.Server{Logger: logger}},
 	} {
 		for _, s := range []*server.Server{{}, test.server} {
-			s.Handler, s.Addr, s.Conn = echo{}, "127.0.0.1:0", test.conn
+			s.Handler, s.Addr, s.ConnConfig = echo{}, "127.0.0.1:0", test.conn
 			s.Listening = func(net.Addr) { go s.Close() } // it should not serve
 			err := s.ListenAndServe()
-			require.ErrorContains(t, err, name+" is set; set Server."+name+" instead")
+			require.ErrorContains(t, err, name+" is set; set Server.")
+			require.ErrorContains(t, err, name+" instead")
 			require.NotErrorIs(t, err, server.ErrServerClosed)
 		}
 	}
@@ -184,11 +185,11 @@ func TestPanicsGoToTheServersLogger(t *testing.T) {
 // Workers that busy-poll, and workers that coalesce wake-ups, serve events of the kernel, of
 // goroutines and of timers as usual.
 func TestWorkersThatBusyPollServeAsBefore(t *testing.T) {
-	servesAsEver(t, func(s *server.Server) { s.BusyPoll = 50 * time.Microsecond })
+	servesAsEver(t, func(s *server.Server) { s.Tuning.BusyPoll = 50 * time.Microsecond })
 }
 
 func TestWorkersThatCoalesceWakeUpsServeAsBefore(t *testing.T) {
-	servesAsEver(t, func(s *server.Server) { s.Coalesce = 50 * time.Microsecond })
+	servesAsEver(t, func(s *server.Server) { s.Tuning.Coalesce = 50 * time.Microsecond })
 }
 
 func servesAsEver(t *testing.T, set func(*server.Server)) {

@@ -23,9 +23,9 @@ func (s *Server) checkShared() error {
 		name  string
 		value any
 	}{
-		{"Backend", s.Backend}, {"Workers", s.Workers}, {"Hold", s.Hold}, {"BusyPoll", s.BusyPoll},
+		{"Backend", s.Backend}, {"Workers", s.Workers}, {"Tuning", s.Tuning},
 		{"SlowTask", s.SlowTask}, {"Spares", s.Spares}, {"Events", s.Events},
-		{"Coalesce", s.Coalesce}, {"Conn", s.Conn}, {"Logger", s.Logger}, {"Tickers", s.Tickers},
+		{"ConnConfig", s.ConnConfig}, {"Logger", s.Logger}, {"Tickers", s.Tickers},
 	} {
 		if !reflect.ValueOf(f.value).IsZero() {
 			bad = append(bad, f.name)
@@ -37,20 +37,20 @@ func (s *Server) checkShared() error {
 	return nil
 }
 
-// checkConn refuses settings of Conn for which Server has its own fields.
+// checkConn refuses settings of ConnConfig for which Server has its own fields.
 func (s *Server) checkConn() error {
-	var name string
+	var name, instead string
 	switch {
-	case s.Conn.Reactor.Backend != "":
-		name = "Reactor.Backend"
-	case s.Conn.Reactor.Coalesce != 0:
-		name = "Reactor.Coalesce"
-	case s.Conn.Logger != nil:
-		name = "Logger"
+	case s.ConnConfig.Reactor.Backend != "":
+		name, instead = "Reactor.Backend", "Backend"
+	case s.ConnConfig.Reactor.Coalesce != 0:
+		name, instead = "Reactor.Coalesce", "Tuning.Coalesce"
+	case s.ConnConfig.Logger != nil:
+		name, instead = "Logger", "Logger"
 	default:
 		return nil
 	}
-	return fmt.Errorf("server: Conn.%s is set; set Server.%s instead", name, strings.TrimPrefix(name, "Reactor."))
+	return fmt.Errorf("server: ConnConfig.%s is set; set Server.%s instead", name, instead)
 }
 
 // members are the connections and packet sockets of a server on a group that it shares.

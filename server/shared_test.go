@@ -24,7 +24,7 @@ import (
 // sharedGroup is a group that lives until the end of the test.
 func sharedGroup(t *testing.T, backend string, workers int) *conn.Group {
 	t.Helper()
-	cfg := conn.Config{Reactor: reactor.Config{Backend: backend}, Linger: 200 * time.Millisecond}
+	cfg := conn.Config{Reactor: reactor.Config{Backend: backend}, LingerTimeout: 200 * time.Millisecond}
 	cfg.Logger = (&conntest.Log{}).Logger()
 	g, err := conn.NewGroup(cfg, sched.Config{Workers: workers})
 	require.NoError(t, err)
@@ -158,14 +158,12 @@ func TestShutdownOnASharedGroupReturnsThoughAHandlerNeverDoes(t *testing.T) {
 func TestAServerOnAGroupRefusesWhatIsTheGroups(t *testing.T) {
 	g := sharedGroup(t, "", 1)
 	for name, s := range map[string]*server.Server{
-		"Backend":  {Backend: "epoll"},
-		"Workers":  {Workers: 1},
-		"Hold":     {Hold: 1},
-		"BusyPoll": {BusyPoll: 1},
-		"Coalesce": {Coalesce: 1},
-		"Conn":     {Conn: conn.Config{MaxConns: 1}},
-		"Logger":   {Logger: slog.Default()},
-		"Tickers":  {Tickers: []server.Ticker{{Every: 1, Do: func(*sched.Context) {}}}},
+		"Backend":    {Backend: "epoll"},
+		"Workers":    {Workers: 1},
+		"Tuning":     {Tuning: server.Tuning{Hold: 1}},
+		"ConnConfig": {ConnConfig: conn.Config{MaxConns: 1}},
+		"Logger":     {Logger: slog.Default()},
+		"Tickers":    {Tickers: []server.Ticker{{Every: 1, Do: func(*sched.Context) {}}}},
 	} {
 		s.On, s.Handler, s.Addr = g, echo{}, "127.0.0.1:0"
 		err := s.ListenAndServe()

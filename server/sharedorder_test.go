@@ -198,7 +198,7 @@ func TestTheLogNamesHandlersOnASharedGroup(t *testing.T) {
 // lingeringGroup is a shared group with a linger time that a test does not outlast.
 func lingeringGroup(t *testing.T, backend string) *conn.Group {
 	t.Helper()
-	cfg := conn.Config{Reactor: reactor.Config{Backend: backend}, Linger: forEver, Logger: (&conntest.Log{}).Logger()}
+	cfg := conn.Config{Reactor: reactor.Config{Backend: backend}, LingerTimeout: forEver, Logger: (&conntest.Log{}).Logger()}
 	g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.Stop(context.Background())) })

@@ -127,7 +127,7 @@ func TestShutdownLeavesUpstreamCallsInFlight(t *testing.T) {
 				srv := &server.Server{Backend: backend, Workers: workers}
 				pool := &server.Pool{Dialer: server.Dialer{Group: srv.Group}}
 				g := &gateway{ask: func(client server.Handle) { ask(pool, client) }, draining: make(chan bool, 1)}
-				srv.Handler, srv.Conn.Linger = g, forEver
+				srv.Handler, srv.ConnConfig.LingerTimeout = g, forEver
 				s := run(t, srv)
 				c := s.dial()
 				_, err := io.WriteString(c, "x")
@@ -175,7 +175,7 @@ func TestShutdownEndsAndOutlastsATransportsConnections(t *testing.T) {
 			defer answer.Body.Close()
 			_, _ = io.Copy(w, answer.Body)
 		})
-		srv.Handler, srv.Conn.Linger = server.HTTP(site), forEver
+		srv.Handler, srv.ConnConfig.LingerTimeout = server.HTTP(site), forEver
 		s := run(t, srv)
 		got := make(chan string, 1)
 		go func() {
@@ -223,7 +223,7 @@ func TestShutdownDoesNotWaitForIdleClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 				srv := &server.Server{Handler: c.handler(), Backend: backend, Workers: workers}
-				srv.Conn.Linger = forEver
+				srv.ConnConfig.LingerTimeout = forEver
 				s := run(t, srv)
 				client := s.dial()
 				_, err := io.WriteString(client, c.ask)
@@ -263,7 +263,7 @@ func TestShutdownWaitsForTheRequestOfASequentialHandler(t *testing.T) {
 			}
 		})
 		srv := &server.Server{Handler: h, Backend: backend, Workers: workers}
-		srv.Conn.Linger = forEver
+		srv.ConnConfig.LingerTimeout = forEver
 		s := run(t, srv)
 		c := s.dial()
 		roundTrip(t, c, "ab")

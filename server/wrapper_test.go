@@ -57,7 +57,7 @@ func TestAWrapperSeesEveryOpenDrainAndClose(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 				h := &tallied{Handler: &tallied{Handler: c.of()}}
 				srv := &server.Server{Handler: h, Backend: backend, Workers: workers}
-				srv.Conn.Linger = forEver
+				srv.ConnConfig.LingerTimeout = forEver
 				s := run(t, srv)
 				for i := range 10 {
 					client := s.dial()

@@ -5,7 +5,7 @@
 //
 //	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(otel.NewProducer(s)))
 //	tracer := otel.NewTracer(traceProvider)
-//	s.Conn.ConnContext = tracer.ConnContext
+//	s.ConnConfig.ConnContext = tracer.ConnContext
 //	s.Handler = tracer.Sequential(serve)
 //	s.Packets = &server.Sessions{Handler: tracer.Sessions(h)}
 //

@@ -95,7 +95,7 @@ func TestAFunctionsSpanIsAChildAndItsContextHasIt(t *testing.T) {
 		begun.End()
 		return serve(ctx, s)
 	})}
-	s.Conn.ConnContext = tracer.ConnContext
+	s.ConnConfig.ConnContext = tracer.ConnContext
 	addr, stop := run(t, s)
 	c := dial(t, addr)
 	say(t, c, "hello")
@@ -239,7 +239,7 @@ func ExampleTracer() {
 	provider := sdk.NewTracerProvider() // with an exporter
 	tracer := otel.NewTracer(provider)
 	s := &server.Server{Addr: "127.0.0.1:0", Handler: tracer.Sequential(serve)}
-	s.Conn.ConnContext = tracer.ConnContext
+	s.ConnConfig.ConnContext = tracer.ConnContext
 	s.Listening = func(net.Addr) { _ = s.Close() }
 	fmt.Println(s.ListenAndServe())
 	// Output: server: closed by Shutdown or Close

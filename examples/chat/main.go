@@ -142,8 +142,8 @@ func main() {
 	s := &server.Server{Handler: server.Sequential(h.serve), WriteBuffer: 64 << 10}
 	app.Flags(s, "127.0.0.1:9001")
 	flag.IntVar(&h.backlog, "backlog", 1024, "how many `messages` a client may be behind its room")
-	flag.DurationVar(&s.Conn.WriteTimeout, "write-timeout", 5*time.Second, "how long a client may take nothing")
+	flag.DurationVar(&s.ConnConfig.WriteTimeout, "write-timeout", 5*time.Second, "how long a client may take nothing")
 	flag.Parse()
-	s.Conn.Linger = s.Conn.WriteTimeout // also of one that is told goodbye
+	s.ConnConfig.LingerTimeout = s.ConnConfig.WriteTimeout // also of one that is told goodbye
 	app.Main("chat", s)
 }

@@ -22,7 +22,7 @@ func main() {
 			store.Sweep(next)
 			next++
 		}}},
-		Conn: conn.Config{MaxRead: kv.MaxCommand}, // serve waits for a command as a whole
+		ConnConfig: conn.Config{MaxRead: kv.MaxCommand}, // serve waits for a command as a whole
 	}
 	app.Flags(s, "127.0.0.1:6380")
 	flag.Parse()

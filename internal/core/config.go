@@ -25,7 +25,7 @@ type Config struct {
 	ConnectTimeout      time.Duration
 	IdleTimeout         time.Duration
 	WriteTimeout        time.Duration
-	Linger              time.Duration
+	LingerTimeout       time.Duration
 	BaseContext         context.Context
 	ConnContext         func(context.Context, Handle) context.Context // or nil
 	Logger              *slog.Logger

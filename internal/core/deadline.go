@@ -145,10 +145,10 @@ func writeOverdue(c *Conn) {
 // stuck ends a connection whose peer takes too little.
 func stuck(c *Conn) { c.FailWrite(c.OpError("write", os.ErrDeadlineExceeded)) }
 
-// linger starts a period of Config.Linger.
+// linger starts a period of Config.LingerTimeout.
 func (k *timing) linger(c *Conn) {
 	now := c.Group.Runtime.Now() // not cx.Now: the handler may have taken long
-	k.Linger(now, cmp.Or(k.Patience, c.Group.Config.Linger))
+	k.Linger(now, cmp.Or(k.Patience, c.Group.Config.LingerTimeout))
 	if c.Unsent() > 0 || k.EndsByReset() {
 		k.Parting(c.Outflow())
 	}
@@ -163,10 +163,10 @@ func (k *timing) shorten(c *Conn) {
 	}
 }
 
-// lingerRest starts a period of Config.Linger for the input of a connection with SendFailed: a
-// splice may wait for the other peer.
+// lingerRest starts a period of Config.LingerTimeout for the input of a connection with SendFailed:
+// a splice may wait for the other peer.
 func (k *timing) lingerRest(c *Conn) {
-	k.Linger(c.Group.Runtime.Now(), cmp.Or(k.Patience, c.Group.Config.Linger))
+	k.Linger(c.Group.Runtime.Now(), cmp.Or(k.Patience, c.Group.Config.LingerTimeout))
 	k.Parting(inflow(c))
 }
 

@@ -97,7 +97,7 @@ func (g *Group) Open(cfg Config, rc sched.Config) error {
 	g.SendsFirst = !g.Completes
 	g.ReadsFirst = (g.Completes || cfg.Reactor.Backend == "epoll") && !g.Bounded()
 	g.Reads, g.PipeReads, g.CopyReads = policies(&g.Config)
-	g.Engine.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.Linger, Logger: cfg.Logger, Virtual: rc.Paused}
+	g.Engine.Config = engine.Config{Reactor: cfg.Reactor, MaxWrite: cfg.MaxWrite, MaxRead: cfg.MaxRead, Linger: cfg.LingerTimeout, Logger: cfg.Logger, Virtual: rc.Paused}
 	// its time is real: its drivers wait in the kernel
 	g.Runtime = bubble.Call(func() *sched.Runtime { return sched.New(rc) })
 	g.Engine.RT = g.Runtime

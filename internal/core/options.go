@@ -60,8 +60,8 @@ func (c *Conn) SetIdleTimeout(d time.Duration) error {
 	return nil
 }
 
-// SetLinger is Conn.SetLinger of package conn.
-func (c *Conn) SetLinger(d time.Duration) error {
+// SetLingerTimeout is Conn.SetLingerTimeout of package conn.
+func (c *Conn) SetLingerTimeout(d time.Duration) error {
 	switch {
 	case c.Is(Closing | Broken):
 		return c.OpError("set", net.ErrClosed)
@@ -88,8 +88,8 @@ func (c *Conn) SetWriteBuffer(bytes int) error {
 	return c.setOption(sock.SetWriteBuffer(c.Endpoint.FD, bytes))
 }
 
-// SetKeepAlive is Conn.SetKeepAlive of package conn.
-func (c *Conn) SetKeepAlive(k net.KeepAliveConfig) error {
+// SetKeepAliveConfig is Conn.SetKeepAliveConfig of package conn.
+func (c *Conn) SetKeepAliveConfig(k net.KeepAliveConfig) error {
 	return c.setOption(sock.SetKeepAlive(c.Endpoint.FD, k))
 }
 

@@ -6,7 +6,8 @@ import "github.com/suiro-go/suiro/internal/bufs"
 // requests are still in the kernel. Package net delivers those, and so does a connection: a failed
 // send ends the output, and SendFailed is set. Bytes that are written from then on are dropped. The
 // task itself receives until nothing is left, and then ends the connection. It does so earlier if
-// nothing can be delivered for Config.Linger, since the other peer of a splice takes nothing.
+// nothing can be delivered for Config.LingerTimeout, since the other peer of a splice takes
+// nothing.
 //
 // A handler that has paused the reading, or that has closed the connection, wants no more. A Stream
 // and a Socket are told at once.

@@ -6,5 +6,5 @@ package sock
 // there is a little room.
 func Unacked(int) int { return 0 }
 
-// Acknowledged: nobody knows, so the end of Config.Linger decides.
+// Acknowledged: nobody knows, so the end of Config.LingerTimeout decides.
 func Acknowledged(int) bool { return false }

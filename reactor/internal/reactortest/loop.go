@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/faults"
 	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/reactor"
 )
@@ -39,7 +40,7 @@ func newLoop(t testing.TB, b Backend, sizes reactor.Config) *loop {
 	lock(t)
 	r, err := b.open(sizes)
 	require.NoError(t, err)
-	l := &loop{t: t, r: r, out: make([]reactor.Completion, 64), endpoints: map[reactor.Token]*endpoint{}, faulty: b.Config.Faults != nil}
+	l := &loop{t: t, r: r, out: make([]reactor.Completion, 64), endpoints: map[reactor.Token]*endpoint{}, faulty: faults.Of(&b.Config) != nil}
 	t.Cleanup(l.close)
 	return l
 }

@@ -32,13 +32,13 @@ func newLosing(
 	if b.Config.Backend != "io_uring" {
 		t.Skip("only io_uring has completions to drop")
 	}
-	if b.Config.Faults != nil {
+	if faults.Of(&b.Config) != nil {
 		t.Skip("the plan of this test is the only one")
 	}
 	ended = new(int)
 	r.Call, r.Errno = faults.Complete, syscall.ENOMEM
 	plan = faults.New(1, r)
-	b.Config.Faults = plan
+	faults.Into(&b.Config, plan)
 	b.Config.OnLoss = func(dropped, n int) {
 		require.Positive(t, dropped)
 		*ended += n

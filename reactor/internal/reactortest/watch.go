@@ -591,7 +591,7 @@ func testWatchBad(t *testing.T, b Backend) {
 }
 
 func testWatchRefused(t *testing.T, b Backend) {
-	if b.Config.Faults != nil {
+	if faults.Of(&b.Config) != nil {
 		t.Skip("the plan of this test is the only one")
 	}
 	if reactor.Rewatches {
@@ -599,7 +599,7 @@ func testWatchRefused(t *testing.T, b Backend) {
 	}
 	for _, errno := range []syscall.Errno{syscall.ENOMEM, syscall.ENOSPC, syscall.EAGAIN} {
 		plan := faults.New(1, faults.Rule{Call: faults.Control, Errno: errno, Every: 1, Most: 2})
-		b.Config.Faults = plan
+		faults.Into(&b.Config, plan)
 		l := newLoop(t, b, small)
 		ends, peers := l.pairs("tcp", 2)
 		for i, e := range ends {

@@ -81,7 +81,7 @@ func (s service) serveSuiro(h server.Handler, backend string) error {
 		srv.DeferAccept = deferred
 	}
 	if s.coalesced {
-		srv.Coalesce = coalesced
+		srv.Tuning.Coalesce = coalesced
 	}
 	if s.udp {
 		srv.Handler, srv.Packets, srv.Network = nil, packets{}, "udp4"

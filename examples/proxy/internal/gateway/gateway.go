@@ -51,7 +51,7 @@ func (h *idle) OnOpen(c *conn.Conn) error {
 
 // OnDeadline ends a connection that has never asked for anything, without waiting for its peer.
 func (h *idle) OnDeadline(c *conn.Conn) error {
-	_ = c.SetLinger(time.Millisecond)
+	_ = c.SetLingerTimeout(time.Millisecond)
 	return c.Close()
 }
 

@@ -71,7 +71,7 @@ func (f *front) OnOpen(c *conn.Conn) error {
 		return nil
 	}
 	if _, ok := remote.(*net.TCPAddr); ok {
-		_ = c.SetKeepAlive(net.KeepAliveConfig{Enable: true, Idle: b.keepAlive, Interval: b.keepAlive, Count: probes})
+		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: b.keepAlive, Interval: b.keepAlive, Count: probes})
 	}
 	c.SetValue(e)
 	_ = c.SetHandler(b.handler)
