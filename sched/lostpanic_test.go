@@ -44,6 +44,14 @@ func TestAPanicThatNobodyReceivesIsLoggedAndCounted(t *testing.T) {
 			eventually(t, "the task ends", h.Done)
 			set.Close()
 		},
+		"a set that is closed while a function runs": func(t *testing.T, rt *sched.Runtime, _ *gate) {
+			var set sched.JoinSet[int]
+			begun, end := make(chan bool), make(chan bool)
+			set.Go(rt, func(*sched.Context) (int, error) { close(begun); <-end; panic("lost-boom") })
+			receive(t, "the function runs", begun)
+			set.Close()
+			close(end)
+		},
 		"a set whose Close makes a task panic": func(_ *testing.T, rt *sched.Runtime, _ *gate) {
 			var set sched.JoinSet[int]
 			p := new(probe[int])
@@ -83,7 +91,8 @@ func TestAPanicThatNobodyReceivesIsLoggedAndCounted(t *testing.T) {
 	}
 }
 
-// A panic that is a task's result is its caller's business.
+// A panic that is a task's result is its caller's business, also if the caller has dropped the
+// handle.
 func TestAPanicThatIsAResultIsNotLogged(t *testing.T) {
 	log := new(lockedBuffer)
 	rt := start(t, sched.Config{Workers: 1, Logger: slog.New(slog.NewTextHandler(log, nil))})
@@ -95,6 +104,9 @@ func TestAPanicThatIsAResultIsNotLogged(t *testing.T) {
 		_, err := do(t, rt, set.JoinNext())
 		require.ErrorAs(t, err, new(*sched.PanicError))
 	}
+	ends := make(chan bool)
+	sched.Go(rt, func(*sched.Context) (int, error) { defer close(ends); panic("dropped") })
+	receive(t, "the task whose handle is dropped", ends)
 	require.NoError(t, shut(t, rt))
 	require.Zero(t, rt.Stats().Panics)
 	require.NotContains(t, log.String(), "level=ERROR")
