@@ -5,6 +5,9 @@
 // IOCP does so too for operations that it has not passed to the kernel in advance. Readiness can be
 // turned into completions but not the reverse, so the interface has completions.
 //
+// The package is unstable: it is made for packages conn and packet, and may change in any minor
+// version.
+//
 // # Rules of every backend
 //
 //   - A completion names its target by [Token], the index and generation of a slot, never by
