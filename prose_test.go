@@ -2,13 +2,19 @@ package suiro_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/prose"
@@ -51,6 +57,62 @@ func TestProseIsPlain(t *testing.T) {
 	if len(found) > 0 {
 		t.Errorf("%d findings:\n%s", len(found), strings.Join(found, "\n"))
 	}
+}
+
+// Texts of these are no prose: configuration files, tables of words, names of tests.
+var withoutProse = []string{"bench/peers", "internal/prose", "interop/std", "reactor/internal/reactortest"}
+
+// findingsInTexts finds the breaches in the texts of a Go file, such as those of errors, logs and
+// flags. A text has three words or more. Its line may be long.
+func findingsInTexts(file string, source []byte) (found []string, err error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		l, ok := n.(*ast.BasicLit)
+		if !ok || l.Kind != token.STRING {
+			return true
+		}
+		text, err := strconv.Unquote(l.Value)
+		if err != nil || strings.Count(text, " ") < 2 {
+			return true
+		}
+		for _, g := range prose.Markdown(text) {
+			if !strings.HasPrefix(g.Rule, "a line of") {
+				found = append(found, fmt.Sprintf("%s: %s: %.100q", fset.Position(l.Pos()), g.Rule, text))
+			}
+		}
+		return true
+	})
+	return found, nil
+}
+
+func TestTextsOfErrorsAndLogsArePlain(t *testing.T) {
+	lengthy(t)
+	err := fs.WalkDir(os.DirFS("."), ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (file == "build" || d.Name() == "testdata" || slices.Contains(withoutProse, file)):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found, err := findingsInTexts(file, source)
+		assert.Empty(t, found)
+		return err
+	})
+	require.NoError(t, err)
+}
+
+func TestFindingsInTexts(t *testing.T) {
+	found, err := findingsInTexts("x.go", []byte("package x\n\n// Whoever.\nvar a, b = \"whoever does it\", \"whoever\"\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{`x.go:4:12: whoever: "whoever does it"`}, found)
 }
 
 func TestFindingsAreThoseOfDocumentsAndComments(t *testing.T) {

@@ -28,7 +28,7 @@ func (p *Permits[T]) Len() int { return p.n }
 func (p *Permits[T]) Send(ctx context.Context, v T) error {
 	one, ok := p.Next()
 	if !ok {
-		panic("chanx: Send of Permits of which none is left")
+		panic("chanx: Send of Permits that are used up")
 	}
 	return one.Send(ctx, v)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/inline"
 )
 
 var errSpliceItself = errors.New("use two connections")
@@ -147,7 +148,7 @@ func (s *Spliced) join(c *core.Conn) {
 	c.Install(r)
 	plain := c.Filter() == nil && s.ends[0].conn.Group == s.ends[1].conn.Group
 	if plain {
-		c.Task.LetEnter() // for through, which passes received bytes on unchanged
+		inline.Allow(&c.Task) // for through, which passes received bytes on unchanged
 	}
 	s.mu.Lock()
 	s.ends[me].plain = plain

@@ -8,6 +8,9 @@
 // An owner that makes the system calls itself needs readiness all the same. So there is the
 // operation [Watch], on every backend. [Edge] has its rules.
 //
+// The package is unstable: it is made for packages conn and packet, and may change in any minor
+// version.
+//
 // # Rules of every backend
 //
 //   - A completion names its target by [Token], the index and generation of a slot, never by

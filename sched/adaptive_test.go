@@ -138,10 +138,10 @@ func TestWithoutHoldNothingBringsOne(t *testing.T) {
 func TestAWorkerKeepsWhatIsNotWorthAnothersWakeUp(t *testing.T) {
 	w, a := adaptiveOf(Config{Workers: 2, WakeCost: 20 * time.Microsecond})
 	a.set(w, float64(2*time.Microsecond))
-	require.True(t, w.cx.Keeps(64), "nobody is idle")
+	require.True(t, w.runsAlone(64), "nobody is idle")
 	w.rt.idle.park(1, false)
-	require.True(t, w.cx.Keeps(10))
-	require.False(t, w.cx.Keeps(11))
+	require.True(t, w.runsAlone(10))
+	require.False(t, w.runsAlone(11))
 	alone, _ := adaptiveOf(Config{Workers: 1})
-	require.True(t, alone.cx.Keeps(1000))
+	require.True(t, alone.runsAlone(1000))
 }

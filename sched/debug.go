@@ -47,7 +47,7 @@ func (w *worker) debugRun(t *Task) {
 		slog.String("task", hex(t.EventID())), slog.String("handler", handler), slog.String("remote", peer))
 }
 
-// debugEntered logs that a run has begun by Enter. The caller may hold locks, so nobody is asked
+// debugEntered logs that a run has begun by enter. The caller may hold locks, so nobody is asked
 // what the task is called.
 func (w *worker) debugEntered(t *Task) {
 	w.events.log.LogAttrs(context.Background(), slog.LevelDebug, "sched: run within a poll", slog.Int("worker", w.index), slog.String("task", hex(t.EventID())))

@@ -6,6 +6,9 @@ import "time"
 // and Close; any goroutine may call Wake. A Driver may also be a Rescuer. It may have a method
 // Trim, which frees memory that it keeps for later use. A spare worker's goroutine calls Trim when
 // the spare is out of service and about to rest (see Config.Spares).
+//
+// Driver and Rescuer are unstable: they are made for package conn, and may change in any minor
+// version.
 type Driver interface {
 	// Poll submits the operations queued since the last call, takes completed ones, and wakes
 	// their tasks through cx. It returns the number of events: at least 1 if it has woken a task,

@@ -1,21 +1,20 @@
 package sched
 
-// For a waiting task, a driver's Poll may have so little work that most of the cost would be to
-// queue the task, run it, and suspend it again. Such a task may let itself be entered: the
-// goroutine that takes the completions does that piece of the task's work at once, inside Poll.
-//
-// To the task this is a run like any other, except for hooks, counts and the context. Its state
-// word says that it runs (see state). So nobody else runs it, and the writes of its earlier runs
-// are visible. If a wake-up arrives meanwhile, Leave queues the task.
+import "github.com/suiro-go/suiro/internal/inline"
 
-// LetEnter allows Context.Enter to begin runs of the running task, from now on.
-func (t *Task) LetEnter() { t.state.word.Or(enterable) }
+// A driver's Poll may enter a waiting task that allows it: see package inline. To the task this is
+// a run like any other, except for hooks, counts and the context. Its state word says that it runs
+// (see state). So nobody else runs it, and the writes of its earlier runs are visible. If a wake-up
+// arrives meanwhile, leave queues the task.
 
-// Enter begins a run of a task that has called LetEnter and waits. Until Leave, which should
-// follow soon, the caller may use all data that only the task's runs touch. Enter reports false,
-// and has done nothing, if the task does not wait, is pinned to another worker, or there are hooks
-// for runs. It is for a driver in its Poll, and never waits.
-func (cx *Context) Enter(t *Task) bool {
+func init() {
+	inline.Allow = func(task any) { task.(*Task).state.word.Or(enterable) }
+	inline.Enter = func(cx, task any) bool { return cx.(*Context).enter(task.(*Task)) }
+	inline.Leave = func(cx, task any) { cx.(*Context).leave(task.(*Task)) }
+	inline.Alone = func(cx any, n int) bool { return cx.(*Context).worker.runsAlone(n) }
+}
+
+func (cx *Context) enter(t *Task) bool {
 	w := cx.worker
 	if w.hooked || w.rt.clock.paused || !t.state.enter() {
 		return false
@@ -35,8 +34,7 @@ func (cx *Context) Enter(t *Task) bool {
 	return true
 }
 
-// Leave ends the run that Enter has begun. If the task has been woken since, it runs again soon.
-func (cx *Context) Leave(t *Task) {
+func (cx *Context) leave(t *Task) {
 	if w := cx.worker; w.events != nil {
 		w.note(EventRunEnd, t, 0)
 	}
@@ -45,10 +43,4 @@ func (cx *Context) Leave(t *Task) {
 	}
 }
 
-// Keeps reports whether this worker alone would probably run n short tasks that are woken now.
-// Either no other worker is idle, or the tasks are not worth its wake-up. The cost of entered work
-// is not measured; a driver's Poll bounds it.
-func (cx *Context) Keeps(n int) bool {
-	w := cx.worker
-	return w.noOtherIdle() || w.mayKeep(n)
-}
+func (w *worker) runsAlone(n int) bool { return w.noOtherIdle() || w.mayKeep(n) }

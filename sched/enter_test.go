@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/inline"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -21,14 +22,14 @@ func asked[T any](t *testing.T, d *fake, do func(cx *sched.Context) T) T {
 	return receive(t, "the driver does it", said)
 }
 
-// entered returns a waiting task that has called LetEnter, and the number of its runs.
+// entered returns a waiting task that may be entered, and the number of its runs.
 func entered(t *testing.T, rt *sched.Runtime, prepare func(*sched.Task)) (*sched.Task, *atomic.Int32) {
 	t.Helper()
 	var task *sched.Task
 	var runs atomic.Int32
 	task = newTask(rt, 0, func(*sched.Context) bool {
 		if runs.Add(1) == 1 {
-			task.LetEnter()
+			inline.Allow(task)
 			prepare(task)
 		}
 		return false
@@ -42,11 +43,11 @@ func TestADriverEntersATaskThatWaits(t *testing.T) {
 	rt, fakes := startFakes(t, sched.Config{Workers: 1})
 	task, runs := entered(t, rt, func(*sched.Task) {})
 	could := asked(t, fakes[0], func(cx *sched.Context) (could [3]bool) {
-		could[0] = cx.Enter(task)
-		could[1] = cx.Enter(task) // the task runs
-		cx.Leave(task)
-		could[2] = cx.Enter(task)
-		cx.Leave(task)
+		could[0] = inline.Enter(cx, task)
+		could[1] = inline.Enter(cx, task) // the task runs
+		inline.Leave(cx, task)
+		could[2] = inline.Enter(cx, task)
+		inline.Leave(cx, task)
 		return could
 	})
 	require.Equal(t, [3]bool{true, false, true}, could)
@@ -58,11 +59,11 @@ func TestATaskThatIsWokenWhileItIsEnteredRunsAfterwards(t *testing.T) {
 	rt, fakes := startFakes(t, sched.Config{Workers: 1})
 	task, runs := entered(t, rt, func(*sched.Task) {})
 	could := asked(t, fakes[0], func(cx *sched.Context) (could [2]bool) {
-		could[0] = cx.Enter(task)
+		could[0] = inline.Enter(cx, task)
 		task.Wake()
 		cx.Wake(task.Waker())
-		cx.Leave(task)
-		could[1] = cx.Enter(task) // the task is scheduled
+		inline.Leave(cx, task)
+		could[1] = inline.Enter(cx, task) // the task is scheduled
 		return could
 	})
 	require.Equal(t, [2]bool{true, false}, could)
@@ -76,12 +77,12 @@ func TestOnlyATaskThatMayBeIsEntered(t *testing.T) {
 	closed.Wake()
 	eventually(t, "it waits", func() bool { return runs.Load() == 1 && rt.Stats().Parked == 2 })
 	elsewhere, ran := entered(t, rt, func(task *sched.Task) { task.Pin(1) })
-	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Enter(closed) }))
-	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Enter(elsewhere) }), "it is pinned to the other worker")
+	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return inline.Enter(cx, closed) }))
+	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return inline.Enter(cx, elsewhere) }), "it is pinned to the other worker")
 	require.True(t, asked(t, fakes[1], func(cx *sched.Context) bool {
-		entered := cx.Enter(elsewhere)
+		entered := inline.Enter(cx, elsewhere)
 		if entered {
-			cx.Leave(elsewhere)
+			inline.Leave(cx, elsewhere)
 		}
 		return entered
 	}))
@@ -92,7 +93,7 @@ func TestOnlyATaskThatMayBeIsEntered(t *testing.T) {
 func TestHooksOfRunsSeeAllOfThem(t *testing.T) {
 	rt, fakes := startFakes(t, sched.Config{Workers: 1, Hooks: sched.Hooks{TaskPollStart: func(int, sched.TaskID) {}}})
 	task, _ := entered(t, rt, func(*sched.Task) {})
-	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Enter(task) }))
+	require.False(t, asked(t, fakes[0], func(cx *sched.Context) bool { return inline.Enter(cx, task) }))
 }
 
 func TestADriverIsToldTheTimeOfItsPoll(t *testing.T) {
@@ -117,5 +118,5 @@ func TestAWorkerThatWaitsKeepsWhatNobodyElseCouldTake(t *testing.T) {
 	busy.WakeOn(1)
 	<-began
 	defer close(release)
-	require.True(t, asked(t, fakes[0], func(cx *sched.Context) bool { return cx.Keeps(1000) }), "the only other worker runs a task")
+	require.True(t, asked(t, fakes[0], func(cx *sched.Context) bool { return inline.Alone(cx, 1000) }), "the only other worker runs a task")
 }

@@ -93,7 +93,7 @@ var (
 
 	// ErrPendingResult is the result of a function that returned ErrPending. Only the Poll of a
 	// future may return that, because it has arranged for a wake-up.
-	ErrPendingResult = errors.New("sched: a function returned ErrPending as its result; return another error, or await what is pending")
+	ErrPendingResult = errors.New("sched: a function returned ErrPending as its result; return another error, or await the future")
 
 	// ErrDetached is the error of a handle's methods after Detach.
 	ErrDetached = errors.New("sched: task was detached")

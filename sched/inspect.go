@@ -3,7 +3,7 @@ package sched
 import "sync"
 
 // Reports read the state of tasks that wait. Only a run of the task may read most of that state. So
-// a report makes the task running for a moment, as Context.Enter does: its state word keeps workers
+// a report makes the task running for a moment, as Context.enter does: its state word keeps workers
 // off, and a wake-up that arrives meanwhile queues the task afterward. That costs the task's runs
 // nothing.
 //

@@ -46,7 +46,7 @@ func Listeners() ([]Inherited, error) {
 	}
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 0 {
-		return nil, fmt.Errorf("server: LISTEN_FDS is %q; it is the number of descriptors, set by whoever starts the process", count)
+		return nil, fmt.Errorf("server: LISTEN_FDS is %q; it is the number of descriptors, set by the program that starts this one", count)
 	}
 	var all []Inherited
 	for i := range n {

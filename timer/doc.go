@@ -1,6 +1,6 @@
 // Package timer is a hierarchical timing wheel: a pure data structure. Time is an argument of its
 // methods. It starts no goroutine, reads no clock and takes no lock; the owner of a [Wheel] does
-// that.
+// that. The package is unstable: it is made for package sched, and may change in any minor version.
 //
 // The wheel has 5 levels of 64 slots. Level 0 holds the next 64 ticks, one per slot. Level 1 holds
 // the next 64² ticks, 64 per slot, and so on up to 64⁵ ticks, which are 12.4 days at a millisecond

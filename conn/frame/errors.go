@@ -28,7 +28,7 @@ var (
 
 var (
 	errNegative = fmt.Errorf("%w: less than the header it counts", ErrLength)
-	errStrip    = fmt.Errorf("%w: the frame is shorter than what is to be stripped of it", ErrLength)
+	errStrip    = fmt.Errorf("%w: the frame is shorter than the bytes to strip", ErrLength)
 	errUvarint  = fmt.Errorf("%w: a uvarint of more than 64 bits", ErrLength)
 	errAdjust   = fmt.Errorf("%w: the payload is shorter than the adjustment", ErrLength)
 )

@@ -138,7 +138,7 @@ type flags struct {
 func parse(args []string) (*flags, error) {
 	f := new(flags)
 	set := flag.NewFlagSet("proxy", flag.ExitOnError)
-	set.StringVar(&f.file, "config", "", "a file in TOML, instead of -listen and what follows it here")
+	set.StringVar(&f.file, "config", "", "a file in TOML, instead of -listen and the flags below")
 	set.StringVar(&f.listen, "listen", "", "where to listen: tcp://, unix://, udp:// or http://, several with commas between them")
 	set.StringVar(&f.upstream, "upstream", "", "where to connect to: tcp://, unix://, udp:// or tls://, several with commas between them")
 	set.StringVar(&f.balance, "balance", "", "round_robin, least_connections or source_hash; empty: round_robin")
@@ -152,10 +152,10 @@ func parse(args []string) (*flags, error) {
 	set.StringVar(&f.config.Backend, "backend", "", "io_uring or epoll; empty: the better one that starts")
 	set.IntVar(&f.config.Workers, "workers", 0, "number of workers; 0: as many as processors")
 	set.DurationVar((*time.Duration)(&f.config.BusyPoll), "busy-poll", 0, "how long a worker polls before it waits, up to 1ms: lower latency, more CPU time; 0: not at all")
-	set.DurationVar((*time.Duration)(&f.config.Coalesce), "coalesce", 0, "how long what comes may gather, while much does, up to 1ms: less of a processor's time for latency; epoll, which it has chosen; 0: not at all")
+	set.DurationVar((*time.Duration)(&f.config.Coalesce), "coalesce", 0, "delays wake-ups under load by this time, up to 1ms: less CPU time, higher latency; chooses epoll; 0: not at all")
 	set.BoolVar(&f.config.AccessLog, "access-log", false, "log each connection, session and request to the standard error")
 	f.level.Set(slog.LevelInfo)
-	set.TextVar(&f.level, "log", &f.level, "debug, info, warn or error: what to log from")
+	set.TextVar(&f.level, "log", &f.level, "the lowest level that is logged: debug, info, warn or error")
 	_ = set.Parse(args) // it exits
 	switch {
 	case set.NArg() > 0:

@@ -23,7 +23,7 @@ var (
 
 	// ErrReadBufferFull ends a connection whose handler left MaxRead bytes
 	// unread.
-	ErrReadBufferFull = errors.New("conn: read buffer full: the handler reads nothing of what has come")
+	ErrReadBufferFull = errors.New("conn: read buffer full: the handler has left all bytes unread")
 
 	// ErrWouldBlock is returned by Read when nothing is buffered: return from
 	// OnData, which is called again when there is. It matches syscall.EAGAIN.

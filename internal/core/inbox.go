@@ -5,6 +5,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/duplex"
 	"github.com/suiro-go/suiro/internal/engine"
+	"github.com/suiro-go/suiro/internal/inline"
 	"github.com/suiro-go/suiro/internal/mailbox"
 	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/reactor"
@@ -120,9 +121,9 @@ func (cmd *Command) cause() error {
 // task may have seen the completion by then, and be over: waking it does nothing then.
 func (t *connTarget) Deliver(by *engine.Driver, e *reactor.Completion) {
 	c, d := (*Conn)(t), DriverOf(by)
-	if d.KeepLocal && e.Kind == reactor.Recv && e.Res > 0 && e.More && d.Cx.Enter(&c.Task) {
+	if d.KeepLocal && e.Kind == reactor.Recv && e.Res > 0 && e.More && inline.Enter(d.Cx, &c.Task) {
 		over := through(c, d, e)
-		d.Cx.Leave(&c.Task)
+		inline.Leave(d.Cx, &c.Task)
 		if over {
 			return
 		}

@@ -3,7 +3,7 @@ package core
 import "github.com/suiro-go/suiro/reactor"
 
 // A small chunk that arrives on a splice leaves at once. The call that delivers the completion
-// enters the connection's task for that (sched.Context.Enter) instead of waking it. Nearly all
+// enters the connection's task for that (package inline) instead of waking it. Nearly all
 // messages through a proxy go this way.
 //
 // It does only what a run of the task with nothing else to do would do. For anything else the task

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/atomics"
+	"github.com/suiro-go/suiro/internal/inline"
 	"github.com/suiro-go/suiro/internal/iosync"
 	"github.com/suiro-go/suiro/internal/owned"
 	"github.com/suiro-go/suiro/internal/sock"
@@ -95,7 +96,7 @@ func (d *Driver) Rescue(cx *sched.Context) int {
 // pass delivers n completions of this driver's reactor on the worker that has
 // taken them.
 func (d *Driver) pass(by *Driver, n int) {
-	by.KeepLocal = d == by && d.Cx.Keeps(n)
+	by.KeepLocal = d == by && inline.Alone(d.Cx, n)
 	for i := range n {
 		c := &by.completions[i]
 		if c.Res < 0 && c.Errno() == syscall.ENOBUFS {

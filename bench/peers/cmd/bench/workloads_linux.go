@@ -257,7 +257,7 @@ func (w workload) with(changes string) (workload, error) {
 		case key == "rate":
 			w.Rate, w.Capacity = float64(n), 0
 		default:
-			return w, fmt.Errorf("%s: %q; what can be different is conns, size, depth, slow, marked and rate", w.Name, change)
+			return w, fmt.Errorf("%s: %q; change conns, size, depth, slow, marked or rate", w.Name, change)
 		}
 	}
 	w.Name, w.Title = w.Name+":"+changes, w.Title+", but "+strings.ReplaceAll(changes, ":", ", ")
