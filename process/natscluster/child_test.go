@@ -47,7 +47,7 @@ func child() {
 	c, err := natscluster.Join(context.Background(), cfg)
 	if err == nil {
 		var ref process.Ref[any]
-		w := &worker{c: c, seen: newLedger()}
+		w := &worker{c: c, seen: newTally()}
 		if ref, err = process.Go(c.System(), process.Options{}, w.run); err == nil {
 			err = c.Register(context.Background(), os.Args[1], ref.PID())
 		}
@@ -65,7 +65,7 @@ func child() {
 // A worker sends and counts messages.
 type worker struct {
 	c    *natscluster.Cluster
-	seen *ledger
+	seen *tally
 	sent int
 }
 
