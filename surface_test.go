@@ -15,8 +15,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// held are the types that users hold and call, as opposed to those that they implement.
-var held = map[string]reflect.Type{
+// called are the types whose methods users call, as opposed to those that they implement.
+var called = map[string]reflect.Type{
 	"conn.Branch":           reflect.TypeFor[*conn.Branch](),
 	"conn.Conn":             reflect.TypeFor[*conn.Conn](),
 	"conn.Group":            reflect.TypeFor[*conn.Group](),
@@ -50,9 +50,9 @@ var held = map[string]reflect.Type{
 var handlers = []string{"conn.Base", "packet.Base", "packet.Sessions"}
 
 // The scheduler, the reactors and the group call methods of unexported types. A user could call
-// such a method of a type that is held, and it would run beside the task.
+// such a method of a type in called, and it would run beside the task.
 func TestWhatUsersHoldHasNoMethodsOfTheLibrarysOwn(t *testing.T) {
-	for _, typ := range held {
+	for _, typ := range called {
 		for i := range typ.NumMethod() {
 			name := typ.Method(i).Name
 			switch name {
@@ -66,8 +66,8 @@ func TestWhatUsersHoldHasNoMethodsOfTheLibrarysOwn(t *testing.T) {
 	}
 }
 
-// A new type with methods is held, or a future, or a handler. A future's Poll is for tasks.
-func TestEachTypeWithMethodsIsHeldOrAFutureOrAHandler(t *testing.T) {
+// A new type with methods is in called, or a future, or a handler. A future's Poll is for tasks.
+func TestEachTypeWithMethodsIsCalledOrAFutureOrAHandler(t *testing.T) {
 	count := 0
 	for _, pkg := range []string{"conn", "packet", "server"} {
 		s := surfaceOf(t, pkg)
@@ -78,7 +78,7 @@ func TestEachTypeWithMethodsIsHeldOrAFutureOrAHandler(t *testing.T) {
 			}
 			count++
 			full := pkg + "." + name
-			assert.True(t, held[full] != nil || slices.Contains(handlers, full), "%s is in no list of this test", full)
+			assert.True(t, called[full] != nil || slices.Contains(handlers, full), "%s is in no list of this test", full)
 		}
 	}
 	assert.Greater(t, count, 15, "types were looked at")

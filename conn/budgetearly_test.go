@@ -12,7 +12,7 @@ import (
 )
 
 // A handler flushes and does not return, so another worker hears what became of the send. It is
-// not booked yet, and so not taken from what MaxMemory counts of others.
+// not counted yet, and so not taken from what MaxMemory counts of others.
 func TestBytesThatLeaveBeforeTheirRunEndsLeaveNoDebt(t *testing.T) {
 	const much = 16 << 20
 	conntest.Backends(t, func(t *testing.T, backend string) {

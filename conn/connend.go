@@ -13,8 +13,8 @@ func (c *Conn) Close() error { return c.core.Close() }
 // returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) CloseWrite() error { return c.core.CloseWrite() }
 
-// CloseRead ends reading: buffered bytes are dropped, and so are those that still arrive, without a
-// word to the peer. OnData and OnEOF are not called any more. A second call, or one after Close,
+// CloseRead ends reading: buffered bytes are dropped, and so are those that still arrive. The peer
+// does not notice. OnData and OnEOF are not called any more. A second call, or one after Close,
 // returns an error that matches net.ErrClosed and does nothing.
 func (c *Conn) CloseRead() error { return c.core.CloseRead() }
 

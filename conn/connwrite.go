@@ -28,7 +28,7 @@ func (c *Conn) Writev(bufs [][]byte) (int, error) { return c.core.Writev(bufs) }
 func (c *Conn) AvailableBuffer(n int) []byte { return c.core.AvailableBuffer(n) }
 
 // Unsent is the number of bytes written that the kernel has not taken yet, as
-// far as the connection has heard.
+// far as the connection knows.
 func (c *Conn) Unsent() int { return c.core.Unsent() }
 
 // NotifySent calls f once, as a handler's method is called, before OnClose. f gets nil once nothing

@@ -31,7 +31,7 @@ func (h Handle) Do(f func(*Conn)) error { return h.core.Do(f) }
 // Close is Conn.Close.
 func (h Handle) Close() error { return h.core.Close() }
 
-// Drain has OnDrain called, as Group.Drain does for every connection.
+// Drain makes a worker call OnDrain, as Group.Drain does for every connection.
 func (h Handle) Drain() error { return h.core.Drain() }
 
 // Abort is Conn.Abort.

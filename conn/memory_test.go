@@ -157,7 +157,7 @@ func TestAnEchoUnderTheCeilingIsNotDisturbed(t *testing.T) {
 			return nil
 		})
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
-		conntest.Eventually(t, func() bool { return f.Buffered() == 0 }, "everything is booked back")
+		conntest.Eventually(t, func() bool { return f.Buffered() == 0 }, "all memory is given back")
 	})
 }
 

@@ -9,10 +9,10 @@ import (
 // Stats are a group's counts since NewGroup.
 type Stats struct {
 	// HandlerErrors are the errors that handlers returned and that ended a connection, a packet
-	// socket or a session of one. The logger hears of each at debug level.
+	// socket or a session of one. Each is logged at debug level.
 	HandlerErrors uint64
 
-	// HandlerPanics are the panics of handlers. The logger hears of each at error level.
+	// HandlerPanics are the panics of handlers. Each is logged at error level.
 	HandlerPanics uint64
 
 	// SlowPolls are the runs of tasks that lasted for sched.Config.SlowTask or longer: those of

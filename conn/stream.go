@@ -207,11 +207,10 @@ func (s *Stream) SetValue(v any) {
 	s.c.Value = v
 }
 
-// Context is Conn.Context, for any goroutine. In a function of a handler's Stream the Context of
-// its sched.Context is derived from it. So the end of the connection cancels a query that was made
-// with either, and an abort of the function cancels one made with the latter. A
-// sched.Context.Shield does not defer the end of the connection: context.WithoutCancel is for
-// cleaning up.
+// Context is Conn.Context, for any goroutine. In a function of a handler's Stream the sched.Context
+// is derived from it. So the end of the connection cancels a query that was made with either, and
+// an abort of the function cancels one made with the latter. A sched.Context.Shield does not defer
+// the end of the connection: context.WithoutCancel is for cleaning up.
 //
 // Before a dialed connection is established the context has ended.
 func (s *Stream) Context() context.Context {

@@ -15,12 +15,12 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// A heldCache holds a handshake of TLS 1.2 up at its end, when the peer's part is complete.
-type heldCache struct{ reached, release chan struct{} }
+// A stalledCache holds a handshake of TLS 1.2 up at its end, when the peer's part is complete.
+type stalledCache struct{ reached, release chan struct{} }
 
-func (heldCache) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
+func (stalledCache) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
 
-func (c heldCache) Put(string, *tls.ClientSessionState) {
+func (c stalledCache) Put(string, *tls.ClientSessionState) {
 	c.reached <- struct{}{}
 	<-c.release
 }
@@ -34,9 +34,9 @@ func TestWhatAPeerSendsBeforeAResetOutlivesTheHandshake(t *testing.T) {
 			for _, finishes := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, %d bytes, close-notify %v", way, size, finishes), func(t *testing.T) {
 					conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
-						held := heldCache{make(chan struct{}), make(chan struct{})}
+						stalled := stalledCache{make(chan struct{}), make(chan struct{})}
 						cfg := s.version(tls.VersionTLS12)
-						cfg.ClientSessionCache = held
+						cfg.ClientSessionCache = stalled
 						origin := silentTCP(t)
 						f := newFixture(t, backend, workers)
 						got, ended := f.receiveTLS(way, origin.Addr(), conn.TLSConfig{Config: cfg})
@@ -47,12 +47,12 @@ func TestWhatAPeerSendsBeforeAResetOutlivesTheHandshake(t *testing.T) {
 							require.NoError(t, up.CloseWrite())
 							require.NoError(t, raw.CloseWrite())
 						}
-						conntest.Receive(t, held.reached)
+						conntest.Receive(t, stalled.reached)
 						acknowledged(t, raw)
 						f.rounds(20)
 						reset(raw)
 						f.rounds(20) // the reset is likely known by then
-						close(held.release)
+						close(stalled.release)
 						err := conntest.Receive(t, ended)
 						require.EqualValues(t, size, got.Load())
 						if !finishes { // else the answer to its end may be what fails

@@ -57,9 +57,9 @@ type UDPSocket = DatagramSocket[netip.AddrPort]
 type codec[A any] interface {
 	encode(to A, wide bool, sa *reactor.Sockaddr) syscall.Errno
 	decode(sa *reactor.Sockaddr) A
-	keeps(last A, sa *reactor.Sockaddr) bool // reports whether decode would return last
-	addr(A) net.Addr                         // nil: none
-	of(addr net.Addr, wide bool) (A, error)  // errAddressType, or errNoAddress for a nil pointer
+	equals(last A, sa *reactor.Sockaddr) bool // reports whether decode would return last
+	addr(A) net.Addr                          // nil: none
+	of(addr net.Addr, wide bool) (A, error)   // errAddressType, or errNoAddress for a nil pointer
 }
 
 // ListenUDP serves a UDP socket, which may be connected. The group works on a copy of the
@@ -257,11 +257,11 @@ func (s *DatagramSocket[A]) encode(to A, sa *reactor.Sockaddr) error {
 // sender is the address that a datagram came from. Where decoding allocates, the last sender is
 // kept: the next datagram mostly has the same sender.
 func (s *DatagramSocket[A]) sender(sa *reactor.Sockaddr) A {
-	if last := s.last.Load(); last != nil && s.codec.keeps(*last, sa) {
+	if last := s.last.Load(); last != nil && s.codec.equals(*last, sa) {
 		return *last
 	}
 	from := s.codec.decode(sa)
-	if s.codec.keeps(from, sa) {
+	if s.codec.equals(from, sa) {
 		s.keep(from)
 	}
 	return from
@@ -278,7 +278,7 @@ func (udpCodec) encode(to netip.AddrPort, wide bool, sa *reactor.Sockaddr) sysca
 
 func (udpCodec) decode(sa *reactor.Sockaddr) netip.AddrPort { return sa.AddrPort() }
 
-func (udpCodec) keeps(netip.AddrPort, *reactor.Sockaddr) bool { return false }
+func (udpCodec) equals(netip.AddrPort, *reactor.Sockaddr) bool { return false }
 
 func (udpCodec) addr(a netip.AddrPort) net.Addr {
 	if !a.IsValid() {

@@ -71,7 +71,7 @@ func (unixCodec) encode(to string, _ bool, sa *reactor.Sockaddr) syscall.Errno {
 
 func (unixCodec) decode(sa *reactor.Sockaddr) string { return sa.UnixName() }
 
-func (unixCodec) keeps(last string, sa *reactor.Sockaddr) bool {
+func (unixCodec) equals(last string, sa *reactor.Sockaddr) bool {
 	return last != "" && sa.HasUnixName(last)
 }
 

@@ -15,7 +15,7 @@ type Delimiter struct {
 	// 0: DefaultMax.
 	Max int
 
-	// Unterminated has the end of the stream end the last frame, too, if that
+	// Unterminated makes the end of the stream end the last frame, too, if that
 	// is not empty; else a stream must not end within a frame.
 	Unterminated bool
 

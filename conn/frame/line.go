@@ -28,7 +28,7 @@ type Line struct {
 	// Max is the longest line in bytes, its end included. 0: DefaultMax.
 	Max int
 
-	// Unterminated has the end of the stream end the last line, too, if that
+	// Unterminated makes the end of the stream end the last line, too, if that
 	// is not empty; else a stream must not end within a line.
 	Unterminated bool
 

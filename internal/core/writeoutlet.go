@@ -149,7 +149,7 @@ func (o *Outlet) land(d *Driver, n int, refused bool) {
 func (o *Outlet) Pass(d *Driver, p []byte) (n int, err error) {
 	g := d.Group
 	if g.Completes && len(p) < atOnce { // io_uring: the worker's next call submits it with all others
-		if g.Bounded() { // the memory budget has only what that task books
+		if g.Bounded() { // the memory budget counts only the bytes of that task
 			return 0, nil
 		}
 		return o.launch(d, p)

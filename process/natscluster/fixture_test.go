@@ -244,18 +244,18 @@ func (p *proxy) heal() {
 	}
 }
 
-// A ledger counts numbered messages of senders.
-type ledger struct {
+// A tally counts numbered messages of senders.
+type tally struct {
 	mu    sync.Mutex
 	next  map[process.PID]int
 	wrong []string
 	total int
 }
 
-func newLedger() *ledger { return &ledger{next: map[process.PID]int{}} }
+func newTally() *tally { return &tally{next: map[process.PID]int{}} }
 
 // note notes a message. gaps says whether numbers may be missing.
-func (l *ledger) note(from process.PID, n int, gaps bool) {
+func (l *tally) note(from process.PID, n int, gaps bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total++
@@ -265,13 +265,13 @@ func (l *ledger) note(from process.PID, n int, gaps bool) {
 	l.next[from] = n + 1
 }
 
-func (l *ledger) count() int {
+func (l *tally) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total
 }
 
-func (l *ledger) faults() []string {
+func (l *tally) faults() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wrong

@@ -27,7 +27,7 @@ type answers struct {
 // system allows less (net.core.rmem_max), silently.
 const burst = 4 << 20
 
-// OnOpen has room made for a burst of answers.
+// OnOpen asks the kernel for room for a burst of answers.
 func (h *answers) OnOpen(c *packet.Conn) error {
 	_ = c.SetReadBuffer(burst) // with the default it works as well
 	return nil

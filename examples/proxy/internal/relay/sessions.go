@@ -23,7 +23,7 @@ func (p *Packets) sessions(r *route.Route) *packet.Sessions {
 
 func idle(r *route.Route) time.Duration { return r.IdleTimeout.Or(time.Minute) }
 
-// OnOpen has room made for a burst of datagrams.
+// OnOpen asks the kernel for room for a burst of datagrams.
 func (s *sessions) OnOpen(c *packet.Conn) error {
 	_ = c.SetReadBuffer(burst)
 	at := c.Handle()
