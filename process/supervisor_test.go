@@ -149,6 +149,7 @@ func TestWhoIsRestartedWithTheOthers(t *testing.T) {
 		tr.starting("a", "b", "c", "d")
 		tr.end("c", nil)
 		tr.hears("c ends: <nil>")
+		eventually(t, "the supervisor was told", func() bool { return s.Len() == 4 })
 		tr.end("a", errTest)
 		tr.hears("a ends: test", "d"+bye, "b"+bye)
 		tr.starting("a", "d")
