@@ -302,6 +302,47 @@ func TestAKilledFunctionIsUnwound(t *testing.T) {
 	})
 }
 
+// After a kill a function receives nothing more, although it has mail and still runs.
+func TestAKilledFunctionReceivesNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		errs := make(chan error, 2)
+		pid := spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+			for i := range 3 {
+				_ = self.TrySend(self.PID(), i)
+			}
+			if _, err := self.Receive(cx); err != nil { // the other messages are at hand now
+				return err
+			}
+			_ = s.Kill(self.PID())
+			_, err := self.Receive(cx)
+			errs <- err
+			_, err = self.ReceiveEvent(cx)
+			errs <- err
+			return nil
+		})
+		require.Equal(t, process.ErrKilled, receive(t, "a receive", errs))
+		require.Equal(t, process.ErrKilled, receive(t, "a receive", errs))
+		eventually(t, "it has ended", func() bool { return s.Status(pid) == process.Complete })
+	})
+}
+
+// Shutdown first cancels Draining, of which a function learns without a receive.
+func TestShutdownCancelsDraining(t *testing.T) {
+	rt := sched.New(sched.Config{Workers: 2})
+	s := process.New(process.Config{Runtime: rt, Grace: time.Hour})
+	began, drained := make(chan struct{}), make(chan error, 1)
+	_ = spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+		close(began)
+		_, err := sched.Await(cx, cx.Draining().Canceled())
+		drained <- err
+		return nil
+	})
+	receive(t, "a process", began)
+	require.NoError(t, s.Shutdown(t.Context()))
+	require.NoError(t, receive(t, "the drain", drained))
+	require.NoError(t, rt.Close())
+}
+
 // A function that always has mail still sees that it was killed.
 func TestAFloodedFunctionCanBeKilled(t *testing.T) {
 	onEach(t, func(t *testing.T, s *process.System) {

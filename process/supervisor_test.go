@@ -138,6 +138,28 @@ func TestWhichChildrenAreRestarted(t *testing.T) {
 	})
 }
 
+// When all are restarted, a temporary child is not, and neither is one that had ended for good.
+func TestWhoIsRestartedWithTheOthers(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		tr := newTroupe(t, s)
+		top, err := process.Supervisor{Strategy: process.OneForAll, Children: []process.Child{
+			tr.child("a", process.Permanent), tr.child("b", process.Temporary), tr.child("c", process.Transient), tr.child("d", process.Permanent),
+		}}.Start(s, process.Options{})
+		require.NoError(t, err)
+		tr.starting("a", "b", "c", "d")
+		tr.end("c", nil)
+		tr.hears("c ends: <nil>")
+		eventually(t, "the supervisor was told", func() bool { return s.Len() == 4 })
+		tr.end("a", errTest)
+		tr.hears("a ends: test", "d"+bye, "b"+bye)
+		tr.starting("a", "d")
+		require.NoError(t, s.Cancel(top))
+		tr.hears("d"+bye, "a"+bye)
+		eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+		require.Empty(t, tr.starts)
+	})
+}
+
 // After three restarts within the period the fourth end is too much. Restarts outside of it do not
 // count.
 func TestIntensity(t *testing.T) {
