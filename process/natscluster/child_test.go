@@ -54,7 +54,7 @@ func childTypes() *natscluster.Types {
 func child() {
 	cfg := testConfig(os.Getenv(childEnv))
 	cfg.Types, cfg.Lost = childTypes(), childLost
-	w := &worker{seen: newLedger()}
+	w := &worker{seen: newTally()}
 	cfg.Process.Dropped = func(_ process.PID, m any, _ error) {
 		if _, ok := m.(shaky); ok {
 			w.dropped.Add(1)
@@ -81,7 +81,7 @@ func child() {
 // A worker sends and counts messages.
 type worker struct {
 	c       *natscluster.Cluster
-	seen    *ledger
+	seen    *tally
 	sent    int
 	later   int
 	met     int

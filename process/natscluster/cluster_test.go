@@ -51,10 +51,10 @@ func TestCallsWaitForProcessesOfOtherNodes(t *testing.T) {
 	_, err = process.Call[question, answer](t.Context(), near, ref.PID(), question{1, 2})
 	require.Equal(t, process.ErrNoProcess, err, "the process had ended before")
 
-	deaf := sink(t, all[1], process.Options{}, func(any) {})
+	silent := sink(t, all[1], process.Options{}, func(any) {})
 	results := make(chan error, 1)
 	_, err = process.Go(near, process.Options{}, func(cx *sched.Context, _ *process.Inbox[any]) error {
-		_, err := sched.Await[answer](cx, sched.Timeout(time.Millisecond, process.CallFuture[question, answer](near, deaf, question{1, 1})))
+		_, err := sched.Await[answer](cx, sched.Timeout(time.Millisecond, process.CallFuture[question, answer](near, silent, question{1, 1})))
 		results <- err
 		return nil
 	})

@@ -53,7 +53,7 @@ func sendSure(t *testing.T, c *natscluster.Cluster, to process.PID, n int) (done
 func TestSureMessagesArriveOnceThoughConnectionsBreak(t *testing.T) {
 	const each = 10_000
 	nodes, proxies := behindProxies(t, func(cfg *natscluster.Config) { cfg.Lost = patience.Limit }) // nobody is lost
-	l := newLedger()
+	l := newTally()
 	pid := sink(t, nodes[0], process.Options{Mailbox: 128}, func(m any) {
 		if s, ok := m.(sure); ok {
 			l.note(s.From, s.N, false)
@@ -78,7 +78,7 @@ func TestSureMessagesArriveOnceThoughConnectionsBreak(t *testing.T) {
 func TestPlainMessagesArriveAtMostOnceThoughConnectionsBreak(t *testing.T) {
 	const each = 10_000
 	nodes, proxies := behindProxies(t, func(cfg *natscluster.Config) { cfg.Lost = patience.Limit })
-	l := newLedger()
+	l := newTally()
 	pid := sink(t, nodes[0], process.Options{Mailbox: -1}, func(m any) {
 		if s, ok := m.(plain); ok {
 			l.note(s.From, s.N, true)
@@ -107,7 +107,7 @@ func TestASlowProcessHoldsItsSendersBack(t *testing.T) {
 	const total = 5000
 	all := three(t, func(_ int, cfg *natscluster.Config) { cfg.Window = 64 << 10 })
 	gate := make(chan struct{})
-	l := newLedger()
+	l := newTally()
 	pid := sink(t, all[0], process.Options{Mailbox: 16, Overflow: process.OverflowWait}, func(m any) {
 		<-gate
 		switch s := m.(type) {
@@ -168,7 +168,7 @@ func TestFullMailboxesThatRefuseDropPlainMessages(t *testing.T) {
 		}
 	})
 	gate := make(chan struct{})
-	l := newLedger()
+	l := newTally()
 	pid := sink(t, all[0], process.Options{Mailbox: 16}, func(m any) {
 		<-gate
 		l.note(m.(plain).From, m.(plain).N, true)
@@ -212,10 +212,10 @@ func TestAPartitionIsReportedAndHeals(t *testing.T) {
 	})
 	mine := sink(t, nodes[1], process.Options{}, func(any) {})
 	far, near := watch(t, nodes[1], pid), watch(t, nodes[0], mine)
-	deaf := sink(t, nodes[0], process.Options{}, func(any) {})
+	silent := sink(t, nodes[0], process.Options{}, func(any) {})
 	waits := make(chan error, 1)
 	go func() {
-		_, err := process.Call[question, answer](t.Context(), nodes[1].System(), deaf, question{1, 2})
+		_, err := process.Call[question, answer](t.Context(), nodes[1].System(), silent, question{1, 2})
 		waits <- err
 	}()
 	n := 0

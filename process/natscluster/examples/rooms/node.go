@@ -21,8 +21,8 @@ const (
 	// clientMailbox is how many lines a client may be behind.
 	clientMailbox = 1 << 14
 
-	// maxHeld is how many lines a client may type while it goes to a room.
-	maxHeld = 1000
+	// maxQueued is how many lines a client may type while it goes to a room.
+	maxQueued = 1000
 )
 
 var (
@@ -88,7 +88,7 @@ type visit struct {
 	name   string      // of the room
 	room   process.PID // zero: not found yet
 	tag    uint64      // of the room's monitor
-	held   []string    // lines for it
+	queued []string    // lines for it
 	reader frame.Line
 }
 
@@ -116,7 +116,7 @@ func (h *client) OnData(c *server.Conn) error {
 		case len(line) > 0 && line[0] == '/':
 			_, err = c.WriteString(usage)
 		case len(line) > 0 && v.room.IsZero():
-			if v.held = append(v.held, string(line)); len(v.held) > maxHeld {
+			if v.queued = append(v.queued, string(line)); len(v.queued) > maxQueued {
 				err = process.ErrMailboxFull
 			}
 		case len(line) > 0:
@@ -161,12 +161,12 @@ func (h *client) OnEvent(c *server.Conn, ev process.Event) error {
 		}
 		v.room, v.tag = m.pid, v.self.Monitor(m.pid)
 		err := v.self.TrySend(m.pid, enter{v.self.PID()})
-		for _, line := range v.held {
+		for _, line := range v.queued {
 			if err == nil {
 				err = v.say(line)
 			}
 		}
-		v.held = nil
+		v.queued = nil
 		if errors.Is(err, process.ErrNoProcess) {
 			err = nil // see say
 		}
