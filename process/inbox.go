@@ -52,11 +52,13 @@ func (b *function[M]) Run(cx *sched.Context) (done bool) {
 		b.co.Cancel()
 	}
 	if p.begun {
+		p.cx = b.co.Context() // the function's calls are made on its coroutine
 		done = b.co.Resume(cx)
 	} else {
 		p.begun = true
 		done = b.co.Begin(cx, b.call)
 	}
+	p.cx = cx
 	if done {
 		b.end()
 		return true
@@ -71,7 +73,10 @@ func (b *function[M]) Run(cx *sched.Context) (done bool) {
 	return false
 }
 
-func (b *function[M]) call(cx *sched.Context) error { return b.fn(cx, &b.inbox) }
+func (b *function[M]) call(cx *sched.Context) error {
+	b.cx = cx
+	return b.fn(cx, &b.inbox)
+}
 
 func (b *function[M]) end() {
 	p, reason := &b.proc, b.co.Err()

@@ -23,7 +23,7 @@ type proc struct {
 	sys     *System
 	self    Self
 	wake    func()         // wakes the process; nil: by its task
-	cx      *sched.Context // of the present run
+	cx      *sched.Context // of the code that runs now: the present run, or the function within it
 
 	// Taken from the mailbox and not received yet. mu guards them with OverflowDropOldest.
 	pending, latest *node // all but completions of yields

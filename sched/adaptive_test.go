@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/internal/goid"
 )
 
 func adaptiveOf(cfg Config) (*worker, *adaptive) {
@@ -137,11 +139,13 @@ func TestWithoutHoldNothingBringsOne(t *testing.T) {
 
 func TestAWorkerKeepsWhatIsNotWorthAnothersWakeUp(t *testing.T) {
 	w, a := adaptiveOf(Config{Workers: 2, WakeCost: 20 * time.Microsecond})
+	w.id = goid.Get()
 	a.set(w, float64(2*time.Microsecond))
 	require.True(t, w.cx.Keeps(64), "nobody is idle")
 	w.rt.idle.park(1, false)
 	require.True(t, w.cx.Keeps(10))
 	require.False(t, w.cx.Keeps(11))
 	alone, _ := adaptiveOf(Config{Workers: 1})
+	alone.id = goid.Get()
 	require.True(t, alone.cx.Keeps(1000))
 }

@@ -1,13 +1,16 @@
 package sched
 
+import "fmt"
+
 // A Coroutine is a function that may Await within a task that has its own Body. The function runs
 // only while that Body calls Begin or Resume, and the waker of its context is the task's. So a
 // Body can have one or several such functions, and still learns of each wake-up of its task. The
 // zero value is a Coroutine that has not begun.
 //
-// All methods except BeforeSuspend are for the Body's Run. Where workers are locked to threads,
-// Begin ties the task to the worker that it runs on (see Task.Pin), because Go ties a coroutine to
-// its thread. Elsewhere any worker may run the task next: see Go.
+// All methods except BeforeSuspend are for the Body's Run. Begin panics elsewhere; the others cannot
+// check it. Where workers are locked to threads, Begin ties the task to the worker that it runs on
+// (see Task.Pin), because Go ties a coroutine to its thread. Where they are not, any worker may run
+// the task next: see Go.
 type Coroutine struct {
 	co  *coroutine // nil: its function has returned, or has not begun
 	err error
@@ -17,7 +20,10 @@ type Coroutine struct {
 // done is true. fn may use its context with Await until fn returns.
 func (c *Coroutine) Begin(cx *Context, fn func(cx *Context) error) (done bool) {
 	mustHaveFunction(fn == nil)
-	w := cx.worker
+	w := cx.here()
+	if w == nil {
+		panic(fmt.Errorf("%w for sched.Coroutine.Begin: call it in a Body's Run, with the context of that run", ErrMisuse))
+	}
 	co := w.stacks.get(w)
 	if w.rt.cfg.locked {
 		cx.task.home = w

@@ -6,7 +6,9 @@ import "math"
 // budget is used up. The task has then been queued again, behind a poll of the driver, and the
 // caller must return ErrPending. A future calls Proceed first if it could otherwise go on without
 // end, for example because there is always one more value to receive. If its poll then makes no
-// progress, it calls Refund. With a nil Context, that of a goroutine, Proceed is always true.
+// progress, it calls Refund. With a nil Context, that of a goroutine, Proceed is always true. Every
+// poll calls it, so it does not check who does: elsewhere it takes from the budget of the task, which
+// makes that yield earlier.
 func (cx *Context) Proceed() bool {
 	if cx == nil {
 		return true
@@ -26,7 +28,7 @@ func (cx *Context) Refund() { cx.budget++ }
 
 // yield makes the running task run again after the worker's next poll of its driver.
 func (cx *Context) yield() {
-	if cx.worker == nil {
+	if co := cx.coroutine; co != nil && !co.runs(cx) || cx.worker == nil {
 		cx.budget = budgetPerRun
 		cx.Waker().Wake()
 		return

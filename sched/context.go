@@ -6,6 +6,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/atomics"
 	"github.com/suiro-go/suiro/internal/goid"
+	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // A Context is a running task's access to its runtime and worker. Go has no thread-locals, so it
@@ -14,9 +15,13 @@ import (
 //
 // A function of Go has a Context of its own. Its methods that context.Context has, and Runtime, may
 // be called by any goroutine and at any time. The others are for the function itself, until it
-// returns. The Context of a Poll belongs to its worker, and is valid until the Poll returns. A
-// context that was derived from it ends with the task, but finds the values of the task's parent
-// only until then: WithoutTask keeps them.
+// returns. Elsewhere, in another goroutine or task or later, they do no harm: each says what it does
+// then. A call of this module that takes a Context only to be cheaper, such as syncx.Mutex.UnlockFrom,
+// works there as it does with nil, and a Spawner refuses.
+//
+// The Context of a Poll belongs to its worker, and is valid until the Poll returns. A context that
+// was derived from it ends with the task, but finds the values of the task's parent only until then:
+// WithoutTask keeps them.
 type Context struct {
 	rt        *Runtime
 	worker    *worker // nil: an ordinary goroutine
@@ -115,78 +120,148 @@ func (cx *Context) isHere() bool {
 	if cx.worker != nil {
 		return cx.worker.id == goid.Get() && cx.task != nil
 	}
+	if cx.task == nil {
+		return false
+	}
 	b, ok := cx.task.body.(*blocker)
 	return ok && b.id.Load() == goid.Get()
+}
+
+// isOn is isHere, but the context of a Poll or a Run is also good on the coroutines of that run.
+func (cx *Context) isOn() bool {
+	if cx.coroutine == nil && cx.worker != nil {
+		return cx.here() != nil && cx.task != nil
+	}
+	return cx.isHere()
 }
 
 // Runtime is the runtime that the task runs in. In Block it is the one that was given to Block.
 func (cx *Context) Runtime() *Runtime { return cx.rt }
 
-// Worker is the index of the worker that runs the task, from 0; -1 on an ordinary goroutine. The
-// indices of spare workers follow the others: see Config.Spares. A stackful task may run on another
-// worker after each wait.
-func (cx *Context) Worker() int {
-	if cx.worker == nil {
-		return -1
+// here is the worker that the caller runs on, if the context is that of code which runs there. nil:
+// it is that of other code, or of an ordinary goroutine. A worker's own context is also good on the
+// coroutines that the worker resumes.
+func (cx *Context) here() *worker {
+	if co := cx.coroutine; co != nil {
+		if !co.runs(cx) { // only the function itself may read the worker
+			return nil
+		}
+		return cx.worker
 	}
-	return cx.worker.index
+	if w := cx.worker; w == nil || w.id == goid.Get() || w.hosts() {
+		return w
+	}
+	return nil
 }
 
-// Driver is the driver of the worker that runs the task; nil on an ordinary goroutine.
+// hosts reports whether the caller runs on a coroutine that the worker has resumed.
+func (w *worker) hosts() bool {
+	co, ok := onworker.Here().(*coroutine)
+	return ok && co.cx != nil && co.cx.worker == w
+}
+
+// Worker is the index of the worker that runs the task, from 0; -1 on an ordinary goroutine. The
+// indices of spare workers follow the others: see Config.Spares. A stackful task may run on another
+// worker after each wait. It is -1 for the context of another function.
+func (cx *Context) Worker() int {
+	if w := cx.runsOn(); w != nil {
+		return w.index
+	}
+	return -1
+}
+
+// Driver is the driver of the worker that runs the task; nil on an ordinary goroutine, and for the
+// context of another function.
 func (cx *Context) Driver() Driver {
-	if cx.worker == nil {
+	if w := cx.runsOn(); w != nil {
+		return w.driver
+	}
+	return nil
+}
+
+// runsOn is here, except that the context of a Poll is not checked: its worker never changes.
+func (cx *Context) runsOn() *worker {
+	if co := cx.coroutine; co != nil && !co.runs(cx) {
 		return nil
 	}
-	return cx.worker.driver
+	return cx.worker
 }
 
 // Now is the runtime's time (see Runtime.Now) as of the worker's current tick. As long as tasks
 // are short it is off by well under a millisecond. It costs almost nothing. In the Await of an
-// ordinary goroutine it is the time since the process began.
+// ordinary goroutine it is the time since the process began. Elsewhere it is Runtime.Now.
 func (cx *Context) Now() time.Duration {
+	w := cx.here()
 	switch {
-	case cx.rt == nil:
+	case w == nil && cx.rt == nil:
 		return outsideNow()
-	case cx.worker == nil:
+	case w == nil:
 		return cx.rt.Now()
-	}
-	if w := cx.worker; w.nowStale {
+	case w.nowStale:
 		w.now, w.nowStale = w.rt.Now(), false
 	}
-	return cx.worker.now
+	return w.now
 }
 
-// Waker is a waker of the running task.
+// Waker is a waker of the running task. The context of a function gives it anywhere, also to other
+// goroutines. That of a Poll gives it only in the Poll: elsewhere the waker may be another task's.
 func (cx *Context) Waker() Waker {
-	return Waker{task: cx.task, generation: cx.task.generationOf(cx.word)}
+	t := cx.task
+	if t == nil {
+		return Waker{}
+	}
+	return Waker{task: t, generation: t.generationOf(cx.word)}
 }
 
 // Wake is w.Wake from a task or a driver. The woken task runs on this worker soon, and no lock is
-// taken, unless it is pinned elsewhere or another worker takes it first.
+// taken, unless it is pinned elsewhere or another worker takes it first. Elsewhere it is w.Wake.
 func (cx *Context) Wake(w Waker) {
+	if cx.coroutine == nil && cx.worker != nil && cx.worker.id == goid.Get() { // as here, without a call
+		cx.wakeOn(cx.worker, w)
+		return
+	}
+	cx.wakeOn(cx.here(), w)
+}
+
+// wakeOn is Wake on a worker that is known to be the caller's; nil: none is.
+func (cx *Context) wakeOn(on *worker, w Waker) {
 	t := w.task
-	if t != nil && t == cx.task && cx.worker != nil { // the task runs, so its generation is the waker's or a later one
+	if on != nil && t != nil && t == cx.task { // the task runs, so its generation is the waker's or a later one
 		if t.generationOf(cx.word) == w.generation {
-			cx.worker.woken = true
+			on.woken = true
 		}
 		return
 	}
-	if w.mustQueue() {
-		cx.queue(t)
+	if !w.mustQueue() {
+		return
 	}
-}
-
-// queue queues a task whose state is scheduled.
-func (cx *Context) queue(t *Task) {
-	if cx.worker == nil || t.rt != cx.rt || t.home != nil && t.home != cx.worker {
+	if on == nil || t.rt != on.rt || t.home != nil && t.home != on {
 		t.schedule()
 		return
 	}
-	cx.worker.wake(t)
+	on.wake(t)
+}
+
+// queueOr queues a task whose state is scheduled: on this worker, or where it must be. w may be nil.
+func (w *worker) queueOr(t *Task) {
+	if w == nil || t.rt != w.rt || t.home != nil && t.home != w {
+		t.schedule()
+		return
+	}
+	w.wake(t)
 }
 
 // Canceled reports that the task has been aborted and no shield is up: the task should end soon.
+// Elsewhere it reports whether Done is closed.
 func (cx *Context) Canceled() bool {
+	if !cx.isOn() {
+		return cx.Err() != nil
+	}
+	return cx.isCanceled()
+}
+
+// isCanceled is Canceled in the task.
+func (cx *Context) isCanceled() bool {
 	word := cx.task.state.word.Load()
 	if co := cx.coroutine; co != nil && (co.closing || cx.canceled.Load() && word&shieldMask == 0) {
 		return true
@@ -195,14 +270,43 @@ func (cx *Context) Canceled() bool {
 }
 
 // Shield defers an abort of the running task until Unshield is called as often. Use it around work
-// that must not be left half done. Shields may be nested, 255 deep.
-func (cx *Context) Shield() { cx.task.state.shield() }
+// that must not be left half done. Shields may be nested, 255 deep. Elsewhere neither has an effect.
+func (cx *Context) Shield() { cx.shield() }
+
+func (cx *Context) shield() (raised bool) {
+	if !cx.isOn() {
+		return false
+	}
+	cx.task.state.shield()
+	return true
+}
 
 // Unshield ends one Shield. If that was the last one, and the task has been aborted, the task ends
 // at its next suspension.
-func (cx *Context) Unshield() { cx.lowered(cx.task, cx.task.state.unshield()) }
+func (cx *Context) Unshield() {
+	if cx.isOn() {
+		cx.lowered(cx.task, cx.task.state.unshield())
+	}
+}
 
-// Stackful reports whether a function may Await with the context.
+// Stackful reports whether the context is a function's, which may Await with it.
 func (cx *Context) Stackful() bool { return cx.coroutine != nil }
 
-func (cx *Context) where() (*Runtime, *worker) { return cx.rt, cx.worker }
+func (cx *Context) where() (*Runtime, *worker, error) {
+	if w := cx.here(); w != nil {
+		return cx.rt, w, nil
+	}
+	return cx.outside()
+}
+
+// outside is where for a call that no worker makes for the context: a goroutine does in a Poll of
+// Block, and else the call is a mistake.
+func (cx *Context) outside() (*Runtime, *worker, error) {
+	switch {
+	case cx.coroutine != nil || cx.worker != nil:
+		return cx.rt, nil, cx.mayNotSpawn()
+	case !cx.isHere() || cx.rt == nil:
+		panic(cx.mayNotSpawn())
+	}
+	return cx.rt, nil, nil
+}

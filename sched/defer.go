@@ -6,10 +6,10 @@ type Deferred interface{ BeforeWait(cx *Context) }
 
 // Defer makes d.BeforeWait run once: before the running function waits for the next time, and at
 // its end at the latest. BlockInPlace runs it as well. It is for functions of Go and of a
-// Coroutine; with another context BeforeWait runs at once.
+// Coroutine; with another context, and elsewhere, BeforeWait runs at once.
 func (cx *Context) Defer(d Deferred) {
 	co := cx.coroutine
-	if co == nil {
+	if co == nil || !co.runs(cx) {
 		d.BeforeWait(cx)
 		return
 	}

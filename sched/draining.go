@@ -3,20 +3,23 @@ package sched
 // Draining is the token that a shutdown cancels before it waits for anything. A task that is no
 // longer needed then ends, and a task with work to complete does so. In a task of a TaskScope it
 // is the scope's token. In a task whose Body is a Drainer, as a connection's is, it is the
-// Drainer's. In other tasks it is the runtime's. In the Await of a goroutine, which has no
-// runtime, it is a token that nobody cancels.
+// Drainer's. In other tasks, and elsewhere, it is the runtime's: take the token in the task for
+// another goroutine. In the Await of a goroutine, which has no runtime, it is a token that nobody
+// cancels.
 //
 // Await its Canceled in a Select, or give its Context to a library:
 //
 //	first, err := sched.Await(cx, sched.Select(cx.Draining().Canceled(), s.Readable()))
 func (cx *Context) Draining() *CancellationToken {
-	switch b := cx.task.body.(type) {
-	case *cell[struct{}]:
-		if t, ok := b.future.(*scopeTask); ok {
-			return &t.scope.draining
+	if cx.isOn() {
+		switch b := cx.task.body.(type) {
+		case *cell[struct{}]:
+			if t, ok := b.future.(*scopeTask); ok {
+				return &t.scope.draining
+			}
+		case Drainer:
+			return b.TaskDraining()
 		}
-	case Drainer:
-		return b.TaskDraining()
 	}
 	if cx.rt == nil {
 		return NewCancellationToken()

@@ -14,15 +14,15 @@ func (t *Task) LetEnter() { t.state.word.Or(enterable) }
 // Enter begins a run of a task that has called LetEnter and waits. Until Leave, which should
 // follow soon, the caller may use all data that only the task's runs touch. Enter reports false,
 // and has done nothing, if the task does not wait, is pinned to another worker, or there are hooks
-// for runs. It is for a driver in its Poll, and never waits.
+// for runs. It is for a driver in its Poll, and never waits. Elsewhere it reports false.
 func (cx *Context) Enter(t *Task) bool {
-	w := cx.worker
-	if w.hooked || w.rt.clock.paused || !t.state.enter() {
+	w := cx.here()
+	if w == nil || w.hooked || w.rt.clock.paused || !t.state.enter() {
 		return false
 	}
 	if t.home != nil && t.home != w { // only a run of the task may read home
 		if t.state.suspend() {
-			cx.queue(t)
+			w.queueOr(t)
 		}
 		return false
 	}
@@ -37,18 +37,19 @@ func (cx *Context) Enter(t *Task) bool {
 
 // Leave ends the run that Enter has begun. If the task has been woken since, it runs again soon.
 func (cx *Context) Leave(t *Task) {
-	if w := cx.worker; w.events != nil {
+	w := cx.here()
+	if w != nil && w.events != nil {
 		w.note(EventRunEnd, t, 0)
 	}
 	if t.state.suspend() {
-		cx.queue(t)
+		w.queueOr(t)
 	}
 }
 
 // Keeps reports whether this worker alone would probably run n short tasks that are woken now.
 // Either no other worker is idle, or the tasks are not worth its wake-up. The cost of entered work
-// is not measured; a driver's Poll bounds it.
+// is not measured; a driver's Poll bounds it. Elsewhere Keeps is false.
 func (cx *Context) Keeps(n int) bool {
-	w := cx.worker
-	return w.noOtherIdle() || w.mayKeep(n)
+	w := cx.here()
+	return w != nil && (w.noOtherIdle() || w.mayKeep(n))
 }

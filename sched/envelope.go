@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"errors"
+
 	"github.com/suiro-go/suiro/internal/atomics"
 	"github.com/suiro-go/suiro/internal/wakers"
 )
@@ -154,19 +156,23 @@ func (c *cell[T]) tellEnd() {
 
 // finish wakes the waiters, and gives up the scheduler's reference.
 func (c *cell[T]) finish(cx *Context, word uint64) {
+	var w *worker // the caller; nil: none
+	if cx != nil {
+		w = cx.worker
+	}
 	if word&joinInterest != 0 {
 		c.mu.Lock()
 		ws := c.waiters
 		c.waiters = wakers.Set[Waker]{}
 		c.mu.Unlock()
-		ws.Each(func(w Waker) { wake(cx, w) })
+		ws.Each(func(waiter Waker) { waiter.wakeFrom(cx, w) })
 	}
 	d, f, value, err := c.depot, c.future, c.value, c.err
 	if word&counted != 0 {
 		d.rt.drain.ended()
 	}
 	if word>>40 == 1 || c.task.state.unref() { // nobody else can add one
-		d.put(cx.on(d.rt), c)
+		d.put(w, c)
 	}
 	if word&detached == 0 {
 		return
@@ -175,6 +181,15 @@ func (c *cell[T]) finish(cx *Context, word uint64) {
 		defer cx.outsideRun()()
 	}
 	d.giveUp(f, value, err) // last, because it may not return
+}
+
+// wakeFrom is Context.Wake by the worker whose context cx is. Both may be nil.
+func (w Waker) wakeFrom(cx *Context, on *worker) {
+	if on != nil {
+		cx.wakeOn(on, w)
+	} else {
+		w.Wake()
+	}
 }
 
 func wake(cx *Context, w Waker) {
@@ -197,10 +212,13 @@ func (d *depot[T]) giveUp(f Future[T], value T, err error) {
 	}
 }
 
-// logLost logs the error of a task that nobody takes, if that is a panic.
+// logLost logs the error of a task that nobody takes, if that is a mistake of the program: a panic,
+// or a call with a wrong context, such as the one that was to spawn the task.
 func (rt *Runtime) logLost(err error) {
 	if p, ok := err.(*PanicError); ok {
 		rt.LogPanic("sched: a task panicked, and nobody takes its result", p)
+	} else if errors.Is(err, ErrMisuse) {
+		rt.cfg.Logger.Error("sched: a task was not started or has failed, and nobody takes its result", "error", err)
 	}
 }
 
@@ -211,10 +229,11 @@ func (c *cell[T]) unref(cx *Context) {
 	}
 }
 
-// on is the worker of the context if that belongs to rt, else nil. cx may be nil.
+// on is the calling worker if the context is that of code which runs there and belongs to rt, else
+// nil. cx may be nil.
 func (cx *Context) on(rt *Runtime) *worker {
 	if cx == nil || cx.rt != rt {
 		return nil
 	}
-	return cx.worker
+	return cx.here()
 }

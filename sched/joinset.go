@@ -47,7 +47,7 @@ func (s *JoinSet[T]) Go(sp Spawner, fn func(cx *Context) (T, error)) AbortHandle
 // the Cancel of its future, which may use the set.
 func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 	m.set, m.observer = s, m
-	rt, w := sp.where()
+	rt, w, err := sp.where()
 	m.rt = rt
 	// The third reference is for launch: the result may have been taken before launch returns.
 	c := newCell(rt, w, Future[T](m), nil, 3*oneRef)
@@ -61,7 +61,7 @@ func (s *JoinSet[T]) spawn(sp Spawner, m *member[T]) AbortHandle {
 	if m.late {
 		m.handle.Abort()
 	}
-	c.launch(rt, w)
+	c.launch(rt, w, err)
 	return AbortHandle{c.task.Waker()}
 }
 

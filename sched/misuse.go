@@ -7,9 +7,19 @@ import (
 	"github.com/suiro-go/suiro/internal/onworker"
 )
 
-// ErrMisuse says that a call cannot wait with the context that it was given. Errors that match it
-// name the call and say what to use instead.
+// ErrMisuse says that a call cannot wait, or spawn a task, with the context that it was given. Errors
+// that match it name the call and say what to use instead. If such an error is the result of a task
+// that nobody takes, it is logged.
 var ErrMisuse = errors.New("sched: wrong context")
+
+// mayNotSpawn is the error of a spawn for which the context is not good.
+func (cx *Context) mayNotSpawn() error {
+	why := "its task or Poll has ended, or this is another goroutine or task: pass the own task's context, or the runtime: cx.Runtime()"
+	if cx.coroutine == nil && cx.worker == nil {
+		why = "a goroutine's Poll has no runtime: pass a *Runtime"
+	}
+	return fmt.Errorf("%w for %s: %s", ErrMisuse, onworker.Caller(), why)
+}
 
 // misuse is the error of a wait for which mayAwait is false.
 func (cx *Context) misuse() error {

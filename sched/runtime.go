@@ -207,4 +207,4 @@ func (rt *Runtime) notify() {
 	}
 }
 
-func (rt *Runtime) where() (*Runtime, *worker) { return rt, nil }
+func (rt *Runtime) where() (*Runtime, *worker, error) { return rt, nil, nil }

@@ -68,7 +68,7 @@ func (t *scopeTask) run(cx *Context) (struct{}, error) { return struct{}{}, t.wo
 func (s *TaskScope) spawn(sp Spawner, t *scopeTask) *JoinHandle[struct{}] {
 	t.scope, t.observer = s, t
 	s.tracker.state.Add(oneTracked)
-	rt, w := sp.where()
+	rt, w, err := sp.where()
 	// One reference each is for the scheduler, the returned handle, the scope's handle, and
 	// launch. The last one is needed because the task may have ended before launch returns.
 	c := newCell(rt, w, Future[struct{}](t), nil, 4*oneRef)
@@ -76,7 +76,7 @@ func (s *TaskScope) spawn(sp Spawner, t *scopeTask) *JoinHandle[struct{}] {
 	t.handle.cell = c
 	h := &JoinHandle[struct{}]{cell: c}
 	if s.enter(t) {
-		c.launch(rt, w)
+		c.launch(rt, w, err)
 	} else {
 		t.forget(nil)
 		c.refuse(ErrClosed)

@@ -27,16 +27,22 @@ type shielded[T any] struct {
 
 func (s *shielded[T]) Poll(cx *Context) (T, error) {
 	if s.task == nil {
-		cx.Shield()
-		if s.task = cx.task; cx.coroutine != nil {
-			s.cx = cx
-		}
+		s.raise(cx)
 	}
 	v, err := s.f.Poll(cx)
 	if err != ErrPending {
 		s.lower()
 	}
 	return v, err
+}
+
+func (s *shielded[T]) raise(cx *Context) {
+	if !cx.shield() {
+		return // it is polled by other code than the context's
+	}
+	if s.task = cx.task; cx.coroutine != nil {
+		s.cx = cx
+	}
 }
 
 // lower ends the shield. The task runs, or is being ended, so its memory does not belong to

@@ -1,9 +1,12 @@
 package sched
 
 // A Spawner is a place where a task can be spawned. It is a *Runtime, from any goroutine, or the
-// *Context of the running task, which is faster.
+// *Context of the running task, which is faster. With the Context of another task, or in another
+// goroutine, nothing is spawned: the error is ErrMisuse. Context.Runtime is good anywhere.
 type Spawner interface {
-	where() (*Runtime, *worker)
+	// where is the runtime, and the calling worker, if that may spawn for the caller. With an error
+	// the task ends at once.
+	where() (*Runtime, *worker, error)
 }
 
 var (
@@ -12,9 +15,9 @@ var (
 )
 
 // Spawn starts a stackless task that polls f until it is done. Each poll may be on a different
-// worker. If the runtime cannot start or has closed, the handle returns that error, and f is
-// canceled if it is a Canceler. The task goes on if nobody uses the handle; Detach allows its
-// memory to be used again.
+// worker. If the runtime cannot start or has closed, or s is not the caller's context, the handle
+// returns that error, and f is canceled if it is a Canceler. The task goes on if nobody uses the
+// handle; Detach allows its memory to be used again.
 //
 // A nil future panics, here and in each call that takes a future, except Select and Race. So does
 // a nil function.
@@ -36,9 +39,9 @@ func Go[T any](s Spawner, fn func(cx *Context) (T, error)) *JoinHandle[T] {
 }
 
 func spawn[T any](s Spawner, f Future[T], fn func(cx *Context) (T, error)) *cell[T] {
-	rt, w := s.where()
+	rt, w, err := s.where()
 	c := newCell(rt, w, f, fn, 2*oneRef)
-	c.launch(rt, w)
+	c.launch(rt, w, err)
 	return c
 }
 
@@ -57,9 +60,9 @@ func newCell[T any](rt *Runtime, w *worker, f Future[T], fn func(*Context) (T, e
 	return c
 }
 
-// launch queues a new task, or ends it if its runtime does not accept it. The caller has a
-// reference.
-func (c *cell[T]) launch(rt *Runtime, w *worker) {
+// launch queues a new task, or ends it if it may not be spawned or its runtime does not accept it.
+// The caller has a reference.
+func (c *cell[T]) launch(rt *Runtime, w *worker, err error) {
 	t := &c.task
 	if w != nil {
 		w.count.SpawnedLocal++
@@ -69,9 +72,12 @@ func (c *cell[T]) launch(rt *Runtime, w *worker) {
 		w.wake(t)
 		return
 	}
-	rt.spawnedRemote.Add(1)
-	rt.probes.fromOutside(t, rt)
-	if err := rt.Start(); err != nil {
+	if err == nil {
+		rt.spawnedRemote.Add(1)
+		rt.probes.fromOutside(t, rt)
+		err = rt.Start()
+	}
+	if err != nil {
 		c.refuse(err)
 	} else if !rt.inject(t) {
 		c.refuse(ErrClosed)

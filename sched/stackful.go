@@ -50,7 +50,7 @@ func Await[T any](ctx context.Context, f Future[T]) (T, error) {
 	if !isTask {
 		defer cx.unfollow()
 	}
-	for !cx.Canceled() {
+	for !cx.isCanceled() {
 		v, err := f.Poll(cx)
 		if err != ErrPending {
 			polled = true

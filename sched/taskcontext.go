@@ -26,7 +26,7 @@ func (cx *Context) Done() <-chan struct{} { return cx.make().Done() }
 
 // Err is nil until Done is closed. Then it is context.Canceled, or the error of the parent.
 func (cx *Context) Err() error {
-	if cx.made.Load() == nil && cx.coroutine != nil && cx.isHere() && !cx.Canceled() && !cx.rt.contexts.closed.Load() {
+	if cx.made.Load() == nil && cx.coroutine != nil && cx.isHere() && !cx.isCanceled() && !cx.rt.contexts.closed.Load() {
 		if _, hasParent := cx.task.body.(Contexter); !hasParent {
 			return nil
 		}

@@ -62,8 +62,8 @@ func Leave() {
 	delete(s.m, g)
 }
 
-// host is the host that the caller runs on; nil: the caller runs on an ordinary goroutine.
-func host() Host {
+// Here is the Host that the caller runs on; nil: the caller runs on an ordinary goroutine.
+func Here() Host {
 	g := goid.Get()
 	s := shardOf(g)
 	s.mu.Lock()

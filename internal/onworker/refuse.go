@@ -13,7 +13,7 @@ var ErrBlocksWorker = errors.New("sched: the call would block its worker")
 
 // Wait returns an error if the caller, which is about to wait, would block a worker.
 func Wait() error {
-	h := host()
+	h := Here()
 	if h == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func Wait() error {
 // End returns an error if the caller, which is about to wait for the end of rt's workers, runs on
 // one of them.
 func End(rt any) error {
-	if h := host(); h != nil && h.Place().Runtime == rt {
+	if h := Here(); h != nil && h.Place().Runtime == rt {
 		return refusal(h.Place(), "call it on another goroutine")
 	}
 	return nil
