@@ -326,7 +326,7 @@ func TestAKilledFunctionReceivesNothing(t *testing.T) {
 	})
 }
 
-// Shutdown first cancels Draining, of which a function learns without a receive.
+// Shutdown first cancels Draining: a function sees it without a receive.
 func TestShutdownCancelsDraining(t *testing.T) {
 	rt := sched.New(sched.Config{Workers: 2})
 	s := process.New(process.Config{Runtime: rt, Grace: time.Hour})

@@ -386,8 +386,8 @@ func TestDroppedMayPanic(t *testing.T) {
 				return err
 			})
 			require.NoError(t, err)
-			require.NoError(t, s.Send(nil, ref.PID(), "not an int"))
-			require.NoError(t, ref.Send(nil, 5))
+			require.NoError(t, s.Send(t.Context(), ref.PID(), "not an int"))
+			require.NoError(t, ref.Send(t.Context(), 5))
 			require.Equal(t, 5, receive(t, "the number", got))
 			require.Equal(t, 1, log.Count("Dropped panicked"))
 			require.Equal(t, 1, log.Count(text))

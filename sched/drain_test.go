@@ -2,24 +2,12 @@ package sched_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/sched"
 )
-
-// successor is a task that spawns the next one as its last act.
-func successor(left int, ended *atomic.Int64) sched.Future[int] {
-	return sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
-		if left > 0 {
-			sched.Spawn(cx, successor(left-1, ended)).Detach()
-		}
-		ended.Add(1)
-		return 0, nil
-	})
-}
 
 func TestShutdownSaysHowManyTasksAreLeft(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
