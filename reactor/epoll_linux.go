@@ -92,7 +92,7 @@ func (p *epoll) watch(fd int, f *fdState) error {
 		return os.NewSyscallError("epoll_ctl", errno)
 	}
 	if p.kernel.faults != nil {
-		p.kernel.faults.watches(fd, f.seq)
+		p.kernel.faults.watches(fd, f.seq, f.inKind == Watch)
 	}
 	err := p.control(unix.EPOLL_CTL_ADD, fd, f.seq, f.traits&forRoom != 0)
 	if errors.Is(err, unix.EEXIST) {

@@ -18,9 +18,15 @@ type injector struct {
 	plan *faults.Plan
 
 	mu      sync.Mutex
-	watched map[int]uint32              // by descriptor: its sequence number when it was last registered
+	watched map[int]registration        // by descriptor: the last one
 	again   func(fd int, number uint32) // makes the kernel report the whole state of a descriptor again; nil: no descriptors are watched
 	done    func()                      // ends the notices of Calls
+}
+
+// A registration is that of a descriptor with a poller.
+type registration struct {
+	number  uint32 // the descriptor's sequence number
+	isWatch bool   // the owner makes the calls, and needs edges after those that fail
 }
 
 // newKernel returns the kernel. Its calls fail as cfg says.
@@ -28,7 +34,7 @@ func newKernel(cfg *Config) kernel {
 	if cfg.faults == nil {
 		return kernel{}
 	}
-	return kernel{&injector{plan: cfg.faults, watched: map[int]uint32{}}}
+	return kernel{&injector{plan: cfg.faults, watched: map[int]registration{}}}
 }
 
 // next is Plan.Next. The edge is requested before the call. The next wait reports it if the
@@ -41,17 +47,18 @@ func (i *injector) next(call faults.Call, fd, n int) (int, syscall.Errno) {
 	return most, errno
 }
 
-func (i *injector) watches(fd int, number uint32) {
+func (i *injector) watches(fd int, number uint32, isWatch bool) {
 	i.mu.Lock()
-	i.watched[fd] = number
+	i.watched[fd] = registration{number, isWatch}
 	i.mu.Unlock()
 }
 
-// renews has the injector renew the edges of a poller, also after calls of Calls. k may have none.
+// renews has the injector renew the edges of a poller, those of a Watch also after calls of Calls. k
+// may have none.
 func (k kernel) renews(again func(fd int, number uint32)) {
 	if k.faults != nil {
 		k.faults.again = again
-		k.faults.done = k.faults.plan.OnRenew(k.faults.renew)
+		k.faults.done = k.faults.plan.OnRenew(k.faults.renewWatch)
 	}
 }
 
@@ -75,7 +82,16 @@ func (k kernel) unwatches(fd int) {
 func (i *injector) renew(fd int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if number, ok := i.watched[fd]; ok {
-		i.again(fd, number)
+	if r, ok := i.watched[fd]; ok {
+		i.again(fd, r.number)
+	}
+}
+
+// renewWatch is renew for a call that the owner of a Watch has made.
+func (i *injector) renewWatch(fd int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if r := i.watched[fd]; r.isWatch {
+		i.again(fd, r.number)
 	}
 }

@@ -95,12 +95,12 @@ func (p *kqueue) close() {
 	p.queue.close()
 }
 
-func (p *kqueue) watch(fd int, _ *fdState) error {
+func (p *kqueue) watch(fd int, f *fdState) error {
 	if _, errno := p.kernel.next(faults.Control, fd, 1); errno != 0 {
 		return os.NewSyscallError("kevent", errno)
 	}
 	if p.kernel.faults != nil {
-		p.kernel.faults.watches(fd, 0)
+		p.kernel.faults.watches(fd, 0, f.inKind == Watch)
 	}
 	p.changes = append(p.changes, makeEvent(fd, evfiltRead, evAdd|evClear), makeEvent(fd, evfiltWrite, evAdd|evClear))
 	return nil
