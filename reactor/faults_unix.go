@@ -53,8 +53,8 @@ func (i *injector) watches(fd int, number uint32, isWatch bool) {
 	i.mu.Unlock()
 }
 
-// renews makes the injector renew the edges of a poller. Those of a Watch it renews also after calls
-// of Calls. k may have no injector.
+// renews makes the injector renew the edges of a poller. Those of a Watch it renews also after
+// calls of Calls. k may have no injector.
 func (k kernel) renews(again func(fd int, number uint32)) {
 	if k.faults != nil {
 		k.faults.again = again
