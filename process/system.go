@@ -145,11 +145,14 @@ func (s *System) Cancel(pid PID) error {
 	return nil
 }
 
-func (p *proc) cancel() bool {
+// cancel reports whether the process had not ended.
+func (p *proc) cancel() (alive bool) {
 	p.mu.Lock()
+	alive = !p.ended
 	p.endContext()
 	p.mu.Unlock()
-	return p.signal(nil, Event{Type: EventCancel})
+	p.signal(nil, Event{Type: EventCancel}) // false if the end of its context has ended it already
+	return alive
 }
 
 // Done is done when the process has ended, and its error is the reason: nil if the process ended
