@@ -28,7 +28,7 @@ func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 // With GODEBUG=panicnil=1 recover returns nil for panic(nil), as it does after runtime.Goexit.
 func TestANilPanicEndsItsConnectionAndNoOther(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
-	nothing := func(*conn.Conn) error { panic(nil) } //nolint:govet // it is the test
+	nothing := func(*conn.Conn) error { panic(nil) }
 	testThatAHandlerFails(t, nothing, []string{"panicked"}, func(t *testing.T, err error) {
 		require.ErrorAs(t, err, new(*conn.PanicError))
 		require.ErrorAs(t, err, new(*runtime.PanicNilError))

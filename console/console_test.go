@@ -403,7 +403,7 @@ func TestAPanicOfAServersMethodEndsTheRequestOnly(t *testing.T) {
 	defer page.Close()
 	for _, fail := range []func(){
 		func() { panic("a server's method") },
-		func() { panic(nil) }, //nolint:govet // it is the test
+		func() { panic(nil) },
 	} {
 		f.panics.Store(&fail)
 		conntest.Eventually(t, func() bool { // on a busy machine the panic may come too late for the first

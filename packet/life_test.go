@@ -156,7 +156,7 @@ func TestAnErrorOrPanicOfAPacketHandlerClosesTheSocket(t *testing.T) {
 		for name, what := range map[string]func() error{
 			"error": func() error { return errTest },
 			"panic": func() error { panic(errTest) },
-			"nil":   func() error { panic(nil) }, //nolint:govet // it is the test
+			"nil":   func() error { panic(nil) },
 			"exit":  func() error { runtime.Goexit(); return nil },
 		} {
 			closed := make(chan error, 1)

@@ -85,7 +85,7 @@ func TestSessionTasksGetAnErrorAtTheirEnd(t *testing.T) {
 				case "panic":
 					panic("on demand")
 				case "nil":
-					panic(nil) //nolint:govet // it is the test
+					panic(nil)
 				case "fail":
 					return errTest
 				}

@@ -219,7 +219,7 @@ func TestOnCloseOfEachSessionIsCalledThoughAnotherFails(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
 	for name, fail := range map[string]func(){
 		"panics":          func() { panic("told") },
-		"panics with nil": func() { panic(nil) }, //nolint:govet // it is the test
+		"panics with nil": func() { panic(nil) },
 		"exits":           runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -374,7 +374,7 @@ func TestDroppedMayPanic(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
 	for text, fail := range map[string]func(){
 		"of the test":     func() { panic("of the test") },
-		"called with nil": func() { panic(nil) }, //nolint:govet // it is the test
+		"called with nil": func() { panic(nil) },
 	} {
 		t.Run(text, func(t *testing.T) {
 			log := &conntest.Log{}

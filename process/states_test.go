@@ -287,7 +287,7 @@ func TestReasons(t *testing.T) {
 		{"an error of Init", failure, func(*process.StepOutput) error { return nil }, is(failure), false},
 		{"an error of Step", nil, func(*process.StepOutput) error { return failure }, is(failure), true},
 		{"a panic", nil, func(*process.StepOutput) error { panic(failure) }, panics, true},
-		{"a nil panic", nil, func(*process.StepOutput) error { panic(nil) }, panics, true}, //nolint:govet // it is the test
+		{"a nil panic", nil, func(*process.StepOutput) error { panic(nil) }, panics, true},
 		{"Goexit", nil, func(*process.StepOutput) error { runtime.Goexit(); return nil }, is(sched.ErrGoexit), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -170,7 +170,7 @@ func TestADriverThatCannotBeMadeIsAnErrorHoweverItFails(t *testing.T) {
 	}{
 		"exits":           {func() (sched.Driver, error) { runtime.Goexit(); return nil, nil }, sched.ErrGoexit.Error()},
 		"panics":          {func() (sched.Driver, error) { panic("no device") }, "no device"},
-		"panics with nil": {func() (sched.Driver, error) { panic(nil) }, "called with nil"}, //nolint:govet // it is the test
+		"panics with nil": {func() (sched.Driver, error) { panic(nil) }, "called with nil"},
 		"is none":         {func() (sched.Driver, error) { return nil, nil }, "neither a driver nor an error"},
 		"says it pends":   {func() (sched.Driver, error) { return nil, sched.ErrPending }, sched.ErrPending.Error()},
 		"has its reasons": {func() (sched.Driver, error) { return nil, io.ErrNoProgress }, io.ErrNoProgress.Error()},

@@ -27,7 +27,7 @@ func TestTickersTickOnAWorkerUntilTheServerStopsWhateverTheyDo(t *testing.T) {
 				case 2:
 					panic("a bad one")
 				case 3:
-					panic(nil) //nolint:govet // it is the test
+					panic(nil)
 				}
 			}},
 			{Every: time.Millisecond, Do: func(cx *sched.Context) {

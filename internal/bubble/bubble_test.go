@@ -62,7 +62,7 @@ func TestOutsideWithoutABubbleIsACall(t *testing.T) {
 func TestANilPanicOutsideIsTheCallers(t *testing.T) {
 	t.Setenv("GODEBUG", "panicnil=1")
 	synctest.Test(t, func(t *testing.T) {
-		require.Panics(t, func() { Outside(func() { panic(nil) }) }) //nolint:govet // it is the test
+		require.Panics(t, func() { Outside(func() { panic(nil) }) })
 	})
 }
 

@@ -15,7 +15,7 @@ func TestTryTellsPanicsReturnsAndExitsApart(t *testing.T) {
 	require.Equal(t, "oh", p.Value)
 	require.Contains(t, string(p.Stack), "panics_test.go", "the stack says where")
 
-	p = Try(func() { panic(nil) }) //nolint:govet // it is the test
+	p = Try(func() { panic(nil) })
 	require.Equal(t, new(runtime.PanicNilError), p.Value)
 
 	over := make(chan bool)

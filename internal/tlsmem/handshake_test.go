@@ -250,7 +250,7 @@ func TestFunctionsThatPanicExitOrWaitEndTheirHandshake(t *testing.T) {
 		require.Equal(t, "no", p.Value)
 		require.Same(t, p, o.panicked.Load())
 
-		o = shake(func(*tls.ClientHelloInfo) { panic(nil) }) //nolint:govet // it is the test
+		o = shake(func(*tls.ClientHelloInfo) { panic(nil) })
 		require.ErrorAs(t, <-o.done, &p)
 		require.Same(t, p, o.panicked.Load())
 

@@ -72,7 +72,7 @@ func TestDroppedMayPanic(t *testing.T) {
 			if calls++; calls == 1 {
 				panic("of the test")
 			}
-			panic(nil) //nolint:govet // it is the test
+			panic(nil)
 		}
 	})
 	p := c.heard(7)
