@@ -16,16 +16,17 @@ package sched
 // no such limits. BlockInPlace is for calls that the task itself must make, and costs no switch.
 //
 // Runtime.Busy reports the worker as it reports any other worker in a long task. The time of fn
-// does not count for Config.SlowTask. In a goroutine, BlockInPlace just calls fn. In fn, calls
-// that wait with an ordinary context do wait: see ErrBlocksWorker.
+// does not count for Config.SlowTask. In a goroutine, and with the context of another task,
+// BlockInPlace just calls fn. In fn, calls that wait with an ordinary context do wait: see
+// ErrBlocksWorker.
 func (cx *Context) BlockInPlace(fn func()) {
-	if cx.defers {
-		cx.coroutine.runDeferred()
-	}
-	w := cx.worker
+	w := cx.here()
 	if w == nil {
 		fn()
 		return
+	}
+	if cx.defers {
+		cx.coroutine.runDeferred()
 	}
 	if len(w.rt.workers)+w.rt.cfg.Spares > 1 {
 		w.handOver()

@@ -13,8 +13,9 @@ import (
 // calls that wait, take it or a context that was derived from it, and suspend the task.
 //
 // A function of Go has a Context of its own. Its methods that context.Context has, and Runtime, may
-// be called by any goroutine and at any time. The others are for the function itself, until it
-// returns. The Context of a Poll belongs to its worker, and is valid until the Poll returns. A
+// be called by any goroutine and at any time. So may Go, Spawn, Wake, Now and BlockInPlace: they do
+// there what they do without a task. The others are for the function itself, until it returns. The
+// Context of a Poll belongs to its worker, and is valid until the Poll returns. A
 // context that was derived from it ends with the task, but finds the values of the task's parent
 // only until then: WithoutTask keeps them.
 type Context struct {
@@ -124,36 +125,49 @@ func (cx *Context) Runtime() *Runtime { return cx.rt }
 
 // Worker is the index of the worker that runs the task, from 0; -1 on an ordinary goroutine. The
 // indices of spare workers follow the others: see Config.Spares. A stackful task may run on another
-// worker after each wait.
+// worker after each wait. In another goroutine or task than the context's it is -1.
 func (cx *Context) Worker() int {
-	if cx.worker == nil {
-		return -1
+	if w := cx.here(); w != nil {
+		return w.index
 	}
-	return cx.worker.index
+	return -1
 }
 
-// Driver is the driver of the worker that runs the task; nil on an ordinary goroutine.
+// Driver is the driver of the worker that runs the task; nil on an ordinary goroutine, and in
+// another goroutine or task than the context's.
 func (cx *Context) Driver() Driver {
-	if cx.worker == nil {
+	if w := cx.here(); w != nil {
+		return w.driver
+	}
+	return nil
+}
+
+// here is the worker that runs the caller; nil: the caller is an ordinary goroutine, or not the
+// function that the context was given to. Only that function may read the worker: others resume it
+// meanwhile. That the context of a Poll is used in the Poll is not checked. A driver uses it for
+// each event, where the check would cost several percent.
+func (cx *Context) here() *worker {
+	if co := cx.coroutine; co != nil && !co.runs(cx) {
 		return nil
 	}
-	return cx.worker.driver
+	return cx.worker
 }
 
 // Now is the runtime's time (see Runtime.Now) as of the worker's current tick. As long as tasks
 // are short it is off by well under a millisecond. It costs almost nothing. In the Await of an
-// ordinary goroutine it is the time since the process began.
+// ordinary goroutine it is the time since the process began. In another goroutine or task than the
+// context's it is Runtime.Now.
 func (cx *Context) Now() time.Duration {
+	w := cx.here()
 	switch {
 	case cx.rt == nil:
 		return outsideNow()
-	case cx.worker == nil:
+	case w == nil:
 		return cx.rt.Now()
-	}
-	if w := cx.worker; w.nowStale {
+	case w.nowStale:
 		w.now, w.nowStale = w.rt.Now(), false
 	}
-	return cx.worker.now
+	return w.now
 }
 
 // Waker is a waker of the running task.
@@ -162,27 +176,28 @@ func (cx *Context) Waker() Waker {
 }
 
 // Wake is w.Wake from a task or a driver. The woken task runs on this worker soon, and no lock is
-// taken, unless it is pinned elsewhere or another worker takes it first.
+// taken, unless it is pinned elsewhere or another worker takes it first. In another goroutine or
+// task than the context's it is w.Wake.
 func (cx *Context) Wake(w Waker) {
-	t := w.task
-	if t != nil && t == cx.task && cx.worker != nil { // the task runs, so its generation is the waker's or a later one
+	t, on := w.task, cx.here()
+	if t != nil && t == cx.task && on != nil { // the task runs, so its generation is the waker's or a later one
 		if t.generationOf(cx.word) == w.generation {
-			cx.worker.woken = true
+			on.woken = true
 		}
 		return
 	}
 	if w.mustQueue() {
-		cx.queue(t)
+		on.queueOr(t)
 	}
 }
 
-// queue queues a task whose state is scheduled.
-func (cx *Context) queue(t *Task) {
-	if cx.worker == nil || t.rt != cx.rt || t.home != nil && t.home != cx.worker {
+// queueOr queues a task whose state is scheduled: on this worker if that may run it. w may be nil.
+func (w *worker) queueOr(t *Task) {
+	if w == nil || t.rt != w.rt || t.home != nil && t.home != w {
 		t.schedule()
 		return
 	}
-	cx.worker.wake(t)
+	w.wake(t)
 }
 
 // Canceled reports that the task has been aborted and no shield is up: the task should end soon.
@@ -205,4 +220,12 @@ func (cx *Context) Unshield() { cx.lowered(cx.task, cx.task.state.unshield()) }
 // Stackful reports whether a function may Await with the context.
 func (cx *Context) Stackful() bool { return cx.coroutine != nil }
 
-func (cx *Context) where() (*Runtime, *worker) { return cx.rt, cx.worker }
+// where is also good with the context of a Poll that is used elsewhere. In a coroutine that the
+// Poll resumes, too, the task is then spawned from outside.
+func (cx *Context) where() (*Runtime, *worker) {
+	w := cx.here()
+	if w != nil && cx.coroutine == nil && w.id != goid.Get() {
+		w = nil
+	}
+	return cx.rt, w
+}

@@ -9,7 +9,7 @@ type Deferred interface{ BeforeWait(cx *Context) }
 // Coroutine; with another context BeforeWait runs at once.
 func (cx *Context) Defer(d Deferred) {
 	co := cx.coroutine
-	if co == nil {
+	if co == nil || !co.runs(cx) {
 		d.BeforeWait(cx)
 		return
 	}

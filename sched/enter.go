@@ -21,7 +21,7 @@ func (cx *Context) enter(t *Task) bool {
 	}
 	if t.home != nil && t.home != w { // only a run of the task may read home
 		if t.state.suspend() {
-			cx.queue(t)
+			w.queueOr(t)
 		}
 		return false
 	}
@@ -35,11 +35,12 @@ func (cx *Context) enter(t *Task) bool {
 }
 
 func (cx *Context) leave(t *Task) {
-	if w := cx.worker; w.events != nil {
+	w := cx.worker
+	if w.events != nil {
 		w.note(EventRunEnd, t, 0)
 	}
 	if t.state.suspend() {
-		cx.queue(t)
+		w.queueOr(t)
 	}
 }
 

@@ -211,10 +211,10 @@ func (c *cell[T]) unref(cx *Context) {
 	}
 }
 
-// on is the worker of the context if that belongs to rt, else nil. cx may be nil.
+// on is the worker that runs the caller if that belongs to rt, else nil. cx may be nil.
 func (cx *Context) on(rt *Runtime) *worker {
 	if cx == nil || cx.rt != rt {
 		return nil
 	}
-	return cx.worker
+	return cx.here()
 }

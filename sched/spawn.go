@@ -1,7 +1,8 @@
 package sched
 
-// A Spawner is a place where a task can be spawned. It is a *Runtime, from any goroutine, or the
-// *Context of the running task, which is faster.
+// A Spawner is a place where a task can be spawned. It is a *Runtime, or the *Context of the
+// running task, which is faster. The Context of another task, and in a goroutine, is like the
+// runtime of that task.
 type Spawner interface {
 	where() (*Runtime, *worker)
 }
