@@ -16,8 +16,20 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/internal/faults"
 	"github.com/suiro-go/suiro/sched"
 )
+
+// roomyListener is one whose connections hold so many bytes in the kernel.
+func roomyListener(t *testing.T, size int) net.Listener {
+	t.Helper()
+	roomy := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 2*size) })
+	}}
+	ln, err := roomy.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return ln
+}
 
 // acknowledged waits until the peer's kernel has everything that was written to c.
 func acknowledged(t *testing.T, c *net.TCPConn) {
@@ -107,7 +119,9 @@ func TestWhatAPeerSentBeforeItClosedIsHandledThoughAnswersFail(t *testing.T) {
 					requests, answer = 50, noise[:200<<10]
 				}
 				path := filepath.Join(t.TempDir(), "s")
-				f := newFixture(t, backend, workers)
+				f := newFixture(t, backend, workers, func(cfg *conn.Config) {
+					cfg.MaxWrite = max(4<<20, requests*len(answer)) // all may come in one OnData
+				})
 				counting := funcs{data: func(c *conn.Conn) error {
 					for c.Buffered() >= size {
 						_, _ = c.Discard(size)
@@ -147,6 +161,43 @@ func TestWhatAPeerSentBeforeItClosedIsHandledThoughAnswersFail(t *testing.T) {
 				require.EqualValues(t, clients*requests, handled.Load())
 			})
 		}
+	})
+}
+
+// A reset may be received before the send in flight has failed. What arrived before it is handled
+// then, and the answers to it do not fill the queue.
+func TestWhatAPeerSentBeforeItsResetIsHandledThoughASendIsInFlight(t *testing.T) {
+	const size, requests = 4000, 60
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		if backend == "epoll" {
+			t.Skip("it receives nothing while the connection is paused")
+		}
+		plan := conntest.Faults(t, faults.Rule{Call: faults.Send, Errno: syscall.EAGAIN, Every: 1})
+		var handled atomic.Int64
+		ended := make(chan error, 1)
+		f := newFixture(t, backend, 1, func(cfg *conn.Config) { faults.Into(&cfg.Reactor, plan) })
+		f.listenOn(roomyListener(t, size*requests), funcs{data: func(c *conn.Conn) error {
+			for c.Buffered() >= size {
+				_, _ = c.Discard(size)
+				handled.Add(1)
+				if _, err := c.Write(noise[:200<<10]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, close: func(_ *conn.Conn, err error) { ended <- err }})
+		c := f.dial()
+		conntest.Eventually(t, func() bool { return f.Len() == 1 })
+		f.rounds(5) // it receives
+		release := f.stick(0)
+		for range requests {
+			write(t, c, string(noise[:size]))
+		}
+		acknowledged(t, c.(*net.TCPConn))
+		reset(c)
+		release()
+		require.ErrorIs(t, conntest.Receive(t, ended), syscall.ECONNRESET)
+		require.EqualValues(t, requests, handled.Load())
 	})
 }
 
@@ -197,11 +248,7 @@ func TestALateReaderHasAllThatArrivedBeforeAReset(t *testing.T) {
 		for _, way := range []string{"lent", "sequential"} {
 			t.Run(way, func(t *testing.T) {
 				f := newFixture(t, backend, 1)
-				roomy := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
-					return raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 2*size) })
-				}}
-				ln, err := roomy.Listen(t.Context(), "tcp", "127.0.0.1:0")
-				require.NoError(t, err)
+				ln := roomyListener(t, size)
 				l, begun := newLender(), make(chan struct{})
 				type result struct {
 					got []byte

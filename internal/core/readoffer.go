@@ -120,7 +120,8 @@ func (r *reader) recvEnd(errno syscall.Errno) {
 			return
 		}
 		if (c.Reading.Is(Unoffered) || r.In.Attached()) && !c.Is(Closing|Broken) && (!c.Reading.Is(UserPaused) || c.consumer.KeepsAll()) {
-			r.Offer() // bytes that arrived before the error are not lost with it
+			c.Set(SendFailed) // the send in flight fails, too: answers must not fill the queue
+			r.Offer()         // bytes that arrived before the error are not lost with it
 		}
 		if c.Is(Closing) && c.Is(Finished) { // we had said goodbye already
 			c.Set(Broken)
