@@ -36,6 +36,12 @@ func (h *Half[W]) Clear() {
 // Ready reports whether there was an edge since Clear.
 func (h *Half[W]) Ready() bool { return h.state.Load() == &h.edge }
 
+// Awaited reports whether somebody waits.
+func (h *Half[W]) Awaited() bool {
+	w := h.state.Load()
+	return w != nil && w != &h.edge
+}
+
 // Poll is called by the waiter once the kernel has nothing for it. With done it tries again, or
 // gives up if there is an error: net.ErrClosed or os.ErrDeadlineExceeded. Otherwise waker is woken
 // at the next signal, unless Forget is called before. The waiter also wakes itself when deadline,
@@ -74,9 +80,17 @@ func (h *Half[W]) Forget() {
 
 // Signal is called at an edge, and after the descriptor's state has changed. It wakes the waiter.
 func (h *Half[W]) Signal() {
-	if w := h.state.Swap(&h.edge); w != nil && w != &h.edge {
-		w.waker.Wake()
+	if waker, waits := h.Edge(); waits {
+		waker.Wake()
 	}
+}
+
+// Edge is Signal for a caller that wakes the waiter itself, if there is one.
+func (h *Half[W]) Edge() (waker W, waits bool) {
+	if w := h.state.Swap(&h.edge); w != nil && w != &h.edge {
+		return w.waker, true
+	}
+	return waker, false
 }
 
 // SetDeadline ends waits from at on, in the runtime's time, also one that has begun. 0: no
@@ -85,6 +99,9 @@ func (h *Half[W]) SetDeadline(at time.Duration) {
 	h.deadline.Store(int64(at))
 	h.Signal()
 }
+
+// HasDeadline reports whether there is a deadline.
+func (h *Half[W]) HasDeadline() bool { return h.deadline.Load() != 0 }
 
 // Late reports whether the deadline has passed.
 func (h *Half[W]) Late(now time.Duration) bool {

@@ -12,13 +12,13 @@ const all = "TestExplore"
 
 var mistakes = map[string]mutants.Mutant{
 	"a signal that takes a waiter out without waking it": mutants.In("half.go", all,
-		"w.waker.Wake()", "_ = w"),
+		"waker.Wake()", "_ = waker"),
 	"a signal that leaves no edge": mutants.In("half.go", all,
 		"h.state.Swap(&h.edge)", "h.state.Swap(nil)"),
 	"a signal that looks before it stores": mutants.In("half.go", all,
 		"if w := h.state.Swap(&h.edge); w", "w := h.state.Load()\n\th.state.Store(&h.edge)\n\tif w"),
 	"a signal that forgets its edge if somebody waits": mutants.In("half.go", all,
-		"w.waker.Wake()", "h.state.CompareAndSwap(&h.edge, nil)\n\t\tw.waker.Wake()"),
+		"return w.waker, true", "h.state.CompareAndSwap(&h.edge, nil)\n\t\treturn w.waker, true"),
 	"a waiter that is stored over an edge": mutants.In("half.go", all,
 		"if h.state.CompareAndSwap(nil, h.last) {", "h.state.Store(h.last)\n\t\tif true {"),
 	"a poll that does not look for an edge": mutants.In("half.go", all,
@@ -47,8 +47,18 @@ var mistakes = map[string]mutants.Mutant{
 		"return old&closed == 0, old == 0", "return old&closed == 0, old&^closed == 0"),
 	"a call that leaves without closing": mutants.In("life.go", all,
 		"return l.word.Add(-(underWay << d)) == closed", "l.word.Add(-(underWay << d))\n\treturn false"),
-	"a registration that ends without closing": mutants.In("life.go", all,
+	"a user that ends without closing": mutants.In("life.go", all,
 		"return l.word.Add(^(user - 1)) == closed", "l.word.Add(^(user - 1))\n\treturn false"),
+	"a registration that does not see the close": mutants.In("registration.go", all,
+		"return r.word.And(^registered) == registered|shut", "r.word.And(^registered)\n\treturn false"),
+	"a registration that ends after it has looked for the close": mutants.In("registration.go", all,
+		"return r.word.And(^registered) == registered|shut", "w := r.word.Load()\n\tr.word.And(^registered)\n\treturn w == registered|shut"),
+	"a registration that ends twice": mutants.In("registration.go", all,
+		"return r.word.And(^registered) == registered|shut", "return r.word.And(^registered)&shut != 0"),
+	"a close that looks for the registration before it is seen": mutants.In("registration.go", all,
+		"return r.word.Or(shut)&registered != 0", "w := r.word.Load()\n\tr.word.Or(shut)\n\treturn w&registered != 0"),
+	"a close that never ends the registration": mutants.In("registration.go", all,
+		"return r.word.Or(shut)&registered != 0", "r.word.Or(shut)\n\treturn false"),
 }
 
 // The explorer is worth what it finds: each of these mistakes.

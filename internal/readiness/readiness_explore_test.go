@@ -23,6 +23,7 @@ type model struct {
 	empty bool // the reader's: the last call found nothing
 	reads int
 	ended []error
+	shuts func() // beside the close of the descriptor; nil: nothing
 }
 
 var errGivenUp = errors.New("given up")
@@ -64,6 +65,9 @@ func (m *model) shut() {
 		m.x.Require(m.fd.calls == 0, "closed under a call")
 		m.fd.open = 0
 	})
+	if m.shuts != nil {
+		m.shuts()
+	}
 }
 
 // reader reads n bytes, or to an error. It gives up a wait as often as it may.
@@ -218,25 +222,65 @@ func TestExploreTwoCloses(t *testing.T) {
 	})
 }
 
-// The registration with a reactor ends after the close, and the descriptor with it.
-func TestExploreACloseBesideARegistration(t *testing.T) {
-	bounded(t, 4, func(x *explorer.Execution) {
-		m := newModel(x)
-		canceled := false
-		x.Require(m.life.Hold() == nil, "it is open")
-		x.Go("reader", func() { m.reader(1, 0) })
-		x.Go("closer", func() {
-			m.close()
-			explorer.Step(x, "cancels", &canceled, func() { canceled = true })
-		})
-		x.Go("reactor", func() {
-			explorer.Rest(x, "is registered", &canceled, func() bool { return canceled }, func() {})
-			if m.life.Release() {
-				m.shut()
-			}
-		})
-		x.Finally(func() { x.Require(m.fd.open == 0, "the descriptor is open") })
+// A registered is a model whose descriptor is registered with a reactor.
+type watched struct {
+	*model
+	registration Registration
+	canceled     bool // the close has ended the registration
+	unreachable  bool // the close finds the reactor closed
+	removed      int  // how often the token was given back
+}
+
+func newRegistered(x *explorer.Execution) *watched {
+	r := &watched{model: newModel(x)}
+	r.shuts = r.end
+	x.Finally(func() {
+		x.Require(r.fd.open == 0, "the descriptor is open")
+		x.Require(r.removed == 1, "the token was given back %d times", r.removed)
 	})
+	return r
+}
+
+// end is the close by the last user.
+func (r *watched) end() {
+	if r.registration.Close() {
+		explorer.Step(r.x, "cancels", &r.canceled, func() { r.canceled = true })
+		if !r.unreachable || !r.registration.End() {
+			return
+		}
+	}
+	r.remove()
+}
+
+func (r *watched) remove() { explorer.Step(r.x, "removes", &r.removed, func() { r.removed++ }) }
+
+// register is a worker: the registration ends when it is canceled, or at once if it is refused.
+func (r *watched) register(refused bool) {
+	if r.life.Hold() != nil {
+		return
+	}
+	r.registration.Begin()
+	if r.life.Release() {
+		r.shut()
+	}
+	if !refused {
+		explorer.Rest(r.x, "is registered", &r.canceled, func() bool { return r.canceled }, func() {})
+	}
+	if r.registration.End() {
+		r.remove()
+	}
+}
+
+func TestExploreACloseBesideARegistration(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		bounded(t, 4, func(x *explorer.Execution) {
+			r := newRegistered(x)
+			r.unreachable = refused
+			x.Go("reader", func() { r.reader(1, 0) })
+			x.Go("closer", r.close)
+			x.Go("reactor", func() { r.register(refused) })
+		})
+	}
 }
 
 func TestExploreADeadlineBesideAReader(t *testing.T) {
