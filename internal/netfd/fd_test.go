@@ -322,7 +322,10 @@ func TestClosesBesideEverythingElse(t *testing.T) {
 			calls := []func(ctx context.Context) error{
 				func(ctx context.Context) error { return echo(ctx, fd) },
 				func(ctx context.Context) error { _, err := fd.Read(ctx, make([]byte, 10)); return err },
-				func(context.Context) error { fd.SetDeadline(netfd.In, f.group.Runtime().Now()+time.Microsecond); return nil },
+				func(context.Context) error {
+					fd.SetDeadline(netfd.In, f.group.Runtime().Now()+time.Microsecond)
+					return nil
+				},
 				func(context.Context) error { return fd.Close() },
 				func(context.Context) error { fd.Abort(); return nil },
 			}
