@@ -150,7 +150,11 @@ func (s *UnixStream) opError(op string, err error) error {
 // if any have arrived. Else the error is ErrWouldBlock. It is io.EOF at the end. The files are
 // close-on-exec and the caller's to close.
 func (s *UnixStream) TryRecvFiles(p []byte) (n int, files []*os.File, err error) {
-	fd, err := s.sock.Enter(ready.In)
+	return s.tryRecvFiles(p, new(ready.Attempt))
+}
+
+func (s *UnixStream) tryRecvFiles(p []byte, a *ready.Attempt) (n int, files []*os.File, err error) {
+	fd, err := s.sock.Enter(ready.In, a)
 	if err != nil {
 		return 0, nil, s.opError("read", err)
 	}
@@ -180,10 +184,14 @@ func (s *UnixStream) TryRecvFiles(p []byte) (n int, files []*os.File, err error)
 // left unless n is 0. p must not be empty if there are files. There may be at most 250 files; they
 // stay open.
 func (s *UnixStream) TrySendFiles(p []byte, files []*os.File) (n int, err error) {
+	return s.trySendFiles(p, files, new(ready.Attempt))
+}
+
+func (s *UnixStream) trySendFiles(p []byte, files []*os.File, a *ready.Attempt) (n int, err error) {
 	if len(files) > 0 && len(p) == 0 || len(files) > max(1, reactor.MaxRights) {
 		return 0, s.opError("write", os.NewSyscallError("sendmsg", syscall.EINVAL))
 	}
-	fd, err := s.sock.Enter(ready.Out)
+	fd, err := s.sock.Enter(ready.Out, a)
 	if err != nil {
 		return 0, s.opError("write", err)
 	}
@@ -265,7 +273,7 @@ func (f *recvFilesFuture) Poll(cx *sched.Context) (got ReceivedFiles, err error)
 	if !cx.Proceed() {
 		return got, sched.ErrPending
 	}
-	got.N, got.Files, err = f.s.TryRecvFiles(f.p)
+	got.N, got.Files, err = f.s.tryRecvFiles(f.p, &f.wait.Attempt)
 	if err != core.ErrWouldBlock {
 		return got, err
 	}
@@ -308,7 +316,7 @@ func (f *SendFilesFuture) Poll(cx *sched.Context) (int, error) {
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
 	}
-	n, err := f.s.TrySendFiles(f.p[f.sent:], f.files)
+	n, err := f.s.trySendFiles(f.p[f.sent:], f.files, &f.wait.Attempt)
 	if f.sent += n; n > 0 {
 		f.files = nil
 	}

@@ -37,13 +37,13 @@ var spareMessages = sync.Pool{New: func() any { return new(reactor.Messages) }}
 func (s *DatagramSocket[A]) RecvBatch(ctx context.Context, ms []Message[A]) (n int, err error) {
 	c, cx := newCall(&s.caller, callRecvBatch, nil), sched.FromContext(ctx)
 	if cx.Proceed() { // else others run first
-		n, err = s.TryRecvBatch(ms)
+		n, err = s.tryRecvBatch(ms, &c.wait.Attempt)
 	} else {
 		err = ErrWouldBlock
 	}
 	for err == ErrWouldBlock {
 		if _, err = c.ready(ctx); err == nil {
-			n, err = s.TryRecvBatch(ms)
+			n, err = s.tryRecvBatch(ms, &c.wait.Attempt)
 		}
 	}
 	c.wait.done(cx, c.s, ready.In)
@@ -59,10 +59,14 @@ func (s *DatagramSocket[A]) RecvBatchFuture(ms []Message[A]) sched.Future[int] {
 
 // TryRecvBatch is RecvBatch without waiting. The error is ErrWouldBlock if nothing has arrived.
 func (s *DatagramSocket[A]) TryRecvBatch(ms []Message[A]) (int, error) {
+	return s.tryRecvBatch(ms, new(ready.Attempt))
+}
+
+func (s *DatagramSocket[A]) tryRecvBatch(ms []Message[A], a *ready.Attempt) (int, error) {
 	if len(ms) == 0 {
 		return 0, nil
 	}
-	fd, err := s.sock.Enter(ready.In)
+	fd, err := s.sock.Enter(ready.In, a)
 	if err != nil {
 		return 0, s.opError("read", nil, err)
 	}
@@ -104,7 +108,7 @@ func (s *DatagramSocket[A]) TryRecvBatch(ms []Message[A]) (int, error) {
 func (s *DatagramSocket[A]) SendBatch(ctx context.Context, ms []Message[A]) (n int, err error) {
 	c, cx := newCall(&s.caller, callSendBatch, nil), sched.FromContext(ctx)
 	if cx.Proceed() { // else others run first
-		n, err = s.TrySendBatch(ms)
+		n, err = s.trySendBatch(ms, &c.wait.Attempt)
 	} else {
 		err = ErrWouldBlock
 	}
@@ -113,7 +117,7 @@ func (s *DatagramSocket[A]) SendBatch(ctx context.Context, ms []Message[A]) (n i
 			break
 		}
 		var sent int
-		if sent, err = s.TrySendBatch(ms[n:]); sent > 0 {
+		if sent, err = s.trySendBatch(ms[n:], &c.wait.Attempt); sent > 0 {
 			n += sent
 			c.wait.reset()
 		}
@@ -132,17 +136,21 @@ func (s *DatagramSocket[A]) SendBatchFuture(ms []Message[A]) *BatchFuture[A] {
 // TrySendBatch is SendBatch without waiting. With ErrWouldBlock only the first n messages were
 // sent.
 func (s *DatagramSocket[A]) TrySendBatch(ms []Message[A]) (n int, err error) {
+	return s.trySendBatch(ms, new(ready.Attempt))
+}
+
+func (s *DatagramSocket[A]) trySendBatch(ms []Message[A], a *ready.Attempt) (n int, err error) {
 	for n < len(ms) && err == nil {
 		var sent int
-		sent, err = s.trySome(ms[n:min(len(ms), n+reactor.MaxMessages)])
+		sent, err = s.trySome(ms[n:min(len(ms), n+reactor.MaxMessages)], a)
 		n += sent
 	}
 	return n, err
 }
 
 // trySome sends the messages of one batch, at most MaxMessages, in as many system calls as needed.
-func (s *DatagramSocket[A]) trySome(ms []Message[A]) (n int, err error) {
-	fd, err := s.sock.Enter(ready.Out)
+func (s *DatagramSocket[A]) trySome(ms []Message[A], a *ready.Attempt) (n int, err error) {
+	fd, err := s.sock.Enter(ready.Out, a)
 	if err != nil {
 		return 0, s.opError("write", nil, err)
 	}
@@ -196,13 +204,13 @@ func (f *BatchFuture[A]) Poll(cx *sched.Context) (int, error) {
 	var n, sent int
 	var err error
 	if f.send {
-		if sent, err = f.s.TrySendBatch(f.ms[f.done:]); sent > 0 {
+		if sent, err = f.s.trySendBatch(f.ms[f.done:], &f.wait.Attempt); sent > 0 {
 			f.wait.reset()
 		}
 		f.done += sent
 		n = f.done
 	} else {
-		n, err = f.s.TryRecvBatch(f.ms)
+		n, err = f.s.tryRecvBatch(f.ms, &f.wait.Attempt)
 	}
 	if err != ErrWouldBlock {
 		f.over = true

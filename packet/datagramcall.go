@@ -93,7 +93,7 @@ func (c *call) op() string {
 // try makes the system call. The error is ErrWouldBlock or final.
 func (c *call) try() (n int, err error) {
 	s := c.s
-	fd, err := s.sock.Enter(c.direction())
+	fd, err := s.sock.Enter(c.direction(), &c.wait.Attempt)
 	if err != nil {
 		return 0, s.errors.opError(c.op(), nil, err)
 	}

@@ -32,7 +32,7 @@ const (
 
 // reset prepares for a new call.
 func (r *retry) reset() {
-	r.reported = false
+	r.reported, r.Attempt = false, ready.Attempt{}
 	if r.backoff != nil {
 		r.backoff.pause = 0
 	}

@@ -32,7 +32,7 @@ func AwaitClosed(cx *sched.Context, s *UDPSocket) (left bool, err error) {
 // KeepError ends a read that has received nothing but an error of later datagrams. A system whose
 // calls receive single datagrams keeps such errors.
 func KeepError(s *Socket, errno syscall.Errno) error {
-	if _, err := s.udp.sock.Enter(ready.In); err != nil {
+	if _, err := s.udp.sock.Enter(ready.In, new(ready.Attempt)); err != nil {
 		return err
 	}
 	s.arrived.mu.Lock()

@@ -48,15 +48,16 @@ func (r rawPackets) do(op string, d ready.Direction, f func(fd uintptr) bool) (e
 	s := r.s
 	var turn *ready.Wait
 	defer func() { s.pass(d, turn) }()
+	var try ready.Attempt
 	for {
-		fd, err := s.udp.sock.Enter(d)
+		fd, err := s.udp.sock.Enter(d, &try)
 		if err != nil {
 			return s.opError(op, err)
 		}
 		if s.call(f, fd) {
 			return nil
 		}
-		if turn, err = s.await(op, d, turn, forUser); err != nil {
+		if turn, err = s.await(op, d, turn, try, forOther); err != nil {
 			return err
 		}
 	}

@@ -220,18 +220,18 @@ type purpose uint8
 
 const (
 	forArrivals purpose = iota // it takes the turn, since leave gives it to such calls alone
-	forRoom
-	forUser // a user's function, which decides itself
+	forOther                   // it wants room, or is a user's function, which decides itself
 )
 
-// await waits after a call that found the socket not ready. w is nil at first. After an error the
-// call has failed, and its Wait is put back. After nil the caller tries again, and passes w to the
-// next await or to pass.
-func (s *Socket) await(op string, d ready.Direction, w *ready.Wait, of purpose) (*ready.Wait, error) {
+// await waits after an attempt that found the socket not ready. w is nil at first. After an error
+// the call has failed, and its Wait is put back. After nil the caller tries again, and passes w to
+// the next await or to pass.
+func (s *Socket) await(op string, d ready.Direction, w *ready.Wait, a ready.Attempt, of purpose) (*ready.Wait, error) {
 	if w == nil {
 		w = spareWaits.Get().(*ready.Wait)
-		w.Takes, w.Leaves = of == forArrivals, of == forUser
+		w.Takes = of == forArrivals
 	}
+	w.Attempt = a
 	var unread *atomic.Bool
 	if of == forArrivals {
 		unread = &s.arrived.unread

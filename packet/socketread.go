@@ -14,8 +14,9 @@ import (
 // arrive waits until there are arrivals. It returns with the lock of the arrivals held, and with
 // the descriptor in use. leave releases both.
 func (s *Socket) arrive() (w *ready.Wait, err error) {
+	var try ready.Attempt
 	for {
-		fd, err := s.udp.sock.Enter(ready.In)
+		fd, err := s.udp.sock.Enter(ready.In, &try)
 		if err != nil {
 			s.pass(ready.In, w)
 			return nil, s.opError("read", err)
@@ -31,7 +32,7 @@ func (s *Socket) arrive() (w *ready.Wait, err error) {
 			s.pass(ready.In, w)
 			return nil, err
 		}
-		if w, err = s.await("read", ready.In, w, forArrivals); err != nil {
+		if w, err = s.await("read", ready.In, w, try, forArrivals); err != nil {
 			return nil, err
 		}
 	}

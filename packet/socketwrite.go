@@ -88,8 +88,9 @@ func (s *Socket) address(to netip.AddrPort, sa *reactor.Sockaddr) error {
 func (s *Socket) write(p []byte, to *reactor.Sockaddr) (int, error) {
 	var turn *ready.Wait
 	defer func() { s.pass(ready.Out, turn) }()
+	var try ready.Attempt
 	for {
-		fd, err := s.udp.sock.Enter(ready.Out)
+		fd, err := s.udp.sock.Enter(ready.Out, &try)
 		if err != nil {
 			return 0, s.opError("write", err)
 		}
@@ -102,7 +103,7 @@ func (s *Socket) write(p []byte, to *reactor.Sockaddr) (int, error) {
 		if err = s.udp.failed("write", "sendto", to, errno); err != ErrWouldBlock {
 			return 0, err
 		}
-		if turn, err = s.await("write", ready.Out, turn, forRoom); err != nil {
+		if turn, err = s.await("write", ready.Out, turn, try, forOther); err != nil {
 			return 0, err
 		}
 	}
@@ -208,8 +209,9 @@ func (s *Socket) add(b *reactor.Messages, p, oob []byte, to netip.AddrPort, toPe
 func (s *Socket) writeMessages(b *reactor.Messages) (n int, err error) {
 	var turn *ready.Wait
 	defer func() { s.pass(ready.Out, turn) }()
+	var try ready.Attempt
 	for n < b.Len() {
-		fd, err := s.udp.sock.Enter(ready.Out)
+		fd, err := s.udp.sock.Enter(ready.Out, &try)
 		if err != nil {
 			return n, s.opError("write", err)
 		}
@@ -226,7 +228,7 @@ func (s *Socket) writeMessages(b *reactor.Messages) (n int, err error) {
 		if err = s.udp.failed("write", "sendmsg", to, errno); err != ErrWouldBlock {
 			return n, err
 		}
-		if turn, err = s.await("write", ready.Out, turn, forRoom); err != nil {
+		if turn, err = s.await("write", ready.Out, turn, try, forOther); err != nil {
 			return n, err
 		}
 	}

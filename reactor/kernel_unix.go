@@ -150,7 +150,7 @@ func readyNow(fd int, out bool) bool {
 }
 
 // Ready reports whether a receive, or with out a send, would not wait now. An error alone does not
-// count. It is for users of Op.Edges.
+// count.
 func Ready(fd int, out bool) bool {
 	events := int16(unix.POLLIN)
 	if out {

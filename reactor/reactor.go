@@ -164,11 +164,7 @@ type Op struct {
 	// takes at most one buffer in a Poll, and may end with that, without More.
 	One bool
 
-	// Edges makes a Readable or Writable go on. It completes with More when FD is ready at first,
-	// and after each change: new data, or new room. Data that the user leaves unread is no change.
-	// Backends that cannot do that, those of Windows, end the operation with the first completion.
-	Edges bool
-	TCP   bool // FD is known to be a TCP socket, which saves a system call
+	TCP bool // FD is known to be a TCP socket, which saves a system call
 
 	// NoWait says that an operation does not wait. Close: it waits for nothing, as with SO_LINGER
 	// it would, so that Go's scheduler needs no notice. Send: it need not wait for room, so that it

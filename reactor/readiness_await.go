@@ -8,9 +8,6 @@ package reactor
 // then the completion is spurious.
 //
 // The promise outlives the operation: a Recv that follows tries itself.
-//
-// With Edges the promise is what counts: each completion clears it, so the next one is for a later
-// edge. The kernel makes the first edge when it begins to watch. After that it is queried.
 func (r *readiness) awaitReady(f *fdState, op *Op) error {
 	busyWith := f.inKind
 	if op.Kind == Writable {
@@ -20,21 +17,6 @@ func (r *readiness) awaitReady(f *fdState, op *Op) error {
 		return busy(busyWith, op.FD)
 	}
 	ready := readyNow(op.FD, op.Kind == Writable)
-	if op.Edges && r.armed == nil {
-		if op.Kind == Readable {
-			f.traits |= edgesIn
-			f.in, f.inKind, f.inTok = f.in || ready, Readable, op.Token
-		} else {
-			f.traits |= edgesOut
-			f.out, f.outKind, f.outTok = f.out || ready, Writable, op.Token
-		}
-		return nil
-	}
-	if op.Kind == Readable {
-		f.traits &^= edgesIn
-	} else {
-		f.traits &^= edgesOut
-	}
 	switch {
 	case op.Kind == Readable && ready:
 		f.in = true

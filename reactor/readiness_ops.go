@@ -296,13 +296,8 @@ func (r *readiness) serve(out []Completion, n int) int {
 			r.serveOut(turn[i].fd, f)
 		}
 		if f.in && f.inKind == Readable {
-			if f.traits&edgesIn != 0 {
-				r.done.push(Completion{Token: f.inTok, Kind: Readable, More: true})
-				f.in = false
-			} else {
-				r.done.push(Completion{Token: f.inTok, Kind: Readable})
-				f.inKind = 0
-			}
+			r.done.push(Completion{Token: f.inTok, Kind: Readable})
+			f.inKind = 0
 		}
 		if f.in && f.inKind == Accept {
 			n = r.accept(turn[i].fd, f, out, n)
@@ -331,12 +326,7 @@ func (r *readiness) serveOut(fd int, f *fdState) {
 		r.sendToOn(fd, f)
 		return
 	case Writable:
-		if f.traits&edgesOut != 0 {
-			r.done.push(Completion{Token: f.outTok, Kind: Writable, More: true})
-			f.out = false
-		} else {
-			r.finishOut(f, 0)
-		}
+		r.finishOut(f, 0)
 		return
 	}
 	switch errno := r.kernel.socketError(fd); {

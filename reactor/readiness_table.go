@@ -27,8 +27,6 @@ const (
 	ofUnix    traits = 1 << iota // a short read need not have emptied a Unix socket: it stops behind the bytes that carried descriptors
 	forRoom                      // output is watched as well
 	forHangup                    // a Hangup is in flight
-	edgesIn                      // the Readable in flight goes on
-	edgesOut                     // the Writable in flight goes on
 	forOne                       // the Accept in flight ends with one connection
 )
 

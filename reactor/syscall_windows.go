@@ -121,7 +121,7 @@ func (k kernel) socketError(fd int) syscall.Errno {
 // readyNow returns false and is not used: iocp reports states, not edges.
 func readyNow(fd int, out bool) bool { return false }
 
-// Ready returns false: no operation goes on by Op.Edges.
+// Ready returns false: a Rewatch asks.
 func Ready(int, bool) bool { return false }
 
 // hungUp returns false: afd reports at once a hang-up that occurred before.

@@ -53,7 +53,7 @@ func (r *uringReactor) Submit(op *Op) error {
 			mask = unix.POLLOUT
 		}
 		e := r.entry()
-		e.PrepPollAdd(op.FD, mask, op.Edges) // a multishot poll is edge-triggered
+		e.PrepPollAdd(op.FD, mask, false)
 		r.ready(e, op.Kind, op.Token)
 	case Hangup:
 		// Multishot: the kernel adds POLLRDHUP to any mask, so a FIN would end a single-shot poll.

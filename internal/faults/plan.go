@@ -134,6 +134,9 @@ func (p *Plan) Injected(call Call, errno syscall.Errno) (n int) {
 	return n
 }
 
+// Made is how many calls of a kind there have been, if the plan has a rule for it.
+func (p *Plan) Made(call Call) int { return int(p.made[call].Load()) }
+
 // Total is how many faults there have been.
 func (p *Plan) Total() (n int) {
 	for _, rules := range p.rules {

@@ -35,7 +35,7 @@ type Kind uint8
 
 // The kinds.
 const (
-	TCP   Kind = iota // bytes, of which a short read leaves none behind
+	TCP   Kind = iota // bytes; a short read leaves none behind
 	Other             // any other: a Unix socket, datagrams, connections to be accepted
 )
 

@@ -27,8 +27,8 @@
 //     entered. Another waker gets another record, and a record does not change once Signal can
 //     find it. A Signal that is late wakes a waiter that waits no more, in vain.
 //  4. The descriptor is closed once, and under no system call. Each call is a user of the Life, and
-//     so is the goroutine that begins the registration with a reactor. After Close nobody enters, and the last
-//     user closes.
+//     so is the goroutine that begins the registration with a reactor. After Close nobody enters,
+//     and the last user closes.
 //  5. The token is given back once, and not before the registration has ended. The last user and
 //     the end of the registration each leave a mark and then look for the other's, in one step. So
 //     one of the two is the later one, and gives the token back.

@@ -31,7 +31,7 @@ func (s *Socket) Block(d Direction, w *Wait, unread *atomic.Bool) error {
 		s.mu.Unlock()
 		return err
 	}
-	if err := s.wants(nil, d, w); err != nil {
+	if err := s.ask(nil, d); err != nil {
 		s.mu.Unlock()
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *Socket) Block(d Direction, w *Wait, unread *atomic.Bool) error {
 	case <-w.woke:
 	case <-s.group.RT.Done():
 		s.mu.Lock()
-		gone := s.sides[d].waits.Remove(&w.node)
+		gone := s.sides[d].of(w).Remove(&w.node)
 		s.mu.Unlock()
 		if gone {
 			return net.ErrClosed

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/engine"
@@ -23,7 +24,7 @@ const (
 	Out
 )
 
-var kinds = [...]reactor.Kind{In: reactor.Readable, Out: reactor.Writable}
+var edges = [...]reactor.Edge{In: reactor.EdgeIn, Out: reactor.EdgeOut}
 
 // A Socket is a non-blocking descriptor and the calls that wait for it. All methods may be called
 // from any goroutine, and from tasks on any worker.
@@ -37,14 +38,16 @@ type Socket struct {
 
 	mu      sync.Mutex // guards the fields below
 	sides   [2]side
-	home    *engine.Driver // whose reactor knows the descriptor, or knew it last; nil: none
+	home    *engine.Driver // whose reactor has the Watch, or had it last; nil: none
+	watched bool           // the Watch is in flight
+	want    bool           // the task is to submit it
 	op      reactor.Op     // for Submit by a goroutine
 	ending  []*Wait        // wait for the end
 	ends    []func()       // are called at the end
 	first   func()         // the task calls it in its next run
 	retired bool           // the descriptor is an inert one
 	gone    bool           // the descriptor is closed
-	cast    bool           // an operation was in flight at Close
+	cast    bool           // the Watch was in flight at Close
 	over    bool           // the task has ended
 	timer   sched.Timer    // of the end
 }
@@ -54,14 +57,12 @@ const closing = 1 << 62
 
 // A side is the state of one direction.
 type side struct {
-	waits    list.List[*Wait]
-	at       *engine.Driver // where the operation is in flight; nil: none is
-	edges    bool           // that one goes on, and reports changes only
-	byEdges  bool           // the next one is to do that
-	missed   bool           // a change was reported while no call waited
-	want     bool           // the task is to submit one
-	deadline time.Duration  // the runtime's time; 0: none
-	armed    time.Duration  // when the timer fires; 0: it does not
+	edges    atomic.Uint32    // how many have come; stored under mu
+	takers   list.List[*Wait] // those that wait and take
+	others   list.List[*Wait] // all others that wait
+	parked   list.List[*Wait] // those of Park
+	deadline time.Duration    // the runtime's time; 0: none
+	armed    time.Duration    // when the timer fires; 0: it does not
 	timer    sched.Timer
 }
 
@@ -138,14 +139,16 @@ func (s *Socket) runEnds() {
 func (s *Socket) Group() *engine.Group { return s.group }
 
 // Enter begins a call in a direction. It returns the descriptor, which stays valid until Leave, or
-// why there can be no call: net.ErrClosed or os.ErrDeadlineExceeded.
-func (s *Socket) Enter(d Direction) (fd int, err error) {
+// why there can be no call: net.ErrClosed or os.ErrDeadlineExceeded. It sets a, which the call's
+// Wait then has if the call waits.
+func (s *Socket) Enter(d Direction, a *Attempt) (fd int, err error) {
 	if s.late[d].Load() && !s.Closed() {
 		return -1, os.ErrDeadlineExceeded
 	}
 	if !s.enter() {
 		return -1, net.ErrClosed
 	}
+	*a = Attempt{true, s.sides[d].edges.Load()}
 	return s.end.FD, nil
 }
 
@@ -192,15 +195,14 @@ func (s *Socket) Close() error {
 		}
 	}
 	s.mu.Lock()
+	s.want = false
 	for d := range s.sides {
-		side := &s.sides[d]
-		side.want = false
-		s.wake(side, net.ErrClosed, nil)
-		s.stopTimer(side)
-		if side.at != nil {
-			s.cast = true
-			_ = side.at.R.Submit(&reactor.Op{Kind: reactor.Cancel, Target: kinds[d], Token: s.end.Token, FD: s.end.FD})
-		}
+		s.wake(&s.sides[d], net.ErrClosed, nil)
+		s.stopTimer(&s.sides[d])
+	}
+	if s.watched {
+		s.cast = true
+		_ = s.home.R.Submit(&reactor.Op{Kind: reactor.Cancel, Target: reactor.Watch, Token: s.end.Token, FD: s.end.FD})
 	}
 	s.mu.Unlock()
 	s.Leave()
@@ -239,18 +241,38 @@ var (
 func (t *target) Deliver(by *engine.Driver, e *reactor.Completion) {
 	s := (*Socket)(t)
 	s.mu.Lock()
-	for d := range s.sides {
-		if side := &s.sides[d]; kinds[d] == e.Kind && side.at != nil {
-			if side.edges = e.More; !e.More {
-				side.at = nil
+	if e.Res > 0 {
+		for d := range s.sides {
+			if reactor.Edge(e.Res)&edges[d] != 0 {
+				s.sides[d].edges.Add(1)
+				s.report(Direction(d), by.Cx)
 			}
-			side.missed = e.More && side.waits.Len() == 0
-			s.report(Direction(d), by.Cx)
 		}
+	}
+	if !e.More {
+		s.watched = false
+		s.unwatched(e, by.Cx)
 	}
 	s.mu.Unlock()
 	if !e.More {
-		s.Leave() // the operation was a user
+		s.Leave() // the Watch was a user
+	}
+}
+
+// unwatched deals with the end of the Watch. Calls that wait need another one, or fail. s.mu is
+// held.
+func (s *Socket) unwatched(e *reactor.Completion, cx *sched.Context) {
+	errno := e.Errno()
+	again := e.Res >= 0 || errno == syscall.EAGAIN || errno == syscall.EINTR || errno == syscall.ENOBUFS
+	for d := range s.sides {
+		side := &s.sides[d]
+		switch {
+		case s.Closed() || side.takers.Len()+side.others.Len() == 0:
+		case again:
+			_ = s.ask(cx, Direction(d)) // which wakes the calls with its error
+		default:
+			s.wake(side, sock.Error("poll", errno), cx)
+		}
 	}
 }
 
@@ -280,8 +302,7 @@ func (s *Socket) sever() {
 	}
 	s.mu.Unlock()
 	if retire {
-		s.group.Expel(&was, reactor.Readable)
-		s.group.Expel(&was, reactor.Writable)
+		s.group.Expel(&was, reactor.Watch)
 	}
 }
 
@@ -308,15 +329,16 @@ func (b *body) Run(cx *sched.Context) (done bool) {
 	defer s.mu.Unlock()
 	now := s.group.RT.Now()
 	for d := range s.sides {
-		side := &s.sides[d]
 		s.checkTimer(Direction(d), now)
-		if side.want && side.waits.Len() > 0 && side.at == nil {
-			if err := s.submit(Direction(d), engine.Of(cx)); err != nil {
-				s.wake(side, err, cx)
+	}
+	if s.want && !s.watched {
+		if err := s.watch(engine.Of(cx)); err != nil {
+			for d := range s.sides {
+				s.wake(&s.sides[d], err, cx)
 			}
 		}
-		side.want = false
 	}
+	s.want = false
 	return false
 }
 

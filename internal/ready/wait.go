@@ -13,16 +13,22 @@ import (
 // A Wait is the place of one call that waits. It is a field of the call's future. The zero value is
 // ready for use. It must not be copied while it is registered. Its call's own task writes waker.
 type Wait struct {
-	Takes  bool // the call takes data that has arrived: one such call is woken at a time; fixed before Await
-	Leaves bool // the call may leave the socket ready: then it tries again after a change; fixed before Await
+	Takes bool // the call takes data that has arrived: one such call is woken at a time; fixed before Await
 
-	node  list.Node[*Wait]
-	woke  chan struct{} // of a goroutine (Block), which receives one element; nil: of a task
-	waker sched.Waker   // of the task to wake; zero: the call does not wait, and was not woken
-	woken bool          // the direction was reported ready, or err is set
-	vain  int           // how many times in a row it was woken and has found nothing; its own task writes it
-	turn  bool          // others may wait for this call to end its turn; its own task writes it
-	err   error         // why there is nothing to wait for
+	node    list.Node[*Wait]
+	woke    chan struct{} // of a goroutine (Block), which receives one element; nil: of a task
+	waker   sched.Waker   // of the task to wake; zero: the call does not wait, and was not woken
+	woken   bool          // the direction was reported ready, or err is set
+	Attempt               // the last one, unless the call has waited since; its own task writes it
+	parked  bool          // it waits by Park
+	turn    bool          // others may wait for this call to end its turn; its own task writes it
+	err     error         // why there is nothing to wait for
+}
+
+// An Attempt is a system call that may have found the socket not ready. The zero value is none.
+type Attempt struct {
+	made  bool
+	edges uint32 // how many edges had come before it
 }
 
 // Registered reports whether the call was registered and not resumed since. Only its own task asks.
@@ -51,11 +57,6 @@ func (s *Socket) Resume(cx *sched.Context, w *Wait) error {
 // resumed takes the result of a wait, and gives the call its turn.
 func (w *Wait) resumed() error {
 	err := w.err
-	if err == nil {
-		w.vain++
-	} else {
-		w.vain = 0
-	}
 	w.turn = w.Takes && err == nil
 	w.woken, w.err = false, nil
 	return err
@@ -64,7 +65,6 @@ func (w *Wait) resumed() error {
 // Pass ends the turn of a call that has succeeded or failed. If others wait, the kernel is asked
 // for them. A call without the turn may call it as well. cx is nil on a goroutine that has none.
 func (s *Socket) Pass(cx *sched.Context, d Direction, w *Wait) {
-	w.vain = 0
 	if !w.turn {
 		return
 	}
@@ -81,11 +81,11 @@ func (s *Socket) passOn(cx *sched.Context, d Direction, w *Wait) {
 	w.turn = false
 	side := &s.sides[d]
 	switch {
-	case side.waits.Len() == 0 || s.Closed():
-	case side.at == nil:
+	case side.takers.Len() == 0 || s.Closed():
+	case reactor.Rewatches:
 		_ = s.ask(cx, d) // which wakes the others with its error
-	case side.edges && s.readyNow(d): // no edge may come
-		s.report(d, cx)
+	case s.readyNow(d): // no edge may come
+		s.wakeNext(side, cx)
 	}
 }
 
@@ -100,8 +100,8 @@ func (s *Socket) callable(d Direction) error {
 	return nil
 }
 
-// Rouse wakes the first call that takes, and all calls that wait before it. It is for data that the
-// caller keeps, and that the kernel does not report.
+// Rouse wakes the first call that takes. It is for data that the caller keeps, and that the kernel
+// does not report.
 func (s *Socket) Rouse(d Direction) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Socket) Await(cx *sched.Context, d Direction, w *Wait) error {
 	if err := s.callable(d); err != nil {
 		return err
 	}
-	if err := s.wants(cx, d, w); err != nil {
+	if err := s.ask(cx, d); err != nil {
 		return err
 	}
 	w.waker = cx.Waker()
@@ -126,31 +126,47 @@ func (s *Socket) Await(cx *sched.Context, d Direction, w *Wait) error {
 }
 
 // Park is Await for a call that the kernel reports nothing to. It is woken by Close and by the
-// deadline, and perhaps in vain by what others wait for. Its task has a timer of its own.
+// deadline. Its task has a timer of its own.
 func (s *Socket) Park(cx *sched.Context, d Direction, w *Wait) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.callable(d); err != nil {
 		return err
 	}
-	w.waker = cx.Waker()
+	w.waker, w.parked = cx.Waker(), true
 	s.sides[d].add(w)
 	return sched.ErrPending
+}
+
+// of is the list for a call.
+func (side *side) of(w *Wait) *list.List[*Wait] {
+	switch {
+	case w.parked:
+		return &side.parked
+	case w.Takes:
+		return &side.takers
+	}
+	return &side.others
 }
 
 func (side *side) add(w *Wait) {
 	w.turn = false
 	w.node.Value = w
-	side.waits.PushBack(&w.node)
+	side.of(w).PushBack(&w.node)
 }
 
-// enlist registers a call. s.mu is held.
+// enlist registers a call. It is woken at once if there was an edge since it has tried. A call that
+// has not tried asks the kernel, since no edge may come. s.mu is held.
 func (s *Socket) enlist(d Direction, w *Wait) {
 	side := &s.sides[d]
 	side.add(w)
-	if side.missed || side.edges && !w.Leaves && s.readyNow(d) {
-		side.missed = false
-		s.report(d, nil)
+	again := side.edges.Load() != w.Attempt.edges
+	if !w.made {
+		again = s.readyNow(d)
+	}
+	w.Attempt = Attempt{}
+	if again {
+		side.wake(&w.node, nil, nil)
 	}
 }
 
@@ -163,11 +179,12 @@ func (s *Socket) Drop(d Direction, w *Wait) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	side := &s.sides[d]
-	side.waits.Remove(&w.node)
-	if (side.at == nil || side.edges) && (w.turn || w.Takes && w.woken && w.err == nil) {
+	side.of(w).Remove(&w.node)
+	w.parked = false
+	if w.turn || w.Takes && w.woken && w.err == nil {
 		s.wakeNext(side, nil)
 	}
-	w.woken, w.turn, w.err, w.vain, w.waker = false, false, nil, 0, sched.Waker{}
+	w.woken, w.turn, w.err, w.waker, w.Attempt = false, false, nil, sched.Waker{}, Attempt{}
 }
 
 // PollEnd is done once the descriptor is closed and its port is free.
@@ -201,36 +218,38 @@ func (s *Socket) DropEnd(w *Wait) {
 
 // wake makes the calls of a side try again, or fail with err. s.mu is held. cx may be nil.
 func (s *Socket) wake(side *side, err error, cx *sched.Context) {
-	for n := side.waits.Front(); n != nil; n = side.waits.Front() {
+	for n := side.takers.Front(); n != nil; n = side.takers.Front() {
+		side.wake(n, err, cx)
+	}
+	for n := side.others.Front(); n != nil; n = side.others.Front() {
+		side.wake(n, err, cx)
+	}
+	for n := side.parked.Front(); n != nil; n = side.parked.Front() {
 		side.wake(n, err, cx)
 	}
 }
 
-// wakeNext makes the first call that takes try again, and all calls that wait before it. s.mu is
-// held. cx may be nil.
+// wakeNext makes the first call that takes try again. s.mu is held. cx may be nil.
 func (s *Socket) wakeNext(side *side, cx *sched.Context) {
-	for n := side.waits.Front(); n != nil; n = side.waits.Front() {
-		takes := n.Value.Takes
+	if n := side.takers.Front(); n != nil {
 		side.wake(n, nil, cx)
-		if takes {
-			return
-		}
 	}
 }
 
-// report makes calls try again because the direction may be ready. s.mu is held. cx may be nil.
+// report makes calls try again because the direction may be ready: the first of those that take,
+// and all others. s.mu is held. cx may be nil.
 func (s *Socket) report(d Direction, cx *sched.Context) {
-	if side := &s.sides[d]; d == In {
-		s.wakeNext(side, cx)
-	} else {
-		s.wake(side, nil, cx) // there is mostly room for several
+	side := &s.sides[d]
+	s.wakeNext(side, cx)
+	for n := side.others.Front(); n != nil; n = side.others.Front() {
+		side.wake(n, nil, cx)
 	}
 }
 
 func (side *side) wake(n *list.Node[*Wait], err error, cx *sched.Context) {
-	side.waits.Remove(n)
 	w := n.Value
-	w.woken, w.err = true, err
+	side.of(w).Remove(n)
+	w.woken, w.parked, w.err = true, false, err
 	switch {
 	case w.woke != nil:
 		w.woke <- struct{}{} // it has received the one before, so there is room
@@ -241,47 +260,34 @@ func (side *side) wake(n *list.Node[*Wait], err error, cx *sched.Context) {
 	}
 }
 
-// wants sees to it that the kernel reports when a direction is ready. s.mu is held. cx may be nil.
-func (s *Socket) wants(cx *sched.Context, d Direction, w *Wait) error {
-	side := &s.sides[d]
-	if w.vain >= mostVain {
-		side.byEdges = true
-	}
-	if side.at != nil {
-		return nil
-	}
-	return s.ask(cx, d)
-}
-
-// mostVain is how many times in a row a call is woken in vain before the kernel is to report
-// changes only. Another call may have been faster, which is no reason for that.
-const mostVain = 4
-
-// ask makes the kernel report when a direction is ready. If that fails, all waiting calls fail as
-// well. s.mu is held. cx may be nil.
+// ask sees to it that the kernel reports when a direction is ready. If that fails, all waiting
+// calls fail as well. s.mu is held. cx may be nil.
 func (s *Socket) ask(cx *sched.Context, d Direction) (err error) {
-	side := &s.sides[d]
 	switch {
+	case s.watched:
+		if reactor.Rewatches {
+			err = s.home.R.Submit(&reactor.Op{Kind: reactor.Rewatch, FD: s.end.FD, Token: s.end.Token, Edge: edges[d]})
+		}
 	case cx != nil && cx.Runtime() == s.group.RT && cx.Driver() != nil:
-		err = s.submit(d, engine.Of(cx))
+		err = s.watch(engine.Of(cx))
 	case s.home != nil && s.home.R.Carrier(nil) == s.home.R: // which takes operations from any goroutine
-		err = s.submit(d, nil)
-	case !side.want:
-		side.want = true
+		err = s.watch(nil)
+	case !s.want:
+		s.want = true
 		s.task.Wake()
 	}
 	if err != nil {
-		s.wake(side, err, nil)
+		s.wake(&s.sides[d], err, nil)
 	}
 	return err
 }
 
-// submit submits the operation, on the worker of a driver or, for nil, at home. s.mu is held.
-func (s *Socket) submit(d Direction, by *engine.Driver) error {
-	if !s.enter() { // the operation is a user
+// watch submits the Watch, on the worker of a driver or, for nil, at home. s.mu is held.
+func (s *Socket) watch(by *engine.Driver) error {
+	if !s.enter() { // the Watch is a user
 		return net.ErrClosed
 	}
-	op := reactor.Op{Kind: kinds[d], FD: s.end.FD, Token: s.end.Token, Edges: s.sides[d].byEdges}
+	op := reactor.Op{Kind: reactor.Watch, FD: s.end.FD, Token: s.end.Token}
 	at := s.home
 	var err error
 	if by != nil {
@@ -295,7 +301,7 @@ func (s *Socket) submit(d Direction, by *engine.Driver) error {
 		s.users.Add(-1) // never the last of a closed socket: Close is a user until it has had s.mu
 		return err
 	}
-	s.home, s.sides[d].at = at, at
+	s.home, s.watched = at, true
 	return nil
 }
 
@@ -304,6 +310,6 @@ func (s *Socket) readyNow(d Direction) bool {
 	if !s.enter() {
 		return false
 	}
-	defer s.users.Add(-1) // never the last: see submit
+	defer s.users.Add(-1) // never the last: see watch
 	return reactor.Ready(s.end.FD, d == Out)
 }

@@ -35,11 +35,9 @@ type endpoint struct {
 	to      net.Addr // Connect
 	unsent  []byte   // Send: the bytes in flight
 	sent    int
-	hangups int // number of completions of Hangup
-	edges   bool
-	changes [reactor.Watch + 1]int // number of completions of operations with Edges
-	edge    reactor.Edge           // of a Watch, until the test forgets it
-	told    int                    // number of completions with an edge
+	hangups int          // number of completions of Hangup
+	edge    reactor.Edge // of a Watch, until the test forgets it
+	told    int          // number of completions with an edge
 
 	shorts int // number of sends that the kernel took in part
 }
@@ -148,7 +146,7 @@ func (e *endpoint) eof() bool {
 
 // breach describes how the completion breaks the contract, or returns "".
 func (e *endpoint) breach(c *reactor.Completion) string {
-	multishot := e.edges && (c.Kind == reactor.Readable || c.Kind == reactor.Writable) || c.Kind == reactor.Hangup || c.Kind == reactor.Watch || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
+	multishot := c.Kind == reactor.Hangup || c.Kind == reactor.Watch || c.Kind == reactor.Accept || c.Kind == reactor.Recv || c.Kind == reactor.RecvFrom
 	switch {
 	case c.Kind < reactor.Accept || c.Kind > reactor.Hangup && c.Kind != reactor.Watch:
 		return "such operations have no completion"
@@ -223,10 +221,6 @@ func (e *endpoint) take(c *reactor.Completion) {
 	case reactor.Hangup:
 		if c.Res == 0 {
 			e.hangups++
-		}
-	case reactor.Readable, reactor.Writable:
-		if c.Res == 0 {
-			e.changes[c.Kind]++
 		}
 	case reactor.Watch:
 		if c.Res > 0 {

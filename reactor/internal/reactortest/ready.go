@@ -19,7 +19,6 @@ var readiness = []behavior{
 	onNetworks("the end is something to receive", testReadyEnd),
 	{"a reset is something to receive, and leaves nothing to wait for in sending", testReadyReset},
 	{"readiness that is waited for in vain leaves Poll to wait, and can be canceled", testReadyCancel},
-	onNetworks("changes of readiness are reported once each", testReadyEdges),
 	{"no byte is missed between a call that would wait and the wait", testReadyRace},
 	{"a receive can follow readiness, and readiness a receive", testReadyThenRecv},
 }
@@ -103,49 +102,6 @@ func testReadyAtOnce(t *testing.T, b Backend, network string) {
 	}
 	l.idle()
 	require.Len(t, e.ends[reactor.Readable], 10)
-}
-
-// testReadyEdges leaves data and room. Only changes are reported then.
-func testReadyEdges(t *testing.T, b Backend, network string) {
-	l := newLoop(t, b, small)
-	e, peer := l.pair(network)
-	e.edges = true
-	shrink(t, e.fd)
-	fixWindow(t, peer)
-	write(t, peer, "here")
-	in, out := reactor.Readable, reactor.Writable
-	for round := range 3 {
-		for _, k := range []reactor.Kind{in, out} {
-			e.start(reactor.Op{Kind: k, Edges: true})
-			l.until(k.String(), func() bool { return e.changes[k] > 0 })
-		}
-		if !e.flying[in] {
-			t.Skip("this backend ends such operations")
-		}
-		for i := range 5 {
-			l.idle() // unread data is not reported again
-			before := e.changes[in]
-			write(t, peer, fmt.Sprint("more ", round, i))
-			l.until("a change", func() bool { return e.changes[in] > before })
-		}
-		sent := fill(t, e.fd)
-		l.idle()
-		before := e.changes[out]
-		_, err := io.CopyN(io.Discard, peer, int64(sent))
-		require.NoError(t, err)
-		l.until("room", func() bool { return e.changes[out] > before })
-		for _, k := range []reactor.Kind{in, out} {
-			require.True(t, e.flying[k])
-			e.stop(k)
-			require.Equal(t, syscall.ECANCELED, e.errno(k))
-			e.changes[k] = 0
-		}
-	}
-	e.edges = false
-	for range 2 { // the state counts again
-		e.awaitReady(in)
-		e.awaitReady(out)
-	}
 }
 
 func testReadyEnd(t *testing.T, b Backend, network string) {
