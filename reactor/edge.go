@@ -16,6 +16,10 @@ import "runtime"
 // the edges of a direction before its call, and never after it. After EAGAIN it waits for an edge,
 // with a Rewatch before where Rewatches says so.
 //
+// Most sockets never wait for room. Each datagram that has left makes room, and so an edge that
+// wakes the worker. So a Watch may begin with EdgeIn alone. The first call that waits for room asks
+// for EdgeOut by a Rewatch, which is answered by the state, if there is room by then.
+//
 // A receive from a TCP socket that returns fewer bytes than it had room for has emptied the socket,
 // and counts as EAGAIN. It does not after an edge with EdgeEnd, EdgeUrgent or EdgeError. On a Unix
 // socket it says nothing: there a receive stops behind bytes that carried descriptors.
@@ -52,7 +56,7 @@ const (
 
 // Rewatches says that a Watch makes no further edge of a direction after one, until a Rewatch asks
 // for it. The answer to a Rewatch is the state, so changes before it are not lost. A Watch itself
-// asks for both directions at first. Only Windows is like that. A descriptor has no edges there, so
-// room that stays would be reported again and again. Elsewhere a Rewatch does nothing, and need not
-// be submitted.
+// asks for its directions at first. Only Windows is like that. A descriptor has no edges there, so
+// room that stays would be reported again and again. Elsewhere only a direction that the Watch did
+// not begin with needs a Rewatch, once.
 const Rewatches = runtime.GOOS == "windows"

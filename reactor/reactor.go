@@ -127,11 +127,12 @@ const (
 	// only within the owner's next Poll or a Rescue. Submit it to the carrier of FD's operations,
 	// if there were any.
 	Close
-	// Watch reports when FD becomes ready, for an owner that makes the system calls itself. See the
-	// type Edge.
+	// Watch reports when FD becomes ready in the directions of Op.Edge, for an owner that makes the
+	// system calls itself. It may report another direction as well. See the type Edge.
 	Watch
-	// Rewatch asks a Watch for the next edges in the directions of Op.Edge. It has no completion.
-	// See the constant Rewatches.
+	// Rewatch asks a Watch for the directions of Op.Edge, too. It has no completion. On Windows it
+	// asks for their next edges, see the constant Rewatches. io_uring obeys in the owner's next
+	// Poll.
 	Rewatch
 
 	kindWake // internal: a wake-up of the backend itself
@@ -158,7 +159,7 @@ type Op struct {
 	Buf    []byte   // Send: at least one byte
 	Addr   net.Addr // Connect: *net.TCPAddr or *net.UnixAddr
 	Batch  *Batch   // SendTo: at least one datagram
-	Edge   Edge     // Rewatch: EdgeIn, EdgeOut or both
+	Edge   Edge     // Rewatch: EdgeIn, EdgeOut or both; Watch: EdgeIn or both, 0 is both
 
 	// One limits the operation to one result. Accept: it ends with the first connection. Recv: it
 	// takes at most one buffer in a Poll, and may end with that, without More.

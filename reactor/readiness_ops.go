@@ -14,8 +14,8 @@ func (r *readiness) Submit(op *Op) error {
 	var tried syscall.Errno // the error of a send that was tried
 	switch op.Kind {
 	case Rewatch:
-		if !Rewatches {
-			return nil
+		if !Rewatches && op.Edge&EdgeOut == 0 {
+			return nil // reported anyway
 		}
 	case Close:
 		r.forget(op.FD)

@@ -24,7 +24,14 @@ func (r *readiness) watch(op *Op) error {
 	if kind := f.busyWith(); kind != 0 {
 		return busy(kind, op.FD)
 	}
-	*f = fdState{seq: f.seq, line: f.line & inReady, traits: forRoom, watched: true, inKind: Watch, inTok: op.Token}
+	*f = fdState{seq: f.seq, line: f.line & inReady, watched: true, inKind: Watch, inTok: op.Token}
+	directions := op.Edge
+	if directions == 0 {
+		directions = EdgeIn | EdgeOut
+	}
+	if directions&EdgeOut != 0 {
+		f.traits = forRoom
+	}
 	if err := r.poller.watch(op.FD, f); err != nil {
 		errno := syscall.ENOMEM
 		errors.As(err, &errno)
@@ -33,7 +40,7 @@ func (r *readiness) watch(op *Op) error {
 		return nil
 	}
 	if r.armed != nil {
-		r.armed.rewatch(op.FD, EdgeIn|EdgeOut)
+		r.armed.rewatch(op.FD, directions)
 		r.enqueue(op.FD, f)
 	}
 	return nil
@@ -52,9 +59,19 @@ func (f *fdState) busyWith() Kind {
 
 // rewatch is Rewatch. A Watch that has ended is not asked any more.
 func (r *readiness) rewatch(op *Op) {
-	if f := r.table.get(op.FD); r.armed != nil && f.watches(op.Token) {
+	f := r.table.get(op.FD)
+	switch {
+	case !f.watches(op.Token):
+	case r.armed != nil:
 		r.armed.rewatch(op.FD, op.Edge)
 		r.enqueue(op.FD, f)
+	case op.Edge&EdgeOut != 0 && f.traits&forRoom == 0:
+		f.traits |= forRoom
+		if err := r.poller.widen(op.FD, f); err != nil {
+			errno := syscall.ENOMEM
+			errors.As(err, &errno)
+			r.endWatch(f, errno)
+		}
 	}
 }
 

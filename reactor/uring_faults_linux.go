@@ -127,7 +127,7 @@ func (r *uringReactor) renew(fd int) {
 // tellRenewed makes the edges. Poll only.
 func (r *uringReactor) tellRenewed() {
 	for _, token := range r.faults.renewed.take() {
-		if r.flying.has(Watch, token) && *r.watches.at(token) >= 0 {
+		if r.flying.has(Watch, token) && !r.watches.at(token).canceled() {
 			r.taking.Lock()
 			r.stash.push(Completion{Token: token, Kind: Watch, More: true, Res: int(EdgeIn | EdgeOut)})
 			r.taking.Unlock()

@@ -64,6 +64,7 @@ type uringReactor struct {
 	whole   handIn[uint16] // released buffers, for the next taker
 	cancels handIn[Op]     // for the owner's next Submit or Poll; Closes of watched descriptors, too
 	lapsed  handIn[Token]  // Watches whose poll has ended, for the owner's next Poll
+	widened handIn[Token]  // Watches that are to report room, too, for the owner's next Poll
 
 	// For datagrams; see uring_packets_linux.go and uring_sendto_linux.go.
 	cfg     Config
@@ -282,6 +283,7 @@ func (r *uringReactor) rearm() {
 		}
 	}
 	r.watchAgain()
+	r.widen()
 	r.rearmPackets()
 }
 

@@ -72,7 +72,8 @@ func (r *uringReactor) Submit(op *Op) error {
 			return r.closeWatchedBy(op)
 		}
 		closeOp(op)
-	case Rewatch: // a poll goes on by itself
+	case Rewatch:
+		return r.rewatch(op)
 	default:
 		return fmt.Errorf("reactor: cannot submit %v: %w", op.Kind, syscall.EINVAL)
 	}

@@ -77,6 +77,11 @@ func (r *uringReactor) complete(e *uring.CQE, c *Completion) bool {
 		return false
 	case Cancel:
 		return false
+	case Rewatch:
+		if e.Res == -int32(unix.EALREADY) {
+			r.widened.add(token)
+		}
+		return false
 	case SendTo:
 		return r.sentOne(e, c)
 	case RecvFrom:

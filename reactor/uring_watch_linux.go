@@ -14,16 +14,37 @@ import (
 // the state. It does so too after a loss of completions. A Cancel that arrives meanwhile finds no
 // poll in the kernel, so it is noted with the descriptor, and the owner ends the Watch.
 
-// watchMask is the events of a Watch. Errors and the end of both directions are always reported.
-const watchMask = unix.POLLIN | unix.POLLOUT | unix.POLLRDHUP
-
-// watches has the descriptor of each Watch by the index of its token, and ^descriptor once it is
-// canceled. It is separate from flying so that only workers with Watches have it. Owner only.
+// watches has each Watch by the index of its token. It is separate from flying so that only workers
+// with Watches have it. Owner only.
 type watches struct{ chunks []*watchesChunk }
 
-type watchesChunk [256]int32
+type watchesChunk [256]watched
 
-func (w *watches) at(token Token) *int32 {
+// A watched is twice a descriptor, and 1 more if room is reported; ^ of that once the Watch is
+// canceled.
+type watched int32
+
+func makeWatched(fd int, room bool) watched {
+	w := watched(fd) << 1
+	if room {
+		w |= 1
+	}
+	return w
+}
+
+func (w watched) canceled() bool { return w < 0 }
+func (w watched) fd() int        { return int(w >> 1) }
+func (w watched) room() bool     { return w&1 != 0 }
+
+// mask is the events of the poll. Errors and the end of both directions are always reported.
+func (w watched) mask() uint32 {
+	if w.room() {
+		return unix.POLLIN | unix.POLLRDHUP | unix.POLLOUT
+	}
+	return unix.POLLIN | unix.POLLRDHUP
+}
+
+func (w *watches) at(token Token) *watched {
 	i := int(token.Index())
 	chunk := i / len(watchesChunk{})
 	for chunk >= len(w.chunks) {
@@ -36,9 +57,10 @@ func (w *watches) at(token Token) *int32 {
 }
 
 func (r *uringReactor) watch(op *Op) {
-	*r.watches.at(op.Token) = int32(op.FD)
+	w := makeWatched(op.FD, op.Edge != EdgeIn)
+	*r.watches.at(op.Token) = w
 	e := r.entry()
-	e.PrepPollAdd(op.FD, watchMask, true)
+	e.PrepPollAdd(op.FD, w.mask(), true)
 	r.ready(e, Watch, op.Token)
 	if r.faults != nil {
 		r.faults.watches(op.FD, op.Token)
@@ -81,9 +103,13 @@ func (r *uringReactor) watchAgain() {
 		r.tellRenewed()
 	}
 	for _, token := range r.lapsed.take() {
-		op := Op{FD: int(*r.watches.at(token)), Token: token}
+		w := *r.watches.at(token)
+		op := Op{FD: w.fd(), Token: token, Edge: EdgeIn}
+		if w.room() {
+			op.Edge |= EdgeOut
+		}
 		r.flying.over(Watch, token)
-		if op.FD >= 0 {
+		if !w.canceled() {
 			r.watch(&op)
 			continue
 		}
@@ -93,12 +119,40 @@ func (r *uringReactor) watchAgain() {
 	}
 }
 
+// rewatch is a Rewatch. Any goroutine may call it.
+func (r *uringReactor) rewatch(op *Op) error {
+	if op.Edge&EdgeOut == 0 {
+		return nil // reported anyway
+	}
+	r.widened.add(op.Token)
+	return r.waker.wake()
+}
+
+// widen adds room to what Watches report. A poll that is about to report is tried again in the next
+// Poll, see complete. One that the kernel has ended is submitted again with the new mask. Owner
+// only.
+func (r *uringReactor) widen() {
+	for _, token := range r.widened.take() {
+		if !r.flying.has(Watch, token) {
+			continue
+		}
+		w := r.watches.at(token)
+		if w.canceled() {
+			continue
+		}
+		*w |= 1
+		e := r.entry()
+		e.PrepPollUpdate(userData(Watch, token), w.mask())
+		e.UserData = userData(Rewatch, token)
+	}
+}
+
 // unwatch is a Cancel, or a Close, of a Watch. A Watch that has ended, and whose index is another
 // token's by now, stays untouched. Owner only.
 func (r *uringReactor) unwatch(op *Op) {
 	if r.flying.latest(op.Token) {
-		if fd := r.watches.at(op.Token); *fd >= 0 {
-			*fd = ^*fd
+		if w := r.watches.at(op.Token); !w.canceled() {
+			*w = ^*w
 		}
 	}
 	r.cancelOne(userData(Watch, op.Token))

@@ -40,6 +40,7 @@ type Socket struct {
 	sides   [2]side
 	home    *engine.Driver // whose reactor has the Watch, or had it last; nil: none
 	watched bool           // the Watch is in flight
+	room    bool           // it is to report room, too
 	want    bool           // the task is to submit it
 	op      reactor.Op     // for Submit by a goroutine
 	ending  []*Wait        // wait for the end

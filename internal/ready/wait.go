@@ -263,11 +263,12 @@ func (side *side) wake(n *list.Node[*Wait], err error, cx *sched.Context) {
 // ask sees to it that the kernel reports when a direction is ready. If that fails, all waiting
 // calls fail as well. s.mu is held. cx may be nil.
 func (s *Socket) ask(cx *sched.Context, d Direction) (err error) {
+	told := s.watched && (d == In || s.room) // and so of the next edge
+	s.room = s.room || d == Out
 	switch {
+	case told && !reactor.Rewatches:
 	case s.watched:
-		if reactor.Rewatches {
-			err = s.home.R.Submit(&reactor.Op{Kind: reactor.Rewatch, FD: s.end.FD, Token: s.end.Token, Edge: edges[d]})
-		}
+		err = s.home.R.Submit(&reactor.Op{Kind: reactor.Rewatch, FD: s.end.FD, Token: s.end.Token, Edge: edges[d]})
 	case cx != nil && cx.Runtime() == s.group.RT && cx.Driver() != nil:
 		err = s.watch(engine.Of(cx))
 	case s.home != nil && s.home.R.Carrier(nil) == s.home.R: // which takes operations from any goroutine
@@ -287,7 +288,10 @@ func (s *Socket) watch(by *engine.Driver) error {
 	if !s.enter() { // the Watch is a user
 		return net.ErrClosed
 	}
-	op := reactor.Op{Kind: reactor.Watch, FD: s.end.FD, Token: s.end.Token}
+	op := reactor.Op{Kind: reactor.Watch, FD: s.end.FD, Token: s.end.Token, Edge: reactor.EdgeIn}
+	if s.room { // seldom: then each datagram that has left makes an edge
+		op.Edge |= reactor.EdgeOut
+	}
 	at := s.home
 	var err error
 	if by != nil {

@@ -155,6 +155,15 @@ func (s *SQE) PrepPollAdd(fd int, mask uint32, multishot bool) {
 	}
 }
 
+// PrepPollUpdate gives the multishot poll with that user data another mask. The poll then reports the
+// state anew. It fails with EALREADY if the poll is about to report, and with ENOENT if there is none.
+func (s *SQE) PrepPollUpdate(target uint64, mask uint32) {
+	if bigEndian {
+		mask = mask<<16 | mask>>16
+	}
+	s.prep(IORING_OP_POLL_REMOVE, -1, target, IORING_POLL_UPDATE_EVENTS|IORING_POLL_ADD_MULTI, 0, mask)
+}
+
 // PrepMsgRing posts a completion with that result and user data to another ring.
 func (s *SQE) PrepMsgRing(ringFD int, res uint32, data uint64) {
 	s.prep(IORING_OP_MSG_RING, ringFD, IORING_MSG_DATA, res, data, 0)
