@@ -8,6 +8,7 @@ import (
 
 	"github.com/suiro-go/suiro/conn"
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // A lateContext is canceled when its end is asked for, once a condition holds.
@@ -45,5 +46,14 @@ func TestADialThatIsCanceledAsItSucceedsLeavesTheBudget(t *testing.T) {
 			}
 			conntest.Eventually(t, func() bool { return f.Buffered() == 0 }, "the memory budget still has what was received")
 		}
+	})
+}
+
+func TestADialWithANilContextIsMisuse(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := serve(t, backend, 1, funcs{data: echo})
+		var none context.Context
+		_, err := f.DialSocketContext(none, f.addr)
+		require.ErrorIs(t, err, sched.ErrMisuse)
 	})
 }

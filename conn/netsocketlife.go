@@ -2,11 +2,13 @@ package conn
 
 import (
 	"context"
+	"fmt"
 	"net"
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/internal/sock"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // DialSocketContext connects to a *net.TCPAddr or *net.UnixAddr. If ctx ends before the connection
@@ -18,6 +20,9 @@ import (
 func (g *Group) DialSocketContext(ctx context.Context, addr net.Addr) (*Socket, error) {
 	failed := func(err error) error {
 		return &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+	}
+	if ctx == nil {
+		return nil, failed(fmt.Errorf("conn: a nil context: %w", sched.ErrMisuse))
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, failed(sock.ContextError(err))

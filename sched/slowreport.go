@@ -34,7 +34,7 @@ func (s *slowWatch) report(r slowRun) {
 	info.Handler, info.Peer = r.task.describe(info.Stack)
 	r.worker.slow.name.Store(s.handlers.reported(&info))
 	if logs {
-		cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "sched: a task occupies its worker",
+		cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "sched: a task occupies its worker: use blocking.Do",
 			slog.String("handler", info.Handler), slog.String("remote", info.Peer), slog.Int("worker", info.Worker),
 			slog.Duration("for", info.For), slog.Duration("waited", info.Waited), slog.Int("not_logged", silent), slog.String("stack", info.Stack))
 	}

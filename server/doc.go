@@ -8,6 +8,7 @@
 //	}
 //	err := server.Run(ctx, &server.Server{Addr: ":9000", Handler: echo{}}) // until a signal
 //
-// A [Handler] is such a type, [Sequential] or [HTTP]. [Listen] returns a listener.
+// A [Handler] is such a type, [Sequential] or [HTTP]. It must not block its worker: package
+// blocking has Do for what blocks. [Listen] returns a listener.
 // A [Dialer] connects. conn/frame has framing, "go doc conn.Conn" the methods.
 package server

@@ -200,13 +200,28 @@ func TestPoll(t *testing.T) {
 		require.EqualValues(t, unix.POLLIN, got.Res)
 		require.True(t, got.More())
 	}
+	prepare(t, r, 3, func(s *SQE) { s.PrepPollUpdate(1, unix.POLLIN|unix.POLLRDHUP|unix.POLLOUT) })
+	var updated, state int
+	for _, c := range reap(t, r, 2) { // the state is told anew
+		if c.UserData == 3 {
+			require.Zero(t, c.Res)
+			updated++
+		} else {
+			require.EqualValues(t, unix.POLLIN|unix.POLLOUT, c.Res)
+			require.True(t, c.More())
+			state++
+		}
+	}
+	require.Equal(t, []int{1, 1}, []int{updated, state})
+	prepare(t, r, 4, func(s *SQE) { s.PrepPollUpdate(99, unix.POLLIN) })
+	require.Equal(t, CQE{UserData: 4, Res: failed(unix.ENOENT)}, reap(t, r, 1)[0])
 	prepare(t, r, 2, func(s *SQE) { s.PrepPollAdd(b, unix.POLLOUT, false) })
 	got := reap(t, r, 1)[0]
 	require.EqualValues(t, unix.POLLOUT, got.Res)
 	require.False(t, got.More())
 	require.NoError(t, unix.Shutdown(b, unix.SHUT_WR))
 	got = reap(t, r, 1)[0]
-	require.EqualValues(t, unix.POLLIN|unix.POLLRDHUP, got.Res, "POLLRDHUP is above the mask's 16 old bits on no system")
+	require.EqualValues(t, unix.POLLIN|unix.POLLRDHUP|unix.POLLOUT, got.Res, "POLLRDHUP is above the mask's 16 old bits on no system")
 }
 
 func TestMsgRing(t *testing.T) {

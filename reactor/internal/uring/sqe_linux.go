@@ -155,8 +155,9 @@ func (s *SQE) PrepPollAdd(fd int, mask uint32, multishot bool) {
 	}
 }
 
-// PrepPollUpdate gives the multishot poll with that user data another mask. The poll then reports the
-// state anew. It fails with EALREADY if the poll is about to report, and with ENOENT if there is none.
+// PrepPollUpdate gives the multishot poll with that user data another mask. The poll then reports
+// the state anew. It fails with EALREADY if the poll is about to report, and with ENOENT if there
+// is none.
 func (s *SQE) PrepPollUpdate(target uint64, mask uint32) {
 	if bigEndian {
 		mask = mask<<16 | mask>>16

@@ -83,12 +83,16 @@ func TestAFloodOfDatagramsLeavesDescriptors(t *testing.T) {
 		active, evicted := sessions()
 		require.LessOrEqual(t, active, int64(all*3/4))
 		require.Positive(t, evicted)
-		var clients []*net.TCPConn
+		var clients []net.Conn
 		for range all / 4 { // more than a quarter: sessions are given up for them
-			c := f.dial()
+			c, err := dial(f.addr())
+			if err != nil {
+				break // sessions are being closed
+			}
+			defer c.Close()
 			clients = append(clients, c)
 			if exchange(c, "hello") != nil {
-				break // sessions are being closed
+				break
 			}
 		}
 		conntest.Eventually(t, func() bool {
