@@ -45,6 +45,7 @@ func preps() map[string]func(*SQE) {
 		"read":                 func(s *SQE) { s.PrepRead(3, buf, ^uint64(0)) },
 		"poll":                 func(s *SQE) { s.PrepPollAdd(3, unix.POLLIN, false) },
 		"poll multishot":       func(s *SQE) { s.PrepPollAdd(3, unix.POLLIN, true) },
+		"poll update":          func(s *SQE) { s.PrepPollUpdate(1<<50, unix.POLLIN) },
 		"msg ring":             func(s *SQE) { s.PrepMsgRing(3, 8, 1<<60) },
 		"timeout":              func(s *SQE) { s.PrepTimeout(ts, 2, IORING_TIMEOUT_ABS) },
 	}
