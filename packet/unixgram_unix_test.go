@@ -141,6 +141,49 @@ func TestUnixDatagramsOfGoroutinesWaitForTheReceiver(t *testing.T) {
 	})
 }
 
+// A socket that waits for input is watched for input alone. A send that finds no room asks for more.
+func TestASendWaitsForRoomWhileATaskWaitsForInput(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		if runtime.GOOS != "linux" {
+			t.Skip("other systems drop datagrams, or fail, when a queue is full")
+		}
+		f := newFixture(t, backend, workers)
+		name := filepath.Join(t.TempDir(), "s")
+		c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience)))
+		d, err := packet.DialUnixgram(f, name+"d", name)
+		require.NoError(t, err)
+		t.Cleanup(func() { closeTaskSocket(t, d) })
+		var reads, sends atomic.Int64
+		p := make([]byte, 10)
+		read := sched.Spawn(f.Runtime(), counted(&reads, d.RecvFuture(p)))
+		conntest.Eventually(t, func() bool { return reads.Load() == 1 })
+		queued := 0
+		for err = d.TrySend([]byte("x")); err == nil; err = d.TrySend([]byte("x")) {
+			queued++
+		}
+		require.ErrorIs(t, err, packet.ErrWouldBlock)
+		sent := sched.Spawn(f.Runtime(), counted(&sends, d.SendFuture([]byte("last"))))
+		conntest.Eventually(t, func() bool { return sends.Load() == 1 })
+		for range queued {
+			_, err := c.Read(p)
+			require.NoError(t, err)
+		}
+		_, err = joined(t, sent)
+		require.NoError(t, err)
+		n, err := c.Read(make([]byte, 10))
+		require.NoError(t, err)
+		require.Equal(t, len("last"), n)
+		_, err = c.WriteTo([]byte("answer"), &net.UnixAddr{Name: name + "d", Net: "unixgram"})
+		require.NoError(t, err)
+		n, err = joined(t, read)
+		require.NoError(t, err)
+		require.Equal(t, "answer", string(p[:n]))
+	})
+}
+
 // The kernel does not report that the queue of another socket has room. A send that waits for room
 // does not spin.
 func TestAUnixDatagramWaitsForAFullQueueWithoutSpinning(t *testing.T) {
