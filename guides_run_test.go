@@ -111,7 +111,7 @@ func goTool(t *testing.T, dir string, args ...string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod "+os.Getenv("GOFLAGS")) // with -trimpath the cache holds elsewhere
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", args[0], err, out)
 	}
@@ -148,38 +148,56 @@ func programsOf(t *testing.T, documents map[string]string) (all []*guideProgram)
 	return all
 }
 
-// sources are the files of the programs, by their paths in the module.
+// sources are the files of the programs, by their paths in the module. All programs are packages of
+// one executable, which runs the one that it is called as: to link each by itself takes minutes.
 func sources(programs []*guideProgram) map[string]string {
 	files := map[string]string{}
+	imports, cases := "", ""
 	for _, p := range programs {
 		if p.isTest() {
 			files[p.dir+"/guide_test.go"] = p.code
 			continue
 		}
-		files[p.dir+"/main.go"] = forTest(p.code, p.upstreams)
-		files[p.dir+"/listening.go"] = listening
+		files[p.dir+"/main.go"] = asPackage(forTest(p.code, p.upstreams))
+		files[p.dir+"/listening.go"] = asPackage(listening)
+		name := fmt.Sprintf("p%d", len(files))
+		imports += fmt.Sprintf("\t%s \"guides/%s\"\n", name, p.dir)
+		cases += fmt.Sprintf("\tcase %q:\n\t\t%s.Main()\n", p.dir, name)
 	}
+	files["all/main.go"] = fmt.Sprintf("package main\n\nimport (\n\t\"os\"\n\t\"path/filepath\"\n\n%s)\n\n"+
+		"func main() {\n\tswitch name := filepath.Base(os.Args[0]); name {\n%s"+
+		"\tdefault:\n\t\tpanic(\"no program \" + name)\n\t}\n}\n", imports, cases)
 	return files
+}
+
+var (
+	packageMain = regexp.MustCompile(`(?m)^package main\b`)
+	mainFunc    = regexp.MustCompile(`(?m)^func main\(\)`)
+)
+
+// asPackage makes a file of a program one of a package with the function Main.
+func asPackage(code string) string {
+	return mainFunc.ReplaceAllString(packageMain.ReplaceAllString(code, "package program"), "func Main()")
 }
 
 // checkPrograms compiles all programs, runs the tests, and returns the folder of the executables.
 func checkPrograms(t *testing.T, programs []*guideProgram) (string, error) {
 	t.Helper()
-	var mains, tests []string
-	for _, p := range programs {
-		if p.isTest() {
-			tests = append(tests, "./"+p.dir)
-		} else {
-			mains = append(mains, "./"+p.dir)
-		}
-	}
-	dir, bin := guideModule(t, sources(programs)), t.TempDir()+"/"
-	build := []string{"build", "-ldflags=-s -w", "-o", bin}
+	dir, bin := guideModule(t, sources(programs)), t.TempDir()
+	build := []string{"build", "-ldflags=-s -w", "-o", filepath.Join(bin, "all")}
 	if raceEnabled {
 		build = append(build, "-race")
 	}
-	if err := goTool(t, dir, append(build, mains...)...); err != nil {
+	if err := goTool(t, dir, append(build, "./all")...); err != nil {
 		return "", err
+	}
+	var tests []string
+	for _, p := range programs {
+		if p.isTest() {
+			tests = append(tests, "./"+p.dir)
+		} else if err := os.Link(filepath.Join(bin, "all"), filepath.Join(bin, p.dir)); err != nil {
+			return "", err
+		}
 	}
 	err := goTool(t, dir, "vet", "./...")
 	if len(tests) > 0 {
