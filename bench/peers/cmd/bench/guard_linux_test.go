@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 )
 
 // turns are what a contender's ratio is at each measurement.
@@ -62,6 +63,27 @@ func TestGuardMeasuresAgainOnlyForWhoWasWorse(t *testing.T) {
 	})
 	if err != nil || !ok || calls != 2 {
 		t.Errorf("%v, %v after %d measurements", ok, err, calls)
+	}
+}
+
+func TestGuardMeasuresTheContenderOfAMedianLatency(t *testing.T) {
+	if got := measured([]string{"b p50", "a", "b"}); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%v", got)
+	}
+	rep := &report{}
+	w := workload{Name: "trickle", few: true}
+	for _, s := range []struct {
+		name          string
+		cpu           float64
+		middle, other time.Duration
+	}{{reference, 10, 128, 1}, {"a", 5, 256, 1}} {
+		one := sample{Contender: s.name, Workload: w.Name, Figure: s.cpu}
+		one.Outcome.Latency.P50, one.Outcome.Latency.P99 = s.middle, s.other
+		rep.Samples = append(rep.Samples, one)
+	}
+	got, err := rep.compare(config{Names: []string{"a", reference}}, w, 1)
+	if err != nil || got["a"] != 0.5 || got["a p50"] != 2 || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

@@ -29,6 +29,7 @@ type workload struct {
 	random bool // in an open loop: at random times
 	calm   bool // only the server is to be in the latency
 	long   bool // the measured event is rare
+	few    bool // there are few messages a second
 	quiet  bool // each server is measured without marked messages first
 	more   bool // the higher the figure, the better
 	figure func(outcome) float64
@@ -135,7 +136,7 @@ var (
 // trickle is a server with few messages a second. The CPU time of each is that of a wake-up.
 func trickle(perSecond int, both bool) workload {
 	w := workload{Name: fmt.Sprintf("trickle-%d", perSecond), Title: fmt.Sprintf("Echo of 64 B, 10 connections, %d messages a second", perSecond),
-		Unit: perMessage, Kind: "echo", Conns: 10, Size: 64, Rate: float64(perSecond), both: both, long: true,
+		Unit: perMessage, Kind: "echo", Conns: 10, Size: 64, Rate: float64(perSecond), both: both, long: true, few: true,
 		figure: cpuEach, peers: few, bases: []string{"gnet", "net"}}
 	if both {
 		w.Name, w.Title = w.Name+"-two", w.Title+", two workers on two CPUs"
