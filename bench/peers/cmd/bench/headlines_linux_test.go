@@ -62,7 +62,7 @@ func TestARunRenewsTheTableOfReadme(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil || !strings.Contains(string(text), "| 2.00 | 1.00 | `echo64-50` |") {
+	if err != nil || !strings.Contains(string(text), "| 1.00 | 2.00 | `echo64-50` |") {
 		t.Errorf("%v: %s", err, text)
 	}
 	var h figures.History
