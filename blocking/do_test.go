@@ -57,6 +57,36 @@ func TestAGoroutineWaitsForACallNoLongerThanItsContext(t *testing.T) {
 	require.False(t, called)
 }
 
+func TestATaskWaitsForACallNoLongerThanADerivedContext(t *testing.T) {
+	p := newPool(t, blocking.Config{MaxThreads: 1})
+	rt := start(t, sched.Config{Workers: 1})
+	g, h := occupy(t, p)
+	late := errors.New("too late")
+	called := false
+	gaveUp := sched.Go(rt, func(cx *sched.Context) (error, error) {
+		ctx, cancel := context.WithCancelCause(cx)
+		go cancel(late)
+		_, err := h.Wait(ctx)
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, late) {
+			return err, nil
+		}
+		ctx, stop := context.WithTimeoutCause(cx, time.Microsecond, late)
+		defer stop()
+		_, err = blocking.Do(ctx, p, func() (int, error) { called = true; return 0, nil })
+		return err, nil
+	})
+	err, _ := result(t, gaveUp)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, late)
+	require.Zero(t, p.Pending(), "the call that nobody waits for is not made")
+	g.release()
+	v, err := result(t, h)
+	require.NoError(t, err, "a handle goes on")
+	require.Equal(t, 1, v)
+	shutdown(t, p)
+	require.False(t, called)
+}
+
 func TestDoInAPollIsRefusedAndMakesNoCall(t *testing.T) {
 	rt := start(t, sched.Config{Workers: 1})
 	p := newPool(t, blocking.Config{})
