@@ -73,9 +73,10 @@ func TestAnIdleTimeOutDoesNotEndTheNextRequest(t *testing.T) {
 				<-r.Context().Done()
 			}
 		}
-		conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+		conntest.Punctual(t, 400*time.Millisecond, func(limit time.Duration, alive func()) error {
 			f, _ := behindHTTP(t, backend, h, fmt.Sprintf("reply_timeout = '%v'\nidle_timeout = '%v'", 2*limit, limit))
 			c := f.dial()
+			defer c.Close()
 			in := bufio.NewReader(c)
 			ask := func(path string) (*http.Response, error) {
 				if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -88,7 +89,7 @@ func TestAnIdleTimeOutDoesNotEndTheNextRequest(t *testing.T) {
 				return err
 			}
 			from := time.Now()
-			time.Sleep(limit / 5) // it is without a goroutine then
+			conntest.Eventually(t, func() bool { return !serving() })
 			late := time.Since(from) > limit/2
 			res, err := ask("/pending")
 			if err != nil && late {
