@@ -82,7 +82,7 @@ func echoToASlowReader(t *testing.T, total, buffers, size int) {
 			}
 			at += n
 			if pieces%64 == 0 {
-				time.Sleep(time.Millisecond) // and it stays slow
+				time.Sleep(time.Millisecond) // it stays slow, so that output is mostly in line
 			}
 		}
 		require.NoError(t, conntest.Receive(t, written))

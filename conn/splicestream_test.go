@@ -247,7 +247,7 @@ func TestStreamsOfAnyWorkersAndGroupsAreSpliced(t *testing.T) {
 // One side idles, while the other direction carries something: that is no idle splice.
 func TestAnIdleSpliceOfStreamsEnds(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		conntest.Punctual(t, 300*time.Millisecond, func(idle time.Duration, _ func()) error {
+		conntest.Punctual(t, 300*time.Millisecond, func(idle time.Duration, alive func()) error {
 			p := newStreamProxy(t, backend, 2)
 			p.idle.Store(int64(idle))
 			client, origin := p.pair()
@@ -256,6 +256,7 @@ func TestAnIdleSpliceOfStreamsEnds(t *testing.T) {
 				if err := errors.Join(writeAll(client, []byte("x")), take(origin, 1)); err != nil {
 					return err
 				}
+				alive()
 				time.Sleep(idle / 20)
 			}
 			for _, c := range []net.Conn{client, origin} {

@@ -27,7 +27,7 @@ func TestADeadlineThatPassesDuringATurnIsTold(t *testing.T) {
 				_, err := sched.Await(cx, sched.FutureFunc[struct{}](func(*sched.Context) (struct{}, error) {
 					if !computed && time.Since(begun) > 5*time.Millisecond {
 						computed = true
-						time.Sleep(60 * time.Millisecond)
+						time.Sleep(60 * time.Millisecond) // the deadlines pass
 					}
 					return struct{}{}, sched.ErrPending
 				}))

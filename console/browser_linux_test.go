@@ -80,7 +80,7 @@ func TestAPersonUsesThePage(t *testing.T) {
 	if name := os.Getenv("SUIRO_SCREENSHOT"); name != "" {
 		b.click(`document.querySelector("#handlers summary")`)
 		b.call(nil, "Runtime.evaluate", map[string]any{"expression": "scrollTo(0, 0)"})
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // the page is drawn by then; no test looks at the picture
 		var shot struct{ Data string }
 		b.call(&shot, "Page.captureScreenshot", map[string]any{"format": "png"})
 		image, err := base64.StdEncoding.DecodeString(shot.Data)

@@ -119,7 +119,7 @@ func TestAnErrorQueueMakesNoTaskSpin(t *testing.T) {
 			func() error { _, err := s.Recv(t.Context(), p); return err })
 		var polls atomic.Int64
 		got := sched.Spawn(f.Runtime(), counted(&polls, s.RecvFuture(p)))
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // not for anything to happen, but for nothing to
 		require.Less(t, polls.Load(), int64(12))
 		c := udpClient(t, s.LocalAddr())
 		write(t, c, "one")

@@ -114,7 +114,7 @@ func TestStopEitherPreventsTheCallOrSaysThatItDoesNot(t *testing.T) {
 		for range rounds(200) {
 			called := make(chan struct{})
 			timer := rt.AfterFunc(time.Millisecond, func() { close(called) })
-			time.Sleep(500 * time.Microsecond)
+			time.Sleep(500 * time.Microsecond) // often about as long as the timer takes
 			if timer.Stop() {
 				stopped = append(stopped, called)
 				continue

@@ -411,7 +411,7 @@ func TestALongTaskRunsOnASpareIfWorkersStayStuck(t *testing.T) {
 		runs, ran := 0, make(chan struct{}, 2)
 		task := freeTask(rt, func(*sched.Context) bool {
 			if runs++; runs == 1 {
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(20 * time.Millisecond) // a long run
 			}
 			ran <- struct{}{}
 			return runs == 2

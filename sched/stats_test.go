@@ -289,7 +289,7 @@ func TestHooksComeInPairs(t *testing.T) {
 				ran.Done()
 				return 0, nil
 			})).Detach()
-			time.Sleep(time.Microsecond)
+			time.Sleep(time.Microsecond) // so that workers park now and then
 		}
 		awaitAll(t, &ran)
 		require.NoError(t, shut(t, rt))

@@ -231,7 +231,7 @@ func TestContinueIsSentWhenTheBodyIsWanted(t *testing.T) {
 		for range 3 {
 			w.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
 			require.Contains(h.T, w.answer("POST"), "100 Continue")
-			time.Sleep(5 * httpLinger) // it is not idle
+			time.Sleep(5 * httpLinger) // not for anything to happen: it is not idle
 			w.slowly("body")
 			require.Contains(h.T, w.answer("POST"), `"body <nil> map[] POST"`)
 			h.idle()

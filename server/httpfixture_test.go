@@ -206,7 +206,7 @@ func (w *httpWire) slowly(text string) {
 	for i := range len(text) {
 		w.send(text[i : i+1])
 		if i%16 == 0 {
-			time.Sleep(2 * httpLinger)
+			time.Sleep(2 * httpLinger) // the server mostly waits for more then
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestWebSocketsComeFromHijackedConnections(t *testing.T) {
 			if a := w.answer("GET"); !strings.Contains(a, "hello") {
 				return fmt.Errorf("%s", a)
 			}
-			time.Sleep(5 * httpLinger)
+			time.Sleep(5 * httpLinger) // it is mostly without its goroutine then
 			cfg, err := websocket.NewConfig("ws://"+h.addr+"/ws", "http://"+h.addr)
 			if err != nil {
 				return err

@@ -407,10 +407,11 @@ func TestShutdownThatGivesUpResetsRequests(t *testing.T) {
 func TestShutdownWhileClientsAskLosesNoAnswerThatWasBegun(t *testing.T) {
 	onOurHTTP(t, func() *http.Server { return &http.Server{Handler: site()} }, func(h *httpSide) {
 		var all sync.WaitGroup
+		var answered atomic.Int64
 		for range 20 {
 			w := h.dial()
 			all.Go(func() {
-				for {
+				for ; ; answered.Add(1) {
 					if _, err := io.WriteString(w, hello); err != nil {
 						return
 					}
@@ -429,7 +430,7 @@ func TestShutdownWhileClientsAskLosesNoAnswerThatWasBegun(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(20 * time.Millisecond)
+		conntest.Eventually(h.T, func() bool { return answered.Load() > 200 || h.Failed() })
 		require.NoError(h.T, h.stop())
 		all.Wait()
 	})
@@ -457,7 +458,7 @@ func TestUnencryptedHTTP2(t *testing.T) {
 				require.Equal(h.T, 2, r.ProtoMajor)
 				require.Equal(h.T, body+" <nil> map[] POST", string(p))
 			}
-			time.Sleep(5 * httpLinger) // it is idle, and remains net/http's
+			time.Sleep(5 * httpLinger) // not for anything to happen: it is idle, and remains net/http's
 		}
 		w := h.dial()
 		for range 3 { // beside HTTP/1

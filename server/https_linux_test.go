@@ -124,7 +124,7 @@ func TestHTTP2ByALPNStaysWithNetHTTP(t *testing.T) {
 				}
 				return err
 			})
-			time.Sleep(5 * httpLinger) // it is idle, and remains net/http's
+			time.Sleep(5 * httpLinger) // not for anything to happen: it is idle, and remains net/http's
 		}
 		if h.ours {
 			// The client dials for each request that finds no connection, and closes the others.
@@ -321,7 +321,7 @@ func TestConnectionsHijackedFromHTTPSAreTLS(t *testing.T) {
 		h.tls = client
 		w := h.dial()
 		w.send(hello)
-		time.Sleep(5 * httpLinger)
+		time.Sleep(5 * httpLinger) // not for anything to happen: it is hijacked, and remains so
 		w.send("line\n")
 		require.Equal(t, `"line\n<nil> true", end: <nil>`, w.end())
 	})

@@ -68,7 +68,7 @@ func TestAHeadThatTricklesInIsAnswered408(t *testing.T) {
 				if _, err := io.WriteString(c, b); err != nil {
 					return
 				}
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // any pause does: the head never ends
 			}
 		}()
 		in := bufio.NewReader(c)
@@ -118,10 +118,7 @@ func TestTheNextHeadHasItsOwnTime(t *testing.T) {
 			if err := answered("POST", 100, ""); err != nil {
 				return err
 			}
-			for range 25 {
-				time.Sleep(head / 20)
-				alive()
-			}
+			conntest.Rest(head+head/4, head, alive)
 			write("helloGET /plaintext HT")
 			if err := answered("POST", 200, "hello"); err != nil {
 				return err

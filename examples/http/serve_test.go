@@ -136,7 +136,7 @@ func TestTenThousandPipelinedRequestsAndASlowReader(t *testing.T) {
 		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(128<<10))
 		err := pipeline(c, bufio.NewReaderSize(c, 4096), 10_000, 0, func(i int) {
 			if i%500 == 0 {
-				time.Sleep(2 * time.Millisecond)
+				time.Sleep(2 * time.Millisecond) // answers pile up meanwhile
 			}
 		})
 		require.NoError(t, err)

@@ -86,7 +86,7 @@ func TestOutsideFromSeveralBubbles(t *testing.T) {
 			})
 		}
 		bubbles.Wait()
-		time.Sleep(linger / 2)
+		time.Sleep(linger / 2) // the attendant is mostly still there
 	}
 }
 

@@ -51,7 +51,7 @@ func TestAThreadThatSleepsIsNotRunnable(t *testing.T) {
 	}
 	require.True(t, ok)
 	require.False(t, from.Runnable)
-	time.Sleep(10 * time.Millisecond)
+	time.Sleep(10 * time.Millisecond) // not for anything to happen, but for nothing to
 	to, ok := Of(thread)
 	require.True(t, ok)
 	require.Zero(t, Waited(from, to))

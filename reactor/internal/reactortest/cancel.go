@@ -135,16 +135,7 @@ func testCancelRace(t *testing.T, b Backend) {
 	e, peer := l.pair("tcp")
 	want := text(8, 1<<20)
 	rnd := rand.New(rand.NewPCG(1, 2))
-	written := inBackground(func() error {
-		for p := want; len(p) > 0; {
-			n := min(len(p), 1+rand.IntN(4000))
-			if _, err := peer.Write(p[:n]); err != nil {
-				return err
-			}
-			p = p[n:]
-		}
-		return nil
-	})
+	written := inBackground(func() error { return dribble(peer, want) })
 	for len(e.data) < len(want) {
 		if !e.flying[reactor.Recv] {
 			e.recv()

@@ -133,7 +133,6 @@ func testClosePending(t *testing.T, b Backend) {
 	}
 	l.close() // without a Poll
 	for _, c := range peers {
-		_, err := c.Read(make([]byte, 1))
-		require.EqualError(t, err, "EOF")
+		requireEnded(t, c)
 	}
 }

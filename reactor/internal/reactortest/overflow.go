@@ -41,8 +41,7 @@ func testManyOperations(t *testing.T, b Backend) {
 	}
 	l.settle()
 	for _, c := range peers {
-		_, err := c.Read(make([]byte, 1))
-		require.Error(t, err, "its other end was not closed")
+		requireClosed(t, c)
 	}
 }
 

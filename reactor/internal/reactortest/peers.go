@@ -105,6 +105,18 @@ func write(t testing.TB, c net.Conn, p string) {
 	require.NoError(t, err)
 }
 
+// dribble writes in pieces of random sizes.
+func dribble(c net.Conn, p []byte) error {
+	for len(p) > 0 {
+		n := min(len(p), 1+rand.IntN(3000))
+		if _, err := c.Write(p[:n]); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
 // read requires exactly these bytes from the peer.
 func read(t testing.TB, c net.Conn, want string) {
 	t.Helper()
@@ -112,6 +124,27 @@ func read(t testing.TB, c net.Conn, want string) {
 	_, err := io.ReadFull(c, got)
 	require.NoError(t, err)
 	require.Equal(t, want, string(got))
+}
+
+// discard reads so many bytes as the peer.
+func discard(t testing.TB, c net.Conn, n int) {
+	t.Helper()
+	_, err := io.CopyN(io.Discard, c, int64(n))
+	require.NoError(t, err)
+}
+
+// requireClosed waits until the peer finds the connection closed, without a byte before.
+func requireClosed(t testing.TB, c net.Conn) {
+	t.Helper()
+	_, err := c.Read(make([]byte, 1))
+	require.Error(t, err, "it was not closed")
+}
+
+// requireEnded is requireClosed for a connection that has left no byte unread.
+func requireEnded(t testing.TB, c net.Conn) {
+	t.Helper()
+	_, err := c.Read(make([]byte, 1))
+	require.EqualError(t, err, "EOF")
 }
 
 // finish closes the peer's sending direction. The peer goes on reading.

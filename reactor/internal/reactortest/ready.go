@@ -2,7 +2,6 @@ package reactortest
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"syscall"
@@ -34,9 +33,7 @@ func (e *endpoint) awaitReady(k reactor.Kind) {
 
 func testReady(t *testing.T, b Backend, network string) {
 	l := newLoop(t, b, small)
-	e, peer := l.pair(network)
-	shrink(t, e.fd)
-	fixWindow(t, peer)
+	e, peer := l.narrow(network)
 	for i := range 5 {
 		e.ready(reactor.Readable)
 		l.settle()
@@ -49,11 +46,18 @@ func testReady(t *testing.T, b Backend, network string) {
 		require.Equal(t, fmt.Sprint("hello ", i), string(got[:n]))
 
 		e.awaitReady(reactor.Writable)
-		sent := e.fill()
-		_, err = io.CopyN(io.Discard, peer, int64(sent))
-		require.NoError(t, err)
+		discard(t, peer, e.fill())
 		l.until("writable", func() bool { return !e.flying[reactor.Writable] })
 	}
+}
+
+// narrow is a pair that accepts few unread bytes, and always as many.
+func (l *loop) narrow(network string) (*endpoint, net.Conn) {
+	l.t.Helper()
+	e, peer := l.pair(network)
+	shrink(l.t, e.fd)
+	fixWindow(l.t, peer)
+	return e, peer
 }
 
 // fixWindow limits the unread bytes that the peer's system accepts to a fixed number. Without it
@@ -67,11 +71,20 @@ func fixWindow(t testing.TB, peer net.Conn) {
 // Writable in flight, and returns the number of bytes.
 func (e *endpoint) fill() (sent int) {
 	e.l.t.Helper()
-	for sent < 64<<20 {
-		sent += fill(e.l.t, e.fd)
+	return e.fillWhile(func() bool {
 		e.ready(reactor.Writable)
 		e.l.settle()
-		if e.flying[reactor.Writable] {
+		return !e.flying[reactor.Writable]
+	})
+}
+
+// fillWhile fills the room to send again and again, while there is room once all bytes in flight
+// have arrived. It returns the number of bytes.
+func (e *endpoint) fillWhile(room func() bool) (sent int) {
+	e.l.t.Helper()
+	for sent < 64<<20 {
+		sent += fill(e.l.t, e.fd)
+		if !room() {
 			return sent
 		}
 	}
@@ -119,9 +132,7 @@ func testReadyEnd(t *testing.T, b Backend, network string) {
 
 func testReadyReset(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	e, peer := l.pair("tcp")
-	shrink(t, e.fd)
-	fixWindow(t, peer)
+	e, peer := l.narrow("tcp")
 	e.ready(reactor.Readable)
 	e.fill()
 	require.True(t, e.flying[reactor.Readable])
@@ -136,9 +147,7 @@ func testReadyReset(t *testing.T, b Backend) {
 
 func testReadyCancel(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
-	e, peer := l.pair("tcp")
-	shrink(t, e.fd)
-	fixWindow(t, peer)
+	e, peer := l.narrow("tcp")
 	sent, stopped := 0, 0
 	for i := range 5 {
 		sent += e.fill()
@@ -159,8 +168,7 @@ func testReadyCancel(t *testing.T, b Backend) {
 		require.Len(t, e.ends[reactor.Writable], ends)
 	}
 	require.NotZero(t, stopped)
-	_, err := io.CopyN(io.Discard, peer, int64(sent))
-	require.NoError(t, err)
+	discard(t, peer, sent)
 	e.awaitReady(reactor.Writable)
 	write(t, peer, "x")
 	e.awaitReady(reactor.Readable)
@@ -170,16 +178,7 @@ func testReadyRace(t *testing.T, b Backend) {
 	l := newLoop(t, b, small)
 	e, peer := l.pair("tcp")
 	want := text(9, 1<<20)
-	written := inBackground(func() error {
-		for p := want; len(p) > 0; {
-			n := min(len(p), 1+rand.IntN(3000))
-			if _, err := peer.Write(p[:n]); err != nil {
-				return err
-			}
-			p = p[n:]
-		}
-		return nil
-	})
+	written := inBackground(func() error { return dribble(peer, want) })
 	var got []byte
 	room := make([]byte, 10000)
 	for len(got) < len(want) {

@@ -49,6 +49,9 @@ func (l *loop) dispatchAll(got []reactor.Completion) {
 	}
 }
 
+// away is an owner that does nothing.
+func away(*atomic.Bool) {}
+
 // rescueUntil rescues until the completions make a condition true. The owner does not poll: it
 // waits for the rescuer, or computes.
 func (l *loop) rescueUntil(what string, owner func(over *atomic.Bool), done func() bool) {
@@ -190,7 +193,7 @@ func testRescueSmallOut(t *testing.T, b Backend) {
 		write(t, c, string(text(uint64(i), 100)))
 		finish(t, c)
 	}
-	l.rescueUntil("all data", func(*atomic.Bool) {}, func() bool { return received(ends) == 20*100 })
+	l.rescueUntil("all data", away, func() bool { return received(ends) == 20*100 })
 	l.until("all ends", func() bool { return !flying(ends, reactor.Recv) })
 	for i, e := range ends {
 		requireSame(t, text(uint64(i), 100), e.data)

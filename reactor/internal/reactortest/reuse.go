@@ -1,6 +1,7 @@
 package reactortest
 
 import (
+	"net"
 	"syscall"
 	"testing"
 
@@ -97,18 +98,7 @@ func testReuseDup(t *testing.T, b Backend) {
 	write(t, peer, "to the old one")
 	l.until("data", func() bool { return len(e.data) == 14 })
 	e.stop(reactor.Recv)
-	fd := e.fd
-	dup := dupSocket(t, fd)
-	defer closeSocket(dup)
-	ln := listen(t, "tcp")
-	e.close()
-	l.settle()
-
-	next := l.add(dialSocket(t, "tcp", ln.Addr()))
-	nextPeer := accept(t, ln)
-	if !leavesNumbers {
-		require.Equal(t, fd, next.fd, "the number was not reused: this test shows nothing")
-	}
+	next, nextPeer := l.takeNumber(e, e.close)
 	next.recv()
 	shrink(t, next.fd)
 	next.send(text(9, 2<<20))
@@ -121,6 +111,23 @@ func testReuseDup(t *testing.T, b Backend) {
 	write(t, nextPeer, "fresh")
 	l.until("data", func() bool { return string(next.data) == "fresh" })
 	l.idle()
+}
+
+// takeNumber has e's descriptor closed while another descriptor of its socket stays open. It
+// returns a connection whose descriptor has the number.
+func (l *loop) takeNumber(e *endpoint, closes func()) (next *endpoint, peer net.Conn) {
+	l.t.Helper()
+	fd := e.fd
+	dup := dupSocket(l.t, fd)
+	l.t.Cleanup(func() { closeSocket(dup) })
+	ln := listen(l.t, "tcp")
+	closes()
+	l.settle()
+	next = l.add(dialSocket(l.t, "tcp", ln.Addr()))
+	if !leavesNumbers {
+		require.Equal(l.t, fd, next.fd, "the number was not reused: this test shows nothing")
+	}
+	return next, accept(l.t, ln)
 }
 
 // dupSocketAs returns a second descriptor of the socket, with a number that has just been closed.

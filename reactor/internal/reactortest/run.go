@@ -15,7 +15,9 @@ type behavior struct {
 // Run tries every behavior on the backend, each as a sub-test.
 func Run(t *testing.T, b Backend) {
 	for _, group := range [][]behavior{
-		accepting, connecting, receiving, sending, readiness, watching, watchingRoom, hangingUp, canceling, reusing, starving, waking, waiting, interrupting,
+		accepting, connecting, receiving, sending, readiness,
+		watchEdges, watchStreams, watchRoom, watchEnds, watchReuse, watchFull, watchRescue, watchFaults,
+		hangingUp, canceling, reusing, starving, waking, waiting, interrupting,
 		overflowing, refusing, closing, rescuing, losing, lending, mixing,
 		datagrams, datagramErrors, datagramMemory,
 	} {

@@ -1,29 +1,19 @@
 package reactortest
 
 import (
-	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/suiro-go/suiro/reactor"
 )
 
-var watchingRoom = []behavior{
+var watchRoom = []behavior{
 	onNetworks("a watch for input tells of room once it is asked for", testWatchRoom),
 	onNetworks("room is asked for while bytes arrive", testWatchRoomBusy),
 }
 
-func (e *endpoint) watchIn() {
-	e.l.t.Helper()
-	e.start(reactor.Op{Kind: reactor.Watch, Edge: in})
-}
-
 func testWatchRoom(t *testing.T, b Backend, network string) {
 	l := newLoop(t, b, small)
-	e, peer := l.pair(network)
-	shrink(t, e.fd)
-	fixWindow(t, peer)
+	e, peer := l.narrow(network)
 	e.watchIn()
 	write(t, peer, "here")
 	e.awaitEdge(in)
@@ -31,8 +21,7 @@ func testWatchRoom(t *testing.T, b Backend, network string) {
 		require.Zero(t, e.edge&out)
 	}
 	for range 3 {
-		_, err := io.CopyN(io.Discard, peer, int64(e.clog()))
-		require.NoError(t, err)
+		discard(t, peer, e.clog())
 		e.awaitEdge(out)
 	}
 

@@ -109,31 +109,36 @@ func TestNoForbiddenTrailerIsAnnounced(t *testing.T) {
 // An interim answer has the time that any answer has, not what an earlier one has left.
 func TestAnInterimAnswerIsNotWrittenUnderAStaleDeadline(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		const idle = time.Second
-		o := listen(t, "127.0.0.1:0", func(c net.Conn) {
-			in := bufio.NewReader(c)
-			for _, wait := range []time.Duration{0, 2 * idle} {
-				if _, err := http.ReadRequest(in); err != nil {
-					return
+		conntest.Punctual(t, 200*time.Millisecond, func(idle time.Duration, alive func()) error {
+			answers := make(chan struct{}, 2)
+			defer close(answers)
+			o := listen(t, "127.0.0.1:0", func(c net.Conn) {
+				in := bufio.NewReader(c)
+				for range 2 {
+					if _, err := http.ReadRequest(in); err != nil {
+						return
+					}
+					<-answers
+					_, _ = io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 				}
-				time.Sleep(wait) // longer than the deadline of the first answer
-				_, _ = io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			})
+			f := start(t, backend, httpText(o.Addr(), "idle_timeout = '"+idle.String()+"'"))
+			c := f.dial()
+			if _, err := io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 2)); err != nil {
+				return err
 			}
+			in := bufio.NewReader(c)
+			for _, wait := range []time.Duration{0, 2 * idle} { // the deadline of the first answer passes
+				conntest.Rest(wait, idle, alive)
+				answers <- struct{}{}
+				for _, status := range []int{103, 200} {
+					if err := answered(in, status); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
 		})
-		f := start(t, backend, httpText(o.Addr(), "idle_timeout = '"+idle.String()+"'"))
-		c := f.dial()
-		_, err := io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 2))
-		require.NoError(t, err)
-		in := bufio.NewReader(c)
-		for range 2 {
-			for _, status := range []int{103, 200} {
-				res, err := http.ReadResponse(in, nil)
-				require.NoError(t, err)
-				require.Equal(t, status, res.StatusCode)
-				_, err = io.Copy(io.Discard, res.Body)
-				require.NoError(t, err)
-			}
-		}
 	})
 }
 

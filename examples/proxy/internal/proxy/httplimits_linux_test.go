@@ -2,12 +2,15 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +36,7 @@ func TestAHeadThatDribblesIsNotWaitedFor(t *testing.T) {
 		go func() {
 			_, err := io.WriteString(c, "GET / HTTP/1.1\r\n")
 			for err == nil {
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(5 * time.Millisecond) // any pause does: the head never ends
 				_, err = io.WriteString(c, "A: b\r\n")
 			}
 		}()
@@ -70,20 +73,23 @@ func TestAnIdleTimeOutDoesNotEndTheNextRequest(t *testing.T) {
 				<-r.Context().Done()
 			}
 		}
-		conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+		conntest.Punctual(t, 400*time.Millisecond, func(limit time.Duration, alive func()) error {
 			f, _ := behindHTTP(t, backend, h, fmt.Sprintf("reply_timeout = '%v'\nidle_timeout = '%v'", 2*limit, limit))
 			c := f.dial()
+			defer c.Close()
 			in := bufio.NewReader(c)
 			ask := func(path string) (*http.Response, error) {
-				_, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
-				require.NoError(t, err)
+				if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+					return nil, err
+				}
 				return http.ReadResponse(in, nil)
 			}
 			alive()
-			_, err := ask("/")
-			require.NoError(t, err)
+			if _, err := ask("/"); err != nil {
+				return err
+			}
 			from := time.Now()
-			time.Sleep(limit / 5) // it is without a goroutine then
+			conntest.Eventually(t, func() bool { return !serving() })
 			late := time.Since(from) > limit/2
 			res, err := ask("/pending")
 			if err != nil && late {
@@ -133,14 +139,22 @@ func TestIdleConnectionsOfHTTPEnd(t *testing.T) {
 	})
 }
 
+// serving reports whether any client's connection has a goroutine.
+func serving() bool {
+	p := make([]byte, 1<<20)
+	return bytes.Contains(p[:runtime.Stack(p, true)], []byte("gateway.(*client).serve("))
+}
+
 func TestAConnectionHasOnlySoManyRequests(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "max_requests = 3")
-		for _, pause := range []time.Duration{0, 150 * time.Millisecond} { // with its goroutine, and without between requests
+		for _, rests := range []bool{false, true} { // with its goroutine, and without between requests
 			c := f.dial()
 			in := bufio.NewReader(c)
 			for i := range 3 {
-				time.Sleep(pause)
+				if rests {
+					conntest.Eventually(t, func() bool { return !serving() })
+				}
 				_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 				require.NoError(t, err)
 				res, err := http.ReadResponse(in, nil)
@@ -149,6 +163,7 @@ func TestAConnectionHasOnlySoManyRequests(t *testing.T) {
 			}
 			_, err := in.ReadByte()
 			require.ErrorIs(t, err, io.EOF)
+			require.NoError(t, c.Close())
 		}
 	})
 }
@@ -163,7 +178,7 @@ func TestABodyThatDribblesIsNotWaitedFor(t *testing.T) {
 			go func() {
 				_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\n"+framing+"\r\n\r\n")
 				for err == nil {
-					time.Sleep(5 * time.Millisecond)
+					time.Sleep(5 * time.Millisecond) // any pause does: the body never ends
 					_, err = io.WriteString(c, "1\r\nx\r\n")
 				}
 			}()
@@ -200,22 +215,30 @@ func TestAnAnswerThatIsTakenTooSlowlyEnds(t *testing.T) {
 // An upstream may think before it says whether a body is wanted: nothing can come meanwhile.
 func TestAClientIsNotSlowWhileItExpectsToContinue(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(3 * time.Second / 2)
-			_, _ = io.Copy(w, r.Body)
-		}, "header_timeout = '1s'")
-		c := f.dial()
-		in := bufio.NewReader(c)
-		_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
-		require.NoError(t, err)
-		res, err := http.ReadResponse(in, nil)
-		require.NoError(t, err)
-		require.Equal(t, 100, res.StatusCode)
-		_, err = io.WriteString(c, "body")
-		require.NoError(t, err)
-		res, err = http.ReadResponse(in, nil)
-		require.NoError(t, err)
-		require.Equal(t, 200, res.StatusCode)
+		conntest.Punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+			thought := make(chan struct{})
+			think := sync.OnceFunc(func() { close(thought) })
+			defer think()
+			f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, r *http.Request) {
+				<-thought
+				_, _ = io.Copy(w, r.Body)
+			}, "header_timeout = '"+limit.String()+"'")
+			c := f.dial()
+			in := bufio.NewReader(c)
+			if _, err := io.WriteString(c, expecting); err != nil {
+				return err
+			}
+			conntest.Rest(limit*3/2, limit, alive)
+			think()
+			if err := answered(in, http.StatusContinue); err != nil {
+				return err
+			}
+			alive()
+			if _, err := io.WriteString(c, "body"); err != nil {
+				return err
+			}
+			return answered(in, http.StatusOK)
+		})
 	})
 }
 

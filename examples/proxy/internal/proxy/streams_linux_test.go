@@ -214,7 +214,7 @@ func TestASlowClientOfAFastUpstreamBoundsMemory(t *testing.T) {
 		var last uint64
 		conntest.Eventually(t, func() bool { // until nothing moves
 			was := last
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // long enough for something to move, if anything can
 			last = f.route().Out
 			return was == last
 		})
