@@ -44,8 +44,8 @@ func (s showing) Poll(*Context) (*heldThing, error) {
 	return s.of, nil
 }
 
-// A task acquires something while its handle is detached and while it is aborted. What it has
-// acquired is given back, once.
+// A task acquires a thing while its handle is detached and while it is aborted. The thing is given
+// back, once.
 func TestExploreADetachedTaskKeepsNothing(t *testing.T) {
 	t.Run("in its future", func(t *testing.T) {
 		detaches(t, func(h *heldThing) Future[int] { return acquiring{h} })
