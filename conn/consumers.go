@@ -33,6 +33,7 @@ func (*streamEvents) Settled(c *core.Conn)                 { new(core.Plain).Set
 func (*streamEvents) Calm(c *core.Conn) bool               { return new(core.Plain).Calm(c) }
 func (*streamEvents) Paces() bool                          { return new(core.Plain).Paces() }
 func (*streamEvents) Hungry() bool                         { return new(core.Plain).Hungry() }
+func (*streamEvents) HasUnread() bool                      { return new(core.Plain).HasUnread() }
 func (*streamEvents) CountsMemory(unread int) bool         { return new(core.Plain).CountsMemory(unread) }
 func (*streamEvents) Sips() bool                           { return new(core.Plain).Sips() }
 func (*streamEvents) Hung() bool                           { return new(core.Plain).Hung() }

@@ -10,6 +10,7 @@ import (
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/onworker"
+	"github.com/suiro-go/suiro/internal/seldom"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -20,6 +21,7 @@ type Group struct {
 	core      core.Group
 	accepts   accept.Group
 	shortages shortages
+	refusals  seldom.Limiter // of calls of Streams
 }
 
 // A root lets package packet find the engine of a Group, and nobody else.

@@ -124,6 +124,9 @@ func (e *socketEvents) ReadCapacity() int { return e.duplex.ReadCapacity() }
 // Sips implements core.Consumer.
 func (*socketEvents) Sips() bool { return true }
 
+// HasUnread implements core.Consumer.
+func (e *socketEvents) HasUnread() bool { return e.duplex.Buffered() > 0 }
+
 // CountsMemory implements core.Consumer.
 func (e *socketEvents) CountsMemory(unread int) bool {
 	e.duplex.CountUnread(unread)

@@ -23,8 +23,8 @@ import (
 // Read, Write and the other methods that transfer bytes are for the function that the Stream is
 // bound to. For a handler's Stream these are the handler's function and those it has started with
 // Go. Another task calls Bind first, a goroutine uses Socket. Otherwise these methods return an
-// error. Close, Abort, the deadlines, the addresses, Bind, Socket and Handle are for any goroutine.
-// The zero value cannot be used.
+// error, which is also logged, at most once a second. Close, Abort, the deadlines, the addresses,
+// Bind, Socket and Handle are for any goroutine. The zero value cannot be used.
 //
 // Errors of reads and writes are *net.OpError, except io.EOF, io.ErrUnexpectedEOF and ErrNotReady.
 // They match net.ErrClosed after Close, Abort and the end of the group, os.ErrDeadlineExceeded

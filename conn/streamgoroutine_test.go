@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"io"
+	"net/rpc"
 	"os"
 	"testing"
 
@@ -56,7 +57,51 @@ func TestAGoroutineInAStreamIsRefused(t *testing.T) {
 				for range 2 {
 					require.ErrorContains(t, conntest.Receive(t, refusals), "a goroutine uses Socket()")
 				}
+				require.NotZero(t, f.log.Count("a goroutine uses Socket()"))
 			})
 		})
 	}
+}
+
+// Doubling is a service of net/rpc.
+type Doubling struct{}
+
+// Double is its method.
+func (Doubling) Double(n int, twice *int) error {
+	*twice = 2 * n
+	return nil
+}
+
+// net/rpc answers in a goroutine of its own, and drops the error of its write. So the log has the
+// error, and with the remedy that it names the answer arrives.
+func TestNetRPCOnAStreamIsLogged(t *testing.T) {
+	if raceEnabled {
+		t.Skip("a call beside the function that the Stream is bound to is a race")
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		services := rpc.NewServer()
+		require.NoError(t, services.Register(Doubling{}))
+		serves := func(of func(s *conn.Stream) io.ReadWriteCloser) (*fixture, *rpc.Call) {
+			f := sequential(t, backend, 1, func(_ *sched.Context, s *conn.Stream) error {
+				services.ServeConn(of(s))
+				return nil
+			})
+			client := rpc.NewClient(f.dial())
+			t.Cleanup(func() { _ = client.Close() })
+			return f, client.Go("Doubling.Double", 21, new(int), make(chan *rpc.Call, 1))
+		}
+		f, call := serves(func(s *conn.Stream) io.ReadWriteCloser { return s })
+		conntest.Eventually(t, func() bool { return f.log.Count("a goroutine uses Socket()") == 1 }, "the refusal is logged")
+		require.Empty(t, call.Done)
+
+		f, call = serves(func(s *conn.Stream) io.ReadWriteCloser {
+			return struct {
+				io.Reader
+				io.WriteCloser
+			}{s, s.Socket()}
+		})
+		require.NoError(t, conntest.Receive(t, call.Done).Error)
+		require.Equal(t, 42, *call.Reply.(*int))
+		require.Empty(t, f.log.String())
+	})
 }

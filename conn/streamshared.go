@@ -173,6 +173,7 @@ func (e *sharedEvents) Came(c *core.Conn, b reactor.Buffer) { new(core.Plain).Ca
 func (e *sharedEvents) WantsRoom() bool                     { return false }
 func (e *sharedEvents) ReadCapacity() int                   { return e.socket.ReadCapacity() }
 func (e *sharedEvents) Hungry() bool                        { return e.socket.Hungry() }
+func (e *sharedEvents) HasUnread() bool                     { return e.socket.HasUnread() }
 func (e *sharedEvents) CountsMemory(unread int) bool        { return e.socket.CountsMemory(unread) }
 func (e *sharedEvents) Sips() bool                          { return e.socket.Sips() }
 func (e *sharedEvents) Hung() bool                          { return e.socket.Hung() }

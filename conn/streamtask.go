@@ -3,6 +3,7 @@ package conn
 import (
 	"errors"
 	"net"
+	"time"
 
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/sched"
@@ -83,7 +84,7 @@ func (s *Stream) waits() (*Socket, *sched.Context, error) {
 	case s.current != nil:
 		return s.shared.Load(), s.current.co.Context(), nil
 	}
-	return nil, nil, errElsewhere
+	return nil, nil, s.refused()
 }
 
 // tries is the Socket for calls that do not wait.
@@ -94,7 +95,22 @@ func (s *Stream) tries() (*Socket, error) {
 	case s.current != nil:
 		return s.shared.Load(), nil
 	}
-	return nil, errElsewhere
+	return nil, s.refused()
+}
+
+// refused is the error of a call from elsewhere. At most one of them is logged a second. A library
+// may drop the error, as net/rpc does if a goroutine cannot write an answer. Its client then waits.
+func (s *Stream) refused() error {
+	c := s.c
+	if s.ofTask != nil {
+		c = s.ofTask.socket.conn()
+	}
+	if c != nil {
+		if g := groupOf(c.Group); g.refusals.Pass(time.Now()) {
+			g.Logger().Warn("conn: a call of a Stream was refused", "remote", c.RemoteAddr(), "error", errElsewhere)
+		}
+	}
+	return errElsewhere
 }
 
 func (s *Stream) readShared(p []byte) (int, error) {

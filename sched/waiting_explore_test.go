@@ -12,14 +12,15 @@ import (
 // A waitTest has threads that wait as a goroutine does in Wait. It uses the production code of
 // blocker and its task's state, but a thread's wait instead of the channel.
 type waitTest struct {
-	x *explorer.Execution
-	b *blocker
+	x      *explorer.Execution
+	b      *blocker
+	budget int32 // of each run; 0: the usual one
 }
 
 func newWaitTest(x *explorer.Execution) *waitTest {
 	b := makeBlocker(make(chan struct{}, 1))
 	b.task.renew(stateScheduled)
-	return &waitTest{x, b}
+	return &waitTest{x: x, b: b}
 }
 
 // wait polls f until it is done. If rests is set, the thread need not be woken.
@@ -30,6 +31,9 @@ func wait[T any](s *waitTest, f Future[T], rests bool) (T, error) {
 	}
 	for {
 		s.b.cx.begin(&s.b.task)
+		if s.budget > 0 {
+			s.b.cx.budget = s.budget
+		}
 		if v, err := f.Poll(&s.b.cx); err != ErrPending {
 			return v, err
 		}

@@ -8,6 +8,9 @@ import (
 	"github.com/suiro-go/suiro/internal/explore/mutants"
 )
 
+// abandons is the test of futures that are given up. The kind of thing follows.
+const abandons = "TestExploreAnAbandonedFuture/"
+
 var mistakes = map[string]mutants.Mutant{
 	"a mutex that is handed over and forgets those behind": mutants.In("mutex_queue.go", "TestExploreAMutex/overtaken=0",
 		"if m.queue.list.Len() > 1 {\n\t\t\tnext |= mutexWaited\n\t\t}\n\t\tm.word.Store(next)", "m.word.Store(next)"),
@@ -51,6 +54,28 @@ var mistakes = map[string]mutants.Mutant{
 		"if old&rwWaited != 0 {\n\t\t\t\trw.handOver()\n\t\t\t}\n\t\t\treturn\n\t\t}\n\t}\n}\n\nfunc (rw *RWMutex) runlock", "return\n\t\t}\n\t}\n}\n\nfunc (rw *RWMutex) runlock"),
 	"one who comes to wait for an RWMutex that has become free": mutants.In("rwmutex_queue.go", "TestExploreAnRWMutex",
 		"} else if rw.word.CompareAndSwap(old, old|rwWaited) {", "} else if rw.word.Or(rwWaited); true {"),
+	"a Mutex that a finished branch keeps": mutants.In("mutex_future.go", abandons+"Mutex",
+		"func (f *lockFuture) Undo() { f.m.Unlock() }", "func (f *lockFuture) Undo() {}"),
+	"an RWMutex that a finished branch keeps": mutants.In("rwmutex.go", abandons+"RWMutex",
+		"func (f *rwLockFuture) Undo() {\n", "func (f *rwLockFuture) Undo() {\n\treturn\n"),
+	"permits that a finished branch keeps": mutants.In("semaphore_future.go", abandons+"Semaphore",
+		"func (f *acquireFuture) Undo() { f.s.release(nil, f.n) }", "func (f *acquireFuture) Undo() {}"),
+	"a notification that a finished branch keeps": mutants.In("notify.go", abandons+"Notify",
+		"func (f *notifyFuture) Undo() {\n", "func (f *notifyFuture) Undo() {\n\treturn\n"),
+	"a Mutex that is handed over to an abandoned branch": mutants.In("mutex_queue.go", abandons+"Mutex",
+		"m.queue.mu.Lock()\n\tstate := p.Value.state.Load()\n\tm.queue.list.Remove(p)",
+		"state := p.Value.state.Load()\n\tm.queue.mu.Lock()\n\tm.queue.list.Remove(p)"),
+	"a pending branch that a Join forgets": mutants.In("../sched/joinall.go", abandons,
+		"\tif !p.ended {\n\t\tp.ended = true\n\t\tp.cancel()\n\t\treturn\n\t}\n\tp.Undo()",
+		"\tif !p.ended {\n\t\tp.ended = true\n\t\treturn\n\t}\n\tp.Undo()"),
+	"a finished branch that a Join forgets": mutants.In("../sched/joinall.go", abandons,
+		"\t\treturn\n\t}\n\tp.Undo()", "\t\treturn\n\t}"),
+	"a Join that fails and abandons nothing": mutants.In("../sched/joinall.go", abandons,
+		"\t\t\tgiveUp(j.parts, part.fail)\n", ""),
+	"a Timeout that abandons nothing": mutants.In("../sched/timeout.go", abandons,
+		"t.Cancel()\n\treturn *new(T), ErrTimeout", "t.sleep.Cancel()\n\treturn *new(T), ErrTimeout"),
+	"a Select that abandons no loser": mutants.In("../sched/select.go", abandons,
+		"s.Cancel()\n\tabandoned = true", "abandoned = true"),
 }
 
 // The explorer must find each of these mistakes.

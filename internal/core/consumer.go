@@ -42,6 +42,8 @@ type Consumer interface {
 	ReadCapacity() int
 	// Hungry reports whether a goroutine waits for bytes and has memory for them.
 	Hungry() bool
+	// HasUnread reports whether bytes that the consumer has taken wait for a reader.
+	HasUnread() bool
 	// CountsMemory reports whether the consumer itself counts the bytes that it keeps in the memory
 	// budget, and those left unread in the connection.
 	CountsMemory(unread int) bool
@@ -99,6 +101,7 @@ func (*Plain) Calm(*Conn) bool        { return false }
 func (*Plain) WantsRoom() bool        { return false }
 func (*Plain) ReadCapacity() int      { return math.MaxInt }
 func (*Plain) Hungry() bool           { return false }
+func (*Plain) HasUnread() bool        { return false }
 func (*Plain) CountsMemory(int) bool  { return false }
 func (*Plain) Sips() bool             { return false }
 func (*Plain) Paces() bool            { return false }

@@ -16,15 +16,16 @@ import (
 	"github.com/suiro-go/suiro/internal/explore"
 )
 
-// A Mutant is a mistake made in a source file of the package under test.
+// A Mutant is a mistake made in a source file of the package under test, or of a package that it
+// imports.
 type Mutant struct {
 	file, tests string
 	edits       []string // in pairs: the old text, the new text
 }
 
-// In makes a mutant of a file in the current directory. edits are pairs: a text that occurs
-// exactly once in the file, and its replacement. tests is a regular expression for -run of the
-// tests that must find the mistake.
+// In makes a mutant of a file, whose path is relative to the current directory. edits are pairs: a
+// text that occurs exactly once in the file, and its replacement. tests is a regular expression for
+// -run of the tests that must find the mistake.
 func In(file, tests string, edits ...string) Mutant {
 	if len(edits) == 0 || len(edits)%2 != 0 {
 		panic("mutants: edits come in pairs")
@@ -76,7 +77,7 @@ func (m Mutant) write(t *testing.T) (overlay string) {
 		text = strings.Replace(text, e[0], e[1], 1)
 	}
 	dir := t.TempDir()
-	mutated, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
+	mutated, overlay := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
 	must(t, os.WriteFile(mutated, []byte(text), 0o600))
 	here, err := os.Getwd()
 	must(t, err)
