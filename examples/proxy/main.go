@@ -89,7 +89,7 @@ func begin(ctx context.Context, c *config.Config, log *slog.Logger) (*proxy.Prox
 	}
 }
 
-// reload has the proxy follow the file as it is now.
+// reload gives the proxy the configuration that the file has now.
 func (f *flags) reload(p *proxy.Proxy, log *slog.Logger) {
 	c, err := f.read()
 	if err == nil {
@@ -192,7 +192,7 @@ func (f *flags) read() (*config.Config, error) {
 	return &c, c.Check()
 }
 
-// override has flags that are given go before what a file says of the whole.
+// override replaces a file's settings for the whole program by those of given flags.
 func (f *flags) override(c *config.Config) {
 	if f.config.Admin != "" {
 		c.Admin = f.config.Admin
