@@ -13,13 +13,13 @@ type causative struct{}
 // simple finds the most frequent forms, in which nouns count as verbs too.
 var simple = regexp.MustCompile(`(?i)\b(?:has|have|had|having) ` + causee + infinitive + `\b`)
 
-// infinitive are the verbs that stand after an object in sentences of the form "has X do Y".
+// infinitive are the verbs that simple knows.
 const infinitive = `(?:wait|run|see|send|receive|look|take|go|come|make|call|close|end|gather|leave|` +
 	`start|begin|move|sleep|serve|wake|keep|give|get|tell|ask|accept|pass|know|stop|fail|return|` +
 	`write|read|deliver|count|drop|die|live|grow|queue|park|poll|yield|block|spin)`
 
-// causee is the X of "has X do Y". After "a" only these nouns are one: else "has a run queue" would
-// be found.
+// causee are the subjects that simple knows. After "a" they are these nouns only, since "has a run
+// queue" is plain.
 const causee = `(?:(?:them|it|him|both|others|callbacks|connections|workers|clients|handlers|tests|users) |` +
 	`an? (?:worker|server|client|task|caller|goroutine|handler|peer|connection|reader|sender|spare) |` +
 	`(?:the|its|their|his|all|each|every|other|some|many|few|two)(?: [a-z']+){1,2}? )`
