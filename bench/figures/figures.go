@@ -117,7 +117,7 @@ func (h History) Table() string {
 		machines[r.CPU], days[day] = true, true
 	}
 	if len(h.Runs) > 0 {
-		fmt.Fprintf(&b, "\nLeast and most of the medians of %d runs: %s.\nMachines: %s.\n", len(h.Runs),
+		fmt.Fprintf(&b, "\nLeast and most of the medians of up to %d runs: %s.\nMachines: %s.\n", len(h.Runs),
 			strings.Join(slices.Sorted(maps.Keys(days)), ", "), strings.Join(slices.Sorted(maps.Keys(machines)), ", "))
 	}
 	return b.String()

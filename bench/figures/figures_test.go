@@ -29,7 +29,7 @@ func TestTheTableTellsTheRangeOfAllRuns(t *testing.T) {
 	h.Add(run("2026-01-03T04:04:05Z", 1.25))
 	table := h.Table()
 	require.Contains(t, table, "| 0.80–1.25 | – |")
-	require.Contains(t, table, "Least and most of the medians of 3 runs: 2026-01-02, 2026-01-03.\nMachines: A CPU.")
+	require.Contains(t, table, "Least and most of the medians of up to 3 runs: 2026-01-02, 2026-01-03.\nMachines: A CPU.")
 	require.Equal(t, 1, strings.Count(table, "` |\n"))
 }
 
