@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -8,17 +9,19 @@ import (
 
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/duplex"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // Splice copies all bytes between two streams, in both directions, until both peers have finished.
-// The calling task waits; a small message does not wake it. The end of one peer's bytes becomes the
+// It waits as sched.Await does; a small message does not wake the task. The end of one peer's bytes becomes the
 // end of the other's, after everything before it. Bytes that are buffered in either Stream go
 // first. there counts the bytes that were copied from s to other, back those from other to s. They
 // include bytes that the kernel had not taken when an error occurred.
 //
-// Any stackful task may call it with its own context, for any two Streams: of handlers, dialed or
-// accepted, on any worker and of any Group. They need not be bound. Splice waits for a Stream that
+// A stackful task calls it with its own context, or one derived from it, and a goroutine with any
+// other. The two Streams may be any: of handlers, dialed or accepted, on any worker and of any
+// Group. They need not be bound. Splice waits for a Stream that
 // is still being dialed. Until it returns, reads, writes and half-closes of both Streams by others
 // fail with ErrSpliced.
 //
@@ -37,18 +40,20 @@ import (
 //   - os.ErrDeadlineExceeded, if idle has passed: both are reset in that way
 //   - os.ErrDeadlineExceeded, if a deadline of a Stream has passed: both close in order
 //   - net.ErrClosed, if a Stream was closed meanwhile: the other one closes in the same way
-//   - sched.ErrCanceled, if the task was aborted: both are reset
+//   - sched.ErrCanceled, if the task was aborted, or the error of ctx, if that has ended: both are
+//     reset
 //
 // If Splice cannot begin, nothing has changed. Then the error matches net.ErrClosed for a Stream
-// that was closed, also in one direction, ErrSpliced, or is that of the connection that has ended.
-func (s *Stream) Splice(cx *sched.Context, other *Stream, idle time.Duration) (there, back int64, err error) {
+// that was closed, also in one direction, ErrSpliced, sched.ErrMisuse or sched.ErrBlocksWorker, or
+// is that of the connection that has ended.
+func (s *Stream) Splice(ctx context.Context, other *Stream, idle time.Duration) (there, back int64, err error) {
 	w := splicing{sockets: [2]*Socket{s.Socket(), other.Socket()}}
-	begun, err := w.begin(cx, idle)
+	begun, err := w.begin(ctx, idle)
 	if begun {
-		err = w.wait(cx)
+		err = w.wait(ctx)
 		toOther, toUs := w.spliced.Bytes()
 		there, back = int64(toOther), int64(toUs)
-	} else if !errors.Is(err, sched.ErrCanceled) {
+	} else if !w.cut {
 		return 0, 0, err
 	}
 	for _, s := range [2]*Stream{s, other} {
@@ -75,10 +80,15 @@ type splicing struct {
 }
 
 // begin splices the two, once they are open.
-func (w *splicing) begin(cx *sched.Context, idle time.Duration) (begun bool, err error) {
+func (w *splicing) begin(ctx context.Context, idle time.Duration) (begun bool, err error) {
+	if sched.FromContext(ctx) == nil { // an Await that need not wait would not refuse
+		if err := onworker.Wait(); err != nil {
+			return false, err
+		}
+	}
 	for _, k := range w.sockets {
-		if _, err := sched.Await(cx, k.duplex.Watch(duplex.Opened)); err != nil {
-			w.cut = true
+		if _, err := sched.Await(ctx, k.duplex.Watch(duplex.Opened)); err != nil {
+			w.cut = !errors.Is(err, sched.ErrMisuse)
 			return false, err
 		}
 	}
@@ -120,12 +130,13 @@ func spliceSockets(a, b *Socket, idle time.Duration) (*Spliced, error) {
 	return s, nil
 }
 
-// wait waits for the end. An end that the task's abort comes with, or after, is the result.
-func (w *splicing) wait(cx *sched.Context) error {
+// wait waits for the end. An end that the task's abort, or that of ctx, comes with, or after, is the
+// result.
+func (w *splicing) wait(ctx context.Context) error {
 	for i, k := range w.sockets {
 		w.watches[i] = k.duplex.Watch(duplex.Over)
 	}
-	_, canceled := sched.Await(cx, w)
+	_, canceled := sched.Await(ctx, w)
 	w.Cancel()
 	over, err := w.outcome()
 	if !over {

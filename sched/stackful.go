@@ -18,7 +18,8 @@ import (
 //
 // A task's context is for the function that it was given to, and what that calls. Elsewhere (in a
 // goroutine, the function of a blocking call, a stackless task, another task) Await returns
-// ErrMisuse, and for an ordinary context on a worker ErrBlocksWorker. Then f was not polled.
+// ErrMisuse, and f was not polled. With an ordinary context on a worker it returns ErrBlocksWorker
+// if f has to wait.
 //
 // The deadline of a derived context is real time, also with a virtual clock (see Config.Paused). A
 // call that waits with a derived context that can end costs about 0.5 µs and four allocations more,

@@ -25,7 +25,7 @@ func (y *yielder) Poll(cx *sched.Context) (struct{}, error) {
 // A turn takes a primitive, lets others run, and gives it back.
 type turn struct {
 	op
-	back  func(cx *sched.Context)
+	back  func()
 	yield yielder
 }
 
@@ -33,7 +33,7 @@ func (t *turn) stackful(cx *sched.Context) error {
 	if err := t.wait(cx); err != nil {
 		return err
 	}
-	defer t.back(cx)
+	defer t.back()
 	_, err := sched.Await(cx, sched.Future[struct{}](&t.yield))
 	return err
 }
@@ -42,7 +42,7 @@ func (t *turn) goroutine(ctx context.Context) error {
 	if err := t.wait(ctx); err != nil {
 		return err
 	}
-	defer t.back(nil)
+	defer t.back()
 	runtime.Gosched()
 	return nil
 }
@@ -51,20 +51,20 @@ func (t *turn) goroutine(ctx context.Context) error {
 var turns = map[string]func() *turn{
 	"mutex": func() *turn {
 		var mu syncx.Mutex
-		return &turn{op: locking(&mu), back: mu.UnlockFrom}
+		return &turn{op: locking(&mu), back: mu.Unlock}
 	},
 	"writers": func() *turn {
 		var rw syncx.RWMutex
-		return &turn{op: writing(&rw), back: rw.UnlockFrom}
+		return &turn{op: writing(&rw), back: rw.Unlock}
 	},
 	"semaphore": func() *turn {
 		s := syncx.NewSemaphore(3)
-		return &turn{op: acquiring(s, 2), back: func(cx *sched.Context) { s.ReleaseFrom(cx, 2) }}
+		return &turn{op: acquiring(s, 2), back: func() { s.Release(2) }}
 	},
 	"notify": func() *turn {
 		var n syncx.Notify
 		n.NotifyOne()
-		return &turn{op: waiting(&n), back: n.NotifyOneFrom}
+		return &turn{op: waiting(&n), back: n.NotifyOne}
 	},
 	"barrier": func() *turn {
 		return &turn{op: arriving(syncx.NewBarrier(2), func() {}), back: nothing}
@@ -134,26 +134,28 @@ func TestAFutureThatIsPolledAgainAllocatesNothing(t *testing.T) {
 	var n syncx.Notify
 	s, b := syncx.NewSemaphore(1), syncx.NewBarrier(2)
 	first := b.WaitFuture()
+	var running *sched.Context
 	for name, c := range map[string]struct {
-		take, give func(cx *sched.Context)
+		take, give func()
 		poll       func(cx *sched.Context) error
 	}{
-		"mutex":     {func(*sched.Context) { mu.TryLock() }, mu.UnlockFrom, polling(mu.LockFuture())},
-		"writer":    {func(*sched.Context) { rw.TryLock() }, rw.UnlockFrom, polling(rw.LockFuture())},
-		"semaphore": {func(*sched.Context) { s.TryAcquire(1) }, func(cx *sched.Context) { s.ReleaseFrom(cx, 1) }, polling(s.AcquireFuture(1))},
-		"notify":    {nothing, n.NotifyOneFrom, polling(n.WaitFuture())},
-		"barrier":   {nothing, func(cx *sched.Context) { _, _ = first.Poll(cx) }, polling(b.WaitFuture())},
+		"mutex":     {func() { mu.TryLock() }, mu.Unlock, polling(mu.LockFuture())},
+		"writer":    {func() { rw.TryLock() }, rw.Unlock, polling(rw.LockFuture())},
+		"semaphore": {func() { s.TryAcquire(1) }, func() { s.Release(1) }, polling(s.AcquireFuture(1))},
+		"notify":    {nothing, n.NotifyOne, polling(n.WaitFuture())},
+		"barrier":   {nothing, func() { _, _ = first.Poll(running) }, polling(b.WaitFuture())},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rt := start(t, sched.Config{Workers: 1})
 			run := sched.FutureFunc[float64](func(cx *sched.Context) (float64, error) {
+				running = cx
 				return testing.AllocsPerRun(1000, func() {
-					c.take(cx)
+					c.take()
 					require.Equal(t, sched.ErrPending, c.poll(cx))
-					c.give(cx)
+					c.give()
 					require.NoError(t, c.poll(cx))
 					if name != "notify" && name != "barrier" {
-						c.give(cx)
+						c.give()
 					}
 				}), nil
 			})

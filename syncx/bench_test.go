@@ -14,7 +14,7 @@ import (
 // A contest is what parties take and give back: party i of goroutines by std, the others by ours.
 type contest struct {
 	std  func(i int) (take, give func())
-	ours func(i int) (take op, give func(cx *sched.Context))
+	ours func(i int) (take op, give func())
 }
 
 func BenchmarkMutex(b *testing.B) {
@@ -22,7 +22,7 @@ func BenchmarkMutex(b *testing.B) {
 	var mu syncx.Mutex
 	contest{
 		func(int) (take, give func()) { return std.Lock, std.Unlock },
-		func(int) (op, func(*sched.Context)) { return locking(&mu), mu.UnlockFrom },
+		func(int) (op, func()) { return locking(&mu), mu.Unlock },
 	}.run(b)
 }
 
@@ -37,11 +37,11 @@ func BenchmarkRWMutex(b *testing.B) {
 			}
 			return std.RLock, std.RUnlock
 		},
-		func(i int) (op, func(*sched.Context)) {
+		func(i int) (op, func()) {
 			if i%10 == 9 {
-				return writing(&rw), rw.UnlockFrom
+				return writing(&rw), rw.Unlock
 			}
-			return reading(&rw), rw.RUnlockFrom
+			return reading(&rw), rw.RUnlock
 		},
 	}.run(b)
 }
@@ -52,8 +52,8 @@ func BenchmarkSemaphore(b *testing.B) {
 	s := syncx.NewSemaphore(2)
 	contest{
 		func(int) (take, give func()) { return func() { c <- struct{}{} }, func() { <-c } },
-		func(int) (op, func(*sched.Context)) {
-			return acquiring(s, 1), func(cx *sched.Context) { s.ReleaseFrom(cx, 1) }
+		func(int) (op, func()) {
+			return acquiring(s, 1), func() { s.Release(1) }
 		},
 	}.run(b)
 }
@@ -94,7 +94,7 @@ func (c contest) among(b *testing.B, n, work int) {
 	b.Run("goroutine", func(b *testing.B) {
 		goroutines(b, func(i int) (take, give func()) {
 			o, back := c.ours(i)
-			return func() { _ = o.wait(context.Background()) }, func() { back(nil) }
+			return func() { _ = o.wait(context.Background()) }, back
 		})
 	})
 	tasks := func(b *testing.B, spawn func(rt *sched.Runtime, i int) *sched.JoinHandle[struct{}]) {
@@ -120,7 +120,7 @@ func (c contest) among(b *testing.B, n, work int) {
 						return struct{}{}, err
 					}
 					do()
-					back(cx)
+					back()
 				}
 				return struct{}{}, nil
 			})
@@ -136,7 +136,7 @@ func (c contest) among(b *testing.B, n, work int) {
 						return struct{}{}, err
 					}
 					do()
-					back(cx)
+					back()
 				}
 				return struct{}{}, nil
 			}))

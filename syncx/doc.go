@@ -17,10 +17,7 @@
 // the queue. A lock or permit that it has already got goes to the next waiter, also if it is done
 // and nobody takes its result (see sched.Undoer). A future belongs to one task at a time.
 //
-// Each release has a form for any goroutine, Unlock, and one for tasks, UnlockFrom(cx). With the
-// latter the woken task runs next on the same worker. That costs a few instructions, while Unlock
-// uses the runtime's shared queue. UnlockFrom takes the context of any task; with nil it is
-// Unlock.
+// Any goroutine or task may release, also another one than has acquired.
 //
 // A wait uses the task's budget (see sched.Context.Proceed) when it is done. So a loop that never
 // finds a lock taken still lets other tasks run.

@@ -13,11 +13,11 @@ func TestADowngradeKeepsWritersOutAndLetsReadersIn(t *testing.T) {
 	inEachForm(t, func(t *testing.T, rt *sched.Runtime, f form) {
 		var rw syncx.RWMutex
 		require.True(t, rw.TryLock())
-		reader := reading(&rw).begin(rt, f, rw.RUnlockFrom)
+		reader := reading(&rw).begin(rt, f, rw.RUnlock)
 		eventually(t, "the reader waits", func() bool { return rw.Waiters() == 1 })
-		writer := writing(&rw).begin(rt, f, rw.UnlockFrom)
+		writer := writing(&rw).begin(rt, f, rw.Unlock)
 		eventually(t, "the writer waits", func() bool { return rw.Waiters() == 2 })
-		late := reading(&rw).begin(rt, f, rw.RUnlockFrom)
+		late := reading(&rw).begin(rt, f, rw.RUnlock)
 		eventually(t, "a reader behind it waits", func() bool { return rw.Waiters() == 3 })
 		rw.Downgrade()
 		require.NoError(t, reader.result(t))
@@ -37,7 +37,7 @@ func TestADowngradeOfWhatIsNotLockedForWritingPanics(t *testing.T) {
 	require.Panics(t, rw.Downgrade)
 	rw.RUnlock()
 	require.True(t, rw.TryLock())
-	rw.DowngradeFrom(nil)
+	rw.Downgrade()
 	require.True(t, rw.TryRLock(), "readers share it")
 	rw.RUnlock()
 	rw.RUnlock()

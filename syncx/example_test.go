@@ -24,7 +24,7 @@ func ExampleMutex() {
 			if err := mu.Lock(cx); err != nil {
 				return struct{}{}, err
 			}
-			defer mu.UnlockFrom(cx)
+			defer mu.Unlock()
 			count++
 			return sched.Await(cx, sched.Yield()) // with the lock held
 		})
@@ -52,7 +52,7 @@ func ExampleMutex_LockFuture() {
 			if _, err := lock.Poll(cx); err != nil {
 				return "", err // ErrPending: polled again when the lock is ours
 			}
-			mu.UnlockFrom(cx)
+			mu.Unlock()
 		}
 		return "three times", nil
 	}))
@@ -85,7 +85,7 @@ func ExampleSemaphore() {
 		if err := slots.Acquire(cx, size); err != nil {
 			return 0, err
 		}
-		defer slots.ReleaseFrom(cx, size)
+		defer slots.Release(size)
 		_, err := sched.Await(cx, sched.Sleep(time.Millisecond))
 		return size, err
 	}
@@ -112,7 +112,7 @@ func ExampleRWMutex() {
 		if err := rw.Lock(cx); err != nil {
 			return struct{}{}, err
 		}
-		defer rw.UnlockFrom(cx)
+		defer rw.Unlock()
 		config["limit"] = 2
 		return struct{}{}, nil
 	})
@@ -121,7 +121,7 @@ func ExampleRWMutex() {
 		if err := rw.RLock(cx); err != nil {
 			return 0, err
 		}
-		defer rw.RUnlockFrom(cx)
+		defer rw.RUnlock()
 		return config["limit"], nil
 	})
 	fmt.Println(get.Wait(context.Background()))
@@ -233,8 +233,8 @@ func ExampleRWMutex_Downgrade() {
 			return 0, err
 		}
 		version++
-		rw.DowngradeFrom(cx)
-		defer rw.RUnlockFrom(cx)
+		rw.Downgrade()
+		defer rw.RUnlock()
 		_, err := sched.Await(cx, sched.Yield()) // others read meanwhile
 		return version, err
 	})

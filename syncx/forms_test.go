@@ -91,8 +91,8 @@ type wait struct {
 	ended  chan error
 }
 
-// begin starts a waiter, which then calls then. A goroutine passes no context.
-func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait {
+// begin starts a waiter, which then calls then.
+func (o op) begin(rt *sched.Runtime, f form, then func()) *wait {
 	w := new(wait)
 	switch f {
 	case stackless:
@@ -108,7 +108,7 @@ func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait
 			}
 			err := o.wait(ctx)
 			if err == nil {
-				then(cx)
+				then()
 			}
 			return struct{}{}, err
 		})
@@ -118,7 +118,7 @@ func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait
 		go func() {
 			err := o.wait(ctx)
 			if err == nil {
-				then(nil)
+				then()
 			}
 			w.ended <- err
 		}()
@@ -129,13 +129,13 @@ func (o op) begin(rt *sched.Runtime, f form, then func(cx *sched.Context)) *wait
 // A followed future calls a function when it is done.
 type followed struct {
 	f    sched.Future[struct{}]
-	then func(cx *sched.Context)
+	then func()
 }
 
 func (f *followed) Poll(cx *sched.Context) (struct{}, error) {
 	_, err := f.f.Poll(cx)
 	if err == nil {
-		f.then(cx)
+		f.then()
 	}
 	return struct{}{}, err
 }
@@ -171,4 +171,4 @@ func inEachForm(t *testing.T, test func(t *testing.T, rt *sched.Runtime, f form)
 	}
 }
 
-func nothing(*sched.Context) {}
+func nothing() {}

@@ -42,11 +42,8 @@ func (m *Mutex) Lock(ctx context.Context) error {
 }
 
 // Unlock unlocks the mutex. It panics if the mutex is not locked.
-func (m *Mutex) Unlock() { m.UnlockFrom(nil) }
-
-// UnlockFrom is Unlock from a task, with a cheaper wake-up.
-func (m *Mutex) UnlockFrom(cx *sched.Context) {
+func (m *Mutex) Unlock() {
 	if !m.word.CompareAndSwap(mutexLocked, 0) { // without a load before it, which would cost more than it saves
-		m.unlock(cx)
+		m.unlock()
 	}
 }

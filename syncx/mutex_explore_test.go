@@ -41,7 +41,7 @@ func (m *mutexTest) locks(name string, times int) {
 		for range times {
 			s.until(func() bool { return m.mu.poll(&s.place, s.waker()) })
 			m.hold(1, 1)
-			m.mu.UnlockFrom(nil)
+			m.mu.Unlock()
 		}
 	})
 }
@@ -53,7 +53,7 @@ func (m *mutexTest) givesUp(name string, polls int) {
 		for range polls {
 			if s.poll(func() bool { return m.mu.poll(&s.place, s.waker()) }) {
 				m.hold(1, 1)
-				m.mu.UnlockFrom(nil)
+				m.mu.Unlock()
 				return
 			}
 		}
@@ -66,7 +66,7 @@ func (m *mutexTest) tries(name string) {
 	m.x.Go(name, func() {
 		if m.mu.TryLock() {
 			m.hold(1, 1)
-			m.mu.UnlockFrom(nil)
+			m.mu.Unlock()
 		}
 	})
 }

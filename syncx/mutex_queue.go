@@ -93,7 +93,7 @@ func (m *Mutex) barge() bool {
 }
 
 // unlock frees the lock, or hands it over.
-func (m *Mutex) unlock(cx *sched.Context) {
+func (m *Mutex) unlock() {
 	for {
 		old := m.word.Load()
 		if old&mutexLocked == 0 {
@@ -109,7 +109,7 @@ func (m *Mutex) unlock(cx *sched.Context) {
 	m.queue.mu.Lock()
 	w := m.pass()
 	m.queue.mu.Unlock()
-	wake(cx, w)
+	wake(nil, w)
 }
 
 // pass unlocks or hands over, as the word says, and returns the waker to wake. The caller holds

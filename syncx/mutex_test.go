@@ -29,7 +29,7 @@ func TestAMutexWhoseWaiterTimedOutCanStillBeLocked(t *testing.T) {
 		require.Zero(t, mu.Waiters())
 		mu.Unlock()
 		for _, f := range forms {
-			require.NoError(t, locking(&mu).begin(rt, f, mu.UnlockFrom).result(t))
+			require.NoError(t, locking(&mu).begin(rt, f, mu.Unlock).result(t))
 		}
 		require.True(t, mu.AtRest())
 	})
@@ -42,9 +42,9 @@ func TestAMutexIsLockedInTheOrderInWhichTheyCameToWait(t *testing.T) {
 		var order []int
 		var waits []*wait
 		for i := range 30 {
-			waits = append(waits, locking(&mu).begin(rt, forms[i%len(forms)], func(cx *sched.Context) {
+			waits = append(waits, locking(&mu).begin(rt, forms[i%len(forms)], func() {
 				order = append(order, i)
-				mu.UnlockFrom(cx)
+				mu.Unlock()
 			}))
 			eventually(t, "it waits", func() bool { return mu.Waiters() == i+1 })
 		}
@@ -74,10 +74,10 @@ func TestAMutexHandsOverWhenItHasBeenOvertakenOftenEnough(t *testing.T) {
 			_, err := f.Poll(cx)
 			require.Equal(t, sched.ErrPending, err)
 		}
-		mu.UnlockFrom(cx)
+		mu.Unlock()
 		for range syncx.MutexPasses() {
 			require.True(t, mu.TryLock(), "the first is on its way")
-			mu.UnlockFrom(cx)
+			mu.Unlock()
 		}
 		require.False(t, mu.TryLock(), "it is the first's")
 		_, err := second.Poll(cx)
@@ -85,15 +85,15 @@ func TestAMutexHandsOverWhenItHasBeenOvertakenOftenEnough(t *testing.T) {
 		_, err = first.Poll(cx)
 		require.NoError(t, err)
 
-		mu.UnlockFrom(cx)
+		mu.Unlock()
 		require.True(t, mu.TryLock())
 		_, err = second.Poll(cx)
 		require.Equal(t, sched.ErrPending, err, "it has come in vain")
-		mu.UnlockFrom(cx)
+		mu.Unlock()
 		require.False(t, mu.TryLock(), "it is the second's")
 		_, err = second.Poll(cx)
 		require.NoError(t, err)
-		mu.UnlockFrom(cx)
+		mu.Unlock()
 		return 0, nil
 	})))
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestAMutexThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 func TestUnlockOfWhatIsNotLockedPanics(t *testing.T) {
 	var mu syncx.Mutex
 	require.Contains(t, panicOf(mu.Unlock), "not locked")
-	require.Contains(t, panicOf(func() { mu.UnlockFrom(nil) }), "not locked")
+	require.Contains(t, panicOf(func() { mu.Unlock() }), "not locked")
 	var rw syncx.RWMutex
 	require.Contains(t, panicOf(rw.Unlock), "not locked for writing")
 	require.Contains(t, panicOf(rw.RUnlock), "not locked for reading")

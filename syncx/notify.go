@@ -41,17 +41,11 @@ const (
 // NotifyOne notifies the first waiter. If there is none, the next wait is done at once; that holds
 // for one wait, however often NotifyOne was called. A notified waiter that is canceled before it
 // runs passes the notification on.
-func (n *Notify) NotifyOne() { n.one(nil) }
-
-// NotifyOneFrom is NotifyOne from a task, with a cheaper wake-up.
-func (n *Notify) NotifyOneFrom(cx *sched.Context) { n.one(cx) }
+func (n *Notify) NotifyOne() { n.one() }
 
 // NotifyWaiters notifies all waiters, and every WaitFuture that exists and has not been done
 // since. It stores nothing for later waits. Its cost is proportional to the number of waiters.
-func (n *Notify) NotifyWaiters() { n.all(nil) }
-
-// NotifyWaitersFrom is NotifyWaiters from a task, with cheaper wake-ups.
-func (n *Notify) NotifyWaitersFrom(cx *sched.Context) { n.all(cx) }
+func (n *Notify) NotifyWaiters() { n.all() }
 
 // TryWait takes the permit that NotifyOne has stored, and reports whether there was one.
 func (n *Notify) TryWait() bool {

@@ -5,7 +5,7 @@ import "github.com/suiro-go/suiro/sched"
 func (n *Notify) calls() uint64 { return n.word.Load() / notifyCall }
 
 // one notifies the first waiter, or stores a permit.
-func (n *Notify) one(cx *sched.Context) {
+func (n *Notify) one() {
 	for {
 		old := n.word.Load()
 		if old&notifyState == notifyWaited {
@@ -19,7 +19,7 @@ func (n *Notify) one(cx *sched.Context) {
 	n.queue.mu.Lock()
 	w := n.pass()
 	n.queue.mu.Unlock()
-	wake(cx, w)
+	wake(nil, w)
 }
 
 // pass is one with the lock held, and returns the waker to wake.
@@ -40,7 +40,7 @@ func (n *Notify) pass() sched.Waker {
 
 // all notifies all current waiters at once: the queue is empty after that. They are woken in
 // batches. The lock is free between two batches.
-func (n *Notify) all(cx *sched.Context) {
+func (n *Notify) all() {
 	n.queue.mu.Lock()
 	if n.queue.empty() {
 		n.word.Add(notifyCall)
@@ -56,7 +56,7 @@ func (n *Notify) all(cx *sched.Context) {
 		}
 		n.queue.mu.Unlock()
 		more := b.full()
-		b.wake(cx)
+		b.wake(nil)
 		if !more {
 			return
 		}

@@ -88,7 +88,7 @@ func TestNotifyOneTellsTheFirstThatWaits(t *testing.T) {
 		told := make(chan int, 9)
 		var waits []*wait
 		for i := range 9 {
-			waits = append(waits, waiting(&n).begin(rt, forms[i%len(forms)], func(*sched.Context) { told <- i }))
+			waits = append(waits, waiting(&n).begin(rt, forms[i%len(forms)], func() { told <- i }))
 			eventually(t, "it waits", func() bool { return n.Waiters() == i+1 })
 		}
 		for i, w := range waits {

@@ -71,14 +71,14 @@ func (c *OnceCell[T]) GetOrInit(ctx context.Context, init func(ctx context.Conte
 	} else if err != nil {
 		return v, err
 	}
-	defer func() { c.passOn(sched.FromContext(ctx)) }()
+	defer c.passOn()
 	return c.keep(init(ctx))
 }
 
 // passOn lets the next waiter make the value, unless there is one.
-func (c *OnceCell[T]) passOn(cx *sched.Context) {
+func (c *OnceCell[T]) passOn() {
 	if c.full.Load() == 0 {
-		c.mu.ReleaseFrom(cx, 1)
+		c.mu.Release(1)
 	}
 }
 
@@ -130,7 +130,7 @@ func (o *onceFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 	defer func() {
 		if ended {
 			o.init, o.making = nil, false
-			o.c.passOn(cx)
+			o.c.passOn()
 		}
 	}()
 	v, err = o.init.Poll(cx)
@@ -150,7 +150,7 @@ func (o *onceFuture[T]) Cancel() {
 		o.turn.Cancel()
 		if o.making {
 			o.making = false
-			o.c.passOn(nil)
+			o.c.passOn()
 		}
 	}()
 	if c, ok := init.(sched.Canceler); ok {

@@ -67,24 +67,15 @@ func (rw *RWMutex) await(ctx context.Context, kind uint64) error {
 }
 
 // Unlock unlocks for writing. It panics if there is no write lock.
-func (rw *RWMutex) Unlock() { rw.unlock(nil) }
-
-// UnlockFrom is Unlock from a task, with a cheaper wake-up.
-func (rw *RWMutex) UnlockFrom(cx *sched.Context) { rw.unlock(cx) }
+func (rw *RWMutex) Unlock() { rw.unlock() }
 
 // Downgrade turns the write lock into a read lock, atomically: no other writer gets the lock in
 // between. RUnlock releases it. Waiting readers get the lock, too, unless a writer waits before
 // them. Downgrade never waits. It panics if there is no write lock.
-func (rw *RWMutex) Downgrade() { rw.downgrade(nil) }
-
-// DowngradeFrom is Downgrade from a task, with cheaper wake-ups.
-func (rw *RWMutex) DowngradeFrom(cx *sched.Context) { rw.downgrade(cx) }
+func (rw *RWMutex) Downgrade() { rw.downgrade() }
 
 // RUnlock releases one read lock. It panics if there is none.
-func (rw *RWMutex) RUnlock() { rw.runlock(nil) }
-
-// RUnlockFrom is RUnlock from a task, with a cheaper wake-up.
-func (rw *RWMutex) RUnlockFrom(cx *sched.Context) { rw.runlock(cx) }
+func (rw *RWMutex) RUnlock() { rw.runlock() }
 
 // An rwLockFuture locks an RWMutex, for reading or for writing.
 type rwLockFuture struct {

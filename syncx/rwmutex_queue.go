@@ -43,7 +43,7 @@ func rwTaken(word, kind uint64) uint64 {
 	return word + rwReader
 }
 
-func (rw *RWMutex) unlock(cx *sched.Context) {
+func (rw *RWMutex) unlock() {
 	if rw.word.CompareAndSwap(rwWriter, 0) {
 		return
 	}
@@ -54,7 +54,7 @@ func (rw *RWMutex) unlock(cx *sched.Context) {
 		}
 		if rw.word.CompareAndSwap(old, old&^rwWriter) {
 			if old&rwWaited != 0 {
-				rw.handOver(cx)
+				rw.handOver()
 			}
 			return
 		}
@@ -62,7 +62,7 @@ func (rw *RWMutex) unlock(cx *sched.Context) {
 }
 
 // downgrade turns the writer into a reader. Readers at the head of the list may then get the lock.
-func (rw *RWMutex) downgrade(cx *sched.Context) {
+func (rw *RWMutex) downgrade() {
 	for {
 		old := rw.word.Load()
 		if old&rwWriter == 0 {
@@ -70,14 +70,14 @@ func (rw *RWMutex) downgrade(cx *sched.Context) {
 		}
 		if rw.word.CompareAndSwap(old, old-rwWriter+rwReader) {
 			if old&rwWaited != 0 {
-				rw.handOver(cx)
+				rw.handOver()
 			}
 			return
 		}
 	}
 }
 
-func (rw *RWMutex) runlock(cx *sched.Context) {
+func (rw *RWMutex) runlock() {
 	for {
 		old := rw.word.Load()
 		if old < rwReader {
@@ -85,7 +85,7 @@ func (rw *RWMutex) runlock(cx *sched.Context) {
 		}
 		if rw.word.CompareAndSwap(old, old-rwReader) {
 			if old-rwReader == rwWaited {
-				rw.handOver(cx)
+				rw.handOver()
 			}
 			return
 		}
@@ -93,18 +93,18 @@ func (rw *RWMutex) runlock(cx *sched.Context) {
 }
 
 // handOver gives the lock to the waiters that may have it, in their order.
-func (rw *RWMutex) handOver(cx *sched.Context) {
+func (rw *RWMutex) handOver() {
 	rw.queue.mu.Lock()
-	rw.give(cx)
+	rw.give()
 }
 
 // give is handOver with queue.mu held, and releases it.
-func (rw *RWMutex) give(cx *sched.Context) {
+func (rw *RWMutex) give() {
 	w, one := rw.grant()
 	if !one || rw.queue.empty() {
 		rw.queue.mu.Unlock()
 		if one {
-			wake(cx, w)
+			wake(nil, w)
 		}
 		return
 	}
@@ -117,7 +117,7 @@ func (rw *RWMutex) give(cx *sched.Context) {
 		}
 		rw.queue.mu.Unlock()
 		more := b.full()
-		b.wake(cx)
+		b.wake(nil)
 		if !more {
 			return
 		}
@@ -194,9 +194,9 @@ func (rw *RWMutex) leave(p *place, kind uint64) {
 		settle(p)
 		rw.queue.mu.Unlock()
 		if kind == rwWrite {
-			rw.unlock(nil)
+			rw.unlock()
 		} else {
-			rw.runlock(nil)
+			rw.runlock()
 		}
 		return
 	}
@@ -208,5 +208,5 @@ func (rw *RWMutex) leave(p *place, kind uint64) {
 			break
 		}
 	}
-	rw.give(nil)
+	rw.give()
 }

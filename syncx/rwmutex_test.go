@@ -17,15 +17,15 @@ func TestAReaderDoesNotOvertakeAWriterThatWaits(t *testing.T) {
 		require.True(t, rw.TryRLock())
 		require.True(t, rw.TryRLock(), "readers share it")
 		var order []string
-		writer := writing(&rw).begin(rt, f, func(cx *sched.Context) {
+		writer := writing(&rw).begin(rt, f, func() {
 			order = append(order, "writer")
-			rw.UnlockFrom(cx)
+			rw.Unlock()
 		})
 		eventually(t, "the writer waits", func() bool { return rw.Waiters() == 1 })
 		require.False(t, rw.TryRLock(), "not before the writer")
-		reader := reading(&rw).begin(rt, f, func(cx *sched.Context) {
+		reader := reading(&rw).begin(rt, f, func() {
 			order = append(order, "reader")
-			rw.RUnlockFrom(cx)
+			rw.RUnlock()
 		})
 		eventually(t, "the reader waits", func() bool { return rw.Waiters() == 2 })
 		rw.RUnlock()
@@ -49,7 +49,7 @@ func TestReadersBehindAWriterThatGivesUpComeIn(t *testing.T) {
 			readers = append(readers, reading(&rw).begin(rt, f, nothing))
 		}
 		eventually(t, "they wait", func() bool { return rw.Waiters() == 71 })
-		last := writing(&rw).begin(rt, f, rw.UnlockFrom)
+		last := writing(&rw).begin(rt, f, rw.Unlock)
 		eventually(t, "another writer waits", func() bool { return rw.Waiters() == 72 })
 		writer.giveUp()
 		require.ErrorIs(t, writer.result(t), context.Canceled)
@@ -76,15 +76,15 @@ func TestAnRWMutexIsHandedOverInTheOrderInWhichTheyCame(t *testing.T) {
 		var waits []*wait
 		turns := []int{0, 0, 1, 2, 2, 2, 3, 4, 5, 5} // readers that come together share a turn
 		for i, turn := range turns {
-			kind, unlock := writing(&rw), rw.UnlockFrom
+			kind, unlock := writing(&rw), rw.Unlock
 			if i > 0 && turns[i-1] == turn || i+1 < len(turns) && turns[i+1] == turn {
-				kind, unlock = reading(&rw), rw.RUnlockFrom
+				kind, unlock = reading(&rw), rw.RUnlock
 			}
-			waits = append(waits, kind.begin(rt, forms[i%len(forms)], func(cx *sched.Context) {
+			waits = append(waits, kind.begin(rt, forms[i%len(forms)], func() {
 				mu.Lock()
 				order = append(order, turn)
 				mu.Unlock()
-				unlock(cx)
+				unlock()
 			}))
 			eventually(t, "it waits", func() bool { return rw.Waiters() == i+1 })
 		}
@@ -107,12 +107,12 @@ func TestAnRWMutexThatWasGivenToOneWhoGivesUpGoesOn(t *testing.T) {
 			_, err := f.Poll(cx)
 			require.Equal(t, sched.ErrPending, err)
 		}
-		rw.UnlockFrom(cx)
+		rw.Unlock()
 		abandon(fs[0])
 		abandon(fs[1])
 		_, err := fs[2].Poll(cx)
 		require.NoError(t, err)
-		rw.UnlockFrom(cx)
+		rw.Unlock()
 		return 0, nil
 	})))
 	require.NoError(t, err)

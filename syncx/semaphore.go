@@ -103,10 +103,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 // Release releases n permits, or adds new ones: it does not check who acquired them. They go to
 // waiters first. It panics if more than MaxPermits would be free. A closed semaphore accepts them
 // and stays closed.
-func (s *Semaphore) Release(n int) { s.release(nil, count(n)) }
-
-// ReleaseFrom is Release from a task, with cheaper wake-ups.
-func (s *Semaphore) ReleaseFrom(cx *sched.Context, n int) { s.release(cx, count(n)) }
+func (s *Semaphore) Release(n int) { s.release(count(n)) }
 
 // Forget removes up to n free permits for good, and returns their number.
 func (s *Semaphore) Forget(n int) int {

@@ -55,4 +55,4 @@ func (f *acquireFuture) ready() bool {
 func (f *acquireFuture) Cancel() { f.s.leave(&f.place) }
 
 // Undo releases the permits: see sched.Undoer.
-func (f *acquireFuture) Undo() { f.s.release(nil, f.n) }
+func (f *acquireFuture) Undo() { f.s.release(f.n) }

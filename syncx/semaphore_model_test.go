@@ -74,7 +74,7 @@ func (r *modelRun) step(cx *sched.Context) {
 		ok, _ := r.acquire(n)
 		r.check(r.s.TryAcquire(n) == ok, "TryAcquire")
 	case what < 65:
-		r.s.ReleaseFrom(cx, n)
+		r.s.Release(n)
 		r.release(n)
 	case what < 80 && len(r.futures) > 0:
 		r.poll(cx, r.IntN(len(r.futures)))

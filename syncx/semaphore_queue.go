@@ -5,12 +5,12 @@ import "github.com/suiro-go/suiro/sched"
 // These are the slow paths of a semaphore, in which a task waits.
 
 // release releases n permits.
-func (s *Semaphore) release(cx *sched.Context, n uint64) {
+func (s *Semaphore) release(n uint64) {
 	for {
 		old := s.word.Load()
 		if old&semWaited != 0 {
 			s.queue.mu.Lock()
-			s.give(cx, n)
+			s.give(n)
 			return
 		}
 		if old/semPermit+n > MaxPermits {
@@ -29,12 +29,12 @@ func tooMany() {
 // give hands n permits to the waiters, in their order, and frees the rest. The lock is held; give
 // releases it. It is free between two batches. A newcomer then goes behind the waiters, and cannot
 // see the permits that are still to be given.
-func (s *Semaphore) give(cx *sched.Context, n uint64) {
+func (s *Semaphore) give(n uint64) {
 	if n == 1 { // the usual case
 		w, ok := s.grant(&n)
 		s.finish(n)
 		if ok {
-			wake(cx, w)
+			wake(nil, w)
 		}
 		return
 	}
@@ -53,7 +53,7 @@ func (s *Semaphore) give(cx *sched.Context, n uint64) {
 		} else {
 			s.finish(n)
 		}
-		b.wake(cx)
+		b.wake(nil)
 		if !more {
 			return
 		}
@@ -171,5 +171,5 @@ func (s *Semaphore) leave(p *place) {
 		got = p.Value.got
 	}
 	settle(p)
-	s.give(nil, got)
+	s.give(got)
 }

@@ -132,11 +132,11 @@ func TestATaskThatNeverWaitsLetsOthersRun(t *testing.T) {
 	var n syncx.Notify
 	s, b := syncx.NewSemaphore(1), syncx.NewBarrier(1)
 	never := map[string]func(cx *sched.Context) error{
-		"semaphore": func(cx *sched.Context) error { defer s.ReleaseFrom(cx, 1); return s.Acquire(cx, 1) },
-		"mutex":     func(cx *sched.Context) error { defer mu.UnlockFrom(cx); return mu.Lock(cx) },
-		"rwmutex":   func(cx *sched.Context) error { defer rw.UnlockFrom(cx); return rw.Lock(cx) },
-		"readers":   func(cx *sched.Context) error { defer rw.RUnlockFrom(cx); return rw.RLock(cx) },
-		"notify":    func(cx *sched.Context) error { n.NotifyOneFrom(cx); return n.Wait(cx) },
+		"semaphore": func(cx *sched.Context) error { defer s.Release(1); return s.Acquire(cx, 1) },
+		"mutex":     func(cx *sched.Context) error { defer mu.Unlock(); return mu.Lock(cx) },
+		"rwmutex":   func(cx *sched.Context) error { defer rw.Unlock(); return rw.Lock(cx) },
+		"readers":   func(cx *sched.Context) error { defer rw.RUnlock(); return rw.RLock(cx) },
+		"notify":    func(cx *sched.Context) error { n.NotifyOne(); return n.Wait(cx) },
 		"barrier":   func(cx *sched.Context) error { _, err := b.Wait(cx); return err },
 	}
 	for name, step := range never {

@@ -36,25 +36,25 @@ func TestNothingIsLostWhenWaitsAreCanceled(t *testing.T) {
 	var rw syncx.RWMutex
 	s := syncx.NewSemaphore(all)
 	for name, c := range map[string]struct {
-		op     func(n int) (o op, back func(cx *sched.Context))
+		op     func(n int) (o op, back func())
 		atRest func() bool
 	}{
 		"mutex": {
-			func(int) (op, func(*sched.Context)) { return locking(&mu), mu.UnlockFrom },
+			func(int) (op, func()) { return locking(&mu), mu.Unlock },
 			mu.AtRest,
 		},
 		"semaphore": {
-			func(n int) (op, func(*sched.Context)) {
-				return acquiring(s, n), func(cx *sched.Context) { s.ReleaseFrom(cx, n) }
+			func(n int) (op, func()) {
+				return acquiring(s, n), func() { s.Release(n) }
 			},
 			func() bool { return s.AtRest(all) },
 		},
 		"rwmutex": {
-			func(n int) (op, func(*sched.Context)) {
+			func(n int) (op, func()) {
 				if n == 1 {
-					return writing(&rw), rw.UnlockFrom
+					return writing(&rw), rw.Unlock
 				}
-				return reading(&rw), rw.RUnlockFrom
+				return reading(&rw), rw.RUnlock
 			},
 			rw.AtRest,
 		},

@@ -96,7 +96,7 @@ func TestAnAbandonedJoinPassesItsNotificationOn(t *testing.T) {
 		require.Equal(t, sched.ErrPending, err)
 		_, err = second.Poll(cx)
 		require.Equal(t, sched.ErrPending, err)
-		n.NotifyOneFrom(cx)
+		n.NotifyOne()
 		_, err = join.Poll(cx)
 		require.Equal(t, sched.ErrPending, err)
 		abandon(join)

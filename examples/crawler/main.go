@@ -98,7 +98,7 @@ func fetch(cx *sched.Context, group *conn.Group, free *syncx.Semaphore, u *url.U
 	if err := free.Acquire(cx, 1); err != nil {
 		return page{url: u}, err
 	}
-	defer free.ReleaseFrom(cx, 1)
+	defer free.Release(1)
 	dialer, port := server.Dialer{Group: func() *conn.Group { return group }}, cmp.Or(u.Port(), "80")
 	if u.Scheme == "https" {
 		dialer.TLS, port = &tls.Config{}, cmp.Or(u.Port(), "443")
