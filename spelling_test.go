@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,9 @@ func britishIn(fsys fs.FS) (found []string, err error) {
 		if bytes.IndexByte(text, 0) >= 0 {
 			return nil // a program that somebody built here
 		}
+		if file == "CHANGELOG.md" { // has old names in backquotes
+			text = oldName.ReplaceAllFunc(text, func(name []byte) []byte { return bytes.Repeat([]byte(" "), len(name)) })
+		}
 		lower := bytes.Clone(text) // as long as text, unlike strings.ToLower's
 		for i, c := range lower {
 			if 'A' <= c && c <= 'Z' {
@@ -68,6 +72,8 @@ func britishIn(fsys fs.FS) (found []string, err error) {
 	return found, err
 }
 
+var oldName = regexp.MustCompile("`[^`\n]*`")
+
 func TestTheSpellingIsAmerican(t *testing.T) {
 	found, err := britishIn(os.DirFS("."))
 	require.NoError(t, err)
@@ -84,11 +90,12 @@ func TestBritishSpellingIsFound(t *testing.T) {
 		".ci/run":       file("# label" + "led\n"),
 		"docs/page.png": file("cancel" + "led"),
 		"x/program":     file("\x7fELF\x00cancel" + "led"),
+		"CHANGELOG.md":  file("`ErrCancel" + "led` is `Old`, cancel" + "led\n"),
 		"x/latin1.txt":  file("\xff\xff\xff gr" + "ey"),
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		".ci/run:1: label" + "led", "a.go:3: cancel" + "led", "a.go:3: dial" + "led",
+		".ci/run:1: label" + "led", "CHANGELOG.md:1: cancel" + "led", "a.go:3: cancel" + "led", "a.go:3: dial" + "led",
 		"docs/b.md:1: behav" + "iour", "docs/b.md:1: synchronis" + "e",
 		"x/latin1.txt:1: gr" + "ey",
 	}, found)

@@ -130,7 +130,7 @@ func newScriptedFor(b testing.TB, cfg Config, h Handler, conns int, message []by
 	return r
 }
 
-// exchange has so many messages come and go.
+// exchange receives and answers n messages.
 func (r *scripted) exchange(n int) {
 	r.asked <- n
 	<-r.done

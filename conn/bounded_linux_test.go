@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// dialAll has n clients connect, and returns a count of the server's sockets for them.
+// dialAll connects n clients, and returns a count of the server's sockets for them.
 func dialAll(t *testing.T, addr net.Addr, n int) (held func() int) {
 	t.Helper()
 	before := sockets()

@@ -183,7 +183,7 @@ func (h *chaos) act(c *conn.Conn, depth int) error {
 	return nil
 }
 
-// actBeside has another goroutine do something with the connection's handle.
+// actBeside uses the connection's handle on another goroutine.
 func (h *chaos) actBeside(s *chaosState, soon time.Duration) {
 	n, what := s.IntN(1000), s.IntN(6)
 	s.trace(fmt.Sprint("beside ", what))
@@ -203,7 +203,8 @@ func (h *chaos) actBeside(s *chaosState, soon time.Duration) {
 	}
 }
 
-// dialFrom has the connection's worker dial another one, within limits: each accepts one more.
+// dialFrom dials another connection on the connection's worker, within limits: each accepts one
+// more.
 func (h *chaos) dialFrom(c *conn.Conn) {
 	if h.dial != nil && h.dials.Add(1) <= 100 {
 		_, _ = c.Dial(h.dial, h.world.audit.of(&dialed{h}))
@@ -218,7 +219,7 @@ func (h *dialed) OnOpen(c *conn.Conn) error {
 	return h.act(c, 0)
 }
 
-// lend has a goroutine use the connection for a while.
+// lend passes the connection to a goroutine for a while.
 func (h *chaos) lend(c *conn.Conn, s *chaosState) {
 	_ = c.SetDeadline(time.Time{})
 	var rw net.Conn

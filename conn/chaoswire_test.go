@@ -108,7 +108,7 @@ func pieceOf(id, seq uint32, source, n int) []byte {
 	return noise[at : at+n]
 }
 
-// send has write take the next frame of a source.
+// send passes the next frame of a source to write.
 func (e *chaosEnd) send(source, n int, write func(p []byte) error) error {
 	e.turn[source].Lock()
 	defer e.turn[source].Unlock()

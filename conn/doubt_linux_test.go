@@ -12,7 +12,7 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// doubted has a connection be in doubt, and returns the driver of the worker that is to look.
+// doubted puts a connection in doubt, and returns the driver of the worker that is to look.
 func (f *fixture) doubted() *conn.Driver {
 	f.t.Helper()
 	all := f.drivers()

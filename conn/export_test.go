@@ -65,7 +65,7 @@ func (c *Conn) Home() int {
 // Begun is the worker on which the connection began.
 func (h Handle) Begun() int { return int(h.core.Conn().Begun) }
 
-// ReadFiles has the files that are queued be read and written.
+// ReadFiles makes the connection read and write the queued files.
 func (c *Conn) ReadFiles() {
 	for f := range c.core.Out.All() {
 		f.Plain = true
@@ -122,7 +122,7 @@ const (
 // Ended reports whether an Accept has ended that no run has dealt with.
 func (l *Listener) Ended() bool { return l.socket.State().Ended }
 
-// TakeInert has a group of one worker be without the socket that takes the place of others.
+// TakeInert takes from a group of one worker the socket that takes the place of others.
 func TakeInert(g *Group) (give func() error) {
 	g.core.Engine.Inert.Drop()
 	return g.core.Engine.Inert.Hold

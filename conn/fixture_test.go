@@ -355,7 +355,7 @@ func requireOpError(t *testing.T, err error, op string, is ...error) {
 	}
 }
 
-// writeAll goes on where Wine has package net's write end early, with nothing written.
+// writeAll goes on after a write of package net that Wine ends early, with nothing written.
 func writeAll(c net.Conn, p []byte) error {
 	for {
 		n, err := c.Write(p)

@@ -19,7 +19,7 @@ var closers = map[string]func(conn.Handle) error{
 	"Conn.CloseWrite": func(h conn.Handle) error { return h.Do(func(c *conn.Conn) { _ = c.CloseWrite() }) },
 }
 
-// waitsLong has Close wait for a test that is slow.
+// waitsLong lets Close wait until a slow test goes on.
 func waitsLong(cfg *conn.Config) { cfg.LingerTimeout = conntest.Patience }
 
 // A Write that finds its connection's end on the way is sent or fails: it does not

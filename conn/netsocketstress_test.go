@@ -35,7 +35,7 @@ func TestSocketsLoseAndDoubleNothingUnderDeadlines(t *testing.T) {
 			}
 			defer in.Close()
 			// The accepted one need not be this one's peer: all send the same.
-			if i%2 == 0 { // less than a segment of the loopback interface, 64 KiB, has TCP wait for seconds
+			if i%2 == 0 { // with less than a segment of the loopback interface, 64 KiB, TCP waits for seconds
 				_ = out.SetWriteBuffer(16 << 10)
 				_ = in.SetReadBuffer(128 << 10)
 			}

@@ -42,8 +42,8 @@ func TestAnExitEndsItsConnectionAndNoOther(t *testing.T) {
 	})
 }
 
-// testThatAHandlerFails has each method of a handler fail. check looks at the error of the
-// connection, and the log says each of logged once.
+// testThatAHandlerFails tests a handler each of whose methods fails. check looks at the error of
+// the connection, and the log says each of logged once.
 func testThatAHandlerFails(t *testing.T, boom func(*conn.Conn) error, logged []string, check func(t *testing.T, err error)) {
 	places := map[string]funcs{
 		"OnOpen":     {open: boom},

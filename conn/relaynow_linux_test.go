@@ -62,7 +62,7 @@ func TestWhatASpliceCannotSendEndsBothEnds(t *testing.T) {
 	})
 }
 
-// roundTripThrough has a message pass each way.
+// roundTripThrough sends a message each way.
 func roundTripThrough(client, origin io.ReadWriter) error {
 	for _, c := range [][2]io.ReadWriter{{client, origin}, {origin, client}} {
 		if _, err := io.WriteString(c[0], "hello"); err != nil {

@@ -28,7 +28,7 @@ func (f body) Run(cx *sched.Context) bool {
 	return true
 }
 
-// on has a function run on a worker.
+// on runs a function on a worker.
 func (f *fixture) on(worker int, do func(cx *sched.Context)) {
 	f.t.Helper()
 	require.NoError(f.t, f.Runtime().Start())
@@ -188,7 +188,7 @@ func TestAConnectionsTaskMayRunOnAnyWorker(t *testing.T) {
 	})
 }
 
-// crowd has so many clients make round trips, and leave in all the ways there are.
+// crowd makes round trips of so many clients, which leave in all possible ways.
 func crowd(t *testing.T, f *fixture, clients int) {
 	t.Helper()
 	rounds := 6

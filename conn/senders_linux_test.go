@@ -112,7 +112,7 @@ func sendStrand(h conn.Handle, w *strand, r *rand.Rand, n int) error {
 	return nil
 }
 
-// doStrand has functions of the Handle write, or send files.
+// doStrand writes, or sends files, by functions of the Handle.
 func doStrand(h conn.Handle, ended chan struct{}, w *strand, r *rand.Rand, n int, do func(c *conn.Conn) (int, error)) error {
 	for w.at < n {
 		errs := make(chan error, 1)
@@ -165,7 +165,7 @@ func rawStrand(s *conn.Socket, w *strand, r *rand.Rand, n int) error {
 	return nil
 }
 
-// senders has all kinds of senders send on a lent connection at once. It returns how many bytes of
+// senders sends by all kinds of senders on a lent connection at once. It returns how many bytes of
 // each were taken, and with which error each ended.
 func senders(t *testing.T, l lent, seed uint64, n int, deadlines bool) (sent [8]int, errs [8]error) {
 	name := strandFile(t)

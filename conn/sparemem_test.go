@@ -35,7 +35,7 @@ func TestASpareThatRestsKeepsLittleMemory(t *testing.T) {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spares))
 		var g *gate
 		f := serve(t, backend, 1, funcs{data: func(c *conn.Conn) error { return g.data(c) }})
-		// round blocks so many handlers, has others answer at length, and then has all end.
+		// round blocks so many handlers, lets others answer at length, and then ends all.
 		round := func(blocked int) {
 			g = newGate()
 			all := g.block(f, blocked)

@@ -112,7 +112,7 @@ func (w *splicing) begin(ctx context.Context, idle time.Duration) (begun bool, e
 	return true, nil
 }
 
-// spliceSockets has the tasks of two connections join a splice. The error is that of the first one,
+// spliceSockets joins the tasks of two connections in a splice. The error is that of the first one,
 // which has ended. If the second one has, the first one learns of it.
 func spliceSockets(a, b *Socket, idle time.Duration) (*Spliced, error) {
 	s := newSpliced(a.conn(), b.conn())

@@ -332,7 +332,7 @@ func TestAHandlersStreamIsSplicedByAnotherTask(t *testing.T) {
 	})
 }
 
-// exchangePlain sends n bytes, and its end, and has as many come back.
+// exchangePlain sends n bytes and its end, and receives as many.
 func exchangePlain(c net.Conn, n int) error {
 	go func() {
 		_, _ = c.Write(make([]byte, n))

@@ -54,7 +54,7 @@ func (b *Branch) Join(ctx context.Context) error {
 		if b.b.over {
 			return struct{}{}, nil
 		}
-		return struct{}{}, sched.ErrPending // its end has those go on that wait
+		return struct{}{}, sched.ErrPending // its end wakes those that wait
 	}))
 	switch {
 	case err != nil:

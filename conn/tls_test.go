@@ -157,7 +157,7 @@ func handshakes(t *testing.T, n int) {
 
 func TestTwoHundredHandshakesAtOnceOfEitherVersion(t *testing.T) { handshakes(t, 200) }
 
-// transfers has n bytes go each way.
+// transfers sends n bytes each way.
 func transfers(t *testing.T, n int) {
 	s := newSecret(t)
 	eachKind(t, func(t *testing.T, backend string, workers int, h conn.Handler) {

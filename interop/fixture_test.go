@@ -62,7 +62,7 @@ var ways = map[string]func(s side, t *testing.T, h http.Handler) (addr string){
 	"server.HTTP":   side.overWorkers,
 }
 
-// overListener has net/http's server serve our listener.
+// overListener serves our listener by net/http's server.
 func (s side) overListener(t *testing.T, h http.Handler) string {
 	t.Helper()
 	ln := s.listen(t)

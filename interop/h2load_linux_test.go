@@ -15,8 +15,8 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// h2load, which is nghttp2's, has no request fail, by HTTP/2 over TLS as by HTTP/1.1: small
-// answers and large ones, bodies, one stream at a time and many.
+// No request of nghttp2's h2load fails, by HTTP/2 over TLS as by HTTP/1.1: small answers and large
+// ones, bodies, one stream at a time and many.
 func TestH2loadSeesNoFailure(t *testing.T) {
 	h2load, err := exec.LookPath("h2load")
 	if err != nil {

@@ -141,7 +141,8 @@ func TestUnixDatagramsOfGoroutinesWaitForTheReceiver(t *testing.T) {
 	})
 }
 
-// A socket that waits for input is watched for input alone. A send that finds no room asks for more.
+// A socket that waits for input is watched for input alone. A send that finds no room asks for
+// more.
 func TestASendWaitsForRoomWhileATaskWaitsForInput(t *testing.T) {
 	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 		if runtime.GOOS != "linux" {

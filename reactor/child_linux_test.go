@@ -46,7 +46,7 @@ type report struct {
 	Log      string            // of that
 	Forced   map[string]string // error by backend
 	Is       map[string]bool   // the forced backend's error matches the restriction's errno
-	Exchange string            // a child that can open a reactor has it do something
+	Exchange string            // a child that can open a reactor uses it
 }
 
 func TestMain(m *testing.M) {

@@ -46,7 +46,7 @@ func newCoalescing(t *testing.T, conns int, nap func(c *coalescing)) *coalescing
 	return c
 }
 
-// settle has the reactor find that nothing more is there, so that the next Poll waits.
+// settle polls until the reactor finds nothing more, so that the next Poll waits.
 func (c *coalescing) settle() {
 	for range 3 {
 		require.Zero(c.t, c.poll(0))

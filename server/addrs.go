@@ -26,7 +26,8 @@ func (s *Server) Addrs() []net.Addr {
 	return slices.CompactFunc(all, func(a, b net.Addr) bool { return same(a, b) == 0 })
 }
 
-// Stopping reports whether Shutdown or Close was called. Any goroutine may call it.
+// Stopping reports whether Shutdown or Close was called. It stays true when they have returned. Any
+// goroutine may call it.
 func (s *Server) Stopping() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

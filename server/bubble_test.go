@@ -33,8 +33,8 @@ func inBubbles(t *testing.T, test func(t *testing.T, s *server.Server)) {
 	})
 }
 
-// warm has what the process keeps be there before: the workers that Dialers share, and a channel of
-// package net's resolver, which would be the bubble's of its first use.
+// warm makes what the process keeps before the test: the workers that Dialers share, and a channel
+// of package net's resolver, which would be the bubble's of its first use.
 func warm(t *testing.T) {
 	ln, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)

@@ -178,7 +178,7 @@ func deedName(shared bool, kind, at, end string) string {
 	return kind + ", " + at + ", " + end
 }
 
-// doDeed has a handler do a deed, and ends its server meanwhile or afterwards.
+// doDeed does a deed in a handler, and ends its server meanwhile or afterwards.
 func doDeed(ctx context.Context, t *testing.T, backend string, workers int, shared bool, kind, at, end string, do func()) (*running, chan error) {
 	done := make(chan bool, 100)
 	h := &doer{at: at, deed: func() { done <- true; do() }, begun: make(chan bool, 1)}

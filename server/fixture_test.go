@@ -32,7 +32,7 @@ type running struct {
 	log    *conntest.Log
 }
 
-// run has s serve on the loopback interface, or where it says.
+// run serves s on its address, by default the loopback interface.
 func run(t *testing.T, s *server.Server) *running {
 	t.Helper()
 	r := &running{Server: s, t: t, served: make(chan error, 1), log: &conntest.Log{}}

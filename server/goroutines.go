@@ -66,7 +66,8 @@ func (s *Server) listenForGoroutines(network, addr string) (net.Listener, error)
 }
 
 // NewListener is Listen on a socket that listens already: a *net.TCPListener or
-// *net.UnixListener, such as one that Listeners returned. It takes ln over, also with an error.
+// *net.UnixListener, such as one that Listeners returned. Another type is an error. It takes ln
+// over and closes it, after an error at once. Each error is a *net.OpError.
 func (s *Server) NewListener(ln net.Listener) (net.Listener, error) {
 	var l net.Listener
 	group, err := s.startForGoroutines()

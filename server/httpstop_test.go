@@ -15,7 +15,7 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// A lateDrain has OnDrain wait until a client has said something that no worker has seen.
+// A lateDrain waits in OnDrain until a client has sent bytes that no worker has seen.
 type lateDrain struct {
 	server.Handler
 	begun, said chan bool

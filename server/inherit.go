@@ -99,9 +99,10 @@ func (in *Inherited) take(f *os.File) {
 
 // HandOver makes a command that is not started yet inherit the server's listening sockets, those of
 // Listen and of UDP too. The new program gets them from Listeners: a restart without a refused
-// connection. A server without sockets returns an error. Start the command, wait until it reports
-// that it serves, and then call Shutdown. Until then both programs accept. Connections that are in
-// the backlog afterwards go to the new one.
+// connection. The error is ErrServerClosed before the server serves and from Shutdown on. A server
+// without sockets, and Windows, are errors too. Any goroutine may call it. Start the command, wait
+// until it reports that it serves, and then call Shutdown. Until then both programs accept.
+// Connections that are in the backlog afterwards go to the new one.
 //
 // cmd.ExtraFiles must be empty: the sockets are the first descriptors. They are copies: close them
 // once the command has started. This server no longer removes the paths of its Unix sockets when it

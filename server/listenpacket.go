@@ -2,7 +2,8 @@ package server
 
 import "github.com/suiro-go/suiro/packet"
 
-// ListenPacket is the ListenPacket of a Server with nothing but zero values.
+// ListenPacket is Server.ListenPacket of a Server with zero values. The socket's workers are its
+// own and stop when it is closed.
 func ListenPacket(network, addr string) (*PacketSocket, error) {
 	return new(Server).ListenPacket(network, addr)
 }

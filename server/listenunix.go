@@ -96,13 +96,14 @@ func (l *UnixListener) Accept(ctx context.Context) (*UnixStream, error) { return
 // waiting calls at its first poll. A dropped future takes no connection.
 func (l *UnixListener) AcceptFuture() sched.Future[*UnixStream] { return l.l.AcceptFuture() }
 
-// TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is none.
+// TryAccept takes a connection that has arrived. The error is ErrNoneArrived if there is none, and
+// matches net.ErrClosed after Close.
 func (l *UnixListener) TryAccept() (*UnixStream, error) { return l.l.TryAccept() }
 
 // Close stops accepting and removes the path. Accepted UnixStreams stay open. Connections that no
 // call has taken are closed. When the last one has ended, and nothing else is served, the workers
-// stop.
+// stop. A second call returns an error that matches net.ErrClosed.
 func (l *UnixListener) Close() error { return l.kept.Close() }
 
-// Addr is the address of the listener, a *net.UnixAddr.
+// Addr returns the address of the listener, a *net.UnixAddr, also after Close.
 func (l *UnixListener) Addr() net.Addr { return l.l.Addr() }

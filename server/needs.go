@@ -2,7 +2,7 @@ package server
 
 import "github.com/suiro-go/suiro/conn"
 
-// Needs are the requests of a Handler to its Server.
+// Needs are the requests of a Handler to its Server. The zero value asks for nothing.
 type Needs struct {
 	// Goroutines says that the handler does little but wake goroutines. The server then has the
 	// workers and the backend that Listen describes, unless its fields say otherwise.
@@ -26,7 +26,7 @@ type Needs struct {
 type Configurer interface {
 	Handler
 
-	// Configure says what the handler needs.
+	// Configure sets fields of Needs, which are zero. Only the Server calls it.
 	Configure(*Needs)
 }
 

@@ -33,11 +33,11 @@ func (s *Server) listenPackets(network, addr string, workers int) (all []*net.UD
 	return all, nil
 }
 
-// ServePacket serves a UDP socket with Packets until Shutdown or Close, as Serve does for
-// connections. It takes the socket over: pc itself is closed soon after the call, so that datagrams
-// do not wake Go's own poller. It may be called for several sockets. With SO_REUSEPORT they may
-// share an address. If the handler closes the socket, ServePacket still waits for the end of the
-// server.
+// ServePacket serves a UDP socket with Packets until Shutdown or Close, and then returns
+// ErrServerClosed. Without Packets it returns an error. It takes the socket over: pc itself is
+// closed soon after the call, so that datagrams do not wake Go's own poller. It may be called for
+// several sockets. With SO_REUSEPORT they may share an address. If the handler closes the socket,
+// ServePacket still waits for the end of the server.
 func (s *Server) ServePacket(pc *net.UDPConn) error { return s.servePackets(pc) }
 
 func (s *Server) servePackets(all ...*net.UDPConn) error {

@@ -36,7 +36,7 @@ func untilDrained(drained chan<- struct{}) server.SessionHandler {
 	})
 }
 
-// servePeers has a server with session tasks serve on the loopback interface.
+// servePeers runs a server with session tasks on the loopback interface.
 func servePeers(t *testing.T, s *server.Server, h server.PacketHandler) *running {
 	t.Helper()
 	s.Network, s.Addr, s.Packets = "udp", "127.0.0.1:0", h

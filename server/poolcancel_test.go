@@ -27,7 +27,7 @@ func TestALateCancelEndsNobodyElsesConnection(t *testing.T) {
 		use(t, handle, h, "still there")
 		require.Empty(t, h.closed)
 
-		// One that has not given it back has it reset.
+		// If it was not given back it is reset.
 		third := newTold()
 		cancel, err = p.Start("tcp", p.l.Addr().String(), third)
 		require.NoError(t, err)

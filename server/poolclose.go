@@ -24,7 +24,7 @@ type PoolCounts struct {
 type PoolStats struct {
 	Idle    int // idle connections
 	InUse   int // connections that are given out, or about to be
-	Dialing int
+	Dialing int // connections that are being dialed
 	Waiting int // requests without an answer, including those with a dial in progress
 	PoolCounts
 }

@@ -68,7 +68,8 @@ func (p *Pool) Lease(c *Conn) Lease {
 	return Lease{}
 }
 
-// Do makes a worker call f, as Handle.Do does, if the use has not ended by then.
+// Do makes a worker call f, as Handle.Do does, if the use has not ended by then. It does not wait,
+// and f must not block. A nil error does not say that f will be called.
 func (l Lease) Do(f func(*Conn)) error {
 	if !l.lasts() {
 		return errLeaseOver
@@ -80,14 +81,15 @@ func (l Lease) Do(f func(*Conn)) error {
 	})
 }
 
-// Abort resets the connection, if the use has not ended by then.
+// Abort resets the connection, if the use has not ended by then. It does not wait.
 func (l Lease) Abort() error { return l.Do((*Conn).Abort) }
 
 // Release implements sched.Releaser, for a Lease that is the result of a task and that no caller
 // takes, for example because the task was detached. It is Abort.
 func (l Lease) Release() { _ = l.Abort() } // the use may have ended
 
-// Put gives the connection back, as Pool.Put does, if the use has not ended by then.
+// Put gives the connection back, as Pool.Put does, if the use has not ended by then. It does not
+// wait.
 func (l Lease) Put() error {
 	if l.use == nil {
 		return errLeaseOver

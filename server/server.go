@@ -231,8 +231,11 @@ func (s *Server) ListenAndServe() error {
 	return s.serve(all...)
 }
 
-// Serve accepts the connections of a *net.TCPListener or *net.UnixListener, as ListenAndServe does,
-// and closes the listener when it returns. It may be called for several listeners.
+// Serve accepts the connections of a *net.TCPListener or *net.UnixListener, and closes the listener
+// when it returns. It waits until Shutdown or Close, and then returns ErrServerClosed. Any other
+// error says why the server could not start or go on: there is no Handler, the listener is of
+// another type, or a worker has failed. It may be called for several listeners at once, each on a
+// goroutine of its own.
 func (s *Server) Serve(ln net.Listener) error { return s.serve(ln) }
 
 // serve accepts from several listeners on the same address, each on its own worker, or from one

@@ -128,7 +128,8 @@ func (s *Server) hasStopped(err error) error {
 
 // Close ends the server at once: listeners are closed, connections reset and tasks aborted. It
 // waits for handlers, as Shutdown does after ctx has ended. A handler that never returns delays it
-// by a second, and the error then matches conn.ErrStuck.
+// by a second, and the error then matches conn.ErrStuck. Otherwise it returns nil. After Shutdown
+// or Close the error is ErrServerClosed, and on a worker of the server sched.ErrBlocksWorker.
 func (s *Server) Close() error {
 	group, err := s.stop()
 	if group == nil {

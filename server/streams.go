@@ -59,12 +59,13 @@ func (l *StreamListener) Accept(ctx context.Context) (*Stream, error) { return l
 func (l *StreamListener) AcceptFuture() sched.Future[*Stream] { return l.l.AcceptStreamFuture() }
 
 // TryAccept takes a connection that has arrived, as a Stream that is not bound. The error is
-// ErrNoneArrived if there is none.
+// ErrNoneArrived if there is none, and matches net.ErrClosed after Close.
 func (l *StreamListener) TryAccept() (*Stream, error) { return l.l.TryAcceptStream() }
 
 // Close stops accepting. Accepted Streams stay open. Connections that no call has taken are reset.
-// When the last one has ended, and nothing else is served, the workers stop.
+// When the last one has ended, and nothing else is served, the workers stop. A second call returns
+// an error that matches net.ErrClosed.
 func (l *StreamListener) Close() error { return l.l.Close() }
 
-// Addr is the address of the listener.
+// Addr returns the address of the listener, also after Close.
 func (l *StreamListener) Addr() net.Addr { return l.l.Addr() }

@@ -12,7 +12,7 @@ import (
 // announced is a middleware: it prints when connections of a handler begin and end.
 type announced struct{ server.Handler }
 
-// Unwrap has the server find what the handler needs.
+// Unwrap lets the server find the settings that the handler needs.
 func (h announced) Unwrap() server.Handler { return h.Handler }
 
 func (h announced) OnOpen(c *server.Conn) error {

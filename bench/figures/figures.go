@@ -35,18 +35,19 @@ func (h Headline) Command() string {
 	return fmt.Sprintf("go run ./bench -workloads %s -peers %s,%s", h.Workload, h.Server, h.Peer)
 }
 
-// Headlines are the rows of README's table.
+// Headlines are the rows of README's table, wins and losses. That of http-500 is of examples/http,
+// and that of https is of callbacks with the same parser, not of server.HTTP.
 var Headlines = []Headline{
 	{"echo64-50", "suiro", "net", "64 B echo, 50 connections: CPU", "package net"},
 	{"echo64-500", "suiro", "gnet", "64 B echo, 500 connections: CPU", "gnet"},
-	{"http-50", "suiro", "gnet", "HTTP parsed, 50 connections: CPU", "gnet, unparsed"},
-	{"http-500", "suiro", "gnet", "HTTP parsed, 500 connections: CPU", "gnet, unparsed"},
-	{"https", "suiro-h1", "net", "HTTPS, 500 connections: CPU", "net/http"},
+	{"echo64-5000", "suiro", "tokio", "64 B echo, 5,000 connections: CPU", "Tokio"},
+	{"http-500", "suiro", "gnet", "HTTP in callbacks, 500 connections: CPU", "gnet, no parser"},
+	{"https", "suiro-h1", "net", "HTTPS in callbacks, 500 connections: CPU", "net/http"},
 	{"churn", "suiro", "gnet", "Connect, echo, close: CPU", "gnet"},
 	{"udp", "suiro", "net", "64 B datagram echo: CPU", "package net"},
 	{"proxy-echo", "suiro", "haproxy", "64 B echo through a proxy: CPU", "HAProxy"},
 	{"idle", "suiro", "net", "Idle connection: memory", "package net"},
-	{"skew-8", "suiro", "net", "Beside 8 % slow handlers: p99", "package net"},
+	{"skew-8", "suiro", "net", "Echo while 8 % of handlers compute: p99", "package net"},
 }
 
 // A Run is the headlines of one run of the benchmark.
@@ -94,12 +95,16 @@ func (h History) Save(file string) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// Table is the table of README: for each headline the least and the most of the runs' medians.
+// Table is the table of README: for each headline the least and the most of the runs' medians. It
+// has no row for a headline that no run has measured.
 func (h History) Table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| Suiro ÷ | | %s | workload |\n| :-- | :-- | %s:-- |\n",
+	fmt.Fprintf(&b, "| Figure | Suiro ÷ | %s | workload |\n| :-- | :-- | %s:-- |\n",
 		strings.Join(Backends, " | "), strings.Repeat("--: | ", len(Backends)))
 	for _, line := range Headlines {
+		if !h.has(line.Key()) {
+			continue
+		}
 		cells := []string{line.Text, line.Versus}
 		for _, backend := range Backends {
 			cells = append(cells, h.between(line.Key(), backend))
@@ -112,10 +117,15 @@ func (h History) Table() string {
 		machines[r.CPU], days[day] = true, true
 	}
 	if len(h.Runs) > 0 {
-		fmt.Fprintf(&b, "\nLeast and most of the medians of %d runs: %s.\nMachines: %s.\n", len(h.Runs),
+		fmt.Fprintf(&b, "\nLeast and most of the medians of up to %d runs: %s.\nMachines: %s.\n", len(h.Runs),
 			strings.Join(slices.Sorted(maps.Keys(days)), ", "), strings.Join(slices.Sorted(maps.Keys(machines)), ", "))
 	}
 	return b.String()
+}
+
+// has reports whether a run has measured a headline.
+func (h History) has(key string) bool {
+	return slices.ContainsFunc(h.Runs, func(r Run) bool { return len(r.Ratios[key]) > 0 })
 }
 
 // between is the range of a ratio; "–": no run has it.

@@ -22,15 +22,15 @@ func run(date string, ratio float64) figures.Run {
 
 func TestTheTableTellsTheRangeOfAllRuns(t *testing.T) {
 	var h figures.History
-	require.Contains(t, h.Table(), "| 64 B echo, 50 connections: CPU | package net | – | – | `echo64-50` |")
+	require.NotContains(t, h.Table(), "echo64-50", "no run has measured it")
 	h.Add(run("2026-01-02T03:04:05Z", 0.9))
-	require.Contains(t, h.Table(), "| 0.90 | – |")
+	require.Contains(t, h.Table(), "| 64 B echo, 50 connections: CPU | package net | 0.90 | – | `echo64-50` |")
 	h.Add(run("2026-01-03T03:04:05Z", 0.8))
 	h.Add(run("2026-01-03T04:04:05Z", 1.25))
 	table := h.Table()
 	require.Contains(t, table, "| 0.80–1.25 | – |")
-	require.Contains(t, table, "Least and most of the medians of 3 runs: 2026-01-02, 2026-01-03.\nMachines: A CPU.")
-	require.Equal(t, len(figures.Headlines), strings.Count(table, "` |\n"))
+	require.Contains(t, table, "Least and most of the medians of up to 3 runs: 2026-01-02, 2026-01-03.\nMachines: A CPU.")
+	require.Equal(t, 1, strings.Count(table, "` |\n"))
 }
 
 func TestTheOldestRunsAreDropped(t *testing.T) {

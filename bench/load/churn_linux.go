@@ -32,8 +32,8 @@ type visit struct {
 	began    time.Time
 }
 
-// Churn has Conns connections at a time connect, send one message, receive its echo and close; then
-// the next begin. The client closes first, in order, when the echo is whole.
+// Churn opens Conns connections at a time. Each connects, sends one message, receives its echo and
+// closes; then the next begin. The client closes first, in order, when the echo is whole.
 func Churn(cfg Config) (Result, error) {
 	if err := cfg.only("churn"); err != nil {
 		return Result{}, err

@@ -2,8 +2,8 @@
 // command cmd/load is it as a program.
 //
 // [Echo], [HTTP], [Redis], [Chunks] and [Packets] measure messages, [Churn] connections from
-// connect to close, [Idle] holds connections that have spoken once, [SlowReaders] has servers wait
-// for readers.
+// connect to close, [Idle] holds connections that have spoken once, [SlowReaders] makes servers
+// wait for readers.
 //
 // Without Config.Rate it is a closed loop: each connection has a fixed number of messages in flight
 // and sends the next one when an answer is complete. A server that stalls then gets fewer messages,

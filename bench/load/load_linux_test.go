@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serve has handle serve each connection to the returned address until the test ends.
+// serve calls handle for each connection to the returned address until the test ends.
 func serve(t *testing.T, handle func(net.Conn)) netip.AddrPort {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

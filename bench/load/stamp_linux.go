@@ -24,7 +24,7 @@ type stampedWire struct {
 	clock *stampClock
 }
 
-// wire has the kernel note when something comes.
+// wire asks the kernel for the time at which data arrives.
 func (k *stampClock) wire(fd int) (wire, error) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
 		return nil, os.NewSyscallError("setsockopt", err)

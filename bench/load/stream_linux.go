@@ -63,7 +63,7 @@ type stream struct {
 	passage histogram
 }
 
-// Echo has an echo server send messages back.
+// Echo measures messages that an echo server sends back.
 func Echo(cfg Config) (Result, error) {
 	p := newPayload(cfg.Size)
 	return run(cfg, parrot{p, p}, slowpoke(p.marked()))
@@ -81,8 +81,8 @@ func chunks() dialect {
 	return parrot{requests, newPayload(ChunkSize)}
 }
 
-// HTTP has a server answer Config.Request, all of it, with a status of 200 and Config.Reply as the
-// body.
+// HTTP measures requests. A server answers Config.Request, all of it, with a status of 200 and
+// Config.Reply as the body.
 func HTTP(cfg Config) (Result, error) {
 	return run(cfg, &web{ask: []byte(cfg.Request), body: []byte(cfg.Reply)}, nil)
 }

@@ -9,7 +9,7 @@ import (
 
 // AppendV1 appends a header of version 1, to be sent before anything else and
 // in one piece. It has words for TCP only: all else, Local as well, becomes
-// UNKNOWN, which has the receiver use the connection's own addresses. Values are
+// UNKNOWN: the receiver then uses the connection's own addresses. Values are
 // not sent, nor is the zone of an IPv6 address. An error matches ErrHeader, and
 // leaves dst as it was. h is only read.
 func AppendV1(dst []byte, h *Header) ([]byte, error) {

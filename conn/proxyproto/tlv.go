@@ -56,5 +56,5 @@ func AppendTLV[T string | []byte](t TLVs, typ Type, value T) TLVs {
 	return append(t, value...)
 }
 
-// AppendCRC32C has AppendV2 compute a checksum of the header.
+// AppendCRC32C appends the value for which AppendV2 computes a checksum of the header.
 func AppendCRC32C(t TLVs) TLVs { return AppendTLV(t, TypeCRC32C, "\x00\x00\x00\x00") }

@@ -20,9 +20,9 @@ import (
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
-// injections are what strace has a server on epoll hear from the kernel. Not among
-// them is EAGAIN from accept4 and recvfrom: strace has no edge follow it, and a kernel
-// always does. The tests of packages reactor and conn have that.
+// injections are errors by which strace replaces the kernel's answers to a server on epoll. EAGAIN
+// from accept4 and recvfrom is not among them: no edge follows that of strace, and one always
+// follows a kernel's. The tests of packages reactor and conn have that.
 var injections = []struct{ name, network, call, fault string }{
 	{"no descriptors", "tcp", "accept4", "error=EMFILE:when=3+5"},
 	{"no descriptors in the system", "tcp", "accept4", "error=ENFILE:when=1+4"},

@@ -45,7 +45,9 @@ func serve() error {
 	if err != nil {
 		return err
 	}
+	// Not server.Run: at a signal it calls Server.Shutdown, which closes the UDP socket. HTTP/3
+	// requests must end before that.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return s.run(ctx)
 }

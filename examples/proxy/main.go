@@ -43,11 +43,13 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	reloads := make(chan struct{}, 1) // one that waits will read the newest file
+	// Not server.Run: the proxy is no server.Server, and a reload may close or add listeners.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	reloads := make(chan os.Signal, 1) // one that waits will read the newest file
+	signal.Notify(reloads, syscall.SIGHUP)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &f.level}))
-	p, err := begin(c, log, signals, reloads)
+	p, err := begin(ctx, c, log)
 	if p == nil {
 		return err
 	}
@@ -62,19 +64,14 @@ func run() error {
 			f.reload(p, log)
 		}
 	}()
-	for !ends(<-signals, reloads) {
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		for !ends(<-signals, reloads) {
-		}
-		cancel()
-	}()
-	return p.Shutdown(ctx)
+	<-ctx.Done()
+	hurry, stopHurry := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stopHurry()
+	return p.Shutdown(hurry)
 }
 
-// begin starts a proxy. It returns nil if that failed, or if a signal to end has come first.
-func begin(c *config.Config, log *slog.Logger, signals <-chan os.Signal, reloads chan<- struct{}) (*proxy.Proxy, error) {
+// begin starts a proxy. It returns nil if that failed, or if ctx has ended first.
+func begin(ctx context.Context, c *config.Config, log *slog.Logger) (*proxy.Proxy, error) {
 	type result struct {
 		p   *proxy.Proxy
 		err error
@@ -84,31 +81,15 @@ func begin(c *config.Config, log *slog.Logger, signals <-chan os.Signal, reloads
 		p, err := proxy.New(c, log)
 		started <- result{p, err}
 	}()
-	for {
-		select {
-		case r := <-started:
-			return r.p, r.err
-		case s := <-signals:
-			if ends(s, reloads) {
-				return nil, nil
-			}
-		}
-	}
-}
-
-// ends reports whether a signal ends the proxy. The other one asks for a reload.
-func ends(s os.Signal, reloads chan<- struct{}) bool {
-	if s != syscall.SIGHUP {
-		return true
-	}
 	select {
-	case reloads <- struct{}{}:
-	default: // one waits, and will read the file after this signal
+	case r := <-started:
+		return r.p, r.err
+	case <-ctx.Done():
+		return nil, nil
 	}
-	return false
 }
 
-// reload has the proxy follow the file as it is now.
+// reload gives the proxy the configuration that the file has now.
 func (f *flags) reload(p *proxy.Proxy, log *slog.Logger) {
 	c, err := f.read()
 	if err == nil {
@@ -211,7 +192,7 @@ func (f *flags) read() (*config.Config, error) {
 	return &c, c.Check()
 }
 
-// override has flags that are given go before what a file says of the whole.
+// override replaces a file's settings for the whole program by those of given flags.
 func (f *flags) override(c *config.Config) {
 	if f.config.Admin != "" {
 		c.Admin = f.config.Admin

@@ -105,6 +105,33 @@ func TestSIGHUPHasTheFileReadAgain(t *testing.T) {
 	require.Contains(t, p.Stderr.String(), "reloaded")
 }
 
+func TestASecondSignalEndsItWhileConnectionsAreOpen(t *testing.T) {
+	up := conntest.Serve(t, conntest.Echo).String()
+	p := conntest.Run(t, program, "-listen", "tcp://127.0.0.1:0", "-upstream", "tcp://"+up, "-drain", "1h")
+	addr := p.Line("listening on tcp://")
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, exchange(c, "before"))
+	p.Signal(syscall.SIGTERM)
+	conntest.Eventually(t, func() bool {
+		late, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = late.Close()
+		}
+		return err != nil
+	})
+	require.NoError(t, exchange(c, "during the drain"))
+	ended := make(chan error, 1)
+	go func() { ended <- p.Cmd.Wait() }()
+	conntest.Eventually(t, func() bool { // the first one may have been before it listens for another
+		_ = p.Cmd.Process.Signal(syscall.SIGTERM)
+		return len(ended) > 0
+	})
+	<-ended
+	require.Contains(t, p.Stderr.String(), "connections are reset")
+}
+
 func TestACommandLineThatCannotBeIsOneLineAndTheCode1(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"-listen", "tcp://127.0.0.1:0"}, {"-listen", "tcp://127.0.0.1:0", "-upstream", "udp://127.0.0.1:1"}, {"-config", "/nowhere"},

@@ -76,7 +76,7 @@ func (f *fixture) next(kind reactor.Kind) reactor.Op {
 	return op
 }
 
-// complete has the Accept complete, with a descriptor or an error; more: it goes on.
+// complete completes the Accept, with a descriptor or an error; more: it goes on.
 func (f *fixture) complete(res int, more bool) {
 	if res > 0 {
 		res += listening

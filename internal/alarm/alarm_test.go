@@ -75,7 +75,7 @@ func (s *sleeper) Run(cx *sched.Context) (done bool) {
 	return false
 }
 
-// sleep has a sleeper make its moves.
+// sleep makes the moves of a sleeper.
 func sleep(t *testing.T, seed uint64, moves int) {
 	t.Helper()
 	rt := sched.New(sched.Config{Workers: 1, Paused: true})

@@ -35,7 +35,7 @@ func (b *Bell[T]) Set(t time.Time, of *T, ring func(*T)) (passed bool) {
 	return b.set(t, of, ring)
 }
 
-// setOutside has a deadline of a bubble be one of real time, as with package net: the bubble's
+// setOutside makes a deadline of a bubble one of real time, as with package net: the bubble's time
 // stands still while a goroutine waits for the network. The timer is made, and set, outside.
 func (b *Bell[T]) setOutside(t time.Time, of *T, ring func(*T)) bool {
 	b.inside = true

@@ -90,7 +90,7 @@ func (p *Pool) put(b []byte) {
 			p.Ration.put(b)
 			return
 		}
-		kept := b[:0] // a variable of its own: the address of b would have every call allocate
+		kept := b[:0] // a variable of its own: with the address of b every call would allocate
 		huge[bits.Len(uint(cap(b)))-largeBits-2].Put(&kept)
 	}
 }

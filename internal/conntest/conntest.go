@@ -228,8 +228,8 @@ func Listen(t testing.TB) net.Listener {
 	return ln
 }
 
-// Serve listens on a port of the loopback interface until the end of the test. It has serve serve
-// each connection, and then closes it.
+// Serve listens on a port of the loopback interface until the end of the test. It calls
+// serve for each connection, and then closes it.
 func Serve(t testing.TB, serve func(c net.Conn)) net.Addr {
 	t.Helper()
 	ln := Listen(t)

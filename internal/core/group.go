@@ -152,7 +152,7 @@ func (g *Group) BeginsOn(c *Conn, worker int) {
 	g.Placement.Begin(worker)
 }
 
-// Start has a new connection's task run first on a worker. d is the caller's.
+// Start runs the task of a new connection for the first time, on a worker. d is the caller's.
 func (g *Group) Start(d *Driver, c *Conn, at int) {
 	if at != d.Cx.Worker() {
 		c.Task.WakeOn(at)

@@ -147,7 +147,7 @@ func (r *blockingReactor) Wake() error {
 	return nil
 }
 
-// exploreTaker has so many completions arrive while so many workers rescue, each so often.
+// exploreTaker lets so many completions arrive while so many workers rescue, each so often.
 func exploreTaker(t *testing.T, preemptions, perCall, completions, rescuers, times int) {
 	t.Helper()
 	all := make([]*rescuer, rescuers+1)

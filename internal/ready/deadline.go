@@ -29,7 +29,7 @@ func (s *Socket) SetDeadline(d Direction, at time.Duration) error {
 	return nil
 }
 
-// Expire has calls of a direction fail as after a deadline that has passed, until SetDeadline. It
+// Expire fails the calls of a direction as after a deadline that has passed, until SetDeadline. It
 // is for a caller that has a timer of its own.
 func (s *Socket) Expire(d Direction) {
 	s.mu.Lock()

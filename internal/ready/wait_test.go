@@ -14,8 +14,8 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
-// An edge comes after a call has tried, and before it waits. No other edge follows. So the call must
-// try again.
+// An edge comes after a call has tried, and before it waits. No other edge follows. So the call
+// must try again.
 func TestAnEdgeBetweenATryAndItsWaitIsNotLost(t *testing.T) {
 	rt := sched.New(sched.Config{Workers: 1})
 	require.NoError(t, rt.Start())

@@ -177,8 +177,8 @@ func requireInside(t testing.TB, whole, part []byte) {
 	require.LessOrEqual(t, at+uintptr(cap(part)), from+uintptr(len(whole)), "room beyond the input")
 }
 
-// spaceAfterSize is white space before a chunk extension. RFC 9110 section 5.6.3 has recipients
-// accept it; net/http does not.
+// spaceAfterSize is white space before a chunk extension. By RFC 9110 section 5.6.3
+// recipients accept it; net/http does not.
 var spaceAfterSize = regexp.MustCompile(`(^|\n)[0-9A-Fa-f]+[ \t]+;`)
 
 // compareNetHTTP reads the message again, with net/http, followed by a second one that must not be

@@ -23,7 +23,7 @@ const (
 type Parser struct {
 	Limits *Limits // nil: every default
 
-	// KeepTrailer has Trailer tell what fields there were. Without it they are dropped.
+	// KeepTrailer keeps the fields of trailers for Trailer. Without it they are dropped.
 	KeepTrailer bool
 
 	// All offsets count from the first unconsumed byte.

@@ -11,8 +11,8 @@ import (
 	"github.com/suiro-go/suiro/server"
 )
 
-// Flags registers the flags that servers with sequential functions share, and has the server print
-// where it listens.
+// Flags registers the flags that servers with sequential functions share. The server prints its
+// address when it listens.
 func Flags(s *server.Server, addr string) {
 	flag.StringVar(&s.Addr, "addr", addr, "`host:port` to listen on, port 0 being any free one")
 	flag.StringVar(&s.Backend, "backend", "", "io_uring or epoll (default: epoll)")

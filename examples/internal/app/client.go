@@ -32,7 +32,8 @@ func withGroup(f func(context.Context, *conn.Group) error) error {
 		return err
 	}
 	defer func() { _ = group.Close() }()
+	// Not server.Run: there is no server, and f returns when its work is done.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return f(ctx, group)
 }

@@ -139,7 +139,7 @@ func connect(t *testing.T, c *net.UDPConn, to netip.AddrPort) {
 	require.NoError(t, cerr)
 }
 
-// untilAnswered has a server answer at an address, and the peer ask until it does.
+// untilAnswered starts a server at an address. The peer asks until the server answers.
 func untilAnswered(t *testing.T, c net.Conn, at *net.UDPAddr) {
 	t.Helper()
 	up, err := net.ListenUDP("udp", at)

@@ -42,8 +42,8 @@ var guarded = []string{
 	"trickle-100-two", "trickle-300-two", "trickle-1000-two", "trickle-3000-two", "stream-echo", "udp", "churn", "idle",
 }
 
-// ofMiddle ends the name of a contender for its median latency, as a ratio to the reference's. It is
-// looked at where messages are few: else it says how much waits before a server.
+// ofMiddle ends the name of a contender for its median latency, as a ratio to the reference's. It
+// matters where messages are few: else it says how much waits before a server.
 const ofMiddle = " p50"
 
 // Baselines are the ratios of an earlier run. Both sides of a ratio are of one machine and one
@@ -181,7 +181,7 @@ func (rep *report) pairs(ctx context.Context, cfg config, w workload, rounds int
 	return rep.compare(cfg, w, rounds)
 }
 
-// compare makes the ratios of what was measured.
+// compare makes the ratios of the measured samples.
 func (rep *report) compare(cfg config, w workload, rounds int) (map[string]float64, error) {
 	got := map[string]float64{}
 	for _, name := range cfg.Names {

@@ -130,7 +130,7 @@ func present(cfg config, missing map[string]string, w workload) []string {
 	})
 }
 
-// round has each contender of a workload take its turn.
+// round measures each contender of a workload once.
 func (rep *report) round(ctx context.Context, cfg config, w workload, round int) error {
 	if w.Capacity > 0 {
 		capacity, err := capacityOf(ctx, cfg, w, round)

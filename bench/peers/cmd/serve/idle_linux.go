@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// httpHandler answers with the bytes of plain.Fixed; those contenders that have no net/http write
-// them.
+// httpHandler answers with the bytes of plain.Fixed; contenders without net/http write these bytes
+// themselves.
 func httpHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/plaintext", func(w http.ResponseWriter, _ *http.Request) {

@@ -81,7 +81,7 @@ type Route struct {
 	// itself.
 	PassHeaders []string `toml:"pass_headers"`
 
-	// Underscores has fields of requests go on whose names have underscores, unless with
+	// Underscores passes on fields of requests whose names have underscores, unless with
 	// hyphens they would be dropped. Many upstreams take the one for the other. Of http.
 	Underscores bool `toml:"underscores"`
 
@@ -132,8 +132,9 @@ type Health struct {
 	Fails int      `toml:"fails"` // this many failures in a row. 0: 3
 	Eject Duration `toml:"eject"` // for so long, without Interval. 0: 10 s
 
-	// Interval, unless it is 0, has each be asked so often: by connecting, or if Path is set by
-	// GET, which is to be answered 2xx or 3xx. Then it is left alone until that succeeds.
+	// Interval, unless it is 0, is the time between checks of each upstream. A check connects. If
+	// Path is set it sends a GET, and expects 2xx or 3xx. A failed upstream gets no connections
+	// until a check succeeds.
 	Interval Duration `toml:"interval"`
 	Timeout  Duration `toml:"timeout"` // of one question. 0: 2 s
 	Path     string   `toml:"path"`
@@ -168,7 +169,7 @@ func (d Duration) Or(v time.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// Read reads a file, and has override change it. An unknown key is an error, so that no typing
+// Read reads a file, and changes it by override. An unknown key is an error, so that no typing
 // mistake goes unnoticed.
 func Read(path string, override func(*Config)) (*Config, error) {
 	text, err := os.ReadFile(path)

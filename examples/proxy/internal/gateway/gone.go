@@ -17,7 +17,7 @@ func (k *client) watch() (end func()) {
 	return k.leave
 }
 
-// abortWithClient has both connections be reset when the client is gone, from now until
+// abortWithClient resets both connections when the client is gone, from now until
 // stop is called. A reset ends every read and write, and no deadline that is set at the
 // same time can undo it.
 func (k *client) abortWithClient(up *lease) (stop func() bool) {

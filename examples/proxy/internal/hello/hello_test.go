@@ -30,7 +30,7 @@ func capture(t testing.TB, name string) []byte {
 	return append(head, rest...)
 }
 
-// cut has the same ClientHello lie in records of n bytes.
+// cut splits a ClientHello into records of n bytes.
 func cut(p []byte, n int) (all []byte) {
 	body := p[5:]
 	for len(body) > 0 {

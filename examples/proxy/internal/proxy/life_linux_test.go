@@ -133,7 +133,7 @@ func TestTheConsoleAndTheMetricsTellWhatHappens(t *testing.T) {
 		}
 		require.Contains(t, get("/"), "console.js")
 		var shown string
-		conntest.Eventually(t, func() bool { // a busy machine may have it say that it does not answer
+		conntest.Eventually(t, func() bool { // on a busy machine it may say that it does not answer
 			shown = get("/snapshot.json")
 			return strings.Contains(shown, `"state":"serves"`)
 		})

@@ -143,7 +143,7 @@ func (p *Proxy) bind(all []*planned) (fresh map[config.Socket]*listener, err err
 	return fresh, nil
 }
 
-// commit has all listeners follow the plan, and closes those that are not in it.
+// commit gives all listeners their part of the plan, and closes those that are not in it.
 func (p *Proxy) commit(all []*planned, fresh map[config.Socket]*listener) {
 	p.order = p.order[:0]
 	for _, n := range all {

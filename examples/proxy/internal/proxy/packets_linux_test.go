@@ -153,7 +153,7 @@ func TestSessionsAreBoundedForEachSourceAndInAll(t *testing.T) {
 		for _, limit := range []string{"max_per_source = 2", "max_sessions = 2"} {
 			up := listenPackets(t, "127.0.0.1:0")
 			f := start(t, backend, packetText("udp = {"+limit+"}", up.LocalAddr().String()))
-			for range 2 { // an answer has each keep its place
+			for range 2 { // each keeps its place if it gets an answer
 				require.True(t, insist(f.packets(), "x"))
 			}
 			for range 2 {

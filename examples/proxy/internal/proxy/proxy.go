@@ -172,7 +172,7 @@ func (p *Proxy) divide(c *config.Config) {
 	p.door.Budget.Divide(clients, sessions, idle)
 }
 
-// ask begins the questions that the routes have their upstreams be asked.
+// ask begins the health checks of the routes' upstreams.
 func (p *Proxy) ask(routes []*route.Route) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup

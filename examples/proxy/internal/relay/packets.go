@@ -134,8 +134,8 @@ func (e *peer) disconnect() {
 	}
 }
 
-// renew has a datagram of the session take the newest route. If that does not have the session's
-// upstream, it gets another one. It reports whether there is one.
+// renew gives the session the newest route, for its next datagram. If that route does not have the
+// session's upstream, the session gets another one. It reports whether there is one.
 func (p *Packets) renew(s *packet.Session, e *peer) bool {
 	r, old := p.Route.Load(), e.route.Load()
 	if r != old {

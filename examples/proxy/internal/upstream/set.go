@@ -43,7 +43,7 @@ func (s *Set) Has(u *Upstream) bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Upstream == u })
 }
 
-// follow has the turns of a set go on that had some of the upstreams before.
+// follow continues the turns of a set that had some of the upstreams before.
 func (s *Set) follow(old *Set) {
 	old.mu.Lock()
 	defer old.mu.Unlock()
