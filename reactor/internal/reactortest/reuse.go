@@ -113,8 +113,8 @@ func testReuseDup(t *testing.T, b Backend) {
 	l.idle()
 }
 
-// takeNumber has e's descriptor closed while another descriptor of its socket stays open. It
-// returns a connection whose descriptor has the number.
+// takeNumber calls closes, which closes e's descriptor. Another descriptor of the socket stays
+// open. takeNumber returns a connection whose descriptor has the freed number.
 func (l *loop) takeNumber(e *endpoint, closes func()) (next *endpoint, peer net.Conn) {
 	l.t.Helper()
 	fd := e.fd
