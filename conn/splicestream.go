@@ -14,10 +14,10 @@ import (
 )
 
 // Splice copies all bytes between two streams, in both directions, until both peers have finished.
-// It waits as sched.Await does; a small message does not wake the task. The end of one peer's bytes becomes the
-// end of the other's, after everything before it. Bytes that are buffered in either Stream go
-// first. there counts the bytes that were copied from s to other, back those from other to s. They
-// include bytes that the kernel had not taken when an error occurred.
+// It waits as sched.Await does; a small message does not wake the task. The end of one peer's bytes
+// becomes the end of the other's, after everything before it. Bytes that are buffered in either
+// Stream go first. there counts the bytes that were copied from s to other, back those from other
+// to s. They include bytes that the kernel had not taken when an error occurred.
 //
 // A stackful task calls it with its own context, or one derived from it, and a goroutine with any
 // other. The two Streams may be any: of handlers, dialed or accepted, on any worker and of any
@@ -130,8 +130,8 @@ func spliceSockets(a, b *Socket, idle time.Duration) (*Spliced, error) {
 	return s, nil
 }
 
-// wait waits for the end. An end that the task's abort, or that of ctx, comes with, or after, is the
-// result.
+// wait waits for the end. An end that the task's abort, or that of ctx, comes with, or after, is
+// the result.
 func (w *splicing) wait(ctx context.Context) error {
 	for i, k := range w.sockets {
 		w.watches[i] = k.duplex.Watch(duplex.Over)
