@@ -21,9 +21,8 @@ import (
 //
 // A stackful task calls it with its own context, or one derived from it, and a goroutine with any
 // other. The two Streams may be any: of handlers, dialed or accepted, on any worker and of any
-// Group. They need not be bound. Splice waits for a Stream that
-// is still being dialed. Until it returns, reads, writes and half-closes of both Streams by others
-// fail with ErrSpliced.
+// Group. They need not be bound. Splice waits for a Stream that is still being dialed. Until it
+// returns, reads, writes and half-closes of both Streams by others fail with ErrSpliced.
 //
 // The copy is that of the function Splice, with its bounds and speed: by splice(2) if much flows.
 // Bytes of TLS are copied as plaintext. Between two Groups they are copied too.
