@@ -169,6 +169,8 @@ func TestCloseWaitsForAReaderThatGoesOn(t *testing.T) {
 			c := f.dial()
 			require.NoError(t, c.(*net.TCPConn).SetReadBuffer(64<<10))
 			write(t, c, "go")
+			conntest.Eventually(t, func() bool { return at.Load() != 0 }) // the pauses come after the close
+			alive()
 			for range 16 {
 				if err := take(c, written/16); err != nil {
 					return err

@@ -154,6 +154,20 @@ func TestARaceFailsThoughItHappensOnce(t *testing.T) {
 	require.Empty(t, flakes)
 }
 
+// The race detector ends a package with an error although all its tests have passed, if it reports a
+// race while none of them waits for that.
+func TestTheReportOfARaceOutsideOfTestsIsShown(t *testing.T) {
+	planted(t, `func TestMain(m *testing.M) { m.Run(); os.Exit(1) }
+
+func TestNoisy(t *testing.T) {
+	os.Stdout.WriteString("==================\nWARNING: DATA RACE\nWrite by a leftover\n==================\n")
+}`)
+	ok, printed, _ := verdictOf(t, "-v")
+	require.False(t, ok)
+	require.Contains(t, printed, "a race during TestNoisy")
+	require.Contains(t, printed, "Write by a leftover")
+}
+
 func TestAPackageThatDoesNotCompileFails(t *testing.T) {
 	planted(t, "var n int = true")
 	ok, printed, _ := verdictOf(t)

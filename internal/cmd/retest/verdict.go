@@ -50,6 +50,9 @@ func (v *verdict) ok() bool { return len(v.grave) == 0 && len(v.failures) == 0 }
 // test that hangs ends in a panic: of go test's -timeout, or of conntest.Guard.
 var grave = regexp.MustCompile(`(?m)^((WARNING: DATA RACE|panic: |fatal error: ).*|.*(goroutines left: |descriptors left:|goroutines outlived ).*)$`)
 
+// race is a report of the race detector.
+var race = regexp.MustCompile(`(?ms)^={18}\nWARNING: DATA RACE\n.*?^={18}$`)
+
 // judge looks for failures in the run of all tests, and in the run of those that ran alone.
 func judge(first, alone *results) verdict {
 	v := verdict{
@@ -71,6 +74,9 @@ func judge(first, alone *results) verdict {
 				}
 			}
 			if r.all[n].state == passed || r.all[n].state == skipped {
+				for _, report := range race.FindAllString(r.output(n), 3) { // of what went on after another test
+					v.grave = append(v.grave, n.Package+": a race during "+n.Test+"\n"+indent(report))
+				}
 				continue
 			}
 			for _, found := range grave.FindAllString(r.output(n), 3) {
