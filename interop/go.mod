@@ -39,9 +39,6 @@ require (
 	github.com/coder/websocket v1.8.12
 	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
 	github.com/gorilla/websocket v1.5.3
-	github.com/mattn/go-colorable v0.1.14 // indirect
-	github.com/mattn/go-isatty v0.0.20 // indirect
-	github.com/rs/zerolog v1.35.1 // indirect
 	github.com/valyala/fasthttp v1.68.0
 	golang.org/x/net v0.60.0
 	golang.org/x/oauth2 v0.36.0 // indirect

@@ -3,76 +3,79 @@ package server
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/rs/zerolog"
 )
 
 // defaultLogger writes to the standard error, from warnings up.
 func defaultLogger() *slog.Logger { return lineLogger(os.Stderr) }
 
-// lineLogger is zerolog in its form for people: one line for each record, and below it the stack of
-// a panic.
+// lineLogger writes for people: one line for each record, and below it the stack of a panic.
 func lineLogger(w io.Writer) *slog.Logger {
-	out := zerolog.ConsoleWriter{Out: w, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: []string{"stack"}, FormatExtra: formatStack}
-	return slog.New(textValues{zerolog.NewSlogHandler(zerolog.New(out).Level(zerolog.WarnLevel).With().Timestamp().Logger())})
+	return slog.New(&lineHandler{out: w, mu: new(sync.Mutex)})
 }
 
-func formatStack(fields map[string]any, out *bytes.Buffer) error {
-	if stack, ok := fields["stack"].(string); ok {
-		out.WriteString("\n" + strings.TrimSpace(stack))
-	}
-	return nil
+// A lineHandler writes the attributes as slog.TextHandler does, which it makes for each record:
+// they are few.
+type lineHandler struct {
+	out  io.Writer
+	mu   *sync.Mutex // for out
+	with []func(slog.Handler) slog.Handler
 }
 
-// textValues passes addresses and durations to zerolog as text. zerolog writes types that it does
-// not know as JSON.
-type textValues struct{ slog.Handler }
-
-// Handle implements slog.Handler.
-func (h textValues) Handle(ctx context.Context, r slog.Record) error {
-	text := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
-	r.Attrs(func(a slog.Attr) bool {
-		text.AddAttrs(asText(a))
-		return true
-	})
-	return h.Handler.Handle(ctx, text)
-}
+// Enabled implements slog.Handler.
+func (*lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
 // WithAttrs implements slog.Handler.
-func (h textValues) WithAttrs(attrs []slog.Attr) slog.Handler {
-	text := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		text[i] = asText(a)
-	}
-	return textValues{h.Handler.WithAttrs(text)}
+func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.and(func(text slog.Handler) slog.Handler { return text.WithAttrs(attrs) })
 }
 
 // WithGroup implements slog.Handler.
-func (h textValues) WithGroup(name string) slog.Handler {
-	return textValues{h.Handler.WithGroup(name)}
+func (h *lineHandler) WithGroup(name string) slog.Handler {
+	return h.and(func(text slog.Handler) slog.Handler { return text.WithGroup(name) })
 }
 
-func asText(a slog.Attr) slog.Attr {
-	v := a.Value.Resolve()
-	switch v.Kind() {
-	case slog.KindDuration:
-		return slog.String(a.Key, v.Duration().String())
-	case slog.KindGroup:
-		text := make([]slog.Attr, len(v.Group()))
-		for i, of := range v.Group() {
-			text[i] = asText(of)
+func (h *lineHandler) and(more func(slog.Handler) slog.Handler) slog.Handler {
+	return &lineHandler{h.out, h.mu, append(slices.Clip(h.with), more)}
+}
+
+// Handle implements slog.Handler.
+func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
+	var line bytes.Buffer
+	line.WriteString(r.Time.Format(time.RFC3339) + " " + r.Level.String() + " " + r.Message + " ")
+	attrs, stack := slog.NewRecord(time.Time{}, r.Level, "", 0), ""
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "stack" && a.Value.Kind() == slog.KindString {
+			stack = strings.TrimSpace(a.Value.String()) + "\n"
+		} else {
+			attrs.AddAttrs(a)
 		}
-		return slog.Attr{Key: a.Key, Value: slog.GroupValue(text...)}
-	case slog.KindAny:
-		if _, ok := v.Any().(error); !ok {
-			return slog.String(a.Key, fmt.Sprint(v.Any()))
-		}
+		return true
+	})
+	var text slog.Handler = slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: withoutHead})
+	for _, with := range h.with {
+		text = with(text)
+	}
+	if err := text.Handle(ctx, attrs); err != nil {
+		return err
+	}
+	line.WriteString(stack)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := h.out.Write(line.Bytes())
+	return err
+}
+
+// withoutHead leaves out what stands at the beginning of the line.
+func withoutHead(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && (a.Key == slog.LevelKey || a.Key == slog.MessageKey && a.Value.String() == "") {
+		return slog.Attr{}
 	}
 	return a
 }

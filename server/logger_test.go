@@ -26,13 +26,13 @@ func TestTheDefaultLoggerWritesPlainLines(t *testing.T) {
 	stamp, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 	_, err := time.Parse(time.RFC3339, stamp)
 	require.NoError(t, err)
-	require.Equal(t, `WRN conn: accept failed, trying again error="too many" addr=127.0.0.1:80 in=5ms local=/run/s peer.addr=[::1]:9`, text)
+	require.Equal(t, `WARN conn: accept failed, trying again local=/run/s addr=127.0.0.1:80 in=5ms error="too many" peer.addr=[::1]:9`, text)
 
 	out.Reset()
 	log.Error("conn: handler panicked", "panic", "oh", "stack", "goroutine 1 [running]:\nmain.main()\n")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 3)
-	require.True(t, strings.HasSuffix(lines[0], "ERR conn: handler panicked local=/run/s panic=oh"), lines[0])
+	require.True(t, strings.HasSuffix(lines[0], "ERROR conn: handler panicked local=/run/s panic=oh"), lines[0])
 	require.Equal(t, []string{"goroutine 1 [running]:", "main.main()"}, lines[1:])
 }
 
@@ -43,6 +43,6 @@ func TestTheDefaultLoggerWritesGroupsAsText(t *testing.T) {
 	group := slog.Group("peer", "addr", addr, slog.Group("since", "last", time.Second))
 	server.LineLogger(&out).With(group).Warn("w", slog.Group("g", "addr", addr), "error", &net.OpError{Op: "read", Addr: addr, Err: net.ErrClosed})
 	_, text, _ := strings.Cut(strings.TrimSpace(out.String()), " ")
-	require.Equal(t, `WRN w error="read 127.0.0.1:80: use of closed network connection" `+
-		"g.addr=127.0.0.1:80 peer.addr=127.0.0.1:80 peer.since.last=1s", text)
+	require.Equal(t, `WARN w peer.addr=127.0.0.1:80 peer.since.last=1s g.addr=127.0.0.1:80 `+
+		`error="read 127.0.0.1:80: use of closed network connection"`, text)
 }

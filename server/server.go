@@ -167,7 +167,7 @@ type Server struct {
 
 	// Logger gets accept errors, panics of handlers, and the reason why another backend was taken.
 	// At debug level it also gets the errors that handlers return, which Group().Stats() counts.
-	// nil: zerolog on the standard error, from level warn.
+	// nil: lines on the standard error, from level warn.
 	Logger *slog.Logger
 
 	// ShutdownTimeout is how long Run waits for an orderly shutdown before it ends the rest at

@@ -116,7 +116,7 @@ func TestDefaultLogger(t *testing.T) {
 	defer r.Close()
 	old := os.Stderr
 	os.Stderr = w
-	defer func() { os.Stderr = old }() // zerolog looks at it whenever it writes
+	defer func() { os.Stderr = old }()
 	s := &server.Server{Handler: panics{}, Addr: "127.0.0.1:0"}
 	listening := make(chan net.Addr, 1)
 	s.Listening = func(a net.Addr) { listening <- a }
@@ -135,7 +135,7 @@ func TestDefaultLogger(t *testing.T) {
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
 	line, stack, _ := strings.Cut(conntest.Complaints(string(text)), "\n")
-	for _, part := range []string{" ERR conn: handler panicked ", `panic="what the default logger tells"`, "remote=" + c.LocalAddr().String()} {
+	for _, part := range []string{" ERROR conn: handler panicked ", `panic="what the default logger tells"`, "remote=" + c.LocalAddr().String()} {
 		require.Contains(t, line, part)
 	}
 	require.True(t, strings.HasPrefix(stack, "goroutine "), "from warnings up: %s", text)

@@ -127,7 +127,7 @@ func (p *Program) End() {
 }
 
 // occupied is a warning with its stack. A task that the kernel does not run causes one as well.
-var occupied = regexp.MustCompile(`(?m)^\S+ WRN sched: a task occupies its worker: use blocking.Do .*\n` +
+var occupied = regexp.MustCompile(`(?m)^\S+ WARN sched: a task occupies its worker: use blocking.Do .*\n` +
 	`(?:(?:[\t ].*|goroutine .*|created by .*|\S+\(.*\)|)\n)*`)
 
 // Complaints is what a program has logged, without the warnings that a busy machine causes.
