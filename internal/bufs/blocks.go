@@ -2,6 +2,7 @@ package bufs
 
 import (
 	"bytes"
+	"math/bits"
 	"sync"
 )
 
@@ -32,6 +33,15 @@ func GetBlock(n int) *Block {
 		return smallBlocks.Get().(*Block)
 	}
 	return largeBlocks.Get().(*Block)
+}
+
+// BlockFor is an empty block with room for n bytes. The size of a huge one, whose memory is used
+// once, is a power of two: so bytes that arrive behind others are seldom moved.
+func BlockFor(n int) *Block {
+	if n <= Large {
+		return GetBlock(n)
+	}
+	return &Block{Data: make([]byte, 0, 1<<bits.Len(uint(n)))}
 }
 
 func (b *Block) Put() {

@@ -1,7 +1,5 @@
 package bufs
 
-import "math/bits"
-
 // A Loan is the memory of bytes that Lend has given out in place. It keeps that memory from being
 // used again until Return. The zero value is no loan.
 type Loan struct {
@@ -46,15 +44,9 @@ func (q *Blocks) Return(l Loan) {
 	}
 }
 
-// gather moves the first n bytes, which lie in several blocks, into one. The size of a huge one is
-// a power of two, so that bytes which arrive behind it are seldom moved.
+// gather moves the first n bytes, which lie in several blocks, into one.
 func (q *Blocks) gather(n int) *Block {
-	var b *Block
-	if n <= Large {
-		b = GetBlock(n)
-	} else {
-		b = &Block{Data: make([]byte, 0, 1<<bits.Len(uint(n)))}
-	}
+	b := BlockFor(n)
 	b.Data = b.Data[:n]
 	bytes := q.Bytes
 	q.Read(b.Data)

@@ -33,27 +33,49 @@ func (fd *FD) Read(ctx context.Context, p []byte) (int, error) {
 	if err := h.fair(ctx); err != nil {
 		return 0, err
 	}
+	n, _, err := receive(ctx, h, given(p))
+	return n, err
+}
+
+// A destination is where a receive puts bytes.
+type destination interface {
+	room() []byte // for the system call that is about to be made
+	filled(n int) // so many bytes of the room: 0 if the call has received none
+}
+
+// given is a destination that its user has brought.
+type given []byte
+
+func (p given) room() []byte { return p }
+func (given) filled(int)     {}
+
+// receive is a call that has begun. final says that the error is the socket's: it has received the
+// end, or has failed.
+func receive[D destination](ctx context.Context, h *half, to D) (n int, final bool, err error) {
+	fd := h.fd
 	for {
 		if h.asks() {
+			p := to.room()
 			n, errno := fd.calls.TryRecv(fd.end.FD, p)
 			h.drained = errno == syscall.EAGAIN || 0 < n && n < len(p) && fd.kind == TCP && fd.marks.Load() == 0
+			to.filled(max(n, 0))
 			switch {
 			case n > 0:
-				return n, nil
+				return n, false, nil
 			case errno == 0:
-				return 0, io.EOF
+				return 0, true, io.EOF
 			case !temporary(errno):
-				return 0, sock.Error("read", errno)
+				return 0, true, sock.Error("read", errno)
 			}
 			if err := h.pause(ctx, errno); err != nil {
-				return 0, err
+				return 0, false, err
 			}
 			if errno != syscall.EAGAIN {
 				continue
 			}
 		}
 		if err := h.await(ctx); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
 }
