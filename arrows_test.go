@@ -95,7 +95,7 @@ var layers = map[string]layer{
 	"internal/dumptext":            {},
 	"internal/eyeballs":            {ours: []string{"internal/saturate"}},
 	"internal/handover":            {ours: []string{"internal/atomics"}},
-	"internal/netfd":               {ours: []string{"reactor", "sched", "internal/alarm", "internal/engine", "internal/readiness", "internal/sock"}},
+	"internal/netfd":               {ours: []string{"reactor", "sched", "internal/alarm", "internal/bufs", "internal/engine", "internal/readiness", "internal/sock"}},
 	"internal/readiness":           {ours: []string{"internal/atomics"}},
 	"internal/accept":              {ours: []string{"reactor", "sched", "internal/admission", "internal/alarm", "internal/background", "internal/bubble", "internal/dumptext", "internal/engine", "internal/handover", "internal/membudget", "internal/sock"}},
 	"internal/admission":           {ours: []string{"internal/atomics", "internal/list"}},

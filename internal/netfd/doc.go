@@ -5,5 +5,5 @@
 // An FD is package readiness on a reactor: its edges come from a Watch, its waits are futures. The
 // caller of a method gives its context: a task that waits is suspended, a goroutine blocks.
 //
-// An Input is for calls that return what was received in place.
+// An Input is for calls that return received bytes in place.
 package netfd

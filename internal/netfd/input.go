@@ -26,10 +26,10 @@ type Input struct {
 // than most fails.
 func NewInput(fd *FD, most int) *Input { return &Input{fd: fd, most: most} }
 
-// Buffered is how many bytes can be read without waiting. It is for those who may read.
+// Buffered is how many bytes can be read without waiting. Only the reader may ask.
 func (in *Input) Buffered() int { return len(in.unread()) }
 
-// Read reads what is buffered, or receives into p.
+// Read reads buffered bytes, or receives into p.
 func (in *Input) Read(ctx context.Context, p []byte) (n int, err error) {
 	h, err := in.begin(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (in *Input) unread() []byte {
 	return in.block.Data[in.block.From:]
 }
 
-// room implements destination. It grows with what arrives, and not with what is wanted.
+// room implements destination. It grows as bytes arrive, and not to the size that is wanted.
 func (in *Input) room() []byte {
 	b := in.block
 	switch {

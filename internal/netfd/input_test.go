@@ -158,7 +158,7 @@ func TestAnInputReceivesMuchAtOnce(t *testing.T) {
 	})
 }
 
-// What comes before the end can be read, and the end stays.
+// The bytes before the end can be read, and the end stays.
 func TestTheEndOfAnInputComesAfterItsBytes(t *testing.T) {
 	matrix(t, func(f *fixture) {
 		ctx := f.Context()
@@ -235,7 +235,7 @@ func TestAnInputHasSoManyBytesInPlace(t *testing.T) {
 	})
 }
 
-// A deadline ends a call, also one that would not wait. What is buffered stays.
+// A deadline ends a call, also one that would not wait. The buffered bytes stay.
 func TestTheDeadlineOfAnInputLosesNothing(t *testing.T) {
 	matrix(t, func(f *fixture) {
 		in, fd, c := f.input()

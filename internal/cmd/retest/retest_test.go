@@ -154,8 +154,8 @@ func TestARaceFailsThoughItHappensOnce(t *testing.T) {
 	require.Empty(t, flakes)
 }
 
-// The race detector ends a package with an error although all its tests have passed, if it reports a
-// race while none of them waits for that.
+// The race detector may report a race while no test runs, in an example for instance. Then the
+// package fails although all its tests have passed.
 func TestTheReportOfARaceOutsideOfTestsIsShown(t *testing.T) {
 	planted(t, `func TestMain(m *testing.M) { m.Run(); os.Exit(1) }
 

@@ -74,7 +74,7 @@ func judge(first, alone *results) verdict {
 				}
 			}
 			if r.all[n].state == passed || r.all[n].state == skipped {
-				for _, report := range race.FindAllString(r.output(n), 3) { // of what went on after another test
+				for _, report := range race.FindAllString(r.output(n), 3) { // outside of the test, whose output is the last before it
 					v.grave = append(v.grave, n.Package+": a race during "+n.Test+"\n"+indent(report))
 				}
 				continue
