@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -17,14 +16,13 @@ func defaultLogger() *slog.Logger { return lineLogger(os.Stderr) }
 
 // lineLogger writes for people: one line for each record, and below it the stack of a panic.
 func lineLogger(w io.Writer) *slog.Logger {
-	return slog.New(&lineHandler{out: w, mu: new(sync.Mutex)})
+	return slog.New(&lineHandler{out: w})
 }
 
 // A lineHandler writes the attributes as slog.TextHandler does, which it makes for each record:
 // they are few.
 type lineHandler struct {
-	out  io.Writer
-	mu   *sync.Mutex // for out
+	out  io.Writer // takes whole records, from any goroutine
 	with []func(slog.Handler) slog.Handler
 }
 
@@ -42,7 +40,7 @@ func (h *lineHandler) WithGroup(name string) slog.Handler {
 }
 
 func (h *lineHandler) and(more func(slog.Handler) slog.Handler) slog.Handler {
-	return &lineHandler{h.out, h.mu, append(slices.Clip(h.with), more)}
+	return &lineHandler{h.out, append(slices.Clip(h.with), more)}
 }
 
 // Handle implements slog.Handler.
@@ -66,8 +64,6 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 		return err
 	}
 	line.WriteString(stack)
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	_, err := h.out.Write(line.Bytes())
 	return err
 }
