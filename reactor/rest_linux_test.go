@@ -41,6 +41,8 @@ func TestGoPollerSeesTheEventsOfARestOnly(t *testing.T) {
 }
 
 func TestARestOfARingLetsNoEventsThroughAfterIt(t *testing.T) {
+	before := runtime.GOMAXPROCS(1) // else it waits in the kernel
+	defer runtime.GOMAXPROCS(before)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cfg, err := Select(Config{Backend: "io_uring"}, nil)

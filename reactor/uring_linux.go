@@ -3,6 +3,7 @@ package reactor
 import (
 	"errors"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,7 @@ import (
 //   - Operations of other goroutines are in two lists, each under its own mutex.
 type uringReactor struct {
 	ring   *uring.Ring
-	rest   *rest  // nil: a long wait is one in the kernel
+	rest   *rest  // nil: a long wait is one in the kernel, without a P
 	taken  uint32 // what the polls in a rest have submitted, and the error of the last one
 	errno  unix.Errno
 	has    features
@@ -105,7 +106,9 @@ func tryURing(cfg *Config) (_ Reactor, err error) {
 	if err = r.waker.open(0); err != nil {
 		return nil, explainURing(err)
 	}
-	r.rest, _ = newRest(ring.FD(), r.pollInRest)
+	if runtime.GOMAXPROCS(0) == 1 { // else an idle P is likely at the end of a wait in the kernel
+		r.rest, _ = newRest(ring.FD(), r.pollInRest)
+	}
 	if r.faults != nil {
 		r.faults.done = cfg.faults.OnRenew(r.renew)
 	}
@@ -364,7 +367,7 @@ func (r *uringReactor) enter(wait time.Duration, hold bool) error {
 	return nil
 }
 
-// submit is Enter, but a long wait is a rest.
+// submit is Enter, but a long wait is a rest if there is one.
 func (r *uringReactor) submit(atLeast uint32, wait time.Duration, hold bool) (taken uint32, errno unix.Errno) {
 	if wait == 0 || hold || r.rest == nil {
 		return r.ring.Enter(atLeast, true, wait, hold)

@@ -18,7 +18,7 @@ import (
 //
 // hold makes a raw system call, which keeps the Go P. It is cheap for a wait of microseconds, but
 // until it ends no other goroutine runs on that P and a garbage collection waits for it. Without
-// hold, the runtime knows that the thread may block.
+// hold, the thread gives its P away before the call.
 //
 // Enter returns how many entries the kernel took, and 0 or the errno, for the caller to interpret.
 // ETIME: the timeout passed. EINTR: a signal; enter again. EBUSY or EAGAIN: the kernel lacks room
@@ -54,7 +54,7 @@ func (r *Ring) Enter(
 		n, _, errno = unix.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(r.Prepared()),
 			uintptr(minComplete), flags, arg, size)
 	} else {
-		n, _, errno = unix.Syscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(r.Prepared()),
+		n, errno = blockingSyscall(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(r.Prepared()),
 			uintptr(minComplete), flags, arg, size)
 	}
 	runtime.KeepAlive(r) // arg is an address inside it
