@@ -111,7 +111,7 @@ func TestDebugLinesOfReactors(t *testing.T) {
 		require.NotEmpty(t, with(lines, `"io: submit"`, "op=accept"))
 		require.NotEmpty(t, with(lines, `"io: submit"`, "op=recv"))
 		require.NotEmpty(t, with(lines, `"io: completion"`, "op=accept", "reactor="))
-		require.NotEmpty(t, with(lines, `"io: completion"`, "op=recv", "res=1 "))
+		require.NotEmpty(t, with(lines, `"io: completion"`, "op=recv", "res=")) // one byte, or both
 		require.Empty(t, with(lines, `"conn: open"`))
 	})
 }

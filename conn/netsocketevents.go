@@ -112,6 +112,9 @@ func (e *socketEvents) OnClose(u *Conn, err error) {
 // ReadsBeforeReset implements core.Consumer. A function of NotifyEnd must learn of a reset at once.
 func (e *socketEvents) ReadsBeforeReset() bool { return !e.duplex.TellsEnd() }
 
+// SendFailed implements core.Consumer.
+func (e *socketEvents) SendFailed(err error) { e.duplex.SendFailed(err) }
+
 // Hung implements core.Consumer.
 func (e *socketEvents) Hung() bool {
 	e.duplex.TellEnd()

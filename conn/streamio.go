@@ -186,6 +186,8 @@ func (s *Stream) unwritable() error {
 		return unwrapOp(c.Cause())
 	case c.Is(core.Closing):
 		return net.ErrClosed
+	case c.Is(core.SendFailed) && c.Cause() != nil:
+		return unwrapOp(c.Cause())
 	case c.Is(core.WriteClosed | core.Broken):
 		return sock.Error("write", syscall.EPIPE)
 	}
@@ -195,6 +197,9 @@ func (s *Stream) unwritable() error {
 // Flush gives all written bytes to the kernel, for a function that is about to compute for long.
 func (s *Stream) Flush() error {
 	if s.isHere() {
+		if s.c.Is(core.SendFailed) {
+			return s.opError("write", s.unwritable())
+		}
 		return s.c.Flush()
 	}
 	k, err := s.tries()

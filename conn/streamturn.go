@@ -88,6 +88,9 @@ func (e *streamEvents) Abandoned(_ *core.Conn, err error) {
 // ReadsBeforeReset implements core.Consumer.
 func (e *streamEvents) ReadsBeforeReset() bool { return !e.vacant }
 
+// SendFailed implements core.Consumer: writes that wait fail in the next turn.
+func (e *streamEvents) SendFailed(error) { e.fresh = false }
+
 // WantsRoom implements core.Consumer: a Write waits.
 func (e *streamEvents) WantsRoom() bool { return e.wantedRoom }
 

@@ -59,6 +59,9 @@ type Consumer interface {
 	// ReadsBeforeReset reports whether the consumer gets the bytes that arrived before a reset.
 	// Then a paused connection need not notice a reset.
 	ReadsBeforeReset() bool
+	// SendFailed says why nothing more is sent. What has arrived can still be read. A splice, and a
+	// consumer without ReadsBeforeReset, are not told.
+	SendFailed(err error)
 	// KeepsAll reports whether the consumer takes bytes also while reading is paused.
 	KeepsAll() bool
 	// OfStream reports whether the functions of a Stream serve the connection.
@@ -107,6 +110,7 @@ func (*Plain) Sips() bool             { return false }
 func (*Plain) Paces() bool            { return false }
 func (*Plain) ReadsOn() bool          { return false }
 func (*Plain) ReadsBeforeReset() bool { return false }
+func (*Plain) SendFailed(error)       {}
 func (*Plain) KeepsAll() bool         { return false }
 func (*Plain) OfStream() bool         { return false }
 func (*Plain) EndAsked() bool         { return false }

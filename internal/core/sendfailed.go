@@ -10,7 +10,8 @@ import "github.com/suiro-go/suiro/internal/bufs"
 // nothing.
 //
 // A handler that has paused the reading, or that has closed the connection, wants no more. A Stream
-// and a Socket are told at once.
+// and a Socket pause the reading while nobody reads, and go on with it. Their writes fail from then
+// on, and nothing but their users, and Config.IdleTimeout, ends the connection before its input.
 
 // FailSend ends a connection after a send that has failed with err. The peer sees a reset, since
 // after a FIN it would take its part for the whole.
@@ -27,7 +28,11 @@ func (c *Conn) FailSend(err error) {
 		x.Cause = err
 	}
 	c.Set(Reset | SendFailed)
-	x.Clock.lingerRest(c)
+	if c.isRead() {
+		c.consumer.SendFailed(x.Cause)
+	} else {
+		x.Clock.lingerRest(c)
+	}
 	c.Reading.Become(0)
 	c.Driver.Cx.Wake(c.Task.Waker()) // for readRest
 }
@@ -36,12 +41,23 @@ func (c *Conn) FailSend(err error) {
 func (c *Conn) outlivesSend() bool {
 	_, splice := c.Handler.(Passer)
 	switch {
-	case c.Is(Closing | Broken), c.Reading.Is(UserPaused | ReadClosed), c.Reading.Is(Ended) && !c.Reading.Is(Unoffered):
+	case c.Is(Closing | Broken), c.stopsReading(), c.Reading.Is(Ended) && !c.Reading.Is(Unoffered):
 		return false
-	case c.Is(consumed) && !splice, c.OfStream():
+	case c.Is(consumed) && !splice && !c.isRead():
 		return false
 	}
 	return c.Filter() == nil || c.Filter().Decrypts()
+}
+
+// stopsReading reports whether the handler wants nothing more.
+func (c *Conn) stopsReading() bool {
+	return c.Reading.Is(ReadClosed) || c.Reading.Is(UserPaused) && !c.isRead()
+}
+
+// isRead reports whether a Stream or a Socket has the input, whose readers come when they like.
+func (c *Conn) isRead() bool {
+	_, splice := c.Handler.(Passer)
+	return !splice && c.consumer.ReadsBeforeReset()
 }
 
 // dropOutput drops all written bytes. A flight ends by itself.
@@ -71,8 +87,9 @@ func (r *reader) readRest() {
 		if !c.Reading.Is(stopping) {
 			r.stopReceiving()
 		}
-	case c.Is(Closing) || c.Reading.Is(UserPaused|ReadClosed):
+	case c.Is(Closing) || c.stopsReading():
 		c.Set(Broken)
+	case c.Reading.Is(UserPaused): // the end of the pause wakes the task
 	case c.spent():
 		c.Driver.Cx.Wake(c.Task.Waker())
 	case c.Reading.Is(waiting): // its end wakes the task

@@ -130,6 +130,17 @@ func (d *Duplex) MadeRoom() {
 	u.Wake()
 }
 
+// SendFailed says that the Line sends nothing more. Writes fail from now on, and reads go on.
+func (d *Duplex) SendFailed(err error) {
+	var u waiter.Wakeup
+	d.mu.Lock()
+	d.dropGathered(err)
+	d.refuse(err)
+	d.stopWriters(&u, d.unwritable())
+	d.mu.Unlock()
+	u.Wake()
+}
+
 // stopWriters ends all writes that wait. The lock is held.
 func (d *Duplex) stopWriters(u *waiter.Wakeup, err error) {
 	u.AddAll(&d.writers, err)
