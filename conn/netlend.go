@@ -125,7 +125,7 @@ func (s *Socket) Return(f func(*Conn) error) bool {
 func (s *Socket) takeBack(c *core.Conn, f func(*Conn) error) {
 	s.leave(c)
 	eof := s.duplex.State().EOF // Return has released the lock by then
-	if c.Is(core.Closing | core.Broken) {
+	if c.Is(core.Closing | core.Broken | core.SendFailed) {
 		c.Replace(s.lender)
 		return
 	}
