@@ -1,13 +1,13 @@
 package frame_test
 
 import (
-	"os"
 	"testing"
 
+	"github.com/suiro-go/suiro/internal/leaks"
 	"github.com/suiro-go/suiro/internal/testmode"
 )
 
 func TestMain(m *testing.M) {
 	testmode.EndlessParks.Store(true)
-	os.Exit(m.Run())
+	leaks.Exit(m.Run())
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/leaks"
 	"github.com/suiro-go/suiro/reactor"
 )
 
@@ -35,7 +36,7 @@ func Main(m *testing.M, keep func(path string)) {
 	keep(path)
 	code := m.Run()
 	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	leaks.Exit(code)
 }
 
 // A Program is a server that runs as a process of its own.

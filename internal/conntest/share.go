@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/leaks"
 )
 
 // shareEnv marks a process that runs a part of the tests.
@@ -35,7 +37,7 @@ const batches = 4
 func Share(m *testing.M, n int) {
 	flag.Parse()
 	if os.Getenv(shareEnv) != "" || os.Getenv(childEnv) != "" || !shareable() {
-		os.Exit(m.Run())
+		leaks.Exit(m.Run())
 	}
 	if err := share(n, os.Stdout); err != nil {
 		_, _ = fmt.Fprintln(os.Stdout, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/leaks"
 	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/internal/testmode"
 	"github.com/suiro-go/suiro/sched"
@@ -48,7 +49,7 @@ func Main(m *testing.M, leavings ...string) {
 		fmt.Fprintf(os.Stderr, "goroutines outlived their tests:\n%s", Stacks())
 		code = 1
 	}
-	os.Exit(code)
+	leaks.Exit(code)
 }
 
 // Stacks is what all goroutines are at.
