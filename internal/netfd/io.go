@@ -151,8 +151,8 @@ func (h *half) fair(ctx context.Context) error {
 // shortage is how long a call waits when the kernel lacks memory: no edge tells when there is some.
 const shortage = time.Millisecond
 
-// pause waits after a temporary errno: for an edge after EAGAIN, for memory after ENOBUFS, not at all
-// after EINTR.
+// pause waits after a temporary errno: for an edge after EAGAIN, for memory after ENOBUFS. After
+// EINTR it returns at once.
 func (h *half) pause(ctx context.Context, errno syscall.Errno) (err error) {
 	switch errno {
 	case syscall.EAGAIN:
