@@ -1,10 +1,12 @@
-// Package ctxcheck asks before a call begins whether its context has ended.
+// Package ctxcheck asks before a call begins whether its context has ended, and whether the call may
+// wait with it.
 package ctxcheck
 
 import (
 	"context"
 
 	"github.com/suiro-go/suiro/internal/ctxend"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -15,4 +17,14 @@ func Ended(ctx context.Context) error {
 		return nil
 	}
 	return ctxend.Reason(ctx)
+}
+
+// Refused is sched.ErrBlocksWorker if a wait with ctx would block a worker. An Await refuses a wait
+// only once the future has been polled. A call whose first poll has an effect, or that waits more
+// than once, asks here before. A nil ctx has an error of its own in the wait.
+func Refused(ctx context.Context) error {
+	if ctx == nil || sched.FromContext(ctx) != nil {
+		return nil
+	}
+	return onworker.Wait()
 }
