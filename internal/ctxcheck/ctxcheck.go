@@ -21,10 +21,19 @@ func Ended(ctx context.Context) error {
 
 // Refused is sched.ErrBlocksWorker if a wait with ctx would block a worker. An Await refuses a wait
 // only once the future has been polled. A call whose first poll has an effect, or that waits more
-// than once, asks here before. A nil ctx has an error of its own in the wait.
+// than once, asks here before. A nil ctx is refused as Await does.
 func Refused(ctx context.Context) error {
-	if ctx == nil || sched.FromContext(ctx) != nil {
+	if sched.FromContext(ctx) != nil {
 		return nil
+	}
+	return Blocks(ctx)
+}
+
+// Blocks is Refused for a call that blocks its goroutine with any context.
+func Blocks(ctx context.Context) error {
+	if ctx == nil {
+		_, err := sched.Await(ctx, sched.Yield())
+		return err
 	}
 	return onworker.Wait()
 }
