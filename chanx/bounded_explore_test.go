@@ -202,7 +202,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 		"the last permit goes after the last sender": {3, false, func(m *scene) {
 			c := newExplored(m.x, 1)
 			m.x.Require(c.reserve() == done, "no room")
-			m.thread("permit", func(sleeper) { c.unreserve(nil, 1) })
+			m.thread("permit", func(sleeper) { c.unreserve(nil) })
 			m.thread("sender", func(sleeper) { c.stop(closedBit) })
 			m.thread("receiver", func(s sleeper) {
 				m.x.Require(s.recv(c) == ErrClosed, "nothing was sent")
@@ -236,53 +236,6 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			})
 			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
 		}},
-		"one that reserves two and is canceled": {2, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(3)
-			m.thread("canceled", func(s sleeper) {
-				f := reserving(c, 2)
-				p, err := f.await(nil, s.waker)
-				if err == sched.ErrPending {
-					f.Cancel()
-				}
-				p.Release()
-			})
-			m.thread("sender", func(s sleeper) { s.mustSend(c, 1); s.mustSend(c, 2) })
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
-			m.finally(func() { m.permitsOut(c, 0) })
-		}},
-		"one that reserves two and a receiver": {3, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(3)
-			m.thread("sender", func(s sleeper) {
-				f := reserving(c, 2)
-				p, err := f.await(nil, s.waker)
-				for ; err == sched.ErrPending; p, err = f.await(nil, s.waker) {
-					s.sleep()
-				}
-				m.x.Require(err == nil && p.Len() == 2, "%d permits, %v", p.Len(), err)
-			})
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c) })
-			m.finally(func() { m.permitsOut(c, 2) })
-		}},
-		"one that reserves two when the last sender goes": {2, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(3)
-			m.thread("sender", func(s sleeper) {
-				f := reserving(c, 2)
-				p, err := f.await(nil, s.waker)
-				for ; err == sched.ErrPending; p, err = f.await(nil, s.waker) {
-					s.sleep()
-				}
-				p.Release()
-			})
-			m.thread("closer", func(sleeper) { c.stop(closedBit) })
-			m.thread("receiver", func(s sleeper) {
-				s.mustRecv(c)
-				m.x.Require(s.recv(c) == ErrClosed, "nothing was sent")
-			})
-			m.finally(func() { m.permitsOut(c, 0) })
-		}},
 		"a sender of many and two receivers": {2, false, func(m *scene) {
 			c := newExplored(m.x, 2)
 			m.thread("sender", func(s sleeper) { s.mustSendMany(c, 1, 2, 3) })
@@ -312,16 +265,6 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			})
 		}},
 	})
-}
-
-// permitsOut requires that n permits are in use.
-func (m *scene) permitsOut(c *bounded[int], n uint64) {
-	out := c.ring.tail.Load() & permitMask / onePermit
-	m.x.Require(out == n, "%d permits are out", out)
-}
-
-func reserving(c *bounded[int], n int) *reserveManyFuture[int] {
-	return (&Sender[int]{ch: c}).ReserveManyFuture(n).(*reserveManyFuture[int])
 }
 
 func (s sleeper) mustSend(c *bounded[int], v int) {

@@ -50,8 +50,6 @@ func pendings(t *testing.T) map[string]polled {
 		"SendFuture":              polling(sched.Future[struct{}](full(t).SendFuture(1))),
 		"SendManyFuture":          polling(sched.Future[int](full(t).SendManyFuture([]int{1, 2}))),
 		"ReserveFuture":           polling(full(t).ReserveFuture()),
-		"ReserveOwnedFuture":      polling(full(t).ReserveOwnedFuture()),
-		"ReserveManyFuture":       polling(full(t).ReserveManyFuture(1)),
 		"ClosedFuture":            polling(full(t).ClosedFuture()),
 	}
 }

@@ -196,29 +196,12 @@ func (r *ring[T]) pushReserved(v T) outcome {
 	}
 }
 
-// reserveAll takes n permits, at least 1, unless there is not enough room or the ring is closed.
-func (r *ring[T]) reserveAll(n int) outcome {
-	for {
-		tail := r.tail.Load()
-		switch {
-		case tail&closedBit != 0:
-			return closed
-		case r.roomFor(tail) < uint64(n):
-			if r.tail.Load() == tail {
-				return full
-			}
-		case r.tail.CompareAndSwap(tail, tail+uint64(n)*onePermit):
-			return done
-		}
-	}
-}
-
-// release gives back n permits.
-func (r *ring[T]) release(n int) {
+// release gives back a permit.
+func (r *ring[T]) release() {
 	for {
 		tail := r.tail.Load()
 		mustBePermitted(tail)
-		if r.tail.CompareAndSwap(tail, tail-uint64(n)*onePermit) {
+		if r.tail.CompareAndSwap(tail, tail-onePermit) {
 			return
 		}
 	}
