@@ -41,7 +41,7 @@ type bounded[T any] struct {
 
 	sending, receiving atomic.Int64 // numbers of handles
 
-	sends, sendBatches, receives, batches, reserves sync.Pool // unused futures
+	sends, receives, batches, reserves sync.Pool // unused futures
 }
 
 // NewBounded makes a channel that holds up to capacity values. It returns the first handle of each
@@ -71,19 +71,6 @@ func (c *bounded[T]) send(cx *sched.Context, v T) outcome {
 		c.receivers.wakeOne(cx)
 	}
 	return is
-}
-
-// sendMany is send for as many of vs as there is room for. vs is not empty. It wakes one receiver,
-// which checks for more values after it has taken the first.
-func (c *bounded[T]) sendMany(cx *sched.Context, vs []T) (int, outcome) {
-	if c.senders.some() {
-		return 0, full
-	}
-	n, is := c.ring.pushMany(vs)
-	if is == done && c.receivers.some() {
-		c.receivers.wakeOne(cx)
-	}
-	return n, is
 }
 
 // sendReserved uses up a permit.

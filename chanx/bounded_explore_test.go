@@ -37,14 +37,6 @@ func TestExploreTheSlotProtocol(t *testing.T) {
 			}
 		}
 	}
-	pushMany := func(m *scene, c *bounded[int], values ...int) func(sleeper) {
-		return func(sleeper) {
-			n, _ := c.ring.pushMany(values)
-			for _, v := range values[:n] {
-				m.sent[v] = true
-			}
-		}
-	}
 	// At the end the remaining values are taken out, and no value is missing.
 	finally := func(m *scene, c *bounded[int]) {
 		m.finally(func() {
@@ -91,28 +83,6 @@ func TestExploreTheSlotProtocol(t *testing.T) {
 			m.thread("producer", push(m, c, 1))
 			m.thread("consumer of many", popMany(m, c))
 			m.thread("consumer", pop(m, c, 1))
-			finally(m, c)
-		}},
-		"many are put in beside one": {2, true, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(5)
-			m.sent[5] = true
-			m.thread("producer of many", pushMany(m, c, 1, 2))
-			m.thread("producer", push(m, c, 3))
-			m.thread("consumer", pop(m, c, 2))
-			finally(m, c)
-		}},
-		"many are put in and taken out": {2, true, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(5)
-			m.sent[5] = true
-			m.thread("producer of many", pushMany(m, c, 1, 2))
-			m.thread("consumer of many", popMany(m, c))
-			m.thread("permitted", func(sleeper) {
-				if c.ring.reserve() == done {
-					m.sent[3] = c.ring.pushReserved(3) == done
-				}
-			})
 			finally(m, c)
 		}},
 		"a permit beside a producer": {3, true, func(m *scene) {
@@ -236,18 +206,6 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			})
 			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
 		}},
-		"a sender of many and two receivers": {2, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			m.thread("sender", func(s sleeper) { s.mustSendMany(c, 1, 2, 3) })
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
-			m.thread("other receiver", func(s sleeper) { s.mustRecv(c) })
-		}},
-		"a sender of many beside one": {2, false, func(m *scene) {
-			c := newExplored(m.x, 1)
-			m.thread("sender", func(s sleeper) { s.mustSendMany(c, 1, 2) })
-			m.thread("other sender", func(s sleeper) { s.mustSend(c, 3) })
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c); s.mustRecv(c) })
-		}},
 		"a waker that changes": {3, false, func(m *scene) {
 			c := newExplored(m.x, 1)
 			m.thread("sender", func(s sleeper) { s.mustSend(c, 1) })
@@ -270,19 +228,6 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 func (s sleeper) mustSend(c *bounded[int], v int) {
 	if err := s.send(c, v); err != nil {
 		s.x.Failf("send: %v", err)
-	}
-}
-
-func (s sleeper) mustSendMany(c *bounded[int], vs ...int) {
-	f := &SendManyFuture[int]{values: vs}
-	f.ch = c
-	_, err := f.poll(nil, s.waker)
-	for ; err == sched.ErrPending; _, err = f.poll(nil, s.waker) {
-		s.sleep()
-	}
-	s.x.Require(err == nil && f.sent == len(vs), "%d sent: %v", f.sent, err)
-	for _, v := range vs {
-		s.sent[v] = true
 	}
 }
 

@@ -300,8 +300,6 @@ func TestHandlesThatAreMisusedPanic(t *testing.T) {
 		require.Panics(t, func() { chanx.NewBounded[int](capacity) })
 	}
 	tx, rx := chanx.NewBounded[int](1)
-	require.Equal(t, 1, tx.Cap())
-	require.Equal(t, 1, rx.Cap())
 	tx.Close()
 	rx.Close()
 	require.Panics(t, func() { tx.Clone() })
