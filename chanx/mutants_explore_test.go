@@ -34,7 +34,7 @@ var mistakes = map[string]mutants.Mutant{
 		"if newcomer != nil && !newcomer.decided() {", "if newcomer != nil {"),
 	"a permit that is the last to go and tells nobody": mutants.In("bounded.go", wakes+".*/the_last_permit",
 		"\t\tc.grant(cx, nil)\n\t}\n\tc.passOn(cx)\n}\n\n// received", "\t\tc.grant(cx, nil)\n\t}\n}\n\n// received"),
-	"a consumer that does not tell the next receiver": mutants.In("bounded.go", wakes+".*/a_sender_(and_two_receivers|of_many_and)",
+	"a consumer that does not tell the next receiver": mutants.In("bounded.go", wakes+".*/two_senders_and_two_receivers",
 		"\t\tc.grant(cx, nil)\n\t}\n\tc.passOn(cx)\n}\n\n// passOn", "\t\tc.grant(cx, nil)\n\t}\n}\n\n// passOn"),
 	"a oneshot whose waker is changed under the sender": mutants.In("oneshotrecv.go", oneshots,
 		"if !f.state.CompareAndSwap(state, state&^oneshotReceiverWaits) {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tstate &^= oneshotReceiverWaits",

@@ -1,5 +1,5 @@
-// Package ctxcheck asks before a call begins whether its context has ended, and whether the call may
-// wait with it.
+// Package ctxcheck asks before a call begins whether its context has ended, and whether the call
+// may wait with it.
 package ctxcheck
 
 import (
