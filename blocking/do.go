@@ -3,7 +3,7 @@ package blocking
 import (
 	"context"
 
-	"github.com/suiro-go/suiro/internal/onworker"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -18,10 +18,10 @@ import (
 func Do[T any](ctx context.Context, p *Pool, fn func() (T, error)) (T, error) {
 	c := borrow(p, fn)
 	defer c.giveBack()
+	if err := ctxcheck.Refused(ctx); err != nil { // the first poll submits the call
+		return *new(T), err
+	}
 	if sched.FromContext(ctx) == nil && ctx != nil {
-		if err := onworker.Wait(); err != nil { // before the wait: the first poll submits the call
-			return *new(T), err
-		}
 		var release func()
 		ctx, release = p.realTime(ctx)
 		defer release()

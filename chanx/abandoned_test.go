@@ -40,8 +40,6 @@ func TestReservationsThatNobodyTakesAreGivenBack(t *testing.T) {
 		rt := start(t, workers)
 		tx, rx := chanx.NewBounded[int](3)
 		abandons(t, rt, tx.ReserveFuture)
-		abandons(t, rt, tx.ReserveOwnedFuture)
-		abandons(t, rt, func() sched.Future[chanx.Permits[int]] { return tx.ReserveManyFuture(2) })
 		for i := range 3 {
 			require.NoError(t, tx.TrySend(i), "all room is free")
 		}

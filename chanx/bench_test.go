@@ -134,36 +134,6 @@ func (c *batchConsumer) Poll(cx *sched.Context) (struct{}, error) {
 	}
 }
 
-// A batchProducer sends a number of values, 64 at a time.
-type batchProducer struct {
-	left int
-	vs   []int
-	tx   *chanx.Sender[int]
-	f    *chanx.SendManyFuture[int]
-}
-
-func newBatchProducer(tx *chanx.Sender[int], n int) *batchProducer {
-	return &batchProducer{n, make([]int, 64), tx.Clone(), tx.SendManyFuture(nil)}
-}
-
-func (p *batchProducer) Poll(cx *sched.Context) (struct{}, error) {
-	for {
-		n, err := p.f.Poll(cx)
-		if err != nil {
-			return struct{}{}, err
-		}
-		if p.left -= n; p.left == 0 {
-			p.tx.Close()
-			return struct{}{}, nil
-		}
-		vs := p.vs[:min(p.left, len(p.vs))]
-		for i := range vs {
-			vs[i] = p.left - i
-		}
-		p.f.Reset(vs)
-	}
-}
-
 // A crew's side takes part in a channel: a receiver until the channel is closed, or a sender of n
 // values that then closes its handle.
 type (
@@ -207,9 +177,6 @@ func benchmarkMPMC(b *testing.B, senders, receivers, capacity int) {
 			sched.Spawn(rt, sched.Future[struct{}](&consumer{f: rx.RecvFuture(), done: done})).Detach()
 		}, oneByOne},
 		{"batch", inBatches, oneByOne},
-		{"batches", inBatches, func(rt *sched.Runtime, tx *chanx.Sender[int], n int) {
-			sched.Spawn(rt, sched.Future[struct{}](newBatchProducer(tx, n))).Detach()
-		}},
 		{"stackful", func(rt *sched.Runtime, rx *chanx.Receiver[int], done *sync.WaitGroup) {
 			sched.Go(rt, func(cx *sched.Context) (int, error) { return receiveAll(cx, rx, done), nil }).Detach()
 		}, func(rt *sched.Runtime, tx *chanx.Sender[int], n int) {

@@ -41,7 +41,7 @@ type bounded[T any] struct {
 
 	sending, receiving atomic.Int64 // numbers of handles
 
-	sends, sendBatches, receives, batches, reserves, reservesMany sync.Pool // unused futures
+	sends, receives, batches, reserves sync.Pool // unused futures
 }
 
 // NewBounded makes a channel that holds up to capacity values. It returns the first handle of each
@@ -73,19 +73,6 @@ func (c *bounded[T]) send(cx *sched.Context, v T) outcome {
 	return is
 }
 
-// sendMany is send for as many of vs as there is room for. vs is not empty. It wakes one receiver,
-// which checks for more values after it has taken the first.
-func (c *bounded[T]) sendMany(cx *sched.Context, vs []T) (int, outcome) {
-	if c.senders.some() {
-		return 0, full
-	}
-	n, is := c.ring.pushMany(vs)
-	if is == done && c.receivers.some() {
-		c.receivers.wakeOne(cx)
-	}
-	return n, is
-}
-
 // sendReserved uses up a permit.
 func (c *bounded[T]) sendReserved(ctx context.Context, v T) error {
 	if c.ring.pushReserved(v) == closed {
@@ -105,10 +92,10 @@ func (c *bounded[T]) reserve() outcome {
 	return c.ring.reserve()
 }
 
-// unreserve gives back n permits, to the next waiting sender if there is one. If the channel is
-// closed, receivers may have waited for the values of these permits.
-func (c *bounded[T]) unreserve(cx *sched.Context, n int) {
-	c.ring.release(n)
+// unreserve gives back a permit, to the next waiting sender if there is one. If the channel is
+// closed, receivers may have waited for the permit's value.
+func (c *bounded[T]) unreserve(cx *sched.Context) {
+	c.ring.release()
 	if c.senders.some() {
 		c.grant(cx, nil)
 	}
@@ -153,15 +140,6 @@ func (c *bounded[T]) grant(cx *sched.Context, newcomer *newSender) {
 			} else if is == closed {
 				state = refused
 			}
-			front := &q.list.Front().Value
-			if state == woken {
-				if front.got++; front.got < front.need {
-					continue
-				}
-			} else if front.got > 0 { // receivers would wait for these permits
-				c.ring.release(front.got)
-				front.got = 0
-			}
 			own := newcomer != nil && q.list.Front() == newcomer.node
 			if w, _ := q.take(state); !own {
 				batch[n] = w
@@ -192,22 +170,9 @@ func (c *bounded[T]) stop(flags uint64) {
 	if !c.ring.close(flags) {
 		return
 	}
-	c.dropPartial()
 	c.senders.wakeAll(nil, refused)
 	c.receivers.wakeAll(nil, woken)
 	c.closers.wakeAll(nil, woken)
-}
-
-// dropPartial takes back the permits that the first waiter has so far. It will not get the rest,
-// and receivers would wait for them. No permits are given once the ring is closed.
-func (c *bounded[T]) dropPartial() {
-	q := &c.senders
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if first := q.list.Front(); first != nil && first.Value.got > 0 {
-		c.ring.release(first.Value.got)
-		first.Value.got = 0
-	}
 }
 
 // discard removes the values that nobody will receive, so that they can be freed. No more values go

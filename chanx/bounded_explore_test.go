@@ -37,14 +37,6 @@ func TestExploreTheSlotProtocol(t *testing.T) {
 			}
 		}
 	}
-	pushMany := func(m *scene, c *bounded[int], values ...int) func(sleeper) {
-		return func(sleeper) {
-			n, _ := c.ring.pushMany(values)
-			for _, v := range values[:n] {
-				m.sent[v] = true
-			}
-		}
-	}
 	// At the end the remaining values are taken out, and no value is missing.
 	finally := func(m *scene, c *bounded[int]) {
 		m.finally(func() {
@@ -91,28 +83,6 @@ func TestExploreTheSlotProtocol(t *testing.T) {
 			m.thread("producer", push(m, c, 1))
 			m.thread("consumer of many", popMany(m, c))
 			m.thread("consumer", pop(m, c, 1))
-			finally(m, c)
-		}},
-		"many are put in beside one": {2, true, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(5)
-			m.sent[5] = true
-			m.thread("producer of many", pushMany(m, c, 1, 2))
-			m.thread("producer", push(m, c, 3))
-			m.thread("consumer", pop(m, c, 2))
-			finally(m, c)
-		}},
-		"many are put in and taken out": {2, true, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(5)
-			m.sent[5] = true
-			m.thread("producer of many", pushMany(m, c, 1, 2))
-			m.thread("consumer of many", popMany(m, c))
-			m.thread("permitted", func(sleeper) {
-				if c.ring.reserve() == done {
-					m.sent[3] = c.ring.pushReserved(3) == done
-				}
-			})
 			finally(m, c)
 		}},
 		"a permit beside a producer": {3, true, func(m *scene) {
@@ -202,7 +172,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 		"the last permit goes after the last sender": {3, false, func(m *scene) {
 			c := newExplored(m.x, 1)
 			m.x.Require(c.reserve() == done, "no room")
-			m.thread("permit", func(sleeper) { c.unreserve(nil, 1) })
+			m.thread("permit", func(sleeper) { c.unreserve(nil) })
 			m.thread("sender", func(sleeper) { c.stop(closedBit) })
 			m.thread("receiver", func(s sleeper) {
 				m.x.Require(s.recv(c) == ErrClosed, "nothing was sent")
@@ -236,65 +206,6 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			})
 			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
 		}},
-		"one that reserves two and is canceled": {2, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(3)
-			m.thread("canceled", func(s sleeper) {
-				f := reserving(c, 2)
-				p, err := f.await(nil, s.waker)
-				if err == sched.ErrPending {
-					f.Cancel()
-				}
-				p.Release()
-			})
-			m.thread("sender", func(s sleeper) { s.mustSend(c, 1); s.mustSend(c, 2) })
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
-			m.finally(func() { m.permitsOut(c, 0) })
-		}},
-		"one that reserves two and a receiver": {3, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(3)
-			m.thread("sender", func(s sleeper) {
-				f := reserving(c, 2)
-				p, err := f.await(nil, s.waker)
-				for ; err == sched.ErrPending; p, err = f.await(nil, s.waker) {
-					s.sleep()
-				}
-				m.x.Require(err == nil && p.Len() == 2, "%d permits, %v", p.Len(), err)
-			})
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c) })
-			m.finally(func() { m.permitsOut(c, 2) })
-		}},
-		"one that reserves two when the last sender goes": {2, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			c.ring.push(3)
-			m.thread("sender", func(s sleeper) {
-				f := reserving(c, 2)
-				p, err := f.await(nil, s.waker)
-				for ; err == sched.ErrPending; p, err = f.await(nil, s.waker) {
-					s.sleep()
-				}
-				p.Release()
-			})
-			m.thread("closer", func(sleeper) { c.stop(closedBit) })
-			m.thread("receiver", func(s sleeper) {
-				s.mustRecv(c)
-				m.x.Require(s.recv(c) == ErrClosed, "nothing was sent")
-			})
-			m.finally(func() { m.permitsOut(c, 0) })
-		}},
-		"a sender of many and two receivers": {2, false, func(m *scene) {
-			c := newExplored(m.x, 2)
-			m.thread("sender", func(s sleeper) { s.mustSendMany(c, 1, 2, 3) })
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c) })
-			m.thread("other receiver", func(s sleeper) { s.mustRecv(c) })
-		}},
-		"a sender of many beside one": {2, false, func(m *scene) {
-			c := newExplored(m.x, 1)
-			m.thread("sender", func(s sleeper) { s.mustSendMany(c, 1, 2) })
-			m.thread("other sender", func(s sleeper) { s.mustSend(c, 3) })
-			m.thread("receiver", func(s sleeper) { s.mustRecv(c); s.mustRecv(c); s.mustRecv(c) })
-		}},
 		"a waker that changes": {3, false, func(m *scene) {
 			c := newExplored(m.x, 1)
 			m.thread("sender", func(s sleeper) { s.mustSend(c, 1) })
@@ -314,32 +225,9 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 	})
 }
 
-// permitsOut requires that n permits are in use.
-func (m *scene) permitsOut(c *bounded[int], n uint64) {
-	out := c.ring.tail.Load() & permitMask / onePermit
-	m.x.Require(out == n, "%d permits are out", out)
-}
-
-func reserving(c *bounded[int], n int) *reserveManyFuture[int] {
-	return (&Sender[int]{ch: c}).ReserveManyFuture(n).(*reserveManyFuture[int])
-}
-
 func (s sleeper) mustSend(c *bounded[int], v int) {
 	if err := s.send(c, v); err != nil {
 		s.x.Failf("send: %v", err)
-	}
-}
-
-func (s sleeper) mustSendMany(c *bounded[int], vs ...int) {
-	f := &SendManyFuture[int]{values: vs}
-	f.ch = c
-	_, err := f.poll(nil, s.waker)
-	for ; err == sched.ErrPending; _, err = f.poll(nil, s.waker) {
-		s.sleep()
-	}
-	s.x.Require(err == nil && f.sent == len(vs), "%d sent: %v", f.sent, err)
-	for _, v := range vs {
-		s.sent[v] = true
 	}
 }
 

@@ -243,8 +243,10 @@ func TestAnAbortedTaskThatCouldGoOnForEverEnds(t *testing.T) {
 			return err
 		},
 		"reserves": func(cx *sched.Context, tx *chanx.Sender[int], _ *chanx.Receiver[int]) error {
-			p, err := tx.ReserveMany(cx, 2)
-			p.Release()
+			p, err := tx.Reserve(cx)
+			if err == nil {
+				p.Release()
+			}
 			return err
 		},
 	} {
@@ -270,9 +272,7 @@ func TestAnAbortedTaskThatCouldGoOnForEverEnds(t *testing.T) {
 			for err == nil || err == sched.ErrCanceled {
 				_, err = rx.TryRecv()
 			}
-			p, err := tx.TryReserveMany(4)
-			require.NoError(t, err, "the task has kept no room")
-			p.Release()
+			reserveAll(t, tx, 4) // the task has kept no room
 		})
 	}
 }
@@ -300,8 +300,6 @@ func TestHandlesThatAreMisusedPanic(t *testing.T) {
 		require.Panics(t, func() { chanx.NewBounded[int](capacity) })
 	}
 	tx, rx := chanx.NewBounded[int](1)
-	require.Equal(t, 1, tx.Cap())
-	require.Equal(t, 1, rx.Cap())
 	tx.Close()
 	rx.Close()
 	require.Panics(t, func() { tx.Clone() })

@@ -159,6 +159,3 @@ func (s *BroadcastSender[T]) Receivers() int {
 	defer s.ch.mu.Unlock()
 	return s.ch.receiving
 }
-
-// Cap is the number of values that a receiver may be behind.
-func (s *BroadcastSender[T]) Cap() int { return len(s.ch.slots) }

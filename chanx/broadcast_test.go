@@ -42,7 +42,6 @@ func sendAll(t *testing.T, tx *chanx.BroadcastSender[int], receivers int, values
 func TestABroadcastsCapacityIsRoundedUpToAPowerOfTwo(t *testing.T) {
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, rx := chanx.NewBroadcast[int](3)
-		require.Equal(t, 4, tx.Cap())
 		sendAll(t, tx, 1, 1, 2, 3, 4)
 		require.Equal(t, 4, rx.Len())
 		expect(t, c, rx, 1, 2, 3, 4)
@@ -52,7 +51,6 @@ func TestABroadcastsCapacityIsRoundedUpToAPowerOfTwo(t *testing.T) {
 }
 
 func TestABroadcastsLagIsPerReceiver(t *testing.T) {
-	require.ErrorIs(t, lagged(1), chanx.ErrLagged)
 	require.ErrorContains(t, lagged(7), "7 values missed")
 	onEach(t, func(t *testing.T, c *crew) {
 		tx, slow := chanx.NewBroadcast[int](2)

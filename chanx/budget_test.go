@@ -48,10 +48,7 @@ func pendings(t *testing.T) map[string]polled {
 		"ChangedFuture":           polling(watch.ChangedFuture()),
 		"WaitForFuture":           polling(watch.WaitForFuture(func(v int) bool { return v > 1 })),
 		"SendFuture":              polling(sched.Future[struct{}](full(t).SendFuture(1))),
-		"SendManyFuture":          polling(sched.Future[int](full(t).SendManyFuture([]int{1, 2}))),
 		"ReserveFuture":           polling(full(t).ReserveFuture()),
-		"ReserveOwnedFuture":      polling(full(t).ReserveOwnedFuture()),
-		"ReserveManyFuture":       polling(full(t).ReserveManyFuture(1)),
 		"ClosedFuture":            polling(full(t).ClosedFuture()),
 	}
 }
@@ -73,24 +70,6 @@ func TestAPendingPollTakesNothingFromTheBudget(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, budget, left, name)
 	}
-}
-
-// A batch that is sent is progress, also if the rest has to wait.
-func TestASendManyThatSendsSomeTakesAUnit(t *testing.T) {
-	rt := start(t, 1)
-	tx, rx := chanx.NewBounded[int](2)
-	defer rx.Close()
-	left, err := sched.Spawn(rt, sched.FutureFunc[int](func(cx *sched.Context) (int, error) {
-		_, err := tx.SendManyFuture([]int{1, 2, 3}).Poll(cx)
-		require.Equal(t, sched.ErrPending, err)
-		left := 0
-		for cx.Proceed() {
-			left++
-		}
-		return left, nil
-	})).Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, budget-1, left)
 }
 
 func TestAJoinOfManyPendingReceivesReachesTheLast(t *testing.T) {

@@ -18,9 +18,6 @@ var (
 
 	// ErrEmpty is the error of the Try forms of receiving when no value is available yet.
 	ErrEmpty = errors.New("chanx: empty: wait with Recv")
-
-	// ErrLagged matches every LaggedError.
-	ErrLagged = errors.New("chanx: receiver lagged behind")
 )
 
 type closedError struct{}
@@ -38,6 +35,3 @@ type LaggedError struct {
 func (e LaggedError) Error() string {
 	return fmt.Sprintf("chanx: receiver lagged behind, %d values missed: receive more often or make the capacity larger", e.Missed)
 }
-
-// Is reports whether target is ErrLagged.
-func (LaggedError) Is(target error) bool { return target == ErrLagged }

@@ -19,7 +19,6 @@ type fifo interface {
 	recv() (int, bool)
 	trySend(v int) string // "ok" or "full"
 	tryRecv() (int, string)
-	trySendMany(vs []int) int // returns the number of sent values
 }
 
 type realFifo struct {
@@ -49,11 +48,6 @@ func (f realFifo) tryRecv() (int, string) {
 		return 0, "empty"
 	}
 	return v, "ok"
-}
-
-func (f realFifo) trySendMany(vs []int) int {
-	n, _ := f.tx.TrySendMany(vs)
-	return n
 }
 
 // A wrongFifo makes a mistake: it returns the last value first, has one place too many, or reports
@@ -91,13 +85,6 @@ func (f *wrongFifo) tryRecv() (int, string) {
 	return v, "ok"
 }
 
-func (f *wrongFifo) trySendMany(vs []int) (n int) {
-	for n < len(vs) && f.trySend(vs[n]) == "ok" {
-		n++
-	}
-	return n
-}
-
 func (f *wrongFifo) send(v int) bool {
 	for f.trySend(v) != "ok" {
 	}
@@ -124,9 +111,6 @@ var fifoModel = porcupine.Model{
 			return len(values) == linearCapacity, values
 		case o.what == "empty":
 			return len(values) == 0, values
-		case i.what == "send many": // two values, if there is room
-			n := min(2, linearCapacity-len(values))
-			return o.value == n, append(slices.Clone(values), []int{i.value, i.value + 100}[:n]...)
 		case i.what == "send":
 			return len(values) < linearCapacity, append(slices.Clone(values), i.value)
 		default:
@@ -141,11 +125,7 @@ func playTries(t *testing.T, q fifo, h *history) {
 	client := func(c int) {
 		for i := range 5 {
 			v := 10*c + i + 1
-			if (c+i)%2 == 0 && c == 3 {
-				h.do(act{"send many", c, v}, func() act {
-					return act{what: "sent", value: q.trySendMany([]int{v, v + 100})}
-				})
-			} else if (c+i)%2 == 0 {
+			if (c+i)%2 == 0 {
 				h.do(act{"send", c, v}, func() act { return act{what: q.trySend(v)} })
 			} else {
 				h.do(act{"recv", c, 0}, func() act { v, is := q.tryRecv(); return act{what: is, value: v} })

@@ -17,29 +17,6 @@ func patient(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestAFutureOfAnOwnedPermitWaitsForRoom(t *testing.T) {
-	tx, rx := chanx.NewBounded[int](1)
-	require.NoError(t, tx.TrySend(1))
-	f := tx.ReserveOwnedFuture()
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := sched.Await(canceled, f)
-	require.ErrorIs(t, err, context.Canceled)
-	go func() { _, _ = rx.Recv(patient(t)) }()
-	p, err := sched.Await(patient(t), f)
-	require.NoError(t, err)
-	require.ErrorIs(t, tx.TrySend(3), chanx.ErrFull, "the abandoned wait has no permit, this one has")
-	back, err := p.Send(context.Background(), 2)
-	require.NoError(t, err)
-	require.Same(t, tx, back)
-	v, err := rx.Recv(patient(t))
-	require.NoError(t, err)
-	require.Equal(t, 2, v)
-	rx.Close()
-	_, err = sched.Await(patient(t), tx.ReserveOwnedFuture())
-	require.ErrorIs(t, err, chanx.ErrClosed)
-}
-
 func TestAFutureReceivesManyUnboundedValues(t *testing.T) {
 	tx, rx := chanx.NewUnbounded[int]()
 	buf := make([]int, 3)

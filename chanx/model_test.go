@@ -82,19 +82,6 @@ func compare(t *testing.T, random *rand.Rand, capacity, operations int) {
 			check("RecvMany", err, nil)
 			require.Equal(t, model[:n], buf[:n])
 			model = model[n:]
-		case op == 4:
-			vs := []int{i, -i, i + 1}[:1+random.IntN(3)]
-			want, fits := room(), 0
-			if !stopped {
-				fits = min(len(vs), capacity-len(model)-len(permits))
-			}
-			if want == nil && fits < len(vs) {
-				want = chanx.ErrFull
-			}
-			n, err := tx.TrySendMany(vs)
-			check("TrySendMany", err, want)
-			require.Equal(t, fits, n)
-			model = append(model, vs[:n]...)
 		case op == 5:
 			want := room()
 			p, err := tx.TryReserve()

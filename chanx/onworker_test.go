@@ -27,10 +27,7 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 		"Receiver.Recv":          func() error { _, err := r.Recv(ctx); return err },
 		"Receiver.RecvMany":      func() error { _, err := r.RecvMany(ctx, make([]int, 2)); return err },
 		"Sender.Send":            func() error { return full.Send(ctx, 2) },
-		"Sender.SendMany":        func() error { _, err := full.SendMany(ctx, []int{2, 3}); return err },
 		"Sender.Reserve":         func() error { _, err := full.Reserve(ctx); return err },
-		"Sender.ReserveMany":     func() error { _, err := full.ReserveMany(ctx, 1); return err },
-		"Sender.ReserveOwned":    func() error { _, err := full.ReserveOwned(ctx); return err },
 		"Sender.Closed":          func() error { return s.Closed(ctx) },
 		"UnboundedReceiver.Recv": func() error { _, err := ur.Recv(ctx); return err },
 		"UnboundedReceiver.RecvMany": func() error {

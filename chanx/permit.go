@@ -22,7 +22,7 @@ func (c *bounded[T]) permit(is outcome) (Permit[T], error) {
 func (p *Permit[T]) Send(ctx context.Context, v T) error { return p.use().sendReserved(ctx, v) }
 
 // Release gives back the room, to the next waiting sender.
-func (p *Permit[T]) Release() { p.use().unreserve(nil, 1) }
+func (p *Permit[T]) Release() { p.use().unreserve(nil) }
 
 func (p *Permit[T]) use() *bounded[T] {
 	c := p.ch

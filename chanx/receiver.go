@@ -137,6 +137,3 @@ func (r *Receiver[T]) Close() {
 
 // Len is the number of values in the channel. It may change at any time.
 func (r *Receiver[T]) Len() int { return r.ch.ring.len() }
-
-// Cap is the number of values that the channel can hold.
-func (r *Receiver[T]) Cap() int { return int(r.ch.ring.capacity) }

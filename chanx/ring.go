@@ -91,27 +91,14 @@ func (r *ring[T]) room(tail uint64) bool {
 	if (tail-floor)&posMask+permits < r.capacity {
 		return true
 	}
-	return r.roomFor(tail) != 0
-}
-
-// roomFor is the number of places that are free. It reads the head itself: for many values at once
-// that costs little, and finds more room than floor does.
-func (r *ring[T]) roomFor(tail uint64) uint64 {
-	floor := r.floor.Load()
 	head := r.head.Load()
 	if head != floor {
 		r.floor.Store(head) // this may replace a later value, which does no harm
 	}
-	used := (tail-head)&posMask + tail&permitMask/onePermit
-	if used >= r.capacity {
-		return 0
-	}
-	return r.capacity - used
+	return (tail-head)&posMask+permits < r.capacity
 }
 
-func next(tail uint64) uint64 { return advance(tail, 1) }
-
-func advance(tail, n uint64) uint64 { return tail&^posMask | (tail+n)&posMask }
+func next(tail uint64) uint64 { return tail&^posMask | (tail+1)&posMask }
 
 // push puts in a value, unless the ring is full or closed.
 func (r *ring[T]) push(v T) outcome {
@@ -134,30 +121,6 @@ func (r *ring[T]) push(v T) outcome {
 			s.value = v
 			s.stamp.Store((pos + 1) & posMask)
 			return done
-		}
-	}
-}
-
-// pushMany puts in as many values as there is room for, at least one unless the ring is full or
-// closed. They get consecutive positions, with one compare-and-swap. vs is not empty.
-func (r *ring[T]) pushMany(vs []T) (int, outcome) {
-	for lost := 0; ; lost++ {
-		backOff(lost)
-		tail := r.tail.Load()
-		if tail&closedBit != 0 {
-			return 0, closed
-		}
-		n := min(r.roomFor(tail), uint64(len(vs)))
-		switch {
-		case n == 0:
-			if r.tail.Load() == tail {
-				return 0, full
-			}
-		case r.tail.CompareAndSwap(tail, advance(tail, n)):
-			for i, v := range vs[:n] {
-				r.fill((tail+uint64(i))&posMask, v)
-			}
-			return int(n), done
 		}
 	}
 }
@@ -196,29 +159,12 @@ func (r *ring[T]) pushReserved(v T) outcome {
 	}
 }
 
-// reserveAll takes n permits, at least 1, unless there is not enough room or the ring is closed.
-func (r *ring[T]) reserveAll(n int) outcome {
-	for {
-		tail := r.tail.Load()
-		switch {
-		case tail&closedBit != 0:
-			return closed
-		case r.roomFor(tail) < uint64(n):
-			if r.tail.Load() == tail {
-				return full
-			}
-		case r.tail.CompareAndSwap(tail, tail+uint64(n)*onePermit):
-			return done
-		}
-	}
-}
-
-// release gives back n permits.
-func (r *ring[T]) release(n int) {
+// release gives back a permit.
+func (r *ring[T]) release() {
 	for {
 		tail := r.tail.Load()
 		mustBePermitted(tail)
-		if r.tail.CompareAndSwap(tail, tail-uint64(n)*onePermit) {
+		if r.tail.CompareAndSwap(tail, tail-onePermit) {
 			return
 		}
 	}

@@ -119,9 +119,6 @@ func (s *Sender[T]) IsClosed() bool { return s.closed.Load() || s.ch.ring.tail.L
 // Len is the number of values in the channel. It may change at any time.
 func (s *Sender[T]) Len() int { return s.ch.ring.len() }
 
-// Cap is the number of values that the channel can hold.
-func (s *Sender[T]) Cap() int { return int(s.ch.ring.capacity) }
-
 // increase adds 1 to a count of handles unless the count is 0.
 func increase(handles *atomic.Int64) bool {
 	for {

@@ -19,7 +19,6 @@ func (s *sendWait[T]) wait(cx *sched.Context, w sched.Waker) outcome {
 func (s *sendWait[T]) look() outcome {
 	switch s.node.Value.state.Load() {
 	case woken:
-		s.node.Value.got = 0
 		s.node.Value.state.Store(idle)
 		return done
 	case refused:
@@ -33,16 +32,10 @@ func (s *sendWait[T]) look() outcome {
 // waits reports whether the future waits, or its result has not been taken.
 func (s *sendWait[T]) waits() bool { return s.node.Value.state.Load() != idle }
 
-// cancel ends the wait, and gives back permits that were granted.
+// cancel ends the wait, and gives back a permit that was granted.
 func (s *sendWait[T]) cancel() {
-	if s.ch == nil || !s.waits() {
-		return
-	}
-	s.ch.senders.leave(&s.node)
-	got := s.node.Value.got // from now on only the owner uses got
-	s.node.Value.got, s.node.Value.need = 0, 0
-	if got > 0 {
-		s.ch.unreserve(nil, got)
+	if s.ch != nil && s.ch.senders.leave(&s.node) == woken {
+		s.ch.unreserve(nil)
 	}
 }
 

@@ -21,8 +21,6 @@ type waiter = list.Node[waits]
 type waits struct {
 	waker sched.Waker
 	state atomics.Uint32 // written under the queue's lock
-	need  int            // permits of room that it needs; 0: one. Its owner sets it before it waits
-	got   int            // permits that it has got; under the queue's lock while it waits
 }
 
 // A waitQueue is a FIFO queue of waiters.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/internal/duplex"
-	"github.com/suiro-go/suiro/internal/onworker"
 )
 
 // A Socket is a connection for ordinary goroutines: a net.Conn on a descriptor that the group's
@@ -73,16 +73,16 @@ func (s *Socket) WaitOpen(ctx context.Context) error {
 }
 
 func (s *Socket) awaitOpened(ctx context.Context) error {
-	ctx, release := bubble.Context(ctx)
-	defer release()
 	select {
 	case <-s.opened:
 		return nil
 	default:
 	}
-	if err := onworker.Wait(); err != nil {
+	if err := ctxcheck.Blocks(ctx); err != nil {
 		return err
 	}
+	ctx, release := bubble.Context(ctx)
+	defer release()
 	select {
 	case <-s.opened:
 		return nil

@@ -2,13 +2,11 @@ package conn
 
 import (
 	"context"
-	"fmt"
 	"net"
 
 	"github.com/suiro-go/suiro/internal/bubble"
-	"github.com/suiro-go/suiro/internal/onworker"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/internal/sock"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // DialSocketContext connects to a *net.TCPAddr or *net.UnixAddr. If ctx ends before the connection
@@ -21,13 +19,10 @@ func (g *Group) DialSocketContext(ctx context.Context, addr net.Addr) (*Socket, 
 	failed := func(err error) error {
 		return &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
 	}
-	if ctx == nil {
-		return nil, failed(fmt.Errorf("conn: a nil context: %w", sched.ErrMisuse))
+	if err := endOf(ctx); err != nil {
+		return nil, failed(err)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, failed(sock.ContextError(err))
-	}
-	if err := onworker.Wait(); err != nil {
+	if err := ctxcheck.Blocks(ctx); err != nil {
 		return nil, failed(err)
 	}
 	ctx, release := bubble.Context(ctx)

@@ -124,3 +124,17 @@ func TestACallOfASocketMustNotBlockAWorker(t *testing.T) {
 		}))
 	})
 }
+
+// A nil context is refused, with the call's name.
+func TestASocketsCallsRefuseANilContext(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		var none context.Context
+		_, err := f.DialSocketContext(none, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+		require.ErrorIs(t, err, sched.ErrMisuse)
+		require.ErrorContains(t, err, "conn.Group.DialSocketContext: it is nil")
+		err = conn.NewSocket().WaitOpen(none)
+		require.ErrorIs(t, err, sched.ErrMisuse)
+		require.ErrorContains(t, err, "conn.Socket.WaitOpen: it is nil")
+	})
+}

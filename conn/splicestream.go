@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/suiro-go/suiro/internal/core"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/internal/duplex"
-	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -80,10 +80,8 @@ type splicing struct {
 
 // begin splices the two, once they are open.
 func (w *splicing) begin(ctx context.Context, idle time.Duration) (begun bool, err error) {
-	if sched.FromContext(ctx) == nil { // an Await that need not wait would not refuse
-		if err := onworker.Wait(); err != nil {
-			return false, err
-		}
+	if err := ctxcheck.Refused(ctx); err != nil {
+		return false, err
 	}
 	for _, k := range w.sockets {
 		if _, err := sched.Await(ctx, k.duplex.Watch(duplex.Opened)); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/suiro-go/suiro/blocking"
-	"github.com/suiro-go/suiro/internal/onworker"
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -65,10 +65,9 @@ func On[T any](ctx context.Context, d Dispatcher, fn func(ctx context.Context) (
 		})
 	case d.rt == nil || cx != nil && d.rt == cx.Runtime():
 		return fn(ctx)
-	case cx == nil: // a goroutine waits, or is refused before fn begins
-		if err := onworker.Wait(); err != nil {
-			return *new(T), err
-		}
+	}
+	if err := ctxcheck.Refused(ctx); err != nil {
+		return *new(T), err
 	}
 	return sched.Block[T](ctx, d.rt, &elsewhere[T]{rt: d.rt, fn: fn})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/suiro-go/suiro/internal/ctxcheck"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -49,8 +50,12 @@ func (r *Request[Q, R]) answer(value R, err error) {
 
 // Call sends a request to a process, and waits for the answer, as sched.Await does. With
 // OverflowWait it first waits for room. The error is ErrNoProcess if the process has ended before
-// it answered. Set a deadline: a process that is busy may answer late, or never.
+// it answered. Set a deadline: a process that is busy may answer late, or never. If the wait is
+// refused, nothing is sent.
 func Call[Q, R any](ctx context.Context, s *System, to PID, body Q) (R, error) {
+	if err := ctxcheck.Refused(ctx); err != nil {
+		return *new(R), err
+	}
 	return sched.Await(ctx, CallFuture[Q, R](s, to, body))
 }
 

@@ -25,3 +25,31 @@ func TestAProcessMustNotWaitForTheEndOfItsSystem(t *testing.T) {
 		}
 	})
 }
+
+// A Call that would block its worker sends nothing.
+func TestACallThatIsRefusedSendsNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		received := make(chan any, 10)
+		to := spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+			for {
+				m, err := self.Receive(cx)
+				if err != nil {
+					return err
+				}
+				received <- m
+			}
+		})
+		errs := make(chan error, 2)
+		spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+			_, err := process.Call[int, int](context.Background(), s, to, 1)
+			errs <- err
+			errs <- s.Deliver(cx, to, "the first message")
+			return nil
+		})
+		err := receive(t, "the call ends", errs)
+		require.ErrorIs(t, err, sched.ErrBlocksWorker)
+		require.ErrorContains(t, err, "process.Call on worker ")
+		require.NoError(t, receive(t, "the message is sent", errs))
+		require.Equal(t, "the first message", receive(t, "it arrives", received))
+	})
+}

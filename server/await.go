@@ -14,6 +14,9 @@ func await[T any](ctx context.Context, d *Dialer, f sched.Future[T]) (v T, err e
 	if err := ctxcheck.Ended(ctx); err != nil {
 		return v, err
 	}
+	if err := ctxcheck.Refused(ctx); err != nil { // the first poll begins to connect
+		return v, err
+	}
 	g, err := d.group()
 	if err != nil {
 		return v, err

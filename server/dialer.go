@@ -22,7 +22,8 @@ import (
 // number of goroutines and handlers may use it at once, as long as its fields do not change.
 //
 // The name of a method says what it dials for. With a context it waits, as sched.Await does: in a
-// task or in a goroutine. It has two other forms:
+// task or in a goroutine. On a worker, with no task's context, it does not begin: the error is
+// sched.ErrBlocksWorker. It has two other forms:
 //
 //	for                          waits                        a future           neither waits
 //	a Handler                    DialHandler                  DialHandlerFuture  Start

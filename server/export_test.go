@@ -1,7 +1,10 @@
 package server
 
-// LineLogger is for tests.
-var LineLogger = lineLogger
+// LineLogger and DefaultLogger are for tests.
+var (
+	LineLogger    = lineLogger
+	DefaultLogger = defaultLogger
+)
 
 // WarnAbove is for tests.
 var WarnAbove = warnAbove

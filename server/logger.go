@@ -19,8 +19,8 @@ func lineLogger(w io.Writer) *slog.Logger {
 	return slog.New(&lineHandler{out: w})
 }
 
-// A lineHandler writes the attributes as slog.TextHandler does, which it makes for each record:
-// they are few.
+// A lineHandler writes the attributes as slog.TextHandler does. It makes one for each record: there
+// are few.
 type lineHandler struct {
 	out  io.Writer // takes whole records, from any goroutine
 	with []func(slog.Handler) slog.Handler
@@ -43,11 +43,12 @@ func (h *lineHandler) and(more func(slog.Handler) slog.Handler) slog.Handler {
 	return &lineHandler{h.out, append(slices.Clip(h.with), more)}
 }
 
+// textHead is what a TextHandler writes before the attributes of a record that Handle makes.
+const textHead = `level=WARN msg=""`
+
 // Handle implements slog.Handler.
 func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
-	var line bytes.Buffer
-	line.WriteString(r.Time.Format(time.RFC3339) + " " + r.Level.String() + " " + r.Message + " ")
-	attrs, stack := slog.NewRecord(time.Time{}, r.Level, "", 0), ""
+	attrs, stack := slog.NewRecord(time.Time{}, slog.LevelWarn, "", 0), ""
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "stack" && a.Value.Kind() == slog.KindString {
 			stack = strings.TrimSpace(a.Value.String()) + "\n"
@@ -56,22 +57,18 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	var text slog.Handler = slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: withoutHead})
+	var written bytes.Buffer
+	var text slog.Handler = slog.NewTextHandler(&written, nil)
 	for _, with := range h.with {
 		text = with(text)
 	}
 	if err := text.Handle(ctx, attrs); err != nil {
 		return err
 	}
-	line.WriteString(stack)
-	_, err := h.out.Write(line.Bytes())
-	return err
-}
-
-// withoutHead leaves out what stands at the beginning of the line.
-func withoutHead(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && (a.Key == slog.LevelKey || a.Key == slog.MessageKey && a.Value.String() == "") {
-		return slog.Attr{}
+	line := r.Level.String() + " " + r.Message + strings.TrimPrefix(written.String(), textHead) + stack
+	if !r.Time.IsZero() {
+		line = r.Time.Format(time.RFC3339) + " " + line
 	}
-	return a
+	_, err := io.WriteString(h.out, line)
+	return err
 }

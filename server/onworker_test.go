@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,41 @@ func TestAHandlerMustNotWaitForAPoolsConnections(t *testing.T) {
 		err := conntest.Receive(t, errs)
 		require.ErrorIs(t, err, sched.ErrBlocksWorker)
 		require.ErrorContains(t, err, "server.Pool.Shutdown on worker ")
+		require.NoError(t, handle.Close())
+		require.NoError(t, p.Shutdown(t.Context()))
+	})
+}
+
+// A dial that would block its worker does not begin: the peer sees no connection.
+func TestADialThatIsRefusedDoesNotBegin(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		p := newPooling(t, backend, workers, false, &server.Pool{})
+		handle, _ := p.get(newTold())
+		peer, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer peer.Close()
+		addr := peer.Addr().String()
+		for call, dial := range map[string]func(ctx context.Context) error{
+			"Dialer.DialStream":  func(ctx context.Context) error { _, err := p.client.DialStream(ctx, "tcp", addr); return err },
+			"Dialer.DialHandler": func(ctx context.Context) error { _, err := p.client.DialHandler(ctx, "tcp", addr, echo{}); return err },
+			"Pool.Get":           func(ctx context.Context) error { _, err := p.Get(ctx, "tcp", addr, newTold()); return err },
+			"Pool.GetStream":     func(ctx context.Context) error { _, err := p.GetStream(ctx, "tcp", addr); return err },
+		} {
+			for range 10 { // one that began might connect at once, or not
+				errs := make(chan error, 1)
+				require.NoError(t, handle.Do(func(*conn.Conn) { errs <- dial(context.Background()) }))
+				err := conntest.Receive(t, errs)
+				require.ErrorIs(t, err, sched.ErrBlocksWorker)
+				require.ErrorContains(t, err, "server."+call+" on worker ")
+			}
+		}
+		c, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		defer c.Close()
+		first, err := peer.Accept()
+		require.NoError(t, err)
+		defer first.Close()
+		require.Equal(t, c.LocalAddr().String(), first.RemoteAddr().String())
 		require.NoError(t, handle.Close())
 		require.NoError(t, p.Shutdown(t.Context()))
 	})

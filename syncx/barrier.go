@@ -77,7 +77,7 @@ func (b *Barrier) poll(cx *sched.Context, p *place, w sched.Waker) (leader bool,
 		}
 		if b.arrived++; b.arrived == b.size {
 			b.arrived = 0
-			b.tell(cx, b.generation.Add(1))
+			b.tell(b.generation.Add(1))
 			return true, nil
 		}
 		b.queue.push(p, w, now)
@@ -94,7 +94,7 @@ func (b *Barrier) poll(cx *sched.Context, p *place, w sched.Waker) (leader bool,
 }
 
 // tell wakes the waiters of generations before now. The lock is held, and tell releases it.
-func (b *Barrier) tell(cx *sched.Context, now uint64) {
+func (b *Barrier) tell(now uint64) {
 	for ; ; b.queue.mu.Lock() {
 		var due batch
 		for !due.full() && !b.queue.empty() && b.queue.list.Front().Value.need < now {
@@ -102,7 +102,7 @@ func (b *Barrier) tell(cx *sched.Context, now uint64) {
 		}
 		b.queue.mu.Unlock()
 		more := due.full()
-		due.wake(cx)
+		due.wake()
 		if !more {
 			return
 		}

@@ -59,7 +59,7 @@ var mistakes = map[string]mutants.Mutant{
 	"an RWMutex that a finished branch keeps": mutants.In("rwmutex.go", abandons+"RWMutex",
 		"func (f *rwLockFuture) Undo() {\n", "func (f *rwLockFuture) Undo() {\n\treturn\n"),
 	"permits that a finished branch keeps": mutants.In("semaphore_future.go", abandons+"Semaphore",
-		"func (f *acquireFuture) Undo() { f.s.release(nil, f.n) }", "func (f *acquireFuture) Undo() {}"),
+		"func (f *acquireFuture) Undo() { f.s.release(f.n) }", "func (f *acquireFuture) Undo() {}"),
 	"a notification that a finished branch keeps": mutants.In("notify.go", abandons+"Notify",
 		"func (f *notifyFuture) Undo() {\n", "func (f *notifyFuture) Undo() {\n\treturn\n"),
 	"a Mutex that is handed over to an abandoned branch": mutants.In("mutex_queue.go", abandons+"Mutex",

@@ -109,7 +109,7 @@ func (m *Mutex) unlock() {
 	m.queue.mu.Lock()
 	w := m.pass()
 	m.queue.mu.Unlock()
-	wake(nil, w)
+	wake(w)
 }
 
 // pass unlocks or hands over, as the word says, and returns the waker to wake. The caller holds
@@ -233,7 +233,7 @@ func (m *Mutex) leave(p *place) {
 		w = m.left(state == summoned)
 	}
 	m.queue.mu.Unlock()
-	wake(nil, w)
+	wake(w)
 }
 
 // left updates the word after a waiter has left, and returns the waker to wake.

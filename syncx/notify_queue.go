@@ -19,7 +19,7 @@ func (n *Notify) one() {
 	n.queue.mu.Lock()
 	w := n.pass()
 	n.queue.mu.Unlock()
-	wake(nil, w)
+	wake(w)
 }
 
 // pass is one with the lock held, and returns the waker to wake.
@@ -56,7 +56,7 @@ func (n *Notify) all() {
 		}
 		n.queue.mu.Unlock()
 		more := b.full()
-		b.wake(nil)
+		b.wake()
 		if !more {
 			return
 		}
@@ -150,5 +150,5 @@ func (n *Notify) leave(p *place) {
 	}
 	settle(p)
 	n.queue.mu.Unlock()
-	wake(nil, w)
+	wake(w)
 }

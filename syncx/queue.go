@@ -83,9 +83,9 @@ func (b *batch) add(w sched.Waker) {
 func (b *batch) full() bool { return b.n == list.Batch }
 
 // wake wakes them, and empties the batch.
-func (b *batch) wake(cx *sched.Context) {
+func (b *batch) wake() {
 	for _, w := range b.wakers[:b.n] {
-		wake(cx, w)
+		wake(w)
 	}
 	b.n = 0
 }

@@ -104,7 +104,7 @@ func (rw *RWMutex) give() {
 	if !one || rw.queue.empty() {
 		rw.queue.mu.Unlock()
 		if one {
-			wake(nil, w)
+			wake(w)
 		}
 		return
 	}
@@ -117,7 +117,7 @@ func (rw *RWMutex) give() {
 		}
 		rw.queue.mu.Unlock()
 		more := b.full()
-		b.wake(nil)
+		b.wake()
 		if !more {
 			return
 		}

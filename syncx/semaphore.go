@@ -136,7 +136,7 @@ func (s *Semaphore) Close() {
 		s.put(back)
 		done := s.queue.empty()
 		s.queue.mu.Unlock()
-		b.wake(nil)
+		b.wake()
 		if done {
 			return
 		}

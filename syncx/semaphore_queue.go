@@ -34,7 +34,7 @@ func (s *Semaphore) give(n uint64) {
 		w, ok := s.grant(&n)
 		s.finish(n)
 		if ok {
-			wake(nil, w)
+			wake(w)
 		}
 		return
 	}
@@ -53,7 +53,7 @@ func (s *Semaphore) give(n uint64) {
 		} else {
 			s.finish(n)
 		}
-		b.wake(nil)
+		b.wake()
 		if !more {
 			return
 		}

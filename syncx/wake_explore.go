@@ -8,4 +8,4 @@ import "github.com/suiro-go/suiro/sched"
 // runs.
 var wakes func(w sched.Waker)
 
-func wake(_ *sched.Context, w sched.Waker) { wakes(w) }
+func wake(w sched.Waker) { wakes(w) }

@@ -1,10 +1,12 @@
-// Package ctxcheck asks before a call begins whether its context has ended.
+// Package ctxcheck asks before a call begins whether its context has ended, and whether the call
+// may wait with it.
 package ctxcheck
 
 import (
 	"context"
 
 	"github.com/suiro-go/suiro/internal/ctxend"
+	"github.com/suiro-go/suiro/internal/onworker"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -15,4 +17,23 @@ func Ended(ctx context.Context) error {
 		return nil
 	}
 	return ctxend.Reason(ctx)
+}
+
+// Refused is sched.ErrBlocksWorker if a wait with ctx would block a worker. An Await refuses a wait
+// only once the future has been polled. A call whose first poll has an effect, or that waits more
+// than once, asks here before. A nil ctx is refused as Await does.
+func Refused(ctx context.Context) error {
+	if sched.FromContext(ctx) != nil {
+		return nil
+	}
+	return Blocks(ctx)
+}
+
+// Blocks is Refused for a call that blocks its goroutine with any context.
+func Blocks(ctx context.Context) error {
+	if ctx == nil {
+		_, err := sched.Await(ctx, sched.Yield())
+		return err
+	}
+	return onworker.Wait()
 }

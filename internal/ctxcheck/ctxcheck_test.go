@@ -41,3 +41,28 @@ func TestOnlyAContextThatIsNotTheTasksOwnHasEnded(t *testing.T) {
 	require.NoError(t, aborted.own)
 	require.ErrorIs(t, aborted.derived, context.Canceled)
 }
+
+// On a worker an ordinary context is refused, and a nil one anywhere.
+func TestAWaitIsRefusedBeforeItBegins(t *testing.T) {
+	var none context.Context
+	for _, check := range []func(context.Context) error{ctxcheck.Refused, ctxcheck.Blocks} {
+		require.ErrorIs(t, check(none), sched.ErrMisuse)
+		require.NoError(t, check(t.Context()))
+	}
+	rt := sched.New(sched.Config{Workers: 1})
+	defer func() { require.NoError(t, rt.Close()) }()
+	h := sched.Go(rt, func(cx *sched.Context) (int, error) {
+		derived, stop := context.WithCancel(cx)
+		defer stop()
+		for _, ctx := range []context.Context{cx, derived} {
+			require.NoError(t, ctxcheck.Refused(ctx))
+			require.ErrorIs(t, ctxcheck.Blocks(ctx), sched.ErrBlocksWorker)
+		}
+		require.ErrorIs(t, ctxcheck.Refused(context.Background()), sched.ErrBlocksWorker)
+		require.ErrorIs(t, ctxcheck.Blocks(context.Background()), sched.ErrBlocksWorker)
+		require.ErrorIs(t, ctxcheck.Refused(none), sched.ErrMisuse)
+		return 0, nil
+	})
+	_, err := h.Wait(t.Context())
+	require.NoError(t, err)
+}

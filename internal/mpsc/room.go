@@ -1,7 +1,7 @@
 package mpsc
 
-// In a Room, senders wait until a full mailbox has room. One lock of the caller's guards the Room
-// and all of its Seats. A sender sits down, and then tries once more. The consumer first frees
+// A Room is where senders wait until a full mailbox has room. One lock of the caller's guards the
+// Room and all of its Seats. A sender sits down, and then tries once more. The consumer first frees
 // room, and then calls as many senders as it has freed places.
 //
 // No sender waits for nothing. While one sits and the mailbox has room, one party has yet to look:

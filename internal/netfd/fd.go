@@ -77,13 +77,14 @@ func Open(g *engine.Group, cx *sched.Context, sysfd int, kind Kind, outbound boo
 func (fd *FD) Close() error {
 	first, last := fd.life.Close()
 	switch {
-	case last:
+	case last: // no call is under way, so none waits
 		fd.shut()
-	case !first:
+	case first: // the last call or user shuts it, perhaps before these signals, which do not use it
+		for d := range fd.halves {
+			fd.halves[d].Signal()
+		}
+	default:
 		return net.ErrClosed
-	}
-	for d := range fd.halves {
-		fd.halves[d].Signal()
 	}
 	return nil
 }

@@ -263,7 +263,7 @@ func TestCanceledReadsLoseNothing(t *testing.T) {
 	matrix(t, func(f *fixture) {
 		fd, c := f.pair(nil)
 		var got []byte
-		canceled, sent := 0, 0
+		waited, canceled, sent := 0, 0, 0
 		for len(got) < 300 {
 			var cancel context.CancelFunc
 			empty := sent == len(got)
@@ -278,6 +278,12 @@ func TestCanceledReadsLoseNothing(t *testing.T) {
 			})
 			if empty { // else it does not wait
 				f.waits(fd, netfd.In)
+				if waited++; waited%2 == 1 { // no byte comes before the cancel
+					cancel()
+					require.ErrorIs(f, f.wait(h), context.Canceled)
+					canceled++
+					continue
+				}
 				go cancel()
 			}
 			_, err := c.Write(noise[sent : sent+1])
@@ -288,7 +294,9 @@ func TestCanceledReadsLoseNothing(t *testing.T) {
 				canceled++
 			}
 		}
-		t.Logf("%d canceled", canceled)
+		f.Logf("%d of %d that waited were canceled", canceled, waited)
+		require.GreaterOrEqual(f, canceled, (waited+1)/2)
+		require.GreaterOrEqual(f, waited, 2)
 		require.Equal(f, noise[:len(got)], got)
 	})
 }

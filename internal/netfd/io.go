@@ -54,9 +54,10 @@ func (given) filled(int)     {}
 func receive[D destination](ctx context.Context, h *half, to D) (n int, final bool, err error) {
 	fd := h.fd
 	for {
+		errno := syscall.EAGAIN
 		if h.asks() {
 			p := to.room()
-			n, errno := fd.calls.TryRecv(fd.end.FD, p)
+			n, errno = fd.calls.TryRecv(fd.end.FD, p)
 			h.drained = errno == syscall.EAGAIN || 0 < n && n < len(p) && fd.kind == TCP && fd.marks.Load() == 0
 			to.filled(max(n, 0))
 			switch {
@@ -67,14 +68,8 @@ func receive[D destination](ctx context.Context, h *half, to D) (n int, final bo
 			case !temporary(errno):
 				return 0, true, sock.Error("read", errno)
 			}
-			if err := h.pause(ctx, errno); err != nil {
-				return 0, false, err
-			}
-			if errno != syscall.EAGAIN {
-				continue
-			}
 		}
-		if err := h.await(ctx); err != nil {
+		if err := h.pause(ctx, errno); err != nil {
 			return 0, false, err
 		}
 	}
@@ -95,8 +90,10 @@ func (fd *FD) Write(ctx context.Context, p []byte) (int, error) {
 		if sent == len(p) {
 			return sent, nil
 		}
+		errno := syscall.EAGAIN
 		if h.asks() {
-			n, errno := fd.calls.TrySend(fd.end.FD, p[sent:], nil)
+			var n int
+			n, errno = fd.calls.TrySend(fd.end.FD, p[sent:], nil)
 			sent += n
 			h.drained = errno == syscall.EAGAIN
 			switch {
@@ -105,14 +102,8 @@ func (fd *FD) Write(ctx context.Context, p []byte) (int, error) {
 			case !temporary(errno):
 				return sent, sock.Error("write", errno)
 			}
-			if err := h.pause(ctx, errno); err != nil {
-				return sent, err
-			}
-			if errno != syscall.EAGAIN {
-				continue
-			}
 		}
-		if err := h.await(ctx); err != nil {
+		if err := h.pause(ctx, errno); err != nil {
 			return sent, err
 		}
 	}
@@ -131,19 +122,14 @@ func (fd *FD) Do(ctx context.Context, d readiness.Direction, f func(sysfd int) s
 	}
 	for {
 		h.drained = false
+		errno := syscall.EAGAIN
 		if h.asks() {
-			errno := f(fd.end.FD)
+			errno = f(fd.end.FD)
 			if !temporary(errno) {
 				return sock.Error("call", errno)
 			}
-			if err := h.pause(ctx, errno); err != nil {
-				return err
-			}
-			if errno != syscall.EAGAIN {
-				continue
-			}
 		}
-		if err := h.await(ctx); err != nil {
+		if err := h.pause(ctx, errno); err != nil {
 			return err
 		}
 	}
@@ -165,11 +151,14 @@ func (h *half) fair(ctx context.Context) error {
 // shortage is how long a call waits when the kernel lacks memory: no edge tells when there is some.
 const shortage = time.Millisecond
 
-// pause waits after ENOBUFS.
-func (h *half) pause(ctx context.Context, errno syscall.Errno) error {
-	if errno != syscall.ENOBUFS {
-		return nil
+// pause waits after a temporary errno: for an edge after EAGAIN, for memory after ENOBUFS. After
+// EINTR it returns at once.
+func (h *half) pause(ctx context.Context, errno syscall.Errno) (err error) {
+	switch errno {
+	case syscall.EAGAIN:
+		err = h.await(ctx)
+	case syscall.ENOBUFS:
+		_, err = sched.Block(ctx, h.fd.group.RT, sched.Sleep(shortage))
 	}
-	_, err := sched.Block(ctx, h.fd.group.RT, sched.Sleep(shortage))
 	return err
 }

@@ -37,17 +37,21 @@ func TestAnUpstreamThatNeverSaysContinueIsA504(t *testing.T) {
 // Once it has been told to continue, a client has no more time than others have.
 func TestAClientThatIsToldToContinueMustSendItsBody(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
-			"header_timeout = '1s'\nidle_timeout = '1h'")
-		c := f.dial()
-		_, err := io.WriteString(c, expecting)
-		require.NoError(t, err)
-		in := bufio.NewReader(c)
-		for _, status := range []int{http.StatusContinue, http.StatusRequestTimeout} {
-			res, err := http.ReadResponse(in, nil)
-			require.NoError(t, err)
-			require.Equal(t, status, res.StatusCode)
-		}
+		conntest.Punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+			f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
+				"header_timeout = '"+limit.String()+"'\nidle_timeout = '1h'")
+			c := f.dial()
+			if _, err := io.WriteString(c, expecting); err != nil {
+				return err
+			}
+			alive()
+			in := bufio.NewReader(c)
+			if err := answered(in, http.StatusContinue); err != nil {
+				return err
+			}
+			alive()
+			return answeredLate(in, http.StatusRequestTimeout, limit, alive)
+		})
 	})
 }
 

@@ -31,19 +31,36 @@ func TestAClientThatNeverAsksIsNotWaitedFor(t *testing.T) {
 // A head that arrives byte by byte must still be whole in time.
 func TestAHeadThatDribblesIsNotWaitedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "header_timeout = '1s'", "idle_timeout = '1h'")
-		c := f.dial()
-		go func() {
-			_, err := io.WriteString(c, "GET / HTTP/1.1\r\n")
-			for err == nil {
-				time.Sleep(5 * time.Millisecond) // any pause does: the head never ends
-				_, err = io.WriteString(c, "A: b\r\n")
+		conntest.Punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+			f, _ := behindHTTP(t, backend, func(http.ResponseWriter, *http.Request) {}, "header_timeout = '"+limit.String()+"'", "idle_timeout = '1h'")
+			c := f.dial()
+			if _, err := io.WriteString(c, "GET / HTTP/1.1\r\n"); err != nil {
+				return err
 			}
-		}()
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusRequestTimeout, res.StatusCode)
+			alive()
+			go func() {
+				for err := error(nil); err == nil; {
+					time.Sleep(5 * time.Millisecond) // any pause does: the head never ends
+					_, err = io.WriteString(c, "A: b\r\n")
+				}
+			}()
+			return answeredLate(bufio.NewReader(c), http.StatusRequestTimeout, limit, alive)
+		})
 	})
+}
+
+// answeredLate is answered within Punctual, for an answer that is awaited for as long as the limit.
+func answeredLate(in *bufio.Reader, status int, limit time.Duration, alive func()) error {
+	done := make(chan error, 1)
+	go func() { done <- answered(in, status) }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(limit / 10):
+			alive()
+		}
+	}
 }
 
 // The connection is idle while the upstream thinks, but a request is pending on it.
@@ -171,22 +188,28 @@ func TestAConnectionHasOnlySoManyRequests(t *testing.T) {
 // A body that comes byte by byte is not waited for until the idle time-out after each of them.
 func TestABodyThatDribblesIsNotWaitedFor(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
-			"min_rate = 1000000", "header_timeout = '1s'", "idle_timeout = '1h'")
 		for _, framing := range []string{"Content-Length: 1000000", "Transfer-Encoding: chunked"} {
-			c := f.dial()
-			go func() {
-				_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\n"+framing+"\r\n\r\n")
-				for err == nil {
-					time.Sleep(5 * time.Millisecond) // any pause does: the body never ends
-					_, err = io.WriteString(c, "1\r\nx\r\n")
+			conntest.Punctual(t, 200*time.Millisecond, func(limit time.Duration, alive func()) error {
+				f, _ := behindHTTP(t, backend, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
+					"min_rate = 1000000", "header_timeout = '"+limit.String()+"'", "idle_timeout = '1h'")
+				c := f.dial()
+				if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\n"+framing+"\r\n\r\n"); err != nil {
+					return err
 				}
-			}()
-			res, err := http.ReadResponse(bufio.NewReader(c), nil)
-			require.NoError(t, err)
-			require.Equal(t, http.StatusRequestTimeout, res.StatusCode)
-			require.NoError(t, c.Close())
-			conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+				alive()
+				go func() {
+					for err := error(nil); err == nil; {
+						time.Sleep(5 * time.Millisecond) // any pause does: the body never ends
+						_, err = io.WriteString(c, "1\r\nx\r\n")
+					}
+				}()
+				if err := answeredLate(bufio.NewReader(c), http.StatusRequestTimeout, limit, alive); err != nil {
+					return err
+				}
+				require.NoError(t, c.Close())
+				conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+				return nil
+			})
 		}
 	})
 }
@@ -194,21 +217,29 @@ func TestABodyThatDribblesIsNotWaitedFor(t *testing.T) {
 // A client that takes an answer byte by byte does not hold its upstream until the idle time-out.
 func TestAnAnswerThatIsTakenTooSlowlyEnds(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		ended := make(chan struct{}, 1)
-		f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, _ *http.Request) {
-			p := make([]byte, 1<<20)
-			for {
-				if _, err := w.Write(p); err != nil {
-					ended <- struct{}{}
-					return
+		conntest.Punctual(t, time.Second, func(limit time.Duration, alive func()) error {
+			ended := make(chan struct{}, 1)
+			f, _ := behindHTTP(t, backend, func(w http.ResponseWriter, _ *http.Request) {
+				p := make([]byte, 1<<20)
+				for {
+					if _, err := w.Write(p); err != nil {
+						ended <- struct{}{}
+						return
+					}
 				}
+			}, "min_rate = 1000000000", "header_timeout = '"+limit.String()+"'", "idle_timeout = '1h'")
+			c := f.dial()
+			if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+				return err
 			}
-		}, "min_rate = 1000000000", "header_timeout = '1s'", "idle_timeout = '1h'")
-		c := f.dial()
-		_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-		require.NoError(t, err)
-		conntest.Receive(t, ended) // though the connection stays
-		conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+			alive()
+			if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil { // it takes no more
+				return err
+			}
+			conntest.Receive(t, ended) // though the connection stays
+			conntest.Eventually(t, func() bool { return f.route().Active == 0 })
+			return nil
+		})
 	})
 }
 
