@@ -26,8 +26,8 @@ import (
 // error, which is also logged, at most once a second. Close, Abort, the deadlines, the addresses,
 // Bind, Socket and Handle are for any goroutine. The zero value cannot be used.
 //
-// Once a write has failed, the next ones fail too. Reads first return all that has arrived, as those
-// of package net do.
+// Once a write has failed, the next ones fail too. Reads first return all that has arrived, as
+// those of package net do.
 //
 // Errors of reads and writes are *net.OpError, except io.EOF, io.ErrUnexpectedEOF and ErrNotReady.
 // They match net.ErrClosed after Close, Abort and the end of the group, os.ErrDeadlineExceeded

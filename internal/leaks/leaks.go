@@ -1,5 +1,5 @@
-// Package leaks finds goroutines that wait and that nothing can wake any more, at the end of a suite
-// of tests.
+// Package leaks finds goroutines that wait and that nothing can wake any more, at the end of a
+// suite of tests.
 package leaks
 
 import (

@@ -5,10 +5,10 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// blockingSyscall is syscall.Syscall6 for a call that waits for long. Its thread gives the Go P away
-// first, as Go's runtime does in its own waits, and takes an idle one when the call returns. In
-// Syscall6 the P stays with the thread until Go's monitor takes it away, after up to 10 ms in which
-// it looks some 60 times.
+// blockingSyscall is syscall.Syscall6 for a call that waits for long. Its thread gives the Go P
+// away first, as Go's runtime does in its own waits, and takes an idle one when the call returns.
+// In Syscall6 the P stays with the thread until Go's monitor takes it away, after up to 10 ms in
+// which it looks some 60 times.
 //
 // From one call of the runtime to the other the stack must not grow, the frame must stay, and no
 // pointer may be written to the heap.
