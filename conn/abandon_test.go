@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -90,10 +91,43 @@ func TestADialInFlightEndsWithItsGroup(t *testing.T) {
 					conntest.Eventually(t, func() bool { return g.Len() == 1 })
 					require.NoError(t, g.Close())
 					require.ErrorIs(t, conntest.Receive(t, ended), net.ErrClosed)
+					requireNoHandshake(t)
 				})
 			}
 		}
 	}
+}
+
+// requireNoHandshake: no goroutine of a handshake is left.
+func requireNoHandshake(t *testing.T) {
+	t.Helper()
+	conntest.Eventually(t, func() bool {
+		stacks := make([]byte, 1<<20)
+		return !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "tlsmem.(*handshake)")
+	})
+}
+
+func TestAnAcceptedHandshakeEndsWithItsGroup(t *testing.T) {
+	s := newSecret(t)
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		cfg := conn.Config{}
+		cfg.Reactor.Backend = backend
+		g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
+		require.NoError(t, err)
+		ln := conntest.Listen(t)
+		_, err = g.Listen(ln, conn.ServeTLS(s.server, funcs{}))
+		require.NoError(t, err)
+		client, err := net.Dial("tcp", ln.Addr().String())
+		require.NoError(t, err)
+		defer client.Close()
+		write(t, client, "\x16\x03\x01\x00\x01\x01") // a record with a part of a ClientHello
+		conntest.Eventually(t, func() bool {
+			stacks := make([]byte, 1<<20)
+			return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "tlsmem.(*handshake)")
+		})
+		require.NoError(t, g.Close())
+		requireNoHandshake(t)
+	})
 }
 
 // A dial that begins while the workers stop is refused, or its wait ends.

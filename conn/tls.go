@@ -206,6 +206,7 @@ func (h *handshakeHandler) OnData(u *Conn) error {
 const handshakesPerWorker = 256
 
 func (h *handshakeHandler) shake(c *core.Conn, f *core.Filter) {
+	c.Group.WatchEnd()
 	f.Session.Begin(c.LocalAddr(), h.sem, cmp.Or(h.limit, handshakesPerWorker*c.Group.Runtime.Workers()))
 }
 
@@ -285,6 +286,9 @@ func (h *handshakeHandler) OnClose(u *Conn, err error) {
 
 // Abandoned implements core.Consumer.
 func (h *handshakeHandler) Abandoned(c *core.Conn, _ error) {
+	if f := c.Filter(); f != nil {
+		f.Session.GiveUp(c.NeverOpened()) // else its goroutine would wait for ever
+	}
 	if k, ok := h.inner.(core.Consumer); ok {
 		k.Abandoned(c, c.NeverOpened())
 	} else {
