@@ -134,7 +134,7 @@ func TestOnWritableComesOnceTheQueueHasFallenToLowWater(t *testing.T) {
 		c := f.dial()
 		conntest.Eventually(t, func() bool { // before anything is read: else the socket might take all at once
 			for i := range f.Connections() {
-				return i.Unsent > 256<<10
+				return i.Unsent > 64<<10 // it may stop between the two marks, when the kernel has no more room
 			}
 			return false
 		})

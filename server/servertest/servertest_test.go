@@ -224,6 +224,7 @@ func ExampleListen() {
 		_ = http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	}()
 	client := &http.Client{Transport: &http.Transport{DialContext: ln.DialContext}}
+	defer client.CloseIdleConnections()
 	r, err := client.Get("http://memory/")
 	if err != nil {
 		fmt.Println(err)
