@@ -59,8 +59,8 @@ type Consumer interface {
 	// ReadsBeforeReset reports whether the consumer gets the bytes that arrived before a reset.
 	// Then a paused connection need not notice a reset.
 	ReadsBeforeReset() bool
-	// SendFailed says why nothing more is sent. Bytes that have arrived can still be read. A splice,
-	// and a consumer without ReadsBeforeReset, are not told.
+	// SendFailed says why nothing more is sent. Bytes that have arrived can still be read. It is
+	// not called for a splice, nor without ReadsBeforeReset.
 	SendFailed(err error)
 	// KeepsAll reports whether the consumer takes bytes also while reading is paused.
 	KeepsAll() bool
