@@ -16,7 +16,8 @@ func (g *Group) Dial(addr net.Addr, h Handler) (Handle, error) {
 
 // Dial is Group.Dial for a connection that exchanges bytes with this one, as in a proxy. It begins
 // on the worker where this one receives, in spite of Config.Placement, so that those bytes stay
-// there.
+// there. It begins when the method of this one's handler that calls Dial returns. So nothing
+// arrives before that method has called Splice.
 func (c *Conn) Dial(addr net.Addr, h Handler) (Handle, error) {
 	return c.Group().DialWith(&DialConfig{Addrs: []net.Addr{addr}, Near: c}, h)
 }

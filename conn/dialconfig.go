@@ -55,7 +55,8 @@ type DialConfig struct {
 	Preface []byte
 
 	// Near makes the connection begin on the worker where another one receives. DialWith must then
-	// be called in a method of that one's handler. nil: where Config.Placement says.
+	// be called in a method of that one's handler, and begins when that returns. nil: where
+	// Config.Placement says.
 	Near *Conn
 }
 

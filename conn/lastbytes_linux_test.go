@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -83,6 +85,28 @@ func TestASplicePassesOnAllThatArrivedBeforeAReset(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Else the other connection might have received, and ended by a reset, before it is spliced.
+func TestADialOfAHandlerBeginsWhenItsMethodReturns(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		origin := silentTCP(t)
+		dialed, release := make(chan error, 1), make(chan struct{})
+		f := serve(t, backend, 2, funcs{open: func(a *conn.Conn) error {
+			_, err := a.Dial(origin.Addr(), funcs{})
+			dialed <- err
+			<-release
+			return err
+		}})
+		f.dial()
+		require.NoError(t, conntest.Receive(t, dialed))
+		require.NoError(t, origin.SetDeadline(time.Now().Add(50*time.Millisecond)))
+		_, err := origin.Accept()
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		close(release)
+		require.NoError(t, origin.SetDeadline(time.Time{}))
+		acceptTCP(t, origin)
+	})
 }
 
 func TestCloseByResetComesAfterAllThatWasWritten(t *testing.T) {

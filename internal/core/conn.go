@@ -70,6 +70,7 @@ type extras struct {
 	place  membudget.Waiter // in the line for memory
 	watch  watch
 	dial   dialing
+	dialed []start // by its handler, in this run
 	Link   *Link   // of one that is spliced; the task writes it, under Mu
 	Filter *Filter // of one that speaks TLS; the task writes it, under Mu
 }

@@ -70,15 +70,42 @@ func (g *Group) DialWith(cfg *DialConfig, h any) (Handle, error) {
 	g.WatchEnd()
 	g.Dials.Outside.Begun.Add(1)
 	c.mark = markOf(g.Dials, g.Runtime.Now())
+	if cfg.Near != nil {
+		c.Inbox.Sign(unstarted)
+	}
 	g.Engine.Table.Add(&c.Endpoint)
 	h2 := c.Handle()
-	if cfg.Near != nil {
-		g.Start(cfg.Near.Driver, c, at)
+	if near := cfg.Near; near != nil {
+		near.More().dialed = append(near.Extras.dialed, start{c, at})
+		near.Task.Wake() // a run follows even if the caller is none of its handler's methods
 	} else {
 		c.Task.WakeOn(at)
 	}
 	abandonLate(c)
 	return h2, nil
+}
+
+// A start is a connection that a handler of another one has dialed, and the worker on which it
+// begins.
+type start struct {
+	c  *Conn
+	at int
+}
+
+// startDialed begins the dials of the handler's methods that have returned. Had they begun before,
+// another worker could receive from them, and see them end, before the handler has spliced them.
+func (c *Conn) startDialed() {
+	if c.Extras == nil || len(c.Extras.dialed) == 0 {
+		return
+	}
+	all := c.Extras.dialed
+	c.Extras.dialed = nil
+	for _, s := range all {
+		s.c.Mu.Lock()
+		s.c.Inbox.Unsign(unstarted)
+		s.c.Mu.Unlock()
+		c.Group.Start(c.Driver, s.c, s.at)
+	}
 }
 
 // A dialing is a dial to one of several addresses. It lies in the extras. A dial to one address

@@ -91,6 +91,7 @@ func over(c *Conn) {
 	lateSplice(c)
 	lived := lifeOf(c)
 	tellOver(c)
+	c.startDialed()
 	c.Driver.telling = nil // the handler has not ended the goroutine
 	if c.Extras != nil {
 		c.Extras.Clock.alarm.Stop(c.Group.Runtime)

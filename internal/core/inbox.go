@@ -36,6 +36,7 @@ const (
 	watchOver                                                  // the Hangup has ended
 	watchEnded                                                 // the receive may have missed something: see doubt
 
+	unstarted    mailbox.Signs = 1 << 13 // startDialed is going to wake the task
 	endAsked     mailbox.Signs = 1 << 14 // a command was accepted that ends the connection; for good
 	watchDoubted mailbox.Signs = 1 << 15 // a worker is going to look, see doubt
 )
@@ -211,8 +212,11 @@ func (c *Conn) Tell(cmd Command) error {
 	if cmd.counted {
 		in.Rest().calls++
 	}
+	waits := in.Signs().Is(unstarted)
 	c.Mu.Unlock()
-	c.Task.Wake()
+	if !waits {
+		c.Task.Wake()
+	}
 	if cmd.ends() { // the task may be within the call that its context is to end
 		c.EndContext(cmd.cause())
 	}

@@ -44,6 +44,7 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 		c.detach()
 	}
 	n.drop(c)
+	c.startDialed()
 	if done = c.settle(); !done {
 		k.Settled(c)
 	}

@@ -45,6 +45,7 @@ func (t *connTask) Exited(*sched.Context) {
 	c.Group.Config.Logger.Error("conn: handler called runtime.Goexit", "remote", c.RemoteAddr())
 	c.detach()
 	c.Fail(sched.ErrGoexit)
+	c.startDialed()
 	if c.Driver.telling == c {
 		c.Driver.telling = nil
 		c.Install(Gone{}) // OnClose has been called
