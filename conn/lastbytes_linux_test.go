@@ -90,7 +90,7 @@ func TestASplicePassesOnAllThatArrivedBeforeAReset(t *testing.T) {
 // Else the other connection might have received, and ended by a reset, before it is spliced.
 func TestADialOfAHandlerBeginsWhenItsMethodReturns(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		origin := silentTCP(t)
+		origin := silentTCP(t).(*net.TCPListener)
 		dialed, release := make(chan error, 1), make(chan struct{})
 		f := serve(t, backend, 2, funcs{open: func(a *conn.Conn) error {
 			_, err := a.Dial(origin.Addr(), funcs{})
