@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -98,12 +99,14 @@ func TestADialOfAHandlerBeginsWhenItsMethodReturns(t *testing.T) {
 			<-release
 			return err
 		}})
+		goOn := sync.OnceFunc(func() { close(release) })
+		defer goOn()
 		f.dial()
 		require.NoError(t, conntest.Receive(t, dialed))
 		require.NoError(t, origin.SetDeadline(time.Now().Add(50*time.Millisecond)))
 		_, err := origin.Accept()
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		close(release)
+		goOn()
 		require.NoError(t, origin.SetDeadline(time.Time{}))
 		acceptTCP(t, origin)
 	})
