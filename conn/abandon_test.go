@@ -101,10 +101,13 @@ func TestADialInFlightEndsWithItsGroup(t *testing.T) {
 // requireNoHandshake: no goroutine of a handshake is left.
 func requireNoHandshake(t *testing.T) {
 	t.Helper()
-	conntest.Eventually(t, func() bool {
-		stacks := make([]byte, 1<<20)
-		return !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "tlsmem.(*handshake)")
-	})
+	conntest.Eventually(t, func() bool { return !inHandshake() })
+}
+
+// inHandshake reports whether a goroutine of a handshake runs.
+func inHandshake() bool {
+	stacks := make([]byte, 1<<20)
+	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "tlsmem.(*handshake)")
 }
 
 // The descriptor of the accepted connection stays open, so no Guard looks.
@@ -122,10 +125,7 @@ func TestAnAcceptedHandshakeEndsWithItsGroup(t *testing.T) {
 		require.NoError(t, err)
 		defer client.Close()
 		write(t, client, "\x16\x03\x01\x00\x01\x01") // a record with a part of a ClientHello
-		conntest.Eventually(t, func() bool {
-			stacks := make([]byte, 1<<20)
-			return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "tlsmem.(*handshake)")
-		})
+		conntest.Eventually(t, inHandshake)
 		require.NoError(t, g.Close())
 		requireNoHandshake(t)
 	}

@@ -132,6 +132,20 @@ func TestCloseByResetComesAfterAllThatWasWritten(t *testing.T) {
 	})
 }
 
+// sendAndClose is some clients of the Unix server at path. Each sends a request several times, reads
+// no answer, and closes.
+func sendAndClose(t *testing.T, path string, clients, requests int, request []byte) {
+	t.Helper()
+	for range clients {
+		c, err := net.Dial("unix", path)
+		require.NoError(t, err)
+		for range requests {
+			write(t, c, string(request))
+		}
+		require.NoError(t, c.Close())
+	}
+}
+
 // A client that sends and closes, without a look at the answers, makes the sends of those fail. All
 // that it has sent is handled all the same.
 func TestWhatAPeerSentBeforeItClosedIsHandledThoughAnswersFail(t *testing.T) {
@@ -176,14 +190,7 @@ func TestWhatAPeerSentBeforeItClosedIsHandledThoughAnswersFail(t *testing.T) {
 					}}
 				}
 				f.listen("unix", path, counting)
-				for range clients {
-					c, err := net.Dial("unix", path)
-					require.NoError(t, err)
-					for range requests {
-						write(t, c, string(noise[:size]))
-					}
-					require.NoError(t, c.Close())
-				}
+				sendAndClose(t, path, clients, requests, noise[:size])
 				conntest.Eventually(t, func() bool { return ended.Load() == clients && f.Len() == 0 })
 				require.EqualValues(t, clients*requests, handled.Load())
 			})
@@ -255,14 +262,7 @@ func TestReadersGetWhatAPeerSentBeforeItClosedThoughAnswersFail(t *testing.T) {
 							}
 						}()
 					}
-					for range clients {
-						c, err := net.Dial("unix", path)
-						require.NoError(t, err)
-						for range requests {
-							write(t, c, string(noise[:size]))
-						}
-						require.NoError(t, c.Close())
-					}
+					sendAndClose(t, path, clients, requests, noise[:size])
 					conntest.Eventually(t, func() bool { return ended.Load() == clients && f.Len() == 0 })
 					require.EqualValues(t, clients*requests, handled.Load())
 				})

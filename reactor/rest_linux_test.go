@@ -41,18 +41,9 @@ func TestGoPollerSeesTheEventsOfARestOnly(t *testing.T) {
 }
 
 func TestARestOfARingLetsNoEventsThroughAfterIt(t *testing.T) {
-	before := runtime.GOMAXPROCS(1) // else it waits in the kernel
-	defer runtime.GOMAXPROCS(before)
+	r := newRing(t, 1)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cfg, err := Select(Config{Backend: "io_uring"}, nil)
-	if err != nil {
-		t.Skipf("io_uring cannot start here: %v", err)
-	}
-	opened, err := Open(cfg)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, opened.Close()) }()
-	r := opened.(*uringReactor)
 	out := make([]Completion, 4)
 	for range 3 {
 		require.NoError(t, r.Wake())
@@ -60,4 +51,29 @@ func TestARestOfARingLetsNoEventsThroughAfterIt(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, r.rest.isOpen)
 	}
+}
+
+// With several processors a ring's thread waits in the kernel, also if one is all that is left.
+func TestARingOfSeveralProcessorsDoesNotRest(t *testing.T) {
+	r := newRing(t, 2)
+	require.Nil(t, r.rest)
+	runtime.GOMAXPROCS(1)
+	require.NoError(t, r.Wake())
+	_, err := r.Poll(make([]Completion, 4), -1, false)
+	require.NoError(t, err)
+	require.Nil(t, r.rest)
+}
+
+// newRing makes a ring while GOMAXPROCS has that value. It keeps the value until the test ends.
+func newRing(t *testing.T, processors int) *uringReactor {
+	before := runtime.GOMAXPROCS(processors)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	cfg, err := Select(Config{Backend: "io_uring"}, nil)
+	if err != nil {
+		t.Skipf("io_uring cannot start here: %v", err)
+	}
+	r, err := Open(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return r.(*uringReactor)
 }

@@ -106,7 +106,9 @@ func tryURing(cfg *Config) (_ Reactor, err error) {
 	if err = r.waker.open(0); err != nil {
 		return nil, explainURing(err)
 	}
-	if runtime.GOMAXPROCS(0) == 1 { // else an idle P is likely at the end of a wait in the kernel
+	// With more than one P, an idle one is likely at the end of a wait in the kernel. The choice
+	// stays when GOMAXPROCS changes: a wait then costs more.
+	if runtime.GOMAXPROCS(0) == 1 {
 		r.rest, _ = newRest(ring.FD(), r.pollInRest)
 	}
 	if r.faults != nil {

@@ -11,7 +11,8 @@ import "github.com/suiro-go/suiro/internal/bufs"
 //
 // A handler that has paused the reading, or that has closed the connection, wants no more. A Stream
 // and a Socket pause the reading while nobody reads, and go on with it. Their writes fail from then
-// on, and nothing but their users, and Config.IdleTimeout, ends the connection before its input.
+// on. Their connection ends when its users close it, when Config.IdleTimeout has passed, or when
+// they have read all of its input.
 
 // FailSend ends a connection after a send that has failed with err. The peer sees a reset, since
 // after a FIN it would take its part for the whole.
