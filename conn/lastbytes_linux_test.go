@@ -132,8 +132,8 @@ func TestCloseByResetComesAfterAllThatWasWritten(t *testing.T) {
 	})
 }
 
-// sendAndClose is some clients of the Unix server at path. Each sends requests, reads no answer, and
-// closes.
+// sendAndClose is some clients of the Unix server at path. Each sends requests, reads no answer,
+// and closes.
 func sendAndClose(t *testing.T, path string, clients, requests int, request []byte) {
 	t.Helper()
 	for range clients {
