@@ -48,9 +48,21 @@ func TestTheListingOfTheAPIIsThatOfTheCode(t *testing.T) {
 				strings.Join(removed, "\n  "), strings.Join(without(lines, recorded), "\n  "))
 		}
 	}
+	assert.LessOrEqual(t, names(all["syncx"])+names(all["chanx"]), 140, "names of syncx and chanx")
 	present, err := filepath.Glob("api/*.txt")
 	require.NoError(t, err)
 	for _, file := range present {
 		assert.Contains(t, files, filepath.ToSlash(file), "no public package has this listing")
 	}
+}
+
+// names is the number of exported names in a listing. The fields and methods within a type are part
+// of its name.
+func names(listing []string) (n int) {
+	for _, line := range listing {
+		if !strings.HasPrefix(line, "type ") || !strings.Contains(line, ", ") {
+			n++
+		}
+	}
+	return n
 }

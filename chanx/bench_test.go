@@ -73,19 +73,25 @@ import (
 type producer struct {
 	left int
 	tx   *chanx.Sender[int]
-	f    *chanx.SendFuture[int]
+	f    sched.Future[struct{}] // nil: it does not wait
 }
 
 func newProducer(tx *chanx.Sender[int], n int) *producer {
-	return &producer{n, tx.Clone(), tx.SendFuture(0)}
+	return &producer{left: n, tx: tx.Clone()}
 }
 
 func (p *producer) Poll(cx *sched.Context) (struct{}, error) {
 	for ; p.left > 0; p.left-- {
+		if p.f == nil && cx.Proceed() && p.tx.TrySend(p.left) == nil {
+			continue
+		}
+		if p.f == nil {
+			p.f = p.tx.SendFuture(p.left)
+		}
 		if _, err := p.f.Poll(cx); err != nil {
 			return struct{}{}, err
 		}
-		p.f.Reset(p.left)
+		p.f = nil
 	}
 	p.tx.Close()
 	return struct{}{}, nil

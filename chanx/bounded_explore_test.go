@@ -145,7 +145,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			c := newExplored(m.x, 1)
 			c.ring.push(3)
 			m.thread("canceled", func(s sleeper) {
-				f := &SendFuture[int]{value: 1}
+				f := &sendFuture[int]{value: 1}
 				f.ch = c
 				if f.await(nil, s.waker) == sched.ErrPending {
 					f.Cancel()
@@ -193,7 +193,7 @@ func TestExploreWaitingLosesNoWakeUp(t *testing.T) {
 			c := newExplored(m.x, 1)
 			c.ring.push(3)
 			m.thread("sender", func(s sleeper) {
-				f := &SendFuture[int]{value: 1}
+				f := &sendFuture[int]{value: 1}
 				f.ch = c
 				old := m.sleeper()
 				err := f.await(nil, old.waker)

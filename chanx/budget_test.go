@@ -45,9 +45,8 @@ func pendings(t *testing.T) map[string]polled {
 		"OneshotRecvFuture":       polling(oneshot.RecvFuture()),
 		"BroadcastRecvFuture":     polling(broadcast.RecvFuture()),
 		"WatchRecvFuture":         polling(watch.RecvFuture()),
-		"ChangedFuture":           polling(watch.ChangedFuture()),
 		"WaitForFuture":           polling(watch.WaitForFuture(func(v int) bool { return v > 1 })),
-		"SendFuture":              polling(sched.Future[struct{}](full(t).SendFuture(1))),
+		"SendFuture":              polling(full(t).SendFuture(1)),
 		"ReserveFuture":           polling(full(t).ReserveFuture()),
 		"ClosedFuture":            polling(full(t).ClosedFuture()),
 	}

@@ -96,6 +96,6 @@ func (s *WatchSender[T]) ClosedFuture() sched.Future[struct{}] { return &closedF
 
 // IsClosed reports whether a Send would fail with ErrClosed: there is no receiver, or this
 // handle is closed.
-func (s *WatchSender[T]) IsClosed() bool { return s.closed.Load() || s.Receivers() == 0 }
+func (s *WatchSender[T]) IsClosed() bool { return s.closed.Load() || s.ch.receiving.Load() == 0 }
 
 func (s *WatchSender[T]) closing() *waitQueue { return &s.ch.closers }

@@ -25,9 +25,9 @@
 // receiver is cheaper.
 //
 // A future belongs to one task at a time. Its errors are those of the method that waits, without
-// those of sched.Await. After it was done it may be polled again, for the next value. If it has
-// lost a Select, has timed out, or its task was aborted, it has taken nothing and sent nothing.
-// SendFuture.Unsent returns the value.
+// those of sched.Await. One that receives may be polled again after it was done, for the next
+// value. A future that has lost a Select, has timed out, or whose task was aborted, has taken
+// nothing and sent nothing.
 //
 // # Costs
 //

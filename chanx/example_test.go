@@ -115,26 +115,24 @@ func ExampleReceiver_RecvFuture() {
 	// Output: 10 <nil>
 }
 
-// A send must not wait for long. If it gives up, it returns the value.
-func ExampleSendFuture_Unsent() {
+// A send must not wait for long. If it gives up, it has sent nothing.
+func ExampleSender_SendFuture() {
 	rt := sched.New(sched.Config{Workers: 1})
 	defer rt.Close()
 
-	tx, _ := chanx.NewBounded[string](1)
+	tx, rx := chanx.NewBounded[string](1)
 	h := sched.Go(rt, func(cx *sched.Context) (struct{}, error) {
 		if err := tx.Send(cx, "first"); err != nil {
 			return struct{}{}, err
 		}
-		f := tx.SendFuture("second")
-		_, err := sched.Await(cx, sched.Timeout(time.Millisecond, sched.Future[struct{}](f)))
-		v, unsent := f.Unsent()
-		fmt.Println(errors.Is(err, context.DeadlineExceeded), v, unsent)
+		_, err := sched.Await(cx, sched.Timeout(time.Millisecond, tx.SendFuture("second")))
+		fmt.Println(errors.Is(err, context.DeadlineExceeded), rx.Len())
 		return struct{}{}, nil
 	})
 	_, err := h.Wait(context.Background())
 	fmt.Println(err)
 	// Output:
-	// true second true
+	// true 1
 	// <nil>
 }
 

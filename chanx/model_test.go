@@ -108,8 +108,8 @@ func compare(t *testing.T, random *rand.Rand, capacity, operations int) {
 			tx, rx = chanx.NewBounded[int](capacity)
 			stopped = false
 		}
-		if tx.Len() != len(model) {
-			t.Fatalf("Len is %d, not %d", tx.Len(), len(model))
+		if rx.Len() != len(model) {
+			t.Fatalf("Len is %d, not %d", rx.Len(), len(model))
 		}
 	}
 }

@@ -40,7 +40,6 @@ func TestAGoroutinesWaitIsRefusedOnAWorker(t *testing.T) {
 		"BroadcastReceiver.Recv": func() error { _, err := br.Recv(ctx); return err },
 		"BroadcastSender.Closed": func() error { return bs.Closed(ctx) },
 		"WatchReceiver.Recv":     func() error { _, err := wr.Recv(ctx); return err },
-		"WatchReceiver.Changed":  func() error { return wr.Changed(ctx) },
 		"WatchReceiver.WaitFor": func() error {
 			_, err := wr.WaitFor(ctx, func(v int) bool { return v > 0 })
 			return err

@@ -47,10 +47,11 @@ func (s *Sender[T]) TrySend(v T) error {
 	return s.ch.send(nil, v).err()
 }
 
-// SendFuture returns a future that sends v. It can be used again (see SendFuture.Reset), without
-// an allocation.
-func (s *Sender[T]) SendFuture(v T) *SendFuture[T] {
-	f := &SendFuture[T]{value: v}
+// SendFuture returns a future that sends v once. It is done when the value is in the channel. Its
+// error is ErrClosed. If it is abandoned before it was done, it has sent nothing. It costs an
+// allocation: a stackless task calls TrySend first.
+func (s *Sender[T]) SendFuture(v T) sched.Future[struct{}] {
+	f := &sendFuture[T]{value: v}
 	if !s.closed.Load() {
 		f.ch = s.ch
 	}
@@ -115,9 +116,6 @@ func (s *Sender[T]) Close() {
 
 // IsClosed reports whether a send would fail with ErrClosed.
 func (s *Sender[T]) IsClosed() bool { return s.closed.Load() || s.ch.ring.tail.Load()&closedBit != 0 }
-
-// Len is the number of values in the channel. It may change at any time.
-func (s *Sender[T]) Len() int { return s.ch.ring.len() }
 
 // increase adds 1 to a count of handles unless the count is 0.
 func increase(handles *atomic.Int64) bool {

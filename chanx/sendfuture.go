@@ -39,24 +39,20 @@ func (s *sendWait[T]) cancel() {
 	}
 }
 
-// A SendFuture sends one value, see Sender.SendFuture. It is done when the value is in the
-// channel. Its error is ErrClosed. If it is abandoned before, it has sent nothing. It belongs to
-// one task at a time, and must not be copied.
-type SendFuture[T any] struct {
+// A sendFuture sends one value, see Sender.SendFuture.
+type sendFuture[T any] struct {
 	sendWait[T]
 	value T
-	sent  bool
 }
 
 var (
-	_ sched.Future[struct{}] = (*SendFuture[int])(nil)
-	_ sched.Canceler         = (*SendFuture[int])(nil)
+	_ sched.Future[struct{}] = (*sendFuture[int])(nil)
+	_ sched.Canceler         = (*sendFuture[int])(nil)
 )
 
 // Poll sends the value if there is room and no other sender waits. Otherwise it arranges for the
-// task to be woken in its turn. A poll that is done uses one unit of the task's budget. After it
-// was done, and a Reset, it sends the next value.
-func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
+// task to be woken in its turn. A poll that is done uses one unit of the task's budget.
+func (f *sendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !cx.Proceed() {
 		return struct{}{}, sched.ErrPending
 	}
@@ -66,8 +62,6 @@ func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 	if !f.waits() {
 		switch f.ch.send(cx, f.value) {
 		case done:
-			f.sent = true
-			f.value = *new(T)
 			return struct{}{}, nil
 		case closed:
 			return struct{}{}, ErrClosed
@@ -81,7 +75,7 @@ func (f *SendFuture[T]) Poll(cx *sched.Context) (struct{}, error) {
 }
 
 // await is the second part of Poll, for a future that has to wait or already waits.
-func (f *SendFuture[T]) await(cx *sched.Context, w sched.Waker) error {
+func (f *sendFuture[T]) await(cx *sched.Context, w sched.Waker) error {
 	is := f.look()
 	if is == full {
 		is = f.wait(cx, w)
@@ -90,47 +84,26 @@ func (f *SendFuture[T]) await(cx *sched.Context, w sched.Waker) error {
 	case full:
 		return sched.ErrPending
 	case closed:
-		return f.ended(ErrClosed)
+		return ErrClosed
 	default:
-		return f.ended(f.ch.sendReserved(cx, f.value))
+		return f.ch.sendReserved(cx, f.value)
 	}
 }
 
 // getSend returns an unused future, for the methods that wait.
-func (c *bounded[T]) getSend(v T) *SendFuture[T] {
-	f := take[SendFuture[T]](&c.sends)
-	f.ch, f.value, f.sent = c, v, false
+func (c *bounded[T]) getSend(v T) *sendFuture[T] {
+	f := take[sendFuture[T]](&c.sends)
+	f.ch, f.value = c, v
 	return f
 }
 
-func (c *bounded[T]) putSend(f *SendFuture[T]) {
+func (c *bounded[T]) putSend(f *sendFuture[T]) {
 	f.value = *new(T)
 	c.sends.Put(f)
 }
 
-func (f *SendFuture[T]) ended(err error) error {
-	if err == nil {
-		f.sent = true
-		f.value = *new(T)
-	}
-	return err
-}
-
-// Reset sets the value of the next Poll. Call it after the last value was sent or has failed, or
-// the future was canceled.
-func (f *SendFuture[T]) Reset(v T) {
-	if f.ch != nil && f.waits() {
-		panic("chanx: Reset of a SendFuture that waits: Cancel it first")
-	}
-	f.value, f.sent = v, false
-}
-
-// Unsent returns the value if it has not been sent. Use it after an error, or after the future was
-// abandoned, for example because it lost a Select.
-func (f *SendFuture[T]) Unsent() (v T, ok bool) { return f.value, !f.sent }
-
 // Cancel ends the wait. The value has not been sent then.
-func (f *SendFuture[T]) Cancel() { f.cancel() }
+func (f *sendFuture[T]) Cancel() { f.cancel() }
 
 // A reserveFuture reserves room for one value, see Sender.ReserveFuture.
 type reserveFuture[T any] struct{ sendWait[T] }

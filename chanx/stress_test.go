@@ -63,26 +63,23 @@ func (l *record) sendSomehow(ctx context.Context, random *rand.Rand, tx *chanx.S
 		return
 	case 4:
 		d := time.Duration(random.IntN(2)) * time.Millisecond
-		_, err = sched.Await(ctx, sched.Timeout(d, sched.Future[struct{}](f)))
+		_, err = sched.Await(ctx, sched.Timeout(d, f))
 	case 5: // together with a future that is often ready
 		other := sched.Yield()
 		if random.IntN(3) == 0 {
 			other = sched.Sleep(time.Millisecond)
 		}
-		sel, aborted := sched.Await(ctx, sched.Select(sched.Future[struct{}](f), other))
+		sel, aborted := sched.Await(ctx, sched.Select(f, other))
 		if err = aborted; aborted == nil && sel.Index == 1 {
 			err = errNotYet
 		} else if aborted == nil {
 			err = sel.Err
 		}
 	default:
-		_, err = sched.Await(ctx, once[struct{}](f))
+		_, err = sched.Await(ctx, once(f))
 		if err == errNotYet {
-			f.Cancel()
+			f.(sched.Canceler).Cancel()
 		}
-	}
-	if _, unsent := f.Unsent(); unsent != (err != nil) {
-		l.fault("value %d: unsent is %v, the error %v", v, unsent, err)
 	}
 	l.send(v, err)
 }

@@ -79,7 +79,7 @@ func (m *scene) received(v int) {
 
 // send acts as a task that sends v.
 func (s sleeper) send(c *bounded[int], v int) error {
-	f := &SendFuture[int]{value: v}
+	f := &sendFuture[int]{value: v}
 	f.ch = c
 	for {
 		var err error = sched.ErrPending

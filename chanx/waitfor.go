@@ -49,11 +49,11 @@ func (f *waitForFuture[T]) Poll(cx *sched.Context) (v T, err error) {
 			return v, nil
 		}
 		f.r.ch.waiters.enlist(&f.node, cx.Waker())
-		switch changed, err := f.r.HasChanged(); { // no wake-up is lost: see waitQueue
-		case err != nil:
+		switch f.r.look() { // no wake-up is lost: see waitQueue
+		case ErrClosed:
 			f.Cancel()
-			return *new(T), err
-		case !changed:
+			return *new(T), ErrClosed
+		case ErrEmpty:
 			cx.Refund()
 			return *new(T), sched.ErrPending
 		}

@@ -126,6 +126,3 @@ func (s *WatchSender[T]) Close() {
 	s.ch.mu.Unlock()
 	s.ch.waiters.wakeAll(nil, woken)
 }
-
-// Receivers is the number of receivers.
-func (s *WatchSender[T]) Receivers() int { return int(s.ch.receiving.Load()) }

@@ -14,8 +14,8 @@ import (
 // also os.ErrClosed.
 var ErrClosed = fmt.Errorf("syncx: semaphore closed: %w", fs.ErrClosed)
 
-// MaxPermits is the largest number of permits of a semaphore.
-const MaxPermits = math.MaxInt >> 3
+// maxPermits is the largest number of permits of a semaphore.
+const maxPermits = math.MaxInt >> 3
 
 // A Semaphore has permits, which are acquired and released, any number of them at a time. Waiters
 // get them strictly in the order of their arrival: one that needs many permits is not overtaken by
@@ -46,7 +46,7 @@ const (
 )
 
 // NewSemaphore returns a semaphore with that many permits. It panics unless permits is from 0 to
-// MaxPermits.
+// math.MaxInt / 8.
 func NewSemaphore(permits int) *Semaphore {
 	s := new(Semaphore)
 	s.word.Store(count(permits) * semPermit)
@@ -55,8 +55,8 @@ func NewSemaphore(permits int) *Semaphore {
 
 // count checks and converts a number of permits.
 func count(n int) uint64 {
-	if n < 0 || n > MaxPermits {
-		panic(fmt.Sprintf("syncx: %d permits: there can be from 0 to %d", n, MaxPermits))
+	if n < 0 || n > maxPermits {
+		panic(fmt.Sprintf("syncx: %d permits: there can be from 0 to %d", n, maxPermits))
 	}
 	return uint64(n)
 }
@@ -101,20 +101,9 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 }
 
 // Release releases n permits, or adds new ones: it does not check who acquired them. They go to
-// waiters first. It panics if more than MaxPermits would be free. A closed semaphore accepts them
+// waiters first. It panics if more than math.MaxInt / 8 would be free. A closed semaphore accepts them
 // and stays closed.
 func (s *Semaphore) Release(n int) { s.release(count(n)) }
-
-// Forget removes up to n free permits for good, and returns their number.
-func (s *Semaphore) Forget(n int) int {
-	for most := count(n); ; {
-		old := s.word.Load()
-		some := min(most, old/semPermit)
-		if s.word.CompareAndSwap(old, old-some*semPermit) {
-			return int(some)
-		}
-	}
-}
 
 // Close makes all waiting and future acquires fail with ErrClosed. Acquired permits can still be
 // released, and are free then, but cannot be acquired.
@@ -143,6 +132,3 @@ func (s *Semaphore) Close() {
 		s.queue.mu.Lock()
 	}
 }
-
-// Closed reports whether the semaphore is closed.
-func (s *Semaphore) Closed() bool { return s.word.Load()&semClosed != 0 }

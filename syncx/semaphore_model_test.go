@@ -80,10 +80,6 @@ func (r *modelRun) step(cx *sched.Context) {
 		r.poll(cx, r.IntN(len(r.futures)))
 	case what < 95 && len(r.futures) > 0:
 		r.cancel(r.IntN(len(r.futures)))
-	case what < 98:
-		want := min(n, r.free)
-		r.free -= want
-		r.check(r.s.Forget(n) == want, "Forget")
 	case r.IntN(20) == 0:
 		r.s.Close()
 		r.closed = true

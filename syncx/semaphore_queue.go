@@ -13,7 +13,7 @@ func (s *Semaphore) release(n uint64) {
 			s.give(n)
 			return
 		}
-		if old/semPermit+n > MaxPermits {
+		if old/semPermit+n > maxPermits {
 			tooMany()
 		}
 		if s.word.CompareAndSwap(old, old+n*semPermit) {
@@ -64,7 +64,7 @@ func (s *Semaphore) give(n uint64) {
 // grant gives permits to the first waiter. It reports whether that one now has all permits and
 // must be woken. The lock is held.
 func (s *Semaphore) grant(n *uint64) (sched.Waker, bool) {
-	if *n == 0 || s.queue.empty() || s.Closed() {
+	if *n == 0 || s.queue.empty() || s.word.Load()&semClosed != 0 {
 		return sched.Waker{}, false
 	}
 	first := &s.queue.list.Front().Value
@@ -96,7 +96,7 @@ func (s *Semaphore) put(n uint64) bool {
 		if s.queue.empty() {
 			next &^= semWaited
 		}
-		if old/semPermit+n > MaxPermits {
+		if old/semPermit+n > maxPermits {
 			return false
 		}
 		if next == old || s.word.CompareAndSwap(old, next) {
