@@ -30,8 +30,8 @@ func (r *WatchReceiver[T]) Value() T {
 	return v
 }
 
-// look returns nil if there is a value that was not seen. Otherwise it returns ErrEmpty, or ErrClosed
-// if no more values will come.
+// look returns nil if there is a value that was not seen. Otherwise it returns ErrEmpty, or
+// ErrClosed if no more values will come.
 func (r *WatchReceiver[T]) look() error {
 	word := r.ch.version.Load()
 	switch {

@@ -101,8 +101,8 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 }
 
 // Release releases n permits, or adds new ones: it does not check who acquired them. They go to
-// waiters first. It panics if more than math.MaxInt / 8 would be free. A closed semaphore accepts them
-// and stays closed.
+// waiters first. It panics if more than math.MaxInt / 8 would be free. A closed semaphore accepts
+// them and stays closed.
 func (s *Semaphore) Release(n int) { s.release(count(n)) }
 
 // Close makes all waiting and future acquires fail with ErrClosed. Acquired permits can still be
