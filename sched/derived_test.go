@@ -108,7 +108,7 @@ func TestAnAbortEndsAWaitInADerivedContext(t *testing.T) {
 
 // Tasks wait with deadlines of package context. Neither the contexts nor the waits need goroutines.
 func TestDerivedContextsNeedNoGoroutine(t *testing.T) {
-	n := rounds(2000)
+	n := rounds(100_000)
 	rt := start(t, sched.Config{Workers: 2, Coroutines: 0})
 	ready, goOn, waiting, end := make(chan struct{}, n), sched.NewCancellationToken(), make(chan struct{}, n), sched.NewCancellationToken()
 	var all []*sched.JoinHandle[int]
