@@ -108,7 +108,7 @@ func TestABroadcastReachesAllConnections(t *testing.T) {
 			s := newSystem(t, 2, process.Config{})
 			h := &session{}
 			addr := serveSessions(t, s, h, workers)
-			n := rounds(2000)
+			n := rounds(400)
 			conns := make([]net.Conn, n)
 			for i := range conns {
 				conns[i] = dial(t, addr)
