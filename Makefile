@@ -166,7 +166,7 @@ EXPLORED := ./sched/ ./syncx/ ./chanx/ ./internal/engine/ ./internal/sending/ ./
 .PHONY: explore explore-short
 explore: ## every interleaving of the lock-free parts, within bounds, and the mutants it must find
 	go test -tags explore ./internal/explore/
-	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 25m $(EXPLORED)
+	go test -tags explore -run 'Explor|Interleav|Mutant' -timeout 55m $(EXPLORED)
 explore-short: ## the same without mutants and with smaller bounds
 	go test -vet=off -short -tags explore ./internal/explore/
 	go test -vet=off -short -tags explore -run 'Explor|Interleav' -skip Mutant -timeout 7m $(EXPLORED)
