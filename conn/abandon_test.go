@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,10 +111,9 @@ func inHandshake() bool {
 	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "tlsmem.(*handshake)")
 }
 
-// The descriptor of the accepted connection stays open, so no Guard looks.
 func TestAnAcceptedHandshakeEndsWithItsGroup(t *testing.T) {
 	s := newSecret(t)
-	for _, backend := range reactor.Backends() {
+	conntest.Backends(t, func(t *testing.T, backend string) {
 		cfg := conn.Config{}
 		cfg.Reactor.Backend = backend
 		g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
@@ -128,11 +128,51 @@ func TestAnAcceptedHandshakeEndsWithItsGroup(t *testing.T) {
 		conntest.Eventually(t, inHandshake)
 		require.NoError(t, g.Close())
 		requireNoHandshake(t)
-	}
+	})
 }
 
-// A dial that begins while the workers stop is refused, or its wait ends.
+// The sockets of connections that are left when a group is closed are closed, too: those of
+// accepted ones, of Streams and of dials to one or several addresses.
+func TestCloseOfAGroupLeavesNoDescriptor(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		cfg := conn.Config{}
+		cfg.Reactor.Backend = backend
+		g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
+		require.NoError(t, err)
+		ln := conntest.Listen(t)
+		shared := make(chan *conn.Socket, 1)
+		_, err = g.Listen(ln, conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
+			cx.Shield()
+			defer cx.Unshield()
+			shared <- s.Socket()
+			_, err := s.Read(make([]byte, 1))
+			return err
+		}))
+		require.NoError(t, err)
+		client, err := net.Dial("tcp", ln.Addr().String())
+		require.NoError(t, err)
+		defer client.Close()
+		s := conntest.Receive(t, shared)
+		require.NoError(t, s.WaitOpen(t.Context()))
+		for _, hole := range []net.Addr{full(t), full(t)} {
+			_, err = g.DialWith(&conn.DialConfig{Addrs: []net.Addr{hole}}, funcs{})
+			require.NoError(t, err)
+			_, err = g.DialWith(&conn.DialConfig{Addrs: []net.Addr{hole, full(t)}}, funcs{})
+			require.NoError(t, err)
+		}
+		conntest.Eventually(t, func() bool { return g.Len() == 5 })
+		require.NoError(t, g.Close())
+		_, err = s.Write([]byte("x"))
+		require.ErrorIs(t, err, net.ErrClosed)
+		require.NotNil(t, s.LocalAddr())
+		_, err = client.Read(make([]byte, 1))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	})
+}
+
+// A dial that begins while the workers stop is refused, or its wait ends. Its socket is closed.
 func TestADialThatRacesWithTheEndOfItsGroupEnds(t *testing.T) {
+	conntest.Guard(t)
 	addr := full(t)
 	for range 50 {
 		g, err := conn.NewGroup(conn.Config{}, sched.Config{Workers: 1})

@@ -347,12 +347,23 @@ func speakPart(c net.Conn, n int) error {
 	return nil
 }
 
+// An inPlace reads the bytes in place.
+type inPlace struct{ s *conn.Stream }
+
+func (r inPlace) Read(p []byte) (int, error) {
+	b, err := r.s.Peek(-1)
+	if err != nil {
+		return 0, err
+	}
+	return r.s.Discard(copy(p, b))
+}
+
 // Bytes and a reset that come in one run of the task are all for the Socket or Stream, although the
 // first of them fill its window.
 func TestALateReaderHasAllThatArrivedBeforeAReset(t *testing.T) {
 	const size = 500 << 10
 	conntest.Backends(t, func(t *testing.T, backend string) {
-		for _, way := range []string{"lent", "sequential"} {
+		for _, way := range []string{"lent", "sequential", "shared", "shared, in place"} {
 			t.Run(way, func(t *testing.T) {
 				f := newFixture(t, backend, 1)
 				ln := roomyListener(t, size)
@@ -372,7 +383,14 @@ func TestALateReaderHasAllThatArrivedBeforeAReset(t *testing.T) {
 					f.listenOn(ln, l)
 				} else {
 					f.listenOn(ln, conn.Sequential(func(_ *sched.Context, s *conn.Stream) error {
-						readAll(s)
+						if way != "sequential" {
+							_ = s.Socket()
+						}
+						if way == "shared, in place" {
+							readAll(inPlace{s})
+						} else {
+							readAll(s)
+						}
 						return nil
 					}))
 				}

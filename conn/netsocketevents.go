@@ -5,13 +5,17 @@ import (
 
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/duplex"
+	"github.com/suiro-go/suiro/reactor"
 )
 
 // A socketEvents is a Socket as its connection sees it: goroutines that hold a Socket do not
 // see these methods, which are a worker's.
 type socketEvents Socket
 
-var _ core.Consumer = (*socketEvents)(nil)
+var (
+	_ core.Consumer = (*socketEvents)(nil)
+	_ core.Readers  = (*socketEvents)(nil)
+)
 
 // Handler is what Group.Dial is given, or a Dialer of package server, for a Socket that
 // NewSocket has made: one connection's handler, for one call.
@@ -109,44 +113,47 @@ func (e *socketEvents) OnClose(u *Conn, err error) {
 	s.lender.OnClose(u, err)
 }
 
+// Came implements core.Consumer.
+func (*socketEvents) Came(c *core.Conn, b reactor.Buffer) { new(core.Plain).Came(c, b) }
+
+// ReadCapacity implements core.Consumer.
+func (e *socketEvents) ReadCapacity() int { return e.duplex.ReadCapacity() }
+
 // ReadsBeforeReset implements core.Consumer. A function of NotifyEnd must learn of a reset at once.
 func (e *socketEvents) ReadsBeforeReset() bool { return !e.duplex.TellsEnd() }
 
 // SendFailed implements core.Consumer.
 func (e *socketEvents) SendFailed(err error) { e.duplex.SendFailed(err) }
 
-// Hung implements core.Consumer.
-func (e *socketEvents) Hung() bool {
-	e.duplex.TellEnd()
-	return true
-}
-
-// ReadCapacity implements core.Consumer.
-func (e *socketEvents) ReadCapacity() int { return e.duplex.ReadCapacity() }
-
-// Sips implements core.Consumer.
-func (*socketEvents) Sips() bool { return true }
-
-// HasUnread implements core.Consumer.
-func (e *socketEvents) HasUnread() bool { return e.duplex.Buffered() > 0 }
-
-// CountsMemory implements core.Consumer.
-func (e *socketEvents) CountsMemory(unread int) bool {
-	e.duplex.CountUnread(unread)
-	return true
-}
-
-// ReadsOn implements core.Consumer: a task may read while another one sends a file.
-func (e *socketEvents) ReadsOn() bool { return e.streams }
-
-// Hungry implements core.Consumer.
-func (e *socketEvents) Hungry() bool { return e.duplex.Hungry() }
-
-// KeepsAll implements core.Consumer.
-func (*socketEvents) KeepsAll() bool { return true }
-
 // EndGathering implements core.Consumer.
 func (e *socketEvents) EndGathering() { e.duplex.EndGathering() }
 
 // Abandoned implements core.Consumer.
-func (e *socketEvents) Abandoned(_ *core.Conn, err error) { (*Socket)(e).end(err) }
+func (e *socketEvents) Abandoned(c *core.Conn, err error) {
+	s := (*Socket)(e)
+	if s.conn() != nil { // it was open: its descriptor is about to be closed
+		s.leave(c)
+	}
+	s.end(err)
+}
+
+// Functions implements core.Consumer.
+func (*socketEvents) Functions() core.Functions { return nil }
+
+// Readers implements core.Consumer.
+func (e *socketEvents) Readers() core.Readers { return e }
+
+// Hungry implements core.Readers.
+func (e *socketEvents) Hungry() bool { return e.duplex.Hungry() }
+
+// HasUnread implements core.Readers.
+func (e *socketEvents) HasUnread() bool { return e.duplex.Buffered() > 0 }
+
+// CountUnread implements core.Readers.
+func (e *socketEvents) CountUnread(inConnection int) { e.duplex.CountUnread(inConnection) }
+
+// ReadsOn implements core.Readers: a task may read while another one sends a file.
+func (e *socketEvents) ReadsOn() bool { return e.streams }
+
+// Hung implements core.Readers.
+func (e *socketEvents) Hung() { e.duplex.TellEnd() }

@@ -22,7 +22,7 @@ import (
 // internal/cmd/relay has the benchmark (1 MiB writes over loopback): 4.2 to 4.5 GB per second of
 // the proxy's CPU through a pipe, 2.3 at best through memory.
 
-// Policy implements core.Consumer.
+// Policy implements core.Passer.
 func (r *relay) Policy(g *core.Group) *receive.Policy {
 	if r.unpiped {
 		return &g.CopyReads
@@ -30,7 +30,7 @@ func (r *relay) Policy(g *core.Group) *receive.Policy {
 	return &g.PipeReads
 }
 
-// MayRead implements core.Consumer. It takes a pipe, if the policy wants one and one is left.
+// MayRead implements core.Passer. It takes a pipe, if the policy wants one and one is left.
 func (r *relay) MayRead(c *core.Conn) bool {
 	if !c.Is(core.Opened) || !r.s.plain() {
 		return false
@@ -67,7 +67,7 @@ func (e *end) dropPipe(g *core.Group, empty bool) {
 	}
 }
 
-// Readable implements core.Consumer: it moves received data into the pipe, or reads it. No receive
+// Readable implements core.Passer: it moves received data into the pipe, or reads it. No receive
 // is in flight then.
 func (r *relay) Readable(c *core.Conn) {
 	to := r.there()

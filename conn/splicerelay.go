@@ -180,9 +180,6 @@ func (e *end) discard(c *core.Conn) {
 	}
 }
 
-// Paces implements core.Consumer: pressure pauses the reading.
-func (r *relay) Paces() bool { return true }
-
 // OtherTakes implements core.Passer. The descriptor is open while the mutex is held: OnClose of the
 // other connection comes before the close, and needs the mutex.
 func (r *relay) OtherTakes() bool {
@@ -197,23 +194,13 @@ func (r *relay) OtherTakes() bool {
 	return to.outflow.MovedSince(before)
 }
 
-// ReadsOn implements core.Consumer.
-func (r *relay) ReadsOn() bool { return true }
-
-// Begin implements core.Consumer.
-func (r *relay) Begin() bool { return r.functions != nil && r.functions.Begin() }
-
-// Resume implements core.Consumer.
-func (r *relay) Resume() { r.functions.Resume() }
-
-// End implements core.Consumer.
-func (r *relay) End() bool { return r.functions.End() }
-
-// OfStream implements core.Consumer.
-func (r *relay) OfStream() bool { return r.functions != nil && r.functions.OfStream() }
-
-// EndAsked implements core.Consumer.
-func (r *relay) EndAsked() bool { return r.functions != nil && r.functions.EndAsked() }
+// Functions implements core.Consumer.
+func (r *relay) Functions() core.Functions {
+	if r.functions == nil {
+		return nil
+	}
+	return r.functions.Functions()
+}
 
 // EndGathering implements core.Consumer.
 func (r *relay) EndGathering() {
@@ -229,13 +216,10 @@ func (r *relay) Abandoned(c *core.Conn, err error) {
 	}
 }
 
-// Departs implements core.Consumer.
-func (r *relay) Departs(c *core.Conn) bool { return r.functions == nil || r.functions.Departs(c) }
-
 // ReadsBeforeReset implements core.Consumer.
 func (r *relay) ReadsBeforeReset() bool { return true }
 
-// Hear implements core.Consumer: it learns of the other end's changes.
+// Hear implements core.Passer: it learns of the other end's changes.
 func (r *relay) Hear(c *core.Conn) {
 	here, there := r.here(), r.there()
 	if !here.changed.Load() && !c.Is(core.Finished|core.Broken|core.SendFailed) {
@@ -307,13 +291,13 @@ func (r *relay) Fetch(c *core.Conn) bool {
 	return true
 }
 
-// Calm implements core.Consumer: all is as it was at the end of the run before.
+// Calm implements core.Passer: all is as it was at the end of the run before.
 func (r *relay) Calm(c *core.Conn) bool {
 	memory, files := c.Pending()
 	return r.allSent && !c.Inbox.Right.IsQueued() && len(c.Out.Queued)+c.InFlight+memory == 0 && files == 0 && !r.Asked && !c.Is(core.WriteClosed|core.Closing|core.Broken)
 }
 
-// Settled implements core.Consumer.
+// Settled implements core.Passer.
 func (r *relay) Settled(c *core.Conn) {
 	if r.Calm(c) {
 		return

@@ -69,6 +69,7 @@ func (g *Group) stopWorkers() error {
 	_ = g.accepts.Wait(context.Background())
 	g.core.EndContexts()
 	err := g.core.Runtime.Close()
+	g.core.AbandonAll()
 	g.accepts.Finish()
 	g.core.Pipes.Close()
 	return err

@@ -169,12 +169,7 @@ func (e *sharedEvents) OnClose(c *Conn, err error) {
 	e.streamEvents.OnClose(c, err)
 }
 
-func (e *sharedEvents) Came(c *core.Conn, b reactor.Buffer) { new(core.Plain).Came(c, b) }
-func (e *sharedEvents) WantsRoom() bool                     { return false }
+func (e *sharedEvents) Came(c *core.Conn, b reactor.Buffer) { e.socket.Came(c, b) }
 func (e *sharedEvents) ReadCapacity() int                   { return e.socket.ReadCapacity() }
 func (e *sharedEvents) SendFailed(err error)                { e.socket.SendFailed(err) }
-func (e *sharedEvents) Hungry() bool                        { return e.socket.Hungry() }
-func (e *sharedEvents) HasUnread() bool                     { return e.socket.HasUnread() }
-func (e *sharedEvents) CountsMemory(unread int) bool        { return e.socket.CountsMemory(unread) }
-func (e *sharedEvents) Sips() bool                          { return e.socket.Sips() }
-func (e *sharedEvents) Hung() bool                          { return e.socket.Hung() }
+func (e *sharedEvents) Readers() core.Readers               { return e.socket }

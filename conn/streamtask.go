@@ -113,6 +113,12 @@ func (s *Stream) refused() error {
 	return errElsewhere
 }
 
+// isOverFor reports whether a read in a function of the handler has failed because the connection
+// has ended. The next one does not wait, and first returns the bytes that arrived before.
+func (s *Stream) isOverFor(err error) bool {
+	return s.told && !s.ending && errors.Is(err, sched.ErrCanceled)
+}
+
 func (s *Stream) readShared(p []byte) (int, error) {
 	k, cx, err := s.waits()
 	if err != nil {
@@ -120,6 +126,9 @@ func (s *Stream) readShared(p []byte) (int, error) {
 	}
 	s.giveBack(k)
 	n, err := k.duplex.ReadIn(cx, p, s.quitter())
+	if s.isOverFor(err) {
+		n, err, _ = k.duplex.TryRead(p)
+	}
 	if err != nil {
 		err = k.wrap("read", err)
 	}

@@ -17,7 +17,10 @@ import (
 // does.
 type streamEvents Stream
 
-var _ core.Consumer = (*streamEvents)(nil)
+var (
+	_ core.Consumer  = (*streamEvents)(nil)
+	_ core.Functions = (*streamEvents)(nil)
+)
 
 // OnOpen implements Handler; it is not called.
 func (*streamEvents) OnOpen(*Conn) error { return nil }
@@ -65,10 +68,18 @@ func (e *streamEvents) Came(c *core.Conn, b reactor.Buffer) {
 	e.fresh = false
 }
 
-// OfStream implements core.Consumer.
-func (e *streamEvents) OfStream() bool { return !e.vacant }
+// Functions implements core.Consumer.
+func (e *streamEvents) Functions() core.Functions {
+	if e.vacant {
+		return nil
+	}
+	return e
+}
 
-// EndAsked implements core.Consumer.
+// Readers implements core.Consumer.
+func (*streamEvents) Readers() core.Readers { return nil }
+
+// EndAsked implements core.Functions.
 func (e *streamEvents) EndAsked() bool { return e.closed.Load() }
 
 // EndGathering implements core.Consumer.
@@ -79,9 +90,9 @@ func (e *streamEvents) EndGathering() {
 }
 
 // Abandoned implements core.Consumer.
-func (e *streamEvents) Abandoned(_ *core.Conn, err error) {
+func (e *streamEvents) Abandoned(c *core.Conn, err error) {
 	if k := e.shared.Load(); k != nil {
-		k.end(err)
+		(*socketEvents)(k).Abandoned(c, err)
 	}
 }
 
@@ -91,13 +102,10 @@ func (e *streamEvents) ReadsBeforeReset() bool { return !e.vacant }
 // SendFailed implements core.Consumer: writes that wait fail in the next turn.
 func (e *streamEvents) SendFailed(error) { e.fresh = false }
 
-// WantsRoom implements core.Consumer: a Write waits.
+// WantsRoom implements core.Functions: a Write waits.
 func (e *streamEvents) WantsRoom() bool { return e.wantedRoom }
 
-// ReadsOn implements core.Consumer: a function may read while another one writes.
-func (*streamEvents) ReadsOn() bool { return true }
-
-// Departs implements core.Consumer: all functions have returned, or are about to see why they must.
+// Departs implements core.Functions: all functions have returned, or are about to see why they must.
 func (e *streamEvents) Departs(c *core.Conn) bool {
 	if !e.vacant && (c.Cause() != nil && !e.told || !e.over) {
 		c.Driver.Cx.Wake(c.Task.Waker())
@@ -152,7 +160,7 @@ func (e *streamEvents) OnClose(c *Conn, err error) {
 	e.outer.OnClose(c, err)
 }
 
-// Begin implements core.Consumer. It returns false, so that resume is not called, if all functions
+// Begin implements core.Functions. It returns false, so that resume is not called, if all functions
 // have gone on since the last event and nobody else has asked for a turn.
 func (e *streamEvents) Begin() bool {
 	s := (*Stream)(e)
@@ -167,7 +175,7 @@ func (e *streamEvents) Begin() bool {
 	return !s.fresh || s.c.Is(core.Broken) || e.End()
 }
 
-// End implements core.Consumer: resume is to be called again if something has changed meanwhile.
+// End implements core.Functions: resume is to be called again if something has changed meanwhile.
 func (e *streamEvents) End() bool {
 	s := (*Stream)(e)
 	c := s.c
@@ -203,7 +211,7 @@ func (s *Stream) obey() {
 	}
 }
 
-// Resume implements core.Consumer. It lets all waiting functions go on: each sees whether the task
+// Resume implements core.Functions. It lets all waiting functions go on: each sees whether the task
 // was woken for it.
 func (e *streamEvents) Resume() {
 	s := (*Stream)(e)

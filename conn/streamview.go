@@ -165,6 +165,11 @@ func (s *Stream) view(n int, take bool) ([]byte, error) {
 		return nil, s.opError("read", err)
 	}
 	p, loan, err := k.duplex.ViewIn(cx, s.loan, n, take, s.quitter())
+	if s.isOverFor(err) {
+		cx.Shield()
+		p, loan, err = k.duplex.ViewIn(cx, loan, n, take, nil)
+		cx.Unshield()
+	}
 	s.loan = loan
 	switch err {
 	case nil, io.EOF, io.ErrUnexpectedEOF:

@@ -129,9 +129,6 @@ func (h *handshakeHandler) Stackful() bool { return isStackful(h.inner) }
 // ReadCapacity implements core.Consumer.
 func (*handshakeHandler) ReadCapacity() int { return tlsmem.MaxFed }
 
-// Sips implements core.Consumer.
-func (*handshakeHandler) Sips() bool { return true }
-
 // Cover implements core.Handshake.
 func (h *handshakeHandler) Cover(c *core.Conn) { h.cover(c) }
 

@@ -151,6 +151,14 @@ func (r *Race) Stop(d *engine.Driver) (over bool) {
 	return len(r.running) == 0
 }
 
+// Abandon closes the sockets of all attempts. No worker runs any more.
+func (r *Race) Abandon() {
+	for _, a := range r.running {
+		sock.Close(a.end.FD)
+	}
+	r.running = nil
+}
+
 // found is the answer of Find.
 func (r *Race) found(addrs []net.Addr, err error) {
 	if r.connected || !r.order.Found(addrs) {

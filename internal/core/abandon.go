@@ -4,17 +4,20 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/sending"
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // The workers may stop while connections are left: after Group.Close, or when a driver fails. Then
 // no task runs and no OnClose is called. But goroutines, and tasks of other runtimes, may wait for
 // such a connection, or work with its context. One goroutine for the group ends those waits and the
-// contexts.
+// contexts, and closes the sockets. A dial that adds a connection later does so itself.
 
-// WatchEnd ends the waits for connections, and their contexts, when the workers have stopped.
+// WatchEnd abandons the connections that are left when the workers have stopped.
 func (g *Group) WatchEnd() {
 	g.ends.Do(func() {
 		bubble.Go(func() {
+			defer close(g.abandoned)
 			<-g.Runtime.Done()
 			g.contexts.close()
 			for e := range g.Engine.Table.All() {
@@ -24,6 +27,12 @@ func (g *Group) WatchEnd() {
 			}
 		})
 	})
+}
+
+// AbandonAll is WatchEnd, and waits until no connection is left. The workers have stopped.
+func (g *Group) AbandonAll() {
+	g.WatchEnd()
+	<-g.abandoned
 }
 
 // abandonLate is for a connection that has just been added to the table: WatchEnd may have looked
@@ -36,13 +45,32 @@ func abandonLate(c *Conn) {
 	}
 }
 
-// abandon ends the waits for a connection whose task runs no more.
+// abandon ends the waits for a connection whose task runs no more, and resets it.
 func abandon(c *Conn) {
 	err := ErrGone
 	if !c.Is(Opened) {
 		err = c.NeverOpened()
 	}
 	consumerOf(c).Abandoned(c, err)
+	c.closeAbandoned()
+}
+
+// closeAbandoned closes the sockets, unless a goroutine is just sending. No other system call of
+// this module can be under way, since the workers have ended, and none begins after this.
+func (c *Conn) closeAbandoned() {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	held, _ := c.Inbox.Right.Close()
+	c.Inbox.Close()
+	if c.Extras.racing() {
+		c.Extras.dial.race.Abandon()
+	}
+	if held == sending.Call || c.Endpoint.FD < 0 {
+		return
+	}
+	sock.ResetOnClose(c.Endpoint.FD)
+	sock.Close(c.Endpoint.FD)
+	c.Endpoint.FD = -1
 }
 
 // NeverOpened is the error of a connection that was not established when the workers stopped.

@@ -52,7 +52,7 @@ type Conn struct {
 type pendingWork struct {
 	reader
 	writer
-	consumer Consumer // the handler's part in the run
+	roles // of the handler, in the run
 }
 
 func (w *pendingWork) empty() bool { return w.In.Empty() && w.Out.Empty() }

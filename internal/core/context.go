@@ -22,8 +22,12 @@ func (c *Conn) Context() context.Context {
 	case !made:
 	case c.Is(Closing | Broken):
 		c.EndContext(c.Cause())
-	case c.OfStream() && consumerOf(c).EndAsked() || isEndAsked(c):
+	case isEndAsked(c):
 		c.EndContext(nil)
+	default:
+		if f := consumerOf(c).Functions(); f != nil && f.EndAsked() {
+			c.EndContext(nil)
+		}
 	}
 	return ctx
 }

@@ -112,7 +112,8 @@ func heldBack(c *Conn) bool {
 	case c.Spliced() != nil:
 		return c.Handler.(Passer).OtherTakes()
 	case c.Reading.Is(UserPaused|starved) && !c.Reading.Is(Ended|ReadClosed):
-		return len(c.In.Unread) > 0 || consumerOf(c).HasUnread() || !c.Reading.Is(receiving|polling) && !sock.NothingPending(c.Endpoint.FD)
+		r := consumerOf(c).Readers()
+		return len(c.In.Unread) > 0 || r != nil && r.HasUnread() || !c.Reading.Is(receiving|polling) && !sock.NothingPending(c.Endpoint.FD)
 	}
 	return false
 }

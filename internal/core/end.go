@@ -75,7 +75,7 @@ func tearDown(c *Conn) (done bool) {
 	if held != sending.Nobody || racing || c.Is(connecting) || c.Reading.Is(receiving|polling) || c.Extras.watching() {
 		return false
 	}
-	if !c.consumer.Departs(c) {
+	if c.functions != nil && !c.functions.Departs(c) {
 		return false
 	}
 	over(c)

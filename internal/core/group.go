@@ -43,10 +43,11 @@ type Group struct {
 	Excess       atomic.Int64 // queued above HighWater by all connections, bytes; see reckon
 	Placement    *placement.Placement
 
-	ends       sync.Once // for WatchEnd
-	Completes  bool      // the reactor acts on a submission only in its next Poll: io_uring
-	SendsFirst bool      // tasks send what they have queued themselves, see sendQueue
-	ReadsFirst bool      // tasks read data that arrived with a new connection, see readFirst
+	ends       sync.Once     // for WatchEnd
+	abandoned  chan struct{} // WatchEnd has abandoned all that were left
+	Completes  bool          // the reactor acts on a submission only in its next Poll: io_uring
+	SendsFirst bool          // tasks send what they have queued themselves, see sendQueue
+	ReadsFirst bool          // tasks read data that arrived with a new connection, see readFirst
 
 	Reads, PipeReads, CopyReads receive.Policy // see policies
 
@@ -79,6 +80,7 @@ func (g *Group) Open(cfg Config, rc sched.Config) error {
 		}
 	}
 	cfg.Reactor = chosen
+	g.abandoned = bubble.Chan[struct{}](0)
 	g.Config, g.Calls, g.Pipes.Most = cfg, reactor.NewCalls(chosen), cfg.MaxPipes
 	g.Limits.Most, g.Limits.PerSource, g.Limits.Waits = cfg.MaxConns, cfg.MaxPerSource, cfg.Waits
 	g.Budget.Max = cfg.MaxMemory

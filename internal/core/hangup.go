@@ -72,11 +72,14 @@ func (w *watch) act(c *Conn) {
 	if !w.hung || !watched(c) || c.Filter().started() { // the end of a handshake comes back here
 		return
 	}
-	if !c.Reading.Is(Ended) && c.consumer.Hung() {
-		return
-	}
-	if c.consumer.KeepsAll() && c.Reading.Is(Unoffered) {
-		c.Offer()
+	if c.readers != nil {
+		if !c.Reading.Is(Ended) {
+			c.readers.Hung()
+			return
+		}
+		if c.Reading.Is(Unoffered) {
+			c.Offer()
+		}
 	}
 	if c.Reading.Is(Unoffered) && !c.Reading.Is(UserPaused) { // the run that has offered it comes here
 		return

@@ -1,5 +1,7 @@
 package core
 
+import "github.com/suiro-go/suiro/internal/receive"
+
 // A Link is what the core has of a connection's end of a splice. It lies in the end, which is the
 // connection's handler, and a Passer, for as long as there is a link.
 type Link struct {
@@ -7,8 +9,24 @@ type Link struct {
 	Asked bool // the other end waits for room
 }
 
-// A Passer is an end of a splice, as the core calls it. All methods are the task's.
+// A Passer is an end of a splice, as the core calls it. It paces the connection: it decides when
+// reading pauses, and how the task reads. Bytes that are unsent here do not matter to that. All
+// methods are the task's.
 type Passer interface {
+	// Hear begins its part of a run: it learns of the other end's changes since the last run.
+	Hear(c *Conn)
+	// Calm reports that this run leaves nothing to be sent, and nobody to be woken.
+	Calm(c *Conn) bool
+	// Settled ends a run that has not ended the connection.
+	Settled(c *Conn)
+
+	// Policy says who receives, and how large reads are.
+	Policy(g *Group) *receive.Policy
+	// MayRead reports whether the task may receive itself. If so it does from now on.
+	MayRead(c *Conn) bool
+	// Readable says that the task is to read, and that there is something to be read.
+	Readable(c *Conn)
+
 	// Fetch takes the bytes that are to leave next, when nothing is queued. It reports whether
 	// there may be more to do.
 	Fetch(c *Conn) bool

@@ -29,7 +29,7 @@ func (r *reader) starve() {
 	if c.Is(Closing | Broken) {
 		return
 	}
-	if c.Filter().underWay() || c.consumer.Hungry() || c.Group.Budget.Await(&c.More().place, &c.Task) {
+	if c.Filter().underWay() || c.readers != nil && c.readers.Hungry() || c.Group.Budget.Await(&c.More().place, &c.Task) {
 		if c.Reading.Is(starved) {
 			c.Reading.Clear(starved)
 			peersTurn(c)
@@ -44,8 +44,9 @@ func (r *reader) starve() {
 func (c *Conn) settleMemory() {
 	memory, _ := c.Pending()
 	unread := c.In.Kept()
-	counted := c.consumer.CountsMemory(unread)
+	counted := c.readers != nil
 	if counted {
+		c.readers.CountUnread(unread)
 		unread = 0
 	}
 	kept := 0 // also of one that was a Socket before

@@ -47,7 +47,7 @@ func (r *reader) listen() {
 	} else {
 		c.Reading.Set(receiving)
 	}
-	one := c.Group.forGoroutines || c.consumer.Sips()
+	one := c.Group.forGoroutines || c.readers != nil || c.Filter().Shaking()
 	c.submit(c.Home, reactor.Op{Kind: kind, FD: c.Endpoint.FD, Token: c.Endpoint.Token, TCP: c.overTCP(), One: one})
 	if kind == reactor.Recv && !one && c.Group.Completes && !c.Is(Broken) { // it may begin at an urgent byte
 		c.Mu.Lock()

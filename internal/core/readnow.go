@@ -48,8 +48,8 @@ func policies(cfg *Config) (reads, pipes, copies receive.Policy) {
 // it had kept.
 func (r *reader) gauge(came int) {
 	c := r.c
-	s, ripe := c.consumer.Policy(c.Group).Ran(c.Reading.State(), came)
-	if ripe && !c.Is(Closing|Broken) && !c.Reading.Is(ReadClosed|Ended) && c.consumer.MayRead(c) {
+	s, ripe := c.policy().Ran(c.Reading.State(), came)
+	if ripe && !c.Is(Closing|Broken) && !c.Reading.Is(ReadClosed|Ended) && c.mayRead() {
 		s = receive.Begin() // arm ends the receive
 	}
 	c.Reading.Become(s)
@@ -59,7 +59,7 @@ func (r *reader) gauge(came int) {
 // takes anything out of the kernel. A receive in flight would bring bytes although memory is short,
 // on io_uring up to all its buffers for each connection.
 func (r *reader) frugal() bool {
-	return r.c.Group.Bounded() && r.c.Group.Reads.Bulk != receive.Reactor && !r.c.consumer.Paces()
+	return r.c.Group.Bounded() && r.c.Group.Reads.Bulk != receive.Reactor && r.c.passer == nil
 }
 
 // readFirst reads data that arrived with an accepted connection, in its first run. Most clients
@@ -68,11 +68,37 @@ func (r *reader) frugal() bool {
 // later. With MaxMemory, which may have to hold the bytes back, it does nothing.
 func (r *reader) readFirst() {
 	c := r.c
-	if !c.Group.ReadsFirst || c.Is(Outbound|Closing|Broken) || c.Reading.Is(waiting|ReadClosed) || c.Filter() != nil || c.consumer.Paces() {
+	if !c.Group.ReadsFirst || c.Is(Outbound|Closing|Broken) || c.Reading.Is(waiting|ReadClosed) || c.Filter() != nil || c.passer != nil {
 		return
 	}
 	if r.readNow(bufs.Small) && len(c.Out.Queued) > 0 && !c.Is(Broken) {
 		c.writeNow(nil) // on io_uring an operation for it would cost more
+	}
+}
+
+// policy says who receives, and how large reads are.
+func (c *Conn) policy() *receive.Policy {
+	if c.passer != nil {
+		return c.passer.Policy(c.Group)
+	}
+	return &c.Group.Reads
+}
+
+// mayRead reports whether the task may receive itself. With TLS all that arrives is to be
+// decrypted.
+func (c *Conn) mayRead() bool {
+	if c.passer != nil {
+		return c.passer.MayRead(c)
+	}
+	return c.Filter() == nil
+}
+
+// readable reads when a reactor has reported that there is something to be read.
+func (c *Conn) readable() {
+	if c.passer != nil {
+		c.passer.Readable(c)
+	} else {
+		c.readNow(c.Group.Reads.Size(c.Reading.State()))
 	}
 }
 
@@ -114,7 +140,7 @@ func (r *reader) ReadInto(room []byte) int {
 // Took deals with the result of a call that has received n bytes into so much room, and returns n.
 func (r *reader) Took(n, room int, errno syscall.Errno) int {
 	c := r.c
-	p := c.consumer.Policy(c.Group)
+	p := c.policy()
 	if errno == syscall.EAGAIN {
 		c.Reading.Become(p.InVain(c.Reading.State()))
 		return 0

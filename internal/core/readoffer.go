@@ -67,7 +67,7 @@ func (r *reader) Offer() {
 		case left >= cfg.MaxRead && left == before && !c.Reading.Is(UserPaused|ReadClosed):
 			c.Conclude(ErrReadBufferFull)
 		}
-		if !c.Is(Closing|Broken) && c.Unsent() > cfg.HighWater && !c.consumer.ReadsOn() {
+		if !c.Is(Closing|Broken) && c.Unsent() > cfg.HighWater && !c.readsOn() {
 			c.Reading.Set(Paused)
 		}
 		if left < cfg.MaxRead || c.Is(Closing|Broken) || c.Reading.Is(ReadClosed) {
@@ -119,7 +119,7 @@ func (r *reader) recvEnd(errno syscall.Errno) {
 			c.Reading.Set(Ended | EndSeen)
 			return
 		}
-		if (c.Reading.Is(Unoffered) || r.In.Attached()) && !c.Is(Closing|Broken) && (!c.Reading.Is(UserPaused) || c.consumer.KeepsAll()) {
+		if (c.Reading.Is(Unoffered) || r.In.Attached()) && !c.Is(Closing|Broken) && (!c.Reading.Is(UserPaused) || c.readers != nil) {
 			c.Set(SendFailed) // the send in flight fails, too: answers must not fill the queue
 			r.Offer()         // bytes that arrived before the error are not lost with it
 		}

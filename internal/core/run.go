@@ -19,7 +19,7 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 	c.Driver.budget = maxCalls
 	if c.pendingWork == nil {
 		c.pendingWork = c.Driver.pendingWork.Get()
-		c.reader.c, c.writer.c, c.consumer = c, c, consumerOf(c)
+		c.reader.c, c.writer.c, c.roles = c, c, rolesOf(c)
 	}
 	var n runInput
 	n.collect(c)
@@ -36,17 +36,19 @@ func (t *connTask) Run(cx *sched.Context) (done bool) {
 		c.More().watch.hear(&n)
 	}
 	c.call(func() { c.work(&n) })
-	k := c.consumer // as of the end of work
-	for more := k.Begin(); more; more = k.End() {
-		k.Resume()
+	f, p := c.functions, c.passer // as of the end of work
+	if f != nil {
+		for more := f.Begin(); more; more = f.End() {
+			f.Resume()
+		}
 	}
 	if !c.In.Empty() || c.In.Attached() { // any method may have read it
 		c.detach()
 	}
 	n.drop(c)
 	c.startDialed()
-	if done = c.settle(); !done {
-		k.Settled(c)
+	if done = c.settle(); !done && p != nil {
+		p.Settled(c)
 	}
 	if c.Group.Bounded() {
 		c.settleMemory()
@@ -61,7 +63,7 @@ func (c *Conn) sparePendingWork(done bool) {
 		return
 	}
 	c.InFlight = 0 // collect tells
-	c.reader.c, c.writer.c, c.consumer = nil, nil, nil
+	c.reader.c, c.writer.c, c.roles = nil, nil, roles{}
 	c.Driver.pendingWork.Put(c.pendingWork)
 	c.pendingWork = nil
 	if done {
@@ -95,8 +97,10 @@ func (c *Conn) work(n *runInput) {
 		c.toWrite -= len(n.Commands[n.told-1].Data)
 		c.exec(&n.Commands[n.told-1])
 	}
-	c.consumer.Hear(c)
-	if c.Group.Bounded() && (c.Reading.Is(starved|Unoffered) || len(n.Chunks) > 0 || n.Signs.Is(readable) && c.Reading.Is(TaskReads) && !c.consumer.Paces()) {
+	if c.passer != nil {
+		c.passer.Hear(c)
+	}
+	if c.Group.Bounded() && (c.Reading.Is(starved|Unoffered) || len(n.Chunks) > 0 || n.Signs.Is(readable) && c.Reading.Is(TaskReads) && c.passer == nil) {
 		c.starve()
 	}
 	if c.Reading.Is(Paused) && c.Unsent() <= c.Group.Config.LowWater {
@@ -108,13 +112,13 @@ func (c *Conn) work(n *runInput) {
 	came := 0
 	// after readFirst the calls of this run may be spent
 	if c.Reading.Is(Unoffered) && !c.Is(Closing|Broken) && !c.Reading.Is(waiting) && !c.spent() {
-		if c.consumer.Paces() { // a splice is bulk by the bytes that it hands over in a run
+		if c.passer != nil { // a splice is bulk by the bytes that it hands over in a run
 			came = len(c.In.Unread)
 		}
 		c.Offer()
 	}
 	if n.Signs.Is(readable) && c.Reading.Is(TaskReads) && !c.Is(Closing|Broken) && !c.Reading.Is(waiting|ReadClosed|Ended) {
-		c.consumer.Readable(c)
+		c.readable()
 	}
 	for n.next < len(n.Chunks) && !c.spent() {
 		n.next++
@@ -215,13 +219,12 @@ func (c *Conn) settle() (done bool) {
 	if c.Is(SendFailed) {
 		return c.settleRest()
 	}
-	k := c.consumer
-	if !c.Is(Closing) && c.Unsent() > c.Group.Config.HighWater && !k.ReadsOn() {
+	if !c.Is(Closing) && c.Unsent() > c.Group.Config.HighWater && !c.readsOn() {
 		c.Reading.Set(Paused)
 	}
-	waits := c.Reading.Is(Paused) || k.WantsRoom() || c.Extras != nil && len(c.Extras.notifySent) > 0
+	waits := c.Reading.Is(Paused) || c.functions != nil && c.functions.WantsRoom() || c.Extras != nil && len(c.Extras.notifySent) > 0
 	unsent := 0
-	if waits || !k.Calm(c) {
+	if waits || c.passer == nil || !c.passer.Calm(c) {
 		unsent = c.send(waits || c.Is(WriteClosed|Closing))
 	}
 	if unsent == 0 && waits { // all was sent since work looked, or is now

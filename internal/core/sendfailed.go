@@ -40,11 +40,10 @@ func (c *Conn) FailSend(err error) {
 
 // outlivesSend reports whether a handler that takes more bytes may get some.
 func (c *Conn) outlivesSend() bool {
-	_, splice := c.Handler.(Passer)
 	switch {
 	case c.Is(Closing | Broken), c.stopsReading(), c.Reading.Is(Ended) && !c.Reading.Is(Unoffered):
 		return false
-	case c.Is(consumed) && !splice && !c.isRead():
+	case c.Is(consumed) && c.passer == nil && !c.isRead():
 		return false
 	}
 	return c.Filter() == nil || c.Filter().Decrypts()
@@ -57,8 +56,7 @@ func (c *Conn) stopsReading() bool {
 
 // isRead reports whether a Stream or a Socket has the input, whose readers come when they like.
 func (c *Conn) isRead() bool {
-	_, splice := c.Handler.(Passer)
-	return !splice && c.consumer.ReadsBeforeReset()
+	return c.passer == nil && c.consumer.ReadsBeforeReset()
 }
 
 // dropOutput drops all written bytes. A flight ends by itself.
