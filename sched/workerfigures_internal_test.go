@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/suiro-go/suiro/metrics"
 )
 
 // A rescued is a driver with completions that others may take.
@@ -16,10 +18,11 @@ type rescued struct {
 
 func (r *rescued) Rescue(*Context) int { return r.events }
 
-// Workers that do not run take from each other's queues, as the test says. Each step moves its
-// figures by a known amount, and no others.
-func TestFiguresOfStealingMove(t *testing.T) {
+// StealByHand lets workers that do not run take from each other's queues. Each step moves its
+// figures by a known amount, and no others. It returns the figures before and after all steps.
+func StealByHand(t *testing.T) (before, after []metrics.Family) {
 	rt := New(Config{Workers: 2})
+	before = rt.Metrics()
 	a, b := rt.workers[0], rt.workers[1]
 	idler := &rescued{sleeper: sleeper{wake: make(chan struct{}, 1)}, events: 5}
 	a.driver, b.driver = idler, &sleeper{wake: make(chan struct{}, 1)}
@@ -97,6 +100,62 @@ func TestFiguresOfStealingMove(t *testing.T) {
 	idler.events = 0
 	require.True(t, b.rescue(a))
 	moves("a task in the slot of the first one, while another is about to run", map[string]float64{"stolen": 1, "queued": 1})
+	return before, rt.Metrics()
+}
+
+// A knocked is a driver whose waits end because the worker is unparked.
+type knocked struct {
+	sleeper
+	w *worker
+}
+
+func (k *knocked) Poll(*Context, time.Duration, bool) (int, error) {
+	k.w.unpark()
+	return 0, nil
+}
+
+// ParkByHand lets a worker that does not run wait three times.
+func ParkByHand(*testing.T) (before, after []metrics.Family) {
+	rt := New(Config{Workers: 1})
+	w := rt.workers[0]
+	w.driver = &knocked{sleeper{wake: make(chan struct{}, 1)}, w}
+	before = rt.Metrics()
+	for range 3 {
+		_, _ = w.park()
+		w.parker.looking() // as the next tick does
+	}
+	w.publish()
+	return before, rt.Metrics()
+}
+
+// MeasureByHand lets a worker that does not run measure 32 tasks of 2 seconds in all, and 2 ticks
+// of 3 ms. It counts polls with 0, 1, 2, 3, 64 and 1000 events.
+func MeasureByHand(*testing.T) (before, after []metrics.Family) {
+	rt := New(Config{Workers: 1, Paused: true})
+	w := rt.workers[0]
+	w.publish()
+	before = rt.Metrics()
+	w.now = rt.Now()
+	rt.Advance(2 * time.Second)
+	w.adapt.measure(w, 32)
+	w.tickTook(3*time.Millisecond, 2)
+	for _, n := range []int{0, 1, 2, 3, 64, 1000} {
+		w.countPoll(n)
+	}
+	w.publish()
+	return before, rt.Metrics()
+}
+
+// SearchByHand lets two of four workers search, and queues three long tasks.
+func SearchByHand(t *testing.T) (before, after []metrics.Family) {
+	rt := New(Config{Workers: 4})
+	before = rt.Metrics()
+	require.True(t, rt.idle.startSearch())
+	require.True(t, rt.idle.startSearch())
+	for range 3 {
+		require.True(t, rt.workers[0].setAside(new(Task)))
+	}
+	return before, rt.Metrics()
 }
 
 // The hooks count waits, independently.

@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/internal/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Exit(m.Run()) }

@@ -1,0 +1,11 @@
+//go:build kqueue
+
+package kevent
+
+import (
+	"testing"
+
+	"github.com/suiro-go/suiro/internal/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Exit(m.Run()) }
