@@ -14,6 +14,11 @@ import (
 // MaxRights is how many descriptors one message may carry on every system.
 const MaxRights = 250
 
+// rightsRoom is the size in bytes of the buffer for received control messages. A peer on Linux may
+// send 253 descriptors, which take 1032 bytes. The rest is for the sender's credentials
+// (SO_PASSCRED) and security label (SO_PASSSEC).
+const rightsRoom = 1536
+
 // TrySendRights sends bytes of a Unix stream, at least one, and descriptors with the first of them.
 // It returns how many bytes the socket took. If it took any, the descriptors are sent too. The
 // error is EAGAIN if it takes nothing.
@@ -42,7 +47,7 @@ func (c Calls) TrySendRights(fd int, p []byte, fds []int) (int, syscall.Errno) {
 // close-on-exec. lost says that the kernel has dropped some, because the process may open no more.
 // No bytes and no error mean the end. The error is EAGAIN if there is nothing.
 func (c Calls) TryRecvRights(fd int, p []byte) (n int, fds []int, lost bool, errno syscall.Errno) {
-	control := make([]byte, unix.CmsgSpace(4*MaxRights))
+	control := make([]byte, rightsRoom)
 	for {
 		n, errno := c.planned(faults.Recv, fd, len(p))
 		if errno == unix.EINTR {

@@ -44,7 +44,8 @@ func (d *Dialer) ended(network, addr string, err error) error {
 }
 
 // DialHandlerFuture is DialHandler as a future, for one connection. Its first poll starts the dial.
-// A dropped future ends the attempt, or the connection.
+// A dropped future ends the attempt, or the connection. So does a Join that is abandoned or fails
+// (see sched.Undoer).
 func (d *Dialer) DialHandlerFuture(network, addr string, h Handler) sched.Future[Handle] {
 	return d.dialHandlerFuture(context.Background(), network, addr, h)
 }
@@ -68,6 +69,7 @@ type dialHandlerFuture struct {
 var (
 	_ sched.Future[Handle] = (*dialHandlerFuture)(nil)
 	_ sched.Canceler       = (*dialHandlerFuture)(nil)
+	_ sched.Undoer         = (*dialHandlerFuture)(nil)
 	_ conn.Handler         = (*opening)(nil)
 )
 
@@ -109,6 +111,9 @@ func (f *dialHandlerFuture) Cancel() {
 		_ = f.handle.Abort() // it may have ended
 	}
 }
+
+// Undo implements sched.Undoer: nobody takes the handle.
+func (f *dialHandlerFuture) Undo() { f.Cancel() }
 
 // An opening is the handler of a connection that is being established. It reports the outcome to
 // the waiting future.

@@ -28,10 +28,26 @@ func (d *Dialer) DialPacket(ctx context.Context, network, addr string, h PacketH
 }
 
 // DialPacketFuture is DialPacket as a future, for one socket. Its first poll starts the dial. A
-// dropped future makes no socket.
+// dropped future makes no socket. A Join that has the result and is abandoned, or fails, resets the
+// socket (see sched.Undoer).
 func (d *Dialer) DialPacketFuture(network, addr string, h PacketHandler) sched.Future[PacketHandle] {
-	return &packetDial[PacketHandle]{dialer: d, network: network, addr: addr, attach: d.attachPacket(h)}
+	return &packetHandleDial{packetDial: packetDial[PacketHandle]{dialer: d, network: network, addr: addr, attach: d.attachPacket(h)}}
 }
+
+// A packetHandleDial is the future of a PacketHandle, which is no sched.Releaser.
+type packetHandleDial struct {
+	packetDial[PacketHandle]
+	made PacketHandle // the result
+}
+
+// Poll returns the handle of the socket, or the error.
+func (f *packetHandleDial) Poll(cx *sched.Context) (handle PacketHandle, err error) {
+	f.made, err = f.packetDial.Poll(cx)
+	return f.made, err
+}
+
+// Undo implements sched.Undoer: nobody takes the handle.
+func (f *packetHandleDial) Undo() { _ = f.made.Abort() } // it may have ended
 
 // A packetDial is a future that makes a connected socket and attaches a T to it. It may have to
 // resolve the peer's name first.

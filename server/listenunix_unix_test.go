@@ -256,37 +256,6 @@ func TestCloseOfAServerRacesWithFiles(t *testing.T) {
 	})
 }
 
-// More files than a message may carry are an error, and none of them leaks.
-func TestFilesThatAreCutOffAreClosed(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux takes 253 files in a message")
-	}
-	conntest.Backends(t, func(t *testing.T, backend string) {
-		conntest.Guard(t)
-		s, path := &server.Server{Backend: backend, Workers: 1}, filepath.Join(t.TempDir(), "s")
-		l, err := s.ListenUnix(path)
-		require.NoError(t, err)
-		c, err := net.Dial("unix", path)
-		require.NoError(t, err)
-		defer c.Close()
-		u, err := l.Accept(patience(t))
-		require.NoError(t, err)
-		fds := make([]int, 253)
-		for i := range fds {
-			fds[i] = int(textFile(t, "x").Fd())
-		}
-		_, _, err = c.(*net.UnixConn).WriteMsgUnix([]byte("x"), unix.UnixRights(fds...), nil)
-		require.NoError(t, err)
-		before := len(conntest.Descriptors())
-		n, files, err := u.RecvFiles(patience(t), make([]byte, 10))
-		require.ErrorIs(t, err, server.ErrFilesLost)
-		require.Equal(t, 1, n)
-		require.Empty(t, files)
-		require.Less(t, len(conntest.Descriptors()), before+100)
-		require.NoError(t, s.Close())
-	})
-}
-
 func TestUnixConnectionsCountAndEndAsMembers(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		conntest.Guard(t)

@@ -135,7 +135,7 @@ func (p *Pool) Get(ctx context.Context, network, addr string, h Handler) (Handle
 
 // GetFuture is Get as a future, for one connection. It takes its place in the queue at its first
 // poll, and an abandoned one leaves it. A connection that h has got and not given back is reset
-// then.
+// then, also if a Join with the result is abandoned or fails (see sched.Undoer).
 func (p *Pool) GetFuture(network, addr string, h Handler) sched.Future[Handle] {
 	return p.getFuture(network, addr, h)
 }

@@ -37,6 +37,7 @@ const (
 var (
 	_ sched.Future[Handle] = (*getFuture)(nil)
 	_ sched.Canceler       = (*getFuture)(nil)
+	_ sched.Undoer         = (*getFuture)(nil)
 )
 
 // Poll returns the handle, once OnOpen has been called, or the error.
@@ -96,6 +97,9 @@ func (f *getFuture) Cancel() {
 		_ = use.Abort() // it may have ended, or been given back
 	}
 }
+
+// Undo implements sched.Undoer: nobody takes the handle.
+func (f *getFuture) Undo() { f.Cancel() }
 
 // ask puts a request into the queue.
 func (p *Pool) ask(f *getFuture) error {
