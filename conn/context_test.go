@@ -310,12 +310,11 @@ func TestClosingTheGroupEndsTheContextsOfItsConnections(t *testing.T) {
 		ln := conntest.Listen(t)
 		s, err := g.DialSocketContext(t.Context(), ln.Addr())
 		require.NoError(t, err)
-		ctx, fd := s.Context(), s.FD()
+		ctx := s.Context()
 		require.NoError(t, ctx.Err())
 		require.NoError(t, g.Close())
 		require.ErrorIs(t, awaitContext(t, ctx), net.ErrClosed)
 		require.Error(t, s.Bind(nil).Handle().Context().Err(), "made after that")
-		require.NoError(t, conn.CloseFD(fd)) // it was abandoned
 	})
 }
 

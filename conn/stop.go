@@ -70,6 +70,7 @@ func (g *Group) stopWorkers() error {
 	g.core.EndContexts()
 	err := g.core.Runtime.Close()
 	g.core.AbandonAll()
+	g.accepts.CloseAll().Wait()
 	g.accepts.Finish()
 	g.core.Pipes.Close()
 	return err

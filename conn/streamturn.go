@@ -105,7 +105,8 @@ func (e *streamEvents) SendFailed(error) { e.fresh = false }
 // WantsRoom implements core.Functions: a Write waits.
 func (e *streamEvents) WantsRoom() bool { return e.wantedRoom }
 
-// Departs implements core.Functions: all functions have returned, or are about to see why they must.
+// Departs implements core.Functions: all functions have returned, or are about to see why they
+// must.
 func (e *streamEvents) Departs(c *core.Conn) bool {
 	if !e.vacant && (c.Cause() != nil && !e.told || !e.over) {
 		c.Driver.Cx.Wake(c.Task.Waker())

@@ -1,8 +1,0 @@
-//go:build !windows
-
-package conn
-
-import "syscall"
-
-// CloseFD closes a descriptor that nobody uses any more.
-func CloseFD(fd int) error { return syscall.Close(fd) }
