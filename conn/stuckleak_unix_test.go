@@ -4,6 +4,7 @@ package conn_test
 
 import (
 	"context"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,19 +41,18 @@ func TestAStopDuringAListenersCloseLeavesNoDescriptor(t *testing.T) {
 	})
 }
 
-// Where the workers have stopped before they could close it, Close does.
-func TestAListenersCloseAfterTheWorkersEndClosesTheDescriptor(t *testing.T) {
+func TestCloseOfAGroupClosesItsListeners(t *testing.T) {
 	conntest.Backends(t, func(t *testing.T, backend string) {
 		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 1})
 		require.NoError(t, err)
 		ln := conntest.Listen(t)
 		l, err := g.Listen(ln, funcs{})
 		require.NoError(t, err)
-		require.NoError(t, g.Close())
 		held := inode(t, l.FD())
 		require.NotZero(t, held)
-		require.NoError(t, l.Close())
+		require.NoError(t, g.Close())
 		require.NotEqual(t, held, inode(t, l.FD()))
+		require.ErrorIs(t, l.Close(), net.ErrClosed)
 	})
 }
 

@@ -8,10 +8,9 @@ import (
 
 // A Consumer is a handler that takes part in the runs of its connection's task: a Stream, a Socket,
 // an end of a splice, a TLS handshake. The core, which serves all connections, knows them by this
-// interface and their roles. Every other handler has the part of Plain. All methods are the task's.
-//
-// An end of a splice is a Passer as well. A handler's Stream has Functions, and what Readers read
-// leaves the connection with their calls.
+// interface and three roles. A handler's Stream has Functions, a Socket has Readers, and a shared
+// Stream has both. An end of a splice is a Passer, with the Functions of its Stream if there is
+// one. Every other handler has the part of Plain. All methods are the task's.
 type Consumer interface {
 	// Came takes a chunk that has arrived.
 	Came(c *Conn, b reactor.Buffer)
