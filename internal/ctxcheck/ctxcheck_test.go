@@ -3,6 +3,7 @@ package ctxcheck_test
 import (
 	"context"
 	"io"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,9 @@ func TestOnlyAContextThatIsNotTheTasksOwnHasEnded(t *testing.T) {
 			close(begun)
 			return 0, sched.ErrPending
 		}))
+		for derived.Err() == nil { // the abort reaches it a moment later
+			runtime.Gosched()
+		}
 		got <- ends{cx.Err(), ctxcheck.Ended(cx), ctxcheck.Ended(derived)}
 		return 0, nil
 	})
