@@ -25,7 +25,7 @@ func (s *DatagramSocket[A]) ClosedFuture() sched.Future[struct{}] {
 // A closedFuture waits for the end of a socket.
 type closedFuture struct {
 	s    *ready.Socket
-	wait ready.Wait
+	wait ready.EndWait
 }
 
 // Poll implements sched.Future.

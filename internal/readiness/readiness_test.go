@@ -3,154 +3,181 @@ package readiness
 import (
 	"net"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// A counter is a Waker that counts.
-type counter struct{ n *atomic.Int32 }
+// A counter is a Caller that counts how often it is woken.
+type counter struct{ n *int }
 
-func newCounter() counter { return counter{new(atomic.Int32)} }
+func (c counter) Wake(none) { *c.n++ }
 
-func (c counter) Wake() { c.n.Add(1) }
+// none is the place where a counter is woken.
+type none struct{}
 
-func TestAnEdgeWakesTheWaiterOnce(t *testing.T) {
-	var life Life
-	var half Half[counter]
-	me := newCounter()
-	poll := func() bool {
-		_, done, err := half.Poll(&life, 0, me)
+type (
+	testSide = Side[counter, none]
+	testWait = Wait[counter, none]
+)
+
+func newWait(takes bool) *testWait { return &testWait{Caller: counter{new(int)}, Takes: takes} }
+
+func woken(w *testWait) int { return *w.Caller.n }
+
+// try makes an attempt that finds nothing, and registers the call.
+func try(s *testSide, w *testWait) {
+	w.Attempt = s.Try()
+	s.Add(w, false, none{})
+}
+
+// resumed takes the result of a call that was woken.
+func resumed(t *testing.T, w *testWait) error {
+	waits, err := w.Resume()
+	require.False(t, waits, "it was not woken")
+	return err
+}
+
+func TestAnEdgeWakesOneThatTakesAndAllOthers(t *testing.T) {
+	var s testSide
+	first, second, other := newWait(true), newWait(true), newWait(false)
+	for _, w := range []*testWait{first, second, other} {
+		try(&s, w)
+		require.True(t, w.Registered())
+		waits, err := w.Resume()
+		require.True(t, waits)
 		require.NoError(t, err)
-		return done
 	}
-	require.False(t, poll())
-	require.False(t, poll(), "polled again by another event")
-	half.Signal()
-	require.EqualValues(t, 1, me.n.Load())
-	require.True(t, half.Ready())
-	require.True(t, poll(), "an edge since the call")
-	half.Signal()
-	require.EqualValues(t, 1, me.n.Load(), "nobody waits")
-	half.Clear()
-	require.False(t, half.Ready())
-	require.False(t, poll())
-	half.Forget()
-	half.Signal()
-	require.EqualValues(t, 1, me.n.Load(), "it has given up")
-	require.True(t, poll(), "an edge outlasts a waiter")
+	s.Edge(none{})
+	require.Equal(t, []int{1, 0, 1}, []int{woken(first), woken(second), woken(other)})
+	require.NoError(t, resumed(t, first))
+	require.NoError(t, resumed(t, other))
+	require.True(t, first.HasTurn())
+	require.False(t, other.HasTurn(), "it takes nothing")
+	require.False(t, first.Registered())
+	require.True(t, s.Pass(first), "the second one waits")
+	require.False(t, s.Pass(first), "it has no turn any more")
+	require.True(t, s.Waits())
+	s.Next(none{})
+	require.Equal(t, 1, woken(second))
+	require.False(t, s.Waits())
 }
 
-func TestAnotherWaiterIsWoken(t *testing.T) {
-	var life Life
-	var half Half[counter]
-	one, two := newCounter(), newCounter()
-	_, done, _ := half.Poll(&life, 0, one)
-	require.False(t, done)
-	_, done, _ = half.Poll(&life, 0, two)
-	require.False(t, done)
-	half.Signal()
-	require.EqualValues(t, 0, one.n.Load())
-	require.EqualValues(t, 1, two.n.Load())
+func TestAnEdgeSinceTheAttemptWakesAtOnce(t *testing.T) {
+	var s testSide
+	w := newWait(true)
+	w.Attempt = s.Try()
+	s.Edge(none{})
+	s.Add(w, false, none{})
+	require.Equal(t, 1, woken(w))
+	require.NoError(t, resumed(t, w))
+
+	s.Add(w, false, none{})
+	require.Equal(t, 1, woken(w), "it has not tried, and the owner has asked the kernel")
+	require.True(t, s.Remove(w))
+	require.False(t, w.Registered())
+	s.Add(w, true, none{})
+	require.Equal(t, 2, woken(w), "the kernel says that it is ready")
+	require.False(t, s.Remove(w), "it is woken")
 }
 
-func TestADeadlineIsTheWaitersToWaitFor(t *testing.T) {
-	var life Life
-	var half Half[counter]
-	me := newCounter()
-	half.SetDeadline(10)
-	half.Clear()
-	deadline, done, err := half.Poll(&life, 9, me)
-	require.NoError(t, err)
-	require.False(t, done)
-	require.EqualValues(t, 10, deadline)
-	require.False(t, half.Late(9))
-	require.True(t, half.Late(10))
-	half.SetDeadline(5)
-	require.EqualValues(t, 1, me.n.Load(), "a waiter looks at a new deadline")
-	_, done, err = half.Poll(&life, 5, me)
-	require.True(t, done)
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	half.SetDeadline(0)
-	half.Clear()
-	_, done, err = half.Poll(&life, 11, me)
-	require.NoError(t, err)
-	require.False(t, done)
-}
-
-func TestALifeEndsWithItsLastUser(t *testing.T) {
-	var life Life
-	require.NoError(t, life.Enter(In))
-	require.NoError(t, life.Enter(Out), "the directions are apart")
-	require.ErrorIs(t, life.Enter(In), ErrInUse)
-	require.NoError(t, life.Hold())
-	first, last := life.Close()
-	require.True(t, first)
-	require.False(t, last)
-	first, last = life.Close()
-	require.False(t, first)
-	require.False(t, last)
-	require.ErrorIs(t, life.Enter(In), net.ErrClosed)
-	require.ErrorIs(t, life.Hold(), net.ErrClosed)
-	require.False(t, life.Leave(Out))
-	require.False(t, life.Release())
-	require.True(t, life.Leave(In))
-
-	var unused Life
-	first, last = unused.Close()
-	require.True(t, first && last)
-	first, last = unused.Close()
-	require.False(t, first || last)
-
-	var left Life
-	require.NoError(t, left.Enter(Out))
-	require.False(t, left.Leave(Out), "it is not closed")
-	require.NoError(t, left.Enter(Out), "it can be entered again")
-}
-
-func TestAWaitOfAClosedDescriptorEnds(t *testing.T) {
-	var life Life
-	var half Half[counter]
-	_, _ = life.Close()
-	_, done, err := half.Poll(&life, 0, newCounter())
-	require.True(t, done)
-	require.ErrorIs(t, err, net.ErrClosed)
-}
-
-func TestAWaitAllocatesNothingButForANewWaiter(t *testing.T) {
-	var life Life
-	var half Half[counter]
-	me := newCounter()
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		half.Clear()
-		_, _, _ = half.Poll(&life, time.Second, me)
-		half.Signal()
-	}))
-}
-
-// Wakers of waiters that follow each other are read while others are stored: for the race detector.
-func TestSignalsBesideManyWaiters(t *testing.T) {
-	var life Life
-	var half Half[counter]
-	var stop atomic.Bool
-	var signals sync.WaitGroup
-	for range 2 {
-		signals.Go(func() {
-			for !stop.Load() {
-				half.Signal()
-			}
+func TestACallThatGivesUpPassesItsTurnOn(t *testing.T) {
+	for name, give := range map[string]func(*testSide, *testWait){
+		"woken":         func(*testSide, *testWait) {},
+		"with the turn": func(_ *testSide, w *testWait) { _, _ = w.Resume() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s testSide
+			first, second := newWait(true), newWait(true)
+			try(&s, first)
+			try(&s, second)
+			s.Edge(none{})
+			give(&s, first)
+			s.Drop(first, none{})
+			require.Equal(t, 1, woken(second))
+			require.False(t, first.Registered())
+			require.False(t, first.HasTurn())
 		})
 	}
-	for range 10_000 {
-		me := newCounter()
-		half.Clear()
-		if _, done, _ := half.Poll(&life, 0, me); !done {
-			half.Forget()
-		}
+}
+
+func TestACallThatGivesUpWithoutATurnWakesNobody(t *testing.T) {
+	var s testSide
+	first, second := newWait(true), newWait(true)
+	try(&s, first)
+	try(&s, second)
+	s.Drop(first, none{})
+	require.Equal(t, 0, woken(second))
+	s.Edge(none{})
+	require.Equal(t, []int{0, 1}, []int{woken(first), woken(second)})
+}
+
+func TestAParkedCallHasNoEdges(t *testing.T) {
+	var s testSide
+	w := newWait(false)
+	s.Park(w)
+	s.Edge(none{})
+	require.Equal(t, 0, woken(w))
+	require.False(t, s.Waits())
+	s.Expire(none{})
+	require.Equal(t, 1, woken(w))
+	require.ErrorIs(t, resumed(t, w), os.ErrDeadlineExceeded)
+	s.Park(w)
+	s.Drop(w, none{})
+	s.Fail(net.ErrClosed, none{})
+	require.Equal(t, 1, woken(w), "it has given up")
+}
+
+func TestADeadlineFailsCallsUntilItMoves(t *testing.T) {
+	var life Life
+	var s testSide
+	taker, other := newWait(true), newWait(false)
+	try(&s, taker)
+	try(&s, other)
+	require.NoError(t, s.Callable(&life))
+	s.Expire(none{})
+	for _, w := range []*testWait{taker, other} {
+		require.Equal(t, 1, woken(w))
+		require.ErrorIs(t, resumed(t, w), os.ErrDeadlineExceeded)
+		require.False(t, w.HasTurn(), "a call that fails takes nothing")
 	}
-	stop.Store(true)
-	signals.Wait()
+	require.True(t, s.Late())
+	require.ErrorIs(t, s.Callable(&life), os.ErrDeadlineExceeded)
+	s.Extend()
+	require.NoError(t, s.Callable(&life))
+	require.True(t, life.Close())
+	require.ErrorIs(t, s.Callable(&life), net.ErrClosed)
+}
+
+func TestTheLastUserClosesTheDescriptor(t *testing.T) {
+	var life Life
+	require.True(t, life.Hold())
+	require.True(t, life.Hold())
+	require.False(t, life.Release())
+	require.False(t, life.Closed())
+	require.True(t, life.Close())
+	require.False(t, life.Close(), "the second time")
+	require.True(t, life.Closed())
+	require.False(t, life.Hold())
+	require.False(t, life.Release(), "the call is under way")
+	require.True(t, life.Release())
+}
+
+func TestACloseWithoutUsersIsTheLast(t *testing.T) {
+	var life Life
+	require.True(t, life.Close())
+	require.True(t, life.Release())
+}
+
+func TestWaitingAllocatesNothing(t *testing.T) {
+	var s testSide
+	w := newWait(true)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		try(&s, w)
+		s.Edge(none{})
+		_, _ = w.Resume()
+		_ = s.Pass(w)
+		try(&s, w)
+		s.Drop(w, none{})
+	}))
 }

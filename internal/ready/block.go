@@ -17,11 +17,12 @@ import (
 // report. The code that sets it calls Rouse afterwards. Both use the lock: either Rouse finds the
 // call among those that wait, or Block finds unread set.
 func (s *Socket) Block(d Direction, w *Wait, unread *atomic.Bool) error {
-	if w.woke == nil {
-		w.woke = bubble.Chan[struct{}](1)
+	if w.Caller.woke == nil {
+		w.Caller.woke = bubble.Chan[struct{}](1)
 	}
+	side := &s.sides[d]
 	s.mu.Lock()
-	err := s.callable(d)
+	err := side.Callable(&s.life)
 	again := unread != nil && unread.Load()
 	if err == nil && !again {
 		err = onworker.Wait()
@@ -38,15 +39,16 @@ func (s *Socket) Block(d Direction, w *Wait, unread *atomic.Bool) error {
 	s.enlist(d, w)
 	s.mu.Unlock()
 	select {
-	case <-w.woke:
+	case <-w.Caller.woke:
 	case <-s.group.RT.Done():
 		s.mu.Lock()
-		gone := s.sides[d].of(w).Remove(&w.node)
+		gone := side.Remove(w)
 		s.mu.Unlock()
 		if gone {
 			return net.ErrClosed
 		}
-		<-w.woke
+		<-w.Caller.woke
 	}
-	return w.resumed()
+	_, err = w.Resume()
+	return err
 }

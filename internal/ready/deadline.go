@@ -2,7 +2,6 @@ package ready
 
 import (
 	"net"
-	"os"
 	"time"
 )
 
@@ -18,12 +17,11 @@ func (s *Socket) SetDeadline(d Direction, at time.Duration) error {
 	side.deadline = at
 	switch {
 	case at == 0:
-		s.late[d].Store(false)
+		side.Extend()
 	case at <= s.group.RT.Now():
-		s.late[d].Store(true)
-		s.wake(side, os.ErrDeadlineExceeded, nil)
+		side.Expire(nil)
 	default:
-		s.late[d].Store(false)
+		side.Extend()
 		s.startTimer(side)
 	}
 	return nil
@@ -37,8 +35,7 @@ func (s *Socket) Expire(d Direction) {
 	if !s.Closed() {
 		side := &s.sides[d]
 		side.deadline = 0
-		s.late[d].Store(true)
-		s.wake(side, os.ErrDeadlineExceeded, nil)
+		side.Expire(nil)
 	}
 }
 
@@ -66,10 +63,9 @@ func (s *Socket) checkTimer(d Direction, now time.Duration) {
 	}
 	side.armed = 0
 	switch {
-	case side.deadline == 0 || s.late[d].Load() || s.Closed():
+	case side.deadline == 0 || side.Late() || s.Closed():
 	case now >= side.deadline:
-		s.late[d].Store(true)
-		s.wake(side, os.ErrDeadlineExceeded, nil)
+		side.Expire(nil)
 	default:
 		s.startTimer(side)
 	}

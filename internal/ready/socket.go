@@ -4,12 +4,11 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/internal/engine"
-	"github.com/suiro-go/suiro/internal/list"
+	"github.com/suiro-go/suiro/internal/readiness"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
 	"github.com/suiro-go/suiro/sched"
@@ -33,17 +32,16 @@ type Socket struct {
 	group    *engine.Group
 	task     sched.Task // submits for goroutines, watches deadlines, ends
 	outbound bool
-	users    atomic.Int64   // the count of users, and closing
-	late     [2]atomic.Bool // by direction: the deadline has passed
+	life     readiness.Life
 
-	mu      sync.Mutex // guards the fields below
-	sides   [2]side
+	mu      sync.Mutex     // guards the fields below, and is the mutex of the sides
+	sides   [2]side        // by direction
 	home    *engine.Driver // whose reactor has the Watch, or had it last; nil: none
 	watched bool           // the Watch is in flight
 	room    bool           // it is to report room, too
 	want    bool           // the task is to submit it
 	op      reactor.Op     // for Submit by a goroutine
-	ending  []*Wait        // wait for the end
+	ending  []*EndWait     // wait for the end
 	ends    []func()       // are called at the end
 	first   func()         // the task calls it in its next run
 	retired bool           // the descriptor is an inert one
@@ -53,17 +51,11 @@ type Socket struct {
 	timer   sched.Timer    // of the end
 }
 
-// closing is set in users by Close.
-const closing = 1 << 62
-
 // A side is the state of one direction.
 type side struct {
-	edges    atomic.Uint32    // how many have come; stored under mu
-	takers   list.List[*Wait] // those that wait and take
-	others   list.List[*Wait] // all others that wait
-	parked   list.List[*Wait] // those of Park
-	deadline time.Duration    // the runtime's time; 0: none
-	armed    time.Duration    // when the timer fires; 0: it does not
+	readiness.Side[caller, *sched.Context]
+	deadline time.Duration // the runtime's time; 0: none
+	armed    time.Duration // when the timer fires; 0: it does not
 	timer    sched.Timer
 }
 
@@ -143,62 +135,45 @@ func (s *Socket) Group() *engine.Group { return s.group }
 // why there can be no call: net.ErrClosed or os.ErrDeadlineExceeded. It sets a, which the call's
 // Wait then has if the call waits.
 func (s *Socket) Enter(d Direction, a *Attempt) (fd int, err error) {
-	if s.late[d].Load() && !s.Closed() {
+	side := &s.sides[d]
+	if side.Late() && !s.Closed() {
 		return -1, os.ErrDeadlineExceeded
 	}
-	if !s.enter() {
+	if !s.life.Hold() {
 		return -1, net.ErrClosed
 	}
-	*a = Attempt{true, s.sides[d].edges.Load()}
+	*a = side.Try()
 	return s.end.FD, nil
 }
 
 // EnterAny is Enter for a call of no direction, such as setting an option.
 func (s *Socket) EnterAny() (fd int, err error) {
-	if !s.enter() {
+	if !s.life.Hold() {
 		return -1, net.ErrClosed
 	}
 	return s.end.FD, nil
 }
 
-func (s *Socket) enter() bool {
-	for {
-		n := s.users.Load()
-		if n&closing != 0 {
-			return false
-		}
-		if s.users.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
-
 // Leave ends a call.
 func (s *Socket) Leave() {
-	if s.users.Add(-1) == closing {
+	if s.life.Release() {
 		s.finish()
 	}
 }
 
 // Closed reports whether Close was called.
-func (s *Socket) Closed() bool { return s.users.Load()&closing != 0 }
+func (s *Socket) Closed() bool { return s.life.Closed() }
 
 // Close makes all waiting and all later calls return net.ErrClosed. The descriptor is closed as
 // soon as no call uses it. A second Close returns net.ErrClosed.
 func (s *Socket) Close() error {
-	for {
-		n := s.users.Load()
-		if n&closing != 0 {
-			return net.ErrClosed
-		}
-		if s.users.CompareAndSwap(n, (n|closing)+1) { // this call is a user as well
-			break
-		}
+	if !s.life.Close() {
+		return net.ErrClosed
 	}
 	s.mu.Lock()
 	s.want = false
 	for d := range s.sides {
-		s.wake(&s.sides[d], net.ErrClosed, nil)
+		s.sides[d].Fail(net.ErrClosed, nil)
 		s.stopTimer(&s.sides[d])
 	}
 	if s.watched {
@@ -245,8 +220,7 @@ func (t *target) Deliver(by *engine.Driver, e *reactor.Completion) {
 	if e.Res > 0 {
 		for d := range s.sides {
 			if reactor.Edge(e.Res)&edges[d] != 0 {
-				s.sides[d].edges.Add(1)
-				s.report(Direction(d), by.Cx)
+				s.sides[d].Edge(by.Cx)
 			}
 		}
 	}
@@ -268,11 +242,11 @@ func (s *Socket) unwatched(e *reactor.Completion, cx *sched.Context) {
 	for d := range s.sides {
 		side := &s.sides[d]
 		switch {
-		case s.Closed() || side.takers.Len()+side.others.Len() == 0:
+		case s.Closed() || !side.Waits():
 		case again:
 			_ = s.ask(cx, Direction(d)) // which wakes the calls with its error
 		default:
-			s.wake(side, sock.Error("poll", errno), cx)
+			side.Fail(sock.Error("poll", errno), cx)
 		}
 	}
 }
@@ -335,22 +309,10 @@ func (b *body) Run(cx *sched.Context) (done bool) {
 	if s.want && !s.watched {
 		if err := s.watch(engine.Of(cx)); err != nil {
 			for d := range s.sides {
-				s.wake(&s.sides[d], err, cx)
+				s.sides[d].Fail(err, cx)
 			}
 		}
 	}
 	s.want = false
 	return false
-}
-
-// tellEnd wakes the tasks that wait for the end.
-func (s *Socket) tellEnd(cx *sched.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.group.Census.Leave(s.outbound)
-	for _, w := range s.ending {
-		w.woken = true
-		cx.Wake(w.waker)
-	}
-	s.ending = nil
 }
