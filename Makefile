@@ -93,9 +93,7 @@ vulncheck: ## govulncheck: known vulnerabilities in what is called
 
 .PHONY: coverage
 coverage: ## all tests, then the share of the library's statements that they run, into build/coverage.txt
-	@mkdir -p build
-	go test -timeout 35m -coverprofile=build/coverage.out -coverpkg="$$(.ci/coverage -packages | paste -sd,)" ./...
-	@.ci/coverage build/coverage.out
+	@.ci/coverage
 
 .PHONY: fuzz-targets
 fuzz-targets: ## build each fuzz target into build/fuzz, as OSS-Fuzz does, and list them
