@@ -119,6 +119,22 @@ func text0(a net.Addr) string {
 	return a.String()
 }
 
+// A write without an address looks at the deadline and at Close before it misses the address.
+func TestAWriteOfAnUnconnectedSocketFailsAsNets(t *testing.T) {
+	onNetSockets(t, func(t *testing.T, s udpKind) {
+		c := s.listen()
+		_, err := c.Write([]byte("to nobody"))
+		requireOpError(t, err, "write")
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(-time.Second)))
+		_, err = c.Write([]byte("late"))
+		requireOpError(t, err, "write", os.ErrDeadlineExceeded)
+		require.NoError(t, c.Close())
+		_, err = c.Write([]byte("later"))
+		requireOpError(t, err, "write", net.ErrClosed)
+	})
+}
+
 // Close waits for the functions of SyscallConn, as that of package net does.
 func TestCloseWaitsForARawFunction(t *testing.T) {
 	onSockets(t, func(t *testing.T, s udpKind) {

@@ -51,9 +51,19 @@ func (s *Socket) WriteToUDP(p []byte, to *net.UDPAddr) (int, error) {
 // syscall.EDESTADDRREQ.
 func (s *Socket) Write(p []byte) (int, error) {
 	if s.remote == nil {
-		return 0, s.opError("write", sock.Error("write", syscall.EDESTADDRREQ))
+		return 0, s.opError("write", s.unconnected())
 	}
 	return s.write(p, nil)
+}
+
+// unconnected is why a socket without a peer cannot write: it is closed, its deadline has passed,
+// or it needs an address. Not all systems return EDESTADDRREQ.
+func (s *Socket) unconnected() error {
+	if _, err := s.udp.sock.Enter(ready.Out, new(ready.Attempt)); err != nil {
+		return err
+	}
+	s.udp.sock.Leave()
+	return sock.Error("write", syscall.EDESTADDRREQ)
 }
 
 // wrongType is the error of a write to an address that is not a *net.UDPAddr.
