@@ -49,8 +49,8 @@ func (t *sessionTable) receive(batch []Packet) {
 // If the source is unknown, it counts for all sessions of the peer.
 func (t *sessionTable) sent(from netip.Addr, to netip.AddrPort) {
 	s := t.newest
-	if s == nil || s.peer != to || s.local != from { // mostly the datagram answers the newest session's
-		s = t.peers[to]
+	if s == nil || s.peer != to || s.local != from || t.conn.answers.on && !from.IsValid() {
+		s = t.peers[to] // but mostly the datagram answers the newest session's
 	}
 	for ; s != nil; s = s.other {
 		if s.local == from || !from.IsValid() {
