@@ -125,6 +125,7 @@ func attach(owner Group, fd int, h Handler) (Handle, error) {
 	g.Table.Add(&c.end)
 	handle := c.Handle()
 	c.task.WakeOn(g.NextWorker())
+	g.AbandonLate((*target)(c))
 	return handle, nil
 }
 
