@@ -45,6 +45,14 @@ func answerers(lives *audit) map[string]packet.Handler {
 			}
 			return nil
 		}},
+		"WriteTo, mapped addresses": &funcs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
+			for _, p := range batch {
+				if err := c.WriteTo(p.Data, mapped(p.From)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
 		"WriteSegments": &funcs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				if err := c.WriteSegments(p.Data, len(p.Data), p.From); err != nil {

@@ -136,7 +136,7 @@ func (m *Sessions) Refused() uint64 { return m.refused.Load() }
 // methods runs.
 func (m *Sessions) Session(c *Conn, peer netip.AddrPort) *Session {
 	if t, ok := m.tables.Load(c); ok {
-		return t.(*sessionTable).peers[peer]
+		return t.(*sessionTable).peers[unmapped(peer)]
 	}
 	return nil
 }
