@@ -117,8 +117,8 @@ func TestErrorsOfAddressesAreAsNets(t *testing.T) {
 	})
 }
 
-// An IPv6 socket sends to itself by the unspecified address of either family. One without IPv4 does,
-// too.
+// An IPv6 socket sends to itself by the unspecified address of either family, also one without
+// IPv4.
 func TestAnIPv6SocketSendsToTheUnspecifiedAddressAsNets(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems may refuse the address")
