@@ -92,8 +92,9 @@ func (g *Group) Wait(ctx context.Context) error {
 // Config.MaxMemory counts it; 0 without that.
 func (g *Group) Buffered() int { return g.core.Budget.Buffered() }
 
-// Close stops the workers. Connections and listeners that are left are abandoned: their sockets are
-// closed, and no OnClose is called. Stop ends connections first, as do Abort and Wait.
+// Close stops the workers. Connections, listeners and packet sockets that are left are abandoned:
+// their sockets are closed, and no OnClose is called. Stop ends connections first, as do Abort and
+// Wait.
 //
 // It returns the error that ended a worker early, if one did. If a task does not return within a
 // second, the error matches ErrStuck and names the worker. Then the workers end when the task

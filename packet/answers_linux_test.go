@@ -45,6 +45,14 @@ func answerers(lives *audit) map[string]packet.Handler {
 			}
 			return nil
 		}},
+		"WriteTo, mapped addresses": &funcs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
+			for _, p := range batch {
+				if err := c.WriteTo(p.Data, mapped(p.From)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
 		"WriteSegments": &funcs{lives: lives, packets: func(c *packet.Conn, batch []packet.Packet) error {
 			for _, p := range batch {
 				if err := c.WriteSegments(p.Data, len(p.Data), p.From); err != nil {
@@ -202,6 +210,42 @@ func TestAClientThatAsksAtTwoAddressesHasTwoSessions(t *testing.T) {
 		require.Zero(t, sessions.Len())
 		ask(two)
 		require.Equal(t, two, conntest.Receive(t, h.opened))
+	})
+}
+
+// A datagram whose source is unknown counts for all sessions of its receiver, also if the last one
+// that was used has no address of this host.
+func TestADatagramOfAnUnknownSourceKeepsAllSessions(t *testing.T) {
+	const idle = time.Minute
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := pausedFixture(t, backend)
+		lo, group := loopback(t), netip.MustParseAddr("239.255.77.3")
+		h := newAnsweringSessions()
+		sessions := &packet.Sessions{Handler: h, Idle: idle, CountSent: true}
+		handle, at := servePacketsOn(t, f, "udp4", ":0", sessions)
+		joined := make(chan error, 1)
+		require.NoError(t, handle.Do(func(c *packet.Conn) { joined <- c.JoinGroup(lo, group) }))
+		require.NoError(t, conntest.Receive(t, joined))
+		client := listenUDP(t, "udp4", "127.0.0.1:0")
+		require.NoError(t, client.SetDeadline(time.Now().Add(conntest.Patience)))
+		require.NoError(t, ipv4.NewPacketConn(client).SetMulticastInterface(lo))
+		for _, host := range []netip.Addr{group, netip.MustParseAddr("127.0.0.1"), group} {
+			_, err := client.WriteToUDPAddrPort([]byte("x"), netip.AddrPortFrom(host, at.Port()))
+			require.NoError(t, err)
+			hears(t, client)
+		}
+		require.Equal(t, 2, sessions.Len())
+		f.Runtime().Advance(idle / 2)
+		require.NoError(t, handle.Send([]byte("x"), addrOf(client)))
+		hears(t, client)
+		f.Runtime().Advance(idle / 2)
+		f.rounds(3) // the timer has fired
+		left := make(chan int, 1)
+		require.NoError(t, handle.Do(func(*packet.Conn) { left <- sessions.Len() }))
+		require.Equal(t, 2, conntest.Receive(t, left))
+		f.Runtime().Advance(idle / 2)
+		conntest.Receive(t, h.closed)
+		conntest.Receive(t, h.closed)
 	})
 }
 

@@ -57,7 +57,7 @@ const (
 	stopping                        // a Cancel for the receive is in flight
 	closing                         // Close was called: send all queued datagrams
 	broken                          // nothing more is sent or received: tear down
-	outbound                        // it was dialed
+	outbound                        // it is connected
 	drained                         // OnDrain has been called
 	onCloseCalled                   // OnClose has been called
 )
@@ -74,13 +74,14 @@ type Group interface {
 
 // Listen serves a UDP socket. The workers call h for each event. The group works on a copy of the
 // descriptor, so pc may be closed at once. On a socket that is bound to an unspecified address,
-// answers leave from the address that was asked: see Conn.WriteTo.
+// answers leave from the address that was asked: see Conn.WriteTo. A connected socket counts as
+// dialed: see conn.Group.Shutdown.
 func Listen(g Group, pc *net.UDPConn, h Handler) (Handle, error) {
 	fd, err := sock.OfPacketConn(pc)
 	if err != nil {
 		return Handle{}, err
 	}
-	return attach(g, fd, h, 0)
+	return attach(g, fd, h)
 }
 
 // Dial serves a UDP socket that is connected to an address. It receives only from that address. If
@@ -91,26 +92,26 @@ func Dial(g Group, to netip.AddrPort, h Handler) (Handle, error) {
 	if err != nil {
 		return Handle{}, &net.OpError{Op: "dial", Net: "udp", Addr: net.UDPAddrFromAddrPort(to), Err: err}
 	}
-	return attach(g, fd, h, outbound)
+	return attach(g, fd, h)
 }
 
-func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
+func attach(owner Group, fd int, h Handler) (Handle, error) {
 	g := engine.Reveal(owner)
 	if err := g.RT.Start(); err != nil {
 		sock.Close(fd)
 		return Handle{}, err
 	}
+	local, peer, kind := sock.Inspect(fd)
+	with, op := flags(0), "listen"
+	if peer.IsValid() {
+		with, op = outbound, "dial"
+	}
 	if !g.Enter(with&outbound != 0) {
 		sock.Close(fd)
-		op := "listen"
-		if with&outbound != 0 {
-			op = "dial"
-		}
 		return Handle{}, &net.OpError{Op: op, Net: "udp", Err: net.ErrClosed}
 	}
-	c := &Conn{group: g, owner: owner, handler: h, flags: with}
+	c := &Conn{group: g, owner: owner, handler: h, flags: with, local: local, peer: peer, kind: kind}
 	c.end.FD, c.end.Target = fd, (*target)(c)
-	c.local, c.peer, c.kind = sock.Inspect(fd)
 	if c.local.Addr().IsUnspecified() && !c.peer.IsValid() {
 		c.answers.on = sock.WantSource(fd, c.kind.Wide)
 	}
@@ -124,6 +125,7 @@ func attach(owner Group, fd int, h Handler, with flags) (Handle, error) {
 	g.Table.Add(&c.end)
 	handle := c.Handle()
 	c.task.WakeOn(g.NextWorker())
+	g.AbandonLate((*target)(c))
 	return handle, nil
 }
 

@@ -193,7 +193,7 @@ func (f *BatchFuture[A]) Poll(cx *sched.Context) (int, error) {
 		op, d = "write", ready.Out
 	}
 	if err := f.wait.resume(cx, &f.s.caller, d, true); err != nil {
-		return 0, f.s.ended(op, err)
+		return f.ended(op, err)
 	}
 	if !cx.Proceed() {
 		return 0, sched.ErrPending
@@ -220,7 +220,16 @@ func (f *BatchFuture[A]) Poll(cx *sched.Context) (int, error) {
 	if sent == 0 {
 		cx.Refund()
 	}
-	return 0, f.s.ended(op, f.wait.await(cx, &f.s.caller, d, f.send))
+	return f.ended(op, f.wait.await(cx, &f.s.caller, d, f.send))
+}
+
+// ended is the result of a poll that waits, or whose wait has ended with an error.
+func (f *BatchFuture[A]) ended(op string, err error) (int, error) {
+	if err == sched.ErrPending {
+		return 0, err
+	}
+	f.over = true
+	return f.done, f.s.ended(op, err) // a receive has none
 }
 
 // Sent returns the number of messages sent.

@@ -59,7 +59,7 @@ type codec[A any] interface {
 	decode(sa *reactor.Sockaddr) A
 	equals(last A, sa *reactor.Sockaddr) bool // reports whether decode would return last
 	addr(A) net.Addr                          // nil: none
-	of(addr net.Addr, wide bool) (A, error)   // errAddressType, or errNoAddress for a nil pointer
+	of(addr net.Addr, wide bool) (A, error)   // errAddressType, errNoAddress for a nil pointer, or an errno
 }
 
 // ListenUDP serves a UDP socket, which may be connected. The group works on a copy of the
@@ -295,5 +295,5 @@ func (udpCodec) of(addr net.Addr, wide bool) (netip.AddrPort, error) {
 	case a == nil:
 		return netip.AddrPort{}, errNoAddress
 	}
-	return destination(a, wide), nil
+	return destination(a, wide)
 }

@@ -182,3 +182,8 @@ func exchange(t testing.TB, c *net.UDPConn, text string) {
 	}
 	require.Equal(t, text, string(p[:n]))
 }
+
+// mapped is an address as net.UDPAddr.AddrPort mostly returns it: one of IPv4 is mapped into IPv6.
+func mapped(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16(a.Addr().As16()), a.Port())
+}

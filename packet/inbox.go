@@ -21,6 +21,7 @@ type inbox struct {
 
 	syscalls int  // number of other goroutines' system calls in progress; the descriptor stays open
 	severed  bool // the descriptor is an inert one
+	dead     bool // the workers have stopped: the task runs no more
 
 	recvEnded bool
 	recvErrno syscall.Errno
@@ -204,8 +205,9 @@ func (d *local) putBatch(b *reactor.Batch) {
 type target Conn
 
 var (
-	_ engine.Target  = (*target)(nil)
-	_ engine.Ordered = (*target)(nil)
+	_ engine.Target    = (*target)(nil)
+	_ engine.Ordered   = (*target)(nil)
+	_ engine.Abandoned = (*target)(nil)
 )
 
 // Deliver implements engine.Target.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -117,5 +118,34 @@ func TestMulticastReachesSocketsThatJoined(t *testing.T) {
 		require.NoError(t, sender.Send([]byte("to nobody"), to))
 		require.NoError(t, sender.Send([]byte("to you"), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port())))
 		require.Equal(t, "to you", conntest.Receive(t, got))
+	})
+}
+
+// A socket of both families sends to IPv4 groups, too.
+func TestMulticastOfBothFamiliesLeavesOnTheInterface(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("an IPv6 socket of other systems may have no options of IPv4")
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		lo := loopback(t)
+		f, lives := packetFixture(t, backend, 1)
+		group := netip.MustParseAddr("239.255.77.2")
+		got := make(chan string, 10)
+		receiver, at := servePacketsOn(t, f, "udp4", "0.0.0.0:0", &funcs{lives: lives,
+			open: func(c *packet.Conn) error { return c.JoinGroup(lo, group) },
+			packets: func(_ *packet.Conn, batch []packet.Packet) error {
+				for _, p := range batch {
+					got <- string(p.Data)
+				}
+				return nil
+			}})
+		opened(t, receiver)
+		sender, _ := servePacketsOn(t, f, "udp", "[::]:0", &funcs{lives: lives,
+			open: func(c *packet.Conn) error { return c.SetMulticastInterface(lo) },
+			fail: func(_ *packet.Conn, err error) error { got <- err.Error(); return nil }})
+		// Without the option the first datagram leaves elsewhere. The second one comes in any case.
+		require.NoError(t, sender.Send([]byte("to all"), netip.AddrPortFrom(group, at.Port())))
+		require.NoError(t, sender.Send([]byte("to you"), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port())))
+		require.Equal(t, "to all", conntest.Receive(t, got))
 	})
 }

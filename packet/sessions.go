@@ -1,7 +1,11 @@
 package packet
 
 import (
+	"errors"
+	"fmt"
+	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,7 +59,8 @@ type SessionHandler interface {
 
 	// OnClose is the last call: the session has ended. err is nil after Close. It matches
 	// os.ErrDeadlineExceeded when the session was idle for Sessions.Idle. It matches net.ErrClosed
-	// when the socket has ended. Nothing can be sent on the socket then.
+	// when the socket has ended, and also the error that has ended the socket. Nothing can be sent
+	// on the socket then.
 	OnClose(s *Session, err error)
 }
 
@@ -131,7 +136,7 @@ func (m *Sessions) Refused() uint64 { return m.refused.Load() }
 // methods runs.
 func (m *Sessions) Session(c *Conn, peer netip.AddrPort) *Session {
 	if t, ok := m.tables.Load(c); ok {
-		return t.(*sessionTable).peers[peer]
+		return t.(*sessionTable).peers[unmapped(peer)]
 	}
 	return nil
 }
@@ -169,10 +174,23 @@ func (m *Sessions) OnClose(c *Conn, err error) {
 	if !ok {
 		return
 	}
-	if err == nil {
-		err = c.opError("close", netip.AddrPort{}, engine.ErrGone)
+	t.(*sessionTable).endAll(c.sessionsEnd(err))
+}
+
+// sessionsEnd is the error of the sessions of a socket that has ended with err. Only an idle
+// session's matches os.ErrDeadlineExceeded.
+func (c *Conn) sessionsEnd(err error) error {
+	switch {
+	case err == nil:
+		err = engine.ErrGone
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("%w: %v", engine.ErrGone, err)
+	case errors.Is(err, net.ErrClosed):
+		return err
+	default:
+		err = fmt.Errorf("%w: %w", engine.ErrGone, err)
 	}
-	t.(*sessionTable).endAll(err)
+	return c.opError("close", netip.AddrPort{}, err)
 }
 
 // admit counts a session, unless there are too many.

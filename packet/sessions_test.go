@@ -198,7 +198,7 @@ func TestSocketsThatShareSessionsHaveTheirOwn(t *testing.T) {
 		require.NoError(t, handles[0].Do(func(c *packet.Conn) {
 			peer := crowd[0].LocalAddr().(*net.UDPAddr).AddrPort()
 			s := h.Session(c, peer)
-			found <- s != nil && s.Peer() == peer && s.Conn() == c && h.Session(c, netip.MustParseAddrPort("192.0.2.1:1")) == nil
+			found <- s != nil && s.Peer() == peer && s.Conn() == c && h.Session(c, mapped(peer)) == s && h.Session(c, netip.MustParseAddrPort("192.0.2.1:1")) == nil
 		}))
 		require.True(t, conntest.Receive(t, found))
 		for i, handle := range handles {
@@ -276,6 +276,7 @@ func TestSentDatagramsKeepSessionsIfTheyCount(t *testing.T) {
 	for name, send := range map[string]func(s *packet.Session, c *packet.Conn) error{
 		"Session.Write": func(s *packet.Session, _ *packet.Conn) error { _, err := s.Write([]byte("x")); return err },
 		"WriteTo":       func(s *packet.Session, c *packet.Conn) error { return c.WriteTo([]byte("x"), s.Peer()) },
+		"mapped":        func(s *packet.Session, c *packet.Conn) error { return c.WriteTo([]byte("x"), mapped(s.Peer())) },
 		"Handle.Send":   func(s *packet.Session, c *packet.Conn) error { return c.Handle().Send([]byte("x"), s.Peer()) },
 	} {
 		for _, counts := range []bool{true, false} {

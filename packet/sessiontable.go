@@ -24,6 +24,9 @@ func (t *sessionTable) receive(batch []Packet) {
 	now := t.conn.group.RT.Now()
 	t.expire(now) // first, so that a datagram does not revive a session that expired before it arrived
 	for _, p := range batch {
+		if t.conn.is(closing | broken) { // a handler has closed the socket
+			return
+		}
 		local := netip.Addr{}
 		if t.conn.answers.on {
 			local = p.source()
@@ -49,8 +52,8 @@ func (t *sessionTable) receive(batch []Packet) {
 // If the source is unknown, it counts for all sessions of the peer.
 func (t *sessionTable) sent(from netip.Addr, to netip.AddrPort) {
 	s := t.newest
-	if s == nil || s.peer != to || s.local != from { // mostly the datagram answers the newest session's
-		s = t.peers[to]
+	if s == nil || s.peer != to || s.local != from || t.conn.answers.on && !from.IsValid() {
+		s = t.peers[to] // but mostly the datagram answers the newest session's
 	}
 	for ; s != nil; s = s.other {
 		if s.local == from || !from.IsValid() {
@@ -69,7 +72,7 @@ func (t *sessionTable) open(peer netip.AddrPort, local netip.Addr, now time.Dura
 	if err := t.owner.Handler.OnOpen(s); err != nil {
 		t.fail(s, err)
 	}
-	if s.over {
+	if s.over || t.conn.is(closing|broken) {
 		return nil
 	}
 	return s

@@ -72,6 +72,8 @@ func TestErrorsOfAddressesAreAsNets(t *testing.T) {
 		client := s.dial(server.LocalAddr())
 		other := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
 		to := server.LocalAddr()
+		tooHigh := &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1<<16 + to.(*net.UDPAddr).Port}
+		negative := &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: -1}
 		for name, c := range map[string]struct {
 			from socket
 			addr net.Addr
@@ -83,6 +85,9 @@ func TestErrorsOfAddressesAreAsNets(t *testing.T) {
 			"a nil pointer":                 {server, (*net.UDPAddr)(nil), nil, nil},
 			"another family":                {server, &net.UDPAddr{IP: net.IPv6loopback, Port: 1}, nil, &net.UDPAddr{IP: net.IPv6loopback, Port: 1}},
 			"connected, another type":       {client, other, syscall.EINVAL, other},
+			"a port that is too high":       {server, tooHigh, syscall.EINVAL, tooHigh},
+			"a negative port":               {server, negative, syscall.EINVAL, negative},
+			"connected, no such port":       {client, tooHigh, net.ErrWriteToConnected, tooHigh},
 			"connected":                     {client, to, net.ErrWriteToConnected, to},
 			"connected, with a nil pointer": {client, (*net.UDPAddr)(nil), net.ErrWriteToConnected, nil},
 		} {
@@ -112,11 +117,57 @@ func TestErrorsOfAddressesAreAsNets(t *testing.T) {
 	})
 }
 
+// An IPv6 socket sends to itself by the unspecified address of either family, also one without
+// IPv4.
+func TestAnIPv6SocketSendsToTheUnspecifiedAddressAsNets(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems may refuse the address")
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		for _, network := range []string{"udp", "udp6"} {
+			reference := listenUDP(t, network, "[::]:0")
+			s, err := packet.ListenSocket(f, listenUDP(t, network, "[::]:0"))
+			require.NoError(t, err)
+			u, err := packet.ListenUDP(f, listenUDP(t, network, "[::]:0"))
+			require.NoError(t, err)
+			for _, c := range []net.PacketConn{reference, s, u.NetConn()} {
+				require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience)))
+				port := c.LocalAddr().(*net.UDPAddr).Port
+				for _, ip := range []net.IP{nil, net.IPv4zero, net.IPv4zero.To4(), net.IPv6unspecified} {
+					_, err := c.WriteTo([]byte("x"), &net.UDPAddr{IP: ip, Port: port})
+					require.NoError(t, err, "%T %s %v", c, network, ip)
+					_, from, err := c.ReadFrom(make([]byte, 10))
+					require.NoError(t, err)
+					require.Equal(t, net.IPv6loopback.String(), from.(*net.UDPAddr).IP.String(), "%T %s %v", c, network, ip)
+				}
+				require.NoError(t, c.Close())
+			}
+		}
+	})
+}
+
 func text0(a net.Addr) string {
 	if a == nil {
 		return ""
 	}
 	return a.String()
+}
+
+// A write without an address looks at the deadline and at Close before it misses the address.
+func TestAWriteOfAnUnconnectedSocketFailsAsNets(t *testing.T) {
+	onNetSockets(t, func(t *testing.T, s udpKind) {
+		c := s.listen()
+		_, err := c.Write([]byte("to nobody"))
+		requireOpError(t, err, "write")
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(-time.Second)))
+		_, err = c.Write([]byte("late"))
+		requireOpError(t, err, "write", os.ErrDeadlineExceeded)
+		require.NoError(t, c.Close())
+		_, err = c.Write([]byte("later"))
+		requireOpError(t, err, "write", net.ErrClosed)
+	})
 }
 
 // Close waits for the functions of SyscallConn, as that of package net does.

@@ -3,6 +3,7 @@ package packet
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -44,16 +45,30 @@ func (s *Socket) WriteTo(p []byte, addr net.Addr) (int, error) {
 // WriteToUDP is WriteTo with the type of the address. An address without an IP is the unspecified
 // one, as in package net.
 func (s *Socket) WriteToUDP(p []byte, to *net.UDPAddr) (int, error) {
-	return s.WriteToUDPAddrPort(p, s.destination(to))
+	addr, err := s.destination(to)
+	if err != nil {
+		return 0, err
+	}
+	return s.WriteToUDPAddrPort(p, addr)
 }
 
 // Write implements net.Conn. The error of a socket that is not connected matches
 // syscall.EDESTADDRREQ.
 func (s *Socket) Write(p []byte) (int, error) {
 	if s.remote == nil {
-		return 0, s.opError("write", sock.Error("write", syscall.EDESTADDRREQ))
+		return 0, s.opError("write", s.unconnected())
 	}
 	return s.write(p, nil)
+}
+
+// unconnected is why a socket without a peer cannot write: it is closed, its deadline has passed,
+// or it needs an address. Not all systems return EDESTADDRREQ.
+func (s *Socket) unconnected() error {
+	if _, err := s.udp.sock.Enter(ready.Out, new(ready.Attempt)); err != nil {
+		return err
+	}
+	s.udp.sock.Leave()
+	return sock.Error("write", syscall.EDESTADDRREQ)
 }
 
 // wrongType is the error of a write to an address that is not a *net.UDPAddr.
@@ -61,20 +76,34 @@ func (s *Socket) wrongType(addr net.Addr) error {
 	return &net.OpError{Op: "write", Net: "udp", Source: s.addr, Addr: addr, Err: errAddressType}
 }
 
-func (s *Socket) destination(to *net.UDPAddr) netip.AddrPort {
-	return destination(to, s.udp.kind.Wide)
+func (s *Socket) destination(to *net.UDPAddr) (netip.AddrPort, error) {
+	addr, err := destination(to, s.udp.kind.Wide)
+	switch {
+	case err == nil:
+		return addr, nil
+	case s.remote != nil:
+		err = net.ErrWriteToConnected
+	}
+	return addr, &net.OpError{Op: "write", Net: "udp", Source: s.addr, Addr: to, Err: err}
 }
 
-// destination is an address to send to; invalid for nil. wide: the socket is an IPv6 one.
-func destination(to *net.UDPAddr, wide bool) netip.AddrPort {
-	if to == nil || len(to.IP) > 0 {
-		return to.AddrPort()
+// destination is an address to send to; invalid for nil. wide: the socket is an IPv6 one. As in
+// package net, such a socket sends to the unspecified address of IPv6 in place of that of IPv4.
+func destination(to *net.UDPAddr, wide bool) (netip.AddrPort, error) {
+	if to == nil {
+		return netip.AddrPort{}, nil
+	}
+	if to.Port < 0 || to.Port > math.MaxUint16 {
+		return netip.AddrPort{}, sock.Error("sendto", syscall.EINVAL)
+	}
+	if len(to.IP) > 0 && (!wide || !to.IP.Equal(net.IPv4zero)) {
+		return to.AddrPort(), nil
 	}
 	ip := netip.IPv4Unspecified()
 	if wide {
 		ip = netip.IPv6Unspecified()
 	}
-	return netip.AddrPortFrom(ip, uint16(to.Port))
+	return netip.AddrPortFrom(ip, uint16(to.Port)), nil
 }
 
 // address sets sa to the address to send to. It is an error on a connected socket.
@@ -113,7 +142,11 @@ func (s *Socket) write(p []byte, to *reactor.Sockaddr) (int, error) {
 // connected socket. With a UDP_SEGMENT message (Linux) it sends several datagrams. It returns the
 // lengths of p and oob.
 func (s *Socket) WriteMsgUDP(p, oob []byte, to *net.UDPAddr) (n, oobn int, err error) {
-	return s.writeMessage(p, oob, s.destination(to), to == nil)
+	addr, err := s.destination(to)
+	if err != nil {
+		return 0, 0, err
+	}
+	return s.writeMessage(p, oob, addr, to == nil)
 }
 
 // WriteMsgUDPAddrPort is WriteMsgUDP with another type of address. The zero value is nil's.
@@ -172,6 +205,10 @@ func (s *Socket) addMessage(b *reactor.Messages, m ipv4.Message) error {
 	if !ok && m.Addr != nil {
 		return s.wrongType(m.Addr)
 	}
+	addr, err := s.destination(to)
+	if err != nil {
+		return err
+	}
 	var p []byte
 	switch len(m.Buffers) {
 	case 0:
@@ -180,7 +217,7 @@ func (s *Socket) addMessage(b *reactor.Messages, m ipv4.Message) error {
 	default:
 		p = slices.Concat(m.Buffers...)
 	}
-	return s.add(b, p, m.OOB, s.destination(to), to == nil)
+	return s.add(b, p, m.OOB, addr, to == nil)
 }
 
 func size(buffers [][]byte) (n int) {

@@ -69,9 +69,12 @@ func (c *Conn) endSyscall() (closed bool) {
 	in := &c.inbox
 	in.syscalls--
 	closed = in.closed || in.severed
-	wake := in.closed && in.syscalls == 0
+	last, dead := in.closed && in.syscalls == 0, in.dead
 	c.mu.Unlock()
-	if wake {
+	switch {
+	case last && dead:
+		c.closeAbandoned()
+	case last:
 		c.task.Wake()
 	}
 	return closed

@@ -254,3 +254,48 @@ func TestAUnixDatagramWaitsForAFullQueueWithoutSpinning(t *testing.T) {
 		requireOpError(t, conntest.Receive(t, blocked), "write", net.ErrClosed)
 	})
 }
+
+// A batch whose wait for room ends by the deadline has sent a part of it. The number is that of
+// SendBatch, and the next poll sends the whole batch again.
+func TestABatchFutureThatFailsSaysHowManyItSent(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		if runtime.GOOS != "linux" {
+			t.Skip("other systems drop datagrams, or fail, when a queue is full")
+		}
+		f := newFixture(t, backend, workers)
+		name := filepath.Join(t.TempDir(), "s")
+		to := name + "r"
+		c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: to, Net: "unixgram"})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience)))
+		s, err := packet.DialUnixgram(f, "", to)
+		require.NoError(t, err)
+		defer closeTaskSocket(t, s)
+		const all = 5000 // more than a queue takes
+		p, ms := make([]byte, 10), make([]packet.Message[string], all)
+		send := s.SendBatchFuture(ms)
+		for range 2 {
+			require.NoError(t, s.SetWriteDeadline(time.Now().Add(20*time.Millisecond)))
+			n, err := sched.Block(t.Context(), f.Runtime(), send)
+			requireOpError(t, err, "write", os.ErrDeadlineExceeded)
+			require.Less(t, n, all)
+			require.Equal(t, send.Sent(), n)
+			require.NoError(t, s.SetWriteDeadline(time.Time{}))
+			for range n {
+				_, err := c.Read(p)
+				require.NoError(t, err)
+			}
+		}
+		sent := make(chan int, 1)
+		go func() {
+			n, _ := sched.Block(t.Context(), f.Runtime(), send)
+			sent <- n
+		}()
+		for range all {
+			_, err := c.Read(p)
+			require.NoError(t, err)
+		}
+		require.Equal(t, all, conntest.Receive(t, sent))
+	})
+}

@@ -24,6 +24,7 @@ import (
 // long, and syscall.EAFNOSUPPORT for an address of another family. After an error nothing is
 // queued. OnError gets the errors with which the kernel refuses the datagram later.
 func (c *Conn) WriteTo(p []byte, to netip.AddrPort) error {
+	to = unmapped(to)
 	return c.WriteFrom(p, c.answers.source(to), to)
 }
 
@@ -32,6 +33,7 @@ func (c *Conn) WriteTo(p []byte, to netip.AddrPort) error {
 // kernel. OnError gets the error of an address that is not this host's, or that is a group's. Only
 // Linux uses from.
 func (c *Conn) WriteFrom(p []byte, from netip.Addr, to netip.AddrPort) error {
+	from, to = from.Unmap(), unmapped(to)
 	return c.write(from, to, func(b *reactor.Batch) error { return b.Add(p, to) })
 }
 
@@ -39,7 +41,17 @@ func (c *Conn) WriteFrom(p []byte, from netip.Addr, to netip.AddrPort) error {
 // shorter. With UDP_SEGMENT (Linux 4.18) they cost little more than one datagram. Their source, and
 // errors, are those of WriteTo, and EINVAL if segment is not positive.
 func (c *Conn) WriteSegments(p []byte, segment int, to netip.AddrPort) error {
+	to = unmapped(to)
 	return c.write(c.answers.source(to), to, func(b *reactor.Batch) error { return b.AddSegments(p, segment, to) })
+}
+
+// unmapped is an address in the form in which senders are known: one of IPv4 is not mapped into
+// IPv6.
+func unmapped(a netip.AddrPort) netip.AddrPort {
+	if a.Addr().Is4In6() {
+		return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+	}
+	return a
 }
 
 func (c *Conn) write(from netip.Addr, to netip.AddrPort, add func(*reactor.Batch) error) error {

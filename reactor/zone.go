@@ -8,8 +8,8 @@ import (
 )
 
 // zones caches the names of interfaces, which are IPv6 zones. A query takes several system calls,
-// so there is at most one query in a minute. An interface that is not in the cache goes by its
-// number.
+// so there is at most one query in a minute, and one more for each interface that is not in the
+// cache: it may be new. An interface without a name goes by its number.
 var zones zoneCache
 
 type zoneCache struct {
@@ -21,10 +21,14 @@ type zoneCache struct {
 
 const zonesStay = time.Minute
 
+// refresh queries the interfaces if the last query was long ago.
 func (z *zoneCache) refresh() {
-	if z.names != nil && time.Since(z.asked) < zonesStay {
-		return
+	if z.names == nil || time.Since(z.asked) >= zonesStay {
+		z.query()
 	}
+}
+
+func (z *zoneCache) query() {
 	z.asked = time.Now()
 	z.indices, z.names = map[string]uint32{}, map[uint32]string{}
 	list, err := net.Interfaces()
@@ -44,19 +48,22 @@ func (z *zoneCache) index(name string) uint32 {
 	if i := z.indices[name]; i != 0 {
 		return i
 	}
-	i, err := strconv.ParseUint(name, 10, 32)
-	if err != nil {
-		return 0
+	if i, err := strconv.ParseUint(name, 10, 32); err == nil {
+		return uint32(i)
 	}
-	return uint32(i)
+	z.query()
+	return z.indices[name]
 }
 
 func (z *zoneCache) name(index uint32) string {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.refresh()
-	if name := z.names[index]; name != "" {
-		return name
+	if z.names[index] == "" {
+		z.query()
 	}
-	return strconv.FormatUint(uint64(index), 10)
+	if z.names[index] == "" {
+		z.names[index] = strconv.FormatUint(uint64(index), 10) // until the next query
+	}
+	return z.names[index]
 }

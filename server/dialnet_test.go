@@ -275,3 +275,23 @@ func (b backend) OnData(c *server.Conn) error {
 	p, _ := c.Next(-1)
 	return b.client.Send(p)
 }
+
+// As all that is dialed, the socket works while accepted connections end.
+func TestADialedPacketSocketOutlastsWhatIsServed(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer pc.Close()
+		d := newClient(t, backend, 2, false)
+		p := packets{got: make(chan string, 10)}
+		h, err := d.DialPacket(t.Context(), "udp", pc.LocalAddr().String(), p)
+		require.NoError(t, err)
+		require.NoError(t, d.group.ShutdownServed(t.Context()))
+		require.Equal(t, 1, d.group.Len())
+		_, err = pc.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(h.LocalAddr()))
+		require.NoError(t, err)
+		require.Equal(t, "hello", conntest.Receive(t, p.got))
+		require.NoError(t, d.group.Shutdown(t.Context()))
+		require.Zero(t, d.group.Len())
+	})
+}

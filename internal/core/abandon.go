@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/suiro-go/suiro/internal/bubble"
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sending"
 	"github.com/suiro-go/suiro/internal/sock"
 )
@@ -11,7 +12,8 @@ import (
 // The workers may stop while connections are left: after Group.Close, or when a driver fails. Then
 // no task runs and no OnClose is called. But goroutines, and tasks of other runtimes, may wait for
 // such a connection, or work with its context. One goroutine for the group ends those waits and the
-// contexts, and closes the sockets. A dial that adds a connection later does so itself.
+// contexts, and closes the sockets, also those of datagrams. A dial that adds a connection later
+// does so itself.
 
 // WatchEnd abandons the connections that are left when the workers have stopped.
 func (g *Group) WatchEnd() {
@@ -23,13 +25,16 @@ func (g *Group) WatchEnd() {
 			for e := range g.Engine.Table.All() {
 				if c := ConnOf(e); c != nil {
 					abandon(c)
+				} else if t, ok := e.Target.(engine.Abandoned); ok {
+					t.Abandon()
 				}
 			}
 		})
 	})
 }
 
-// AbandonAll is WatchEnd, and waits until no connection is left. The workers have stopped.
+// AbandonAll is WatchEnd, and waits until no connection or packet socket is left. The workers have
+// stopped.
 func (g *Group) AbandonAll() {
 	g.WatchEnd()
 	<-g.abandoned

@@ -15,6 +15,20 @@ const (
 // An Ordered target is told orders, by any goroutine. One that has ended takes no notice.
 type Ordered interface{ Obey(o Order) }
 
+// An Abandoned target is told when the workers have stopped: its task runs no more, and no
+// completion is delivered. It closes its descriptor and ends the waits for it.
+type Abandoned interface{ Abandon() }
+
+// AbandonLate is for a target that has just been added to the table: the workers may have stopped
+// before.
+func (g *Group) AbandonLate(t Abandoned) {
+	select {
+	case <-g.RT.Done():
+		t.Abandon()
+	default:
+	}
+}
+
 // The stages of a group's end: which connections are told to end.
 const (
 	drainNobody = iota

@@ -39,13 +39,27 @@ func (s *Socket) DropEnd(w *EndWait) {
 	}
 }
 
-// tellEnd wakes the tasks that wait for the end.
+// conclude is the end of the socket, whose descriptor is closed. cx is nil if the workers have
+// stopped.
+func (s *Socket) conclude(cx *sched.Context) {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.runEnds()
+	s.tellEnd(cx)
+}
+
+// tellEnd wakes the tasks that wait for the end. cx may be nil.
 func (s *Socket) tellEnd(cx *sched.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.group.Census.Leave(s.outbound)
 	for _, w := range s.ending {
-		cx.Wake(w.waker)
+		if cx != nil {
+			cx.Wake(w.waker)
+		} else {
+			w.waker.Wake()
+		}
 	}
 	s.ending = nil
 }

@@ -48,6 +48,7 @@ type Socket struct {
 	gone    bool           // the descriptor is closed
 	cast    bool           // the Watch was in flight at Close
 	over    bool           // the task has ended
+	dead    bool           // the workers have stopped: the task runs no more
 	timer   sched.Timer    // of the end
 }
 
@@ -77,6 +78,7 @@ func (s *Socket) Open(g *engine.Group, fd int, outbound bool) error {
 		_ = s.Close()
 		return net.ErrClosed
 	}
+	g.AbandonLate((*target)(s))
 	return nil
 }
 
@@ -190,8 +192,13 @@ func (s *Socket) finish() {
 	s.group.Table.Remove(&s.end)
 	s.mu.Lock()
 	s.gone = true
-	home, wait := s.home, s.cast
+	home, wait, dead := s.home, s.cast, s.dead
 	s.mu.Unlock()
+	if dead {
+		sock.Close(s.end.FD)
+		s.conclude(nil)
+		return
+	}
 	if home == nil || home.R.Submit(&reactor.Op{Kind: reactor.Close, FD: s.end.FD, NoWait: true}) != nil {
 		sock.Close(s.end.FD)
 	}
@@ -209,8 +216,9 @@ func (s *Socket) finish() {
 type target Socket
 
 var (
-	_ engine.Target  = (*target)(nil)
-	_ engine.Ordered = (*target)(nil)
+	_ engine.Target    = (*target)(nil)
+	_ engine.Ordered   = (*target)(nil)
+	_ engine.Abandoned = (*target)(nil)
 )
 
 // Deliver implements engine.Target.
@@ -281,6 +289,20 @@ func (s *Socket) sever() {
 	}
 }
 
+// Abandon implements engine.Abandoned. Of the users of the descriptor only calls are left, and the
+// last of them closes it.
+func (t *target) Abandon() {
+	s := (*Socket)(t)
+	s.mu.Lock()
+	watched := s.watched
+	s.watched, s.dead = false, true
+	s.mu.Unlock()
+	_ = s.Close() // it may be closed
+	if watched {
+		s.Leave() // the Watch was a user
+	}
+}
+
 // A body is the Socket's task as the scheduler sees it.
 type body Socket
 
@@ -295,10 +317,8 @@ func (b *body) Run(cx *sched.Context) (done bool) {
 		s.mu.Lock()
 	}
 	if s.gone {
-		s.over = true
 		s.mu.Unlock()
-		s.runEnds()
-		s.tellEnd(cx)
+		s.conclude(cx)
 		return true
 	}
 	defer s.mu.Unlock()

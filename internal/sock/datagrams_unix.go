@@ -100,15 +100,16 @@ func SetMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) erro
 	return os.NewSyscallError("setsockopt", err)
 }
 
+// An IPv6 socket that sends to IPv4 groups has options of both kinds, on Linux.
+
 // SetMulticastInterface sets where multicast leaves the machine. wide: it is an IPv6 socket.
 func SetMulticastInterface(fd int, wide bool, ifi *net.Interface) error {
+	err := setMulticastInterface4(fd, ifi)
 	if wide {
 		return setsockopt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, indexOfInterface(ifi))
 	}
-	return os.NewSyscallError("setsockopt", setMulticastInterface4(fd, ifi))
+	return os.NewSyscallError("setsockopt", err)
 }
-
-// An IPv6 socket that sends to IPv4 groups has options of both kinds, on Linux.
 
 // SetMulticastTTL sets how many routers multicast passes, 0 to 255.
 func SetMulticastTTL(fd int, wide bool, ttl int) error {

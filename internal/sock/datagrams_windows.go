@@ -107,19 +107,19 @@ func SetMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) erro
 		&windows.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(indexOfInterface(ifi))}))
 }
 
+// An IPv6 socket that sends to IPv4 groups has options of both kinds.
+
 // SetMulticastInterface sets where multicast leaves the machine. wide: it is an IPv6 socket.
 func SetMulticastInterface(fd int, wide bool, ifi *net.Interface) error {
-	if wide {
-		return setsockopt(fd, windows.IPPROTO_IPV6, windows.IPV6_MULTICAST_IF, indexOfInterface(ifi))
-	}
 	at, err := interface4(ifi)
-	if err != nil {
-		return err
+	if err == nil {
+		err = callError("setsockopt", windows.SetsockoptInet4Addr(windows.Handle(fd), windows.IPPROTO_IP, windows.IP_MULTICAST_IF, at))
 	}
-	return callError("setsockopt", windows.SetsockoptInet4Addr(windows.Handle(fd), windows.IPPROTO_IP, windows.IP_MULTICAST_IF, at))
+	if wide {
+		err = setsockopt(fd, windows.IPPROTO_IPV6, windows.IPV6_MULTICAST_IF, indexOfInterface(ifi))
+	}
+	return err
 }
-
-// An IPv6 socket that sends to IPv4 groups has options of both kinds.
 
 // SetMulticastTTL sets how many routers multicast passes, 0 to 255.
 func SetMulticastTTL(fd int, wide bool, ttl int) error {
