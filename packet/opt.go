@@ -20,7 +20,7 @@ func (c *Conn) SetWriteBuffer(bytes int) error {
 }
 
 // JoinGroup makes the socket receive the datagrams of a multicast group on an interface. With nil
-// the system chooses the interface.
+// it is that of the group's zone. Without a zone the system chooses the interface.
 func (c *Conn) JoinGroup(ifi *net.Interface, group netip.Addr) error {
 	return c.setOption(sock.SetMembership(c.end.FD, ifi, group, true))
 }

@@ -1,7 +1,12 @@
 package packet_test
 
 import (
+	"fmt"
 	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,5 +51,41 @@ func TestJoinedDatagramsAreSentSinglyWhereTheKernelRefusesSegments(t *testing.T)
 			}
 		}
 		require.Empty(t, fails)
+	})
+}
+
+// The zone of an IPv6 group names the interface, unless the caller does.
+func TestAGroupIsJoinedOnTheInterfaceOfItsZone(t *testing.T) {
+	lo := loopback(t)
+	memberships := func(group string) (on []string) {
+		b, err := os.ReadFile("/proc/net/igmp6")
+		require.NoError(t, err)
+		for line := range strings.Lines(string(b)) {
+			if f := strings.Fields(line); len(f) > 2 && f[2] == group {
+				on = append(on, f[1])
+			}
+		}
+		return on
+	}
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f, lives := packetFixture(t, backend, 1)
+		group := fmt.Sprintf("ff02::77:%x", os.Getpid()&0xfff|0x1000)
+		listed := "ff02000000000000000000000077" + group[len("ff02::77:"):]
+		for _, ifi := range []*net.Interface{nil, lo} {
+			joined, left := make(chan error, 2), make(chan error, 1)
+			handle, _ := servePacketsOn(t, f, "udp6", "[::]:0", &funcs{lives: lives, open: func(c *packet.Conn) error {
+				joined <- c.JoinGroup(nil, netip.MustParseAddr(group+"%nosuchzone"))
+				joined <- c.JoinGroup(ifi, netip.MustParseAddr(group+"%"+lo.Name))
+				return nil
+			}})
+			require.ErrorIs(t, conntest.Receive(t, joined), syscall.ENODEV)
+			require.NoError(t, conntest.Receive(t, joined))
+			require.Equal(t, []string{lo.Name}, memberships(listed))
+			require.NoError(t, handle.Do(func(c *packet.Conn) {
+				left <- c.LeaveGroup(ifi, netip.MustParseAddr(group+"%"+lo.Name))
+			}))
+			require.NoError(t, conntest.Receive(t, left))
+			require.Empty(t, memberships(listed))
+		}
 	})
 }

@@ -94,8 +94,11 @@ func SetMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) erro
 		if join {
 			option = unix.IPV6_JOIN_GROUP
 		}
-		err = unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, option,
-			&unix.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(indexOfInterface(ifi))})
+		var index uint32
+		if index, err = groupInterface(ifi, group); err != nil {
+			return err
+		}
+		err = unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, option, &unix.IPv6Mreq{Multiaddr: group.As16(), Interface: index})
 	}
 	return os.NewSyscallError("setsockopt", err)
 }

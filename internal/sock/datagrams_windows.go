@@ -103,8 +103,12 @@ func SetMembership(fd int, ifi *net.Interface, group netip.Addr, join bool) erro
 	if join {
 		option = windows.IPV6_JOIN_GROUP
 	}
+	index, err := groupInterface(ifi, group)
+	if err != nil {
+		return err
+	}
 	return callError("setsockopt", windows.SetsockoptIPv6Mreq(windows.Handle(fd), windows.IPPROTO_IPV6, option,
-		&windows.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(indexOfInterface(ifi))}))
+		&windows.IPv6Mreq{Multiaddr: group.As16(), Interface: index}))
 }
 
 // An IPv6 socket that sends to IPv4 groups has options of both kinds.

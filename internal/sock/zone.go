@@ -1,9 +1,11 @@
 package sock
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
+	"syscall"
 )
 
 // zoned is an address as a socket gives it: one of IPv4 may come as one of IPv6, and a zone as
@@ -34,4 +36,17 @@ func zoneOf(name string) (uint32, error) {
 		return uint32(n), nil
 	}
 	return 0, err
+}
+
+// groupInterface is the index of the interface on which to join an IPv6 group: that of ifi, or else
+// of the group's zone; 0: the system chooses.
+func groupInterface(ifi *net.Interface, group netip.Addr) (uint32, error) {
+	if ifi != nil {
+		return uint32(ifi.Index), nil
+	}
+	index, err := zoneOf(group.Zone())
+	if err != nil {
+		return 0, fmt.Errorf("zone %q: %w: %w", group.Zone(), syscall.ENODEV, err)
+	}
+	return index, nil
 }
