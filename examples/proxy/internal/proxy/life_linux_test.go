@@ -150,3 +150,15 @@ func TestTheConsoleAndTheMetricsTellWhatHappens(t *testing.T) {
 		}
 	})
 }
+
+// A program may ask where the proxy listens while a signal ends it, as after a reload.
+func TestAnEndingProxyHasNoAddresses(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := start(t, backend, "[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://127.0.0.1:9'}]")
+		require.Len(t, f.Addresses(), 1)
+		require.NoError(t, f.Shutdown(t.Context()))
+		require.Empty(t, f.Addresses())
+		require.Empty(t, f.Addrs())
+		require.Empty(t, f.Snapshot().Listeners)
+	})
+}

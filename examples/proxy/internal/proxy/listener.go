@@ -236,6 +236,7 @@ func (p *Proxy) closeListeners() {
 		l.close()
 	}
 	clear(p.listeners)
+	p.order = nil // each of them is in listeners
 	if p.admin != nil {
 		_ = p.admin.Close()
 	}
