@@ -40,6 +40,7 @@ type Proxy struct {
 	order     []config.Socket
 	counts    map[string]*route.Counts
 	routes    []*route.Route
+	secrets   *route.Secrets
 	known     upstream.Registry
 	pool      server.Pool
 	asking    func() // ends the health checks, and waits for that
@@ -60,7 +61,7 @@ var ErrEnded = errors.New("proxy: it is ending")
 // New starts a proxy. Later errors go to the log, and each connection does if the configuration
 // says so.
 func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
-	p := &Proxy{log: log, access: log, started: time.Now(), fixed: *c, asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
+	p := &Proxy{log: log, access: log, started: time.Now(), fixed: *c, asking: func() {}, secrets: new(route.Secrets), listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
 	p.ending, p.end = context.WithCancel(context.Background())
 	var err error
 	p.group, err = conn.NewGroup(
@@ -118,11 +119,7 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 	if p.ended {
 		return nil, ErrEnded
 	}
-	before := map[string]*route.Route{}
-	for _, r := range p.routes {
-		before[r.Name] = r
-	}
-	routes := make([]*route.Route, len(c.Routes))
+	routes, secrets := make([]*route.Route, len(c.Routes)), new(route.Secrets)
 	counts := map[string]*route.Counts{}
 	for i, r := range c.Routes {
 		n := p.counts[r.Name]
@@ -130,7 +127,7 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 			n = new(route.Counts)
 		}
 		counts[r.Name] = n
-		if routes[i], err = route.New(r, n, before[r.Name], p.pool.Dialer.Group, &p.pool); err != nil {
+		if routes[i], err = route.New(r, n, secrets, p.secrets, p.pool.Dialer.Group, &p.pool); err != nil {
 			return nil, err
 		}
 		if c.AccessLog {
@@ -154,22 +151,28 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 	}
 	p.commit(all, fresh)
 	p.page.show(p, status.Guard{Token: c.AdminToken, Hosts: c.AdminHosts})
-	p.divide(c)
+	p.divide(routes)
 	p.door.Set(limit.Defaults(c.MaxConnections, c.MaxPerSource))
-	p.routes, p.counts, p.drain = routes, counts, c.Drain.Or(30*time.Second)
+	p.routes, p.secrets, p.counts, p.drain = routes, secrets, counts, c.Drain.Or(30*time.Second)
 	end, p.asking = p.asking, p.ask(routes)
 	return end, nil
 }
 
-// divide divides the descriptors among the kinds of routes that there are.
-func (p *Proxy) divide(c *config.Config) {
-	var clients, sessions, idle bool
-	for _, r := range c.Routes {
+// divide divides the descriptors among the kinds of routes that there are, and the pools that they
+// use.
+func (p *Proxy) divide(routes []*route.Route) {
+	var clients, sessions bool
+	pools := map[*server.Pool]bool{}
+	for _, r := range routes {
 		clients = clients || r.Kind() != "udp"
 		sessions = sessions || r.Kind() == "udp"
-		idle = idle || r.Kind() == "http"
+		for _, u := range r.Upstreams {
+			if r.Kind() == "http" {
+				pools[r.PoolOf(u.Address)] = true
+			}
+		}
 	}
-	p.door.Budget.Divide(clients, sessions, idle)
+	p.door.Budget.Divide(clients, sessions, len(pools))
 }
 
 // ask begins the health checks of the routes' upstreams.
