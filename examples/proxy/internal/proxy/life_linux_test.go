@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -160,5 +161,19 @@ func TestAnEndingProxyHasNoAddresses(t *testing.T) {
 		require.Empty(t, f.Addresses())
 		require.Empty(t, f.Addrs())
 		require.Empty(t, f.Snapshot().Listeners)
+	})
+}
+
+// A start waits a little for sockets that the kernel has kept of a killed process.
+func TestAStartWaitsForAnAddressThatIsAboutToBeFree(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for _, of := range []string{"listener", "admin"} {
+			kept, err := net.Listen("tcp", "127.77.83.3:0") // an address that no other test uses
+			require.NoError(t, err)
+			at := map[string]string{"listener": "127.0.0.1:0", "admin": "127.0.0.1:0", of: kept.Addr().String()}
+			time.AfterFunc(50*time.Millisecond, func() { _ = kept.Close() })
+			f := start(t, backend, fmt.Sprintf("admin = '%s'\n[[route]]\nlisten = ['tcp://%s']\nupstream = [{address = 'tcp://127.0.0.1:9'}]", at["admin"], at["listener"]))
+			require.NoError(t, f.Close())
+		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -74,14 +75,32 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p.pool.BackOff, p.pool.MaxIdle = -1, 64 // the upstreams' health says whom to leave alone
 	p.pool.Check = gateway.Mark
 	p.pool.MaxIdleTotal = limit.Idle()
-	if err = p.Reload(c); err == nil && c.Admin != "" {
-		err = p.serveAdmin(c)
+	err = untilFree(func() error { return p.Reload(c) })
+	if err == nil && c.Admin != "" {
+		err = untilFree(func() error { return p.serveAdmin(c) })
 	}
 	if err != nil {
 		_ = p.Close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// The kernel keeps the sockets of an io_uring for some milliseconds after its process was killed.
+// So a start tries an address in use again for a while, as package server does.
+const (
+	inUsePatience = 500 * time.Millisecond
+	inUsePause    = 5 * time.Millisecond
+)
+
+// untilFree calls start until it returns anything but syscall.EADDRINUSE, or for inUsePatience.
+func untilFree(start func() error) error {
+	for tries := inUsePatience / inUsePause; ; tries-- {
+		if err := start(); !errors.Is(err, syscall.EADDRINUSE) || tries == 0 {
+			return err
+		}
+		time.Sleep(inUsePause)
+	}
 }
 
 // Reload gives the proxy another configuration: each connection, request and datagram from now on
