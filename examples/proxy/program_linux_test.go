@@ -124,15 +124,29 @@ func TestASecondSignalEndsItWhileConnectionsAreOpen(t *testing.T) {
 	require.NoError(t, exchange(c, "during the drain"))
 	ended := make(chan error, 1)
 	go func() { ended <- p.Cmd.Wait() }()
-	conntest.Eventually(t, func() bool { // the first one may have been before it listens for another
-		_ = p.Cmd.Process.Signal(syscall.SIGTERM)
-		return len(ended) > 0
-	})
-	<-ended
+	p.Signal(syscall.SIGTERM)
+	_ = conntest.Receive(t, ended)
 	require.Contains(t, p.Stderr.String(), "connections are reset")
 }
 
-// killedAddr is one from which no other program connects, so that its ports are not given to clients
+// The second signal is not lost if it arrives right behind the first one.
+func TestTwoSignalsAtOnceEndItWhileConnectionsAreOpen(t *testing.T) {
+	up := conntest.Serve(t, conntest.Echo).String()
+	for range 10 {
+		p := conntest.Run(t, program, "-listen", "tcp://127.0.0.1:0", "-upstream", "tcp://"+up, "-drain", "1h")
+		c, err := net.Dial("tcp", p.Line("listening on tcp://"))
+		require.NoError(t, err)
+		defer c.Close()
+		require.NoError(t, exchange(c, "before"))
+		ended := make(chan error, 1)
+		go func() { ended <- p.Cmd.Wait() }()
+		p.Signal(syscall.SIGTERM)
+		p.Signal(syscall.SIGINT) // two of one kind may be one
+		_ = conntest.Receive(t, ended)
+	}
+}
+
+// killedAddr is one from which no other program connects. So its ports are not given to clients
 // while nobody listens there.
 const killedAddr = "127.77.83.2"
 
