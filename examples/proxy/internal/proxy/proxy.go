@@ -131,7 +131,7 @@ func (p *Proxy) Reload(c *config.Config) error {
 }
 
 // adopt gives the proxy a configuration whose names are resolved. The function that it returns ends
-// the health checks of the one before.
+// the health checks of the one before, and waits for the sockets that are closed.
 func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,13 +168,17 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 			counts[name] = n
 		}
 	}
-	p.commit(all, fresh)
+	closed := p.commit(all, fresh)
 	p.page.show(p, status.Guard{Token: c.AdminToken, Hosts: c.AdminHosts})
 	p.divide(routes)
 	p.door.Set(limit.Defaults(c.MaxConnections, c.MaxPerSource))
 	p.routes, p.secrets, p.counts, p.drain = routes, secrets, counts, c.Drain.Or(30*time.Second)
-	end, p.asking = p.asking, p.ask(routes)
-	return end, nil
+	stop := p.asking
+	p.asking = p.ask(routes)
+	return func() {
+		stop()
+		p.await(closed)
+	}, nil
 }
 
 // divide divides the descriptors among the kinds of routes that there are, and the pools that they
