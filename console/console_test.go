@@ -269,6 +269,26 @@ func TestAStreamEndsWithItsServer(t *testing.T) {
 	require.ErrorIs(t, <-served, server.ErrServerClosed)
 }
 
+// A HEAD has no body that could end, so its stream would hold the connection for ever.
+func TestAHeadOfTheStreamEndsAtOnce(t *testing.T) {
+	s := &server.Server{Handler: &blocker{}}
+	serve(t, s)
+	web := httptest.NewServer(console.Handler(s, nil))
+	defer web.Close()
+	c := dial(t, web.Listener.Addr())
+	defer c.Close() // web waits for it
+	require.NoError(t, c.SetDeadline(time.Now().Add(conntest.Patience)))
+	in := bufio.NewReader(c)
+	for range 20 { // more than there may be streams
+		_, err := io.WriteString(c, "HEAD /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		res, err := http.ReadResponse(in, &http.Request{Method: http.MethodHead})
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, res.StatusCode)
+		require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
+	}
+}
+
 func TestTheEventsAreATrace(t *testing.T) {
 	s := &server.Server{Handler: &blocker{}, Events: 256}
 	addr := serve(t, s)

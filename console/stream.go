@@ -8,6 +8,10 @@ import (
 // serveStream sends snapshots as server-sent events until the browser leaves, the server has
 // stopped, or the server of the page shuts down.
 func (c *console) serveStream(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead { // its answer ends with its head
+		w.Header().Set("Content-Type", "text/event-stream")
+		return
+	}
 	if !c.enterStream() {
 		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
 		return

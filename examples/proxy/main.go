@@ -44,8 +44,7 @@ func run() error {
 		return err
 	}
 	// Not server.Run: the proxy is no server.Server, and a reload may close or add listeners.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, hurry := untilSignals()
 	reloads := make(chan os.Signal, 1) // one that waits will read the newest file
 	signal.Notify(reloads, syscall.SIGHUP)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &f.level}))
@@ -65,9 +64,23 @@ func run() error {
 		}
 	}()
 	<-ctx.Done()
-	hurry, stopHurry := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stopHurry()
 	return p.Shutdown(hurry)
+}
+
+// untilSignals returns a context that ends with the first signal to end, and one that ends with the
+// second. One channel has both, so that none is lost between the two.
+func untilSignals() (first, second context.Context) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	first, endFirst := context.WithCancel(context.Background())
+	second, endSecond := context.WithCancel(context.Background())
+	go func() {
+		<-signals
+		endFirst()
+		<-signals
+		endSecond()
+	}()
+	return first, second
 }
 
 // begin starts a proxy. It returns nil if that failed, or if ctx has ended first.

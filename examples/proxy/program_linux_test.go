@@ -124,12 +124,62 @@ func TestASecondSignalEndsItWhileConnectionsAreOpen(t *testing.T) {
 	require.NoError(t, exchange(c, "during the drain"))
 	ended := make(chan error, 1)
 	go func() { ended <- p.Cmd.Wait() }()
-	conntest.Eventually(t, func() bool { // the first one may have been before it listens for another
-		_ = p.Cmd.Process.Signal(syscall.SIGTERM)
-		return len(ended) > 0
-	})
-	<-ended
+	p.Signal(syscall.SIGTERM)
+	_ = conntest.Receive(t, ended)
 	require.Contains(t, p.Stderr.String(), "connections are reset")
+}
+
+// The second signal is not lost if it arrives right behind the first one.
+func TestTwoSignalsAtOnceEndItWhileConnectionsAreOpen(t *testing.T) {
+	up := conntest.Serve(t, conntest.Echo).String()
+	for range 10 {
+		p := conntest.Run(t, program, "-listen", "tcp://127.0.0.1:0", "-upstream", "tcp://"+up, "-drain", "1h")
+		c, err := net.Dial("tcp", p.Line("listening on tcp://"))
+		require.NoError(t, err)
+		defer c.Close()
+		require.NoError(t, exchange(c, "before"))
+		ended := make(chan error, 1)
+		go func() { ended <- p.Cmd.Wait() }()
+		p.Signal(syscall.SIGTERM)
+		p.Signal(syscall.SIGINT) // two of one kind may be one
+		_ = conntest.Receive(t, ended)
+	}
+}
+
+// killedAddr is one from which no other program connects. So its ports are not given to clients
+// while nobody listens there.
+const killedAddr = "127.77.83.2"
+
+// io_uring lets go of a killed process's sockets some time after the process has ended.
+func TestAProxyStartsWhereOneWasKilled(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		up := conntest.Serve(t, conntest.Echo).String()
+		dir := t.TempDir()
+		at := []string{"tcp://" + killedAddr + ":0", "http://" + killedAddr + ":0", "udp://" + killedAddr + ":0", "unix://" + dir + "/socket"}
+		admin := killedAddr + ":0"
+		for range 3 {
+			text := fmt.Sprintf("admin = '%s'\nbackend = '%s'\n", admin, backend)
+			for _, a := range at {
+				to := "tcp"
+				if strings.HasPrefix(a, "udp") {
+					to = "udp"
+				}
+				text += fmt.Sprintf("[[route]]\nlisten = ['%s']\nupstream = [{address = '%s://%s'}]\n", a, to, up)
+			}
+			require.NoError(t, os.WriteFile(dir+"/file", []byte(text), 0o600))
+			p := conntest.Run(t, program, "-config", dir+"/file")
+			for i := range at {
+				at[i] = p.Line("listening on ")
+			}
+			admin = strings.TrimSuffix(p.Line("admin on http://"), "/")
+			c, err := net.Dial("tcp", strings.TrimPrefix(at[0], "tcp://"))
+			require.NoError(t, err)
+			require.NoError(t, exchange(c, "hello"))
+			require.NoError(t, p.Cmd.Process.Kill())
+			require.Error(t, p.Cmd.Wait())
+			_ = c.Close()
+		}
+	})
 }
 
 func TestACommandLineThatCannotBeIsOneLineAndTheCode1(t *testing.T) {

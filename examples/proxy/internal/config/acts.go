@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A setting is one that does nothing in some configurations, where it is refused.
@@ -48,8 +50,8 @@ func (c *Config) checkActs() error {
 		return err
 	}
 	for _, h := range c.AdminHosts {
-		if strings.ContainsAny(h, ":/") || h == "" {
-			return fmt.Errorf("admin_hosts: %q is no name of a host: write it without scheme and port", h)
+		if strings.ContainsAny(h, ":/") || h == "" || strings.HasSuffix(h, ".") {
+			return fmt.Errorf("admin_hosts: %q is no name of a host: write it without scheme, port and last dot", h)
 		}
 	}
 	return nil
@@ -99,6 +101,8 @@ func (r *Route) checkValues() error {
 		return errors.New("health.fails is not negative")
 	case r.Health.Path != "" && !strings.HasPrefix(r.Health.Path, "/"):
 		return fmt.Errorf("health.path = %q: begin it with /", r.Health.Path)
+	case !asked(r.Health.Path):
+		return fmt.Errorf("health.path = %q: no request can ask for it: escape a space as %%20, %% as %%25 and # as %%23", r.Health.Path)
 	case r.UDP.MaxSessions < 0 || r.UDP.MaxRate < 0:
 		return errors.New("udp.max_sessions and udp.max_rate are not negative")
 	case r.TLS != nil && (r.TLS.Certificate == "" || r.TLS.Key == ""):
@@ -106,8 +110,8 @@ func (r *Route) checkValues() error {
 	}
 	for _, n := range r.ServerNames {
 		host := strings.TrimPrefix(n, "*.")
-		if _, err := netip.ParseAddr(host); err == nil || host == "" || strings.ContainsAny(host, "*:/ ") {
-			return fmt.Errorf("server_names: no client asks for %q: write a name as shop.example, or *.shop.example", n)
+		if _, err := netip.ParseAddr(host); err == nil || host == "" || strings.ContainsAny(host, "*:/ ") || !ascii(host) {
+			return fmt.Errorf("server_names: no client asks for %q: write a name as shop.example, or *.shop.example, and one beyond ASCII as xn--", n)
 		}
 	}
 	for _, n := range r.PassHeaders {
@@ -116,6 +120,19 @@ func (r *Route) checkValues() error {
 		}
 	}
 	return nil
+}
+
+// asked reports whether a request can ask for a path with a query.
+func asked(path string) bool {
+	if path == "" {
+		return true
+	}
+	_, err := url.ParseRequestURI(path)
+	return err == nil && !strings.ContainsAny(path, " #")
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c > unicode.MaxASCII })
 }
 
 // spoofed are the fields that requests lose unless pass_headers names them, beside X-Forwarded-

@@ -29,6 +29,19 @@ func (a Address) String() string { return a.Scheme + "://" + a.Host }
 // With is the address with another host, as a listener has it whose port was 0.
 func (a Address) With(host net.Addr) Address { return Address{Scheme: a.Scheme, Host: host.String()} }
 
+// reachable reports whether the address has a port to which a connection can be established.
+func (a Address) reachable() bool {
+	if a.Scheme == "unix" {
+		return true
+	}
+	_, service, err := net.SplitHostPort(a.Host)
+	if err != nil {
+		return false
+	}
+	port, err := net.LookupPort(a.Network(), service)
+	return err == nil && port != 0
+}
+
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (a *Address) UnmarshalText(text []byte) error {
 	scheme, host, ok := strings.Cut(string(text), "://")

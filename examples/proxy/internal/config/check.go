@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Kind is what the route's listeners and upstreams speak: stream, udp or http.
@@ -39,6 +40,12 @@ func (c *Config) Check() error {
 		if err := r.check(); err != nil {
 			return fmt.Errorf("route %q: %w", r.Name, err)
 		}
+	}
+	switch {
+	case c.Workers < 0:
+		return fmt.Errorf("workers = %d: it is not negative; 0 means as many as processors", c.Workers)
+	case c.BusyPoll > Duration(time.Millisecond):
+		return fmt.Errorf("busy_poll = %v: use 0 to 1ms", time.Duration(c.BusyPoll))
 	}
 	if err := c.checkShared(); err != nil {
 		return err
@@ -92,6 +99,8 @@ func (r *Route) check() error {
 			return fmt.Errorf("%v and upstream %v do not go together", r.Listen[0], u.Address)
 		case u.Weight < 0 || u.MaxConnections < 0:
 			return fmt.Errorf("upstream %v: weight and max_connections are not negative", u.Address)
+		case !u.Address.reachable():
+			return fmt.Errorf("upstream %v: the port of an upstream is 1 to 65535, or the name of a service", u.Address)
 		}
 	}
 	switch {

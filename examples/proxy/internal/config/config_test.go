@@ -74,14 +74,26 @@ func TestWhatCannotBeMeantIsRefusedAndSaysWhy(t *testing.T) {
 		"[[route]]\nlisten = ['http://h:1']\nserver_names = ['a']\nupstream = [{address='h:2'}]": "not terminated",
 		"[[route]]\nlisten = ['tcp://h:1']\nupstream = [{address = 'h:2', weight = -1}]":         "not negative",
 		"[[route]]\nlisten = ['tcp://h:1']\nupstream = [{weight = 1}]":                           "use tcp, unix or tls",
-		route("") + route(""): "different server_names",
-		route("name = 'a'") + route("name = 'a'\nserver_names = ['x']"):                  "two routes",
-		route("server_names = ['x']") + route("server_names = ['x']"):                    "different server_names",
-		route("server_names = ['x']") + route("proxy_from = ['10.0.0.0/8']"):             "must be the same",
-		route("server_names = ['x']") + route("tls = {certificate = 'c', key = 'k'}"):    "cannot be terminated",
-		route("") + "[[route]]\nlisten = ['http://h:1']\nupstream = [{address = 'h:2'}]": "different server_names",
+		"[[route]]\nlisten = ['tcp://h:1']\nupstream = [{address = 'h:0'}]":                      "port of an upstream",
+		"[[route]]\nlisten = ['tcp://h:1']\nupstream = [{address = 'h:'}]":                       "port of an upstream",
+		"[[route]]\nlisten = ['tcp://h:1']\nupstream = [{address = 'tls://h:65536'}]":            "port of an upstream",
+		"[[route]]\nlisten = ['udp://h:1']\nupstream = [{address = 'udp://h:0'}]":                "port of an upstream",
+		"[[route]]\nlisten = ['http://h:1']\nupstream = [{address = 'http://h:80/'}]":            "port of an upstream",
+		"workers = -1\n" + route(""):                                                             "workers",
+		"busy_poll = '2ms'\n" + route(""):                                                        "busy_poll",
+		route("") + route(""):                                                                    "different server_names",
+		route("name = 'a'") + route("name = 'a'\nserver_names = ['x']"):                          "two routes",
+		route("server_names = ['x']") + route("server_names = ['x']"):                            "different server_names",
+		route("server_names = ['x']") + route("proxy_from = ['10.0.0.0/8']"):                     "must be the same",
+		route("server_names = ['x']") + route("tls = {certificate = 'c', key = 'k'}"):            "cannot be terminated",
+		route("") + "[[route]]\nlisten = ['http://h:1']\nupstream = [{address = 'h:2'}]":         "different server_names",
 	} {
 		_, err := Parse(text)
 		require.ErrorContains(t, err, why, text)
 	}
+}
+
+func TestAnUpstreamsPortMayBeAService(t *testing.T) {
+	_, err := Parse("[[route]]\nlisten = ['http://h:1']\nupstream = [{address = 'h:http'}, {address = 'tls://h:https'}, {address = 'unix:///s'}]")
+	require.NoError(t, err)
 }

@@ -90,3 +90,15 @@ func TestClientsAreCountedBeforeThereIsABoundOfTheirSource(t *testing.T) {
 	a.Leave()
 	require.True(t, b.Identify(one))
 }
+
+func TestEachPoolHasDescriptorsOfItsOwnForIdleConnections(t *testing.T) {
+	var b Budget
+	b.Divide(true, false, 0)
+	all := b.all
+	for pools := range 8 {
+		b.Divide(true, false, pools)
+		require.EqualValues(t, all-int64(pools*Idle()), b.all)
+	}
+	b.Divide(true, false, 1000)
+	require.EqualValues(t, all/2, b.all)
+}

@@ -29,16 +29,14 @@ func divisible() int64 {
 	return max(n-reserve, n/2, perClient)
 }
 
-// Idle is how many connections to upstreams may wait for a request. Their descriptors are beside
+// Idle is how many connections of one pool may wait for a request. Their descriptors are beside
 // those of a Budget.
 func Idle() int { return int(max(divisible()/16, 2)) }
 
 // Divide divides the descriptors among what a configuration has: clients' connections, UDP
-// sessions, and connections to upstreams that wait for a request.
-func (b *Budget) Divide(clients, sessions, idle bool) {
+// sessions, and pools of connections to upstreams that wait for a request. Half are for the former
+// two, however many pools there are.
+func (b *Budget) Divide(clients, sessions bool, pools int) {
 	all := divisible()
-	if idle {
-		all -= int64(Idle())
-	}
-	b.Set(all, clients, sessions)
+	b.Set(max(all-int64(pools)*int64(Idle()), all/2), clients, sessions)
 }

@@ -69,9 +69,7 @@ func (p *Proxy) Addrs() (all []net.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range p.order {
-		if l := p.listeners[a]; l != nil {
-			all = append(all, listening(l.at))
-		}
+		all = append(all, listening(p.listeners[a].at))
 	}
 	return all
 }
@@ -99,9 +97,7 @@ func (p *Proxy) Snapshot() *status.Snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range p.order {
-		if l := p.listeners[a]; l != nil { // else it is ending
-			s.Listeners = append(s.Listeners, l.at.String())
-		}
+		s.Listeners = append(s.Listeners, p.listeners[a].at.String())
 	}
 	for _, r := range p.routes {
 		v := status.Route{
@@ -112,7 +108,7 @@ func (p *Proxy) Snapshot() *status.Snapshot {
 			v.Balance = string(config.RoundRobin)
 		}
 		for _, a := range r.Sockets() {
-			if l := p.listeners[a]; l != nil {
+			if l := p.listeners[a]; l != nil { // else the proxy is ending
 				v.Listen = append(v.Listen, l.at.String())
 			}
 		}

@@ -11,10 +11,13 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	limits "github.com/suiro-go/suiro/examples/proxy/internal/limit"
 	"github.com/suiro-go/suiro/internal/conntest"
 )
 
@@ -78,6 +81,65 @@ func TestConnectionsWithinTLSToUpstreamsAreKept(t *testing.T) {
 		require.NoError(t, post(2), "from a connection of before")
 		c.CloseIdleConnections()
 		require.NoError(t, post(3), "from a new one")
+	})
+}
+
+// Each route has as many requests at a time as connections of one pool may wait. A pool for each
+// route would take descriptors that the budget divides among clients.
+func TestRoutesThatBelieveTheSameUpstreamsShareIdleConnections(t *testing.T) {
+	s := newSecret(t, "localhost")
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		var limit syscall.Rlimit
+		require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+		few := limit
+		few.Cur = 512
+		restore := sync.OnceFunc(func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) })
+		t.Cleanup(restore)
+		var open, asking atomic.Int64
+		round := make(chan struct{})
+		o := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			asking.Add(1)
+			<-round
+		}))
+		o.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			switch s {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		}
+		o.TLS = s.server()
+		o.StartTLS()
+		t.Cleanup(o.Close)
+		text := ""
+		for i := range 3 {
+			text += strings.Replace(secretText(o.Listener.Addr(), s), "'main'", fmt.Sprint("'", i, "'"), 1)
+		}
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
+		most := limits.Idle()
+		f := start(t, backend, text)
+		restore()
+		c := browser(t)
+		results := make(chan error, 3*most)
+		for _, at := range f.Addresses() {
+			for range most {
+				go func() {
+					res, err := c.Get("http://" + at.Host)
+					if err == nil {
+						_, err = io.Copy(io.Discard, res.Body)
+						_ = res.Body.Close()
+					}
+					results <- err
+				}()
+			}
+		}
+		conntest.Eventually(t, func() bool { return asking.Load() == int64(cap(results)) || len(results) > 0 })
+		close(round)
+		for range cap(results) {
+			require.NoError(t, conntest.Receive(t, results))
+		}
+		conntest.Eventually(t, func() bool { return open.Load() <= int64(most) }, "connections that wait")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -147,6 +148,32 @@ func TestTheConsoleAndTheMetricsTellWhatHappens(t *testing.T) {
 			"# TYPE suiro_proxy_connections_total counter",
 		} {
 			require.Contains(t, strings.Split(metrics, "\n"), line)
+		}
+	})
+}
+
+// A program may ask where the proxy listens while a signal ends it, as after a reload.
+func TestAnEndingProxyHasNoAddresses(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := start(t, backend, "[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://127.0.0.1:9'}]")
+		require.Len(t, f.Addresses(), 1)
+		require.NoError(t, f.Shutdown(t.Context()))
+		require.Empty(t, f.Addresses())
+		require.Empty(t, f.Addrs())
+		require.Empty(t, f.Snapshot().Listeners)
+	})
+}
+
+// A start waits a little for sockets that the kernel has kept of a killed process.
+func TestAStartWaitsForAnAddressThatIsAboutToBeFree(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		for _, of := range []string{"listener", "admin"} {
+			kept, err := net.Listen("tcp", "127.77.83.3:0") // an address that no other test uses
+			require.NoError(t, err)
+			at := map[string]string{"listener": "127.0.0.1:0", "admin": "127.0.0.1:0", of: kept.Addr().String()}
+			time.AfterFunc(50*time.Millisecond, func() { _ = kept.Close() })
+			f := start(t, backend, fmt.Sprintf("admin = '%s'\n[[route]]\nlisten = ['tcp://%s']\nupstream = [{address = 'tcp://127.0.0.1:9'}]", at["admin"], at["listener"]))
+			require.NoError(t, f.Close())
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -143,8 +144,9 @@ func (p *Proxy) bind(all []*planned) (fresh map[config.Socket]*listener, err err
 	return fresh, nil
 }
 
-// commit gives all listeners their part of the plan, and closes those that are not in it.
-func (p *Proxy) commit(all []*planned, fresh map[config.Socket]*listener) {
+// commit gives all listeners their part of the plan, and closes those that are not in it, which it
+// returns.
+func (p *Proxy) commit(all []*planned, fresh map[config.Socket]*listener) (closed []*listener) {
 	p.order = p.order[:0]
 	for _, n := range all {
 		at := n.socket
@@ -160,8 +162,10 @@ func (p *Proxy) commit(all []*planned, fresh map[config.Socket]*listener) {
 	for _, l := range p.listeners {
 		l.close()
 		l.retire()
+		closed = append(closed, l)
 	}
 	p.listeners = fresh
+	return closed
 }
 
 func (l *listener) bind(n *planned) (err error) {
@@ -225,6 +229,25 @@ func (l *listener) close() {
 	}
 }
 
+// closing is how long a reload waits for workers to close sockets. They may be busy, or stuck.
+const closing = 10 * time.Second
+
+// await waits until the addresses of closed listeners are free for the next reload. Only those of
+// datagrams are not so already.
+func (p *Proxy) await(closed []*listener) {
+	ctx, cancel := context.WithTimeout(p.ending, closing)
+	defer cancel()
+	for _, l := range closed {
+		if l.socketU == (packet.Handle{}) {
+			continue
+		}
+		select {
+		case <-l.packets.Closed():
+		case <-ctx.Done():
+		}
+	}
+}
+
 // retire ends connections of a closed listener that wait for a request, or for their route.
 func (l *listener) retire() {
 	l.streams.Follow(nil)
@@ -236,6 +259,7 @@ func (p *Proxy) closeListeners() {
 		l.close()
 	}
 	clear(p.listeners)
+	p.order = nil // each of them is in listeners
 	if p.admin != nil {
 		_ = p.admin.Close()
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -130,5 +131,26 @@ func TestTheSocketOfAKilledProcessIsTaken(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
 		require.False(t, removeStale(file), "no socket")
+	})
+}
+
+// A socket that a reload closes is free for the next one.
+func TestAListenerThatIsRemovedMayBeAddedAgainAtOnce(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		first := "[[route]]\nlisten = ['tcp://127.0.0.1:0']\nupstream = [{address = 'tcp://127.0.0.1:9'}]\n"
+		for _, kind := range []string{"udp", "tcp", "http"} {
+			to := strings.Replace(kind, "http", "tcp", 1)
+			f := start(t, backend, first)
+			text := func(addr string) string {
+				return first + fmt.Sprintf("[[route]]\nlisten = ['%s://%s']\nupstream = [{address = '%s://127.0.0.1:9'}]\n", kind, addr, to)
+			}
+			require.NoError(t, f.Reload(f.parse(text("127.77.83.4:0")))) // an address that no other test uses
+			at := f.Addresses()[1].Host
+			for range 20 {
+				require.NoError(t, f.Reload(f.parse(first)), kind)
+				require.NoError(t, f.Reload(f.parse(text(at))), kind)
+			}
+			require.NoError(t, f.Close())
+		}
 	})
 }

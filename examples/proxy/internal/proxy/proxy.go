@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/suiro-go/suiro/conn"
@@ -40,6 +41,7 @@ type Proxy struct {
 	order     []config.Socket
 	counts    map[string]*route.Counts
 	routes    []*route.Route
+	secrets   *route.Secrets
 	known     upstream.Registry
 	pool      server.Pool
 	asking    func() // ends the health checks, and waits for that
@@ -60,7 +62,7 @@ var ErrEnded = errors.New("proxy: it is ending")
 // New starts a proxy. Later errors go to the log, and each connection does if the configuration
 // says so.
 func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
-	p := &Proxy{log: log, access: log, started: time.Now(), fixed: *c, asking: func() {}, listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
+	p := &Proxy{log: log, access: log, started: time.Now(), fixed: *c, asking: func() {}, secrets: new(route.Secrets), listeners: map[config.Socket]*listener{}, counts: map[string]*route.Counts{}}
 	p.ending, p.end = context.WithCancel(context.Background())
 	var err error
 	p.group, err = conn.NewGroup(
@@ -73,14 +75,32 @@ func New(c *config.Config, log *slog.Logger) (*Proxy, error) {
 	p.pool.BackOff, p.pool.MaxIdle = -1, 64 // the upstreams' health says whom to leave alone
 	p.pool.Check = gateway.Mark
 	p.pool.MaxIdleTotal = limit.Idle()
-	if err = p.Reload(c); err == nil && c.Admin != "" {
-		err = p.serveAdmin(c)
+	err = untilFree(func() error { return p.Reload(c) })
+	if err == nil && c.Admin != "" {
+		err = untilFree(func() error { return p.serveAdmin(c) })
 	}
 	if err != nil {
 		_ = p.Close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// The kernel keeps the sockets of an io_uring for some milliseconds after its process was killed.
+// So a start tries an address in use again for a while, as package server does.
+const (
+	inUsePatience = 500 * time.Millisecond
+	inUsePause    = 5 * time.Millisecond
+)
+
+// untilFree calls start until it returns anything but syscall.EADDRINUSE, or for inUsePatience.
+func untilFree(start func() error) error {
+	for tries := inUsePatience / inUsePause; ; tries-- {
+		if err := start(); !errors.Is(err, syscall.EADDRINUSE) || tries == 0 {
+			return err
+		}
+		time.Sleep(inUsePause)
+	}
 }
 
 // Reload gives the proxy another configuration: each connection, request and datagram from now on
@@ -111,18 +131,14 @@ func (p *Proxy) Reload(c *config.Config) error {
 }
 
 // adopt gives the proxy a configuration whose names are resolved. The function that it returns ends
-// the health checks of the one before.
+// the health checks of the one before, and waits for the sockets that are closed.
 func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return nil, ErrEnded
 	}
-	before := map[string]*route.Route{}
-	for _, r := range p.routes {
-		before[r.Name] = r
-	}
-	routes := make([]*route.Route, len(c.Routes))
+	routes, secrets := make([]*route.Route, len(c.Routes)), new(route.Secrets)
 	counts := map[string]*route.Counts{}
 	for i, r := range c.Routes {
 		n := p.counts[r.Name]
@@ -130,7 +146,7 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 			n = new(route.Counts)
 		}
 		counts[r.Name] = n
-		if routes[i], err = route.New(r, n, before[r.Name], p.pool.Dialer.Group, &p.pool); err != nil {
+		if routes[i], err = route.New(r, n, secrets, p.secrets, p.pool.Dialer.Group, &p.pool); err != nil {
 			return nil, err
 		}
 		if c.AccessLog {
@@ -152,24 +168,34 @@ func (p *Proxy) adopt(c *config.Config) (end func(), err error) {
 			counts[name] = n
 		}
 	}
-	p.commit(all, fresh)
+	closed := p.commit(all, fresh)
 	p.page.show(p, status.Guard{Token: c.AdminToken, Hosts: c.AdminHosts})
-	p.divide(c)
+	p.divide(routes)
 	p.door.Set(limit.Defaults(c.MaxConnections, c.MaxPerSource))
-	p.routes, p.counts, p.drain = routes, counts, c.Drain.Or(30*time.Second)
-	end, p.asking = p.asking, p.ask(routes)
-	return end, nil
+	p.routes, p.secrets, p.counts, p.drain = routes, secrets, counts, c.Drain.Or(30*time.Second)
+	stop := p.asking
+	p.asking = p.ask(routes)
+	return func() {
+		stop()
+		p.await(closed)
+	}, nil
 }
 
-// divide divides the descriptors among the kinds of routes that there are.
-func (p *Proxy) divide(c *config.Config) {
-	var clients, sessions, idle bool
-	for _, r := range c.Routes {
+// divide divides the descriptors among the kinds of routes that there are, and the pools that they
+// use.
+func (p *Proxy) divide(routes []*route.Route) {
+	var clients, sessions bool
+	pools := map[*server.Pool]bool{}
+	for _, r := range routes {
 		clients = clients || r.Kind() != "udp"
 		sessions = sessions || r.Kind() == "udp"
-		idle = idle || r.Kind() == "http"
+		for _, u := range r.Upstreams {
+			if r.Kind() == "http" {
+				pools[r.PoolOf(u.Address)] = true
+			}
+		}
 	}
-	p.door.Budget.Divide(clients, sessions, idle)
+	p.door.Budget.Divide(clients, sessions, len(pools))
 }
 
 // ask begins the health checks of the routes' upstreams.

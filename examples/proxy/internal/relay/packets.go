@@ -29,14 +29,20 @@ type Packets struct {
 	bySrc      crowd
 	live       int       // sessions
 	unanswered list.List // sessions without an answer that is known of, the oldest first
+
+	closed chan struct{} // closed with the listening socket
 }
 
 // Handler is for the listening socket. Its sessions take their descriptors of the budget.
 func (p *Packets) Handler(r *route.Route, budget *limit.Budget) packet.Handler {
 	p.Route.Store(r)
-	p.bySrc, p.budget = crowd{}, budget
+	p.bySrc, p.budget, p.closed = crowd{}, budget, make(chan struct{})
 	return &sessions{packets: p, Sessions: p.sessions(r)}
 }
+
+// Closed is closed when the descriptor of the listening socket is. Any goroutine may call it after
+// Handler.
+func (p *Packets) Closed() <-chan struct{} { return p.closed }
 
 var (
 	errTooMany = errors.New("this address has as many sessions as it may")

@@ -37,6 +37,7 @@ func (s *sessions) OnClose(c *packet.Conn, err error) {
 	if s.packets.seats != nil {
 		s.packets.seats.Close()
 	}
+	close(s.packets.closed)
 }
 
 // OnPackets hands datagrams to their sessions. A datagram of a new client makes room, or is counted

@@ -25,11 +25,10 @@ type Route struct {
 	Set    *upstream.Set
 	Group  func() *conn.Group
 	Pool   *server.Pool // of http: connections that wait for their next request
-	secret *server.Pool // the same, of those within TLS, which this route alone believes
+	secret *server.Pool // the same, of those within TLS, for routes that believe the same upstreams
 	Access *slog.Logger // nil: nobody wants to know
 
-	front, back         *tls.Config
-	frontText, backText string // the settings and the files that they are made of
+	front, back *tls.Config
 }
 
 // Cover wraps a route's handler in those for the bytes before its own: TLS, and before that a PROXY

@@ -53,3 +53,27 @@ func TestPickTakesNoMorePlacesThanThereAre(t *testing.T) {
 		require.ErrorIs(t, err, ErrNone, balance)
 	}
 }
+
+// An upstream that is well and has as many connections as it may is no reason to use one that is
+// not well.
+func TestAnUpstreamThatIsFullDoesNotSendClientsToOneThatIsNotWell(t *testing.T) {
+	for _, balance := range []config.Balance{config.RoundRobin, config.LeastConnections, config.SourceHash} {
+		s := set(t, new(Registry), &config.Route{Balance: balance}, 1, 1)
+		s.members[0].most = 1
+		bad := s.All()[1]
+		for range 3 {
+			bad.Failed(errors.New("refused"))
+		}
+		u, err := s.Pick(client, nil)
+		require.NoError(t, err)
+		require.Same(t, s.All()[0], u)
+		_, err = s.Pick(client, nil)
+		require.ErrorIs(t, err, ErrNone)
+		_, err = s.Pick(client, []*Upstream{u})
+		require.NoError(t, err, "those that are left are all not well")
+		u.End()
+		again, err := s.Pick(client, nil)
+		require.NoError(t, err)
+		require.Same(t, u, again)
+	}
+}

@@ -13,11 +13,18 @@ type health struct {
 	rule  config.Health
 	asked bool // health checks ask it: only an answer ends its absence
 
-	mu     sync.Mutex // guards the fields below
-	inARow int        // failures
-	until  time.Time
-	down   bool
-	why    error
+	mu sync.Mutex // guards known
+	known
+}
+
+// A known is what a health knows of its address. Health checks are counted apart: an upstream that
+// fails them all may still take connections.
+type known struct {
+	inARow   int // failures of connections and requests
+	unpassed int // health checks in a row that have failed
+	until    time.Time
+	down     bool
+	why      error
 }
 
 func (h *health) state() (healthy bool, why string) {
@@ -59,17 +66,27 @@ func (h *health) failed(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.inARow++
+	h.judge(h.inARow, err)
+}
+
+// judge notes a failure, which ends a row of so many.
+func (h *health) judge(row int, err error) {
 	h.why = err
-	if h.inARow >= orInt(h.rule.Fails, 3) {
+	if row >= orInt(h.rule.Fails, 3) {
 		h.down, h.until = true, time.Now().Add(h.rule.Eject.Or(10*time.Second))
 	}
 }
 
-// passed notes that a health check was answered.
-func (h *health) passed() {
+// checked notes the result of a health check. A check that passes ends every absence.
+func (h *health) checked(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.inARow, h.down = 0, false
+	if err == nil {
+		h.inARow, h.unpassed, h.down = 0, 0, false
+		return
+	}
+	h.unpassed++
+	h.judge(h.unpassed, err)
 }
 
 // follow takes over what another health knows of the address. nil: it knows nothing.
@@ -78,9 +95,9 @@ func (h *health) follow(old *health) {
 		return
 	}
 	old.mu.Lock()
-	inARow, until, down, why := old.inARow, old.until, old.down, old.why
+	known := old.known
 	old.mu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.inARow, h.until, h.down, h.why = inARow, until, down, why
+	h.known = known
 }

@@ -120,16 +120,7 @@ func rulesOf(routes []*config.Route) map[config.Address]config.Health {
 func (r *Registry) commit(c *change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for u, h := range c.of {
-		if r.healths[endpoint(u.Address)][h.rule] == nil { // a new rule, or a new address
-			h.follow(u.shared.Load())
-			for _, old := range r.healths[endpoint(u.Address)] {
-				h.follow(old)
-				break
-			}
-		}
-		u.shared.Store(h)
-	}
+	r.hand(c)
 	for key, u := range r.known {
 		if c.known[key] == nil && u.active.Load() > 0 { // it may come back, and its connections count then
 			c.known[key] = u
@@ -141,6 +132,37 @@ func (r *Registry) commit(c *change) {
 		}
 	}
 	r.known, r.healths, r.sets = c.known, c.healths, c.sets
+}
+
+// hand gives the healths of new rules the knowledge of earlier ones. A health follows those that
+// its upstreams had before. If they had none, it follows the others of its address. One that is
+// down has precedence.
+func (r *Registry) hand(c *change) {
+	knows := map[*health]bool{}
+	follow := func(h, old *health) {
+		if old != nil && (!knows[h] || old.isDown()) {
+			h.follow(old)
+			knows[h] = true
+		}
+	}
+	fresh := map[*health]config.Address{}
+	for u, h := range c.of {
+		if at := endpoint(u.Address); r.healths[at][h.rule] == nil {
+			fresh[h] = at
+			follow(h, u.shared.Load())
+		}
+	}
+	for h, at := range fresh {
+		if knows[h] {
+			continue
+		}
+		for _, old := range r.healths[at] {
+			follow(h, old)
+		}
+	}
+	for u, h := range c.of {
+		u.shared.Store(h)
+	}
 }
 
 // endpoint is an address without the difference between tcp:// and http://, which to connect is

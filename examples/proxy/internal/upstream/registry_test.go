@@ -117,6 +117,21 @@ func TestHealthSurvivesAReloadThatChangesItsRule(t *testing.T) {
 	}
 }
 
+// Two routes judge one address by different rules. The change of a rule keeps what its own route
+// knows, and not what the other one does.
+func TestHealthSurvivesAChangeOfTheRuleOfOneRoute(t *testing.T) {
+	long := config.Duration(time.Hour)
+	for range 50 { // the order of a map must not matter
+		var r Registry
+		a, b := named("a", config.Health{Fails: 1, Eject: long}, "u0:1"), named("b", config.Health{Fails: 9, Eject: long}, "u0:1")
+		apply(&r, a, b)[a].All()[0].Failed(errors.New("refused"))
+		a, b = named("a", config.Health{Fails: 2, Eject: long}, "u0:1"), named("b", config.Health{Fails: 8, Eject: long}, "u0:1")
+		sets := apply(&r, a, b)
+		require.False(t, sets[a].All()[0].State().Healthy)
+		require.True(t, sets[b].All()[0].State().Healthy)
+	}
+}
+
 func TestAChangeThatIsNotCommittedChangesNothing(t *testing.T) {
 	var r Registry
 	route := named("r", config.Health{Fails: 2}, "u0:1", "u1:1")

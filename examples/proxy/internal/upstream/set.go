@@ -59,8 +59,9 @@ func (s *Set) follow(old *Set) {
 }
 
 // Pick returns the next upstream for a client, of those that are not in tried. An unhealthy one is
-// passed over, unless all are unhealthy: then it is better to try than to refuse. The caller has
-// one of the upstream's max_connections from then on, and gives it back by End.
+// passed over, unless all are unhealthy: then it is better to try than to refuse. A healthy one
+// with as many connections as it may have is still healthy. The caller has one of the upstream's
+// max_connections from then on, and gives it back by End.
 func (s *Set) Pick(client netip.Addr, tried []*Upstream) (*Upstream, error) {
 	for {
 		m, err := s.choose(client, tried)
@@ -76,17 +77,22 @@ func (s *Set) Pick(client netip.Addr, tried []*Upstream) (*Upstream, error) {
 func (s *Set) choose(client netip.Addr, tried []*Upstream) (*member, error) {
 	now := time.Now()
 	var some, well [16]*member
-	all, healthy := some[:0], well[:0]
+	all, healthy, none := some[:0], well[:0], true
 	for _, m := range s.members {
-		if slices.Contains(tried, m.Upstream) || m.most > 0 && m.active.Load() >= int64(m.most) {
+		if slices.Contains(tried, m.Upstream) {
+			continue
+		}
+		ok := m.health().well(now)
+		none = none && !ok
+		if m.most > 0 && m.active.Load() >= int64(m.most) {
 			continue
 		}
 		all = append(all, m)
-		if m.health().well(now) {
+		if ok {
 			healthy = append(healthy, m)
 		}
 	}
-	if len(healthy) == 0 {
+	if none {
 		healthy = all
 	}
 	switch {

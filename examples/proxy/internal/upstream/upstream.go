@@ -98,10 +98,12 @@ func (u *Upstream) Failed(err error) {
 func (u *Upstream) answered(err error) (turned bool) {
 	h := u.health()
 	was := h.isDown()
-	if err != nil {
-		u.Failed(err)
-	} else {
-		h.passed()
+	switch {
+	case err == nil:
+		h.checked(nil)
+	case !local(err):
+		u.failures.Add(1)
+		h.checked(err)
 	}
 	return was != h.isDown()
 }

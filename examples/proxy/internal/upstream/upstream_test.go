@@ -135,6 +135,24 @@ func TestOneThatIsAskedComesBackWithAnAnswerAlone(t *testing.T) {
 	})
 }
 
+// An upstream that fails its health checks is drained or half broken, although it still takes
+// connections.
+func TestRequestsThatSucceedDoNotOutweighHealthChecksThatFail(t *testing.T) {
+	s := set(t, new(Registry), &config.Route{Health: config.Health{Interval: config.Duration(time.Second)}}, 1, 1)
+	u := s.All()[0]
+	for range 2 {
+		require.False(t, u.answered(errors.New("503")))
+		u.Opened()
+	}
+	require.True(t, u.answered(errors.New("503")), "the third in a row")
+	u.Opened()
+	require.False(t, u.State().Healthy)
+	require.Equal(t, "503", u.State().Why)
+	require.Equal(t, "1111", turns(t, s, 4))
+	require.True(t, u.answered(nil))
+	require.False(t, u.answered(errors.New("503")), "the first in a row")
+}
+
 func TestNobodyIsTriedTwiceAndAllAreTriedWhenNoneIsWell(t *testing.T) {
 	s := set(t, new(Registry), &config.Route{}, 1, 1)
 	for _, u := range s.All() {
