@@ -31,6 +31,7 @@ type proc struct {
 
 	killed atomic.Pointer[error] // the reason of a kill; set once
 
+	finished  bool // finish was called
 	overflow  Overflow
 	begun     bool // its first run has begun
 	receiving bool // a receive has found no event in this run
@@ -256,12 +257,14 @@ func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
 	return ev, true
 }
 
-// finish ends the process. It runs in the process's task, once. From here on nothing enters the
-// mailbox. The messages in it go to Config.Dropped.
+// finish ends the process. It runs in the process's task. From here on nothing enters the mailbox.
+// The messages in it go to Config.Dropped. All is done even if a function of the user calls
+// runtime.Goexit meanwhile.
 func (p *proc) finish(reason error) {
-	if p.state.Phase() == mpsc.Complete { // a run that has not returned is followed by another one
+	if p.finished { // a run that has not returned is followed by another one
 		return
 	}
+	p.finished = true
 	s := p.sys
 	s.table.remove(p) // first: a goroutine that sees Complete also sees that the PID finds nothing
 	p.state.Finish()
@@ -276,17 +279,29 @@ func (p *proc) finish(reason error) {
 	senders := p.callAll()
 	p.ended, p.extras = true, nil
 	p.mu.Unlock()
-	for n := left; n != nil; {
-		next := n.Next
-		s.drop(p.pid, n.Value, ErrNoProcess)
-		s.free(n)
-		n = next
-	}
+	defer s.processEnded()
+	defer s.table.ended(p.pid)
 	if x != nil {
-		p.settle(x, senders, reason)
+		defer p.settle(x, senders, reason)
 	}
-	s.table.ended(p.pid)
-	s.processEnded()
+	p.dropAll(left)
+}
+
+// dropAll gives up a list of events. If Config.Dropped calls runtime.Goexit, the rest is given up
+// all the same.
+func (p *proc) dropAll(n *node) {
+	defer func() {
+		if n != nil {
+			p.dropAll(n)
+		}
+	}()
+	for n != nil {
+		of := n
+		n = n.Next
+		ev := of.Value
+		p.sys.free(of)
+		p.sys.drop(p.pid, ev, ErrNoProcess)
+	}
 }
 
 // settle tells all that a process was connected with. senders have waited for room.
@@ -307,13 +322,25 @@ func (p *proc) settle(x *extras, senders []sched.Waker, reason error) {
 	for _, m := range x.monitors {
 		m.stop()
 	}
-	for w := range x.watchers {
-		w.processEnded(p.pid, reason)
-	}
 	for pid := range x.links {
 		if q := s.table.get(pid); q != nil {
 			q.linkedEnded(p.pid, reason)
 		}
+	}
+	p.tell(x.watchers, reason)
+}
+
+// tell tells watchers that the process has ended. If one calls runtime.Goexit, the others are told
+// all the same.
+func (p *proc) tell(all map[watcher]struct{}, reason error) {
+	defer func() {
+		if len(all) > 0 {
+			p.tell(all, reason)
+		}
+	}()
+	for w := range all {
+		delete(all, w)
+		w.processEnded(p.pid, reason)
 	}
 }
 

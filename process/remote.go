@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -71,13 +72,20 @@ func (s *System) OnEnd(pid PID, ended func(reason error)) (stop func(), ok bool)
 		}
 		return func() {}, false
 	}
-	w := &endFunc{ended}
+	w := &endFunc{s, ended}
 	if !p.watch(w) {
 		return func() {}, false
 	}
 	return func() { p.unwatch(w) }, true
 }
 
-type endFunc struct{ ended func(error) }
+type endFunc struct {
+	sys   *System
+	ended func(error)
+}
 
-func (w *endFunc) processEnded(_ PID, reason error) { w.ended(reason) }
+func (w *endFunc) processEnded(_ PID, reason error) {
+	if p := panics.Try(func() { w.ended(reason) }); p != nil {
+		w.sys.cfg.Logger.Error("process: a function of OnEnd panicked", "panic", p.Value, "stack", string(p.Stack))
+	}
+}
