@@ -265,6 +265,9 @@ func (p *proc) finish(reason error) {
 		return
 	}
 	p.finished = true
+	if reason == sched.ErrPending { // as the result of a future it would mean that the future is not done
+		reason = sched.ErrPendingResult
+	}
 	s := p.sys
 	s.table.remove(p) // first: a goroutine that sees Complete also sees that the PID finds nothing
 	p.state.Finish()
