@@ -50,6 +50,8 @@ type extras struct {
 	watchers map[watcher]struct{}
 	monitors map[uint64]*monitor // that the process has set
 	room     mpsc.Room           // of *sendFuture, that wait for room in the mailbox
+	looked   *node               // of pending: the one that receiveMatch looks at
+	passed   bool                // looked was dropped, and is a later one now
 	done     chan struct{}       // of the context of Init
 	canceled bool                // done is closed, or will be when it is made
 }
@@ -228,7 +230,8 @@ func (p *proc) taken(n *node) int {
 	return 0
 }
 
-// receive takes out the first event that match accepts. The caller has emptied the mailbox.
+// receive takes out the first event that match accepts. The caller has emptied the mailbox. match
+// may be called under the lock.
 func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
 	p.lockMail()
 	var before *node
@@ -236,10 +239,61 @@ func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
 	for n != nil && !match(&n.Value) {
 		before, n = n, n.Next
 	}
+	return p.received(before, n)
+}
+
+// receiveMatch is receive with a function of the user, which is never called under the lock. With
+// OverflowDropOldest a sender may drop the event that it looks at: see takeOldest.
+func (p *proc) receiveMatch(match func(ev *Event) bool) (ev Event, ok bool) {
+	if p.overflow != OverflowDropOldest {
+		return p.receive(match)
+	}
+	p.mu.Lock()
+	x := p.more()
+	for x.looked = p.pending; x.looked != nil; {
+		n := x.looked
+		ev, x.passed = n.Value, false
+		p.mu.Unlock()
+		accepted := match(&ev)
+		p.mu.Lock()
+		switch {
+		case x.passed: // it was dropped, and looked is one after it
+		case accepted:
+			x.looked = nil
+			return p.received(p.before(n), n)
+		default:
+			x.looked = n.Next
+		}
+	}
+	return p.received(nil, nil)
+}
+
+// before is the event before n among those that are pending; nil: there is none.
+func (p *proc) before(n *node) (before *node) {
+	for at := p.pending; at != n; at = at.Next {
+		before = at
+	}
+	return before
+}
+
+// received takes out n, which follows before, or nothing if n is nil. lockMail was called.
+func (p *proc) received(before, n *node) (ev Event, ok bool) {
 	if n == nil {
 		p.unlockMail()
 		return ev, false
 	}
+	p.unlink(before, n)
+	counted := p.taken(n)
+	p.mailbox.Free(counted)
+	p.unlockMail()
+	ev = n.Value
+	p.sys.free(n)
+	p.madeRoom(counted)
+	return ev, true
+}
+
+// unlink takes n, which follows before, out of pending.
+func (p *proc) unlink(before, n *node) {
 	if before == nil {
 		p.pending = n.Next
 	} else {
@@ -248,13 +302,6 @@ func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
 	if p.latest == n {
 		p.latest = before
 	}
-	counted := p.taken(n)
-	p.mailbox.Free(counted)
-	p.unlockMail()
-	ev = n.Value
-	p.sys.free(n)
-	p.madeRoom(counted)
-	return ev, true
 }
 
 // finish ends the process. It runs in the process's task. From here on nothing enters the mailbox.
