@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -213,6 +214,38 @@ func TestBackOffDoubles(t *testing.T) {
 		next := tr.starting("a")
 		require.Equal(t, delay*time.Second, (next - at).Round(10*time.Millisecond))
 		at = next
+	}
+}
+
+// A back-off that is too long for a duration is the longest one, and not none.
+func TestAVeryLongBackOff(t *testing.T) {
+	const longest time.Duration = math.MaxInt64
+	for name, sup := range map[string]process.Supervisor{
+		"the longest one": {BackOff: longest, MaxBackOff: longest},
+		"without a limit": {BackOff: longest / 32},
+		"that doubles":    {BackOff: longest/2 + 1, MaxBackOff: longest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := paused(t)
+			s.Runtime().Advance(time.Hour)
+			tr := newTroupe(t, s)
+			sup.Intensity, sup.Period = -1, longest
+			sup.Children = []process.Child{tr.child("a", process.Permanent), tr.child("b", process.Permanent)}
+			top, err := sup.Start(s, process.Options{})
+			require.NoError(t, err)
+			at := tr.starting("a", "b")
+			for _, child := range []string{"a", "b"} {
+				reason := reasonOf(t, s, tr.pids[child])
+				tr.end(child, errTest)
+				require.Equal(t, errTest, receive(t, "the end", reason)) // the supervisor has its event by now
+				eventually(t, "the supervisor waits", func() bool { return s.Status(top) > process.Running })
+			}
+			require.NoError(t, s.Cancel(top))
+			eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+			for len(tr.starts) > 0 {
+				require.Greater(t, (<-tr.starts).at-at, longest/64)
+			}
+		})
 	}
 }
 
