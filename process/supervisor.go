@@ -228,10 +228,10 @@ func (v *supervision) allow() (delay time.Duration, ok bool) {
 	if v.Intensity >= 0 && len(v.restarts) > v.Intensity {
 		return 0, false
 	}
-	if len(v.restarts) > maxDelays { // no limit: what counts is the latest
+	if v.Intensity < 0 && len(v.restarts) > maxDelays {
 		v.restarts = v.restarts[1:]
 	}
-	return min(doubled(v.BackOff, len(v.restarts)-1), v.MaxBackOff), true
+	return min(doubled(v.BackOff, min(len(v.restarts)-1, maxDelays)), v.MaxBackOff), true
 }
 
 // doubled is d, doubled so often.
@@ -242,8 +242,9 @@ func doubled(d time.Duration, times int) time.Duration {
 	return d
 }
 
-// maxDelays bounds how many restarts a supervisor without a limit remembers.
-const maxDelays = 32
+// maxDelays bounds how often a delay doubles. A supervisor without a limit remembers no more
+// restarts than count for that.
+const maxDelays = 64
 
 // restartDue starts the children whose time has come. A child that cannot be started counts as one
 // that has ended.

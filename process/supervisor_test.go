@@ -201,6 +201,43 @@ func TestIntensity(t *testing.T) {
 	require.Equal(t, "a", intensity.Child)
 }
 
+// A limit of many restarts is one, too.
+func TestAHighIntensity(t *testing.T) {
+	for _, limit := range []int{1, 31, 32, 33, 64, 65, 1000} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			s := paused(t)
+			starts, first := 0, make(chan process.PID, 1)
+			top, err := process.Supervisor{Intensity: limit, Period: time.Hour, Children: []process.Child{{
+				Name: "a",
+				Start: func(at process.Starter, o process.Options) (process.PID, error) {
+					starts++
+					ref, err := process.Go(at, o, func(cx *sched.Context, self *process.Inbox[any]) error {
+						switch {
+						case starts == 1:
+							return ends(cx, self)
+						case starts > limit+10:
+							return s.Cancel(at.(*process.Self).PID())
+						default:
+							return errTest
+						}
+					})
+					if starts == 1 {
+						first <- ref.PID()
+					}
+					return ref.PID(), err
+				},
+			}}}.Start(s, process.Options{})
+			require.NoError(t, err)
+			reason := reasonOf(t, s, top)
+			require.NoError(t, s.TrySend(receive(t, "the first start", first), errTest))
+			err = receive(t, "the supervisor's end", reason)
+			var intensity *process.IntensityError
+			require.ErrorAs(t, err, &intensity)
+			require.Equal(t, 1+limit, starts)
+		})
+	}
+}
+
 func TestBackOffDoubles(t *testing.T) {
 	s := paused(t)
 	tr := newTroupe(t, s)
