@@ -65,14 +65,13 @@ func NewRequest[Q, R any](body Q, answered func(value R, err error)) *Request[Q,
 // block. stop does not wait for a call. ok is false if the process has ended already: then there
 // is no call.
 func (s *System) OnEnd(pid PID, ended func(reason error)) (stop func(), ok bool) {
-	p := s.table.get(pid)
+	p, w := s.table.get(pid), &endFunc{s, ended}
 	if p == nil {
 		if r := s.remote(pid); r != nil {
-			return r.Monitor(pid, ended), true
+			return r.Monitor(pid, func(reason error) { go w.processEnded(pid, reason) }), true // ended may exit its goroutine
 		}
 		return func() {}, false
 	}
-	w := &endFunc{s, ended}
 	if !p.watch(w) {
 		return func() {}, false
 	}
