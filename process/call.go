@@ -34,6 +34,9 @@ func (r *Request[Q, R]) fail(err error) { r.Fail(err) }
 func (r *Request[Q, R]) processEnded(PID, error) { r.Fail(ErrNoProcess) }
 
 func (r *Request[Q, R]) answer(value R, err error) {
+	if err == sched.ErrPending { // as the result of a future it would mean that there is no answer
+		err = sched.ErrPendingResult
+	}
 	r.mu.Lock()
 	if r.done {
 		r.mu.Unlock()

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/suiro-go/suiro/sched"
@@ -18,7 +17,13 @@ type groups struct {
 
 type group struct {
 	members []*proc
-	places  map[*proc]int
+	places  map[*proc]place
+}
+
+// A place is where a process and its group refer to each other.
+type place struct {
+	member int // the index in the group's members
+	group  int // the index in the process's groups
 }
 
 // JoinGroup adds a process to a group, which it makes if there is none. A process that ends leaves
@@ -35,10 +40,7 @@ func (s *System) JoinGroup(name string, pid PID) error {
 	if p.ended || !s.lives(p) { // see names
 		return ErrNoProcess
 	}
-	if s.groups.add(name, p) {
-		x := p.more()
-		x.groups = append(x.groups, name)
-	}
+	s.groups.add(name, p)
 	return nil
 }
 
@@ -52,10 +54,15 @@ func (s *System) LeaveGroup(name string, pid PID) bool {
 	defer s.groups.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if x := p.extras; x != nil {
-		x.groups = slices.DeleteFunc(x.groups, func(g string) bool { return g == name })
+	at, member := s.groups.take(name, p)
+	if x := p.extras; member && x != nil {
+		var moved string
+		if x.groups, moved = without(x.groups, at.group); moved != name {
+			places := s.groups.m[moved].places
+			places[p] = place{places[p].member, at.group}
+		}
 	}
-	return s.groups.take(name, p) && s.lives(p)
+	return member && s.lives(p)
 }
 
 // Members lists the processes of a group, in no order.
@@ -98,22 +105,23 @@ func (s *System) Publish(ctx context.Context, name string, message any) (n int) 
 	return n
 }
 
-// add reports whether the process was not a member. The lock is held.
-func (gs *groups) add(name string, p *proc) bool {
+// add adds a process, unless it is a member. Its lock is held, and that of the groups.
+func (gs *groups) add(name string, p *proc) {
 	g := gs.m[name]
 	if g == nil {
 		if gs.m == nil {
 			gs.m = make(map[string]*group)
 		}
-		g = &group{places: make(map[*proc]int)}
+		g = &group{places: make(map[*proc]place)}
 		gs.m[name] = g
 	}
 	if _, member := g.places[p]; member {
-		return false
+		return
 	}
-	g.places[p] = len(g.members)
+	x := p.more()
+	g.places[p] = place{len(g.members), len(x.groups)}
 	g.members = append(g.members, p)
-	return true
+	x.groups = append(x.groups, name)
 }
 
 func (gs *groups) remove(name string, p *proc) {
@@ -122,24 +130,32 @@ func (gs *groups) remove(name string, p *proc) {
 	gs.take(name, p)
 }
 
-// take removes a process, and reports whether it was a member. The lock is held.
-func (gs *groups) take(name string, p *proc) bool {
+// take removes a process, and returns its place if it was a member. The lock is held.
+func (gs *groups) take(name string, p *proc) (at place, member bool) {
 	g := gs.m[name]
 	if g == nil {
-		return false
+		return at, false
 	}
-	i, member := g.places[p]
-	if !member {
-		return false
+	if at, member = g.places[p]; !member {
+		return at, false
 	}
 	last := len(g.members) - 1
-	g.members[i] = g.members[last]
-	g.places[g.members[i]] = i
+	other := g.members[last]
+	g.members[at.member] = other
+	g.places[other] = place{at.member, g.places[other].group}
 	g.members[last] = nil
 	g.members = g.members[:last]
 	delete(g.places, p)
 	if last == 0 {
 		delete(gs.m, name)
 	}
-	return true
+	return at, true
+}
+
+// without takes the i-th name out. The last one, which it returns, takes that place.
+func without(names []string, i int) (rest []string, moved string) {
+	last := len(names) - 1
+	moved = names[last]
+	names[i], names[last] = moved, ""
+	return names[:last], moved
 }

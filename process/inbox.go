@@ -158,15 +158,17 @@ type eventFuture struct {
 }
 
 func (f *eventFuture) Poll(cx *sched.Context) (Event, error) {
-	match := f.match
-	if match == nil {
-		match = anything
+	if f.match == nil {
+		return f.r.poll(cx, (*proc).receive, anything)
 	}
-	return f.r.poll(cx, match)
+	return f.r.poll(cx, (*proc).receiveMatch, f.match)
 }
 
+// A receiving takes out an event that match accepts.
+type receiving func(p *proc, match func(ev *Event) bool) (Event, bool)
+
 // poll is a poll of a receive. In another task nobody would wake its poller.
-func (r *receiver) poll(cx *sched.Context, match func(ev *Event) bool) (Event, error) {
+func (r *receiver) poll(cx *sched.Context, receive receiving, match func(ev *Event) bool) (Event, error) {
 	p := r.of
 	if cx != r.cx {
 		return Event{}, errElsewhere
@@ -181,7 +183,7 @@ func (r *receiver) poll(cx *sched.Context, match func(ev *Event) bool) (Event, e
 	p.collect()
 	p.dropAnswers()
 	p.unlockMail()
-	if ev, ok := p.receive(match); ok {
+	if ev, ok := receive(p, match); ok {
 		return ev, nil
 	}
 	p.receiving = true // the mailbox is empty
@@ -195,7 +197,7 @@ type messageFuture[M any] struct{ r *receiver }
 
 func (f *messageFuture[M]) Poll(cx *sched.Context) (m M, err error) {
 	for {
-		ev, err := f.r.poll(cx, isReceivable)
+		ev, err := f.r.poll(cx, (*proc).receive, isReceivable)
 		if err != nil {
 			return m, err
 		}

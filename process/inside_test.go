@@ -2,6 +2,8 @@ package process
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -102,6 +104,51 @@ func TestUnregisterForgetsTheName(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	require.Equal(t, []string{"kept"}, p.extras.names)
+}
+
+// To give up a name or to leave a group takes constant time, because each place is known.
+func TestThePlacesOfNamesAndGroups(t *testing.T) {
+	s, p := full(t)
+	ref, err := Go(s, Options{}, func(cx *sched.Context, self *Inbox[any]) error {
+		_, err := self.Receive(cx)
+		return err
+	})
+	require.NoError(t, err)
+	all := []*proc{p, s.table.get(ref.PID())}
+	for range 2000 {
+		name, of := fmt.Sprint(rand.IntN(20)), all[rand.IntN(2)]
+		switch rand.IntN(4) {
+		case 0:
+			_ = s.Register(name, of.pid) // ErrNameTaken
+		case 1:
+			s.Unregister(name)
+		case 2:
+			require.NoError(t, s.JoinGroup(name, of.pid))
+		default:
+			s.LeaveGroup(name, of.pid)
+		}
+		names, memberships := 0, 0
+		for _, of := range all {
+			x := of.more()
+			for i, name := range x.names {
+				require.Equal(t, owner{of, i}, s.names.m[name])
+			}
+			for i, name := range x.groups {
+				at, member := s.groups.m[name].places[of]
+				require.True(t, member)
+				require.Equal(t, i, at.group)
+				require.Same(t, of, s.groups.m[name].members[at.member])
+			}
+			names += len(x.names)
+			memberships += len(x.groups)
+		}
+		require.Len(t, s.names.m, names)
+		for _, g := range s.groups.m {
+			memberships -= len(g.members)
+			require.Len(t, g.places, len(g.members))
+		}
+		require.Zero(t, memberships)
+	}
 }
 
 // A function yields no commands. Completions that somebody gives it take no memory.

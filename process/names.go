@@ -1,9 +1,6 @@
 package process
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // names is the registry. A name belongs to a process until the process ends or Unregister.
 //
@@ -13,7 +10,13 @@ import (
 // although it has not removed them yet.
 type names struct {
 	mu sync.RWMutex
-	m  map[string]*proc
+	m  map[string]owner
+}
+
+// An owner is the process that has a name.
+type owner struct {
+	*proc
+	at int // the index of the name in the process's names
 }
 
 // Register gives a process a name; it may have several. The error is ErrNameTaken if another
@@ -31,17 +34,17 @@ func (s *System) Register(name string, pid PID) error {
 	if p.ended || !s.lives(p) {
 		return ErrNoProcess
 	}
-	switch owner := s.names.m[name]; {
-	case owner == p:
+	switch old := s.names.m[name].proc; {
+	case old == p:
 		return nil
-	case owner != nil && s.lives(owner):
+	case old != nil && s.lives(old):
 		return ErrNameTaken
 	}
 	if s.names.m == nil {
-		s.names.m = make(map[string]*proc)
+		s.names.m = make(map[string]owner)
 	}
-	s.names.m[name] = p
 	x := p.more()
+	s.names.m[name] = owner{p, len(x.names)}
 	x.names = append(x.names, name)
 	return nil
 }
@@ -50,17 +53,20 @@ func (s *System) Register(name string, pid PID) error {
 func (s *System) Unregister(name string) bool {
 	s.names.mu.Lock()
 	defer s.names.mu.Unlock()
-	owner := s.names.m[name]
-	if owner == nil {
+	old := s.names.m[name]
+	if old.proc == nil {
 		return false
 	}
 	delete(s.names.m, name)
-	owner.mu.Lock()
-	defer owner.mu.Unlock()
-	if x := owner.extras; x != nil {
-		x.names = slices.DeleteFunc(x.names, func(n string) bool { return n == name })
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	if x := old.extras; x != nil {
+		var moved string
+		if x.names, moved = without(x.names, old.at); s.names.m[moved].proc == old.proc {
+			s.names.m[moved] = old // in its place
+		}
 	}
-	return s.lives(owner)
+	return s.lives(old.proc)
 }
 
 // lives reports whether the PID of a process still finds it.
@@ -70,7 +76,7 @@ func (s *System) lives(p *proc) bool { return s.table.get(p.pid) == p }
 func (s *System) Whereis(name string) (PID, bool) {
 	s.names.mu.RLock()
 	defer s.names.mu.RUnlock()
-	p := s.names.m[name]
+	p := s.names.m[name].proc
 	if p == nil || !s.lives(p) {
 		return PID{}, false
 	}
@@ -80,7 +86,7 @@ func (s *System) Whereis(name string) (PID, bool) {
 func (n *names) remove(name string, p *proc) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.m[name] == p {
+	if n.m[name].proc == p {
 		delete(n.m, name)
 	}
 }

@@ -31,6 +31,7 @@ type proc struct {
 
 	killed atomic.Pointer[error] // the reason of a kill; set once
 
+	finished  bool // finish was called
 	overflow  Overflow
 	begun     bool // its first run has begun
 	receiving bool // a receive has found no event in this run
@@ -49,6 +50,8 @@ type extras struct {
 	watchers map[watcher]struct{}
 	monitors map[uint64]*monitor // that the process has set
 	room     mpsc.Room           // of *sendFuture, that wait for room in the mailbox
+	looked   *node               // of pending: the one that receiveMatch looks at
+	passed   bool                // looked was dropped, and is a later one now
 	done     chan struct{}       // of the context of Init
 	canceled bool                // done is closed, or will be when it is made
 }
@@ -227,7 +230,8 @@ func (p *proc) taken(n *node) int {
 	return 0
 }
 
-// receive takes out the first event that match accepts. The caller has emptied the mailbox.
+// receive takes out the first event that match accepts. The caller has emptied the mailbox. match
+// may be called under the lock.
 func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
 	p.lockMail()
 	var before *node
@@ -235,18 +239,50 @@ func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
 	for n != nil && !match(&n.Value) {
 		before, n = n, n.Next
 	}
+	return p.received(before, n)
+}
+
+// receiveMatch is receive with a function of the user, which is never called under the lock. With
+// OverflowDropOldest a sender may drop the event that it looks at: see takeOldest.
+func (p *proc) receiveMatch(match func(ev *Event) bool) (ev Event, ok bool) {
+	if p.overflow != OverflowDropOldest {
+		return p.receive(match)
+	}
+	p.mu.Lock()
+	x := p.more()
+	for x.looked = p.pending; x.looked != nil; {
+		n := x.looked
+		ev, x.passed = n.Value, false
+		p.mu.Unlock()
+		accepted := match(&ev)
+		p.mu.Lock()
+		switch {
+		case x.passed: // it was dropped, and looked is one after it
+		case accepted:
+			x.looked = nil
+			return p.received(p.before(n), n)
+		default:
+			x.looked = n.Next
+		}
+	}
+	return p.received(nil, nil)
+}
+
+// before is the event before n among those that are pending; nil: there is none.
+func (p *proc) before(n *node) (before *node) {
+	for at := p.pending; at != n; at = at.Next {
+		before = at
+	}
+	return before
+}
+
+// received takes out n, which follows before, or nothing if n is nil. lockMail was called.
+func (p *proc) received(before, n *node) (ev Event, ok bool) {
 	if n == nil {
 		p.unlockMail()
 		return ev, false
 	}
-	if before == nil {
-		p.pending = n.Next
-	} else {
-		before.Next = n.Next
-	}
-	if p.latest == n {
-		p.latest = before
-	}
+	p.unlink(before, n)
 	counted := p.taken(n)
 	p.mailbox.Free(counted)
 	p.unlockMail()
@@ -256,11 +292,28 @@ func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
 	return ev, true
 }
 
-// finish ends the process. It runs in the process's task, once. From here on nothing enters the
-// mailbox. The messages in it go to Config.Dropped.
+// unlink takes n, which follows before, out of pending.
+func (p *proc) unlink(before, n *node) {
+	if before == nil {
+		p.pending = n.Next
+	} else {
+		before.Next = n.Next
+	}
+	if p.latest == n {
+		p.latest = before
+	}
+}
+
+// finish ends the process. It runs in the process's task. From here on nothing enters the mailbox.
+// The messages in it go to Config.Dropped. All is done even if a function of the user calls
+// runtime.Goexit meanwhile.
 func (p *proc) finish(reason error) {
-	if p.state.Phase() == mpsc.Complete { // a run that has not returned is followed by another one
+	if p.finished { // a run that has not returned is followed by another one
 		return
+	}
+	p.finished = true
+	if reason == sched.ErrPending { // as the result of a future it would mean that the future is not done
+		reason = sched.ErrPendingResult
 	}
 	s := p.sys
 	s.table.remove(p) // first: a goroutine that sees Complete also sees that the PID finds nothing
@@ -276,17 +329,29 @@ func (p *proc) finish(reason error) {
 	senders := p.callAll()
 	p.ended, p.extras = true, nil
 	p.mu.Unlock()
-	for n := left; n != nil; {
-		next := n.Next
-		s.drop(p.pid, n.Value, ErrNoProcess)
-		s.free(n)
-		n = next
-	}
+	defer s.processEnded()
+	defer s.table.ended(p.pid)
 	if x != nil {
-		p.settle(x, senders, reason)
+		defer p.settle(x, senders, reason)
 	}
-	s.table.ended(p.pid)
-	s.processEnded()
+	p.dropAll(left)
+}
+
+// dropAll gives up a list of events. If Config.Dropped calls runtime.Goexit, the rest is given up
+// all the same.
+func (p *proc) dropAll(n *node) {
+	defer func() {
+		if n != nil {
+			p.dropAll(n)
+		}
+	}()
+	for n != nil {
+		of := n
+		n = n.Next
+		ev := of.Value
+		p.sys.free(of)
+		p.sys.drop(p.pid, ev, ErrNoProcess)
+	}
 }
 
 // settle tells all that a process was connected with. senders have waited for room.
@@ -307,13 +372,25 @@ func (p *proc) settle(x *extras, senders []sched.Waker, reason error) {
 	for _, m := range x.monitors {
 		m.stop()
 	}
-	for w := range x.watchers {
-		w.processEnded(p.pid, reason)
-	}
 	for pid := range x.links {
 		if q := s.table.get(pid); q != nil {
 			q.linkedEnded(p.pid, reason)
 		}
+	}
+	p.tell(x.watchers, reason)
+}
+
+// tell tells watchers that the process has ended. If one calls runtime.Goexit, the others are told
+// all the same.
+func (p *proc) tell(all map[watcher]struct{}, reason error) {
+	defer func() {
+		if len(all) > 0 {
+			p.tell(all, reason)
+		}
+	}()
+	for w := range all {
+		delete(all, w)
+		w.processEnded(p.pid, reason)
 	}
 }
 

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -64,20 +65,26 @@ func NewRequest[Q, R any](body Q, answered func(value R, err error)) *Request[Q,
 // block. stop does not wait for a call. ok is false if the process has ended already: then there
 // is no call.
 func (s *System) OnEnd(pid PID, ended func(reason error)) (stop func(), ok bool) {
-	p := s.table.get(pid)
+	p, w := s.table.get(pid), &endFunc{s, ended}
 	if p == nil {
 		if r := s.remote(pid); r != nil {
-			return r.Monitor(pid, ended), true
+			return r.Monitor(pid, func(reason error) { go w.processEnded(pid, reason) }), true // ended may exit its goroutine
 		}
 		return func() {}, false
 	}
-	w := &endFunc{ended}
 	if !p.watch(w) {
 		return func() {}, false
 	}
 	return func() { p.unwatch(w) }, true
 }
 
-type endFunc struct{ ended func(error) }
+type endFunc struct {
+	sys   *System
+	ended func(error)
+}
 
-func (w *endFunc) processEnded(_ PID, reason error) { w.ended(reason) }
+func (w *endFunc) processEnded(_ PID, reason error) {
+	if p := panics.Try(func() { w.ended(reason) }); p != nil {
+		w.sys.cfg.Logger.Error("process: a function of OnEnd panicked", "panic", p.Value, "stack", string(p.Stack))
+	}
+}

@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -200,4 +201,41 @@ func TestAPIDIsEncodedWithItsNode(t *testing.T) {
 	require.NoError(t, pid.UnmarshalBinary(b))
 	require.Equal(t, ref.PID(), pid)
 	require.Error(t, pid.UnmarshalBinary(b[1:]))
+}
+
+// A monitoring is a Remote that keeps the function of a monitor.
+type monitoring struct {
+	bridge
+	ended func(error)
+}
+
+func (m *monitoring) Monitor(_ process.PID, ended func(error)) (stop func()) {
+	m.ended = ended
+	return func() {}
+}
+
+// A function of OnEnd stops no goroutine of a Remote.
+func TestAFunctionForTheEndOfARemoteProcessMayCrash(t *testing.T) {
+	for name, do := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			m := &monitoring{}
+			s := newSystem(t, 1, process.Config{Node: 1, Remote: m})
+			other := newSystem(t, 1, process.Config{Node: 2})
+			reasons := make(chan error, 1)
+			_, ok := s.OnEnd(spawn(t, other, waits), func(reason error) {
+				reasons <- reason
+				do()
+			})
+			require.True(t, ok)
+			told := make(chan bool, 1)
+			go func() {
+				returned := false
+				defer func() { told <- returned && recover() == nil }()
+				m.ended(errDone)
+				returned = true
+			}()
+			require.True(t, receive(t, "the remote goes on", told))
+			require.Equal(t, errDone, receive(t, "the reason", reasons))
+		})
+	}
 }

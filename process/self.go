@@ -107,12 +107,13 @@ func (p *proc) forget(match func(ev *Event) bool) {
 // is done under the lock, so that an Unlink finds either the link or the event.
 func (p *proc) linkedEnded(pid PID, reason error) {
 	n := p.sys.node(Event{Type: EventExit, Data: pid, Error: reason})
+	normal := isNormal(reason) // without the lock: it may call methods of the user's error
 	p.mu.Lock()
 	used, wake := false, false
 	if p.extras != nil {
 		if _, linked := p.extras.links[pid]; linked {
 			delete(p.extras.links, pid)
-			used, wake = p.exited(n)
+			used, wake = p.exited(n, normal)
 		}
 	}
 	p.mu.Unlock()
@@ -126,14 +127,14 @@ func (p *proc) linkedEnded(pid PID, reason error) {
 
 // exited makes the exit of a linked process an event, or the end of this process. The lock is held.
 // The caller wakes the process if it must, once it has released the lock.
-func (p *proc) exited(n *node) (used, wake bool) {
+func (p *proc) exited(n *node, normal bool) (used, wake bool) {
 	ev := &n.Value
 	switch {
 	case p.trap:
 		if used, _ = p.mailbox.Put(n); used {
 			wake = p.state.Notify(mpsc.Answer)
 		}
-	case !isNormal(ev.Error):
+	case !normal:
 		wake = p.killLocked(&ExitError{ev.Data.(PID), ev.Error})
 	}
 	return used, wake

@@ -245,16 +245,12 @@ func (p *proc) takeOldest() *node {
 	for n != nil && n.Value.Type != EventMessage {
 		before, n = n, n.Next
 	}
-	switch {
-	case n == nil:
+	if n == nil {
 		return nil
-	case before == nil:
-		p.pending = n.Next
-	default:
-		before.Next = n.Next
 	}
-	if p.latest == n {
-		p.latest = before
+	p.unlink(before, n)
+	if x := p.extras; x != nil && x.looked == n {
+		x.looked, x.passed = n.Next, true
 	}
 	return n
 }

@@ -109,6 +109,9 @@ type stepper struct {
 // Run is one Step. Workers call it.
 func (b *stepper) Run(cx *sched.Context) (done bool) {
 	p := &b.proc
+	if p.finished { // by a run that has not returned
+		return true
+	}
 	p.cx = cx
 	p.state.Begin()
 	if v := (*sched.PanicError)(panics.Try(func() { done = b.run(cx) })); v != nil {
@@ -190,7 +193,7 @@ func (b *stepper) end(reason error) {
 func (b *stepper) failed(cx *sched.Context, err error) (ended bool) {
 	p := &b.proc
 	p.sys.scratch[cx.Worker()] = scratch{}
-	if p.state.Phase() == mpsc.Complete {
+	if p.finished {
 		return true
 	}
 	if v, ok := err.(*sched.PanicError); ok {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -99,7 +100,7 @@ func (s Supervisor) Start(at Starter, o Options) (PID, error) {
 		s.Period = 5 * time.Second
 	}
 	if s.MaxBackOff == 0 {
-		s.MaxBackOff = 64 * s.BackOff
+		s.MaxBackOff = doubled(s.BackOff, 6)
 	}
 	v := &supervision{Supervisor: s}
 	ref, err := Go(at, o, v.run)
@@ -203,7 +204,7 @@ func (v *supervision) ended(i int, reason error, least time.Duration) error {
 	case RestForOne:
 		last = len(v.children) - 1
 	}
-	due := max(1, v.cx.Now()+delay)
+	due := max(1, saturate.Add(v.cx.Now(), delay))
 	for j := last; j >= first; j-- {
 		runs := !v.children[j].pid.IsZero() || v.children[j].due != 0
 		if err := v.end(j); err != nil {
@@ -227,18 +228,23 @@ func (v *supervision) allow() (delay time.Duration, ok bool) {
 	if v.Intensity >= 0 && len(v.restarts) > v.Intensity {
 		return 0, false
 	}
-	if len(v.restarts) > maxDelays { // no limit: what counts is the latest
+	if v.Intensity < 0 && len(v.restarts) > maxDelays {
 		v.restarts = v.restarts[1:]
 	}
-	delay = v.BackOff
-	for range len(v.restarts) - 1 {
-		delay = min(2*delay, v.MaxBackOff)
-	}
-	return min(delay, v.MaxBackOff), true
+	return min(doubled(v.BackOff, min(len(v.restarts)-1, maxDelays)), v.MaxBackOff), true
 }
 
-// maxDelays bounds how many restarts a supervisor without a limit remembers.
-const maxDelays = 32
+// doubled is d, doubled so often.
+func doubled(d time.Duration, times int) time.Duration {
+	for range times {
+		d = saturate.Add(d, d)
+	}
+	return d
+}
+
+// maxDelays bounds how often a delay doubles. A supervisor without a limit remembers no more
+// restarts than count for that.
+const maxDelays = 64
 
 // restartDue starts the children whose time has come. A child that cannot be started counts as one
 // that has ended.

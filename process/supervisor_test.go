@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -200,6 +201,43 @@ func TestIntensity(t *testing.T) {
 	require.Equal(t, "a", intensity.Child)
 }
 
+// A limit of many restarts is one, too.
+func TestAHighIntensity(t *testing.T) {
+	for _, limit := range []int{1, 31, 32, 33, 64, 65, 1000} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			s := paused(t)
+			starts, first := 0, make(chan process.PID, 1)
+			top, err := process.Supervisor{Intensity: limit, Period: time.Hour, Children: []process.Child{{
+				Name: "a",
+				Start: func(at process.Starter, o process.Options) (process.PID, error) {
+					starts++
+					ref, err := process.Go(at, o, func(cx *sched.Context, self *process.Inbox[any]) error {
+						switch {
+						case starts == 1:
+							return ends(cx, self)
+						case starts > limit+10:
+							return s.Cancel(at.(*process.Self).PID())
+						default:
+							return errTest
+						}
+					})
+					if starts == 1 {
+						first <- ref.PID()
+					}
+					return ref.PID(), err
+				},
+			}}}.Start(s, process.Options{})
+			require.NoError(t, err)
+			reason := reasonOf(t, s, top)
+			require.NoError(t, s.TrySend(receive(t, "the first start", first), errTest))
+			err = receive(t, "the supervisor's end", reason)
+			var intensity *process.IntensityError
+			require.ErrorAs(t, err, &intensity)
+			require.Equal(t, 1+limit, starts)
+		})
+	}
+}
+
 func TestBackOffDoubles(t *testing.T) {
 	s := paused(t)
 	tr := newTroupe(t, s)
@@ -213,6 +251,38 @@ func TestBackOffDoubles(t *testing.T) {
 		next := tr.starting("a")
 		require.Equal(t, delay*time.Second, (next - at).Round(10*time.Millisecond))
 		at = next
+	}
+}
+
+// A back-off that is too long for a duration is the longest one, and not none.
+func TestAVeryLongBackOff(t *testing.T) {
+	const longest time.Duration = math.MaxInt64
+	for name, sup := range map[string]process.Supervisor{
+		"the longest one": {BackOff: longest, MaxBackOff: longest},
+		"without a limit": {BackOff: longest / 32},
+		"that doubles":    {BackOff: longest/2 + 1, MaxBackOff: longest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := paused(t)
+			s.Runtime().Advance(time.Hour)
+			tr := newTroupe(t, s)
+			sup.Intensity, sup.Period = -1, longest
+			sup.Children = []process.Child{tr.child("a", process.Permanent), tr.child("b", process.Permanent)}
+			top, err := sup.Start(s, process.Options{})
+			require.NoError(t, err)
+			at := tr.starting("a", "b")
+			for _, child := range []string{"a", "b"} {
+				reason := reasonOf(t, s, tr.pids[child])
+				tr.end(child, errTest)
+				require.Equal(t, errTest, receive(t, "the end", reason)) // the supervisor has its event by now
+				eventually(t, "the supervisor waits", func() bool { return s.Status(top) > process.Running })
+			}
+			require.NoError(t, s.Cancel(top))
+			eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+			for len(tr.starts) > 0 {
+				require.Greater(t, (<-tr.starts).at-at, longest/64)
+			}
+		})
 	}
 }
 

@@ -232,18 +232,17 @@ func (s *JoinSet[T]) AbortAll() {
 func (s *JoinSet[T]) Close() {
 	s.mu.Lock()
 	s.closed = true
-	m := s.first
-	for o := m; o != nil; o = o.next {
-		o.out = true
+	all := make([]*member[T], 0, s.len)
+	for m := s.first; m != nil; m = m.next {
+		m.out = true
+		all = append(all, m)
 	}
 	s.first, s.ended, s.newest, s.len = nil, nil, nil, 0
 	s.waiters.wakeAll(nil, &s.mu)
-	for m != nil { // nobody else uses this list any more
-		next := m.next
+	for _, m := range all { // nobody else uses this list any more
 		m.prev, m.next, m.nextEnded = nil, nil, nil
-		m.giveUp()
-		m = next
 	}
+	giveUp(all, (*member[T]).giveUp) // also if a Release exits the goroutine
 }
 
 // Shutdown aborts every task of the set at its first poll. Until it is done or abandoned, it also

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,4 +70,37 @@ func TestWhatGoesWrongAfterATasksEndDoesNotEndItTwice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Close of a set aborts all tasks, and releases all results, though a Release exits its goroutine.
+func TestCloseOfASetWhoseReleaseExits(t *testing.T) {
+	rt := start(t, sched.Config{Workers: 1})
+	var set sched.JoinSet[counting]
+	var released atomic.Int32
+	var waiting []sched.AbortHandle
+	for range 3 {
+		done := set.Spawn(rt, ready(counting{&released}, nil))
+		waiting = append(waiting, set.Spawn(rt, sched.FutureFunc[counting](func(*sched.Context) (counting, error) {
+			return counting{}, sched.ErrPending
+		})))
+		eventually(t, "a task is done", done.Done)
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		set.Close()
+	}()
+	receive(t, "the set is closed", closed)
+	require.EqualValues(t, 3, released.Load())
+	for _, h := range waiting {
+		eventually(t, "a task was aborted", h.Done)
+	}
+}
+
+// A counting is an exiting that counts its releases.
+type counting struct{ released *atomic.Int32 }
+
+func (c counting) Release() {
+	c.released.Add(1)
+	runtime.Goexit()
 }

@@ -3,6 +3,7 @@ package natscluster
 import (
 	"slices"
 
+	"github.com/suiro-go/suiro/internal/wakers"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -12,7 +13,7 @@ type epochEnd struct {
 	monitors map[uint64]func(reason error)
 	watched  map[uint64]func()
 	serving  map[uint64]*served
-	waiters  map[sched.Waker]struct{}
+	waiters  wakers.Set[sched.Waker]
 	flushed  []flush
 }
 
@@ -39,7 +40,7 @@ func (p *peer) begins(epoch uint64, ended bool) epochEnd {
 	}
 	p.open, p.queue, p.unreceived, p.resend, p.probe, p.receipt = nil, nil, nil, false, false, false
 	p.seq, p.sent, p.freed, p.retained, p.progress, p.resentAt = 0, 0, 0, 0, 0, 0
-	p.waiters, p.flushed, p.monitors, p.interest = nil, nil, nil, nil
+	p.waiters, p.flushed, p.monitors, p.interest = wakers.Set[sched.Waker]{}, nil, nil, nil
 	p.received, p.processed, p.parked, p.told, p.toldSeq, p.missing = 0, 0, 0, 0, 0, false
 	p.watched, p.serving, p.waiting = nil, nil, nil
 	p.nudge() // run may have to end
@@ -58,9 +59,7 @@ func (p *peer) lost(end epochEnd) {
 	for _, ended := range end.monitors {
 		ended(ErrNodeLost)
 	}
-	for w := range end.waiters {
-		w.Wake()
-	}
+	end.waiters.Each(sched.Waker.Wake)
 	for _, f := range end.flushed {
 		close(f.done)
 	}
@@ -98,9 +97,6 @@ func (p *peer) awaitRoom(w sched.Waker) bool {
 	if p.ended || p.hasRoom() {
 		return false
 	}
-	if p.waiters == nil {
-		p.waiters = make(map[sched.Waker]struct{})
-	}
-	p.waiters[w] = struct{}{}
+	p.waiters.Add(w)
 	return true
 }

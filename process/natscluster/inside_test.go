@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/suiro-go/suiro/internal/conntest"
 	"github.com/suiro-go/suiro/internal/patience"
+	"github.com/suiro-go/suiro/internal/schedtest"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -85,6 +87,28 @@ func TestDroppedMayPanic(t *testing.T) {
 	c.lose(p)
 	require.Equal(t, 2, calls)
 	require.Equal(t, 2, log.Count("Dropped panicked"))
+}
+
+// A node goes on to receive frames after a Dropped that has called runtime.Goexit.
+func TestDroppedMayExitItsGoroutine(t *testing.T) {
+	calls := make(chan any, 10)
+	c := alone(t, func(cfg *Config) {
+		cfg.Process.Dropped = func(_ process.PID, message any, _ error) {
+			calls <- message
+			runtime.Goexit()
+		}
+	})
+	e := entry{kind: entrySend, target: process.PID{}}
+	_, _, err := c.encode(certain{1}, &e)
+	require.NoError(t, err)
+	for seq := range uint64(3) { // messages for no process
+		b := e.append(make([]byte, frameHeader))
+		(&header{kind: frameNumbered, node: 7, epoch: 1, seq: 1 + seq, position: 0}).put(b)
+		require.NoError(t, c.nc.Publish(c.subject(c.node), b))
+	}
+	for range 3 {
+		require.Equal(t, certain{1}, schedtest.Receive(t, "a message is dropped", calls))
+	}
 }
 
 func TestFramesThatAreGarbageMakeNoPeers(t *testing.T) {

@@ -354,8 +354,11 @@ func (c *Cluster) removeEnded(ctx context.Context) {
 	}
 }
 
-// releaseNames frees all names of the node, whose processes have ended.
+// releaseNames frees all names of the node, whose processes have ended. Without JetStream it gives
+// up after Config.Lease: by then the lease has lapsed, which frees them as well.
 func (c *Cluster) releaseNames(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Lease)
+	defer cancel()
 	n := &c.names
 	n.opening.Lock()
 	defer n.opening.Unlock()

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/wakers"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/sched"
 )
@@ -27,18 +28,18 @@ type peer struct {
 	ended bool // the node is lost
 
 	// To the node.
-	open       *frame   // the last of queue, if entries may be added to it
-	queue      []*frame // to be sent
-	unreceived []*frame // numbered frames that were sent, and not yet confirmed
-	resend     bool     // send unreceived again, before queue
-	probe      bool     // send a probe after queue
-	receipt    bool     // send a receipt
-	seq        uint64   // of the last numbered frame
-	sent       uint64   // the cost of all entries
-	freed      uint64   // the part of sent that has left the window, as the node says
-	retained   uint64   // the cost of numbered frames in queue and unreceived
-	progress   uint64   // the sum of all confirmations, as of the last tick
-	waiters    map[sched.Waker]struct{}
+	open       *frame                  // the last of queue, if entries may be added to it
+	queue      []*frame                // to be sent
+	unreceived []*frame                // numbered frames that were sent, and not yet confirmed
+	resend     bool                    // send unreceived again, before queue
+	probe      bool                    // send a probe after queue
+	receipt    bool                    // send a receipt
+	seq        uint64                  // of the last numbered frame
+	sent       uint64                  // the cost of all entries
+	freed      uint64                  // the part of sent that has left the window, as the node says
+	retained   uint64                  // the cost of numbered frames in queue and unreceived
+	progress   uint64                  // the sum of all confirmations, as of the last tick
+	waiters    wakers.Set[sched.Waker] // senders that wait for room; those that give up do not say so
 	flushed    []flush
 	monitors   map[uint64]func(reason error)
 	interest   map[string]bool // groups that have members there
@@ -260,18 +261,16 @@ func (p *peer) confirmed(h *header) {
 		p.resend, p.resentAt = true, p.c.now()
 	}
 	resend := p.resend
-	var waiters map[sched.Waker]struct{}
+	var waiters wakers.Set[sched.Waker]
 	if p.hasRoom() {
-		waiters, p.waiters = p.waiters, nil
+		waiters, p.waiters = p.waiters, waiters
 	}
 	var flushed []flush
 	for first := p.unconfirmed(); len(p.flushed) > 0 && p.flushed[0].seq < first; p.flushed = p.flushed[1:] {
 		flushed = append(flushed, p.flushed[0])
 	}
 	p.mu.Unlock()
-	for w := range waiters {
-		w.Wake()
-	}
+	waiters.Each(sched.Waker.Wake)
 	for _, f := range flushed {
 		close(f.done)
 	}

@@ -2,10 +2,11 @@ package natscluster
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/suiro-go/suiro/internal/background"
+	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/process"
 )
 
@@ -181,6 +182,7 @@ type delivery struct {
 // A line has the deliveries to one process whose mailbox was full, in their order.
 type line struct {
 	p        *peer
+	to       process.PID
 	all      []delivery // the peer's lock guards it
 	detached bool       // of an earlier epoch: the costs no longer count
 }
@@ -200,7 +202,7 @@ func (p *peer) deliver(d delivery, epoch uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l = p.waiting[d.to]; l == nil {
-		l = &line{p: p, detached: epoch != p.epoch}
+		l = &line{p: p, to: d.to, detached: epoch != p.epoch}
 		if !l.detached {
 			if p.waiting == nil {
 				p.waiting = make(map[process.PID]*line)
@@ -224,11 +226,7 @@ func (l *line) run(ctx context.Context) {
 		p.mu.Lock()
 		if len(l.all) == 0 {
 			if !l.detached {
-				for to, other := range p.waiting { // few
-					if other == l {
-						delete(p.waiting, to)
-					}
-				}
+				delete(p.waiting, l.to) // of this epoch it is the only one
 			}
 			p.mu.Unlock()
 			return
@@ -265,26 +263,20 @@ func (c *Cluster) unknownType(node uint64, hash uint32) {
 	c.cfg.Logger.Warn("natscluster: a message has an unknown type", "node", node, "hash", hash)
 }
 
-// drop gives a message to Config.Process.Dropped, which may panic.
+// drop gives a message to Config.Process.Dropped, which may panic. It is called on a goroutine of
+// its own, because it may also call runtime.Goexit: the caller's goroutine receives all frames.
 func (c *Cluster) drop(to process.PID, message any, why error) {
 	if c.cfg.Process.Dropped == nil {
 		return
 	}
-	returned := false
-	var v any
-	var stack []byte
-	func() {
-		defer func() {
-			if !returned {
-				v, stack = recover(), debug.Stack()
-			}
-		}()
-		c.cfg.Process.Dropped(to, message, why)
-		returned = true
-	}()
-	if !returned { // not: v != nil, which is false after panic(nil) with GODEBUG=panicnil=1
-		c.cfg.Logger.Error("natscluster: Dropped panicked", "panic", v, "stack", string(stack))
-	}
+	over := make(chan struct{})
+	background.Go(func() {
+		defer close(over)
+		if p := panics.Try(func() { c.cfg.Process.Dropped(to, message, why) }); p != nil {
+			c.cfg.Logger.Error("natscluster: Dropped panicked", "panic", p.Value, "stack", string(p.Stack))
+		}
+	})
+	<-over
 }
 
 // watch monitors a process for the node.
