@@ -97,7 +97,7 @@ func (r *relay) Readable(c *core.Conn) {
 func (r *relay) fillPipe(c *core.Conn, to *end, p *sock.Pipe) {
 	size := min(p.Size, r.Policy(c.Group).Size(c.Reading.State()))
 	n, errno := sock.Splice(c.Endpoint.FD, p.W, size)
-	if sock.Unspliced(errno) || errno == syscall.ENOMEM {
+	if errno == syscall.EINVAL || sock.Missing(errno) || errno == syscall.ENOMEM {
 		r.unpiped = errno != syscall.ENOMEM
 		c.Reading.Become(0)
 		return
@@ -110,25 +110,12 @@ func (r *relay) fillPipe(c *core.Conn, to *end, p *sock.Pipe) {
 		return
 	}
 	r.s.mu.Lock()
-	if to.state != endGone {
-		to.moved += uint64(n)
-	}
-	if to.canPass() { // the pipe is still this task's
-		r.s.unlock()
-		passed, err := (*core.Outlet)(to.conn).PassPipe(c.Driver, p, n)
-		if n -= passed; n == 0 {
-			return
-		}
-		r.s.mu.Lock()
-		if err != nil {
-			to.failed = err
-		}
-	}
 	if to.state == endGone {
 		to.dropPipe(c.Group, false)
 		c.Reading.Become(0)
 	} else {
 		to.piped = n
+		to.moved += uint64(n)
 		to.waits = true
 		c.Reading.Set(core.Backed)
 	}
@@ -182,7 +169,7 @@ func (r *relay) drain(c *core.Conn, piped int) bool {
 	case errno == syscall.EAGAIN:
 		c.AwaitRoom(0)
 		return false
-	case sock.Unspliced(errno):
+	case errno == syscall.EINVAL || sock.Missing(errno):
 		c.Done(0)
 		n, errno = r.unpipe(c, p, piped)
 		if core.IsTemporary(errno) {

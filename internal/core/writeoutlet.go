@@ -1,8 +1,6 @@
 package core
 
 import (
-	"syscall"
-
 	"github.com/suiro-go/suiro/internal/duplex"
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sending"
@@ -160,34 +158,16 @@ func (o *Outlet) Pass(d *Driver, p []byte) (n int, err error) {
 		return 0, nil
 	}
 	n, errno := g.SendNow(o.Endpoint.FD, nil, p)
-	return n, o.passed(d, "send", n, errno)
-}
-
-// PassPipe is Pass for size bytes in a pipe. A socket that takes nothing from pipes is no error:
-// its own task finds that.
-func (o *Outlet) PassPipe(d *Driver, p *sock.Pipe, size int) (n int, err error) {
-	if !o.Inbox.Right.Try() {
-		return 0, nil
-	}
-	n, errno := sock.Splice(p.R, o.Endpoint.FD, size)
-	if sock.Unspliced(errno) {
-		errno = 0
-	}
-	return n, o.passed(d, "splice", n, errno)
-}
-
-// passed ends the hold of a call that has sent n bytes. The error is why no more can be sent.
-func (o *Outlet) passed(d *Driver, call string, n int, errno syscall.Errno) (err error) {
 	told := o.Inbox.Right.GiveUp(n, 0)
 	if errno != 0 && !IsTemporary(errno) {
-		err = sock.Error(call, errno) // the caller wakes the task
+		err = sock.Error("send", errno) // the caller wakes the task
 	} else if told.Task {
 		d.Cx.Wake(o.Task.Waker())
 	}
 	if told.Waiter {
 		o.madeRoom()
 	}
-	return err
+	return n, err
 }
 
 // launch makes a copy of p the flight, unless the right is taken, and returns how much of p it is.

@@ -27,6 +27,3 @@ func Advise(err error) error {
 // profile refuses it, mostly with EPERM. A caller that has another way takes it; an EPERM of
 // anything else then comes again.
 func Missing(errno syscall.Errno) bool { return errno == syscall.ENOSYS || errno == syscall.EPERM }
-
-// Unspliced reports whether a socket takes or gives nothing by splice(2).
-func Unspliced(errno syscall.Errno) bool { return errno == syscall.EINVAL || Missing(errno) }
