@@ -271,6 +271,43 @@ func TestReadersGetWhatAPeerSentBeforeItClosedThoughAnswersFail(t *testing.T) {
 	})
 }
 
+// A receive may end together with the send that fails, since the reactor has no buffer for the
+// rest. The bytes of both are read.
+func TestWhatArrivesWithTheLastBufferIsReadThoughASendFails(t *testing.T) {
+	const size, requests = 1000, 150
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1, func(cfg *conn.Config) { cfg.Reactor.Buffers, cfg.Reactor.BufferSize = 2, 32<<10 })
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		release := sync.OnceFunc(func() { close(goOn) })
+		defer release()
+		var handled atomic.Int64
+		path := filepath.Join(t.TempDir(), "s")
+		f.listen("unix", path, conn.Sequential(func(_ *sched.Context, s *conn.Stream) error {
+			for p := make([]byte, size); ; {
+				if _, err := io.ReadFull(s, p); err != nil {
+					return nil
+				}
+				if handled.Add(1) == 2 { // the first run of a connection receives by itself
+					close(begun)
+					<-goOn // the worker is stuck
+				}
+				_, _ = s.Write([]byte("ok\n"))
+			}
+		}))
+		c, err := net.Dial("unix", path)
+		require.NoError(t, err)
+		write(t, c, string(noise[:size]))
+		read(t, c, len("ok\n"))
+		write(t, c, string(noise[:size]))
+		conntest.Receive(t, begun)
+		write(t, c, string(noise[:size*(requests-2)]))
+		require.NoError(t, c.Close())
+		release()
+		conntest.Eventually(t, func() bool { return f.Len() == 0 })
+		require.EqualValues(t, requests, handled.Load())
+	})
+}
+
 // A reset may be received before the send in flight has failed. The requests that arrived before it
 // are handled then, and the answers to them do not fill the queue.
 func TestWhatAPeerSentBeforeItsResetIsHandledThoughASendIsInFlight(t *testing.T) {

@@ -92,7 +92,7 @@ func (r *reader) readRest() {
 	case c.spent():
 		c.Driver.Cx.Wake(c.Task.Waker())
 	case c.Reading.Is(waiting): // its end wakes the task
-	case c.Reading.Is(Unoffered):
+	case c.Reading.Is(Unoffered) || r.In.Attached(): // of a Stream the last chunk, which its turn would take
 		r.Offer()
 		c.Driver.Cx.Wake(c.Task.Waker())
 	case c.Reading.Is(Ended) || !r.readNow(bufs.Large):
