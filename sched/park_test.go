@@ -158,7 +158,7 @@ func TestAHoldComesBackWhenBlocksTurnOutShort(t *testing.T) {
 		rt.SetHold(0, 0)
 		for range 20 { // blocking for longer than a hold does not bring the hold back
 			newTask(rt, 0, func(*sched.Context) bool { return true }).Wake()
-			time.Sleep(most)
+			time.Sleep(2 * most)
 			synctest.Wait()
 			require.Zero(t, rt.HoldOf(0))
 		}
