@@ -73,13 +73,14 @@ func (h *tracedSessions) OnOpen(s *server.Session) error {
 
 func (h *tracedSessions) OnClose(s *server.Session, err error) {
 	if of, ok := h.t.sessions.LoadAndDelete(s); ok {
-		span, op := of.(trace.Span), (*net.OpError)(nil)
-		var both interface{ Unwrap() []error } // the end of the socket, and the error that has ended it
-		switch as := errors.As(err, &op); {
+		span, op := of.(trace.Span), new(net.OpError)
+		as := errors.As(err, &op)
+		both, ended := op.Err.(interface{ Unwrap() []error }) // the end of the socket, and the error that has ended it
+		switch {
 		case as && op.Op == "idle" && op.Timeout():
 			span.AddEvent("idle")
 			span.End()
-		case as && op.Op == "close" && errors.As(op, &both):
+		case as && op.Op == "close" && ended:
 			end(span, errors.Join(both.Unwrap()[1:]...))
 		case as && op.Op == "close" && errors.Is(op, net.ErrClosed):
 			span.AddEvent("socket closed")

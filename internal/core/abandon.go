@@ -23,9 +23,7 @@ func (g *Group) WatchEnd() {
 			<-g.Runtime.Done()
 			g.contexts.close()
 			for e := range g.Engine.Table.All() {
-				if c := ConnOf(e); c != nil {
-					abandon(c)
-				} else if t, ok := e.Target.(engine.Abandoned); ok {
+				if t, ok := e.Target.(engine.Abandoned); ok {
 					t.Abandon()
 				}
 			}
@@ -40,19 +38,9 @@ func (g *Group) AbandonAll() {
 	<-g.abandoned
 }
 
-// abandonLate is for a connection that has just been added to the table: WatchEnd may have looked
-// before.
-func abandonLate(c *Conn) {
-	select {
-	case <-c.Group.Runtime.Done():
-		abandon(c)
-	default:
-	}
-}
-
-// abandon ends the waits for a connection whose task runs no more, and resets it.
-func abandon(c *Conn) {
-	err := ErrGone
+// Abandon implements engine.Abandoned: it ends the waits for the connection, and resets it.
+func (t *connTarget) Abandon() {
+	c, err := (*Conn)(t), ErrGone
 	if !c.Is(Opened) {
 		err = c.NeverOpened()
 	}

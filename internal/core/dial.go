@@ -81,7 +81,7 @@ func (g *Group) DialWith(cfg *DialConfig, h any) (Handle, error) {
 	} else {
 		c.Task.WakeOn(at)
 	}
-	abandonLate(c)
+	g.Engine.AbandonLate((*connTarget)(c))
 	return h2, nil
 }
 

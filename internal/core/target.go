@@ -13,9 +13,10 @@ type (
 )
 
 var (
-	_ engine.Suspect = (*connTarget)(nil)
-	_ engine.Ordered = (*connTarget)(nil)
-	_ sched.Survivor = (*connTask)(nil)
+	_ engine.Suspect   = (*connTarget)(nil)
+	_ engine.Ordered   = (*connTarget)(nil)
+	_ engine.Abandoned = (*connTarget)(nil)
+	_ sched.Survivor   = (*connTask)(nil)
 )
 
 // Obey implements engine.Ordered.

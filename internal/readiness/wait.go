@@ -5,8 +5,8 @@ import "github.com/suiro-go/suiro/internal/list"
 // A Wait is the place of one call that waits. The zero value is ready for use. It must not be
 // copied while it is registered.
 type Wait[C Caller[B], B any] struct {
-	Caller  C    // who is woken; it changes under the owner's mutex while the call is registered
-	Takes   bool // the call takes data that has arrived: one such call is woken at a time; fixed while registered
+	Caller  C    // the one to wake; it changes under the owner's mutex while the call is registered
+	Takes   bool // the call takes data that has arrived: one of them is woken at a time; fixed while registered
 	Attempt      // the last one, unless the call has waited since; the caller's
 
 	node       list.Node[*Wait[C, B]]
