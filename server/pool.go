@@ -63,8 +63,9 @@ type Pool struct {
 
 	// BackOff is the time for which an address is not dialed after a dial has failed. Each further
 	// failure in a row doubles it, up to MaxBackOff, and a random part between half and all of it
-	// is taken. During it callers get ErrBackOff if no connection is idle. After it one dial
-	// at a time is tried, until one succeeds. 0: 100 ms, and 30 s. Negative: no back-off.
+	// is taken. During it callers get ErrBackOff if the address has no connection, and wait for one
+	// otherwise. After it one dial at a time is tried, until one succeeds. 0: 100 ms, and 30 s.
+	// Negative: no back-off.
 	BackOff, MaxBackOff time.Duration
 
 	mu      sync.Mutex
@@ -74,7 +75,7 @@ type Pool struct {
 	idle    list.List[*pooled] // all of them, the one that has not been used for longest first
 	total   int                // sum of the hosts' conns
 	counts  PoolCounts
-	clock   func() time.Duration // the runtime's; nil: the pool was not used yet
+	rt      *sched.Runtime // its clock; nil: the pool was not used yet
 	closed  bool
 	watched *conn.Group   // its end answers the requests; nil: no request has waited yet
 	shut    chan struct{} // closed by Close, if watched is set

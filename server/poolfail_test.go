@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -96,6 +97,40 @@ func TestAnAddressThatHasFailedIsTriedByOneDialAtATime(t *testing.T) {
 		require.Equal(t, 5, p.Stats().Waiting)
 		for _, cancel := range cancels {
 			cancel()
+		}
+	})
+}
+
+// A connection in use may be used for hours.
+func TestARequestThatWaitsInABackOffGetsAConnectionAfterIt(t *testing.T) {
+	conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
+		p := newPooling(t, backend, workers, true, &server.Pool{BackOff: time.Second})
+		var refused atomic.Bool
+		p.Pool.Dialer.Control = func(string, string, syscall.RawConn) error {
+			if refused.Load() {
+				return syscall.ENOBUFS
+			}
+			return nil
+		}
+		p.get(newTold()) // and keeps it
+		refused.Store(true)
+		_, err := p.Get(t.Context(), "tcp", p.l.Addr().String(), newTold())
+		require.ErrorIs(t, err, syscall.ENOBUFS)
+		var waiting []*told
+		for range 3 {
+			h := newTold()
+			_, err := p.Start("tcp", p.l.Addr().String(), h)
+			require.NoError(t, err)
+			waiting = append(waiting, h)
+		}
+		require.EqualValues(t, 2, p.Stats().Dials)
+		p.advance(time.Second + 10*time.Millisecond)
+		require.ErrorIs(t, waiting[0].failed(t), syscall.ENOBUFS)
+		require.EqualValues(t, 3, p.Stats().Dials, "one at a time")
+		refused.Store(false)
+		p.advance(2*time.Second + 10*time.Millisecond)
+		for _, h := range waiting[1:] {
+			conntest.Receive(t, h.opened)
 		}
 	})
 }

@@ -117,8 +117,8 @@ func (p *Pool) ask(f *getFuture) error {
 		p.mu.Unlock()
 		return groupError(sched.ErrClosed)
 	}
-	if p.clock == nil {
-		p.clock = g.Runtime().Now
+	if p.rt == nil {
+		p.rt = g.Runtime()
 	}
 	h := p.host(f.to, p.now())
 	f.state = queued
@@ -173,7 +173,7 @@ func (p *Pool) abandon(g *conn.Group) {
 }
 
 // now returns the runtime's time.
-func (p *Pool) now() time.Duration { return p.clock() }
+func (p *Pool) now() time.Duration { return p.rt.Now() }
 
 // queueAgain puts a request at the front of the queue: the connection assigned to it has proved
 // closed. mu is held.

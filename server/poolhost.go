@@ -14,8 +14,8 @@ import (
 // dialed, goes to the first of them. A dial starts only if fewer dials are in progress than
 // requests are in the queue. The queue may get shorter afterwards. If a dial fails, its error goes
 // to the first request, since the others may still get a connection. So no request waits in vain:
-// for each there is a dial in progress, or a connection in use that will come back or end. Every
-// event that may change this calls serve.
+// for each there is a dial in progress, the end of a back-off, or a full number of connections, one
+// of which will come back or end. Every event that may change this calls serve.
 type poolHost struct {
 	to      target
 	idle    []*pooled // the most recently used one is the last
@@ -25,6 +25,7 @@ type poolHost struct {
 
 	failures int           // failed dials in a row
 	until    time.Duration // end of the back-off
+	timed    bool          // serve is called then
 	err      error         // of the last failed dial
 }
 
@@ -101,6 +102,9 @@ func (p *Pool) serve(h *poolHost, do *todo) {
 			for h.waiting.Len() > 0 {
 				p.answer(h.pop(), err, do)
 			}
+		} else if !h.timed {
+			h.timed = true
+			p.rt.AfterFunc(left, func() { p.backedOff(h) })
 		}
 		return
 	}
@@ -113,6 +117,16 @@ func (p *Pool) serve(h *poolHost, do *todo) {
 		p.counts.Dials++
 		do.dial = append(do.dial, pc)
 	}
+}
+
+// backedOff is called at the end of a back-off in which requests wait for a connection in use.
+func (p *Pool) backedOff(h *poolHost) {
+	var do todo
+	p.mu.Lock()
+	h.timed = false
+	p.serve(h, &do)
+	p.mu.Unlock()
+	do.run(p)
 }
 
 func (h *poolHost) pop() *getFuture {
