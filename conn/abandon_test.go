@@ -7,7 +7,6 @@ import (
 	"net"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -166,7 +165,7 @@ func TestCloseOfAGroupLeavesNoDescriptor(t *testing.T) {
 		require.ErrorIs(t, err, net.ErrClosed)
 		require.NotNil(t, s.LocalAddr())
 		_, err = client.Read(make([]byte, 1))
-		require.ErrorIs(t, err, syscall.ECONNRESET)
+		requireReset(t, err)
 	})
 }
 

@@ -35,8 +35,9 @@ type Handler interface {
 	// goes on if the method returns nil. Base returns os.ErrDeadlineExceeded.
 	OnDeadline(c *Conn) error
 
-	// OnDrain: the server is shutting down and waits for the connection to
-	// end. Base closes it.
+	// OnDrain: the server is shutting down and waits for the connection to end. Base closes it
+	// once OnData has been given all bytes that have arrived by then, and reading is not paused.
+	// What arrives later may be cut off.
 	OnDrain(c *Conn)
 
 	// OnClose: the connection has ended, whether or not OnOpen was called. It is the last call. err
@@ -63,8 +64,9 @@ func (Base) OnWritable(*Conn) error { return nil }
 // OnDeadline ends the connection with os.ErrDeadlineExceeded.
 func (Base) OnDeadline(*Conn) error { return os.ErrDeadlineExceeded }
 
-// OnDrain closes the connection.
-func (Base) OnDrain(c *Conn) { _ = c.Close() }
+// OnDrain closes the connection once OnData has been given all bytes that have arrived by then, and
+// reading is not paused: a request whose handler has called PauseRead is in progress.
+func (Base) OnDrain(c *Conn) { c.core.CloseOnceReceived() }
 
 // OnClose does nothing.
 func (Base) OnClose(*Conn, error) {}

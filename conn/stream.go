@@ -66,10 +66,10 @@ type Stream struct {
 	// Any goroutine stores these and then rings, so that a turn sees them.
 	signal      handover.Signal
 	closed      atomic.Bool
-	draining    atomic.Bool
-	watches     atomic.Bool  // Draining was called: the function ends itself
-	resetsAtEnd atomic.Bool  // Splice has failed: the close is a CloseByReset
-	readBy      atomic.Int64 // the runtime's time; 0: no deadline
+	stage       atomic.Uint32 // how far a shutdown has come
+	watches     atomic.Bool   // Draining was called: the function ends itself
+	resetsAtEnd atomic.Bool   // Splice has failed: the close is a CloseByReset
+	readBy      atomic.Int64  // the runtime's time; 0: no deadline
 	writeBy     atomic.Int64
 	resets      atomic.Bool
 
@@ -112,9 +112,10 @@ var _ net.Conn = (*Stream)(nil)
 // Then Awaits, Reads and Writes fail in the same way; a sched.Context.Shield defers that.
 //
 // When the server shuts down, a Read that would wait for a next request returns io.EOF, as after
-// CloseRead. That is a Read before which nothing was read, or nothing after the last Write. So a
-// plain loop of reads and answers ends. A function that calls Stream.Draining ends itself, and its
-// Reads are left alone.
+// CloseRead. That is a Read before which nothing was read, or nothing after the last Write. All bytes
+// are read first that have arrived by then; what arrives later may be cut off. So a plain loop of
+// reads and answers ends. A function that calls Stream.Draining ends itself, and its Reads are left
+// alone. A bufio.Scanner takes the io.EOF for the end of a last line: use package conn/frame.
 //
 // Each wait may move fn to another worker: to one that has nothing to do, or away from one that is
 // stuck. So what cx.Worker returns is good until the next wait. fn must not be locked to its thread

@@ -64,7 +64,7 @@ func (f *streamWatch) Poll(cx *sched.Context) (struct{}, error) {
 // isIdle reports whether a Read of the handler's function with context cx, of a shared Stream,
 // returns io.EOF because the server shuts down.
 func (s *Stream) isIdle(cx *sched.Context) bool {
-	return s.draining.Load() && s.shared.Load() != nil && cx.Waker() == s.c.Task.Waker() && (*idleStream)(s).Quit() != nil
+	return s.isDraining() && s.shared.Load() != nil && cx.Waker() == s.c.Task.Waker() && (*idleStream)(s).Quit() != nil
 }
 
 // Cancel implements sched.Canceler.
@@ -88,7 +88,7 @@ func (s *Stream) holdsEvent(e duplex.Event) bool {
 		s.needsRoom = true
 		return false
 	case duplex.Draining:
-		return s.draining.Load()
+		return s.isDraining()
 	default:
 		return s.closed.Load() || c.Is(core.Closing|core.Broken)
 	}

@@ -79,7 +79,7 @@ func (s *Stream) exhausted() error {
 	var failed error
 	over := c.Is(core.Closing | core.Broken)
 	eof := c.Reading.Is(core.Ended)
-	if !over && !eof && !s.draining.Load() { // most waits
+	if !over && !eof && !s.isDraining() { // most waits
 		return nil
 	}
 	switch {
@@ -98,7 +98,9 @@ func (s *Stream) exhausted() error {
 
 // idleAtTheEnd reports whether the server shuts down and no request is in progress, as far
 // as a stream can know.
-func (s *Stream) idleAtTheEnd() bool { return s.draining.Load() && !s.asked && !s.watches.Load() }
+func (s *Stream) idleAtTheEnd() bool {
+	return s.stage.Load() == allArrived && !s.asked && !s.watches.Load()
+}
 
 // quitter ends the waits of the handler's functions in a Socket; nil: the Stream is another task's.
 func (s *Stream) quitter() duplex.Quitter {
@@ -113,7 +115,7 @@ type idleStream Stream
 
 // Quit implements duplex.Quitter: it is idleAtTheEnd.
 func (i *idleStream) Quit() error {
-	if !i.draining.Load() || i.watches.Load() {
+	if i.stage.Load() != allArrived || i.watches.Load() {
 		return nil
 	}
 	if d := &i.shared.Load().duplex; d.Buffered() > 0 || d.Asked() {

@@ -82,7 +82,7 @@ func (s *Stream) open(c *core.Conn, k *Socket) {
 	if c.Reading.Is(core.EndSeen) {
 		_ = e.OnEOF(users(c))
 	}
-	if s.draining.Load() {
+	if s.isDraining() {
 		k.duplex.Drain()
 	}
 }

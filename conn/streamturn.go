@@ -141,9 +141,23 @@ func (e *streamEvents) OnDrain(c *Conn) {
 	(*Stream)(e).drain()
 }
 
+// How far a shutdown has come for a Stream.
+const (
+	serving    = iota
+	draining   // the server shuts down
+	allArrived // and all has been received that had arrived by then: a Read may end
+)
+
+func (s *Stream) isDraining() bool { return s.stage.Load() != serving }
+
 // drain makes the functions see that the server shuts down.
 func (s *Stream) drain() {
-	s.draining.Store(true)
+	s.drainTo(draining)
+	s.c.WhenReceived(func() { s.drainTo(allArrived) })
+}
+
+func (s *Stream) drainTo(stage uint32) {
+	s.stage.Store(stage)
 	if k := s.shared.Load(); k != nil {
 		k.duplex.Drain()
 	}

@@ -65,14 +65,15 @@ type extras struct {
 	zone  string        // of the peer's address
 	exact bool          // the peer's address is that which stands for [::] otherwise
 	// the peer speaks for it; nil: for itself. The task writes it, under Mu
-	client net.Addr
-	Usage  membudget.Usage  // with MaxMemory alone, under Mu
-	place  membudget.Waiter // in the line for memory
-	watch  watch
-	dial   dialing
-	dialed []start // by its handler, in this run
-	Link   *Link   // of one that is spliced; the task writes it, under Mu
-	Filter *Filter // of one that speaks TLS; the task writes it, under Mu
+	client  net.Addr
+	Usage   membudget.Usage  // with MaxMemory alone, under Mu
+	place   membudget.Waiter // in the line for memory
+	watch   watch
+	arrival arrival
+	dial    dialing
+	dialed  []start // by its handler, in this run
+	Link    *Link   // of one that is spliced; the task writes it, under Mu
+	Filter  *Filter // of one that speaks TLS; the task writes it, under Mu
 }
 
 // More is the extras, which it makes if there are none.

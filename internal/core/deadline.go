@@ -189,6 +189,12 @@ func (k *timing) lingered(c *Conn, now time.Duration) {
 		return
 	}
 	flow := deadlines.Outflow{Taken: c.Inbox.Right.Sent(), Kept: sock.Unacked(c.Endpoint.FD)}
+	if !c.Is(Closing) { // it waits for what has arrived, which waits for the peer: arrival.check goes on
+		if k.Lingered(now, false, flow) != deadlines.Another && c.Reading.Is(Paused) {
+			_ = c.Close()
+		}
+		return
+	}
 	switch k.Lingered(now, c.Is(Finished), flow) {
 	case deadlines.Another:
 		k.linger(c)

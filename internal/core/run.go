@@ -155,6 +155,9 @@ func (c *Conn) work(n *runInput) {
 	if !c.Is(Drained|Broken) && c.Group.Draining(c.Is(Outbound)) {
 		c.drain()
 	}
+	if c.Extras != nil {
+		c.Extras.arrival.check(c)
+	}
 }
 
 func (c *Conn) exec(cmd *Command) {
