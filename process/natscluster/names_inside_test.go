@@ -2,6 +2,7 @@ package natscluster
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,11 +142,15 @@ func TestARegisterThatWasGivenUpFreesTheName(t *testing.T) {
 // A racing is a bucket in which a call ends, on the server or here, at the moment of a test.
 type racing struct {
 	jetstream.KeyValue
-	late    []byte // a Create that has failed and that the server is yet to store
 	updated func() // is called once after an Update
+
+	mu   sync.Mutex
+	late []byte // a Create that has failed and that the server is yet to store
 }
 
 func (r *racing) Create(ctx context.Context, key string, value []byte, _ ...jetstream.KVCreateOpt) (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.late == nil {
 		return r.KeyValue.Create(ctx, key, value)
 	}
@@ -153,14 +158,22 @@ func (r *racing) Create(ctx context.Context, key string, value []byte, _ ...jets
 	return 0, context.Canceled
 }
 
+// store makes the server store the Create that is late.
+func (r *racing) store(ctx context.Context, key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	late := r.late
+	if r.late = nil; len(late) == 0 {
+		return nil
+	}
+	_, err := r.KeyValue.Create(ctx, key, late)
+	return err
+}
+
 // Update is stored after the Create that is late, because the server stores in order.
 func (r *racing) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if len(r.late) > 0 {
-		late := r.late
-		r.late = nil
-		if _, err := r.KeyValue.Create(ctx, key, late); err != nil {
-			return 0, err
-		}
+	if err := r.store(ctx, key); err != nil {
+		return 0, err
 	}
 	next, err := r.KeyValue.Update(ctx, key, value, revision)
 	if updated := r.updated; updated != nil && err == nil {
@@ -215,7 +228,7 @@ func TestARegisterThatFailsWhileAnotherNameIsFreed(t *testing.T) {
 	require.NoError(t, err)
 	n := &c.names
 	n.mu.Lock()
-	n.own["a"] = &ownName{pid: process.PID{}, revision: 1, ended: true} // its key is removed, and its answer is lost
+	n.own["a"] = &ownName{pid: process.PID{}, revision: 1000, ended: true} // its key is removed, and the answer is lost
 	n.mu.Unlock()
 	c.giveUpName("a")
 	eventuallyFree(t, c, "a")
@@ -230,10 +243,17 @@ func TestARegisterThatFailsWhileAnotherNameIsFreed(t *testing.T) {
 func TestARegisterThatFailsIsStoredLate(t *testing.T) {
 	c, pid := named(t, nil)
 	ctx := t.Context()
-	c.names.pids = &racing{KeyValue: c.names.pids, late: []byte{}}
+	n := &c.names
+	r := &racing{KeyValue: n.pids, late: []byte{}}
+	n.pids = r
 	_, err := c.register(ctx, "a", pid)
 	require.ErrorIs(t, err, context.Canceled)
-	c.removeEnded(ctx)
+	require.Eventually(t, func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return len(n.strays) == 0
+	}, patience.Limit, time.Millisecond)
+	require.NoError(t, r.store(ctx, nameKey("a")))
 	eventuallyFree(t, c, "a")
 }
 
