@@ -38,7 +38,7 @@ var layers = map[string]layer{
 	"internal/owned":               {ours: []string{"metrics"}},
 	"syncx":                        {ours: []string{"sched", "internal/list", "internal/atomics"}},
 	"chanx":                        {ours: []string{"sched", "internal/list", "internal/atomics", "internal/ctxcheck"}},
-	"process":                      {ours: []string{"conn", "sched", "internal/ctxcheck", "internal/mpsc", "internal/onworker", "internal/panics", "internal/saturate"}},
+	"process":                      {ours: []string{"conn", "sched", "internal/ctxcheck", "internal/list", "internal/mpsc", "internal/onworker", "internal/panics", "internal/saturate"}},
 	"dispatch":                     {ours: []string{"blocking", "internal/ctxcheck", "sched"}},
 	"internal/mpsc":                {ours: []string{"internal/atomics"}},
 	"blocking":                     {ours: []string{"sched", "internal/atomics", "internal/background", "internal/bubble", "internal/ctxcheck", "internal/ctxend", "internal/list", "internal/onworker", "internal/panics", "internal/wakers", "metrics"}},

@@ -13,16 +13,18 @@ import (
 type Request[Q, R any] struct {
 	Body Q
 
-	mu    sync.Mutex
-	done  bool
-	value R
-	err   error
-	waker sched.Waker
+	mu      sync.Mutex
+	done    bool // answered, or nobody waits
+	replied bool // a Reply was called
+	value   R
+	err     error
+	waker   sched.Waker
 
 	answered func(R, error) // of NewRequest
 }
 
-// Reply answers the request. An answer that comes too late, or the second one, has no effect.
+// Reply answers the request. An answer that comes too late has no effect: a value that is a
+// sched.Releaser is released. A second Reply has no effect at all.
 func (r *Request[Q, R]) Reply(value R) { r.answer(value, nil) }
 
 // Fail answers with an error.
@@ -38,8 +40,13 @@ func (r *Request[Q, R]) answer(value R, err error) {
 		err = sched.ErrPendingResult
 	}
 	r.mu.Lock()
+	first := err == nil && !r.replied
+	r.replied = r.replied || err == nil
 	if r.done {
 		r.mu.Unlock()
+		if first {
+			sched.Result[R]{Value: value}.Release()
+		}
 		return
 	}
 	r.done, r.value, r.err = true, value, err
@@ -51,10 +58,21 @@ func (r *Request[Q, R]) answer(value R, err error) {
 	w.Wake()
 }
 
+// abandon says that nobody waits for the answer any more.
+func (r *Request[Q, R]) abandon() {
+	r.mu.Lock()
+	answered, value, err := r.done, r.value, r.err
+	r.done, r.value = true, *new(R)
+	r.mu.Unlock()
+	if answered {
+		sched.Result[R]{Value: value, Err: err}.Release()
+	}
+}
+
 // Call sends a request to a process, and waits for the answer, as sched.Await does. With
 // OverflowWait it first waits for room. The error is ErrNoProcess if the process has ended before
-// it answered. Set a deadline: a process that is busy may answer late, or never. If the wait is
-// refused, nothing is sent.
+// it answered. Set a deadline: a process that is busy may answer late, or never. A late answer that
+// is a sched.Releaser is released. If the wait is refused, nothing is sent.
 func Call[Q, R any](ctx context.Context, s *System, to PID, body Q) (R, error) {
 	if err := ctxcheck.Refused(ctx); err != nil {
 		return *new(R), err
@@ -103,11 +121,18 @@ func (c *call[Q, R]) Poll(cx *sched.Context) (R, error) {
 	if !done {
 		return *new(R), sched.ErrPending
 	}
-	c.Cancel()
+	c.leave()
 	return r.value, r.err
 }
 
+// Cancel gives up the wait.
 func (c *call[Q, R]) Cancel() {
+	defer c.request.abandon() // it calls a function of the user, which may panic
+	c.leave()
+}
+
+// leave forgets the request wherever it is known.
+func (c *call[Q, R]) leave() {
 	c.send.Cancel()
 	if c.target != nil {
 		c.target.unwatch(&c.request)

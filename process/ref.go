@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"time"
 
 	"github.com/suiro-go/suiro/sched"
 )
@@ -40,19 +39,3 @@ func (r Ref[M]) TrySend(message M) error {
 func (r Ref[M]) SendFuture(message M) sched.Future[struct{}] {
 	return r.sys.SendFuture(r.pid, message) // with no System, too
 }
-
-// A Delayed is a message that is to be sent.
-type Delayed struct{ timer *sched.FuncTimer }
-
-// SendAfter sends a message when d has passed: never early, and usually within 2 ms. If the process
-// has ended by then or its mailbox is full, the message goes to Config.Dropped.
-func (s *System) SendAfter(d time.Duration, to PID, message any) Delayed {
-	return Delayed{s.rt.AfterFunc(d, func() {
-		if err := s.trySend(nil, to, message); err != nil {
-			s.drop(to, Event{Data: message}, err)
-		}
-	})}
-}
-
-// Stop prevents the send, and reports whether it did.
-func (d Delayed) Stop() bool { return d.timer.Stop() }

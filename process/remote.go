@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 
-	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -84,7 +83,5 @@ type endFunc struct {
 }
 
 func (w *endFunc) processEnded(_ PID, reason error) {
-	if p := panics.Try(func() { w.ended(reason) }); p != nil {
-		w.sys.cfg.Logger.Error("process: a function of OnEnd panicked", "panic", p.Value, "stack", string(p.Stack))
-	}
+	w.sys.try("a function of OnEnd", func() { w.ended(reason) })
 }

@@ -80,6 +80,29 @@ func (p *proc) removeLink(pid PID) {
 	}
 }
 
+// knows reports whether the process is linked with another one, or has the event of its end. The
+// process runs, and traps exits.
+func (p *proc) knows(pid PID) bool {
+	linked := false
+	p.mu.Lock()
+	if p.extras != nil {
+		_, linked = p.extras.links[pid]
+	}
+	p.mu.Unlock()
+	if linked {
+		return true
+	}
+	p.lockMail() // the event is in the mailbox since the link is gone
+	defer p.unlockMail()
+	p.collect()
+	for n := p.pending; n != nil; n = n.Next {
+		if n.Value.Type == EventExit && n.Value.Data == pid {
+			return true
+		}
+	}
+	return false
+}
+
 // Unlink removes a link. After that, the end of the other process has no effect, and there is no
 // EventExit of it.
 func (s *Self) Unlink(pid PID) {

@@ -15,8 +15,9 @@ const killGrace = time.Second
 // Shutdown ends the system. It refuses new processes, cancels Context.Draining, and sends all
 // processes a cancel event. It waits for them to end, for Config.Grace or until ctx ends, then
 // kills those that are left, and waits for them once more, until none has ended for a second. The
-// error says how many have not ended; those are in a Step or function that does not return. If the
-// System made its runtime, Shutdown closes it. In a process, and elsewhere on a worker of the
+// error says how many have not ended; those are in a Step or function that does not return.
+// Messages of SendAfter that were not sent by then go to Config.Dropped. If the System made its
+// runtime, Shutdown closes it. In a process, and elsewhere on a worker of the
 // System's runtime, Shutdown does nothing and returns sched.ErrBlocksWorker.
 func (s *System) Shutdown(ctx context.Context) error {
 	if err := onworker.End(s.rt); err != nil {
@@ -35,6 +36,7 @@ func (s *System) Shutdown(ctx context.Context) error {
 	for before := left + 1; left > 0 && left < before; {
 		before, left = left, s.await(context.Background(), killGrace)
 	}
+	s.dropDelayed()
 	var err error
 	if left > 0 {
 		err = fmt.Errorf("process: %d processes have not ended", left)

@@ -40,7 +40,8 @@ type Child struct {
 	Name string
 
 	// Start starts the child at the given Starter, with the given Options, to which it may add. It
-	// is Start or Go with a new Process or function, or the Start of another Supervisor.
+	// is Start or Go with a new Process or function, or the Start of another Supervisor. A child
+	// that is not linked to the supervisor is killed, and counts as one that cannot be started.
 	Start func(at Starter, o Options) (PID, error)
 
 	// Restart says whether the child is started again when it ends. The zero value is Permanent.
@@ -162,12 +163,23 @@ func (v *supervision) next() (Event, error) {
 	return sched.Await[Event](v.cx, sched.TimeoutAt(due, v.self.ReceiveEventFuture()))
 }
 
-func (v *supervision) start(i int) (err error) {
+func (v *supervision) start(i int) error {
 	c := &v.children[i]
 	c.due = 0
-	c.pid, err = c.Start(&v.self.Self, Options{Link: true})
-	return err
+	pid, err := c.Start(&v.self.Self, Options{Link: true})
+	if err != nil {
+		return err
+	}
+	if !v.self.p.knows(pid) {
+		_ = v.self.System().Kill(pid) // it may have ended
+		return fmt.Errorf("%w: %v", errNotLinked, pid)
+	}
+	c.pid = pid
+	return nil
 }
+
+// errNotLinked is the error of a child whose end the supervisor would not learn of.
+var errNotLinked = errors.New("process: a child is not linked to its supervisor; Child.Start must start it at the Starter and with the Options that it is given")
 
 // exited deals with the end of a linked process.
 func (v *supervision) exited(pid PID, reason error) error {
@@ -272,6 +284,10 @@ func (v *supervision) end(i int) error {
 	}
 	c.pid = PID{}
 	system := v.self.System()
+	if !v.self.p.knows(pid) { // the child has unlinked itself
+		_ = system.Kill(pid)
+		return nil
+	}
 	its := func(ev *Event) bool { return ev.Type == EventExit && ev.Data == pid }
 	grace := c.Grace
 	if grace == 0 {

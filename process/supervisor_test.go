@@ -357,6 +357,87 @@ func TestAChildThatCannotBeStarted(t *testing.T) {
 	})
 }
 
+// A supervisor would not learn of the end of a child that is not linked to it.
+func TestAChildThatIsNotLinked(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		for name, start := range map[string]func(at process.Starter, o process.Options) (process.PID, error){
+			"at another starter": func(_ process.Starter, o process.Options) (process.PID, error) {
+				ref, err := process.Go(s, o, ends)
+				return ref.PID(), err
+			},
+			"with other options": func(at process.Starter, _ process.Options) (process.PID, error) {
+				ref, err := process.Go(at, process.Options{}, ends)
+				return ref.PID(), err
+			},
+			"with none": func(process.Starter, process.Options) (process.PID, error) { return process.PID{}, nil },
+		} {
+			t.Run(name, func(t *testing.T) {
+				tr, reasons := newTroupe(t, s), make(chan error, 1)
+				spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+					self.TrapExits(true)
+					_, err := process.Supervisor{Children: []process.Child{tr.child("a", process.Permanent), {Name: "bad", Start: start}}}.Start(self, process.Options{Link: true})
+					if err != nil {
+						return err
+					}
+					ev, err := self.ReceiveEvent(cx)
+					reasons <- ev.Error
+					return err
+				})
+				err := receive(t, "the supervisor's end", reasons)
+				require.ErrorContains(t, err, `"bad"`)
+				require.ErrorContains(t, err, "with the Options that it is given")
+				eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+			})
+		}
+	})
+}
+
+// The end of a child counts although the child has ended before Start has returned.
+func TestAChildThatHasEndedAtItsStart(t *testing.T) {
+	s := newSystem(t, 1, process.Config{})
+	begin := make(chan struct{})
+	ended := spawn(t, s, func(*sched.Context, *process.Inbox[any]) error { return nil })
+	eventually(t, "the child has ended", func() bool { return s.Len() == 0 })
+	top, err := process.Supervisor{Children: []process.Child{{Name: "a", Start: func(at process.Starter, _ process.Options) (process.PID, error) {
+		<-begin
+		at.(*process.Self).Link(ended)
+		return ended, nil
+	}}}}.Start(s, process.Options{})
+	require.NoError(t, err)
+	reason := reasonOf(t, s, top)
+	close(begin)
+	var intensity *process.IntensityError
+	require.ErrorAs(t, receive(t, "the supervisor's end", reason), &intensity)
+	require.Equal(t, process.ErrNoProcess, intensity.Err)
+}
+
+// A supervisor does not wait for the end of a child that has unlinked itself.
+func TestAChildThatUnlinksItself(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		started, unlinked := make(chan process.PID, 1), make(chan struct{})
+		top, err := process.Supervisor{Children: []process.Child{{Name: "a", Start: func(at process.Starter, o process.Options) (process.PID, error) {
+			ref, err := process.Go(at, o, func(cx *sched.Context, self *process.Inbox[any]) error {
+				_, err := self.Receive(cx)
+				if err == nil {
+					self.Unlink(at.(*process.Self).PID())
+					close(unlinked)
+					err = waits(cx, self)
+				}
+				return err
+			})
+			started <- ref.PID()
+			return ref.PID(), err
+		}}}}.Start(s, process.Options{})
+		require.NoError(t, err)
+		pid := receive(t, "the child", started)
+		eventually(t, "the supervisor waits", func() bool { return s.Status(top) == process.Idle })
+		require.NoError(t, s.TrySend(pid, "unlink"))
+		receive(t, "the child has unlinked itself", unlinked)
+		require.NoError(t, s.Cancel(top))
+		eventually(t, "all have ended", func() bool { return s.Len() == 0 })
+	})
+}
+
 // No child is restarted during a shutdown.
 func TestShutdownOfATree(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {

@@ -41,8 +41,8 @@ type Config struct {
 	// Remote reaches the processes of other nodes. nil: nothing does.
 	Remote Remote
 
-	// Logger receives panics of processes. nil: they are not logged. A panic is also the reason of
-	// its process.
+	// Logger receives panics of processes, and of functions such as Dropped. nil: they are not
+	// logged. A panic of a process is also its reason.
 	Logger *slog.Logger
 }
 
@@ -64,6 +64,7 @@ type System struct {
 	scratch  []scratch // of each worker, spare ones included
 	names    names
 	groups   groups
+	delays   delays
 	draining sched.CancellationToken
 
 	handlersMu sync.Mutex // held by OnCommand
@@ -216,14 +217,18 @@ func (s *System) drop(to PID, ev Event, why error) {
 	if ev.Type != EventMessage {
 		return
 	}
+	if s.cfg.Dropped != nil {
+		defer s.try("Dropped", func() { s.cfg.Dropped(to, ev.Data, why) }) // even if fail calls runtime.Goexit
+	}
 	if r, ok := ev.Data.(failer); ok {
-		r.fail(why)
+		s.try("a function of NewRequest", func() { r.fail(why) })
 	}
-	if s.cfg.Dropped == nil {
-		return
-	}
-	if p := panics.Try(func() { s.cfg.Dropped(to, ev.Data, why) }); p != nil {
-		s.cfg.Logger.Error("process: Dropped panicked", "panic", p.Value, "stack", string(p.Stack))
+}
+
+// try calls a function of the user, and logs its panic.
+func (s *System) try(what string, f func()) {
+	if p := panics.Try(f); p != nil {
+		s.cfg.Logger.Error("process: "+what+" panicked", "panic", p.Value, "stack", string(p.Stack))
 	}
 }
 

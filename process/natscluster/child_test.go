@@ -12,16 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/suiro-go/suiro/internal/patience"
 	"github.com/suiro-go/suiro/process"
 	"github.com/suiro-go/suiro/process/natscluster"
 	"github.com/suiro-go/suiro/sched"
 )
 
 // For a process of the system that is one node.
-const (
-	childEnv  = "SUIRO_NATSCLUSTER_CHILD" // the URL of the server
-	childLost = 4 * time.Second           // Config.Lost
-)
+const childEnv = "SUIRO_NATSCLUSTER_CHILD" // the URL of the server
+
+// childLost is Config.Lost: 4 s, and more where processes of the system get less time.
+var childLost = patience.Limit / 15
 
 type (
 	task struct { // send so many messages, until one is refused

@@ -172,10 +172,11 @@ func (c *Cluster) reconnected(nc *nats.Conn) {
 const maxFrame = 64 << 20
 
 // listen subscribes to frames and heartbeats. NATS calls receive and heartbeat from one goroutine
-// each. The windows of the other nodes bound the frames that wait for them.
+// each, which the Codec must not exit. The windows of the other nodes bound the frames that wait
+// for them.
 func (c *Cluster) listen() error {
 	for subject, handle := range map[string]nats.MsgHandler{c.subject(c.node): c.receive, c.prefix + "all": c.heartbeat} {
-		s, err := c.nc.Subscribe(subject, handle)
+		s, err := c.nc.Subscribe(subject, func(m *nats.Msg) { apart(func() { handle(m) }) })
 		if err == nil {
 			err = s.SetPendingLimits(-1, -1)
 		}

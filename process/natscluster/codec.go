@@ -6,7 +6,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// A Codec encodes messages. All nodes of a cluster use the same one. Any goroutine may call it.
+// A Codec encodes messages. All nodes of a cluster use the same one. Any goroutine may call it. A
+// panic of Append is one of the Send or the Reply that encodes. A panic of Decode is logged, and
+// the message is dropped; a call gets an error.
 type Codec interface {
 	// Append appends the encoded value.
 	Append(b []byte, value any) ([]byte, error)

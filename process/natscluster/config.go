@@ -65,7 +65,8 @@ type Config struct {
 	// lease. It must not block.
 	NameLost func(name string, pid process.PID)
 
-	// Logger receives what the node cannot report otherwise. nil: nothing is logged.
+	// Logger receives what the node cannot report otherwise, and panics of NodeChanged, NameLost
+	// and Codec. nil: nothing is logged.
 	Logger *slog.Logger
 }
 

@@ -32,6 +32,9 @@
 // receiving node does not know, or that it cannot decode, is dropped there, whatever its Delivery
 // is. Config.Logger of that node reports it; the sender does not learn of it. A call gets an error.
 //
+// If nobody waits for an answer any more, it is released as process.Request.Reply says: the value
+// itself, or the copy that the caller's node has got.
+//
 // A message to a group skips members whose mailbox is full, whatever its Delivery is.
 //
 // Messages from one process to another arrive in their order, if their types have one Delivery.

@@ -82,9 +82,11 @@ func (p *peer) reportLost(frames []*frame) {
 			}
 			b = rest
 			if t := p.c.cfg.Types.withHash(e.hash); e.kind == entrySend && t != nil && t.delivery == AtLeastOnce {
-				if m, err := t.decode(p.c.cfg.Codec, e.body); err == nil {
-					p.c.drop(e.target, m, ErrNodeLost)
-				}
+				apart(func() {
+					if m, ok := p.c.decode(t, e.body); ok {
+						p.c.drop(e.target, m, ErrNodeLost)
+					}
+				})
 			}
 		}
 	}

@@ -86,9 +86,8 @@ func (p *peer) published(e *entry) {
 		c.unknownType(p.node, e.hash)
 		return
 	}
-	m, err := t.decode(c.cfg.Codec, data)
-	if err != nil {
-		c.cfg.Logger.Warn("natscluster: a message cannot be decoded", "type", t.name, "error", err)
+	m, ok := c.decode(t, data)
+	if !ok {
 		return
 	}
 	if c.sys.Publish(c.ctx, group, m) > 0 {

@@ -45,7 +45,7 @@ func (c *Cluster) confirmNames(ctx context.Context) bool {
 			return false
 		}
 		if !kept && c.forgetName(name, own) && c.cfg.NameLost != nil {
-			c.cfg.NameLost(name, own.pid)
+			c.tryApart("NameLost", func() { c.cfg.NameLost(name, own.pid) })
 		}
 	}
 	return true

@@ -92,8 +92,8 @@ func (c *Cluster) find(node uint64, heard bool) (p *peer, found bool) {
 		go p.run()
 		c.announce(p)
 	}
-	if found && c.cfg.NodeChanged != nil {
-		c.cfg.NodeChanged(node, true)
+	if found {
+		c.nodeChanged(node, true)
 	}
 	return p, found
 }
@@ -154,8 +154,8 @@ func (c *Cluster) lose(p *peer) {
 	heard := p.heard
 	c.mu.Unlock()
 	p.lost(lost)
-	if heard && c.cfg.NodeChanged != nil {
-		c.cfg.NodeChanged(p.node, false)
+	if heard {
+		c.nodeChanged(p.node, false)
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 // key-value buckets of JetStream. One has the PID of each name. The other one has a lease of each
 // node with names: a key that vanishes unless the node renews it. A name whose node has no lease is
 // free.
+//
+// On this node the calls that change the key of a name take turns. So a call that registers a name
+// and one that frees it do not mistake the key of the other for their own.
 type names struct {
 	opening sync.Mutex // held while the buckets are opened
 	opened  bool
@@ -27,15 +30,18 @@ type names struct {
 	lapsed  bool          // other nodes may have taken names; of maintainNames
 	changed chan struct{} // a process with names has ended
 
-	mu  sync.Mutex
-	own map[string]*ownName
+	mu     sync.Mutex
+	own    map[string]*ownName
+	strays map[string]struct{} // names that a Register which has failed may have stored
+	turns  map[string]*turn    // of the names whose keys are being changed
 }
 
 type ownName struct {
 	pid process.PID
 
 	// The lock of names guards these.
-	revision uint64 // 0: it is not known whether the key was stored
+	revision uint64
+	claims   int    // calls of Register that have got the name; those that were abandoned do not count
 	stop     func() // ends the monitor
 	ended    bool   // the key is to be removed
 }
@@ -50,16 +56,25 @@ func (c *Cluster) Register(ctx context.Context, name string, pid process.PID) er
 	return err
 }
 
-// A registered is a name that a process has from now on.
+// A registered is a name that a process has. It is one claim of the name.
 type registered struct {
 	c   *Cluster
-	own *ownName // nil: it had the name before
+	own *ownName
 }
 
-// Release implements sched.Releaser: the caller no longer waits, and has got an error.
+// Release implements sched.Releaser: the caller no longer waits, and has got an error. The name is
+// free unless another call has got it for the same process.
 func (r registered) Release() {
-	if r.own != nil {
-		r.c.freeName(r.own)
+	n := &r.c.names
+	n.mu.Lock()
+	r.own.claims--
+	if r.own.claims == 0 {
+		r.own.ended = true
+	}
+	ended := r.own.ended
+	n.mu.Unlock()
+	if ended {
+		n.signal()
 	}
 }
 
@@ -67,16 +82,15 @@ func (c *Cluster) register(ctx context.Context, name string, pid process.PID) (n
 	if err := c.openNames(ctx); err != nil {
 		return none, err
 	}
+	n := &c.names
+	if err := n.takeTurn(ctx, name); err != nil {
+		return none, err
+	}
+	defer n.endTurn(name)
 	if pid.Node() != c.node || c.sys.Status(pid) == process.Complete {
 		return none, process.ErrNoProcess
 	}
-	n := &c.names
 	value, _ := pid.MarshalBinary()
-	n.mu.Lock()
-	if own := n.own[name]; own != nil && own.ended && own.pid == pid {
-		delete(n.own, name) // removeName must not remove the key that is stored now
-	}
-	n.mu.Unlock()
 	var revision uint64
 	for {
 		var err error
@@ -84,7 +98,7 @@ func (c *Cluster) register(ctx context.Context, name string, pid process.PID) (n
 			break
 		}
 		if !errors.Is(err, jetstream.ErrKeyExists) {
-			c.giveUpName(name, pid)
+			c.giveUpName(name)
 			return none, fmt.Errorf("natscluster: name: %w", err)
 		}
 		e, err := n.pids.Get(ctx, nameKey(name))
@@ -92,7 +106,7 @@ func (c *Cluster) register(ctx context.Context, name string, pid process.PID) (n
 			continue
 		}
 		if err != nil {
-			c.giveUpName(name, pid)
+			c.giveUpName(name)
 			return none, fmt.Errorf("natscluster: name: %w", err)
 		}
 		if !bytes.Equal(e.Value(), value) {
@@ -102,15 +116,18 @@ func (c *Cluster) register(ctx context.Context, name string, pid process.PID) (n
 			case holds:
 				return none, process.ErrNameTaken
 			}
-		} else if c.owns(name, pid) {
-			return none, nil
+		} else if own := c.claim(name, pid); own != nil {
+			return registered{c, own}, nil
 		} // else the answer to an earlier Create was lost
 		if revision, err = n.pids.Update(ctx, nameKey(name), value, e.Revision()); err == nil {
 			break
 		} // another node was faster, or the connection fails, which Create will say
 	}
-	own := &ownName{pid: pid, revision: revision}
+	own := &ownName{pid: pid, revision: revision, claims: 1}
 	n.mu.Lock()
+	if old := n.own[name]; old != nil && old.stop != nil {
+		go old.stop() // takes the lock of the process
+	}
 	n.own[name] = own
 	n.mu.Unlock()
 	stop, ok := c.sys.OnEnd(pid, func(error) { c.freeName(own) })
@@ -124,6 +141,19 @@ func (c *Cluster) register(ctx context.Context, name string, pid process.PID) (n
 	return registered{c, own}, nil
 }
 
+// claim is a name that the process has, as far as this node knows. It counts the call. nil: it does
+// not have the name.
+func (c *Cluster) claim(name string, pid process.PID) *ownName {
+	c.names.mu.Lock()
+	defer c.names.mu.Unlock()
+	own := c.names.own[name]
+	if own == nil || own.pid != pid || own.ended {
+		return nil
+	}
+	own.claims++
+	return own
+}
+
 // owns reports whether a process of this node has the name, as far as this node knows.
 func (c *Cluster) owns(name string, pid process.PID) bool {
 	c.names.mu.Lock()
@@ -133,17 +163,12 @@ func (c *Cluster) owns(name string, pid process.PID) bool {
 }
 
 // giveUpName makes maintainNames remove a name that may have been stored though Register fails.
-func (c *Cluster) giveUpName(name string, pid process.PID) {
+func (c *Cluster) giveUpName(name string) {
 	n := &c.names
-	own := &ownName{pid: pid}
 	n.mu.Lock()
-	if n.own[name] != nil { // of another process, or of an earlier failure
-		n.mu.Unlock()
-		return
-	}
-	n.own[name] = own
+	n.strays[name] = struct{}{}
 	n.mu.Unlock()
-	c.freeName(own)
+	n.signal()
 }
 
 // Unregister frees a name that a process of this node has. It reports whether one had it. It waits
@@ -158,7 +183,13 @@ func (c *Cluster) Unregister(ctx context.Context, name string) (bool, error) {
 	}
 	own.ended = true // maintainNames tries again if this fails
 	n.mu.Unlock()
-	_, err := wait(ctx, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.removeName(ctx, name, own) })
+	_, err := wait(ctx, c, func(ctx context.Context) (struct{}, error) {
+		if err := n.takeTurn(ctx, name); err != nil {
+			return struct{}{}, err
+		}
+		defer n.endTurn(name)
+		return struct{}{}, c.removeName(ctx, name, own)
+	})
 	return true, err
 }
 
@@ -241,7 +272,8 @@ func (c *Cluster) openNames(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("natscluster: lease: %w", err)
 	}
-	n.own, n.changed, n.opened = make(map[string]*ownName), make(chan struct{}, 1), true
+	n.own, n.strays, n.turns = make(map[string]*ownName), make(map[string]struct{}), make(map[string]*turn)
+	n.changed, n.opened = make(chan struct{}, 1), true
 	c.running.Add(1) // Shutdown waits for opening before it waits for running
 	go c.maintainNames()
 	return nil
@@ -252,13 +284,18 @@ func (c *Cluster) freeName(own *ownName) {
 	c.names.mu.Lock()
 	own.ended = true
 	c.names.mu.Unlock()
+	c.names.signal()
+}
+
+// signal makes maintainNames look for names to remove.
+func (n *names) signal() {
 	select {
-	case c.names.changed <- struct{}{}:
+	case n.changed <- struct{}{}:
 	default:
 	}
 }
 
-// removeName removes a name of this node.
+// removeName removes a name of this node, in a turn.
 func (c *Cluster) removeName(ctx context.Context, name string, own *ownName) error {
 	n := &c.names
 	value, _ := own.pid.MarshalBinary()
@@ -269,11 +306,9 @@ func (c *Cluster) removeName(ctx context.Context, name string, own *ownName) err
 		if !current {
 			return nil
 		}
-		err := errUnknownRevision
-		if revision != 0 { // JetStream takes 0 for any revision
-			if err = n.pids.Purge(ctx, nameKey(name), jetstream.LastRevision(revision), jetstream.PurgeTTL(markerTTL)); err == nil {
-				break
-			}
+		err := c.purgeName(ctx, name, revision)
+		if err == nil {
+			break
 		}
 		e, asked := n.pids.Get(ctx, nameKey(name))
 		if errors.Is(asked, jetstream.ErrKeyNotFound) || asked == nil && !bytes.Equal(e.Value(), value) {
@@ -290,7 +325,52 @@ func (c *Cluster) removeName(ctx context.Context, name string, own *ownName) err
 	return nil
 }
 
-var errUnknownRevision = errors.New("it is not known whether the name was stored")
+func (c *Cluster) purgeName(ctx context.Context, name string, revision uint64) error {
+	return c.names.pids.Purge(ctx, nameKey(name), jetstream.LastRevision(revision), jetstream.PurgeTTL(markerTTL))
+}
+
+// removeStray removes a key that no process has, in a turn. The server may read a key before it
+// has stored one that was sent earlier. But it stores in order, so that it refuses an update with a
+// revision that no key has only after it has stored the stray one.
+func (c *Cluster) removeStray(ctx context.Context, name string) error {
+	n := &c.names
+	if _, err := n.pids.Update(ctx, nameKey(name), nil, noRevision); !isRefused(err) {
+		return fmt.Errorf("natscluster: name: %w", err)
+	}
+	for {
+		e, err := n.pids.Get(ctx, nameKey(name))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("natscluster: name: %w", err)
+		}
+		var pid process.PID
+		if pid.UnmarshalBinary(e.Value()) != nil || pid.Node() != c.node || c.owns(name, pid) {
+			break
+		}
+		if err = c.purgeName(ctx, name, e.Revision()); err == nil {
+			break
+		}
+		if !isRefused(err) {
+			return fmt.Errorf("natscluster: name: %w", err)
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.strays, name)
+	return nil
+}
+
+// noRevision is a revision that no key ever has.
+const noRevision = 1 << 48
+
+// isRefused reports whether the server has refused a revision.
+func isRefused(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
 
 // markerTTL is how long the bucket keeps the marker of a removed name. NATS allows no less.
 const markerTTL = time.Second
@@ -335,12 +415,15 @@ func (c *Cluster) maintainNames() {
 	}
 }
 
-// removeEnded removes the names of processes that have ended. It tries again with the next renewal
-// if that fails.
+// removeEnded removes the names of processes that have ended, and strays. It tries again with the
+// next renewal if that fails, or when the present turn of the name ends.
 func (c *Cluster) removeEnded(ctx context.Context) {
 	n := &c.names
-	ended := map[string]*ownName{}
+	ended := map[string]*ownName{} // nil: a stray alone
 	n.mu.Lock()
+	for name := range n.strays {
+		ended[name] = nil
+	}
 	for name, own := range n.own {
 		if own.ended {
 			ended[name] = own
@@ -348,10 +431,30 @@ func (c *Cluster) removeEnded(ctx context.Context) {
 	}
 	n.mu.Unlock()
 	for name, own := range ended {
-		if err := c.removeName(ctx, name, own); err != nil {
+		if !n.tryTurn(name) {
+			continue
+		}
+		err := c.removeEndedName(ctx, name, own)
+		n.freeTurn(name)
+		if err != nil {
 			c.cfg.Logger.Warn("natscluster: freeing a name", "name", name, "error", err)
 		}
 	}
+}
+
+func (c *Cluster) removeEndedName(ctx context.Context, name string, own *ownName) error {
+	if own != nil {
+		if err := c.removeName(ctx, name, own); err != nil {
+			return err
+		}
+	}
+	c.names.mu.Lock()
+	_, stray := c.names.strays[name]
+	c.names.mu.Unlock()
+	if !stray {
+		return nil
+	}
+	return c.removeStray(ctx, name)
 }
 
 // releaseNames frees all names of the node, whose processes have ended. Without JetStream it gives

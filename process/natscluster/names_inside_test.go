@@ -2,9 +2,11 @@ package natscluster
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/patience"
@@ -48,13 +50,13 @@ func TestANameWhoseAnswerWasLostCanBeFreed(t *testing.T) {
 
 	_, err = c.names.pids.Create(ctx, nameKey("b"), encoded(t, pid))
 	require.NoError(t, err)
-	c.giveUpName("b", pid)
+	c.giveUpName("b")
 	require.Eventually(t, func() bool {
 		_, err := c.Whereis(ctx, "b")
 		return err == process.ErrNoProcess
 	}, patience.Limit, time.Millisecond)
 	require.NoError(t, c.Register(ctx, "b", pid))
-	c.giveUpName("b", pid)
+	c.giveUpName("b")
 	require.True(t, c.owns("b", pid), "it has the name")
 
 	had, err = c.Unregister(ctx, "b")
@@ -133,6 +135,158 @@ func TestARegisterThatWasGivenUpFreesTheName(t *testing.T) {
 	r.Release()
 	require.Eventually(t, func() bool {
 		_, err := c.Whereis(t.Context(), "a")
+		return err == process.ErrNoProcess
+	}, patience.Limit, time.Millisecond)
+}
+
+// A racing is a bucket in which a call ends, on the server or here, at the moment of a test.
+type racing struct {
+	jetstream.KeyValue
+	updated func() // is called once after an Update
+
+	mu   sync.Mutex
+	late []byte // a Create that has failed and that the server is yet to store
+}
+
+func (r *racing) Create(ctx context.Context, key string, value []byte, _ ...jetstream.KVCreateOpt) (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.late == nil {
+		return r.KeyValue.Create(ctx, key, value)
+	}
+	r.late = value
+	return 0, context.Canceled
+}
+
+// store makes the server store the Create that is late.
+func (r *racing) store(ctx context.Context, key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	late := r.late
+	if r.late = nil; len(late) == 0 {
+		return nil
+	}
+	_, err := r.KeyValue.Create(ctx, key, late)
+	return err
+}
+
+// Update is stored after the Create that is late, because the server stores in order.
+func (r *racing) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if err := r.store(ctx, key); err != nil {
+		return 0, err
+	}
+	next, err := r.KeyValue.Update(ctx, key, value, revision)
+	if updated := r.updated; updated != nil && err == nil {
+		r.updated = nil
+		updated()
+	}
+	return next, err
+}
+
+// Two calls register one name for one process, and one of them is given up. The other one keeps the
+// name.
+func TestARegisterThatWasGivenUpKeepsTheNameOfAnother(t *testing.T) {
+	c, pid := named(t, nil)
+	ctx := t.Context()
+	first, err := c.register(ctx, "a", pid)
+	require.NoError(t, err)
+	second, err := c.register(ctx, "a", pid)
+	require.NoError(t, err)
+	first.Release()
+	require.True(t, c.owns("a", pid))
+	c.removeEnded(ctx)
+	found, err := c.Whereis(ctx, "a")
+	require.NoError(t, err)
+	require.Equal(t, pid, found)
+	second.Release()
+	eventuallyFree(t, c, "a")
+}
+
+// A call that fails has stored the key, and another one of the process is about to have the name.
+func TestARegisterThatFailsWhileAnotherStoresTheName(t *testing.T) {
+	c, pid := named(t, nil)
+	ctx := t.Context()
+	_, err := c.names.pids.Create(ctx, nameKey("a"), encoded(t, pid)) // of a call whose answer is lost
+	require.NoError(t, err)
+	c.names.pids = &racing{KeyValue: c.names.pids, updated: func() {
+		c.giveUpName("a") // that call ends
+		c.removeEnded(ctx)
+	}}
+	require.NoError(t, c.Register(ctx, "a", pid))
+	c.removeEnded(ctx)
+	require.True(t, c.owns("a", pid))
+	found, err := c.Whereis(ctx, "a")
+	require.NoError(t, err)
+	require.Equal(t, pid, found)
+}
+
+// A call that fails leaves no key, also if another process of the node had the name until then.
+func TestARegisterThatFailsWhileAnotherNameIsFreed(t *testing.T) {
+	c, pid := named(t, nil)
+	ctx := t.Context()
+	_, err := c.names.pids.Create(ctx, nameKey("a"), encoded(t, pid)) // of a call whose answer is lost
+	require.NoError(t, err)
+	n := &c.names
+	n.mu.Lock()
+	n.own["a"] = &ownName{pid: process.PID{}, revision: 1000, ended: true} // its key is removed, and the answer is lost
+	n.mu.Unlock()
+	c.giveUpName("a")
+	eventuallyFree(t, c, "a")
+	require.Eventually(t, func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return len(n.own)+len(n.strays)+len(n.turns) == 0
+	}, patience.Limit, time.Millisecond)
+}
+
+// The server stores the key of a call that has failed after it has read keys for later calls.
+func TestARegisterThatFailsIsStoredLate(t *testing.T) {
+	c, pid := named(t, nil)
+	ctx := t.Context()
+	n := &c.names
+	r := &racing{KeyValue: n.pids, late: []byte{}}
+	n.pids = r
+	_, err := c.register(ctx, "a", pid)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Eventually(t, func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return len(n.strays) == 0
+	}, patience.Limit, time.Millisecond)
+	require.NoError(t, r.store(ctx, nameKey("a")))
+	eventuallyFree(t, c, "a")
+}
+
+// A call waits for its turn, and gives up its wait.
+func TestTurnsOfAName(t *testing.T) {
+	c, pid := named(t, nil)
+	n := &c.names
+	require.True(t, n.tryTurn("a"))
+	require.False(t, n.tryTurn("a"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- c.Register(ctx, "a", pid) }()
+	go func() { ended <- c.Register(t.Context(), "a", pid) }()
+	require.Eventually(t, func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.turns["a"].users == 3
+	}, patience.Limit, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	n.endTurn("a")
+	require.NoError(t, <-ended)
+	require.Eventually(t, func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return len(n.turns) == 0
+	}, patience.Limit, time.Millisecond)
+}
+
+func eventuallyFree(t *testing.T, c *Cluster, name string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := c.Whereis(t.Context(), name)
 		return err == process.ErrNoProcess
 	}, patience.Limit, time.Millisecond)
 }

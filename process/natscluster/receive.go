@@ -5,8 +5,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/suiro-go/suiro/internal/background"
-	"github.com/suiro-go/suiro/internal/panics"
 	"github.com/suiro-go/suiro/process"
 )
 
@@ -32,20 +30,32 @@ func (c *Cluster) receive(m *nats.Msg) {
 		if !p.arrived(&h) {
 			return
 		}
-		for len(entries) > 0 {
-			var e entry
-			if e, entries, ok = nextEntry(entries); !ok {
-				c.malformed(h.node)
-				break
-			}
-			p.handle(&e, h.epoch)
-		}
-		p.handled(&h)
+		p.handleAll(&h, entries)
 	case frameProbe:
 		p.probed(&h)
 	case frameReceipt:
 		p.confirmed(&h)
 	}
+}
+
+// handleAll handles the entries of a frame. If the Codec exits the goroutine meanwhile, the rest is
+// handled all the same.
+func (p *peer) handleAll(h *header, entries []byte) {
+	defer func() {
+		if entries != nil {
+			p.handleAll(h, entries)
+		}
+	}()
+	for len(entries) > 0 {
+		e, rest, ok := nextEntry(entries)
+		if entries = rest; !ok {
+			p.c.malformed(h.node)
+			break
+		}
+		p.handle(&e, h.epoch)
+	}
+	entries = nil
+	p.handled(h)
 }
 
 // arrived reports whether a frame's entries are to be handled.
@@ -118,9 +128,8 @@ func (p *peer) handle(e *entry, epoch uint64) {
 			c.unknownType(p.node, e.hash)
 			return
 		}
-		m, err := t.decode(c.cfg.Codec, e.body)
-		if err != nil {
-			c.cfg.Logger.Warn("natscluster: a message cannot be decoded", "type", t.name, "error", err)
+		m, ok := c.decode(t, e.body)
+		if !ok {
 			return
 		}
 		p.deliver(delivery{e.target, m, t.delivery == AtLeastOnce, uint64(e.cost())}, epoch)
@@ -129,7 +138,7 @@ func (p *peer) handle(e *entry, epoch uint64) {
 	case entryPublish:
 		p.published(e)
 	case entryAnswer:
-		c.answered(e.id, e.body)
+		c.answered(e)
 	case entryForget:
 		p.mu.Lock()
 		s := p.serving[e.id]
@@ -263,20 +272,11 @@ func (c *Cluster) unknownType(node uint64, hash uint32) {
 	c.cfg.Logger.Warn("natscluster: a message has an unknown type", "node", node, "hash", hash)
 }
 
-// drop gives a message to Config.Process.Dropped, which may panic. It is called on a goroutine of
-// its own, because it may also call runtime.Goexit: the caller's goroutine receives all frames.
+// drop gives a message to Config.Process.Dropped.
 func (c *Cluster) drop(to process.PID, message any, why error) {
-	if c.cfg.Process.Dropped == nil {
-		return
+	if c.cfg.Process.Dropped != nil {
+		c.tryApart("Dropped", func() { c.cfg.Process.Dropped(to, message, why) })
 	}
-	over := make(chan struct{})
-	background.Go(func() {
-		defer close(over)
-		if p := panics.Try(func() { c.cfg.Process.Dropped(to, message, why) }); p != nil {
-			c.cfg.Logger.Error("natscluster: Dropped panicked", "panic", p.Value, "stack", string(p.Stack))
-		}
-	})
-	<-over
 }
 
 // watch monitors a process for the node.

@@ -103,23 +103,29 @@ func (r remote) Monitor(pid process.PID, ended func(reason error)) (stop func())
 	}
 }
 
-// answered gives a call its answer.
-func (c *Cluster) answered(id uint64, body []byte) {
+// answered gives a call its answer. If the call was given up, the answer is released.
+func (c *Cluster) answered(e *entry) {
 	c.callsMu.Lock()
-	waits := c.calls[id]
+	waits := c.calls[e.id]
 	if waits != nil {
-		delete(c.calls, id)
+		delete(c.calls, e.id)
 		delete(c.requests, waits.request)
 	}
 	c.callsMu.Unlock()
-	if waits == nil {
-		return
-	}
-	err := decodeError(body)
+	body, err := e.body, decodeError(e.body)
 	if err == nil {
 		body = body[1:]
 	}
-	waits.t.complete(c.cfg.Codec, waits.request, body, err)
+	if waits != nil {
+		c.complete(waits, body, err)
+	} else if t := c.cfg.Types.withHash(e.hash); err == nil && t != nil && t.release != nil {
+		c.try("an answer that came late", func() { t.release(c.cfg.Codec, body) })
+	}
+}
+
+// complete gives a call its answer.
+func (c *Cluster) complete(waits *call, body []byte, err error) {
+	c.try("an answer", func() { waits.t.complete(c.cfg.Codec, waits.request, body, err) })
 }
 
 // failCalls ends the calls that wait for a node.
@@ -135,6 +141,6 @@ func (c *Cluster) failCalls(p *peer, err error) {
 	}
 	c.callsMu.Unlock()
 	for _, waits := range all {
-		waits.t.complete(c.cfg.Codec, waits.request, nil, err)
+		apart(func() { c.complete(waits, nil, err) })
 	}
 }

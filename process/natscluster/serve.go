@@ -8,15 +8,14 @@ import (
 
 // serve gives a process the request of a call.
 func (p *peer) serve(e *entry, epoch uint64) {
-	s := &served{p: p, id: e.id}
+	s := &served{p: p, id: e.id, hash: e.hash}
 	t := p.c.cfg.Types.withHash(e.hash)
 	if t == nil || t.accept == nil {
 		s.answer(nil, ErrUnknownType)
 		return
 	}
-	r, err := t.accept(p.c.cfg.Codec, e.body, s.answer)
-	if err != nil {
-		s.answer(nil, err)
+	r, ok := s.accept(t, e.body)
+	if !ok {
 		return
 	}
 	p.mu.Lock()
@@ -29,8 +28,8 @@ func (p *peer) serve(e *entry, epoch uint64) {
 	}
 	p.serving[e.id] = s
 	p.mu.Unlock()
-	stop, ok := p.c.sys.OnEnd(e.target, func(error) { s.answer(nil, process.ErrNoProcess) })
-	if !ok {
+	stop, lives := p.c.sys.OnEnd(e.target, func(error) { s.answer(nil, process.ErrNoProcess) })
+	if !lives {
 		s.answer(nil, process.ErrNoProcess)
 		return
 	}
@@ -40,12 +39,25 @@ func (p *peer) serve(e *entry, epoch uint64) {
 
 // A served is a call from another node.
 type served struct {
-	p  *peer
-	id uint64
+	p    *peer
+	id   uint64
+	hash uint32 // of the type
 
 	mu   sync.Mutex
 	done bool
 	stop func() // ends the monitor of the called process
+}
+
+// accept decodes the request. The caller gets an error if it cannot.
+func (s *served) accept(t *messageType, body []byte) (r any, ok bool) {
+	err := errCrashed
+	defer func() {
+		if err != nil {
+			s.answer(nil, err)
+		}
+	}()
+	s.p.c.try("the Codec", func() { r, err = t.accept(s.p.c.cfg.Codec, body, s.answer) })
+	return r, err == nil
 }
 
 func (s *served) stopAtAnswer(stop func()) {
@@ -78,17 +90,19 @@ func (s *served) end() bool {
 	return true
 }
 
-// answer sends the answer, once.
-func (s *served) answer(encoded []byte, err error) {
+// answer sends the answer, once. false: the caller does not get it.
+func (s *served) answer(encoded []byte, err error) (sent bool) {
 	if !s.end() {
-		return
+		return false
 	}
 	if err != nil {
 		encoded = nil
 	}
-	e := entry{kind: entryAnswer, id: s.id, body: append(encodeError(err), encoded...)}
-	if s.p.add(&e, true) == ErrTooLarge { // the caller of a lost node knows
+	e := entry{kind: entryAnswer, id: s.id, hash: s.hash, body: append(encodeError(err), encoded...)}
+	refused := s.p.add(&e, true)
+	if refused == ErrTooLarge { // the caller of a lost node knows
 		e.body = encodeError(ErrTooLarge)
 		_ = s.p.add(&e, true)
 	}
+	return refused == nil
 }

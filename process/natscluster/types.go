@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/suiro-go/suiro/process"
+	"github.com/suiro-go/suiro/sched"
 )
 
 // A Delivery says what becomes of messages when a connection fails. See the package comment.
@@ -43,10 +44,12 @@ type messageType struct {
 	encode   func(c Codec, b []byte, message any) ([]byte, error)
 	decode   func(c Codec, data []byte) (any, error)
 
-	// Of requests only. accept makes a request whose answer goes to answered, complete gives the
-	// caller its answer.
-	accept   func(c Codec, data []byte, answered func(encoded []byte, err error)) (any, error)
+	// Of requests only. accept makes a request whose answer goes to answered, which reports whether
+	// it was sent. complete gives the caller its answer. release releases an answer without a
+	// caller.
+	accept   func(c Codec, data []byte, answered func(encoded []byte, err error) (sent bool)) (any, error)
 	complete func(c Codec, request any, encoded []byte, err error)
+	release  func(c Codec, encoded []byte)
 }
 
 // NewTypes returns types that have []byte and string, under those names, at most once. Bytes are
@@ -92,29 +95,47 @@ func RegisterCall[Q, R any](t *Types, name string) {
 			err := c.Decode(data, &r.Body)
 			return r, err
 		},
-		accept: func(c Codec, data []byte, answered func([]byte, error)) (any, error) {
+		accept: func(c Codec, data []byte, answered func([]byte, error) bool) (any, error) {
 			var body Q
 			if err := c.Decode(data, &body); err != nil {
 				return nil, err
 			}
 			return process.NewRequest[Q](body, func(value R, err error) {
-				var encoded []byte
-				if err == nil {
-					encoded, err = c.Append(nil, &value)
+				if err != nil {
+					answered(nil, err)
+					return
 				}
-				answered(encoded, err)
+				var encoded []byte
+				err = errCrashed
+				defer func() {
+					if sent := answered(encoded, err); !sent || err != nil {
+						sched.Result[R]{Value: value}.Release()
+					}
+				}()
+				encoded, err = c.Append(nil, &value)
 			}), nil
 		},
 		complete: func(c Codec, m any, encoded []byte, err error) {
 			r := m.(*request)
-			var value R
-			if err == nil {
-				err = c.Decode(encoded, &value)
-			}
 			if err != nil {
 				r.Fail(err)
-			} else {
+				return
+			}
+			var value R
+			err = errCrashed
+			defer func() {
+				if err != nil {
+					r.Fail(err)
+				}
+			}()
+			if err = c.Decode(encoded, &value); err == nil {
 				r.Reply(value)
+			}
+		},
+		release: func(c Codec, encoded []byte) {
+			var value R
+			if c.Decode(encoded, &value) == nil {
+				sched.Result[R]{Value: value}.Release()
 			}
 		},
 	})
