@@ -90,7 +90,7 @@ func (p *Peer) Dropped() uint64 {
 // end of a datagram that is longer than b is lost. When the session has ended, Recv first returns
 // the datagrams that arrived before.
 func (p *Peer) Recv(ctx context.Context, b []byte) (int, error) {
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() { // else Block refuses it, or others run first
 		if n, err := p.TryRecv(b); err != ErrWouldBlock {
 			return n, err
 		}
