@@ -161,13 +161,16 @@ func (t *sessionTable) endAll(err error) {
 }
 
 // abandon forgets the sessions of a socket whose workers have stopped, so that they no longer count
-// for Max. OnClose is not called.
+// for Max. OnClose is not called. The waits for a Peer end.
 func (t *sessionTable) abandon() {
 	if !t.owner.tables.CompareAndDelete(t.conn, t) {
 		return // OnClose has ended them
 	}
 	for s := t.oldest; s != nil; s = s.newer {
 		t.owner.live.Add(-1)
+		if p, ok := s.value.(*Peer); ok {
+			p.abandon()
+		}
 	}
 }
 
