@@ -39,7 +39,8 @@ func TestAFileIsReadAsItIsMeant(t *testing.T) {
 	require.Equal(t, LeastConnections, shop.Balance)
 	require.Equal(t, 1500*time.Millisecond, shop.ConnectTimeout.Or(time.Hour))
 	require.Equal(t, time.Hour, rest.ConnectTimeout.Or(time.Hour))
-	require.Equal(t, "route 2", rest.Name)
+	require.Equal(t, "tcp://:443", rest.Name)
+	require.Equal(t, "udp://:53 udp://[::1]:53", c.Routes[2].Name)
 	require.Equal(t, shop.Sockets()[0], rest.Sockets()[0], "they share it")
 	require.Equal(t, []string{"stream", "stream", "udp"}, []string{shop.Kind(), rest.Kind(), c.Routes[2].Kind()})
 }
@@ -96,4 +97,29 @@ func TestWhatCannotBeMeantIsRefusedAndSaysWhy(t *testing.T) {
 func TestAnUpstreamsPortMayBeAService(t *testing.T) {
 	_, err := Parse("[[route]]\nlisten = ['http://h:1']\nupstream = [{address = 'h:http'}, {address = 'tls://h:https'}, {address = 'unix:///s'}]")
 	require.NoError(t, err)
+}
+
+// The name of a route that has none is what it matches, since its counts are kept by its name.
+func TestARouteWithoutANameKeepsItsNameWhereverItStands(t *testing.T) {
+	const (
+		names = "[[route]]\nlisten = ['tcp://0.0.0.0:443', 'unix:///run//a']\nserver_names = ['B.example.', 'a.example']\nupstream = [{address = 'h:1'}]\n"
+		same  = "[[route]]\nlisten = ['unix:///run/a', 'tcp://:443']\nserver_names = ['a.example', 'b.example']\nupstream = [{address = 'h:2'}]\n"
+		rest  = "[[route]]\nlisten = ['tcp://:443']\nupstream = [{address = 'h:1'}]\n"
+		any   = "[[route]]\nlisten = ['tcp://h:0']\nupstream = [{address = 'h:1'}]\n"
+		taken = "[[route]]\nname = 'tcp://:443'\nlisten = ['tcp://h:1']\nupstream = [{address = 'h:1'}]\n"
+	)
+	of := func(text string) (all []string) {
+		c, err := Parse(text)
+		require.NoError(t, err)
+		require.NoError(t, c.Check(), "again")
+		for _, r := range c.Routes {
+			all = append(all, r.Name)
+		}
+		return all
+	}
+	const both = "tcp://:443 unix:///run/a a.example b.example"
+	require.Equal(t, []string{both, "tcp://:443"}, of(names+rest))
+	require.Equal(t, []string{"tcp://:443", both}, of(rest+same))
+	require.Equal(t, []string{"tcp://h:0", "tcp://h:0 (2)"}, of(any+any))
+	require.Equal(t, []string{"tcp://:443 (2)", "tcp://:443"}, of(rest+taken))
 }
