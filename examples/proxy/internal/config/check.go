@@ -53,6 +53,10 @@ func (c *Config) Check() error {
 	case c.BusyPoll > Duration(time.Millisecond):
 		return fmt.Errorf("busy_poll = %v: use 0 to 1ms", time.Duration(c.BusyPoll))
 	}
+	if err := notNegative("busy_poll", c.BusyPoll, "coalesce", c.Coalesce, "admin_timeout", c.AdminTimeout,
+		"keep_alive", c.KeepAlive, "drain_timeout", c.Drain); err != nil {
+		return err
+	}
 	if err := c.checkShared(); err != nil {
 		return err
 	}
