@@ -218,7 +218,7 @@ func (c *Config) nameSockets() {
 func canonical(a Address) string {
 	if a.Scheme == "unix" {
 		if strings.HasPrefix(a.Host, "@") {
-			return a.Host // an abstract name, each byte of which counts
+			return a.Host // an abstract name: each byte counts
 		}
 		return filepath.Clean(a.Host)
 	}
