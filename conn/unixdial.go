@@ -36,7 +36,12 @@ func (g *Group) DialUnix(ctx context.Context, cfg UnixDialConfig) (*UnixStream, 
 	if err := endOf(ctx); err != nil {
 		return nil, err
 	}
-	return sched.Block(ctx, g.core.Runtime, g.DialUnixFuture(cfg))
+	f := &dialUnixFuture{group: g, cfg: cfg, fd: -1}
+	s, err := sched.Block(ctx, g.core.Runtime, f)
+	if err == sched.ErrClosed { // the workers have stopped
+		err = f.opError(net.ErrClosed)
+	}
+	return s, err
 }
 
 // DialUnixFuture is DialUnix as a future, for one connection: its first poll starts the dial. A

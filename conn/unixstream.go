@@ -236,7 +236,7 @@ func withDescriptors(files []*os.File, fds []int, f func(fds []int) syscall.Errn
 // TryRecvFiles.
 func (s *UnixStream) RecvFiles(ctx context.Context, p []byte) (n int, files []*os.File, err error) {
 	got, err := sched.Block(ctx, s.sock.Group().RT, s.RecvFilesFuture(p))
-	return got.N, got.Files, err
+	return got.N, got.Files, s.blocked("read", err)
 }
 
 // ReceivedFiles is what a future of RecvFilesFuture has received.
@@ -289,7 +289,7 @@ func (f *recvFilesFuture) Cancel() { f.s.sock.Drop(ready.In, &f.wait) }
 func (s *UnixStream) SendFiles(ctx context.Context, p []byte, files []*os.File) (int, error) {
 	f := s.SendFilesFuture(p, files)
 	_, err := sched.Block(ctx, s.sock.Group().RT, f)
-	return f.sent, err
+	return f.sent, s.blocked("write", err)
 }
 
 // SendFilesFuture is SendFiles as a future. p must not change, and the files must stay open, until
@@ -334,6 +334,15 @@ func (f *SendFilesFuture) Sent() int { return f.sent }
 
 // Cancel implements sched.Canceler.
 func (f *SendFilesFuture) Cancel() { f.s.sock.Drop(ready.Out, &f.wait) }
+
+// blocked is the error of sched.Block. When the workers stop, the goroutine that waits may notice
+// this before the end of the connection.
+func (s *UnixStream) blocked(op string, err error) error {
+	if err == sched.ErrClosed {
+		return s.opError(op, err)
+	}
+	return err
+}
 
 // ended is the error that a wait has ended with.
 func (s *UnixStream) ended(op string, err error) error {

@@ -11,6 +11,9 @@ func (t *target) Abandon() {
 	in.closed, in.dead = true, true
 	idle := in.syscalls == 0
 	c.mu.Unlock()
+	for _, f := range c.abandons {
+		f()
+	}
 	if idle {
 		c.closeAbandoned()
 	}

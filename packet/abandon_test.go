@@ -40,8 +40,8 @@ func TestCloseOfAGroupClosesItsPacketSockets(t *testing.T) {
 		listening := listen(&funcs{lives: &audit{}, open: func(*packet.Conn) error { open <- true; return nil }})
 		peers := make(chan *packet.Peer, 1)
 		sessions := listen(&packet.Sessions{Handler: packet.SessionTasks(func(cx *sched.Context, p *packet.Peer) error {
-			peers <- p
 			_, err := p.Recv(cx, nil)
+			peers <- p
 			for err == nil {
 				_, err = p.Recv(cx, nil)
 			}
@@ -64,18 +64,25 @@ func TestCloseOfAGroupClosesItsPacketSockets(t *testing.T) {
 		ports := []netip.AddrPort{listening.LocalAddr(), sessions.LocalAddr(), dialed.LocalAddr(),
 			s.LocalAddr().(*net.UDPAddr).AddrPort(), u.LocalAddr(), idle.LocalAddr()}
 
-		const waits = 3
+		const waits = 5
 		ends, waiting, closed := make(chan error, waits), make(chan bool, waits), make(chan error, 1)
 		in := func(f func() error) {
 			go func() { waiting <- true; ends <- f() }()
 		}
 		in(func() error { _, _, err := s.ReadFrom(make([]byte, 1)); return err })
 		in(func() error { _, err := u.Recv(context.Background(), make([]byte, 1)); return err })
+		in(func() error { _, err := session.Recv(context.Background(), make([]byte, 1)); return err })
 		sched.Go(other, func(cx *sched.Context) (int, error) {
 			waiting <- true
 			_, err := u.Recv(cx, make([]byte, 1))
 			ends <- err
 			closed <- u.Closed(cx)
+			return 0, nil
+		})
+		sched.Go(other, func(cx *sched.Context) (int, error) {
+			waiting <- true
+			_, err := session.Recv(cx, make([]byte, 1))
+			ends <- err
 			return 0, nil
 		})
 		for range waits {
@@ -92,6 +99,10 @@ func TestCloseOfAGroupClosesItsPacketSockets(t *testing.T) {
 		for _, err := range []error{listening.Send(nil, to), dialed.Close(), session.Send(nil), u.Close(), idle.TrySend(nil)} {
 			require.ErrorIs(t, err, net.ErrClosed)
 		}
+		_, err = session.Recv(t.Context(), nil)
+		requireOpError(t, err, "read", net.ErrClosed)
+		_, err = session.TryRecv(nil)
+		requireOpError(t, err, "read", net.ErrClosed)
 		_, err = s.WriteTo([]byte("x"), peer.LocalAddr())
 		requireOpError(t, err, "write", net.ErrClosed)
 		require.NoError(t, s.Close())

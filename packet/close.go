@@ -19,6 +19,7 @@ func (c *Conn) Close() error {
 		return c.opError("close", netip.AddrPort{}, net.ErrClosed)
 	}
 	c.flags |= closing
+	c.refuseSends()
 	c.clock.user = 0
 	c.clock.linger = saturate.Add(c.group.RT.Now(), c.group.Linger)
 	return nil
@@ -33,6 +34,22 @@ func (c *Conn) fail(err error) {
 		c.cause = err
 	}
 	c.flags |= broken
+	c.refuseSends()
+}
+
+// refuseSends makes Handle.Send fail from now on. The sends that wait in the inbox then were called
+// before the end.
+func (c *Conn) refuseSends() {
+	c.mu.Lock()
+	c.inbox.ending = true
+	c.mu.Unlock()
+}
+
+// sendsWait reports whether the next run has datagrams of Handle.Send to send.
+func (c *Conn) sendsWait() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inbox.bytes > 0
 }
 
 // check closes the socket if the handler returned an error.
@@ -92,7 +109,18 @@ func (c *Conn) tearDown(cx *sched.Context) (done bool) {
 
 // dropUnsent drops all queued datagrams.
 func (c *Conn) dropUnsent() {
+	if c.out == nil {
+		return
+	}
+	for i := range c.out.Len() {
+		c.countDropped(segments(c.out, i))
+	}
 	c.out = nil
+}
+
+// countDropped counts datagrams that were accepted, and are not sent because the socket ends.
+func (c *Conn) countDropped(datagrams int) {
+	c.from.Part(c.driver.Worker).Dropped[engine.SocketClosed].Add(uint64(datagrams))
 }
 
 // over calls OnClose, in a later tick than the one in which the descriptor was closed.

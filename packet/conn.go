@@ -36,6 +36,7 @@ type Conn struct {
 	flags    flags
 	out      *reactor.Batch                             // written, to be sent after the batch in flight; nil: nothing
 	sent     []func(from netip.Addr, to netip.AddrPort) // are called for each datagram that is queued
+	abandons []func()                                   // are called if the workers have stopped before OnClose
 	answers  answers
 	inFlight int   // cost of the batch in flight, at most
 	cause    error // the error for OnClose

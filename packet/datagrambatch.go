@@ -36,7 +36,7 @@ var spareMessages = sync.Pool{New: func() any { return new(reactor.Messages) }}
 // later ones.
 func (s *DatagramSocket[A]) RecvBatch(ctx context.Context, ms []Message[A]) (n int, err error) {
 	c, cx := newCall(&s.caller, callRecvBatch, nil), sched.FromContext(ctx)
-	if cx.Proceed() { // else others run first
+	if ctx != nil && cx.Proceed() { // else the wait refuses it, or others run first
 		n, err = s.tryRecvBatch(ms, &c.wait.Attempt)
 	} else {
 		err = ErrWouldBlock
@@ -107,7 +107,7 @@ func (s *DatagramSocket[A]) tryRecvBatch(ms []Message[A], a *ready.Attempt) (int
 // call sends up to 32.
 func (s *DatagramSocket[A]) SendBatch(ctx context.Context, ms []Message[A]) (n int, err error) {
 	c, cx := newCall(&s.caller, callSendBatch, nil), sched.FromContext(ctx)
-	if cx.Proceed() { // else others run first
+	if ctx != nil && cx.Proceed() { // else the wait refuses it, or others run first
 		n, err = s.trySendBatch(ms, &c.wait.Attempt)
 	} else {
 		err = ErrWouldBlock

@@ -19,7 +19,8 @@ type Handle struct {
 
 // Send queues a copy of p as one datagram to an address. The zero AddrPort is the peer of a
 // connected socket. If the queue is full, the error is ErrWriteQueueFull, and nothing is queued.
-// OnError gets all later errors of the datagram.
+// After a call of Close or Abort the error matches net.ErrClosed. OnError gets all later errors of
+// the datagram, unless the socket is closing.
 func (h Handle) Send(p []byte, to netip.AddrPort) error {
 	return h.enqueue(command{kind: cmdSend, data: slices.Clone(p), to: to})
 }

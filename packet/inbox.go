@@ -15,6 +15,7 @@ type inbox struct {
 	commands []command
 	bytes    int  // cost of the datagrams among the commands
 	queued   int  // cost of Conn.out, for other goroutines; Conn.send sets it
+	ending   bool // sends are refused: Close or Abort was called, or an error ends the socket
 	closed   bool // commands are refused: the socket is about to be gone
 	gone     bool // the task closes or has closed the descriptor
 	calls    int  // number of Handle.Do's functions among the commands
@@ -112,7 +113,7 @@ func (c *Conn) enqueue(cmd command) error {
 	c.mu.Lock()
 	in := &c.inbox
 	switch {
-	case in.closed:
+	case in.closed, in.ending && cmd.kind == cmdSend:
 		c.mu.Unlock()
 		return engine.ErrGone
 	case cmd.kind == cmdSend && in.bytes+in.queued+costOf(in.flight) >= c.group.MaxWrite:
@@ -129,6 +130,8 @@ func (c *Conn) enqueue(cmd command) error {
 		in.bytes += len(cmd.data) + cost
 	case cmdDo:
 		in.calls++
+	case cmdClose, cmdAbort:
+		in.ending = true
 	}
 	c.mu.Unlock()
 	c.task.Wake()

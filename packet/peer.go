@@ -3,6 +3,7 @@ package packet
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/netip"
 	"os"
 	"sync"
@@ -90,7 +91,7 @@ func (p *Peer) Dropped() uint64 {
 // end of a datagram that is longer than b is lost. When the session has ended, Recv first returns
 // the datagrams that arrived before.
 func (p *Peer) Recv(ctx context.Context, b []byte) (int, error) {
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() { // else Block refuses it, or others run first
 		if n, err := p.TryRecv(b); err != ErrWouldBlock {
 			return n, err
 		}
@@ -100,6 +101,9 @@ func (p *Peer) Recv(ctx context.Context, b []byte) (int, error) {
 	n, err := sched.Block(ctx, p.group.RT, f)
 	f.p, f.b = nil, nil
 	peerCalls.Put(f)
+	if err == sched.ErrClosed { // the workers have stopped
+		err = p.conn.opError("read", p.addr, net.ErrClosed)
+	}
 	return n, err
 }
 
@@ -203,6 +207,21 @@ func (p *Peer) wake(cx *sched.Context) {
 	for n := p.waits.Front(); n != nil; n = p.waits.Front() {
 		p.waits.Remove(n)
 		cx.Wake(n.Value.waker)
+	}
+}
+
+// abandon ends the waits for a peer of a group whose workers have stopped. Goroutines and tasks of
+// another runtime may wait.
+func (p *Peer) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	p.ended, p.err = true, p.conn.opError("read", p.addr, engine.ErrGone)
+	for n := p.waits.Front(); n != nil; n = p.waits.Front() {
+		p.waits.Remove(n)
+		n.Value.waker.Wake()
 	}
 }
 

@@ -202,9 +202,7 @@ func (c *Conn) recvEnd(errno syscall.Errno) {
 func (c *Conn) exec(cmd *command) {
 	switch cmd.kind {
 	case cmdSend:
-		if err := c.WriteFrom(cmd.data, cmd.from, cmd.to); err != nil && !c.is(closing|broken) {
-			c.check(c.handler.OnError(c, err))
-		}
+		c.sendFor(cmd)
 	case cmdDo:
 		if !c.is(broken) {
 			cmd.do(c)
@@ -222,11 +220,29 @@ func (c *Conn) exec(cmd *command) {
 	}
 }
 
+// sendFor queues a datagram that Handle.Send has accepted, also while the socket is closing: Close
+// was called later.
+func (c *Conn) sendFor(cmd *command) {
+	if c.is(broken) {
+		c.countDropped(1)
+		return
+	}
+	from, to := cmd.from.Unmap(), unmapped(cmd.to)
+	err := c.queue(from, to, func(b *reactor.Batch) error { return b.Add(cmd.data, to) })
+	switch {
+	case err == nil || err == ErrWriteQueueFull && c.is(closing): // queue has counted the latter
+	case c.is(closing):
+		c.countDropped(1)
+	default:
+		c.check(c.handler.OnError(c, err))
+	}
+}
+
 // settle submits the sends and the receive that follow from a run. It reports whether the task is
 // done.
 func (c *Conn) settle(cx *sched.Context) (done bool) {
 	if !c.is(broken) {
-		if c.send(c.is(closing), false) == 0 && c.is(closing) {
+		if c.send(c.is(closing), false) == 0 && c.is(closing) && !c.sendsWait() {
 			c.flags |= broken
 		}
 	}

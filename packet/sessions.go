@@ -148,6 +148,7 @@ func (m *Sessions) table(c *Conn) *sessionTable {
 	}
 	t := &sessionTable{owner: m, conn: c, peers: make(map[netip.AddrPort]*Session)}
 	m.tables.Store(c, t)
+	c.abandons = append(c.abandons, t.abandon)
 	if m.CountSent {
 		c.sent = append(c.sent, t.sent)
 	}

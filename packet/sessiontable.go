@@ -160,6 +160,20 @@ func (t *sessionTable) endAll(err error) {
 	}
 }
 
+// abandon forgets the sessions of a socket whose workers have stopped, so that they no longer count
+// for Max. OnClose is not called. The waits for a Peer end.
+func (t *sessionTable) abandon() {
+	if !t.owner.tables.CompareAndDelete(t.conn, t) {
+		return // OnClose has ended them
+	}
+	for s := t.oldest; s != nil; s = s.newer {
+		t.owner.live.Add(-1)
+		if p, ok := s.value.(*Peer); ok {
+			p.abandon()
+		}
+	}
+}
+
 // until returns the time at which a session expires if it is not used before.
 func (t *sessionTable) until(s *Session) time.Duration { return saturate.Add(s.last, t.owner.idle()) }
 

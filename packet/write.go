@@ -55,10 +55,15 @@ func unmapped(a netip.AddrPort) netip.AddrPort {
 }
 
 func (c *Conn) write(from netip.Addr, to netip.AddrPort, add func(*reactor.Batch) error) error {
-	switch {
-	case c.is(closing | broken):
+	if c.is(closing | broken) {
 		return c.opError("write", to, net.ErrClosed)
-	case c.Unsent() >= c.group.MaxWrite:
+	}
+	return c.queue(from, to, add)
+}
+
+// queue is write, also for a socket that is closing.
+func (c *Conn) queue(from netip.Addr, to netip.AddrPort, add func(*reactor.Batch) error) error {
+	if c.Unsent() >= c.group.MaxWrite {
 		c.from.Part(c.driver.Worker).Dropped[engine.QueueFull].Add(1)
 		return ErrWriteQueueFull
 	}

@@ -77,7 +77,7 @@ func (sa *Sockaddr) SetAddrPort(to netip.AddrPort, wide bool) syscall.Errno {
 // SetUnix sets the name of a Unix socket, which may be abstract on Linux: "@" begins it. It returns
 // EINVAL for a name that is empty or too long.
 func (sa *Sockaddr) SetUnix(name string) syscall.Errno {
-	if len(name) == 0 || len(name) >= len(syscall.RawSockaddrUnix{}.Path) {
+	if len(name) == 0 || len(name) > unixRoom(name) {
 		return syscall.EINVAL
 	}
 	sa.raw.setUnix(name)

@@ -52,7 +52,7 @@ func (sa *rawSockaddr) set(addr net.Addr) error {
 		sa.len = sizeofInet6
 		return nil
 	case *net.UnixAddr:
-		if room := len(syscall.RawSockaddrUnix{}.Path) - 1; len(a.Name) == 0 || len(a.Name) > room {
+		if room := unixRoom(a.Name); len(a.Name) == 0 || len(a.Name) > room {
 			return fmt.Errorf("reactor: connect: socket path of %d bytes; use 1 to %d: %w", len(a.Name), room, syscall.EINVAL)
 		}
 		sa.setUnix(a.Name)
@@ -74,6 +74,18 @@ func zoneOf(name string) (uint32, error) {
 	return 0, err
 }
 
+// isAbstract reports whether the name of a Unix socket is no path.
+func isAbstract(name string) bool { return runtime.GOOS == "linux" && name != "" && name[0] == '@' }
+
+// unixRoom is the longest length of a name like that. A NUL ends a path.
+func unixRoom(name string) int {
+	room := len(syscall.RawSockaddrUnix{}.Path)
+	if isAbstract(name) {
+		return room
+	}
+	return room - 1
+}
+
 // setUnix fills in a name that fits.
 func (sa *rawSockaddr) setUnix(name string) {
 	un := (*syscall.RawSockaddrUnix)(unsafe.Pointer(&sa.buf))
@@ -82,7 +94,7 @@ func (sa *rawSockaddr) setUnix(name string) {
 		un.Path[i] = int8(name[i])
 	}
 	sa.len = uint32(unsafe.Offsetof(un.Path)) + uint32(len(name))
-	if name[0] == '@' && runtime.GOOS == "linux" { // abstract: a leading NUL and no terminator
+	if isAbstract(name) { // a leading NUL and no terminator
 		un.Path[0] = 0
 	} else {
 		un.Path[len(name)] = 0

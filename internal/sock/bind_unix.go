@@ -35,7 +35,7 @@ func Bind(fd int, addr, local net.Addr) error {
 		if strings.HasPrefix(name, "@") {
 			name = "\x00" + name[1:]
 		}
-		sa = &unix.SockaddrUnix{Name: name}
+		return os.NewSyscallError("bind", bindUnix(fd, name))
 	default:
 		return mismatched(local)
 	}

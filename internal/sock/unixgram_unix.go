@@ -30,23 +30,32 @@ func DialUnixgram(local, to string) (int, error) {
 		return -1, Advise(err)
 	}
 	if local != "" {
-		if err := unix.Bind(fd, &unix.SockaddrUnix{Name: local}); err != nil {
+		if err := bindUnix(fd, local); err != nil {
 			Close(fd)
 			return -1, os.NewSyscallError("bind", err)
 		}
 	}
-	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: to}); err != nil {
+	if err := connectUnix(fd, to); err != nil {
 		Close(fd)
 		return -1, os.NewSyscallError("connect", err)
 	}
 	return fd, nil
 }
 
+// bindUnix and connectUnix call package syscall, since package unix refuses an abstract name that
+// fills the kernel's structure.
+
+func bindUnix(fd int, name string) error { return syscall.Bind(fd, &syscall.SockaddrUnix{Name: name}) }
+
+func connectUnix(fd int, name string) error {
+	return syscall.Connect(fd, &syscall.SockaddrUnix{Name: name})
+}
+
 // ConnectUnix connects a Unix socket to a name. The error is EAGAIN while the listener's backlog is
 // full: Linux says so, other systems refuse the connection.
 func ConnectUnix(fd int, name string) syscall.Errno {
 	for {
-		switch err := unix.Connect(fd, &unix.SockaddrUnix{Name: name}); err {
+		switch err := connectUnix(fd, name); err {
 		case unix.EINTR:
 		case unix.EISCONN: // an interrupted connect went on
 			return 0

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -96,7 +97,13 @@ func (r *Route) checkActs() error {
 
 // checkValues refuses values that cannot be meant.
 func (r *Route) checkValues() error {
+	if err := notNegative("connect_timeout", r.ConnectTimeout, "idle_timeout", r.IdleTimeout, "header_timeout", r.HeaderTimeout,
+		"reply_timeout", r.ReplyTimeout, "health.interval", r.Health.Interval, "health.timeout", r.Health.Timeout, "health.eject", r.Health.Eject); err != nil {
+		return err
+	}
 	switch {
+	case r.MaxConnections < 0:
+		return fmt.Errorf("max_connections = %d: it is not negative; 0 means no bound", r.MaxConnections)
 	case r.Health.Fails < 0:
 		return errors.New("health.fails is not negative")
 	case r.Health.Path != "" && !strings.HasPrefix(r.Health.Path, "/"):
@@ -114,9 +121,28 @@ func (r *Route) checkValues() error {
 			return fmt.Errorf("server_names: no client asks for %q: write a name as shop.example, or *.shop.example, and one beyond ASCII as xn--", n)
 		}
 	}
+	for _, p := range r.ProxyFrom {
+		switch a := p.Addr(); {
+		case !p.IsValid():
+			return errors.New("proxy_from has an empty prefix: write one as 10.0.0.0/8, or none")
+		case a.Is4In6() && p.Bits() < 96:
+			return fmt.Errorf("proxy_from: no client has an address in %v: write an IPv4 prefix as 10.0.0.0/8", p)
+		}
+	}
 	for _, n := range r.PassHeaders {
 		if !spoofable(strings.ToLower(n)) {
 			return fmt.Errorf("pass_headers: %q has no effect: it is a field that is passed on anyway, or that the proxy writes itself", n)
+		}
+	}
+	return nil
+}
+
+// notNegative is an error for the first negative duration. Each follows its name. UnmarshalText
+// refuses those of a file; these may be flags.
+func notNegative(all ...any) error {
+	for i := 0; i < len(all); i += 2 {
+		if d := time.Duration(all[i+1].(Duration)); d < 0 {
+			return fmt.Errorf("%v = %v: it is not negative; 0 means the default", all[i], d)
 		}
 	}
 	return nil

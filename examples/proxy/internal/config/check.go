@@ -30,15 +30,21 @@ func (c *Config) Check() error {
 	}
 	names := map[string]bool{}
 	for i, r := range c.Routes {
-		if r.Name == "" {
-			r.Name = fmt.Sprintf("route %d", i+1)
-		}
-		if names[r.Name] {
+		if r.unnamed = r.unnamed || r.Name == ""; r.unnamed {
+			r.Name = fmt.Sprintf("route %d", i+1) // for an error
+		} else if names[r.Name] {
 			return fmt.Errorf("two routes are called %q", r.Name)
+		} else {
+			names[r.Name] = true
 		}
-		names[r.Name] = true
 		if err := r.check(); err != nil {
 			return fmt.Errorf("route %q: %w", r.Name, err)
+		}
+	}
+	for _, r := range c.Routes {
+		if r.unnamed {
+			r.Name = r.matches(names)
+			names[r.Name] = true
 		}
 	}
 	switch {
@@ -46,6 +52,10 @@ func (c *Config) Check() error {
 		return fmt.Errorf("workers = %d: it is not negative; 0 means as many as processors", c.Workers)
 	case c.BusyPoll > Duration(time.Millisecond):
 		return fmt.Errorf("busy_poll = %v: use 0 to 1ms", time.Duration(c.BusyPoll))
+	}
+	if err := notNegative("busy_poll", c.BusyPoll, "coalesce", c.Coalesce, "admin_timeout", c.AdminTimeout,
+		"keep_alive", c.KeepAlive, "drain_timeout", c.Drain); err != nil {
+		return err
 	}
 	if err := c.checkShared(); err != nil {
 		return err
@@ -56,6 +66,27 @@ func (c *Config) Check() error {
 		}
 	}
 	return c.checkActs()
+}
+
+// matches is the name of a route that has none: where it listens and its server_names, in whichever
+// order and way they are written. It does not depend on other routes, so a reload that inserts one
+// leaves the counts where they are. Only if another route has the name, a number follows it.
+func (r *Route) matches(taken map[string]bool) string {
+	var at, names []string
+	for _, a := range r.Listen {
+		at = append(at, a.Scheme+"://"+canonical(a))
+	}
+	for _, n := range r.ServerNames {
+		names = append(names, strings.ToLower(strings.TrimSuffix(n, ".")))
+	}
+	slices.Sort(at)
+	slices.Sort(names)
+	base := strings.Join(append(at, names...), " ")
+	name := base
+	for i := 2; taken[name]; i++ {
+		name = fmt.Sprintf("%s (%d)", base, i)
+	}
+	return name
 }
 
 // Unchanged returns an error if a setting that is fixed at the start differs from the configuration
@@ -186,6 +217,9 @@ func (c *Config) nameSockets() {
 // each address of this machine, of IPv4 and IPv6, as package net has it.
 func canonical(a Address) string {
 	if a.Scheme == "unix" {
+		if strings.HasPrefix(a.Host, "@") {
+			return a.Host // an abstract name: each byte counts
+		}
 		return filepath.Clean(a.Host)
 	}
 	host, port, err := net.SplitHostPort(a.Host)

@@ -47,7 +47,7 @@ type Config struct {
 
 // A Route is what becomes of the connections of some listeners.
 type Route struct {
-	Name   string    `toml:"name"`   // ""; route and its number
+	Name   string    `toml:"name"`   // its counts are kept by it. "": listen and server_names
 	Listen []Address `toml:"listen"` // of one kind: streams, udp or http
 
 	// ServerNames are the names of the route: it takes TLS connections whose ClientHello asks for
@@ -96,6 +96,7 @@ type Route struct {
 	Health Health `toml:"health"`
 	UDP    UDP    `toml:"udp"`
 
+	unnamed bool // Check makes Name
 	sockets []Socket
 	shared  bool // another route listens on one of them, too
 }

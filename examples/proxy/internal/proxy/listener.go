@@ -254,9 +254,13 @@ func (l *listener) retire() {
 	l.gateway.Follow(nil)
 }
 
+// closeListeners closes the listeners for the proxy's end. Those of datagrams close in the drain
+// that follows: answers leave by them.
 func (p *Proxy) closeListeners() {
 	for _, l := range p.listeners {
-		l.close()
+		if l.socketU == (packet.Handle{}) {
+			l.close()
+		}
 	}
 	clear(p.listeners)
 	p.order = nil // each of them is in listeners

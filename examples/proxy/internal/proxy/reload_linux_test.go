@@ -91,3 +91,29 @@ func TestAReloadThatFailsListensNowhere(t *testing.T) {
 		require.NoError(t, packets.Close())
 	})
 }
+
+// A reload that inserts a route leaves the counts of the others where they are, although no route
+// has a name.
+func TestARouteWithoutANameKeepsItsCounts(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		a, b := listen(t, "127.0.0.1:0", greet("a")), listen(t, "127.0.0.1:0", greet("b"))
+		dir := t.TempDir()
+		route := func(name string, o *origin) string {
+			return fmt.Sprintf("[[route]]\nlisten = ['unix://%s/%s']\nupstream = [{address = 'tcp://%v'}]\n", dir, name, o.Addr())
+		}
+		f := start(t, backend, route("a", a))
+		c, err := net.Dial("unix", dir+"/a")
+		require.NoError(t, err)
+		defer c.Close()
+		require.NoError(t, readName(c, "a"))
+		before := f.Snapshot().Routes[0]
+		require.NoError(t, f.Reload(f.parse(route("b", b)+route("a", a))))
+		fresh, kept := f.Snapshot().Routes[0], f.Snapshot().Routes[1]
+		require.Zero(t, fresh.Accepted)
+		require.Zero(t, fresh.Upstreams[0].Opened)
+		require.Equal(t, before.Name, kept.Name, "the label of its metrics")
+		require.EqualValues(t, 1, kept.Accepted)
+		require.EqualValues(t, 1, kept.Active)
+		require.EqualValues(t, 1, kept.Upstreams[0].Opened)
+	})
+}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"errors"
+	"math"
 	"net/netip"
 	"syscall"
 
@@ -14,6 +15,9 @@ import (
 // answers is the handler of a session's socket.
 type answers struct {
 	packet.Base
+	packets *Packets
+	session *packet.Session // a key; its methods are for the task of the listening socket
+
 	to     packet.Handle
 	client netip.AddrPort
 	asked  netip.Addr // this host's, which the client sends to
@@ -42,6 +46,7 @@ func (h *answers) OnPackets(_ *packet.Conn, batch []packet.Packet) error {
 		h.up.Succeeded()
 	}
 	r := h.peer.route.Load()
+	defer h.packets.answered(h, len(batch))
 	for _, p := range batch {
 		if r.UDP.MaxReplies >= 0 && h.peer.credit.Add(-1) < 0 {
 			r.Dropped.Add(1)
@@ -65,11 +70,13 @@ func (h *answers) OnClose(*packet.Conn, error) { h.seat.Close() }
 func (h *answers) OnError(_ *packet.Conn, err error) error {
 	if err = conn.Portable(err); !unreachable(err) {
 		h.peer.route.Load().Dropped.Add(1)
+		h.packets.answered(h, 1) // it gets no answer
 		return nil
 	}
 	h.heard = false
 	h.up.Failed(err)
 	h.peer.refused.Store(h.up)
+	h.packets.answered(h, math.MaxInt) // no answer is to be expected
 	return nil
 }
 

@@ -27,16 +27,17 @@ type Packets struct {
 	budget     *limit.Budget
 	seats      *limit.Seats // from OnOpen of the socket to OnClose
 	bySrc      crowd
-	live       int       // sessions
-	unanswered list.List // sessions without an answer that is known of, the oldest first
+	open       map[*packet.Session]*peer // all sessions; those without a socket of theirs have nil
+	unanswered list.List                 // sessions without an answer that is known of, the oldest first
 
 	closed chan struct{} // closed with the listening socket
+	drain  drain
 }
 
 // Handler is for the listening socket. Its sessions take their descriptors of the budget.
 func (p *Packets) Handler(r *route.Route, budget *limit.Budget) packet.Handler {
 	p.Route.Store(r)
-	p.bySrc, p.budget, p.closed = crowd{}, budget, make(chan struct{})
+	p.bySrc, p.open, p.budget, p.closed = crowd{}, map[*packet.Session]*peer{}, budget, make(chan struct{})
 	return &sessions{packets: p, Sessions: p.sessions(r)}
 }
 
@@ -65,6 +66,7 @@ type peer struct {
 	place    *list.Element // in Packets.unanswered; nil: none
 	answered atomic.Bool   // set by the task of its socket
 	credit   atomic.Int64  // datagrams that may be answered
+	pending  atomic.Int64  // datagrams of the client that have no answer yet
 
 	refused atomic.Pointer[upstream.Upstream] // nobody listens there, as its socket has heard
 }
@@ -73,7 +75,7 @@ type peer struct {
 // lost, and the client's next one tries again.
 func (p *Packets) OnOpen(s *packet.Session) error {
 	r := p.Route.Load()
-	p.live++ // until OnClose, which follows an error too
+	p.open[s] = nil // until OnClose, which follows an error too
 	if !p.bySrc.enter(s.Peer().Addr(), r) {
 		r.Refused.Add(1)
 		return errTooMany
@@ -85,6 +87,7 @@ func (p *Packets) OnOpen(s *packet.Session) error {
 	e := &peer{began: time.Now()}
 	e.route.Store(r)
 	s.SetValue(e)
+	p.open[s] = e
 	e.place = p.unanswered.PushBack(s)
 	err := p.connect(s, e, nil)
 	if err != nil {
@@ -100,7 +103,7 @@ func (p *Packets) connect(s *packet.Session, e *peer, tried []*upstream.Upstream
 	if seat == nil {
 		return errNoSeat
 	}
-	up, out, err := dial(s, e, seat, tried)
+	up, out, err := p.dial(s, e, seat, tried)
 	if err != nil {
 		seat.Close()
 		return err
@@ -111,7 +114,7 @@ func (p *Packets) connect(s *packet.Session, e *peer, tried []*upstream.Upstream
 	return nil
 }
 
-func dial(s *packet.Session, e *peer, seat *limit.Seat, tried []*upstream.Upstream) (*upstream.Upstream, packet.Handle, error) {
+func (p *Packets) dial(s *packet.Session, e *peer, seat *limit.Seat, tried []*upstream.Upstream) (*upstream.Upstream, packet.Handle, error) {
 	up, err := e.route.Load().Set.Pick(s.Peer().Addr().Unmap(), tried)
 	if err != nil {
 		return nil, packet.Handle{}, err
@@ -121,7 +124,7 @@ func dial(s *packet.Session, e *peer, seat *limit.Seat, tried []*upstream.Upstre
 		up.End()
 		return nil, packet.Handle{}, err
 	}
-	h := &answers{to: s.Conn().Handle(), client: s.Peer(), asked: s.Local(), peer: e, up: up, seat: seat}
+	h := &answers{packets: p, session: s, to: s.Conn().Handle(), client: s.Peer(), asked: s.Local(), peer: e, up: up, seat: seat}
 	out, err := packet.Dial(s.Conn().Group(), to, h)
 	if err != nil {
 		up.End()
@@ -135,6 +138,7 @@ func (e *peer) disconnect() {
 	if e.up != nil {
 		e.seat.Leave()
 		_ = e.out.Close()
+		e.pending.Store(0)
 		e.up.End()
 		e.up = nil
 	}
@@ -188,7 +192,12 @@ func (p *Packets) OnPacket(s *packet.Session, d packet.Packet) error {
 	}
 	e.in += uint64(len(d.Data))
 	r.In.Add(uint64(len(d.Data)))
-	return e.allow(e.out.Send(d.Data, netip.AddrPort{}))
+	e.pending.Add(1)
+	err := e.out.Send(d.Data, netip.AddrPort{})
+	if err != nil {
+		e.pending.Add(-1)
+	}
+	return e.allow(err)
 }
 
 // allow forgives that a queue is full: a datagram more or less gets lost.
@@ -202,7 +211,8 @@ func (e *peer) allow(err error) error {
 
 // OnClose ends the socket.
 func (p *Packets) OnClose(s *packet.Session, err error) {
-	p.live--
+	delete(p.open, s)
+	defer p.closeDrained(s.Conn())
 	e, ok := s.Value().(*peer)
 	if !ok {
 		return

@@ -31,6 +31,9 @@ func (s *sessions) OnOpen(c *packet.Conn) error {
 	return s.Sessions.OnOpen(c)
 }
 
+// OnDrain lets sessions that wait for an answer go on. It opens no others.
+func (s *sessions) OnDrain(c *packet.Conn) { s.packets.beginDrain(c) }
+
 // OnClose ends all sessions.
 func (s *sessions) OnClose(c *packet.Conn, err error) {
 	s.Sessions.OnClose(c, err)
@@ -49,11 +52,11 @@ func (s *sessions) OnPackets(c *packet.Conn, batch []packet.Packet) error {
 		s.Sessions.OnClose(c, nil)
 		s.Sessions = p.sessions(r)
 	}
-	if p.live+len(batch) <= most(r) && !p.seats.Tight() {
+	if len(p.open)+len(batch) <= most(r) && !p.seats.Tight() && !p.drain.on.Load() {
 		return s.Sessions.OnPackets(c, batch)
 	}
 	for i := range batch {
-		if s.Session(c, batch[i].From) == nil && !p.room(r) {
+		if s.Session(c, batch[i].From) == nil && (p.drain.on.Load() || !p.room(r)) {
 			r.Refused.Add(1)
 			continue
 		}
@@ -66,7 +69,7 @@ func (s *sessions) OnPackets(c *packet.Conn, batch []packet.Packet) error {
 
 // room makes room for one more session. It reports whether there is any.
 func (p *Packets) room(r *route.Route) bool {
-	for p.live >= most(r) {
+	for len(p.open) >= most(r) {
 		if !p.evict() {
 			return false
 		}
