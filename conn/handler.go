@@ -37,7 +37,7 @@ type Handler interface {
 
 	// OnDrain: the server is shutting down and waits for the connection to end. Base closes it
 	// once OnData has been given all bytes that have arrived by then, and reading is not paused.
-	// What arrives later may be cut off.
+	// Later bytes may be cut off.
 	OnDrain(c *Conn)
 
 	// OnClose: the connection has ended, whether or not OnOpen was called. It is the last call. err

@@ -81,6 +81,12 @@ func (e *socketEvents) OnEOF(u *Conn) error {
 // OnWritable implements Handler: a goroutine that waits for room learns of it otherwise.
 func (e *socketEvents) OnWritable(*Conn) error { return nil }
 
+// UsersName implements core.StandIn.
+func (*socketEvents) UsersName() string { return "conn.Socket" }
+
+// Own implements core.StandIn: goroutines read and write, not the connection's task.
+func (*socketEvents) Own() bool { return true }
+
 // OnDeadline implements Handler: a Socket's deadlines are not its connection's.
 func (e *socketEvents) OnDeadline(*Conn) error { return os.ErrDeadlineExceeded }
 

@@ -3,6 +3,7 @@ package conn_test
 import (
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,4 +101,55 @@ func TestASlowHandlerIsReportedWhileItRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A Socket's task moves bytes for goroutines. On an overloaded machine its runs may be slow, and
+// nobody can mend that by blocking.Do.
+func TestASlowRunOfASocketIsCountedAndNotReported(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		var told sync.Map
+		cfg := conn.Config{}
+		cfg.Reactor.Backend = backend
+		g, err := conn.NewGroup(cfg, sched.Config{Workers: 2, SlowTask: time.Millisecond, Hooks: sched.Hooks{SlowTask: func(s sched.SlowTask) {
+			told.Store(s.Handler+" "+s.Peer, true)
+		}}})
+		require.NoError(t, err)
+		defer func() {
+			g.Abort()
+			require.NoError(t, g.Wait(t.Context()))
+			require.NoError(t, g.Close())
+		}()
+		l, err := g.ListenSocket(conn.SocketListenerConfig{}, conntest.Listen(t))
+		require.NoError(t, err)
+		defer l.Close()
+		c, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		s, err := l.AcceptContext(t.Context())
+		require.NoError(t, err)
+		defer s.Close()
+		began, release := make(chan bool), make(chan bool)
+		for i := range g.Connections() {
+			require.Equal(t, "conn.Socket", i.Handler)
+			require.NoError(t, i.Handle.Do(func(*conn.Conn) { close(began); <-release }))
+		}
+		conntest.Receive(t, began)
+		other := sched.Go(g.Runtime(), func(*sched.Context) (int, error) { <-release; return 0, nil })
+		conntest.Eventually(t, func() bool { // its run has begun later than the Socket's
+			for what := range told.Range {
+				if !strings.Contains(what.(string), c.LocalAddr().String()) {
+					return true
+				}
+			}
+			return false
+		})
+		close(release)
+		_, err = other.Wait(t.Context())
+		require.NoError(t, err)
+		conntest.Eventually(t, func() bool { return g.Stats().SlowPolls >= 2 }, "both are counted")
+		told.Range(func(what, _ any) bool {
+			require.NotContains(t, what, c.LocalAddr().String())
+			return true
+		})
+	})
 }

@@ -112,9 +112,9 @@ var _ net.Conn = (*Stream)(nil)
 // Then Awaits, Reads and Writes fail in the same way; a sched.Context.Shield defers that.
 //
 // When the server shuts down, a Read that would wait for a next request returns io.EOF, as after
-// CloseRead. That is a Read before which nothing was read, or nothing after the last Write. All bytes
-// are read first that have arrived by then; what arrives later may be cut off. So a plain loop of
-// reads and answers ends. A function that calls Stream.Draining ends itself, and its Reads are left
+// CloseRead. That is a Read before which nothing was read, or nothing after the last Write. Bytes
+// that have arrived by then are read first; later ones may be cut off. So a plain loop of reads and
+// answers ends. A function that calls Stream.Draining ends itself, and its Reads are left
 // alone. A bufio.Scanner takes the io.EOF for the end of a last line: use package conn/frame.
 //
 // Each wait may move fn to another worker: to one that has nothing to do, or away from one that is

@@ -36,7 +36,8 @@ type SlowTask struct {
 
 // A Describer is a Body that provides names for reports of slow tasks. Another goroutine calls
 // DescribeTask while the task runs. So DescribeTask may read data that a run writes only under a
-// lock.
+// lock. The slow runs of a Body with a method RunsOwnCode that returns true are counted, and not
+// reported: they call no function of the user.
 type Describer interface {
 	Body
 	DescribeTask() (handler, peer string)

@@ -46,8 +46,9 @@ func HTTP(h http.Handler) Handler { return HTTPServer(&http.Server{Handler: h}) 
 //   - SetKeepAlivesEnabled(false) closes idle connections soon after it has returned. It leaves
 //     connections open that have had no request.
 //   - Empty lines before a request are skipped after any request, not only after a POST.
-//   - Server.Addr and TLSConfig of srv have no effect. Server.HandshakeTimeout bounds a handshake,
-//     and Server.Logger gets the failed ones.
+//   - Server.Addr and TLSConfig of srv have no effect. A TLSConfig with certificates is an error if
+//     Server.TLS is nil. Server.HandshakeTimeout bounds a handshake, and Server.Logger gets the
+//     failed ones.
 //
 // A Server with this Handler has, by default, fewer workers: see Listen.
 func HTTPServer(srv *http.Server) Handler {

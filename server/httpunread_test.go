@@ -64,6 +64,6 @@ func TestABodyThatNoHandlerReadsStaysInTheKernel(t *testing.T) {
 	})
 }
 
-// perUnread bounds the heap that a request and its client hold, while nobody reads the body. It is a
-// sixth of what the client has sent. On Windows receives in flight have buffers of their own.
+// perUnread bounds the heap that a request and its client hold, while nobody reads the body. It is
+// a sixth of the body so far. On Windows receives in flight have buffers of their own.
 const perUnread = 512 << 10

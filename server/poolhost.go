@@ -13,9 +13,10 @@ import (
 // Requests for a connection are in a queue. A connection that becomes free, given back or newly
 // dialed, goes to the first of them. A dial starts only if fewer dials are in progress than
 // requests are in the queue. The queue may get shorter afterwards. If a dial fails, its error goes
-// to the first request, since the others may still get a connection. So no request waits in vain:
-// for each there is a dial in progress, the end of a back-off, or a full number of connections, one
-// of which will come back or end. Every event that may change this calls serve.
+// to the first request, since the others may still get a connection. So no request waits in vain. A
+// dial is in progress for it, or a back-off will end, or a connection in use will come back or end.
+// The last is enough only if there may be no more connections. Every event that may change this
+// calls serve.
 type poolHost struct {
 	to      target
 	idle    []*pooled // the most recently used one is the last

@@ -12,12 +12,20 @@ import (
 	"github.com/suiro-go/suiro/internal/bubble"
 )
 
-// checkTLS makes the checks of tls.Listen.
+// checkTLS makes the checks of tls.Listen. It also refuses to serve HTTP in plain text where the
+// program has certificates for it in the wrong place.
 func (s *Server) checkTLS() error {
-	if c := s.TLS; c == nil || len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil {
-		return nil
+	if s.TLS != nil && !hasCertificate(s.TLS) {
+		return errors.New("server: TLS has no certificate; set Certificates, GetCertificate or GetConfigForClient")
 	}
-	return errors.New("server: TLS has no certificate; set Certificates, GetCertificate or GetConfigForClient")
+	if h, ok := conn.As[*httpHandler](s.Handler); ok && s.TLS == nil && h.srv.TLSConfig != nil && hasCertificate(h.srv.TLSConfig) {
+		return errors.New("server: the http.Server has certificates in TLSConfig, which is not used; set Server.TLS")
+	}
+	return nil
+}
+
+func hasCertificate(c *tls.Config) bool {
+	return len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil
 }
 
 // overTLS returns the handler with TLS around it, if TLS is set. All of the server's listeners

@@ -6,14 +6,14 @@ import (
 
 // When a server shuts down, requests may have arrived that its handler has not been given: they are
 // in the kernel, or on their way from there. Package net's readers would get them, and so does the
-// handler, before its connection ends. What arrives later may be cut off: a peer that goes on
-// sending would keep the server from its end.
+// handler, before its connection ends. Later bytes may be cut off: a peer that goes on sending
+// would keep the server from its end.
 //
 // How much has arrived can be known only while nothing receives. So the receive in flight is
 // canceled. When it has ended, the sum of the received bytes and of those in the kernel is the mark
 // to be reached.
 
-// An arrival is a wait for what has arrived. It lies in the extras. The task alone has it.
+// An arrival is a wait for bytes that have arrived. It lies in the extras. The task alone has it.
 type arrival struct {
 	then  func() // nil: nobody waits
 	known bool
@@ -25,8 +25,8 @@ type arrival struct {
 // not at all if the connection is closed or breaks before.
 func (c *Conn) WhenReceived(f func()) { c.More().arrival = arrival{then: f} }
 
-// CloseOnceReceived is Close, once OnData has been given what has arrived, and reading is not
-// paused. While the peer takes none of the output, that is waited for as Close waits.
+// CloseOnceReceived is Close, once OnData has been given all bytes that have arrived, and reading
+// is not paused. A peer that takes none of the output has as long for it as after Close.
 func (c *Conn) CloseOnceReceived() {
 	if c.Is(consumed) { // a Socket or a Stream has the input
 		_ = c.Close()
@@ -44,8 +44,8 @@ func (a *arrival) check(c *Conn) {
 		a.then = nil
 		return
 	}
-	switch ended := c.Reading.Is(ReadClosed | Ended); {
-	case ended || a.known:
+	switch {
+	case c.Reading.Is(ReadClosed|Ended) || a.known:
 	case c.Reading.Is(receiving | polling):
 		if !c.Reading.Is(stopping) {
 			c.stopReceiving()
@@ -54,7 +54,7 @@ func (a *arrival) check(c *Conn) {
 	default:
 		a.mark, a.known = inflow(c).Taken+uint64(sock.Unread(c.Endpoint.FD)), true
 	}
-	if c.isOffered(a.mark) {
+	if c.isOffered(a.mark) || c.Reading.Is(starved) { // its end gives memory back
 		then := a.then
 		a.then = nil
 		then()

@@ -189,7 +189,7 @@ func (k *timing) lingered(c *Conn, now time.Duration) {
 		return
 	}
 	flow := deadlines.Outflow{Taken: c.Inbox.Right.Sent(), Kept: sock.Unacked(c.Endpoint.FD)}
-	if !c.Is(Closing) { // it waits for what has arrived, which waits for the peer: arrival.check goes on
+	if !c.Is(Closing) { // the peer has kept bytes that had arrived from being offered: see arrival.check
 		if k.Lingered(now, false, flow) != deadlines.Another && c.Reading.Is(Paused) {
 			_ = c.Close()
 		}

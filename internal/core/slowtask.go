@@ -16,6 +16,16 @@ func (t *connTask) DescribeTask() (handler, peer string) {
 	return NameOf(h), c.Remote().String()
 }
 
+// RunsOwnCode reports whether the runs call no function of the user.
+func (t *connTask) RunsOwnCode() bool {
+	c := (*Conn)(t)
+	c.Mu.Lock()
+	h := c.Handler
+	c.Mu.Unlock()
+	s, ok := h.(StandIn)
+	return ok && s.Own()
+}
+
 // TaskListener names the listener in labels of profiles.
 func (t *connTask) TaskListener() string { return (*Conn)(t).Origin().Listener() }
 
@@ -29,6 +39,8 @@ func NameOf(h any) string {
 
 // A StandIn is a handler in place of the user's.
 type StandIn interface {
-	// UsersName names the user's handler.
+	// UsersName names the user's handler, or this one if it is there for itself.
 	UsersName() string
+	// Own reports whether the runs call no function of the user.
+	Own() bool
 }
