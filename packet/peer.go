@@ -314,6 +314,9 @@ func (h *sessionTasks) run(cx *sched.Context, s *Session, p *Peer) {
 		}
 		ended := p.ended
 		p.mu.Unlock()
+		if cx.Canceled() { // the workers stop, which is no fault of the session
+			err = nil
+		}
 		if !ended { // else OnClose was called; after an error of enqueue, OnClose will be called
 			_ = p.conn.enqueue(command{kind: cmdSession, do: func(*Conn) { h.returned(s, err) }})
 		}
