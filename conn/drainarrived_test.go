@@ -16,11 +16,14 @@ import (
 	"github.com/suiro-go/suiro/sched"
 )
 
+// arriving is how many bytes arrive after the first request.
+const arriving = 40 << 10
+
 // arrivesDuringADrain begins a request of one byte, and while its handler works sends more and
 // begins the shutdown. begun is sent to by the handler, which waits for c.Draining then.
 func arrivesDuringADrain(t *testing.T, f *fixture, c net.Conn, begun chan bool) {
 	t.Helper()
-	more := bytes.Repeat([]byte("b"), 40<<10)
+	more := bytes.Repeat([]byte("b"), arriving)
 	write(t, c, "a")
 	conntest.Receive(t, begun)
 	write(t, c, string(more))
@@ -46,7 +49,7 @@ func works(c *conn.Conn, begun chan bool) {
 }
 
 func TestWhatHasArrivedAtAShutdownIsGivenToTheHandlerBeforeTheEnd(t *testing.T) {
-	echo := func(begun chan bool) conn.Handler {
+	echo := func(_ *fixture, begun chan bool) conn.Handler {
 		return funcs{data: func(c *conn.Conn) error {
 			works(c, begun)
 			p, _ := c.Next(-1)
@@ -54,9 +57,9 @@ func TestWhatHasArrivedAtAShutdownIsGivenToTheHandlerBeforeTheEnd(t *testing.T) 
 			return err
 		}}
 	}
-	for name, handler := range map[string]func(begun chan bool) conn.Handler{
+	for name, handler := range map[string]func(f *fixture, begun chan bool) conn.Handler{
 		"callbacks": echo,
-		"by pieces": func(begun chan bool) conn.Handler { // more is unread than it takes in one call
+		"by pieces": func(_ *fixture, begun chan bool) conn.Handler { // more is unread than it takes in one call
 			return funcs{data: func(c *conn.Conn) error {
 				works(c, begun)
 				for c.Buffered() > 0 {
@@ -68,7 +71,7 @@ func TestWhatHasArrivedAtAShutdownIsGivenToTheHandlerBeforeTheEnd(t *testing.T) 
 				return nil
 			}}
 		},
-		"paused": func(begun chan bool) conn.Handler { // as a handler does that asks a database
+		"paused": func(_ *fixture, begun chan bool) conn.Handler { // as a handler does that asks a database
 			return funcs{data: func(c *conn.Conn) error {
 				if err := c.PauseRead(); err != nil {
 					return err
@@ -95,7 +98,35 @@ func TestWhatHasArrivedAtAShutdownIsGivenToTheHandlerBeforeTheEnd(t *testing.T) 
 				return nil
 			}}
 		},
-		"sequential": func(begun chan bool) conn.Handler {
+		"passed on": func(f *fixture, begun chan bool) conn.Handler { // the new handler ends the connection itself
+			last := funcs{drain: func(*conn.Conn) {}}
+			all := 0
+			last.data = func(c *conn.Conn) error {
+				p, _ := c.Next(-1)
+				p, h := bytes.Clone(p), c.Handle()
+				all += len(p)
+				end := all == arriving
+				go func() {
+					_ = h.Do(func(c *conn.Conn) {
+						_, _ = c.Write(p)
+						if end {
+							_ = c.Close()
+						}
+					})
+				}()
+				return nil
+			}
+			return funcs{data: func(c *conn.Conn) error {
+				if !c.Draining() {
+					works(c, begun)
+					p, _ := c.Next(1)
+					_, err := c.Write(p)
+					return err
+				}
+				return c.SetHandler(f.audit.of(last))
+			}}
+		},
+		"sequential": func(_ *fixture, begun chan bool) conn.Handler {
 			return conn.Sequential(func(cx *sched.Context, s *conn.Stream) error {
 				p := make([]byte, 1000)
 				for {
@@ -123,7 +154,8 @@ func TestWhatHasArrivedAtAShutdownIsGivenToTheHandlerBeforeTheEnd(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			conntest.Matrix(t, func(t *testing.T, backend string, workers int) {
 				begun := make(chan bool, 1)
-				f := serve(t, backend, workers, handler(begun))
+				f := newFixture(t, backend, workers)
+				f.listen("tcp", "127.0.0.1:0", handler(f, begun))
 				arrivesDuringADrain(t, f, f.dial(), begun)
 			})
 		})
@@ -132,7 +164,7 @@ func TestWhatHasArrivedAtAShutdownIsGivenToTheHandlerBeforeTheEnd(t *testing.T) 
 		secret := newSecret(t)
 		conntest.Backends(t, func(t *testing.T, backend string) {
 			begun := make(chan bool, 1)
-			f := covered(t, backend, 2, secret.server, echo(begun))
+			f := covered(t, backend, 2, secret.server, echo(nil, begun))
 			arrivesDuringADrain(t, f, tls.Client(f.dial(), secret.client), begun)
 		})
 	})

@@ -136,11 +136,12 @@ func (h *handler) OnDeadline(c *server.Conn) error {
 	return h.reject(c, s, w, &h1.Error{Status: 408, Reason: "request took too long"})
 }
 
-// OnDrain closes an idle connection, and a busy one after the response.
+// OnDrain closes an idle connection once requests that have arrived are answered, and a busy one
+// after the response.
 func (h *handler) OnDrain(c *server.Conn) {
 	s, ok := c.Value().(*session)
 	if !ok || !s.partial && !s.parser.InBody() {
-		_ = c.Close()
+		h.Base.OnDrain(c)
 		return
 	}
 	s.response.last = s.parser.InBody()

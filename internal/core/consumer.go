@@ -121,6 +121,9 @@ func (r *roles) readsOn() bool {
 
 // Install makes h the connection's handler.
 func (c *Conn) Install(h any) {
+	if c.Extras != nil && !c.Is(consumed) {
+		c.Extras.arrival.then = nil // the new handler's OnDrain is called, or it ends by itself
+	}
 	c.Mu.Lock()
 	c.Handler = h
 	c.Mu.Unlock()

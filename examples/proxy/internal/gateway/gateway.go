@@ -98,6 +98,6 @@ func (h *idle) OnData(c *conn.Conn) error {
 func (h *idle) OnDrain(c *conn.Conn) {
 	h.gateway.draining.Store(true)
 	if !c.Lent() {
-		_ = c.Close()
+		h.Base.OnDrain(c) // a request that has arrived is served
 	}
 }
