@@ -75,7 +75,7 @@ func TestAWorkerHoldsThenBlocksAndThenStaysSo(t *testing.T) {
 
 func TestAWorkerHoldsByDefault(t *testing.T) {
 	inBubble(t, sched.Config{Workers: 1}, func(t *testing.T, rt *sched.Runtime, fakes []*fake) {
-		// on a slow machine the task may come after the hold that was set: the next is one of 100 µs
+		// on a slow machine the task may miss the hold that was set, and get the usual one
 		requireCalls(t, fakes[0], wakeUp(rt, 0, time.Millisecond), []call{{holding, time.Millisecond}, {blocking, -1}},
 			[]call{{blocking, -1}}, []call{{holding, 100 * time.Microsecond}, {blocking, -1}})
 	})
