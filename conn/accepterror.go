@@ -2,12 +2,11 @@ package conn
 
 import (
 	"context"
-	"fmt"
 	"net"
 
 	"github.com/suiro-go/suiro/internal/ctxcheck"
+	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/sock"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // endOf is the error of a ctx that has ended, before a call begins (see ctxcheck.Ended).
@@ -18,8 +17,5 @@ func acceptError(addr net.Addr, err error) error {
 	if _, named := err.(*net.OpError); named {
 		return err
 	}
-	if err == sched.ErrClosed { // the workers have stopped
-		err = fmt.Errorf("the group is closed: %w: %w", net.ErrClosed, err)
-	}
-	return opErrorOf("accept", addr, sock.ContextError(err))
+	return opErrorOf("accept", addr, sock.ContextError(engine.GroupError(err)))
 }

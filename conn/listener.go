@@ -68,9 +68,9 @@ func (g *Group) prepare(worker int, ln net.Listener, h Handler, backlog int) (*L
 	if err != nil {
 		return nil, opErrorOf("listen", ln.Addr(), err)
 	}
-	if err := g.core.Runtime.Start(); err != nil {
+	if err := g.core.Engine.Start(); err != nil {
 		sock.Close(fd)
-		return nil, opErrorOf("listen", ln.Addr(), core.GroupError(err))
+		return nil, opErrorOf("listen", ln.Addr(), err)
 	}
 	l := &Listener{group: g, handler: h, worker: worker, lingers: sock.Lingers(fd)}
 	l.socket.Owner, l.socket.Addr = (*listenerOwner)(l), ln.Addr()

@@ -84,8 +84,8 @@ func (e *socketEvents) OnWritable(*Conn) error { return nil }
 // UsersName implements core.StandIn.
 func (*socketEvents) UsersName() string { return "conn.Socket" }
 
-// Own implements core.StandIn: goroutines read and write, not the connection's task.
-func (*socketEvents) Own() bool { return true }
+// Own implements core.Own: goroutines read and write, not the connection's task.
+func (*socketEvents) Own() {}
 
 // OnDeadline implements Handler: a Socket's deadlines are not its connection's.
 func (e *socketEvents) OnDeadline(*Conn) error { return os.ErrDeadlineExceeded }

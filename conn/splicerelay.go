@@ -335,5 +335,5 @@ func (r *relay) Settled(c *core.Conn) {
 // UsersName implements core.StandIn.
 func (*relay) UsersName() string { return "conn.Splice" }
 
-// Own implements core.StandIn.
-func (*relay) Own() bool { return true }
+// Own implements core.Own.
+func (*relay) Own() {}

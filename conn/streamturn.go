@@ -406,6 +406,3 @@ func (*streamEvents) HandlerName() string { return "a function of Stream.Go" }
 
 // UsersName implements core.StandIn.
 func (e *streamEvents) UsersName() string { return engine.HandlerName(e.outer) }
-
-// Own implements core.StandIn.
-func (*streamEvents) Own() bool { return false }

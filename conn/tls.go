@@ -295,6 +295,3 @@ func (h *handshakeHandler) Abandoned(c *core.Conn, _ error) {
 
 // UsersName implements core.StandIn.
 func (h *handshakeHandler) UsersName() string { return core.NameOf(h.inner) }
-
-// Own implements core.StandIn: certificates may be a function's.
-func (*handshakeHandler) Own() bool { return false }

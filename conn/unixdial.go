@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/suiro-go/suiro/internal/ready"
 	"github.com/suiro-go/suiro/internal/saturate"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
@@ -37,11 +38,7 @@ func (g *Group) DialUnix(ctx context.Context, cfg UnixDialConfig) (*UnixStream, 
 		return nil, err
 	}
 	f := &dialUnixFuture{group: g, cfg: cfg, fd: -1}
-	s, err := sched.Block(ctx, g.core.Runtime, f)
-	if err == sched.ErrClosed { // the workers have stopped
-		err = f.opError(net.ErrClosed)
-	}
-	return s, err
+	return ready.WaitFor(ctx, g.core.Runtime, f, f.opError)
 }
 
 // DialUnixFuture is DialUnix as a future, for one connection: its first poll starts the dial. A
@@ -131,8 +128,8 @@ func (f *dialUnixFuture) begin() (err error) {
 	if err := filesPass(); err != nil {
 		return err
 	}
-	if err := g.core.Runtime.Start(); err != nil {
-		return net.ErrClosed
+	if err := g.core.Engine.Start(); err != nil {
+		return err
 	}
 	if limit := cmp.Or(f.cfg.Timeout, g.core.Config.ConnectTimeout); limit > 0 {
 		f.until = saturate.Add(g.core.Runtime.Now(), limit)

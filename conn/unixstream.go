@@ -140,7 +140,7 @@ func (s *UnixStream) with(op string, f func(fd int) error) error {
 }
 
 func (s *UnixStream) opError(op string, err error) error {
-	if errors.Is(err, net.ErrClosed) || err == sched.ErrClosed {
+	if errors.Is(err, net.ErrClosed) {
 		err = net.ErrClosed
 	}
 	return &net.OpError{Op: op, Net: "unix", Source: s.local, Addr: s.peer, Err: err}
@@ -235,8 +235,9 @@ func withDescriptors(files []*os.File, fds []int, f func(fds []int) syscall.Errn
 // RecvFiles receives at least one byte into p, and the files that came with the bytes. See
 // TryRecvFiles.
 func (s *UnixStream) RecvFiles(ctx context.Context, p []byte) (n int, files []*os.File, err error) {
-	got, err := sched.Block(ctx, s.sock.Group().RT, s.RecvFilesFuture(p))
-	return got.N, got.Files, s.blocked("read", err)
+	closed := func(err error) error { return s.opError("read", err) }
+	got, err := ready.WaitFor(ctx, s.sock.Group().RT, s.RecvFilesFuture(p), closed)
+	return got.N, got.Files, err
 }
 
 // ReceivedFiles is what a future of RecvFilesFuture has received.
@@ -288,8 +289,9 @@ func (f *recvFilesFuture) Cancel() { f.s.sock.Drop(ready.In, &f.wait) }
 // See TrySendFiles.
 func (s *UnixStream) SendFiles(ctx context.Context, p []byte, files []*os.File) (int, error) {
 	f := s.SendFilesFuture(p, files)
-	_, err := sched.Block(ctx, s.sock.Group().RT, f)
-	return f.sent, s.blocked("write", err)
+	closed := func(err error) error { return s.opError("write", err) }
+	_, err := ready.WaitFor(ctx, s.sock.Group().RT, f, closed)
+	return f.sent, err
 }
 
 // SendFilesFuture is SendFiles as a future. p must not change, and the files must stay open, until
@@ -334,15 +336,6 @@ func (f *SendFilesFuture) Sent() int { return f.sent }
 
 // Cancel implements sched.Canceler.
 func (f *SendFilesFuture) Cancel() { f.s.sock.Drop(ready.Out, &f.wait) }
-
-// blocked is the error of sched.Block. When the workers stop, the goroutine that waits may notice
-// this before the end of the connection.
-func (s *UnixStream) blocked(op string, err error) error {
-	if err == sched.ErrClosed {
-		return s.opError(op, err)
-	}
-	return err
-}
 
 // ended is the error that a wait has ended with.
 func (s *UnixStream) ended(op string, err error) error {

@@ -98,7 +98,7 @@ func Dial(g Group, to netip.AddrPort, h Handler) (Handle, error) {
 
 func attach(owner Group, fd int, h Handler) (Handle, error) {
 	g := engine.Reveal(owner)
-	if err := g.RT.Start(); err != nil {
+	if err := g.Start(); err != nil {
 		sock.Close(fd)
 		return Handle{}, err
 	}

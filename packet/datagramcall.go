@@ -188,17 +188,14 @@ func (c *call) now(ctx context.Context) (int, error) {
 
 // ready is now without a first attempt.
 func (c *call) ready(ctx context.Context) (int, error) {
-	n, err := sched.Block(ctx, c.s.sock.Group().RT, c)
-	if err == sched.ErrClosed {
-		err = c.s.ended(c.op(), err)
-	}
-	return n, err
+	closed := func(err error) error { return c.s.ended(c.op(), err) }
+	return ready.WaitFor(ctx, c.s.sock.Group().RT, c, closed)
 }
 
-// closedOr returns net.ErrClosed for the errors of a reactor or a runtime that has ended, and other
-// errors as they are.
+// closedOr returns net.ErrClosed for the errors of a reactor that has ended, and other errors as
+// they are.
 func closedOr(err error) error {
-	if err != os.ErrDeadlineExceeded && (err == sched.ErrClosed || errors.Is(err, net.ErrClosed)) {
+	if err != os.ErrDeadlineExceeded && errors.Is(err, net.ErrClosed) {
 		return net.ErrClosed
 	}
 	return err

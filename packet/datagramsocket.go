@@ -13,7 +13,6 @@ import (
 	"github.com/suiro-go/suiro/internal/ready"
 	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/reactor"
-	"github.com/suiro-go/suiro/sched"
 )
 
 // A DatagramSocket is a datagram socket for tasks and goroutines, used through one of its two
@@ -109,9 +108,7 @@ func (s *DatagramSocket[A]) open(owner Group, fd int) error {
 			s.from.Outside.Ended.Add(1)
 			g.Origins.Unuse(s.from)
 		})
-	}
-	if err == nil || err == sched.ErrClosed {
-		return err
+		return nil
 	}
 	op := "listen"
 	if s.dialed {

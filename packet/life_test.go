@@ -326,6 +326,9 @@ func TestPacketSocketsThatCannotBeMadeReturnTheReason(t *testing.T) {
 		require.NoError(t, g.Close())
 		_, err = packet.Listen(g, listenUDP(t, "udp4", "127.0.0.1:0"), h)
 		require.ErrorIs(t, err, sched.ErrClosed)
+		require.ErrorIs(t, err, net.ErrClosed)
+		_, err = packet.ListenUDP(g, listenUDP(t, "udp4", "127.0.0.1:0"))
+		requireOpError(t, err, "listen", net.ErrClosed)
 	})
 	for name, cfg := range map[string]reactor.Config{
 		"use a power of two":     {Datagrams: 3},

@@ -3,7 +3,6 @@ package packet
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/suiro-go/suiro/internal/engine"
 	"github.com/suiro-go/suiro/internal/list"
 	"github.com/suiro-go/suiro/internal/panics"
+	"github.com/suiro-go/suiro/internal/ready"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -98,12 +98,10 @@ func (p *Peer) Recv(ctx context.Context, b []byte) (int, error) {
 	}
 	f := peerCalls.Get().(*peerRecvFuture)
 	f.p, f.b = p, b
-	n, err := sched.Block(ctx, p.group.RT, f)
+	closed := func(err error) error { return p.conn.opError("read", p.addr, err) }
+	n, err := ready.WaitFor(ctx, p.group.RT, f, closed)
 	f.p, f.b = nil, nil
 	peerCalls.Put(f)
-	if err == sched.ErrClosed { // the workers have stopped
-		err = p.conn.opError("read", p.addr, net.ErrClosed)
-	}
 	return n, err
 }
 

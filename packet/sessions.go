@@ -185,7 +185,7 @@ func (c *Conn) sessionsEnd(err error) error {
 	case err == nil:
 		err = engine.ErrGone
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fmt.Errorf("%w: %v", engine.ErrGone, err)
+		err = fmt.Errorf("%w: %v", engine.ErrGone, err) //nolint:errorlint // only an idle session's is a time-out
 	case errors.Is(err, net.ErrClosed):
 		return err
 	default:

@@ -22,7 +22,7 @@ func TestSessionsOfAClosedGroupDoNotCount(t *testing.T) {
 			for {
 				n, err := p.Recv(cx, b)
 				if err != nil {
-					return nil //nolint:nilerr // the session has ended
+					return nil // the session has ended
 				}
 				if err := p.Send(b[:n]); err != nil {
 					return err

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/suiro-go/suiro/internal/conntest"
+	"github.com/suiro-go/suiro/server"
 )
 
 func TestPagesAndEchoes(t *testing.T) {
@@ -239,6 +240,37 @@ func TestShutdownFinishesTheRequestUnderWay(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, c.Close())
 		}
+		require.NoError(t, conntest.Receive(t, done))
+	})
+}
+
+// A request that arrives while the connection's task does something else is answered before a
+// shutdown ends the connection, which seems idle.
+func TestShutdownAnswersARequestThatHasArrived(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		s := serve(t, backend, 1)
+		c := s.dial()
+		in := bufio.NewReader(c)
+		require.NoError(t, pipeline(c, in, 1, 0, nil))
+		held := make(chan struct{})
+		for i := range s.Group().Connections() {
+			require.NoError(t, i.Handle.Do(func(c *server.Conn) {
+				close(held)
+				for !c.Draining() {
+					time.Sleep(time.Millisecond)
+				}
+			}))
+		}
+		conntest.Receive(t, held)
+		_, err := io.WriteString(c, "GET /plaintext HTTP/1.1\r\nHost: a\r\n\r\n")
+		require.NoError(t, err)
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown(context.Background()) }()
+		_, body := readResponse(t, in, "GET")
+		require.Equal(t, plaintext, body)
+		_, err = in.ReadByte()
+		require.ErrorIs(t, err, io.EOF)
+		require.NoError(t, c.Close())
 		require.NoError(t, conntest.Receive(t, done))
 	})
 }

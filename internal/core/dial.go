@@ -23,8 +23,8 @@ func (g *Group) DialWith(cfg *DialConfig, h any) (Handle, error) {
 	if target == nil {
 		return Handle{}, &net.OpError{Op: "dial", Net: "tcp", Err: attempts.ErrNoAddrs}
 	}
-	if err := g.Runtime.Start(); err != nil {
-		return Handle{}, &net.OpError{Op: "dial", Net: target.Network(), Source: cfg.LocalAddr, Addr: target, Err: GroupError(err)}
+	if err := g.Engine.Start(); err != nil {
+		return Handle{}, &net.OpError{Op: "dial", Net: target.Network(), Source: cfg.LocalAddr, Addr: target, Err: err}
 	}
 	c := NewConn(g, -1, h)
 	switch {
@@ -76,7 +76,8 @@ func (g *Group) DialWith(cfg *DialConfig, h any) (Handle, error) {
 	g.Engine.Table.Add(&c.Endpoint)
 	h2 := c.Handle()
 	if near := cfg.Near; near != nil {
-		near.More().dialed = append(near.Extras.dialed, start{c, at})
+		extras := near.More()
+		extras.dialed = append(extras.dialed, start{c, at})
 		near.Task.Wake() // a run follows even if the caller is none of its handler's methods
 	} else {
 		c.Task.WakeOn(at)

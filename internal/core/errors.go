@@ -44,14 +44,6 @@ var (
 // A PanicError is the error of a connection whose handler panicked.
 type PanicError = sched.PanicError
 
-// GroupError is an error of the group. One of workers that have stopped matches net.ErrClosed too.
-func GroupError(err error) error {
-	if errors.Is(err, sched.ErrClosed) {
-		return fmt.Errorf("conn: the group is closed: %w: %w", net.ErrClosed, err)
-	}
-	return err
-}
-
 // OpError wraps an error as package net does. A failed dial has no source unless its user has
 // chosen the port.
 func (c *Conn) OpError(op string, err error) error {

@@ -16,14 +16,14 @@ func (t *connTask) DescribeTask() (handler, peer string) {
 	return NameOf(h), c.Remote().String()
 }
 
-// RunsOwnCode reports whether the runs call no function of the user.
+// RunsOwnCode reports whether the runs call no function of the user, but for those of Handle.Do.
 func (t *connTask) RunsOwnCode() bool {
 	c := (*Conn)(t)
 	c.Mu.Lock()
 	h := c.Handler
 	c.Mu.Unlock()
-	s, ok := h.(StandIn)
-	return ok && s.Own()
+	_, own := h.(Own)
+	return own
 }
 
 // TaskListener names the listener in labels of profiles.
@@ -41,6 +41,7 @@ func NameOf(h any) string {
 type StandIn interface {
 	// UsersName names the user's handler, or this one if it is there for itself.
 	UsersName() string
-	// Own reports whether the runs call no function of the user.
-	Own() bool
 }
+
+// An Own handler is the library's: its methods call no function of the user.
+type Own interface{ Own() }

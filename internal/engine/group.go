@@ -62,6 +62,17 @@ type Group struct {
 	panics atomic.Uint64
 }
 
+// Start starts the group's workers, unless they run. The error is a GroupError.
+func (g *Group) Start() error { return GroupError(g.RT.Start()) }
+
+// GroupError is an error of a group. One of workers that have stopped matches net.ErrClosed too.
+func GroupError(err error) error {
+	if err == sched.ErrClosed {
+		return fmt.Errorf("the group is closed: %w: %w", net.ErrClosed, err)
+	}
+	return err
+}
+
 // Origin is the origin of a socket's address. Origins.Unuse follows when the socket is closed.
 func (g *Group) Origin(kind OriginKind, addr net.Addr) *Origin {
 	return g.Origins.Use(KeyOf(kind, addr), max(1, g.RT.Workers()+g.RT.Spares()))

@@ -83,7 +83,7 @@ func (s *Socket) Open(g *engine.Group, fd int, outbound bool) error {
 }
 
 func prepare(g *engine.Group, fd int, outbound bool) error {
-	if err := g.RT.Start(); err != nil {
+	if err := g.Start(); err != nil {
 		return err
 	}
 	if errno := reactor.PrepareTry(fd); errno != 0 {
