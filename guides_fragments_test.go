@@ -37,7 +37,7 @@ import (
 var importable = withPublic(map[string]string{
 	"bufio": "bufio", "bytes": "bytes", "context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt",
 	"http": "net/http", "io": "io", "log": "log", "net": "net", "netip": "net/netip", "os": "os", "slog": "log/slog",
-	"sql": "database/sql", "strings": "strings", "sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls",
+	"sql": "database/sql", "strings": "strings", "sync": "sync", "atomic": "sync/atomic", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls",
 	"x509": "crypto/x509", "synctest": "testing/synctest",
 })
 
