@@ -2,7 +2,8 @@ package conn
 
 // A Wrapper is a Handler around another one. It adds something, and passes the calls on, as
 // embedding the Handler does. Unwrap is the way to the other features of the Handler within, as
-// http.ResponseController finds those of an http.ResponseWriter.
+// http.ResponseController finds those of an http.ResponseWriter. Logs have the type of the Wrapper,
+// or what a method HandlerName() string of it returns.
 //
 // Sequential and Conn.Lend replace the Wrapper by a handler of their own. It then sees OnOpen,
 // OnDrain and OnClose, and no bytes. SetHandler and PassTo end a Wrapper's part. A Wrapper

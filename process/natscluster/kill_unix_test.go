@@ -99,12 +99,16 @@ func TestNodesThatAreParted(t *testing.T) {
 		})
 		return s
 	}
+	begin := time.Now()
 	send(0)
 	for _, n := range both {
-		until(n, func(s status) bool { return s.Received > eachShaky/100 })
+		until(n, func(s status) bool { return s.Received > eachShaky/10 })
 	}
-	reasons := watch(t, host, both[1].pid)
-	until(both[1], func(status) bool { return true }) // the monitor is set
+	reasons, before := watch(t, host, both[1].pid), 0
+	for _, n := range both { // the monitor is set by the second answer
+		before += until(n, func(status) bool { return true }).Received
+	}
+	t.Logf("%.0f messages a second before the partition", float64(before)/time.Since(begin).Seconds())
 	proxy.partition()
 	require.Equal(t, natscluster.ErrNodeLost, <-reasons)
 	until(both[0], func(s status) bool { return s.Sent > 0 }) // it has lost b, or has sent everything
