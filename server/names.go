@@ -10,7 +10,7 @@ import (
 // here as well. Some methods of Group take other types of package conn, such as Group.ListenOn.
 type (
 	// Handler gets the events of each connection, by one goroutine at a time. Its methods run on
-	// workers and must not block.
+	// workers and must not block. Its methods: go doc conn.Handler.
 	Handler = conn.Handler
 	// Base implements all of Handler but OnData. Embed it. OnEOF and OnDrain close the connection,
 	// OnDeadline ends it with os.ErrDeadlineExceeded, and the others do nothing.
@@ -53,7 +53,8 @@ type (
 	//	peer     RemoteAddr LocalAddr PeerCred TLS
 	//	state    SetValue Value
 	Stream = conn.Stream
-	// Branch is a function that runs beside that of a Stream, see Stream.Go.
+	// Branch is a function that runs beside that of a Stream, see Stream.Go. Its methods: go doc
+	// conn.Branch.
 	Branch = conn.Branch
 	// Socket is a connection for ordinary goroutines: the listeners of Listen accept it. Its
 	// methods: go doc conn.Socket.
@@ -71,15 +72,16 @@ type (
 	Spliced = conn.Spliced
 
 	// Group is a set of workers with the connections that they serve: see Server.Group and
-	// Server.On. Any goroutine may use it.
+	// Server.On. Any goroutine may use it. Its methods: go doc conn.Group.
 	Group = conn.Group
 	// Config has limits and time-outs of connections, see Server.ConnConfig. Zero fields mean the
-	// defaults.
+	// defaults. Its fields: go doc conn.Config.
 	Config = conn.Config
-	// Stats are the counters of a Group from its start on, returned by Group.Stats.
+	// Stats are the counters of a Group from its start on, returned by Group.Stats. Their fields:
+	// go doc conn.Stats.
 	Stats = conn.Stats
 	// TLSConfig configures conn.ServeTLS and conn.ConnectTLS. A Server makes one from its own
-	// fields.
+	// fields. Its fields: go doc conn.TLSConfig.
 	TLSConfig = conn.TLSConfig
 	// Overflow says how a listener treats a connection above Config.MaxConns. The zero value is
 	// OverflowReset.
@@ -156,27 +158,30 @@ func As[T any](h Handler) (t T, ok bool) { return conn.As[T](h) }
 // The types of package packet that a handler of datagrams needs have their names here as well.
 type (
 	// PacketHandler gets the events of a packet socket, by one goroutine at a time. Its methods run
-	// on workers and must not block.
+	// on workers and must not block. Its methods: go doc packet.Handler.
 	PacketHandler = packet.Handler
 	// PacketBase implements all of PacketHandler but OnPackets. Embed it.
 	PacketBase = packet.Base
 	// PacketConn is a packet socket. Only the socket's PacketHandler may use it, while one of the
-	// PacketHandler's methods runs.
+	// PacketHandler's methods runs. Its methods: go doc packet.Conn.
 	PacketConn = packet.Conn
 	// PacketHandle refers to a packet socket from any goroutine, for any length of time. After the
-	// socket's end, and for the zero value, errors match net.ErrClosed.
+	// socket's end, and for the zero value, errors match net.ErrClosed. Its methods: go doc
+	// packet.Handle.
 	PacketHandle = packet.Handle
 	// PacketSocket is a packet socket for ordinary goroutines, with the methods of *net.UDPConn.
+	// Its methods: go doc packet.Socket.
 	PacketSocket = packet.Socket
 	// Packet is a received datagram. Its Data is valid until OnPackets returns.
 	Packet = packet.Packet
-	// Sessions is a PacketHandler that keeps a session for each peer that has sent lately.
+	// Sessions is a PacketHandler that keeps a session for each peer that has sent lately. Its
+	// fields: go doc packet.Sessions.
 	Sessions = packet.Sessions
 	// Session is one peer of a Sessions. Only the SessionHandler may use it, while one of the
-	// SessionHandler's methods runs.
+	// SessionHandler's methods runs. Its methods: go doc packet.Session.
 	Session = packet.Session
 	// SessionHandler gets the events of each session, by one goroutine at a time for one socket.
-	// Its methods run on workers and must not block.
+	// Its methods run on workers and must not block. Its methods: go doc packet.SessionHandler.
 	SessionHandler = packet.SessionHandler
 )
 
@@ -190,15 +195,17 @@ type (
 	// of addresses.
 	DatagramSocket[A any] = packet.DatagramSocket[A]
 	// UDPSocket is a UDP socket. Any number of tasks and goroutines may use it at once. Errors
-	// match net.ErrClosed after Close.
+	// match net.ErrClosed after Close. Its methods: go doc packet.DatagramSocket.
 	UDPSocket = packet.UDPSocket
 	// Peer is one peer of a socket, for the task that serves it. It keeps up to 64 datagrams until
-	// they are received, and drops further ones. Any goroutine may use it.
+	// they are received, and drops further ones. Any goroutine may use it. Its methods: go doc
+	// packet.Peer.
 	Peer = packet.Peer
 	// UnixDatagram is a Unix datagram socket. Any number of tasks and goroutines may use it at
-	// once. Errors match net.ErrClosed after Close.
+	// once. Errors match net.ErrClosed after Close. Its methods: go doc packet.DatagramSocket.
 	UnixDatagram = packet.UnixDatagram
-	// NetConn is a datagram socket with the interfaces of package net, for libraries.
+	// NetConn is a datagram socket with the interfaces of package net, for libraries. Its methods:
+	// go doc packet.NetConn.
 	NetConn = packet.NetConn
 	// DatagramMessage is one datagram of a batch that is sent or received in one call.
 	DatagramMessage[A any] = packet.Message[A]
