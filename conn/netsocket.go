@@ -61,12 +61,14 @@ func NewSocket() *Socket {
 // returns the error of ctx. Then the attempt goes on, until Close or Handle.Abort ends it. Any
 // goroutine may call it. On a worker it does not wait, but returns sched.ErrBlocksWorker.
 func (s *Socket) WaitOpen(ctx context.Context) error {
-	if s.opened != nil {
+	st := s.duplex.State() // those it wakes may ask before opened is closed
+	if s.opened != nil && !st.Opened && !st.Gone {
 		if err := s.awaitOpened(ctx); err != nil {
 			return err
 		}
+		st = s.duplex.State()
 	}
-	if st := s.duplex.State(); !st.Opened {
+	if !st.Opened {
 		return st.Failed
 	}
 	return nil

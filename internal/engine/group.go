@@ -62,7 +62,7 @@ type Group struct {
 	panics atomic.Uint64
 }
 
-// Start starts the group's workers, unless they run. The error is a GroupError.
+// Start starts the group's workers, unless they run. Errors are those of GroupError.
 func (g *Group) Start() error { return GroupError(g.RT.Start()) }
 
 // GroupError is an error of a group. One of workers that have stopped matches net.ErrClosed too.
