@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -340,4 +341,11 @@ func (b *blocks) Step(events []Event, out *StepOutput) error {
 	b.began = true
 	out.Yield(1, struct{}{})
 	return nil
+}
+
+// An idle process costs this, its slot of the table, and what the user keeps.
+func TestAProcessIsSmall(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) == 8 {
+		require.LessOrEqual(t, unsafe.Sizeof(stepper{}), uintptr(256), "a size class of Go's allocator")
+	}
 }

@@ -18,16 +18,17 @@ type proc struct {
 	task    sched.Task
 	mailbox mpsc.Mailbox[Event]
 	state   mpsc.State
+	signals int32 // events in pending that are not messages
 	pid     PID
 	sys     *System
 	self    Self
 	wake    func()         // wakes the process; nil: by its task
 	cx      *sched.Context // of the present run
 
-	// Taken from the mailbox and not received yet. mu guards them with OverflowDropOldest.
+	// Taken from the mailbox and not received yet. mu guards them, and signals, with
+	// OverflowDropOldest.
 	pending, latest *node // all but completions of yields
 	answers         *node // completions of yields: the latest, in a circle
-	signals         int32 // events in pending that are not messages
 
 	killed atomic.Pointer[error] // the reason of a kill; set once
 

@@ -45,7 +45,10 @@ func (s *Self) where() (*System, *proc)   { return s.p.sys, s.p }
 // Start starts a process, whose Init is called soon. The error is ErrShutdown, ErrNameTaken, or
 // that of the runtime; the process then never runs, and none of its methods is called.
 func Start(at Starter, p Process, o Options) (PID, error) {
-	b := &stepper{process: p, method: o.Method, input: o.Input}
+	b := &stepper{process: p}
+	if o.Method != "" || o.Input != nil {
+		b.entry = &entry{o.Method, o.Input}
+	}
 	s, parent := at.where()
 	b.proc.init(s, b, &o)
 	return s.launch(parent, &b.proc, &o)
@@ -99,11 +102,16 @@ func limitOf(n int) int32 {
 type stepper struct {
 	proc
 	process Process
-	method  string
-	input   any
+	entry   *entry // nil: the zero value
+	err     error  // a run has not returned
 	status  Status // of the last Step
 	inited  bool   // Init was called
-	err     error  // a run has not returned
+}
+
+// An entry has the arguments of Process.Init.
+type entry struct {
+	method string
+	input  any
 }
 
 // Run is one Step. Workers call it.
@@ -132,9 +140,11 @@ func (b *stepper) run(cx *sched.Context) (done bool) {
 	}
 	if !b.inited { // before it takes messages, which are dropped if Init fails
 		b.inited = true
-		method, input := b.method, b.input
-		b.method, b.input = "", nil
-		if err := b.process.Init((*processContext)(p), method, input); err != nil {
+		var at entry
+		if b.entry != nil {
+			at, b.entry = *b.entry, nil
+		}
+		if err := b.process.Init((*processContext)(p), at.method, at.input); err != nil {
 			b.end(err)
 			return true
 		}
