@@ -26,24 +26,71 @@ const (
 	EventDown
 )
 
-type node = mpsc.Node[Event]
+// A node is an event in a mailbox. Its value is the message, or the signal that the node is part of.
+type node = mpsc.Node[any]
 
-// node is an unused node. The pool has lists of them: a sender and its receiver run on different
-// processors most of the time, and so exchange a list at once, instead of each node.
-func (s *System) node(ev Event) *node {
+// A signal is an event that is not a message, with its node. That value never changes.
+type signal struct {
+	node
+	event Event
+}
+
+// signalOf is the signal that a node is part of; nil: the node has a message.
+func signalOf(n *node) *signal {
+	s, _ := n.Value.(*signal)
+	return s
+}
+
+// eventOf is the event of a node.
+func eventOf(n *node) Event {
+	if s := signalOf(n); s != nil {
+		return s.event
+	}
+	return Event{Data: n.Value}
+}
+
+// slabNodes is how many nodes are allocated at once, next to each other. They take 1,536 bytes, a
+// size class of Go's allocator.
+const slabNodes = 64
+
+// node is an unused node with a message. The pool has lists of nodes: a sender and its receiver run
+// on different processors most of the time, and so exchange a list at once, instead of each node.
+func (s *System) node(message any) *node {
 	n, ok := s.nodes.Get().(*node)
 	if !ok {
-		n = new(node)
-	} else if n.Next != nil {
+		slab := new([slabNodes]node)
+		for i := range slabNodes - 1 {
+			slab[i].Next = &slab[i+1]
+		}
+		n = &slab[0]
+	}
+	if n.Next != nil {
 		s.nodes.Put(n.Next)
 		n.Next = nil
 	}
-	n.Value = ev
+	n.Value = message
 	return n
+}
+
+// signal is an unused signal with an event.
+func (s *System) signal(ev Event) *signal {
+	g, ok := s.signals.Get().(*signal)
+	if !ok {
+		g = new(signal)
+		g.Value = g
+	}
+	g.event = ev
+	return g
 }
 
 // free gives a node back, once nobody uses it.
 func (s *System) free(n *node) {
-	n.Value, n.Next = Event{}, nil
+	n.Next = nil
+	if g := signalOf(n); g != nil {
+		g.event = Event{}
+		s.signals.Put(g)
+		return
+	}
+	n.Value = nil
 	s.nodes.Put(n)
 }

@@ -113,8 +113,8 @@ func (in *Inbox[M]) Receive(ctx context.Context) (M, error) {
 	p := in.p
 	if cx := sched.FromContext(ctx); cx != nil && cx == in.cx && // else Await refuses, or the poll does
 		p.overflow != OverflowDropOldest && p.pending != nil && p.killed.Load() == nil { // messages wait
-		if ev := &p.pending.Value; ev.Type == EventMessage {
-			if m, ok := ev.Data.(M); ok && cx.Proceed() {
+		if signalOf(p.pending) == nil {
+			if m, ok := p.pending.Value.(M); ok && cx.Proceed() {
 				p.receive(anything)
 				return m, nil
 			}
@@ -144,51 +144,70 @@ func (in *Inbox[M]) ReceiveMatch(ctx context.Context, match func(ev *Event) bool
 
 // ReceiveMatchFuture is ReceiveMatch for sched.Select and Timeout.
 func (in *Inbox[M]) ReceiveMatchFuture(match func(ev *Event) bool) sched.Future[Event] {
-	return &eventFuture{r: &in.receiver, match: match}
+	return &matchFuture{r: &in.receiver, match: match}
 }
 
-func anything(*Event) bool { return true }
+func anything(Event) bool { return true }
 
-func isReceivable(ev *Event) bool { return ev.Type == EventMessage || ev.Type == EventCancel }
+func isReceivable(ev Event) bool { return ev.Type == EventMessage || ev.Type == EventCancel }
 
-// An eventFuture is a receive of any event, or of those that match accepts.
-type eventFuture struct {
-	r     *receiver
-	match func(ev *Event) bool // nil: any
-}
+// An eventFuture is a receive of any event.
+type eventFuture struct{ r *receiver }
 
 func (f *eventFuture) Poll(cx *sched.Context) (Event, error) {
-	if f.match == nil {
-		return f.r.poll(cx, (*proc).receive, anything)
+	if err := f.r.begin(cx); err != nil {
+		return Event{}, err
 	}
-	return f.r.poll(cx, (*proc).receiveMatch, f.match)
+	if ev, ok := f.r.of.receive(anything); ok {
+		return ev, nil
+	}
+	return Event{}, f.r.wait(cx)
 }
 
-// A receiving takes out an event that match accepts.
-type receiving func(p *proc, match func(ev *Event) bool) (Event, bool)
+// A matchFuture is a receive of an event that match accepts.
+type matchFuture struct {
+	r     *receiver
+	match func(ev *Event) bool
+	seen  Event // that match looks at
+}
 
-// poll is a poll of a receive. In another task nobody would wake its poller.
-func (r *receiver) poll(cx *sched.Context, receive receiving, match func(ev *Event) bool) (Event, error) {
+func (f *matchFuture) Poll(cx *sched.Context) (Event, error) {
+	if err := f.r.begin(cx); err != nil {
+		return Event{}, err
+	}
+	ev, ok := f.r.of.receiveMatch(f.match, &f.seen)
+	f.seen = Event{}
+	if ok {
+		return ev, nil
+	}
+	return Event{}, f.r.wait(cx)
+}
+
+// begin is called before a poll of a receive looks at the events. In another task nobody would wake
+// its poller.
+func (r *receiver) begin(cx *sched.Context) error {
 	p := r.of
 	if cx != r.cx {
-		return Event{}, errElsewhere
+		return errElsewhere
 	}
 	if p.killed.Load() != nil {
-		return Event{}, ErrKilled
+		return ErrKilled
 	}
 	if !cx.Proceed() {
-		return Event{}, sched.ErrPending
+		return sched.ErrPending
 	}
 	p.lockMail()
 	p.collect()
 	p.dropAnswers()
 	p.unlockMail()
-	if ev, ok := receive(p, match); ok {
-		return ev, nil
-	}
-	p.receiving = true // the mailbox is empty
+	return nil
+}
+
+// wait is the result of a poll that has found nothing.
+func (r *receiver) wait(cx *sched.Context) error {
+	r.of.receiving = true // the mailbox is empty
 	cx.Refund()
-	return Event{}, sched.ErrPending
+	return sched.ErrPending
 }
 
 var errElsewhere = fmt.Errorf("process: only the process's own function receives: %w", sched.ErrMisuse)
@@ -197,14 +216,17 @@ type messageFuture[M any] struct{ r *receiver }
 
 func (f *messageFuture[M]) Poll(cx *sched.Context) (m M, err error) {
 	for {
-		ev, err := f.r.poll(cx, (*proc).receive, isReceivable)
-		if err != nil {
+		if err := f.r.begin(cx); err != nil {
 			return m, err
+		}
+		ev, ok := f.r.of.receive(isReceivable)
+		if !ok {
+			return m, f.r.wait(cx)
 		}
 		if ev.Type == EventCancel {
 			return m, ErrCanceled
 		}
-		m, ok := ev.Data.(M)
+		m, ok = ev.Data.(M)
 		if ok || ev.Data == nil && reflect.TypeFor[M]().Kind() == reflect.Interface {
 			return m, nil
 		}

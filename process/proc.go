@@ -16,7 +16,7 @@ import (
 // guards taking, too.
 type proc struct {
 	task    sched.Task
-	mailbox mpsc.Mailbox[Event]
+	mailbox mpsc.Mailbox[any]
 	state   mpsc.State
 	signals int32 // events in pending that are not messages
 	pid     PID
@@ -101,9 +101,9 @@ func (p *proc) rouse(cx *sched.Context) {
 // signal puts an event that does not count as a message, and that also wakes a blocked process.
 // false: the process has ended.
 func (p *proc) signal(cx *sched.Context, ev Event) bool {
-	n := p.sys.node(ev)
-	if !p.put(cx, n, mpsc.Answer) {
-		p.sys.free(n)
+	g := p.sys.signal(ev)
+	if !p.put(cx, &g.node, mpsc.Answer) {
+		p.sys.free(&g.node)
 		return false
 	}
 	return true
@@ -131,28 +131,40 @@ func (p *proc) killLocked(reason error) (mustWake bool) {
 // collect empties the mailbox.
 func (p *proc) collect() { p.append(p.mailbox.Take()) }
 
-// append adds a list to pending, and its completions of yields to answers.
-func (p *proc) append(oldest *node) {
-	for n := oldest; n != nil; {
-		next := n.Next
-		switch n.Value.Type {
-		case EventYield:
-			if n.Next = n; p.answers != nil {
-				n.Next, p.answers.Next = p.answers.Next, n
+// append adds what was in the mailbox, a list from the newest event to the oldest, to pending. The
+// completions of yields in it go to answers. The list may be long, so it is walked once.
+func (p *proc) append(newest *node) {
+	var first, last, firstAnswer, lastAnswer *node
+	for n := newest; n != nil; {
+		before := n.Next
+		if g := signalOf(n); g != nil && g.event.Type == EventYield {
+			if n.Next = firstAnswer; firstAnswer == nil {
+				lastAnswer = n
 			}
-			p.answers, n = n, next
-			continue
-		case EventMessage:
-		default:
-			p.signals++
-		}
-		if p.pending == nil {
-			p.pending = n
+			firstAnswer = n
 		} else {
-			p.latest.Next = n
+			if n.Next = first; first == nil {
+				last = n
+			}
+			if first = n; g != nil {
+				p.signals++
+			}
 		}
-		n.Next, p.latest = nil, n
-		n = next
+		n = before
+	}
+	if first != nil {
+		if p.pending == nil {
+			p.pending = first
+		} else {
+			p.latest.Next = first
+		}
+		p.latest = last
+	}
+	if firstAnswer != nil {
+		if lastAnswer.Next = firstAnswer; p.answers != nil {
+			lastAnswer.Next, p.answers.Next = p.answers.Next, firstAnswer
+		}
+		p.answers = lastAnswer
 	}
 }
 
@@ -201,16 +213,20 @@ func (p *proc) batch(buf []Event, blocked bool) (events []Event, more, moreAnswe
 	}
 	for p.answers != nil && len(buf) < cap(buf) {
 		n := p.takeAnswer()
-		buf = append(buf, n.Value)
+		buf = append(buf, eventOf(n))
 		p.sys.free(n)
 	}
 	counted, n := 0, p.pending
 	var used *node
 	for ; n != nil && len(buf) < cap(buf); n = p.pending {
-		buf = append(buf, n.Value)
+		buf = append(buf, eventOf(n))
 		p.pending = n.Next
-		counted += p.taken(n)
-		n.Value, n.Next, used = Event{}, used, n
+		if p.taken(n) == 0 {
+			p.sys.free(n)
+			continue
+		}
+		counted++
+		n.Value, n.Next, used = nil, used, n
 	}
 	if used != nil {
 		p.sys.nodes.Put(used)
@@ -224,7 +240,7 @@ func (p *proc) batch(buf []Event, blocked bool) (events []Event, more, moreAnswe
 
 // taken notes that a node has left pending, and returns the number of counted messages it is.
 func (p *proc) taken(n *node) int {
-	if n.Value.Type == EventMessage {
+	if signalOf(n) == nil {
 		return 1
 	}
 	p.signals--
@@ -233,29 +249,34 @@ func (p *proc) taken(n *node) int {
 
 // receive takes out the first event that match accepts. The caller has emptied the mailbox. match
 // may be called under the lock.
-func (p *proc) receive(match func(ev *Event) bool) (ev Event, ok bool) {
+func (p *proc) receive(match func(ev Event) bool) (ev Event, ok bool) {
 	p.lockMail()
 	var before *node
 	n := p.pending
-	for n != nil && !match(&n.Value) {
+	for n != nil && !match(eventOf(n)) {
 		before, n = n, n.Next
 	}
 	return p.received(before, n)
 }
 
-// receiveMatch is receive with a function of the user, which is never called under the lock. With
-// OverflowDropOldest a sender may drop the event that it looks at: see takeOldest.
-func (p *proc) receiveMatch(match func(ev *Event) bool) (ev Event, ok bool) {
+// receiveMatch is receive with a function of the user, which is never called under the lock, and
+// looks at seen. With OverflowDropOldest a sender may drop the event that it looks at: see
+// takeOldest.
+func (p *proc) receiveMatch(match func(ev *Event) bool, seen *Event) (ev Event, ok bool) {
+	accepts := func(ev Event) bool {
+		*seen = ev
+		return match(seen)
+	}
 	if p.overflow != OverflowDropOldest {
-		return p.receive(match)
+		return p.receive(accepts)
 	}
 	p.mu.Lock()
 	x := p.more()
 	for x.looked = p.pending; x.looked != nil; {
 		n := x.looked
-		ev, x.passed = n.Value, false
+		ev, x.passed = eventOf(n), false
 		p.mu.Unlock()
-		accepted := match(&ev)
+		accepted := accepts(ev)
 		p.mu.Lock()
 		switch {
 		case x.passed: // it was dropped, and looked is one after it
@@ -287,7 +308,7 @@ func (p *proc) received(before, n *node) (ev Event, ok bool) {
 	counted := p.taken(n)
 	p.mailbox.Free(counted)
 	p.unlockMail()
-	ev = n.Value
+	ev = eventOf(n)
 	p.sys.free(n)
 	p.madeRoom(counted)
 	return ev, true
@@ -349,7 +370,7 @@ func (p *proc) dropAll(n *node) {
 	for n != nil {
 		of := n
 		n = n.Next
-		ev := of.Value
+		ev := eventOf(of)
 		p.sys.free(of)
 		p.sys.drop(p.pid, ev, ErrNoProcess)
 	}

@@ -96,7 +96,7 @@ func (p *proc) knows(pid PID) bool {
 	defer p.unlockMail()
 	p.collect()
 	for n := p.pending; n != nil; n = n.Next {
-		if n.Value.Type == EventExit && n.Value.Data == pid {
+		if g := signalOf(n); g != nil && g.event.Type == EventExit && g.event.Data == pid {
 			return true
 		}
 	}
@@ -111,11 +111,11 @@ func (s *Self) Unlink(pid PID) {
 	if other := p.sys.table.get(pid); other != nil {
 		other.removeLink(p.pid)
 	}
-	p.forget(func(ev *Event) bool { return ev.Type == EventExit && ev.Data == pid })
+	p.forget(func(ev Event) bool { return ev.Type == EventExit && ev.Data == pid })
 }
 
 // forget removes matching events that wait.
-func (p *proc) forget(match func(ev *Event) bool) {
+func (p *proc) forget(match func(ev Event) bool) {
 	p.lockMail()
 	p.collect()
 	p.unlockMail()
@@ -129,14 +129,14 @@ func (p *proc) forget(match func(ev *Event) bool) {
 // linkedEnded is called when a linked process has ended. A link that was removed has no effect. All
 // is done under the lock, so that an Unlink finds either the link or the event.
 func (p *proc) linkedEnded(pid PID, reason error) {
-	n := p.sys.node(Event{Type: EventExit, Data: pid, Error: reason})
+	g := p.sys.signal(Event{Type: EventExit, Data: pid, Error: reason})
 	normal := isNormal(reason) // without the lock: it may call methods of the user's error
 	p.mu.Lock()
 	used, wake := false, false
 	if p.extras != nil {
 		if _, linked := p.extras.links[pid]; linked {
 			delete(p.extras.links, pid)
-			used, wake = p.exited(n, normal)
+			used, wake = p.exited(g, normal)
 		}
 	}
 	p.mu.Unlock()
@@ -144,17 +144,17 @@ func (p *proc) linkedEnded(pid PID, reason error) {
 		p.rouse(nil)
 	}
 	if !used {
-		p.sys.free(n)
+		p.sys.free(&g.node)
 	}
 }
 
 // exited makes the exit of a linked process an event, or the end of this process. The lock is held.
 // The caller wakes the process if it must, once it has released the lock.
-func (p *proc) exited(n *node, normal bool) (used, wake bool) {
-	ev := &n.Value
+func (p *proc) exited(g *signal, normal bool) (used, wake bool) {
+	ev := &g.event
 	switch {
 	case p.trap:
-		if used, _ = p.mailbox.Put(n); used {
+		if used, _ = p.mailbox.Put(&g.node); used {
 			wake = p.state.Notify(mpsc.Answer)
 		}
 	case !normal:
@@ -194,7 +194,7 @@ func (s *Self) Demonitor(tag uint64) {
 	if m != nil {
 		m.stop()
 	}
-	p.forget(func(ev *Event) bool { return ev.Type == EventDown && ev.Tag == tag })
+	p.forget(func(ev Event) bool { return ev.Type == EventDown && ev.Tag == tag })
 }
 
 var lastTag atomic.Uint64
@@ -231,20 +231,20 @@ func (m *monitor) stop() {
 // owner's lock, so that a Demonitor finds either the monitor or the event.
 func (m *monitor) processEnded(pid PID, reason error) {
 	p := m.owner
-	n := p.sys.node(Event{Type: EventDown, Tag: m.tag, Data: pid, Error: reason})
+	g := p.sys.signal(Event{Type: EventDown, Tag: m.tag, Data: pid, Error: reason})
 	p.mu.Lock()
 	wake := false
 	if p.extras.monitor(m.tag) != nil {
-		if accepted, _ := p.mailbox.Put(n); accepted {
-			wake, n = p.state.Notify(mpsc.Answer), nil
+		if accepted, _ := p.mailbox.Put(&g.node); accepted {
+			wake, g = p.state.Notify(mpsc.Answer), nil
 		}
 	}
 	p.mu.Unlock()
 	if wake {
 		p.rouse(nil)
 	}
-	if n != nil {
-		p.sys.free(n)
+	if g != nil {
+		p.sys.free(&g.node)
 	}
 }
 

@@ -196,7 +196,7 @@ func (p *proc) send(cx *sched.Context, message any) error {
 		}
 		return ErrMailboxFull
 	}
-	n := p.sys.node(Event{Data: message})
+	n := p.sys.node(message)
 	if !p.put(cx, n, mpsc.Message) {
 		p.mailbox.Free(1)
 		p.sys.free(n)
@@ -209,7 +209,7 @@ func (p *proc) send(cx *sched.Context, message any) error {
 // consumer: it empties the mailbox, and drops the oldest message. All who take or count messages of
 // this mailbox hold the lock. So a full mailbox has its messages here.
 func (p *proc) sendDropping(cx *sched.Context, message any) error {
-	n := p.sys.node(Event{Data: message})
+	n := p.sys.node(message)
 	var oldest *node
 	p.mu.Lock()
 	if p.ended { // the mailbox is closed, or will be
@@ -228,7 +228,7 @@ func (p *proc) sendDropping(cx *sched.Context, message any) error {
 		p.rouse(cx)
 	}
 	if oldest != nil {
-		p.sys.drop(p.pid, oldest.Value, ErrMailboxFull)
+		p.sys.drop(p.pid, eventOf(oldest), ErrMailboxFull)
 		p.sys.free(oldest)
 	}
 	if !accepted {
@@ -242,7 +242,7 @@ func (p *proc) sendDropping(cx *sched.Context, message any) error {
 func (p *proc) takeOldest() *node {
 	var before *node
 	n := p.pending
-	for n != nil && n.Value.Type != EventMessage {
+	for n != nil && signalOf(n) != nil {
 		before, n = n, n.Next
 	}
 	if n == nil {

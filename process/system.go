@@ -59,7 +59,8 @@ type System struct {
 	cfg   Config
 
 	table    table
-	nodes    sync.Pool // of *node
+	nodes    sync.Pool // of *node: lists of nodes for messages
+	signals  sync.Pool // of *signal
 	end      node      // marks closed mailboxes
 	scratch  []scratch // of each worker, spare ones included
 	names    names

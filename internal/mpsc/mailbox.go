@@ -4,7 +4,7 @@ import "github.com/suiro-go/suiro/internal/atomics"
 
 // A Node is one message. The mailbox owns it from an accepted Put until the consumer has taken it.
 type Node[T any] struct {
-	Next  *Node[T] // in a mailbox: the message before; in a list of Take: the one after
+	Next  *Node[T] // in a mailbox and in a list of Take: the message before
 	Value T
 }
 
@@ -74,28 +74,21 @@ func (m *Mailbox[T]) Empty() bool {
 	return top == nil || top == m.end
 }
 
-// Take takes all messages: a list from the oldest to the newest; nil: there are none. Only the
+// Take takes all messages: a list from the newest to the oldest; nil: there are none. Only the
 // consumer may call it.
-func (m *Mailbox[T]) Take() (oldest *Node[T]) {
+func (m *Mailbox[T]) Take() (newest *Node[T]) {
 	if m.Empty() {
 		return nil
 	}
-	return reversed(m.top.Swap(nil)) // not closed meanwhile: only the consumer closes
+	return m.top.Swap(nil) // not closed meanwhile: only the consumer closes
 }
 
 // Close refuses messages from now on, and returns those that were accepted, as Take does. Only the
 // consumer may call it.
-func (m *Mailbox[T]) Close() (oldest *Node[T]) {
+func (m *Mailbox[T]) Close() (newest *Node[T]) {
 	top := m.top.Swap(m.end)
 	if top == m.end {
 		return nil
 	}
-	return reversed(top)
-}
-
-func reversed[T any](top *Node[T]) (oldest *Node[T]) {
-	for top != nil {
-		top, top.Next, oldest = top.Next, oldest, top
-	}
-	return oldest
+	return top
 }

@@ -26,14 +26,14 @@ func values(n *node) (all []int) {
 	return all
 }
 
-func TestATakeReturnsAllMessagesInOrder(t *testing.T) {
+func TestATakeReturnsAllMessagesInReverse(t *testing.T) {
 	m := newMailbox(0)
 	for i := range 3 {
 		accepted, first := m.Put(&node{Value: i})
 		require.True(t, accepted)
 		require.Equal(t, i == 0, first, "only the first sender wakes the consumer")
 	}
-	require.Equal(t, []int{0, 1, 2}, values(m.Take()))
+	require.Equal(t, []int{2, 1, 0}, values(m.Take()))
 	require.True(t, m.Empty())
 	require.Nil(t, m.Take())
 }

@@ -66,7 +66,11 @@ func (m *model) put(v int, kind Kind) {
 }
 
 // take takes all mail.
-func (m *model) take(oldest *Node[int]) {
+func (m *model) take(newest *Node[int]) {
+	var oldest *Node[int]
+	for n := newest; n != nil; {
+		n, n.Next, oldest = n.Next, oldest, n
+	}
 	for n := oldest; n != nil; {
 		next := n.Next
 		v := n.Value
