@@ -26,7 +26,7 @@ const (
 	EventDown
 )
 
-// A node is an event in a mailbox. Its value is the message, or the signal that the node is part of.
+// A node is an event in a mailbox. Its value is the message, or the signal that has this node.
 type node = mpsc.Node[any]
 
 // A signal is an event that is not a message, with its node. That value never changes.

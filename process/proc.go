@@ -131,7 +131,7 @@ func (p *proc) killLocked(reason error) (mustWake bool) {
 // collect empties the mailbox.
 func (p *proc) collect() { p.append(p.mailbox.Take()) }
 
-// append adds what was in the mailbox, a list from the newest event to the oldest, to pending. The
+// append adds the events of the mailbox, a list from the newest to the oldest, to pending. The
 // completions of yields in it go to answers. The list may be long, so it is walked once.
 func (p *proc) append(newest *node) {
 	var first, last, firstAnswer, lastAnswer *node
