@@ -28,7 +28,7 @@ func newBroadcastReceiver[T any](c *broadcast[T], next uint64) *BroadcastReceive
 // remaining value. The error is ErrClosed when no more values will come, or that of sched.Await.
 // Recv allocates nothing.
 func (r *BroadcastReceiver[T]) Recv(ctx context.Context) (T, error) {
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
 			return v, err
 		}

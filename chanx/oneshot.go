@@ -102,7 +102,7 @@ func (o *oneshot[T]) clear(flag uint32) {
 // Recv waits for the value and receives it. It waits as sched.Await does. The error is ErrClosed,
 // or that of sched.Await. Recv allocates nothing.
 func (r *OneshotReceiver[T]) Recv(ctx context.Context) (T, error) {
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
 			return v, err
 		}

@@ -27,7 +27,7 @@ func (r *Receiver[T]) Recv(ctx context.Context) (T, error) {
 		return *new(T), ErrClosed
 	}
 	cx := sched.FromContext(ctx)
-	if cx.Proceed() {
+	if ctx != nil && cx.Proceed() {
 		if v, is := r.ch.receive(cx); is == done {
 			return v, nil
 		} else if is == closed {

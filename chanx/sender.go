@@ -28,7 +28,7 @@ func (s *Sender[T]) Send(ctx context.Context, v T) error {
 		return ErrClosed
 	}
 	cx := sched.FromContext(ctx)
-	if cx.Proceed() {
+	if ctx != nil && cx.Proceed() {
 		if is := s.ch.send(cx, v); is != full {
 			return is.err()
 		}
@@ -64,7 +64,7 @@ func (s *Sender[T]) Reserve(ctx context.Context) (Permit[T], error) {
 	if s.closed.Load() {
 		return Permit[T]{}, ErrClosed
 	}
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() {
 		if is := s.ch.reserve(); is != full {
 			return s.ch.permit(is)
 		}

@@ -102,7 +102,7 @@ type UnboundedReceiver[T any] struct {
 // it has received nothing. The error is ErrClosed when no more values will come, or that of
 // sched.Await. It allocates nothing.
 func (r *UnboundedReceiver[T]) Recv(ctx context.Context) (T, error) {
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() {
 		if v, err := r.try(); err != sched.ErrPending {
 			return v, err
 		}

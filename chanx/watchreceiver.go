@@ -60,7 +60,7 @@ func (r *WatchReceiver[T]) TryRecv() (v T, err error) {
 // as sched.Await does. The error is ErrClosed when no more values will come, or that of
 // sched.Await. It allocates nothing.
 func (r *WatchReceiver[T]) Recv(ctx context.Context) (T, error) {
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() {
 		if v, err := r.TryRecv(); err != ErrEmpty {
 			return v, err
 		}

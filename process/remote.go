@@ -47,8 +47,10 @@ func (s *System) sendRemote(to PID, message any) error {
 // Deliver is Send that waits for room whatever the process's Overflow is, unless that drops
 // messages. A Remote uses it for messages that must not be lost.
 func (s *System) Deliver(ctx context.Context, to PID, message any) error {
-	if err := s.trySend(sched.FromContext(ctx), to, message); err != ErrMailboxFull {
-		return err
+	if ctx != nil { // else Await refuses
+		if err := s.trySend(sched.FromContext(ctx), to, message); err != ErrMailboxFull {
+			return err
+		}
 	}
 	_, err := sched.Await(ctx, sched.Future[struct{}](&sendFuture{sys: s, to: to, message: message, wait: true}))
 	return err

@@ -32,14 +32,16 @@ const (
 // sent. With the context of the task that calls it, the wake-up is cheaper. For another node the
 // error may be another one of the Remote.
 func (s *System) Send(ctx context.Context, to PID, message any) error {
-	err := s.trySend(sched.FromContext(ctx), to, message)
-	if err != ErrMailboxFull {
-		return err
+	if ctx != nil { // else Await refuses
+		err := s.trySend(sched.FromContext(ctx), to, message)
+		if err != ErrMailboxFull {
+			return err
+		}
+		if p := s.table.get(to); p != nil && p.overflow != OverflowWait {
+			return err
+		}
 	}
-	if p := s.table.get(to); p != nil && p.overflow != OverflowWait {
-		return err
-	}
-	_, err = sched.Await(ctx, s.SendFuture(to, message))
+	_, err := sched.Await(ctx, s.SendFuture(to, message))
 	return err
 }
 

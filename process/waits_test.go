@@ -157,3 +157,21 @@ func TestOthersCannotReceive(t *testing.T) {
 		}))
 	})
 }
+
+// A send that could wait refuses a nil context also if there is room. Nothing is sent.
+func TestASendRefusesANilContextAlsoWhereThereIsRoom(t *testing.T) {
+	onEach(t, func(t *testing.T, s *process.System) {
+		got := make(chan int, 1)
+		to, err := process.Go(s, process.Options{}, func(cx *sched.Context, self *process.Inbox[int]) error {
+			m, err := self.Receive(cx)
+			got <- m
+			return err
+		})
+		require.NoError(t, err)
+		var none context.Context
+		require.ErrorIs(t, to.Send(none, 1), sched.ErrMisuse)
+		require.ErrorIs(t, s.Deliver(none, to.PID(), 2), sched.ErrMisuse)
+		require.NoError(t, to.Send(t.Context(), 3))
+		require.Equal(t, 3, receive(t, "the message", got))
+	})
+}

@@ -31,7 +31,7 @@ func (m *Mutex) TryLock() bool { return m.word.CompareAndSwap(0, mutexLocked) ||
 
 // Lock locks the mutex. It waits as sched.Await does. With an error the mutex is not locked.
 func (m *Mutex) Lock(ctx context.Context) error {
-	if sched.FromContext(ctx).Proceed() && m.TryLock() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() && m.TryLock() {
 		return nil
 	}
 	f := locks.get()

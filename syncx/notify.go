@@ -64,7 +64,7 @@ func (n *Notify) TryWait() bool {
 func (n *Notify) Wait(ctx context.Context) error {
 	f := notifies.get()
 	f.reset(n)
-	if sched.FromContext(ctx).Proceed() && n.TryWait() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() && n.TryWait() {
 		notifies.put(f)
 		return nil
 	}

@@ -44,7 +44,7 @@ func (rw *RWMutex) TryRLock() bool {
 
 // Lock locks for writing. It waits as sched.Await does. With an error the RWMutex is not locked.
 func (rw *RWMutex) Lock(ctx context.Context) error {
-	if sched.FromContext(ctx).Proceed() && rw.TryLock() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() && rw.TryLock() {
 		return nil
 	}
 	return rw.await(ctx, rwWrite)
@@ -52,7 +52,7 @@ func (rw *RWMutex) Lock(ctx context.Context) error {
 
 // RLock is Lock for reading.
 func (rw *RWMutex) RLock(ctx context.Context) error {
-	if sched.FromContext(ctx).Proceed() && rw.TryRLock() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() && rw.TryRLock() {
 		return nil
 	}
 	return rw.await(ctx, rwRead)

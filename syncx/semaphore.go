@@ -88,7 +88,7 @@ func (s *Semaphore) try(n uint64) (ok bool, err error) {
 // Acquire acquires n permits. It waits as sched.Await does. Its error is ErrClosed, or that of
 // sched.Await; then it has acquired none. If n is more than there will ever be, it waits forever.
 func (s *Semaphore) Acquire(ctx context.Context, n int) error {
-	if sched.FromContext(ctx).Proceed() {
+	if ctx != nil && sched.FromContext(ctx).Proceed() {
 		if ok, err := s.try(count(n)); ok || err != nil {
 			return err
 		}
