@@ -45,6 +45,10 @@ func TestNoDescriptorsLeft(t *testing.T) {
 	rep := inChild(t, "EMFILE")
 	require.Empty(t, rep.Backend)
 	for _, name := range reactor.Backends() {
+		if _, err := reactor.Select(reactor.Config{Backend: name}, nil); err != nil {
+			t.Logf("it cannot start here, with descriptors either: %v", err)
+			continue
+		}
 		require.Contains(t, rep.Error, name)
 		require.Contains(t, rep.Forced[name], "backend "+name+" cannot start")
 		require.Contains(t, rep.Forced[name], "ulimit -n")

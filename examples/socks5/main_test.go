@@ -447,6 +447,7 @@ func TestAClientHasALimitedTimeForItsHandshake(t *testing.T) {
 			require.NoError(t, err)
 			got, err := io.ReadAll(c)
 			require.NoError(t, err)
+			require.NoError(t, c.Close()) // else the proxy lingers
 			require.True(t, string(got) == want || len(got) == 0, "the machine may be slower than the limit: %q", got)
 		}
 		conntest.Eventually(t, func() bool {
