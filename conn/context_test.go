@@ -258,13 +258,15 @@ func TestTheContextOfAConnectionHasTheValuesOfTheServer(t *testing.T) {
 // A goroutine may make the context after the connection has looked for one to end, and before it
 // forgets it.
 func TestAContextThatIsForgottenEnds(t *testing.T) {
-	f := newFixture(t, reactor.Backends()[0], 1)
-	c := conn.Idle(f.Group)
-	ctx := c.Context()
-	require.NoError(t, ctx.Err())
-	c.DropContext()
-	require.Equal(t, net.ErrClosed, awaitContext(t, ctx))
-	require.Zero(t, f.Contexts())
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		f := newFixture(t, backend, 1)
+		c := conn.Idle(f.Group)
+		ctx := c.Context()
+		require.NoError(t, ctx.Err())
+		c.DropContext()
+		require.Equal(t, net.ErrClosed, awaitContext(t, ctx))
+		require.Zero(t, f.Contexts())
+	})
 }
 
 // Goroutines ask for the context of a connection that is about to end.

@@ -52,7 +52,7 @@ func debugOf(t *testing.T, backend, areas string) []string {
 	log := new(lineLog)
 	cfg := conn.Config{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	cfg.Reactor.Backend = backend
-	g, err := conn.NewGroup(cfg, sched.Config{Workers: 2})
+	g, err := conn.NewGroup(cfg, sched.Config{Workers: 2, SlowTask: -1})
 	require.NoError(t, err)
 	ln := conntest.Listen(t)
 	l, err := g.Listen(ln, debugged{})

@@ -33,7 +33,7 @@ func baseDrain(drained chan bool) func(*conn.Conn) {
 
 // The handler is not offered a request while the peer takes none of the answer to an earlier one.
 func TestARequestBehindALongAnswerIsServedAtAShutdownIfThePeerTakesTheAnswer(t *testing.T) {
-	const answer = 8 << 20
+	const answer = 1 << 20
 	held := func(t *testing.T, backend string, linger time.Duration) (net.Conn, chan error, chan error) {
 		closed, tell := ends(1)
 		drained := make(chan bool, 1)

@@ -19,6 +19,9 @@ func declaredFlags(t *testing.T, kind string) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("../internal/core/*.go")
 	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("the test runs without the source")
+	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
