@@ -100,20 +100,18 @@ func TestWhatHasArrivedAtAShutdownIsGivenToTheHandlerBeforeTheEnd(t *testing.T) 
 		},
 		"passed on": func(f *fixture, begun chan bool) conn.Handler { // the new handler ends the connection itself
 			last := funcs{drain: func(*conn.Conn) {}}
-			all := 0
+			var all []byte
 			last.data = func(c *conn.Conn) error {
 				p, _ := c.Next(-1)
-				p, h := bytes.Clone(p), c.Handle()
-				all += len(p)
-				end := all == arriving
-				go func() {
-					_ = h.Do(func(c *conn.Conn) {
-						_, _ = c.Write(p)
-						if end {
+				all = append(all, p...)
+				if h := c.Handle(); len(all) == arriving {
+					go func() {
+						_ = h.Do(func(c *conn.Conn) {
+							_, _ = c.Write(all)
 							_ = c.Close()
-						}
-					})
-				}()
+						})
+					}()
+				}
 				return nil
 			}
 			return funcs{data: func(c *conn.Conn) error {
