@@ -14,7 +14,7 @@ import (
 	"github.com/suiro-go/suiro/bench/actors/internal/cases"
 )
 
-var libraries = []cases.Library{cases.Suiro, {Name: "hollywood", Make: newHollywood}, {Name: "ergo", Make: newErgo}, cases.Channels}
+var libraries = []cases.Library{cases.Suiro, cases.Bounded, {Name: "hollywood", Make: newHollywood}, {Name: "ergo", Make: newErgo}, cases.Channels}
 
 func TestTheCasesPassMessages(t *testing.T) { cases.Check(t, libraries...) }
 

@@ -30,9 +30,11 @@ type Library struct {
 	Make func() (System, error)
 }
 
-// Suiro and Channels are the cases without a library of others.
+// These are the cases without a library of others. Bounded is Suiro with mailboxes of 1,024
+// messages, its default, and senders that wait for room; Suiro and those of others have no limit.
 var (
 	Suiro    = Library{"suiro", newSuiro}
+	Bounded  = Library{"suiro-bounded", newBounded}
 	Channels = Library{"channels", newChannels}
 )
 
@@ -152,6 +154,17 @@ type suiro struct{ sys *process.System }
 
 func newSuiro() (System, error) {
 	return suiro{process.New(process.Config{Mailbox: -1, Grace: -1})}, nil
+}
+
+// bounded is suiro with limited mailboxes.
+type bounded struct{ suiro }
+
+func newBounded() (System, error) {
+	return bounded{suiro{process.New(process.Config{Overflow: process.OverflowWait, Grace: -1})}}, nil
+}
+
+func (s bounded) Send(to any, m *Message) {
+	_ = s.sys.Send(context.Background(), to.(process.PID), m)
 }
 
 type suiroActor struct {
