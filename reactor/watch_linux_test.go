@@ -180,8 +180,16 @@ func TestPlannedFailuresOfCallsLoseNoEdge(t *testing.T) {
 			transfer(EdgeIn, got, func(p []byte) (int, syscall.Errno) { return calls.TryRecv(fd, p) })
 			require.Equal(t, message, got)
 			transfer(EdgeOut, got, func(p []byte) (int, syscall.Errno) { return calls.TrySend(fd, p, nil) })
-			_, err = unix.Read(peer, got)
-			require.NoError(t, err)
+			for rest := got; len(rest) > 0; { // the pieces may arrive one by one
+				_, err := unix.Poll([]unix.PollFd{{Fd: int32(peer), Events: unix.POLLIN}}, -1)
+				if err == unix.EINTR {
+					continue
+				}
+				require.NoError(t, err)
+				n, err := unix.Read(peer, rest)
+				require.NoError(t, err)
+				rest = rest[n:]
+			}
 			require.Equal(t, message, got)
 		}
 		require.NotZero(t, plan.Injected(faults.Recv, unix.EAGAIN))
