@@ -46,7 +46,7 @@ func TestAPersonUsesThePage(t *testing.T) {
 	addr := serve(t, s)
 	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
 	require.NoError(t, recorder.Start())
-	t.Cleanup(recorder.Stop) // after the page: Stop races with Enabled
+	t.Cleanup(recorder.Stop)
 	page := mount(t, s, &console.Config{Warnings: warnings, Recorder: recorder, Pools: map[string]*blocking.Pool{"disk": new(blocking.Pool)}})
 	var conns []net.Conn
 	for i := range 5 {

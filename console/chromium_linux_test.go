@@ -36,6 +36,9 @@ type browserAnswer struct {
 // browse starts Chromium, or skips the test where there is none. Debian's package is chromium.
 func browse(t *testing.T) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("there is no chromium")

@@ -125,11 +125,14 @@ func (c *console) serveDump(w http.ResponseWriter, _ *http.Request) {
 // serveFlight answers with a snapshot of the flight recorder.
 func (c *console) serveFlight(w http.ResponseWriter, _ *http.Request) {
 	r := c.cfg.Recorder
-	if r == nil || !r.Enabled() {
-		http.Error(w, "no flight recorder runs", http.StatusNotFound)
+	if r == nil {
+		http.Error(w, "Config.Recorder is nil", http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="flight.trace"`)
-	_, _ = r.WriteTo(w)
+	if n, err := r.WriteTo(w); err != nil && n == 0 { // it does not record, or somebody else takes a snapshot
+		w.Header().Del("Content-Disposition")
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	}
 }

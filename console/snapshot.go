@@ -80,9 +80,7 @@ func valid(text string) string { return strings.ToValidUTF8(text, "�") }
 
 func (c *console) snapshot() *snapshot {
 	s := &snapshot{State: "does not serve yet", Goroutines: runtime.NumGoroutine(), Warnings: c.cfg.Warnings.list(), NextTimer: -1}
-	if r := c.cfg.Recorder; r != nil {
-		s.Recorder = r.Enabled()
-	}
+	s.Recorder = c.cfg.Recorder != nil // in Go 1.26, Enabled races with Start and Stop
 	for name, p := range c.cfg.Pools {
 		s.Pools = append(s.Pools, poolRow{name, p.ThreadCount(), p.IdleCount(), p.Pending()})
 	}
