@@ -245,6 +245,24 @@ func TestTheTableOfLocksNamesEachMutex(t *testing.T) {
 	}
 }
 
+// All code that runs under a connection's lock lies in six files.
+func TestSixFilesLockAConnection(t *testing.T) {
+	var lock []string
+	for _, pattern := range []string{"conn/*.go", "internal/*/*.go", "server/*.go", "packet/*.go"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			if strings.Contains(string(text), ".Mu.Lock()") && !strings.HasSuffix(name, "_test.go") {
+				lock = append(lock, strings.TrimPrefix(filepath.ToSlash(name), "internal/core/"))
+			}
+		}
+	}
+	require.ElementsMatch(t, []string{"shared.go", "inbox.go", "writesend.go", "writesocket.go", "writeoutlet.go", "memory.go"}, lock)
+}
+
 // circleOf is a circle of names, where each allows the next, or nil.
 func circleOf(allowed map[string][]string) []string {
 	done := map[string]bool{}

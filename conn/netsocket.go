@@ -181,9 +181,7 @@ func (l *socketLine) Keep(bytes int) bool {
 	if !c.Group.Bounded() {
 		return false
 	}
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	return c.Group.Budget.SetForGoroutines(&c.Extras.Usage, bytes)
+	return c.KeepForGoroutines(bytes)
 }
 
 // Freed implements duplex.Line.

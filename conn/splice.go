@@ -141,10 +141,7 @@ func (s *Spliced) join(c *core.Conn) {
 	if k != nil {
 		r.functions = streamOf(r.Handler)
 	}
-	x := c.More()
-	c.Mu.Lock()
-	x.Link = &r.Link
-	c.Mu.Unlock()
+	c.SetLink(&r.Link)
 	c.Install(r)
 	plain := c.Filter() == nil && s.ends[0].conn.Group == s.ends[1].conn.Group
 	if plain {

@@ -11,7 +11,6 @@ import (
 	"github.com/suiro-go/suiro/internal/bufs"
 	"github.com/suiro-go/suiro/internal/core"
 	"github.com/suiro-go/suiro/internal/handover"
-	"github.com/suiro-go/suiro/internal/sock"
 	"github.com/suiro-go/suiro/sched"
 )
 
@@ -176,13 +175,7 @@ func (s *Stream) LocalAddr() net.Addr {
 // localAddr asks the kernel once: few programs want to know, and an idle Stream needs no memory for
 // it. The descriptor is open while the task has turns, whatever it does with the inbox.
 func (s *Stream) localAddr(turn bool) net.Addr {
-	c := s.c
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	if s.local == nil && (turn || !c.Inbox.Closed()) {
-		s.local = sock.LocalAddr(c.Endpoint.FD)
-	}
-	return s.local
+	return s.c.LocalAddrIn(&s.local, turn)
 }
 
 // RemoteAddr implements net.Conn.

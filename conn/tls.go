@@ -74,24 +74,22 @@ func ConnectTLS(cfg TLSConfig, h Handler) Handler {
 
 // TLS returns the state of a TLS connection after its handshake, and nil for other connections. All
 // calls return the same pointer. The state must not be changed.
-func (c *Conn) TLS() *tls.ConnectionState { return tlsState(&c.core) }
+func (c *Conn) TLS() *tls.ConnectionState { return tlsState(c.core.Filter()) }
 
 // TLS is Conn.TLS. Before the connection is open, it is nil.
 func (s *Stream) TLS() *tls.ConnectionState {
 	if s.ofTask == nil {
-		return tlsState(s.c)
+		return tlsState(s.c.Filter())
 	}
 	c := s.ofTask.socket.conn()
 	if c == nil {
 		return nil
 	}
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	return tlsState(c)
+	return tlsState(c.FilterNow())
 }
 
-func tlsState(c *core.Conn) *tls.ConnectionState {
-	if f := c.Filter(); f != nil {
+func tlsState(f *core.Filter) *tls.ConnectionState {
+	if f != nil {
 		return f.Session.State()
 	}
 	return nil
@@ -139,10 +137,7 @@ func (h *handshakeHandler) cover(c *core.Conn) *core.Filter {
 	}
 	f := &core.Filter{Conn: c, Handler: h}
 	f.Session.Init((*core.TLSOwner)(f), h.cfg, h.client)
-	x := c.More()
-	c.Mu.Lock()
-	x.Filter = f
-	c.Mu.Unlock()
+	c.SetFilter(f)
 	c.Reading.Become(0) // the handler must not see the bytes as received
 	return f
 }

@@ -49,12 +49,9 @@ func (t *connTarget) Abandon() {
 }
 
 // closeAbandoned closes the sockets, unless a goroutine is just sending. No other system call of
-// this module can be under way, since the workers have ended, and none begins after this.
+// this module can be under way, since the workers have ended, and none begins after shut.
 func (c *Conn) closeAbandoned() {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	held, _ := c.Inbox.Right.Close()
-	c.Inbox.Close()
+	held, _, _ := c.shut()
 	if c.Extras.racing() {
 		c.Extras.dial.race.Abandon()
 	}

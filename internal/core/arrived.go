@@ -68,8 +68,6 @@ func (c *Conn) isOffered(mark uint64) bool {
 	if c.Is(consumed) {
 		return c.Reading.Is(ReadClosed|Ended) || inflow(c).Taken >= mark
 	}
-	c.Mu.Lock()
-	waits, received := c.Inbox.Chunks() > 0, c.Inbox.received
-	c.Mu.Unlock()
+	waits, received := c.arrived()
 	return !waits && !c.Reading.Is(waiting|Unoffered) && (c.Reading.Is(ReadClosed|Ended) || received >= mark)
 }

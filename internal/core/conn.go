@@ -76,16 +76,6 @@ type extras struct {
 	Filter  *Filter // of one that speaks TLS; the task writes it, under Mu
 }
 
-// More is the extras, which it makes if there are none.
-func (c *Conn) More() *extras {
-	if c.Extras == nil {
-		c.Mu.Lock()
-		defer c.Mu.Unlock()
-		c.Extras = new(extras)
-	}
-	return c.Extras
-}
-
 func (c *Conn) Cause() error {
 	if c.Extras == nil {
 		return nil
@@ -150,21 +140,6 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return c.peerAddr()
 }
 
-// SetRemoteAddr is Conn.SetRemoteAddr of package conn.
-func (c *Conn) SetRemoteAddr(client net.Addr) {
-	x := c.More()
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	x.client = client
-}
-
-// Remote is RemoteAddr for others than the task.
-func (c *Conn) Remote() net.Addr {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	return c.RemoteAddr()
-}
-
 func (c *Conn) peerAddr() net.Addr {
 	switch {
 	case c.Extras != nil && c.Extras.dial.target != nil:
@@ -207,29 +182,3 @@ func (c *Conn) network() string {
 
 // LogAttr is the attribute that names the peer.
 func (c *Conn) LogAttr() slog.Attr { return slog.Any("remote", c.RemoteAddr()) }
-
-// Traffic is how much has gone through a connection, in bytes.
-type Traffic struct {
-	Received, Sent uint64
-	Unsent         int // written, and not taken by the kernel
-	Handler        any // an end of a splice counts what it passes on itself
-}
-
-// Traffic is a snapshot. Any goroutine may call it.
-func (c *Conn) Traffic() Traffic {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	return c.traffic()
-}
-
-// traffic is Traffic. Mu is held.
-func (c *Conn) traffic() Traffic {
-	t := Traffic{Handler: c.Handler, Received: c.Inbox.received, Sent: c.Inbox.Right.Sent(), Unsent: c.Inbox.waits()}
-	if o := c.Inbox.Rest(); o != nil {
-		t.Unsent += o.files
-	}
-	if p, ok := c.Handler.(Passer); ok {
-		t.Received += p.Passed()
-	}
-	return t
-}

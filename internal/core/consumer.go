@@ -124,9 +124,7 @@ func (c *Conn) Install(h any) {
 	if c.Extras != nil && !c.Is(consumed) {
 		c.Extras.arrival.then = nil // the new handler's OnDrain is called, or it ends by itself
 	}
-	c.Mu.Lock()
-	c.Handler = h
-	c.Mu.Unlock()
+	c.setHandler(h)
 	if _, ok := h.(Consumer); ok {
 		c.Set(consumed)
 	} else {

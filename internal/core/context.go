@@ -32,14 +32,6 @@ func (c *Conn) Context() context.Context {
 	return ctx
 }
 
-// isEndAsked reports whether a command to close or abort the connection was accepted. The task may
-// not have executed it. Any goroutine may call it.
-func isEndAsked(c *Conn) bool {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	return c.Inbox.Signs().Is(endAsked)
-}
-
 // Context is Handle.Context of package conn.
 func (h Handle) Context() context.Context {
 	c := h.Conn()

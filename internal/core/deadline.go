@@ -173,9 +173,8 @@ func (k *timing) lingerRest(c *Conn) {
 
 // inflow is how much has been received, as an Outflow has it for the output.
 func inflow(c *Conn) deadlines.Outflow {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	return deadlines.Outflow{Taken: c.Inbox.received}
+	_, received := c.arrived()
+	return deadlines.Outflow{Taken: received}
 }
 
 // lingered acts on the end of a period of lingering.

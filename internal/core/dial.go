@@ -102,9 +102,7 @@ func (c *Conn) startDialed() {
 	all := c.Extras.dialed
 	c.Extras.dialed = nil
 	for _, s := range all {
-		s.c.Mu.Lock()
-		s.c.Inbox.Unsign(unstarted)
-		s.c.Mu.Unlock()
+		s.c.unsign(unstarted)
 		c.Group.Start(c.Driver, s.c, s.at)
 	}
 }
@@ -179,10 +177,7 @@ func (o *racer) Wants() bool { return !(*Conn)(o).Is(Broken) }
 func (o *racer) Connected(fd int, at *engine.Driver, addr net.Addr) {
 	c := (*Conn)(o)
 	c.Endpoint.FD, c.Home, c.outgoing = fd, at, at
-	c.Mu.Lock()
-	towards(c, addr) // remote reads it
-	c.Extras.dial.target = nil
-	c.Mu.Unlock()
+	c.won(addr)
 	connected(c)
 }
 

@@ -52,18 +52,9 @@ func tearDown(c *Conn) (done bool) {
 		c.stopReceiving()
 	}
 	racing := c.Extras.racing() && !c.Extras.dial.stop(c)
-	c.Mu.Lock()
-	held, first := c.Inbox.Right.Close()
-	flying := held == sending.Operation
-	at := c.outgoing
-	if flying && c.Inbox.Rest().flightBy != nil {
-		at = c.Inbox.Rest().flightBy
-	}
-	c.Inbox.Close()
-	c.Inbox.reckon(c.Group)
-	c.Mu.Unlock()
+	held, at, first := c.shut()
 	c.EndContext(c.Cause())
-	if first && flying {
+	if first && held == sending.Operation {
 		c.Driver.Cancel(at, &c.Endpoint, reactor.Send)
 	}
 	if first && held == sending.Room {
@@ -112,7 +103,7 @@ func over(c *Conn) {
 		if c.Is(Reset) {
 			sock.ResetOnClose(c.Endpoint.FD)
 		}
-		if duplicated(c) {
+		if c.isDuplicated() {
 			sock.End(c.Endpoint.FD, c.Is(Reset))
 		}
 		d.CloseFD(c.Home, c.Endpoint.FD, c.Is(NonblockingClose))

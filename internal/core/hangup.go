@@ -91,40 +91,20 @@ func (w *watch) act(c *Conn) {
 	c.Fail(c.SysError("read", "recv", errno))
 }
 
-// doubt asks the worker to look whether the receive has missed something, see engine.Suspect. The
-// mutex is held.
-func (t *connTarget) doubt(d *Driver) {
-	if t.Group.Completes && !t.Inbox.Signs().Is(watchDoubted) {
-		t.Inbox.Sign(watchDoubted)
-		d.Doubt(t.Endpoint.Token)
-	}
-}
-
 // Look implements engine.Suspect.
 func (t *connTarget) Look(l *sock.Look) bool {
-	t.Mu.Lock()
-	defer t.Mu.Unlock()
-	t.Inbox.Unsign(watchDoubted)
-	if t.Inbox.Closed() {
-		return false
+	fd, open := (*Conn)(t).believe()
+	if open {
+		l.Add(fd, !(*Conn)(t).overTCP())
 	}
-	l.Add(t.Endpoint.FD, !(*Conn)(t).overTCP())
-	return true
+	return open
 }
 
 // Overlooked implements engine.Suspect.
 func (t *connTarget) Overlooked(by *engine.Driver) {
-	t.Mu.Lock()
-	t.Inbox.Sign(watchEnded)
-	t.Mu.Unlock()
+	(*Conn)(t).sign(watchEnded)
 	by.Cx.Wake(t.Task.Waker())
 }
 
 // DoubtAgain implements engine.Suspect.
-func (t *connTarget) DoubtAgain(by *engine.Driver) {
-	t.Mu.Lock()
-	defer t.Mu.Unlock()
-	if !t.Inbox.Closed() {
-		t.doubt(DriverOf(by))
-	}
-}
+func (t *connTarget) DoubtAgain(by *engine.Driver) { (*Conn)(t).doubt(DriverOf(by)) }

@@ -138,7 +138,7 @@ func (t *connTarget) Deliver(by *engine.Driver, e *reactor.Completion) {
 		if e.Res > 0 {
 			in.Arrived(&d.freeQueues, d, e.Buf)
 			in.received += uint64(e.Res)
-			t.doubt(d)
+			in.doubt(c, d)
 		}
 		if !e.More {
 			errno := e.Errno()

@@ -47,10 +47,7 @@ type Joiner interface{ Join(c *Conn) }
 // lateSplice is for the end of a connection. A splice that it has not looked at yet has another
 // end, which must learn of this one's end.
 func lateSplice(c *Conn) {
-	c.Mu.Lock()
-	late := c.Inbox.Late()
-	c.Mu.Unlock()
-	late = append(c.Filter().release(), late...) // the commands that waited for a handshake that has failed
+	late := append(c.Filter().release(), c.late()...) // the commands that waited for a handshake that has failed
 	for _, cmd := range late {
 		if cmd.Kind == CmdSplice {
 			cmd.What.(Joiner).Join(c)

@@ -66,6 +66,14 @@ func (c *Conn) settleMemory() {
 	g.MemoryFreed() // also if nothing was freed: a woken task wakes the next one
 }
 
+// KeepForGoroutines notes how many bytes a Socket keeps for its goroutines. It reports what
+// membudget.Budget.SetForGoroutines does.
+func (c *Conn) KeepForGoroutines(bytes int) bool {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return c.Group.Budget.SetForGoroutines(&c.Extras.Usage, bytes)
+}
+
 // Shed makes the connection with the largest buffers reset itself. It may be called under a
 // driver's lock, so the connection's task writes the log.
 func (g *Group) Shed() {

@@ -3,7 +3,6 @@ package core
 import (
 	"net"
 
-	"github.com/suiro-go/suiro/internal/mailbox"
 	"github.com/suiro-go/suiro/internal/sock"
 )
 
@@ -39,10 +38,7 @@ func (c *Conn) Fresh() bool {
 	if c.unusable() || len(c.In.Unread) > 0 || c.Driver.received {
 		return false
 	}
-	c.Mu.Lock()
-	arrived := c.Inbox.Signs().Is(mailbox.RecvEnded) || c.Inbox.Chunks() > 0
-	c.Mu.Unlock()
-	return !arrived && sock.NothingPending(c.Endpoint.FD)
+	return !c.hasInput() && sock.NothingPending(c.Endpoint.FD)
 }
 
 // NotifyClose is Conn.NotifyClose of package conn.

@@ -50,9 +50,7 @@ func (r *reader) listen() {
 	one := c.Group.forGoroutines || c.readers != nil || c.Filter().Shaking()
 	c.submit(c.Home, reactor.Op{Kind: kind, FD: c.Endpoint.FD, Token: c.Endpoint.Token, TCP: c.overTCP(), One: one})
 	if kind == reactor.Recv && !one && c.Group.Completes && !c.Is(Broken) { // it may begin at an urgent byte
-		c.Mu.Lock()
-		(*connTarget)(c).doubt(c.Driver)
-		c.Mu.Unlock()
+		c.doubt(c.Driver)
 	}
 }
 

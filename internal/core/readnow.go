@@ -152,9 +152,7 @@ func (r *reader) Took(n, room int, errno syscall.Errno) int {
 		return 0
 	}
 	c.Reading.Become(p.Read(c.Reading.State(), n, room))
-	c.Mu.Lock()
-	c.Inbox.received += uint64(n)
-	c.Mu.Unlock()
+	c.received(n)
 	if c.Extras != nil && c.Extras.Clock.Idles() {
 		c.Extras.Clock.Came(c.Group.Runtime.Now())
 	}

@@ -190,9 +190,7 @@ func (c *Conn) exec(cmd *Command) {
 		c.takeOver(cmd.Data)
 	case CmdDo:
 		if cmd.counted {
-			c.Mu.Lock()
-			c.Inbox.Rest().calls--
-			c.Mu.Unlock()
+			c.uncount()
 		}
 		c.perform(cmd.What)
 		c.detach()

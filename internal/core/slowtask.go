@@ -10,19 +10,12 @@ var _ sched.Describer = (*connTask)(nil)
 // DescribeTask implements sched.Describer.
 func (t *connTask) DescribeTask() (handler, peer string) {
 	c := (*Conn)(t)
-	c.Mu.Lock()
-	h := c.Handler
-	c.Mu.Unlock()
-	return NameOf(h), c.Remote().String()
+	return NameOf(c.handlerNow()), c.Remote().String()
 }
 
 // RunsOwnCode reports whether the runs call no function of the user, but for those of Handle.Do.
 func (t *connTask) RunsOwnCode() bool {
-	c := (*Conn)(t)
-	c.Mu.Lock()
-	h := c.Handler
-	c.Mu.Unlock()
-	_, own := h.(Own)
+	_, own := (*Conn)(t).handlerNow().(Own)
 	return own
 }
 

@@ -33,9 +33,7 @@ func through(c *Conn, d *Driver, e *reactor.Completion) bool {
 		return false
 	}
 	if c.Group.Completes {
-		c.Mu.Lock()
-		(*connTarget)(c).doubt(d)
-		c.Mu.Unlock()
+		c.doubt(d)
 	}
 	c.Extras.Clock.Came(d.Cx.Now())
 	if n < len(p) {

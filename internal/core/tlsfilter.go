@@ -263,12 +263,7 @@ func (f *Filter) sealQueued(c *Conn) bool {
 	if len(c.Out.Queued) == 0 && f.Session.Unsent() == 0 && !bye {
 		return true
 	}
-	c.Mu.Lock()
-	flying := c.Inbox.Right.Want()
-	if bye && !flying {
-		bye = c.Inbox.Shut() == 0 // the bytes that Outlet.Write has queued come before it
-	}
-	c.Mu.Unlock()
+	flying, bye := c.wantsToSeal(bye)
 	if flying {
 		return false
 	}

@@ -36,9 +36,7 @@ func (w *writer) AwaitRoom(n int) {
 	c.Inbox.Right.Pass(sending.Room)
 	c.submit(w.carrier(), reactor.Op{Kind: reactor.Writable, FD: c.Endpoint.FD, Token: c.Endpoint.Token})
 	if c.Is(Broken) {
-		c.Mu.Lock()
-		c.Inbox.Right.RoomCame()
-		c.Mu.Unlock()
+		w.roomCame()
 	}
 }
 

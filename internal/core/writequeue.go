@@ -25,16 +25,6 @@ func (w *writer) unsentMemory() int {
 	return len(w.Out.Queued) + w.InFlight + memory + f.sealed() + f.early()
 }
 
-// progress is how much is unsent and how much the kernel has taken in all, as of one moment. Bytes
-// that wait for a handshake are unsent.
-func (w *writer) progress() (unsent int, taken uint64) {
-	memory, files := w.Pending()
-	c := w.c
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	return len(w.Out.Queued) + c.Inbox.unsent() + memory + c.Filter().early() + clampInt(files), c.Inbox.Right.Sent()
-}
-
 func clampInt(n int64) int { return int(min(n, math.MaxInt)) }
 
 // notifySent calls the functions of NotifySent.

@@ -76,6 +76,36 @@ func (w *writer) send(tell bool) int {
 	return c.Unsent() + coming
 }
 
+// progress is how much is unsent and how much the kernel has taken in all, as of one moment. Bytes
+// that wait for a handshake are unsent.
+func (w *writer) progress() (unsent int, taken uint64) {
+	memory, files := w.Pending()
+	c := w.c
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return len(w.Out.Queued) + c.Inbox.unsent() + memory + c.Filter().early() + clampInt(files), c.Inbox.Right.Sent()
+}
+
+// wantsToSeal reports whether a send is in flight. Then the task runs at its end. Else last reports
+// whether the bytes that are to be sealed are the last ones, if the task says so: the inbox takes
+// no bytes after that, and those that Outlet.Write has queued come before.
+func (w *writer) wantsToSeal(bye bool) (flying, last bool) {
+	c := w.c
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	if c.Inbox.Right.Want() {
+		return true, bye
+	}
+	return false, bye && c.Inbox.Shut() == 0
+}
+
+// roomCame ends a wait for room.
+func (w *writer) roomCame() {
+	w.c.Mu.Lock()
+	defer w.c.Mu.Unlock()
+	w.c.Inbox.Right.RoomCame()
+}
+
 // resend goes on with a send that ended before all was sent.
 func (w *writer) resend() {
 	c := w.c

@@ -136,6 +136,36 @@ func (o *Outlet) HasRoom(d *duplex.Duplex) bool {
 	return false
 }
 
+// WriteRaw calls f with the descriptor unless something is to be sent before, as Outlet.Write
+// sends. In that case MadeRoom of the Socket is called when another try is worthwhile.
+func (o *Outlet) WriteRaw(f func(fd uintptr) bool, s Sender) (called bool, err error) {
+	c := (*Conn)(o)
+	c.Mu.Lock()
+	in := &c.Inbox
+	switch {
+	case !c.Filter().sendsUnchanged(s.Socket):
+		err = ErrOverSocket
+	case !in.TakesWrites():
+		err = ErrGone
+	case !in.Right.Try():
+		wake := in.Right.Queue(in.awaitRoom(s.Duplex))
+		c.Mu.Unlock()
+		if wake {
+			c.Task.Wake()
+		}
+		return false, nil
+	}
+	c.Mu.Unlock()
+	if err != nil {
+		return false, err
+	}
+	defer o.done(0) // also if f panics
+	if !f(uintptr(c.Endpoint.FD)) {
+		return true, sock.ErrWouldWait
+	}
+	return true, nil
+}
+
 // enqueue adds a copy of p to the commands, to the last one if there is room. The lock is held, and
 // the inbox is not closed.
 func (in *inbox) enqueue(p []byte) {
