@@ -19,7 +19,8 @@ type Config struct {
 	Hosts []string
 
 	// Recorder is the process's flight recorder, from which the page saves snapshots. The page
-	// neither starts nor stops it. nil: there is no such button.
+	// neither starts nor stops it, and nobody may while the page saves one. nil: there is no such
+	// button.
 	Recorder *trace.FlightRecorder
 
 	// Warnings are the warnings of the log that the page shows. nil: it shows none.

@@ -1,6 +1,9 @@
 package process_test
 
 import (
+	"context"
+	"io"
+	"log/slog"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -87,4 +90,83 @@ func TestFunctionsThatTheEndOfAProcessCallsMayCrash(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A crashing is an error that does something when it is asked what it is.
+type crashing struct{ do func() }
+
+func (crashing) Error() string { return "crashing" }
+
+func (e crashing) Is(error) bool {
+	e.do()
+	return false
+}
+
+// Both kinds of processes, which end with an error at their first message.
+func endingWith(t *testing.T, s *process.System, err error) map[string]process.PID {
+	return map[string]process.PID{
+		"function": spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+			if _, canceled := self.Receive(cx); canceled != nil {
+				return canceled
+			}
+			return err
+		}),
+		"state machine": startMachine(t, s, &machine{step: func(events []process.Event, out *process.StepOutput) error {
+			out.Status = process.Idle
+			if len(events) > 0 && events[0].Type == process.EventMessage {
+				return err
+			}
+			return nil
+		}}, process.Options{}),
+	}
+}
+
+// The reason of an end is the user's, with the user's methods. All linked processes and all that
+// wait for the end learn of it, whatever these methods do.
+func TestAReasonMayCrash(t *testing.T) {
+	for crash, do := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+		t.Run(crash, func(t *testing.T) {
+			s := newSystem(t, 1, process.Config{})
+			for kind, pid := range endingWith(t, s, crashing{do}) {
+				var links []process.PID
+				linked := make(chan bool)
+				for range 3 {
+					links = append(links, spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+						self.Link(pid)
+						linked <- true
+						_, err := self.Receive(cx)
+						return err
+					}))
+					receive(t, "the link", linked)
+				}
+				ended := make(chan error, 1)
+				_, ok := s.OnEnd(pid, func(err error) { ended <- err })
+				require.True(t, ok)
+				require.NoError(t, s.TrySend(pid, 1))
+				require.IsType(t, crashing{}, receive(t, kind, ended))
+				for _, l := range links {
+					eventually(t, "a linked process ends", func() bool { return s.Status(l) == process.Complete })
+				}
+			}
+		})
+	}
+}
+
+// A handler is a log whose handler panics.
+type handler struct{ slog.Handler }
+
+func (handler) Handle(ctx context.Context, r slog.Record) error { panic("the log is full") }
+
+// A process ends also if its panic cannot be logged.
+func TestALogThatPanicsKeepsNoProcess(t *testing.T) {
+	s := newSystem(t, 1, process.Config{Logger: slog.New(handler{slog.NewTextHandler(io.Discard, nil)})})
+	for kind, pid := range map[string]process.PID{
+		"function": spawn(t, s, func(*sched.Context, *process.Inbox[any]) error { panic("oh") }),
+		"state machine": startMachine(t, s, &machine{step: func([]process.Event, *process.StepOutput) error {
+			panic("oh")
+		}}, process.Options{}),
+	} {
+		eventually(t, kind, func() bool { return s.Status(pid) == process.Complete })
+	}
+	eventually(t, "all have ended", func() bool { return s.Len() == 0 })
 }

@@ -19,7 +19,7 @@ func (p *proc) finish(reason error) {
 	p.lockMail()
 	p.append(p.mailbox.Close())
 	left := p.pending
-	p.pending = nil
+	p.pending, p.latest = nil, nil
 	p.dropAnswers()
 	p.unlockMail()
 	p.mu.Lock()
@@ -30,7 +30,9 @@ func (p *proc) finish(reason error) {
 	defer s.processEnded()
 	defer s.table.ended(p.pid)
 	if x != nil {
-		defer p.settle(x, senders, reason)
+		normal := false
+		defer func() { p.settle(x, senders, reason, normal) }()
+		defer s.try("an error", func() { normal = isNormal(reason) }) // it may call methods of the user's error
 	}
 	p.dropAll(left)
 }
@@ -53,8 +55,10 @@ func (p *proc) dropAll(n *node) {
 }
 
 // settle tells all that a process was connected with. senders have waited for room.
-func (p *proc) settle(x *extras, senders []sched.Waker, reason error) {
+func (p *proc) settle(x *extras, senders []sched.Waker, reason error, normal bool) {
 	s := p.sys
+	defer p.tell(x.watchers, reason)
+	defer s.stopAll(x.monitors)
 	if x.done != nil && !x.canceled {
 		close(x.done)
 	}
@@ -67,15 +71,25 @@ func (p *proc) settle(x *extras, senders []sched.Waker, reason error) {
 	for _, w := range senders {
 		w.Wake()
 	}
-	for _, m := range x.monitors {
-		m.stop()
-	}
 	for pid := range x.links {
 		if q := s.table.get(pid); q != nil {
-			q.linkedEnded(p.pid, reason)
+			q.linkedEnded(p.pid, reason, normal)
 		}
 	}
-	p.tell(x.watchers, reason)
+}
+
+// stopAll stops monitors. If a Remote's function calls runtime.Goexit, the others are stopped all
+// the same.
+func (s *System) stopAll(all map[uint64]*monitor) {
+	defer func() {
+		if len(all) > 0 {
+			s.stopAll(all)
+		}
+	}()
+	for tag, m := range all {
+		delete(all, tag)
+		s.try("a Remote", m.stop)
+	}
 }
 
 // tell tells watchers that the process has ended. If one calls runtime.Goexit, the others are told

@@ -347,5 +347,34 @@ func (b *blocks) Step(events []Event, out *StepOutput) error {
 func TestAProcessIsSmall(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 8 {
 		require.LessOrEqual(t, unsafe.Sizeof(stepper{}), uintptr(256), "a size class of Go's allocator")
+		require.LessOrEqual(t, unsafe.Sizeof([slabNodes]node{})+8, uintptr(1536), "a size class, with the allocator's own header")
 	}
+}
+
+// A quiet is a process that ignores what it gets.
+type quiet struct{}
+
+func (quiet) Init(context.Context, string, any) error { return nil }
+
+func (quiet) Step(_ []Event, out *StepOutput) error {
+	out.Status = Idle
+	return nil
+}
+
+func (quiet) Close() {}
+
+// A process that has received all its messages keeps none of their nodes.
+func TestAnIdleProcessKeepsNoNodes(t *testing.T) {
+	s, _ := full(t)
+	pid, err := Start(s, quiet{}, Options{})
+	require.NoError(t, err)
+	p := s.table.get(pid)
+	for range 200 {
+		require.NoError(t, s.TrySend(pid, 1))
+	}
+	kept := true
+	schedtest.Eventually(t, "all are received", func() bool {
+		return p.mailbox.Len() == 0 && s.cfg.Runtime.Inspect(&p.task, func() { kept = p.pending != nil || p.latest != nil })
+	})
+	require.False(t, kept)
 }

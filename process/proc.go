@@ -231,6 +231,9 @@ func (p *proc) batch(buf []Event, blocked bool) (events []Event, more, moreAnswe
 	if used != nil {
 		p.sys.nodes.Put(used)
 	}
+	if n == nil {
+		p.latest = nil // else it would keep nodes that have been given back
+	}
 	p.mailbox.Free(counted)
 	more, moreAnswers = p.pending != nil || p.answers != nil, p.wakesBlocked()
 	p.unlockMail()

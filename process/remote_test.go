@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -207,11 +208,47 @@ func TestAPIDIsEncodedWithItsNode(t *testing.T) {
 type monitoring struct {
 	bridge
 	ended func(error)
+	stop  func() // nil: it does nothing
 }
 
 func (m *monitoring) Monitor(_ process.PID, ended func(error)) (stop func()) {
 	m.ended = ended
-	return func() {}
+	if m.stop == nil {
+		return func() {}
+	}
+	return m.stop
+}
+
+// A Remote's function that crashes keeps nobody from learning of an end, and the Remote's other
+// functions are called.
+func TestAStopOfARemoteMayCrash(t *testing.T) {
+	for name, do := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			var stopped atomic.Int32
+			m := &monitoring{stop: func() {
+				stopped.Add(1)
+				do()
+			}}
+			s := newSystem(t, 1, process.Config{Node: 1, Remote: m})
+			other := newSystem(t, 1, process.Config{Node: 2})
+			far := spawn(t, other, waits)
+			monitors := make(chan bool)
+			pid := spawn(t, s, func(cx *sched.Context, self *process.Inbox[any]) error {
+				self.Monitor(far)
+				self.Monitor(far)
+				monitors <- true
+				_, err := self.Receive(cx)
+				return err
+			})
+			receive(t, "the monitors", monitors)
+			ended := make(chan error, 1)
+			_, ok := s.OnEnd(pid, func(err error) { ended <- err })
+			require.True(t, ok)
+			require.NoError(t, s.TrySend(pid, 1))
+			require.NoError(t, receive(t, "the end", ended))
+			require.EqualValues(t, 2, stopped.Load())
+		})
+	}
 }
 
 // A function of OnEnd stops no goroutine of a Remote.

@@ -41,7 +41,7 @@ func (s *Self) Link(pid PID) {
 		return
 	}
 	p.addLink(pid)
-	p.linkedEnded(pid, ErrNoProcess)
+	p.linkedEnded(pid, ErrNoProcess, false)
 }
 
 // link links two processes. p runs, or other is new. false: the other one has ended.
@@ -128,9 +128,8 @@ func (p *proc) forget(match func(ev Event) bool) {
 
 // linkedEnded is called when a linked process has ended. A link that was removed has no effect. All
 // is done under the lock, so that an Unlink finds either the link or the event.
-func (p *proc) linkedEnded(pid PID, reason error) {
+func (p *proc) linkedEnded(pid PID, reason error, normal bool) {
 	g := p.sys.signal(Event{Type: EventExit, Data: pid, Error: reason})
-	normal := isNormal(reason) // without the lock: it may call methods of the user's error
 	p.mu.Lock()
 	used, wake := false, false
 	if p.extras != nil {

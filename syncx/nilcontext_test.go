@@ -17,10 +17,12 @@ func TestANilContextIsRefusedAlsoWhereNothingWaits(t *testing.T) {
 		rw   syncx.RWMutex
 		note syncx.Notify
 		cell syncx.OnceCell[int]
+		full syncx.OnceCell[int]
 		none context.Context
 	)
 	permits := syncx.NewSemaphore(1)
 	note.NotifyOne()
+	require.True(t, full.Set(1))
 	for name, call := range map[string]func() error{
 		"Mutex":   func() error { return mu.Lock(none) },
 		"RWMutex": func() error { return rw.Lock(none) },
@@ -33,6 +35,10 @@ func TestANilContextIsRefusedAlsoWhereNothingWaits(t *testing.T) {
 				t.Error("it made the value")
 				return 0, nil
 			})
+			return err
+		},
+		"full OnceCell": func() error {
+			_, err := full.GetOrInit(none, func(context.Context) (int, error) { return 0, nil })
 			return err
 		},
 	} {

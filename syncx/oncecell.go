@@ -62,14 +62,16 @@ func (c *OnceCell[T]) fill(v T) {
 // its error is returned, and the cell stays empty. While another caller makes the value, it waits
 // as sched.Await does.
 func (c *OnceCell[T]) GetOrInit(ctx context.Context, init func(ctx context.Context) (T, error)) (T, error) {
-	if v, ok := c.Get(); ok {
+	if v, ok := c.Get(); ok && ctx != nil {
 		return v, nil
 	}
 	err := c.makers().Acquire(ctx, 1)
-	if v, ok := c.Get(); ok { // err is ErrClosed, or the task was aborted
+	if v, ok := c.Get(); ok && ctx != nil { // err is ErrClosed, or the task was aborted
 		return v, nil
-	} else if err != nil {
-		return v, err
+	}
+	if err != nil {
+		var none T
+		return none, err
 	}
 	defer c.passOn()
 	return c.keep(init(ctx))
