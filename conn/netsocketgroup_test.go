@@ -129,6 +129,40 @@ func TestSocketsOfAnAbandonedGroupEnd(t *testing.T) {
 	})
 }
 
+// The descriptor stays open for a system call that is in progress when the group is closed, and no
+// longer.
+func TestASocketThatSendsWhenItsGroupIsClosed(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		g, err := conn.NewGroup(conn.Config{Reactor: reactor.Config{Backend: backend}}, sched.Config{Workers: 2})
+		require.NoError(t, err)
+		ln := conntest.Listen(t)
+		l, err := g.ListenSocket(conn.SocketListenerConfig{}, ln)
+		require.NoError(t, err)
+		peer, err := net.Dial("tcp", ln.Addr().String())
+		require.NoError(t, err)
+		defer peer.Close()
+		s, err := l.Accept()
+		require.NoError(t, err)
+		raw, err := s.(*conn.Socket).SyscallConn()
+		require.NoError(t, err)
+		sends, release, returned := make(chan bool), make(chan bool), make(chan error, 1)
+		go func() {
+			returned <- raw.Write(func(uintptr) bool {
+				sends <- true
+				<-release
+				return true
+			})
+		}()
+		conntest.Receive(t, sends)
+		require.NoError(t, g.Close())
+		close(release)
+		require.NoError(t, conntest.Receive(t, returned))
+		require.NoError(t, peer.SetReadDeadline(time.Now().Add(conntest.Patience)))
+		_, err = peer.Read(make([]byte, 1))
+		require.ErrorIs(t, conn.Portable(err), syscall.ECONNRESET)
+	})
+}
+
 func TestDialSocketFailsAsNetsDialDoes(t *testing.T) {
 	onSocketGroups(t, []int{2}, func(t *testing.T, f *fixture) {
 		gone := nowhere(t)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // An httpStay is a connection's stay with net/http: some requests, from a first byte on until
@@ -42,6 +44,10 @@ type httpStay struct {
 	size       int       // of net/http's buffer
 	idleUntil  time.Time // the deadline that step 2 set
 	unread     atomic.Bool
+	closed     atomic.Bool // net/http has closed it, and reads no more of it
+
+	mu     sync.Mutex // orders endSoon, the ends of httpWaits and httpHeader, and the deadlines of httpWaits
+	ending bool       // endSoon was called
 
 	// inUse guards the tls.Conn of an httpsConn. Its users hold it for reading, and the return to
 	// the workers holds it for writing. Otherwise a Close on another goroutine, for example of
@@ -67,6 +73,15 @@ type httpConn struct {
 // Read implements net.Conn.
 func (c *httpConn) Read(p []byte) (int, error) { return c.read(p) }
 
+// Close implements net.Conn.
+func (c *httpConn) Close() error {
+	if c.endSoon() {
+		return nil
+	}
+	c.closed.Store(true)
+	return c.Socket.Close()
+}
+
 // SetReadDeadline implements net.Conn.
 func (c *httpConn) SetReadDeadline(t time.Time) error { return c.setReadDeadline(t) }
 
@@ -76,14 +91,90 @@ const (
 	httpBusy             // a request is in progress, or it is not HTTP/1
 	httpIdleState        // step 1 is done
 	httpWaits            // steps 1 and 2 are done
+	httpHeader           // the next request's header has begun
 	httpReturned         // the workers have the connection
 )
 
 // errHTTPIdle is the error of the Read at which the connection is given back. No user sees it.
 var errHTTPIdle = errors.New("server: no request is in progress")
 
-// read implements Read.
+// endSoon is Close by another goroutine between two requests: net/http closes connections that it
+// takes for idle. But a request may have arrived, in the kernel or on its way to Read, and until
+// its header is whole net/http does not see it. So the connection stays open for httpMoment, or
+// until the header is read, and counts as one whose header is unread: net/http serves the request,
+// and closes the connection with its answer. Else the Read in progress fails.
+//
+// While net/http waits, its own goroutine closes the connection only after a Read that has failed.
+// While it reads a header, it may do so for a malformed one. Then connState is told of the end, and
+// closes the connection.
+func (c *httpStay) endSoon() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	phase := c.phase.Load()
+	if phase != httpWaits && phase != httpHeader {
+		return false
+	}
+	if c.ending {
+		return true
+	}
+	c.ending = true
+	c.at.unread.Add(1) // first: else the server may see that none is left
+	if c.unread.Swap(true) {
+		c.at.headerRead()
+	}
+	if phase == httpWaits {
+		_ = c.socket.SetReadDeadline(time.Now().Add(httpMoment)) // fails if it is closed, and so does Read
+	}
+	return true
+}
+
+// became ends the wait for the next request, or for the rest of its header.
+func (c *httpStay) became(phase int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.phase.Store(phase)
+}
+
+// limit sets the deadline of a Read between two requests.
+func (c *httpStay) limit(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if soon := time.Now().Add(httpMoment); c.ending && (t.IsZero() || soon.Before(t)) {
+		t = soon
+	}
+	return c.socket.SetReadDeadline(t)
+}
+
+// arrives reports whether the kernel has bytes that are about to be read.
+func (c *httpStay) arrives() bool {
+	raw, err := c.socket.SyscallConn()
+	unread := 0
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { unread = sock.Unread(int(fd)) })
+	}
+	return err == nil && unread > 0
+}
+
+func (c *httpStay) isEnding() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ending
+}
+
+// read implements Read. A Read that was about to return when net/http closed the connection fails:
+// no handler gets a request that cannot be answered.
 func (c *httpStay) read(p []byte) (int, error) {
+	n, err := c.receive(p)
+	if err == nil && c.closed.Load() {
+		return 0, net.ErrClosed
+	}
+	if err != nil && c.phase.Load() == httpWaits {
+		c.became(httpBusy)
+	}
+	return n, err
+}
+
+func (c *httpStay) receive(p []byte) (int, error) {
 	phase := c.phase.Load()
 	if phase == httpFirst && c.size == 0 {
 		c.size = len(p)
@@ -104,7 +195,9 @@ func (c *httpStay) read(p []byte) (int, error) {
 		if len(p) == c.size && c.size > 0 {
 			return c.await(p)
 		}
-		_ = c.socket.SetReadDeadline(c.idleUntil) // fails if the connection is closed, and so does Read
+		_ = c.limit(c.idleUntil) // fails if the connection is closed, and so does Read
+	case httpHeader:
+		return c.conn.Read(p)
 	case httpReturned:
 		return c.socket.Read(p)
 	}
@@ -141,19 +234,26 @@ func (c *httpStay) await(p []byte) (int, error) {
 	if limited {
 		until = c.idleUntil
 	}
-	if err := c.socket.SetReadDeadline(until); err != nil {
+	if err := c.limit(until); err != nil {
 		return 0, err
 	}
 	n, err := c.conn.Read(p)
+	for err != nil && c.isEnding() {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !c.arrives() {
+			return n, err // net/http closes it
+		}
+		_ = c.limit(c.idleUntil)
+		n, err = c.conn.Read(p)
+	}
 	if err != nil && !limited && errors.Is(err, os.ErrDeadlineExceeded) {
 		if c.giveBack() {
 			return 0, errHTTPIdle
 		}
-		_ = c.socket.SetReadDeadline(c.idleUntil) // bytes have arrived, or the connection ended
+		_ = c.limit(c.idleUntil) // bytes have arrived, or the connection ended
 		return c.conn.Read(p)
 	}
 	if n > 0 {
-		_ = c.socket.SetReadDeadline(c.idleUntil) // until four bytes have arrived
+		_ = c.limit(c.idleUntil) // until four bytes have arrived
 	}
 	return n, err
 }
@@ -205,7 +305,9 @@ func (c *httpStay) setReadDeadline(t time.Time) error {
 		c.phase.Store(httpWaits)
 		return nil
 	case httpWaits:
-		c.phase.Store(httpBusy)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.phase.Store(httpHeader)
 	}
 	return c.socket.SetReadDeadline(t)
 }
@@ -241,10 +343,13 @@ func (h *httpHandler) connState(nc net.Conn, state http.ConnState) {
 	switch {
 	case state == http.StateIdle && c.size > 0:
 		c.phase.Store(httpIdleState)
-	case state == http.StateActive:
-		c.phase.CompareAndSwap(httpFirst, httpBusy)
-	case state == http.StateHijacked:
+	case state == http.StateActive && c.phase.Load() == httpFirst, state == http.StateHijacked:
 		c.phase.Store(httpBusy)
+	case state == http.StateActive && c.phase.Load() == httpHeader:
+		c.became(httpBusy)
+	case state == http.StateClosed && c.phase.Load() == httpHeader:
+		c.became(httpBusy)
+		_ = nc.Close() // it was put off, or has been done
 	}
 	if c.watched != nil {
 		c.watched.tellOf(h.states, state)

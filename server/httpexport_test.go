@@ -20,3 +20,6 @@ func WithLinger(h Handler, d time.Duration) Handler {
 	h.(*httpHandler).linger = d
 	return h
 }
+
+// Lingering is how many connections wait for their next request with their goroutine.
+func Lingering(h Handler) int64 { return h.(*httpHandler).lingering.Load() }

@@ -47,6 +47,10 @@ func (c *httpsConn) Write(p []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *httpsConn) Close() error {
+	if c.endSoon() {
+		return nil
+	}
+	c.closed.Store(true)
 	c.inUse.RLock()
 	defer c.inUse.RUnlock()
 	return c.now().Close()

@@ -49,9 +49,10 @@ func (h *httpHandler) endIdle(c *Conn) error {
 
 // stop is called when the server stops. Requests in progress are served, and their answers say that
 // the connection ends. A second http.Server serves requests that begin now in the same way. When
-// stop returns, the functions of RegisterOnShutdown have been started, except in one case: a
-// request's header has arrived in part. Then they start when the header is whole, at the latest
-// after httpPatience.
+// stop returns, the functions of RegisterOnShutdown have been started, except in two cases. A
+// request's header has arrived in part: then they start when the header is whole, at the latest
+// after httpPatience. net/http has connections between two requests: then they start when those
+// have ended, see httpStay.endSoon.
 func (h *httpHandler) stop(g *conn.Group) {
 	if h.stopping.Swap(true) {
 		return

@@ -126,9 +126,10 @@ var warm sync.Once
 // busyGoroutines is the number of goroutines without the idle threads of blocking pools. Those end
 // by themselves after a second or so, as with a look-up of a name, and no test need wait for that.
 func busyGoroutines() int {
+	all := runtime.NumGoroutine() // first: a thread that ends now counts once too often, at most
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return runtime.NumGoroutine() - bytes.Count(stacks, []byte("blocking.(*Pool).idleOut("))
+	return all - bytes.Count(stacks, []byte("blocking.(*Pool).idleOut("))
 }
 
 // Descriptors lists the process's open descriptors and what they are.

@@ -5,8 +5,6 @@ import (
 
 	"github.com/suiro-go/suiro/internal/bubble"
 	"github.com/suiro-go/suiro/internal/engine"
-	"github.com/suiro-go/suiro/internal/sending"
-	"github.com/suiro-go/suiro/internal/sock"
 )
 
 // The workers may stop while connections are left: after Group.Close, or when a driver fails. Then
@@ -46,21 +44,6 @@ func (t *connTarget) Abandon() {
 	}
 	consumerOf(c).Abandoned(c, err)
 	c.closeAbandoned()
-}
-
-// closeAbandoned closes the sockets, unless a goroutine is just sending. No other system call of
-// this module can be under way, since the workers have ended, and none begins after shut.
-func (c *Conn) closeAbandoned() {
-	held, _, _ := c.shut()
-	if c.Extras.racing() {
-		c.Extras.dial.race.Abandon()
-	}
-	if held == sending.Call || c.Endpoint.FD < 0 {
-		return
-	}
-	sock.ResetOnClose(c.Endpoint.FD)
-	sock.Close(c.Endpoint.FD)
-	c.Endpoint.FD = -1
 }
 
 // NeverOpened is the error of a connection that was not established when the workers stopped.

@@ -45,8 +45,9 @@ const (
 type queueRest struct {
 	outbox
 
-	duplicates int // of the descriptor that functions of a RawConn have
-	calls      int // functions of Handle.Do that have not been called
+	duplicates int  // of the descriptor that functions of a RawConn have
+	calls      int  // functions of Handle.Do that have not been called
+	orphaned   bool // whoever sends is to close the descriptor: the workers have ended
 }
 
 // spare gives the queue back if nothing is in it. The mutex is held.

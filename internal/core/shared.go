@@ -12,7 +12,7 @@ import (
 // A connection is its task's, but for the inbox and for the fields that say so. Those the mutex
 // guards. It is locked here for a look or a note, and elsewhere only where a run takes its input
 // (inbox.go), where bytes leave (writesend.go, writesocket.go, writeoutlet.go), and for the memory
-// budget (memory.go). Nobody else locks it.
+// budget (memory.go). Nobody else locks it, but for a dump, if it can (dump.go).
 
 // More is the extras, which it makes if there are none.
 func (c *Conn) More() *extras {
@@ -235,6 +235,40 @@ func (c *Conn) shut() (held sending.Holder, at *engine.Driver, first bool) {
 	c.Inbox.Close()
 	c.Inbox.reckon(c.Group)
 	return held, at, first
+}
+
+// closeAbandoned closes the sockets. It may be called twice at a time. If a goroutine is just
+// sending, that one closes the socket. No other system call of this module can be under way, since
+// the workers have ended, and none begins after this.
+func (c *Conn) closeAbandoned() {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	held, _ := c.Inbox.Right.Close()
+	c.Inbox.Close()
+	if c.Extras.racing() {
+		c.Extras.dial.race.Abandon()
+	}
+	if held == sending.Call {
+		c.Inbox.Need(nil).orphaned = true
+		return
+	}
+	c.resetNow()
+}
+
+// closeOrphan is for the end of a hold that the end of the workers has met. The mutex is held.
+func (c *Conn) closeOrphan() {
+	if o := c.Inbox.Rest(); o != nil && o.orphaned {
+		c.resetNow()
+	}
+}
+
+// resetNow resets and closes the socket, once. The mutex is held.
+func (c *Conn) resetNow() {
+	if c.Endpoint.FD >= 0 {
+		sock.ResetOnClose(c.Endpoint.FD)
+		sock.Close(c.Endpoint.FD)
+		c.Endpoint.FD = -1
+	}
 }
 
 // late are the commands that came after the connection's last run.

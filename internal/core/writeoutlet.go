@@ -95,11 +95,20 @@ func (o *Outlet) madeRoom() {
 func (o *Outlet) done(n int) {
 	told := o.Inbox.Right.GiveUp(n, 0)
 	if told.Task {
+		o.closeOrphan()
 		o.Task.Wake()
 	}
 	if told.Waiter {
 		o.madeRoom()
 	}
+}
+
+// closeOrphan is for a hold whose end the task is told of. That is so at a hold that the end of the
+// workers has met: it closes the right before it leaves the descriptor to the holder.
+func (o *Outlet) closeOrphan() {
+	o.Mu.Lock()
+	(*Conn)(o).closeOrphan()
+	o.Mu.Unlock()
 }
 
 // carry gives the rest of the flight to a reactor, on the worker of driver d. Some backends know
@@ -159,6 +168,9 @@ func (o *Outlet) Pass(d *Driver, p []byte) (n int, err error) {
 	}
 	n, errno := g.SendNow(o.Endpoint.FD, nil, p)
 	told := o.Inbox.Right.GiveUp(n, 0)
+	if told.Task {
+		o.closeOrphan()
+	}
 	if errno != 0 && !IsTemporary(errno) {
 		err = sock.Error("send", errno) // the caller wakes the task
 	} else if told.Task {

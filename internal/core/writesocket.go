@@ -68,6 +68,7 @@ func (o *Outlet) Write(p []byte, s Sender) (n int, err error) {
 			}
 			told := in.Right.GiveUp(n, leave)
 			waiter := in.roomFor(told.Waiter)
+			c.closeOrphan()
 			c.Mu.Unlock()
 			if told.Task {
 				c.Task.Wake()
