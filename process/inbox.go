@@ -87,13 +87,13 @@ func (b *function[M]) call(cx *sched.Context) error {
 
 func (b *function[M]) end() {
 	p, reason := &b.proc, b.co.Err()
-	b.fn = nil
-	defer func() { p.finish(reason) }() // also if the log's handler panics
 	if panicked, ok := reason.(*sched.PanicError); ok {
-		p.sys.cfg.Logger.Error("process: a process panicked", "pid", p.pid.String(), "panic", panicked.Value, "stack", string(panicked.Stack))
+		p.sys.report("process: a process panicked", "pid", p.pid.String(), "panic", panicked.Value, "stack", string(panicked.Stack))
 	} else if killed := p.killed.Load(); killed != nil { // perhaps during this run: then a receive has returned ErrKilled
 		reason = *killed
 	}
+	b.fn = nil
+	p.finish(reason)
 }
 
 // TaskDraining implements sched.Drainer.

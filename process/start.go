@@ -206,12 +206,12 @@ func (b *stepper) failed(cx *sched.Context, err error) (ended bool) {
 	if p.finished {
 		return true
 	}
+	if v, ok := err.(*sched.PanicError); ok {
+		p.sys.report("process: a process panicked", "pid", p.pid.String(), "panic", v.Value, "stack", string(v.Stack))
+	}
 	b.err = err
 	p.state.Settle(mpsc.Ready)
 	cx.Wake(p.task.Waker())
-	if v, ok := err.(*sched.PanicError); ok { // last: the log's handler may panic
-		p.sys.cfg.Logger.Error("process: a process panicked", "pid", p.pid.String(), "panic", v.Value, "stack", string(v.Stack))
-	}
 	return false
 }
 

@@ -205,10 +205,13 @@ func (v *supervision) ended(i int, reason error, least time.Duration) error {
 		return nil
 	}
 	delay, ok := v.allow()
+	log := v.self.System().cfg.Logger.With("supervisor", v.self.PID().String(), "child", c.Name, "error", reason)
 	if !ok {
+		log.Error("process: a child fails too often: its supervisor ends")
 		return errors.Join(&IntensityError{c.Name, reason}, v.endAll())
 	}
 	delay = max(delay, least)
+	log.Warn("process: a child has ended, and is started again", "after", delay)
 	first, last := i, i
 	switch v.Strategy {
 	case OneForAll:

@@ -229,8 +229,13 @@ func (s *System) drop(to PID, ev Event, why error) {
 // try calls a function of the user, and logs its panic.
 func (s *System) try(what string, f func()) {
 	if p := panics.Try(f); p != nil {
-		s.cfg.Logger.Error("process: "+what+" panicked", "panic", p.Value, "stack", string(p.Stack))
+		s.report("process: "+what+" panicked", "panic", p.Value, "stack", string(p.Stack))
 	}
+}
+
+// report logs an error. The log's handler is the user's: if it panics, processes end all the same.
+func (s *System) report(text string, attrs ...any) {
+	_ = panics.Try(func() { s.cfg.Logger.Error(text, attrs...) })
 }
 
 // A failer is a request that somebody waits for.

@@ -105,8 +105,8 @@ var errHTTPIdle = errors.New("server: no request is in progress")
 // and closes the connection with its answer. Else the Read in progress fails.
 //
 // While net/http waits, its own goroutine closes the connection only after a Read that has failed.
-// While it reads a header, it may do so for a malformed one. Then connState is told of the end, and
-// closes the connection.
+// While it reads a header, it may do so for a malformed one. Then it calls connState, which closes
+// the connection.
 func (c *httpStay) endSoon() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

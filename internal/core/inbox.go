@@ -47,7 +47,7 @@ type queueRest struct {
 
 	duplicates int  // of the descriptor that functions of a RawConn have
 	calls      int  // functions of Handle.Do that have not been called
-	orphaned   bool // whoever sends is to close the descriptor: the workers have ended
+	orphaned   bool // the holder of the right is to close the descriptor: the workers have ended
 }
 
 // spare gives the queue back if nothing is in it. The mutex is held.

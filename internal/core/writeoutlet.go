@@ -103,8 +103,8 @@ func (o *Outlet) done(n int) {
 	}
 }
 
-// closeOrphan is for a hold whose end the task is told of. That is so at a hold that the end of the
-// workers has met: it closes the right before it leaves the descriptor to the holder.
+// closeOrphan is for a hold whose end wakes the task. That is so if the workers have ended
+// meanwhile: Conn.closeAbandoned closes the right before it leaves the descriptor to the holder.
 func (o *Outlet) closeOrphan() {
 	o.Mu.Lock()
 	(*Conn)(o).closeOrphan()
