@@ -1,6 +1,8 @@
 package packet
 
 import (
+	"context"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -59,6 +61,10 @@ func (c *Conn) check(err error) {
 	}
 	c.group.HandlerFailed(err, c.handler, c.is(closing), c.logAttr())
 	if !c.is(closing) {
+		if !c.peer.IsValid() { // nobody is served any more
+			c.group.Logger.LogAttrs(context.Background(), slog.LevelError, "packet: a handler's error closes a socket that serves all peers",
+				c.logAttr(), slog.String("handler", engine.HandlerName(c.handler)), slog.Any("error", err))
+		}
 		c.cause = err
 		_ = c.Close()
 	}

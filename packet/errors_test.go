@@ -21,6 +21,8 @@ func TestHandlersErrorsAreLoggedAndCounted(t *testing.T) {
 		log := logOf(f)
 		conntest.Eventually(t, func() bool { return f.Len() == 0 })
 		requireFailures(t, 1, 0, f.Stats())
+		require.Equal(t, 1, log.Count("ERROR packet: a handler's error closes a socket that serves all peers local="+pc.LocalAddr().String()+
+			" handler=*packet_test.funcs error="+errRefused.Error()), log)
 		require.Equal(t, 1, log.Count("DEBUG conn: handler returned an error local="+pc.LocalAddr().String()+" handler=*packet_test.funcs error="+errRefused.Error()), log)
 		require.NoError(t, pc.Close())
 	})

@@ -14,6 +14,12 @@ func isPacketNetwork(network string) bool {
 	return network == "udp" || network == "udp4" || network == "udp6"
 }
 
+// hasNoSessions reports whether nothing would serve the sessions of packets.
+func hasNoSessions(h PacketHandler) bool {
+	all, ok := h.(*packet.Sessions)
+	return ok && all.Handler == nil
+}
+
 // listenPackets makes the sockets that the configuration asks for: one, or with
 // ReusePort one per worker.
 func (s *Server) listenPackets(network, addr string, workers int) (all []*net.UDPConn, err error) {

@@ -111,6 +111,7 @@ func TestErrorsOfServingPacketsSayWhatToDo(t *testing.T) {
 		require.ErrorIs(t, conn.Portable(err), syscall.EADDRINUSE)
 		requireAdvice(t, (&server.Server{Handler: echo{}, Network: "udp", Addr: "127.0.0.1:0", Backend: backend}).ListenAndServe(), "Packets is nil; set one")
 		requireAdvice(t, (&server.Server{Packets: packetEcho{}, Addr: "127.0.0.1:0", Backend: backend}).ListenAndServe(), "Handler is nil; set one")
+		requireAdvice(t, (&server.Server{Packets: new(server.Sessions), Network: "udp", Addr: "127.0.0.1:0", Backend: backend}).ListenAndServe(), "Sessions.Handler is nil; set one")
 		s = &server.Server{Packets: packetEcho{}, Network: "udp", Addr: "nonsense", Backend: backend}
 		requireAdvice(t, s.ListenAndServe(), "use host:port")
 		require.False(t, errors.Is(s.Close(), net.ErrClosed))

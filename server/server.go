@@ -296,6 +296,8 @@ func (s *Server) start() (*conn.Group, error) {
 		return s.group, nil
 	case s.Handler == nil && s.Packets == nil && !s.goroutines && !s.tasks:
 		return nil, errors.New("server: Handler is nil; set one")
+	case hasNoSessions(s.Packets):
+		return nil, errors.New("server: Sessions.Handler is nil; set one")
 	case s.Workers < 0:
 		return nil, fmt.Errorf("server: Workers is %d; use 0 for one per processor, or more", s.Workers)
 	}
