@@ -190,7 +190,7 @@ func TestTheLogNamesHandlersOnASharedGroup(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, g.Stop(context.Background())) })
 			c := runOn(t, g, serve()).dial()
 			_, _ = io.WriteString(c, "x")
-			conntest.Eventually(t, func() bool { return log.Count(want) == 1 }, log.String)
+			conntest.Eventually(t, func() bool { return log.Count(want) > 0 }, log.String)
 		})
 	}
 }
