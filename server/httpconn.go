@@ -42,12 +42,12 @@ type httpStay struct {
 	seen       int // bytes read, as far as mayBeHTTP2 needs them
 	phase      atomic.Int32
 	size       int       // of net/http's buffer
-	idleUntil  time.Time // the deadline that step 2 set
+	idleUntil  time.Time // the deadline that net/http has set between two requests, in step 2 or 4
 	unread     atomic.Bool
 	closed     atomic.Bool // net/http has closed it, and reads no more of it
 
-	mu     sync.Mutex // orders endSoon, the ends of httpWaits and httpHeader, and the deadlines of httpWaits
-	ending bool       // endSoon was called
+	mu    sync.Mutex // orders endSoon, the ends of httpWaits and httpHeader, and the deadlines of httpWaits
+	endBy time.Time  // endSoon was called: when the wait is over at the latest
 
 	// inUse guards the tls.Conn of an httpsConn. Its users hold it for reading, and the return to
 	// the workers holds it for writing. Otherwise a Close on another goroutine, for example of
@@ -101,8 +101,8 @@ var errHTTPIdle = errors.New("server: no request is in progress")
 // endSoon is Close by another goroutine between two requests: net/http closes connections that it
 // takes for idle. But a request may have arrived, in the kernel or on its way to Read, and until
 // its header is whole net/http does not see it. So the connection stays open for httpMoment, or
-// until the header is read, and counts as one whose header is unread: net/http serves the request,
-// and closes the connection with its answer. Else the Read in progress fails.
+// until the header is read, for at most httpPatience. It counts as one whose header is unread:
+// net/http serves the request, and closes the connection with its answer. Else the Read fails.
 //
 // While net/http waits, its own goroutine closes the connection only after a Read that has failed.
 // While it reads a header, it may do so for a malformed one. Then it calls connState, which closes
@@ -114,33 +114,46 @@ func (c *httpStay) endSoon() bool {
 	if phase != httpWaits && phase != httpHeader {
 		return false
 	}
-	if c.ending {
+	if !c.endBy.IsZero() {
 		return true
 	}
-	c.ending = true
+	c.endBy = time.Now().Add(httpPatience)
 	c.at.unread.Add(1) // first: else the server may see that none is left
 	if c.unread.Swap(true) {
 		c.at.headerRead()
 	}
-	if phase == httpWaits {
-		_ = c.socket.SetReadDeadline(time.Now().Add(httpMoment)) // fails if it is closed, and so does Read
-	}
+	_ = c.setLimit(c.idleUntil) // fails if it is closed, and so does Read
 	return true
 }
 
-// became ends the wait for the next request, or for the rest of its header.
-func (c *httpStay) became(phase int32) {
+// busy ends the wait for the next request, or for the rest of its header.
+func (c *httpStay) busy() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.phase.Store(phase)
+	c.phase.Store(httpBusy)
+	if !c.endBy.IsZero() {
+		c.endBy = time.Time{}
+		_ = c.socket.SetReadDeadline(c.idleUntil) // fails if it is closed, and so does Read
+	}
 }
 
 // limit sets the deadline of a Read between two requests.
 func (c *httpStay) limit(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if soon := time.Now().Add(httpMoment); c.ending && (t.IsZero() || soon.Before(t)) {
-		t = soon
+	return c.setLimit(t)
+}
+
+// setLimit is limit. The lock is held.
+func (c *httpStay) setLimit(t time.Time) error {
+	if !c.endBy.IsZero() {
+		by := c.endBy
+		if soon := time.Now().Add(httpMoment); c.phase.Load() == httpWaits && soon.Before(by) {
+			by = soon
+		}
+		if t.IsZero() || by.Before(t) {
+			t = by
+		}
 	}
 	return c.socket.SetReadDeadline(t)
 }
@@ -155,10 +168,11 @@ func (c *httpStay) arrives() bool {
 	return err == nil && unread > 0
 }
 
-func (c *httpStay) isEnding() bool {
+// ends reports whether endSoon was called, and whether the wait may still go on.
+func (c *httpStay) ends() (ends, mayWait bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ending
+	return !c.endBy.IsZero(), time.Now().Before(c.endBy)
 }
 
 // read implements Read. A Read that was about to return when net/http closed the connection fails:
@@ -169,7 +183,7 @@ func (c *httpStay) read(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	if err != nil && c.phase.Load() == httpWaits {
-		c.became(httpBusy)
+		c.busy()
 	}
 	return n, err
 }
@@ -238,8 +252,12 @@ func (c *httpStay) await(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.conn.Read(p)
-	for err != nil && c.isEnding() {
-		if !errors.Is(err, os.ErrDeadlineExceeded) || !c.arrives() {
+	for err != nil {
+		ends, mayWait := c.ends()
+		if !ends {
+			break
+		}
+		if !mayWait || !errors.Is(err, os.ErrDeadlineExceeded) || !c.arrives() {
 			return n, err // net/http closes it
 		}
 		_ = c.limit(c.idleUntil)
@@ -304,10 +322,12 @@ func (c *httpStay) setReadDeadline(t time.Time) error {
 		c.idleUntil = t // Read sets it
 		c.phase.Store(httpWaits)
 		return nil
-	case httpWaits:
+	case httpWaits, httpHeader:
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.phase.Store(httpHeader)
+		c.idleUntil = t
+		return c.setLimit(t)
 	}
 	return c.socket.SetReadDeadline(t)
 }
@@ -346,9 +366,9 @@ func (h *httpHandler) connState(nc net.Conn, state http.ConnState) {
 	case state == http.StateActive && c.phase.Load() == httpFirst, state == http.StateHijacked:
 		c.phase.Store(httpBusy)
 	case state == http.StateActive && c.phase.Load() == httpHeader:
-		c.became(httpBusy)
+		c.busy()
 	case state == http.StateClosed && c.phase.Load() == httpHeader:
-		c.became(httpBusy)
+		c.busy()
 		_ = nc.Close() // it was put off, or has been done
 	}
 	if c.watched != nil {

@@ -70,6 +70,23 @@ func TestARequestThatHasBegunAtAShutdown(t *testing.T) {
 	}
 }
 
+// A header that never becomes whole does not keep a server from its end.
+func TestAHeaderThatNeverEndsAtAShutdown(t *testing.T) {
+	conntest.Backends(t, func(t *testing.T, backend string) {
+		h := server.WithLinger(server.HTTP(site()), conntest.Patience)
+		s := run(t, &server.Server{Handler: h, Backend: backend})
+		side := &httpSide{T: t, ours: true, addr: s.addr.String(), s: s.Server}
+		w := side.dial()
+		w.send(hello)
+		require.Contains(t, w.answer("GET"), "close=false")
+		conntest.Eventually(t, func() bool { return server.Lingering(h) == 1 })
+		w.send("GET /hello HTTP/1.1\r\nHost: x")
+		conntest.Eventually(t, func() bool { return server.Lingering(h) == 0 })
+		shutDown(t, s)
+		require.Equal(t, `"", end: <nil>`, w.end())
+	})
+}
+
 // A handler gets no request that cannot be answered any more: a client that gets no answer may
 // repeat its request.
 func TestWhatAHandlerGotAtAShutdownIsAnswered(t *testing.T) {
